@@ -1,0 +1,15 @@
+//! The Python binding of storscope. Functions convert arguments, release the interpreter lock, call the core once
+//! per job and hand back buffers. Logic lives on either side, not between.
+
+use pyo3::prelude::*;
+
+/// The Rust core of storscope.
+#[pymodule]
+mod _core {
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

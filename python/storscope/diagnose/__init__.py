@@ -1,0 +1,1 @@
+"""Diagnosis: rules that read the tables and conclude."""

@@ -1,0 +1,381 @@
+"""The case: the evidence as the rules see it.
+
+It reads the store once per kind of question, keeps what it read, and hands out plain arrays. Benchmark results are
+kept apart from counters of running systems. Where two captures of one entity overlap in time, the fuller one is used
+and the other set aside, so that nothing is counted twice; `notes` says so.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from storscope.domain.entity import SHARING_RELATIONS, EntityRef, Link
+from storscope.domain.finding import Cell, EvidenceRows
+from storscope.domain.schema import CANONICAL
+from storscope.store import Store
+
+EVIDENCE_ROWS = 20
+"""Rows an evidence table shows; the query beside it gives all."""
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Series:
+    """What one entity did over time. Arrays have one value an interval, in time order; NaN is absent."""
+
+    entity: EntityRef
+    time_ns: IntArray
+    duration_ns: IntArray
+    columns: Mapping[str, FloatArray]
+    captures: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.time_ns)
+
+    def __getitem__(self, column: str) -> FloatArray:
+        """A canonical column; all NaN when the source did not have it."""
+        values = self.columns.get(column)
+        return values if values is not None else np.full(len(self), np.nan)
+
+    def has(self, *columns: str) -> bool:
+        """True when every one of the columns has at least one value."""
+        return all(column in self.columns for column in columns)
+
+    def within(self, start_ns: int, end_ns: int) -> Series:
+        """The intervals that begin in [start, end)."""
+        keep = (self.time_ns >= start_ns) & (self.time_ns < end_ns)
+        return self.where(keep)
+
+    def where(self, keep: npt.NDArray[np.bool_]) -> Series:
+        """The intervals for which `keep` is true."""
+        columns = {name: values[keep] for name, values in self.columns.items()}
+        return Series(self.entity, self.time_ns[keep], self.duration_ns[keep], columns, self.captures)
+
+    @property
+    def interval_ns(self) -> int:
+        """The usual interval: the median duration, or the median gap where durations are unknown."""
+        known = self.duration_ns[self.duration_ns > 0]
+        if len(known):
+            return int(np.median(known))
+        return int(np.median(np.diff(self.time_ns))) if len(self) > 1 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A row of `events`."""
+
+    capture: str
+    entity: EntityRef
+    time_ns: int | None
+    type: str
+    value: float | None
+    baseline: float | None
+    unit: str | None
+    attributes: Mapping[str, str]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A row of `facts`."""
+
+    capture: str
+    entity: EntityRef
+    name: str
+    value: str
+    number: float | None
+    unit: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """Which thresholds suit an entity, and how we know."""
+
+    name: str
+    """'flash' or 'disk'."""
+    known_from: str
+    """'your settings', 'a fact in the evidence', or 'assumed'."""
+
+    @property
+    def is_assumed(self) -> bool:
+        """True when nothing in the evidence says what it is."""
+        return self.known_from == "assumed"
+
+
+@dataclass
+class Case:
+    """The evidence of a store, between `since_ns` and `until_ns` when given."""
+
+    store: Store
+    since_ns: int | None = None
+    until_ns: int | None = None
+    tier_patterns: Sequence[tuple[str, str]] = ()
+    """(pattern over entity names, 'flash' | 'disk'), first match wins."""
+    seed: int = 0
+    """For bootstrap intervals."""
+    notes: list[str] = field(default_factory=list)
+
+    # Counters over time --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def all_series(self) -> dict[EntityRef, Series]:
+        """Every entity's observations, benchmarks left out."""
+        columns = ", ".join(CANONICAL)
+        table = self.store.query(
+            f"SELECT capture, system, kind, entity, epoch_ns(time) AS time_ns, coalesce(duration_ns, 0) AS duration_ns, "
+            f"{columns} FROM observations WHERE run IS NULL AND {self.time_condition()} "
+            "ORDER BY system, kind, entity, capture, time"
+        )
+        return self._series_of(table)
+
+    def series(self, *kinds: str, needs: Sequence[str] = ()) -> dict[EntityRef, Series]:
+        """The series of entities of these kinds (all when none is named) that have every needed column."""
+        return {
+            entity: series
+            for entity, series in self.all_series.items()
+            if (not kinds or entity.kind in kinds) and series.has(*needs)
+        }
+
+    def counters(self, names: Sequence[str], *kinds: str) -> dict[EntityRef, dict[str, Series]]:
+        """Counters without a canonical column: entity -> counter name -> series with the one column 'value'."""
+        table = self.store.query(
+            "SELECT capture, system, kind, entity, name, epoch_ns(time) AS time_ns, "
+            "coalesce(duration_ns, 0) AS duration_ns, value FROM counters "
+            f"WHERE run IS NULL AND list_contains($names, name) AND {self.time_condition()} "
+            "ORDER BY system, kind, entity, name, time",
+            {"names": list(names)},
+        )
+        found: dict[EntityRef, dict[str, Series]] = defaultdict(dict)
+        for (system, kind, entity, name), rows in _groups(table, ["system", "kind", "entity", "name"]):
+            if kinds and kind not in kinds:
+                continue
+            reference = EntityRef(system, kind, entity)
+            found[reference][name] = Series(
+                reference, _ints(rows, "time_ns"), _ints(rows, "duration_ns"), {"value": _floats(rows, "value")}
+            )
+        return dict(found)
+
+    # Things said, configured, linked -------------------------------------------------------------------------------
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """Every event in time order; those without a time come last."""
+        table = self.store.query(
+            "SELECT capture, system, kind, entity, epoch_ns(time) AS time_ns, type, value, baseline, unit, attributes, "
+            f"text FROM events WHERE (time IS NULL OR {self.time_condition()}) ORDER BY time NULLS LAST, capture"
+        )
+        return [
+            Event(
+                row["capture"], EntityRef(row["system"], row["kind"], row["entity"]), row["time_ns"], row["type"],
+                row["value"], row["baseline"], row["unit"], dict(row["attributes"] or ()), row["text"],
+            )
+            for row in table.to_pylist()
+        ]  # fmt: skip
+
+    def events_of(self, *types: str) -> list[Event]:
+        """The events of these types."""
+        return [event for event in self.events if event.type in types]
+
+    @cached_property
+    def facts(self) -> list[Fact]:
+        """Every fact."""
+        table = self.store.query("SELECT capture, system, kind, entity, name, value, number, unit FROM facts")
+        return [
+            Fact(
+                row["capture"], EntityRef(row["system"], row["kind"], row["entity"]), row["name"], row["value"],
+                row["number"], row["unit"],
+            )
+            for row in table.to_pylist()
+        ]  # fmt: skip
+
+    @cached_property
+    def facts_by_entity(self) -> dict[EntityRef, dict[str, Fact]]:
+        """Entity -> fact name -> fact; the last one where several captures say it."""
+        found: dict[EntityRef, dict[str, Fact]] = defaultdict(dict)
+        for fact in self.facts:
+            found[fact.entity][fact.name] = fact
+        return dict(found)
+
+    def fact(self, entity: EntityRef, name: str) -> Fact | None:
+        """One fact of one entity."""
+        return self.facts_by_entity.get(entity, {}).get(name)
+
+    @cached_property
+    def entities(self) -> dict[EntityRef, str | None]:
+        """Every entity and its label."""
+        rows = self.store.query("SELECT DISTINCT system, kind, entity, label FROM entities").to_pylist()
+        return {EntityRef(row["system"], row["kind"], row["entity"]): row["label"] for row in rows}
+
+    @cached_property
+    def links(self) -> list[Link]:
+        """Every link once."""
+        rows = self.store.query(
+            "SELECT DISTINCT system, kind, entity, relation, target_kind, target FROM links ORDER BY ALL"
+        ).to_pylist()
+        return [
+            Link(EntityRef(row["system"], row["kind"], row["entity"]), row["relation"],
+                 EntityRef(row["system"], row["target_kind"], row["target"]))
+            for row in rows
+        ]  # fmt: skip
+
+    @cached_property
+    def runs(self) -> list[dict[str, Any]]:
+        """Rows of `runs` joined with the observations of their whole length, as dictionaries."""
+        return self.store.query(
+            f"SELECT r.*, o.kind, o.entity, {', '.join('o.' + name for name in CANONICAL)} "
+            "FROM runs r LEFT JOIN observations o ON o.capture = r.capture AND o.run = r.run "
+            "ORDER BY r.capture, r.time, r.run"
+        ).to_pylist()
+
+    def linked(self, entity: EntityRef, relation: str) -> list[EntityRef]:
+        """The targets of `entity` along one relation."""
+        return [link.target for link in self.links if link.source == entity and link.relation == relation]
+
+    def linked_from(self, entity: EntityRef, relation: str) -> list[EntityRef]:
+        """The sources that stand in `relation` to `entity`."""
+        return [link.source for link in self.links if link.target == entity and link.relation == relation]
+
+    @cached_property
+    def _upward(self) -> dict[EntityRef, set[EntityRef]]:
+        found: dict[EntityRef, set[EntityRef]] = defaultdict(set)
+        for link in self.links:
+            if link.relation in SHARING_RELATIONS:
+                found[link.source].add(link.target)
+        return found
+
+    def components(self, entity: EntityRef) -> frozenset[EntityRef]:
+        """Everything `entity` rests on, directly or through others; itself left out."""
+        seen: set[EntityRef] = set()
+        front = [entity]
+        while front:
+            for target in self._upward.get(front.pop(), ()):
+                if target not in seen:
+                    seen.add(target)
+                    front.append(target)
+        return frozenset(seen - {entity})
+
+    def shared_components(self, one: EntityRef, other: EntityRef) -> frozenset[EntityRef]:
+        """What both rest on."""
+        return self.components(one) & self.components(other)
+
+    # Words and evidence --------------------------------------------------------------------------------------------
+
+    def label(self, entity: EntityRef) -> str:
+        """The entity's friendliest name."""
+        return self.entities.get(entity) or entity.name
+
+    def tier(self, entity: EntityRef) -> Tier:
+        """Flash or disk: from the user's settings, from a fact `media` or `rotational`, else disk is assumed."""
+        for pattern, tier in self.tier_patterns:
+            if fnmatch.fnmatchcase(entity.name, pattern):
+                return Tier(tier, "your settings")
+        for candidate in (entity, *sorted(self.components(entity))):
+            facts = self.facts_by_entity.get(candidate, {})
+            media = facts.get("media") or facts.get("rotational")
+            if media is not None:
+                flash = re.fullmatch(r"(?i)(.*ssd.*|.*flash.*|.*nvme.*|0|false)", media.value) is not None
+                return Tier("flash" if flash else "disk", "a fact in the evidence")
+        return Tier("disk", "assumed")
+
+    def evidence(self, caption: str, sql: str) -> EvidenceRows:
+        """Rows for a finding, by a query the user can repeat with `storscope store query`."""
+        table = self.store.query(sql)
+        rows = [[_cell(value) for value in row.values()] for row in table.slice(0, EVIDENCE_ROWS).to_pylist()]
+        return EvidenceRows(caption, table.column_names, rows, " ".join(sql.split()), table.num_rows)
+
+    def time_condition(self, column: str = "time") -> str:
+        """An SQL condition for the time range of the case."""
+        conditions = []
+        if self.since_ns is not None:
+            conditions.append(f"epoch_ns({column}) >= {self.since_ns}")
+        if self.until_ns is not None:
+            conditions.append(f"epoch_ns({column}) < {self.until_ns}")
+        return " AND ".join(conditions) or "true"
+
+    # Reading -------------------------------------------------------------------------------------------------------
+
+    def _series_of(self, table: pa.Table) -> dict[EntityRef, Series]:
+        pieces: dict[EntityRef, list[Series]] = defaultdict(list)
+        for (system, kind, name, capture), rows in _groups(table, ["system", "kind", "entity", "capture"]):
+            entity = EntityRef(system, kind, name)
+            columns = {}
+            for column in CANONICAL:
+                if rows.column(column).null_count < rows.num_rows:
+                    columns[column] = _floats(rows, column)
+            pieces[entity].append(
+                Series(entity, _ints(rows, "time_ns"), _ints(rows, "duration_ns"), columns, (capture,))
+            )
+        return {entity: self._joined(found) for entity, found in pieces.items()}
+
+    def _joined(self, pieces: list[Series]) -> Series:
+        """One series from those of several captures; of two that overlap the fuller one stays."""
+        fuller_first = sorted(pieces, key=lambda piece: (-len(piece.columns), -len(piece), piece.captures))
+        kept: list[Series] = []
+        for piece in fuller_first:
+            if any(_overlap(piece, other) for other in kept):
+                note = (
+                    f"{piece.captures[0]} covers times of {piece.entity} that {kept[0].captures[0]} covers with more "
+                    "columns; it was set aside so that nothing counts twice"
+                )
+                self.notes.append(note)
+            else:
+                kept.append(piece)
+        if len(kept) == 1:
+            return kept[0]
+        kept.sort(key=lambda piece: int(piece.time_ns[0]))
+        names = sorted({name for piece in kept for name in piece.columns})
+        return Series(
+            kept[0].entity,
+            np.concatenate([piece.time_ns for piece in kept]),
+            np.concatenate([piece.duration_ns for piece in kept]),
+            {name: np.concatenate([piece[name] for piece in kept]) for name in names},
+            tuple(capture for piece in kept for capture in piece.captures),
+        )
+
+
+def _overlap(one: Series, other: Series) -> bool:
+    return bool(one.time_ns[0] <= other.time_ns[-1] and other.time_ns[0] <= one.time_ns[-1])
+
+
+def _groups(table: pa.Table, keys: Sequence[str]) -> Iterable[tuple[tuple[str, ...], pa.Table]]:
+    """Runs of equal keys in a table sorted by them."""
+    if not table.num_rows:
+        return
+    change = np.zeros(table.num_rows, dtype=bool)
+    change[0] = True
+    for key in keys:
+        codes = table.column(key).combine_chunks().dictionary_encode()
+        indices = codes.indices.to_numpy(zero_copy_only=False)
+        change[1:] |= indices[1:] != indices[:-1]
+    starts = [*np.flatnonzero(change).tolist(), table.num_rows]
+    for start, end in zip(starts, starts[1:], strict=False):
+        rows = table.slice(start, end - start)
+        yield tuple(rows.column(key)[0].as_py() for key in keys), rows
+
+
+def _floats(rows: pa.Table, column: str) -> FloatArray:
+    values: FloatArray = rows.column(column).to_numpy().astype(np.float64, copy=False)
+    return values
+
+
+def _ints(rows: pa.Table, column: str) -> IntArray:
+    values: IntArray = rows.column(column).to_numpy().astype(np.int64, copy=False)
+    return values
+
+
+def _cell(value: Any) -> Cell:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)

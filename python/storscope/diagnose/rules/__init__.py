@@ -1,0 +1,20 @@
+"""The rules: one module a condition, one line of registration here."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Final
+
+from storscope.diagnose.rule import Rule
+
+_MODULES: Final = (
+    "iscsi_port_idle",
+)  # fmt: skip
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Every rule by name, in order of registration."""
+    found = (importlib.import_module(f"{__name__}.{module}").RULE for module in _MODULES)
+    return {rule.name: rule for rule in found}

@@ -1,0 +1,174 @@
+"""Units: how numbers enter (conversions) and how they are shown (formats).
+
+Inside storscope a duration is in nanoseconds, a size in bytes, a rate per second, a ratio from 0 to 1 and an
+instant in nanoseconds since 1970-01-01 UTC. Conversions happen where data enters and where it is printed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+
+NS_PER_US = 1_000
+NS_PER_MS = 1_000_000
+NS_PER_S = 1_000_000_000
+
+KIB = 1024
+MIB = 1024**2
+GIB = 1024**3
+SECTOR_BYTES = 512
+"""The kernel and most tools count sectors of 512 bytes whatever the device's own block size (iostat(1))."""
+
+
+def ns_from_us(us: float) -> float:
+    """Microseconds to nanoseconds."""
+    return us * NS_PER_US
+
+
+def ns_from_ms(ms: float) -> float:
+    """Milliseconds to nanoseconds."""
+    return ms * NS_PER_MS
+
+
+def ns_from_s(s: float) -> float:
+    """Seconds to nanoseconds."""
+    return s * NS_PER_S
+
+
+def bytes_from_kib(kib: float) -> float:
+    """KiB (1,024 bytes) to bytes."""
+    return kib * KIB
+
+
+def bytes_from_mib(mib: float) -> float:
+    """MiB (1,048,576 bytes) to bytes."""
+    return mib * MIB
+
+
+def ratio_from_percent(percent: float) -> float:
+    """Per cent to a ratio; values above 100 stay above 1."""
+    return percent / 100.0
+
+
+def ns_from_datetime(moment: dt.datetime) -> int:
+    """Nanoseconds since 1970 UTC of an aware datetime. A naive one is refused: a zone is never guessed here."""
+    if moment.tzinfo is None:
+        raise ValueError("a naive datetime has no place on the time line; attach its zone first")
+    delta = moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    return (delta.days * 86_400 + delta.seconds) * NS_PER_S + delta.microseconds * NS_PER_US
+
+
+def datetime_from_ns(time_ns: int) -> dt.datetime:
+    """The UTC datetime of an instant; what is finer than a microsecond is cut off."""
+    return dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=time_ns // NS_PER_US)
+
+
+def _three_digits(value: float) -> str:
+    """Three significant digits, without an exponent: 0.123, 1.23, 12.3, 123, 1,234."""
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 100:
+        return f"{value:,.0f}"
+    decimals = max(0, 2 - math.floor(math.log10(size)))
+    return f"{value:.{decimals}f}"
+
+
+def _missing(value: float | None) -> bool:
+    return value is None or math.isnan(value)
+
+
+def format_duration(ns: float | None) -> str:
+    """A latency or a short duration with a unit: '830 ns', '45.2 µs', '18.5 ms', '2.10 s'. Absent is a dash."""
+    if ns is None or _missing(ns):
+        return "–"
+    for size, unit in ((NS_PER_S, "s"), (NS_PER_MS, "ms"), (NS_PER_US, "µs")):
+        if abs(ns) >= size:
+            return f"{_three_digits(ns / size)} {unit}"
+    return f"{_three_digits(ns)} ns"
+
+
+def format_span(ns: float | None) -> str:
+    """A long duration as people say it: '45 s', '12 min', '3 h 05 min', '2 d 4 h'."""
+    if ns is None or _missing(ns):
+        return "–"
+    seconds = ns / NS_PER_S
+    if seconds < 1:
+        return format_duration(ns)
+    if seconds < 120:
+        return f"{_three_digits(seconds)} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 120:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes:02d} min"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h"
+
+
+def format_bytes(size: float | None) -> str:
+    """A size in binary units: '4 KiB', '1.50 GiB'. Absent is a dash."""
+    if size is None or _missing(size):
+        return "–"
+    for factor, unit in ((1024**5, "PiB"), (1024**4, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if abs(size) >= factor:
+            shown = size / factor
+            return f"{shown:.0f} {unit}" if shown == round(shown) else f"{_three_digits(shown)} {unit}"
+    return f"{size:.0f} B"
+
+
+def format_bandwidth(bytes_per_s: float | None) -> str:
+    """Bytes per second in decimal units, as links are sold: '93.1 MB/s'. Absent is a dash."""
+    if bytes_per_s is None or _missing(bytes_per_s):
+        return "–"
+    for factor, unit in ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")):
+        if abs(bytes_per_s) >= factor:
+            return f"{_three_digits(bytes_per_s / factor)} {unit}"
+    return f"{bytes_per_s:.0f} B/s"
+
+
+def format_rate(per_s: float | None, what: str = "IOPS") -> str:
+    """A rate: '2,844 IOPS'. Absent is a dash."""
+    if per_s is None or _missing(per_s):
+        return "–"
+    return f"{_three_digits(per_s)} {what}"
+
+
+def format_ratio(ratio: float | None) -> str:
+    """A ratio as per cent: '98 %', '0.4 %'. Absent is a dash."""
+    if ratio is None or _missing(ratio):
+        return "–"
+    percent = 100 * ratio
+    if percent != 0 and abs(percent) < 1:
+        return f"{percent:.2g} %"
+    if percent != 100 and abs(percent) > 99.5:
+        return f"{percent:.3f} %" if abs(percent) < 100 else f"{percent:,.0f} %"
+    return f"{percent:.0f} %"
+
+
+def format_count(count: float | None) -> str:
+    """A plain number with separators: '374,175,073'. Absent is a dash."""
+    if count is None or _missing(count):
+        return "–"
+    return f"{count:,.0f}" if count == round(count) else _three_digits(count)
+
+
+def format_time(time_ns: int | None) -> str:
+    """An instant in UTC to the second: '2026-11-21 02:30:05Z'. Absent is a dash."""
+    return "–" if time_ns is None else datetime_from_ns(time_ns).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgtp]?)(i?)b?\s*", re.IGNORECASE)
+
+
+def bytes_from_text(text: str) -> int:
+    """A size people write: '64k', '1M', '512', '16MiB'. All prefixes are binary, as storage tools take them (fio(1)).
+
+    Raises ValueError when the text is no size.
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f"expected a size like 4096, 64k or 1MiB, found {text!r}")
+    return round(float(match[1]) * KIB ** " kmgtp".index(match[2].lower() or " "))

@@ -1,0 +1,56 @@
+"""The verdict: every outcome of a diagnosis, in the order a tired person should read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the verdict rests on, so that it can be repeated."""
+
+    storscope_version: str
+    host: str
+    made_at_ns: int
+    store: str
+    captures: Sequence[Mapping[str, object]]
+    """Rows of the `captures` table."""
+    thresholds: Mapping[str, Mapping[str, float]]
+    """Rule -> threshold -> value in force."""
+    overridden: Sequence[str] = ()
+    """'rule.threshold' names that the user's file changed."""
+    notes: Sequence[str] = ()
+    """What was done to the evidence: clocks brought together, overlapping captures set aside."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Findings first by severity then by weight and confidence; healthy conditions; rules without evidence."""
+
+    findings: Sequence[Finding]
+    healthy: Sequence[Healthy]
+    not_evaluated: Sequence[NotEvaluated]
+    start_ns: int | None
+    end_ns: int | None
+    provenance: Provenance
+    bad_windows: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
+    """System -> intervals (start, end) in which its latency was bad."""
+
+    @property
+    def worst(self) -> Severity | None:
+        """The greatest severity, None when there is no finding."""
+        return max((finding.severity for finding in self.findings), default=None)
+
+
+def ordered(outcomes: Sequence[Outcome]) -> tuple[list[Finding], list[Healthy], list[NotEvaluated]]:
+    """Outcomes sorted into the three lists; findings with the one that matters most first."""
+    findings = sorted(
+        (outcome for outcome in outcomes if isinstance(outcome, Finding)),
+        key=lambda finding: (-finding.severity, -finding.weight * finding.confidence, finding.rule, finding.title),
+    )
+    healthy = [outcome for outcome in outcomes if isinstance(outcome, Healthy)]
+    return findings, healthy, [outcome for outcome in outcomes if isinstance(outcome, NotEvaluated)]

@@ -1,0 +1,32 @@
+"""The importers: one module a format, one line of registration here.
+
+Modules are loaded when the catalogue is first asked for, so that `storscope --help` does not pay for them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Final
+
+from storscope.sources.evidence import Head
+from storscope.sources.importer import Importer
+
+_MODULES: Final = (
+    "iostat_json",
+)  # fmt: skip
+
+
+@cache
+def importers() -> dict[str, Importer]:
+    """Every importer by name, in order of registration."""
+    found = (importlib.import_module(f"{__name__}.{module}").IMPORTER for module in _MODULES)
+    return {importer.name: importer for importer in found}
+
+
+def recognise(head: Head) -> Importer | None:
+    """The importer that is surest of the content; None when none is at least half sure."""
+    if head.is_binary:
+        return None
+    best = max(importers().values(), key=lambda importer: importer.recognise(head))
+    return best if best.recognise(head) >= 0.5 else None

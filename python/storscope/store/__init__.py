@@ -1,0 +1,13 @@
+"""The store: a directory of Parquet files, queried by DuckDB. The directory is the interface.
+
+    STORE/storscope-store.json                 schema version, when and by which version it was made
+    STORE/capture=<id>/<table>.parquet         what one capture yielded; appears whole, by one rename
+    STORE/.incoming-<id>-<pid>/                a capture being written; ignored by readers, removed when stale
+
+A second process may read while one writes; two may import at once. DuckDB is the engine only, never the file.
+"""
+
+from storscope.store.capture import CaptureInfo, CaptureWriter
+from storscope.store.directory import Store
+
+__all__ = ["CaptureInfo", "CaptureWriter", "Store"]

@@ -1,0 +1,141 @@
+"""Writing one capture: into a hidden directory, then into place with a single rename.
+
+A crash at any moment leaves the store readable: it either has the capture or not. What a crashed process left behind
+is removed when the store is opened next and that process is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storscope.domain.recorder import Recorder
+from storscope.domain.schema import CAPTURES, TABLES
+
+_DICTIONARY_COLUMNS = ["run", "system", "kind", "entity", "name", "unit", "type", "operation", "measure", "relation"]
+_COMPRESSION_LEVEL = 1
+
+
+@dataclass(frozen=True)
+class CaptureInfo:
+    """What is known of a capture from outside: the file, its content and the importer."""
+
+    id: str
+    path: str
+    sha256: str
+    size_bytes: int
+    format: str
+    importer_version: int
+    imported_at_ns: int
+    imported_on: str
+    storscope_version: str
+    options: Mapping[str, str]
+    clock_offset_ns: int | None = None
+
+
+class CaptureWriter:
+    """A sink for a recorder. Use as a context manager: `commit()` publishes, leaving without it discards."""
+
+    def __init__(self, store: Path, info: CaptureInfo) -> None:
+        self._info = info
+        self._final = store / f"capture={info.id}"
+        self._incoming = store / f".incoming-{info.id}-{os.getpid()}"
+        self._writers: dict[str, pq.ParquetWriter] = {}
+        self._replaced: Path | None = None
+
+    def __enter__(self) -> CaptureWriter:
+        shutil.rmtree(self._incoming, ignore_errors=True)
+        self._incoming.mkdir(parents=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+        shutil.rmtree(self._incoming, ignore_errors=True)
+
+    def write(self, table: str, batch: pa.RecordBatch) -> None:
+        """Appends a batch; the sink given to a Recorder."""
+        writer = self._writers.get(table)
+        if writer is None:
+            writer = self._writers[table] = _parquet_writer(self._incoming / f"{table}.parquet", TABLES[table])
+        writer.write_batch(batch)
+
+    def commit(self, recorder: Recorder) -> None:
+        """Writes the capture's own row and moves everything into place.
+
+        A capture of the same id is replaced. The old one is moved aside first: between the two renames a reader sees
+        neither, never both and never half of one.
+        """
+        self._close()
+        captures = pa.RecordBatch.from_pylist([_capture_row(self._info, recorder)], schema=CAPTURES)
+        with _parquet_writer(self._incoming / "captures.parquet", CAPTURES) as writer:
+            writer.write_batch(captures)
+        for path in self._incoming.iterdir():
+            _sync(path)
+        _sync(self._incoming)
+        if self._final.exists():
+            aside = self._final.with_name(f".incoming-{self._info.id}-{os.getpid()}-replaced")
+            self._final.rename(aside)
+            self._incoming.rename(self._final)
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            self._incoming.rename(self._final)
+        _sync(self._final.parent)
+
+    def _close(self) -> None:
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
+
+
+def _parquet_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    dictionary = [name for name in schema.names if name in _DICTIONARY_COLUMNS]
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=_COMPRESSION_LEVEL,
+        use_dictionary=[*dictionary, "values.list.element"] if schema is TABLES["series"] else dictionary,
+        write_statistics=[name for name in schema.names if name not in {"values", "times", "attributes"}],
+    )
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _capture_row(info: CaptureInfo, recorder: Recorder) -> dict[str, object]:
+    notes = recorder.notes
+    return {
+        "path": info.path,
+        "sha256": info.sha256,
+        "size_bytes": info.size_bytes,
+        "format": info.format,
+        "importer_version": info.importer_version,
+        "tool": notes.tool,
+        "tool_version": notes.tool_version,
+        "system": notes.system,
+        "clock": notes.clock,
+        "clock_offset_ns": info.clock_offset_ns,
+        "first_time": recorder.first_time_ns,
+        "last_time": recorder.last_time_ns,
+        "imported_at": info.imported_at_ns,
+        "imported_on": info.imported_on,
+        "storscope_version": info.storscope_version,
+        "options": list(info.options.items()),
+        "row_counts": list(recorder.row_counts.items()),
+        "omitted": list(notes.omitted.items()),
+        "warnings": notes.warnings,
+    }

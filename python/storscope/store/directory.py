@@ -1,0 +1,196 @@
+"""The store as a whole: opening it, asking it, listing what it holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storscope.domain.errors import DamagedStore, NewerStore, NotAStore, QueryError, StoreError
+from storscope.domain.schema import CAPTURES, SCHEMA_VERSION, TABLES
+from storscope.store.capture import CaptureInfo, CaptureWriter
+from storscope.store.views import VIEWS, stored_columns
+
+MARKER = "storscope-store.json"
+
+
+class Store:
+    """A directory of captures. Open with `Store.open`; it is cheap, files are read when asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    @classmethod
+    def open(cls, path: Path, *, create: bool = False) -> Self:
+        """Opens the store at `path`; with `create` makes it when the directory is absent or empty.
+
+        Raises NotAStore for a directory that is something else, NewerStore for one written by a later version.
+        """
+        marker = path / MARKER
+        if not marker.exists():
+            if not create:
+                raise NotAStore(
+                    "a storscope store",
+                    "no such directory" if not path.exists() else "a directory without " + MARKER,
+                    where=str(path),
+                    hint="Import something first (storscope import FILE...), or name the store with --store DIR.",
+                )
+            _make(path, marker)
+        _check_version(marker)
+        _remove_stale(path)
+        return cls(path)
+
+    def writer(self, info: CaptureInfo) -> CaptureWriter:
+        """A writer for one capture; see CaptureWriter."""
+        self.forget()
+        return CaptureWriter(self.path, info)
+
+    def forget(self) -> None:
+        """Drops what the engine remembers of the files; the next query looks again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def captures(self) -> list[dict[str, Any]]:
+        """Every capture, oldest import first, as rows of the `captures` table with its id under `capture`."""
+        rows = []
+        for directory in sorted(self.path.glob("capture=*")):
+            file = directory / "captures.parquet"
+            try:
+                row: dict[str, Any] = pq.read_table(file, partitioning=None).to_pylist()[0]
+            except (OSError, IndexError, pa.ArrowException) as error:
+                raise DamagedStore(
+                    "a readable captures.parquet", str(error), where=str(file), hint="Move that directory away."
+                ) from error
+            rows.append({"capture": directory.name.removeprefix("capture=")} | row)
+        return sorted(rows, key=lambda row: (row["imported_at"], row["capture"]))
+
+    def has_capture(self, capture_id: str) -> bool:
+        """True when a capture of that id is published."""
+        return (self.path / f"capture={capture_id}").is_dir()
+
+    def remove_capture(self, capture_id: str) -> None:
+        """Takes a capture out of the store, by one rename and then a deletion."""
+        directory = self.path / f"capture={capture_id}"
+        if not directory.is_dir():
+            raise StoreError(f"a capture with the id {capture_id}", "none", where=str(self.path))
+        aside = self.path / f".incoming-{capture_id}-{os.getpid()}-removed"
+        directory.rename(aside)
+        shutil.rmtree(aside)
+        self.forget()
+
+    def query(self, sql: str, parameters: dict[str, Any] | list[Any] | None = None) -> pa.Table:
+        """The answer to one SQL statement over the tables and views, as Arrow.
+
+        The tables are those of `domain.schema`, each with the column `capture`; `counters` unpacks `series`.
+        Raises QueryError with the engine's words when the SQL is refused.
+        """
+        try:
+            relation = self._engine().sql(sql, params=parameters)
+            if relation is not None:
+                return relation.to_arrow_table()
+        except duckdb.Error as error:
+            raise QueryError(
+                _first_lines(str(error)),
+                hint="The tables are: " + ", ".join([*TABLES, "counters", "captures"]) + ".",
+            ) from error
+        raise QueryError("one statement that returns rows", "one that returns none", hint="Start with SELECT.")
+
+    def _engine(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is None:
+            self._connection = connection = duckdb.connect(":memory:")
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("SET enable_progress_bar = false")
+            for table, schema in (TABLES | {"captures": CAPTURES}).items():
+                self._define(connection, table, schema)
+            for statement in VIEWS.values():
+                connection.execute(statement)
+            # The store is read through views only: no statement of a user's can reach other files or extensions.
+            connection.execute(f"SET allowed_directories = ['{_quoted(str(self.path.resolve()))}']")
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
+        return self._connection
+
+    def _define(self, connection: duckdb.DuckDBPyConnection, table: str, schema: pa.Schema) -> None:
+        files = sorted(self.path.resolve().glob(f"capture=*/{table}.parquet"))
+        columns = stored_columns(table, schema)
+        if files:
+            names = ", ".join(f"'{_quoted(str(file))}'" for file in files)
+            connection.execute(
+                f"CREATE VIEW stored_{table} AS SELECT {columns} "
+                f"FROM read_parquet([{names}], hive_partitioning = true, hive_types = {{'capture': VARCHAR}}, "
+                "union_by_name = true)"
+            )
+        else:
+            empty = schema.append(pa.field("capture", pa.string())).empty_table()
+            connection.register(f"empty_{table}", empty)
+            connection.execute(f"CREATE VIEW stored_{table} AS SELECT {columns} FROM empty_{table}")
+
+
+def _make(path: Path, marker: Path) -> None:
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise NotAStore(
+            "an empty or new directory for the store",
+            "a file" if not path.is_dir() else "a directory with other things in it",
+            where=str(path),
+            hint="Name another directory with --store DIR.",
+        )
+    path.mkdir(parents=True, exist_ok=True)
+    incoming = marker.with_name(f".{MARKER}.{os.getpid()}")
+    incoming.write_text(json.dumps({"schema_version": SCHEMA_VERSION, "made_by": "storscope"}) + "\n")
+    incoming.replace(marker)
+
+
+def _check_version(marker: Path) -> None:
+    try:
+        version = json.loads(marker.read_text())["schema_version"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedStore("a JSON object with schema_version", str(error), where=str(marker)) from error
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise NewerStore(
+            f"a store of schema version {SCHEMA_VERSION} or older",
+            f"version {version}",
+            where=str(marker.parent),
+            hint="It was written by a later storscope. Update this one, or use another store with --store DIR.",
+        )
+
+
+def _remove_stale(path: Path) -> None:
+    for leftover in path.glob(".incoming-*"):
+        match = re.fullmatch(r"\.incoming-[0-9a-f]+-(\d+)(-replaced|-removed)?", leftover.name)
+        if match is None or _is_running(int(match[1])):
+            continue
+        published = path / leftover.name.split("-")[1]
+        if match[2] == "-replaced" and not (path / f"capture={published.name}").exists():
+            leftover.rename(path / f"capture={published.name}")
+            continue
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _is_running(pid: int) -> bool:
+    if sys.platform == "win32":
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _quoted(text: str) -> str:
+    return text.replace("'", "''")
+
+
+def _first_lines(text: str) -> str:
+    return "\n".join(text.strip().splitlines()[:4]).rstrip(".")

@@ -1,0 +1,54 @@
+"""The tables as a query sees them: stored columns, plus what follows from them without a guess."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+
+_TOTALS: Final = {
+    "ops_per_s": "coalesce(ops_per_s, read_ops_per_s + write_ops_per_s)",
+    "bytes_per_s": "coalesce(bytes_per_s, read_bytes_per_s + write_bytes_per_s)",
+    # Mean over both directions, weighted by operations; an idle direction has no latency and needs none.
+    "latency_ns_mean": """coalesce(latency_ns_mean, CASE
+        WHEN read_ops_per_s > 0 AND write_ops_per_s > 0
+        THEN (read_ops_per_s * read_latency_ns_mean + write_ops_per_s * write_latency_ns_mean)
+             / (read_ops_per_s + write_ops_per_s)
+        WHEN read_ops_per_s > 0 AND coalesce(write_ops_per_s, 0) = 0 THEN read_latency_ns_mean
+        WHEN write_ops_per_s > 0 AND coalesce(read_ops_per_s, 0) = 0 THEN write_latency_ns_mean
+        END)""",
+}
+"""Totals that a source did not give, where both parts are known. Never computed from one part."""
+
+
+def stored_columns(table: str, schema: pa.Schema) -> str:
+    """The select list of a stored table: `capture` first, then the schema's columns."""
+    return ", ".join(["capture", *schema.names])
+
+
+def _observations() -> str:
+    replacements = ", ".join(f"{expression} AS {name}" for name, expression in _TOTALS.items())
+    return f"CREATE VIEW observations AS SELECT * REPLACE ({replacements}) FROM stored_observations"
+
+
+def _plain(table: str) -> str:
+    return f"CREATE VIEW {table} AS SELECT * FROM stored_{table}"
+
+
+_COUNTERS = """
+CREATE VIEW counters AS
+SELECT capture, run, system, kind, entity, time, duration_ns, name, unit, value
+FROM (
+    SELECT s.capture, s.run, s.system, s.kind, s.entity, s.name, s.unit,
+           unnest(t.times) AS time, unnest(t.durations_ns) AS duration_ns, unnest(s.values) AS value
+    FROM stored_series s JOIN stored_timelines t ON s.capture = t.capture AND s.timeline = t.timeline
+)
+WHERE value IS NOT NULL
+"""
+
+VIEWS: Final[dict[str, str]] = {
+    "observations": _observations(),
+    **{name: _plain(name) for name in ("series", "timelines", "histograms", "events", "facts", "entities", "links",
+                                       "runs", "captures")},
+    "counters": _COUNTERS,
+}  # fmt: skip
