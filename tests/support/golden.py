@@ -33,8 +33,10 @@ def _lines(tables: Tables) -> list[dict[str, object]]:
         }
     ]  # fmt: skip
     for name, table in tables.tables.items():
-        for row in _plain(table).to_pylist():
-            lines.append({name: {column: _rounded(value) for column, value in row.items() if value not in (None, [])}})
+        lines.extend(
+            {name: {column: _rounded(value) for column, value in row.items() if value not in (None, [])}}
+            for row in _plain(table).to_pylist()
+        )
     return lines
 
 

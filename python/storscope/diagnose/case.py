@@ -8,6 +8,7 @@ and the other set aside, so that nothing is counted twice; `notes` says so.
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -134,8 +135,8 @@ class Case:
         """Every entity's observations, benchmarks left out."""
         columns = ", ".join(CANONICAL)
         table = self.store.query(
-            f"SELECT capture, system, kind, entity, epoch_ns(time) AS time_ns, coalesce(duration_ns, 0) AS duration_ns, "
-            f"{columns} FROM observations WHERE run IS NULL AND {self.time_condition()} "
+            "SELECT capture, system, kind, entity, epoch_ns(time) AS time_ns, "
+            f"coalesce(duration_ns, 0) AS duration_ns, {columns} FROM observations WHERE run IS NULL AND {self.time_condition()} "
             "ORDER BY system, kind, entity, capture, time"
         )
         return self._series_of(table)
@@ -233,11 +234,12 @@ class Case:
     @cached_property
     def runs(self) -> list[dict[str, Any]]:
         """Rows of `runs` joined with the observations of their whole length, as dictionaries."""
-        return self.store.query(
+        rows: list[dict[str, Any]] = self.store.query(
             f"SELECT r.*, o.kind, o.entity, {', '.join('o.' + name for name in CANONICAL)} "
             "FROM runs r LEFT JOIN observations o ON o.capture = r.capture AND o.run = r.run "
             "ORDER BY r.capture, r.time, r.run"
         ).to_pylist()
+        return rows
 
     def linked(self, entity: EntityRef, relation: str) -> list[EntityRef]:
         """The targets of `entity` along one relation."""
@@ -360,7 +362,7 @@ def _groups(table: pa.Table, keys: Sequence[str]) -> Iterable[tuple[tuple[str, .
         indices = codes.indices.to_numpy(zero_copy_only=False)
         change[1:] |= indices[1:] != indices[:-1]
     starts = [*np.flatnonzero(change).tolist(), table.num_rows]
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in itertools.pairwise(starts):
         rows = table.slice(start, end - start)
         yield tuple(rows.column(key)[0].as_py() for key in keys), rows
 

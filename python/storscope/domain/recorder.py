@@ -66,11 +66,11 @@ class Recorder:
         entity: EntityRef,
         time_ns: int,
         duration_ns: int | None,
+        canonical: Mapping[str, float | None],
         *,
         run: str | None = None,
-        **canonical: float | None,
     ) -> None:
-        """One observation row. Keyword names are canonical columns; None and NaN become null.
+        """One observation row. The keys of `canonical` are canonical columns; None and NaN become null.
 
         A row without a single value is not written.
         """
@@ -375,8 +375,8 @@ class Recorder:
                 timelines[key] = self.timeline(*instants)
             grouped.setdefault((timelines[key], run), []).append((entity, name, unit, values))
         for (timeline, run), rows in grouped.items():
-            entities, names, units, values = zip(*rows, strict=True)
-            self.series(timeline, entities, names, units, np.asarray(values, dtype=np.float64), run=run)
+            entities, names, units, columns = zip(*rows, strict=True)
+            self.series(timeline, entities, names, units, np.asarray(columns, dtype=np.float64), run=run)
         self._open_series.clear()
         self._open_values = 0
 

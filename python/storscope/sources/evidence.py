@@ -88,7 +88,7 @@ class Evidence:
                 if number % 4096 == 0:
                     self.report_progress(done)
                 if number == 1:
-                    raw = raw.removeprefix(codecs.BOM_UTF8)  # noqa: PLW2901
+                    raw = raw.removeprefix(codecs.BOM_UTF8)
                 yield self._decode(raw.rstrip(b"\r\n"))
         self.report_progress(done)
 

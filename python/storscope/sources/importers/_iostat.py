@@ -7,6 +7,7 @@ bytes, `avgqu-sz`, `await` and `svctm` (withdrawn by its author as meaningless);
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -79,13 +80,13 @@ def record_reports(
             recorder.link(device, "member_of", host)
             _record_device(recorder, device, start_ns, duration_ns, fields)
         if "idle" in report.cpu:
-            recorder.observe(host, start_ns, duration_ns, cpu_busy_ratio=1 - float(report.cpu["idle"]) / 100)
+            recorder.observe(host, start_ns, duration_ns, {"cpu_busy_ratio": 1 - float(report.cpu["idle"]) / 100})
 
 
 def _record_device(
     recorder: Recorder, device: EntityRef, start_ns: int, duration_ns: int, fields: Mapping[str, float]
 ) -> None:
-    values: dict[str, float] = {}
+    values: dict[str, float | None] = {}
     for field, value in fields.items():
         if field in _CANONICAL:
             column, factor = _CANONICAL[field]
@@ -100,7 +101,7 @@ def _record_device(
         if latency in values and values.get(rate) == 0:
             # iostat prints 0.00 where there was no operation to be timed.
             del values[latency]
-    recorder.observe(device, start_ns, duration_ns, **values)
+    recorder.observe(device, start_ns, duration_ns, values)
 
 
 def _first_data_report(recorder: Recorder, reports: Sequence[Report]) -> int:
@@ -140,7 +141,7 @@ def _report_times(options: ImportOptions, date: str | None, reports: Sequence[Re
 def _durations(times: Sequence[int], options: ImportOptions) -> list[int]:
     if options.interval_s:
         return [round(options.interval_s * units.NS_PER_S)] * len(times)
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
     return [gaps[0] if gaps else 0, *gaps]
 
 
@@ -161,7 +162,7 @@ def _parse_date(text: str | None, options: ImportOptions) -> dt.datetime | None:
 def _first_match(text: str, formats: Sequence[str]) -> dt.datetime | None:
     for form in formats:
         try:
-            return dt.datetime.strptime(text.strip(), form)  # noqa: DTZ007  the zone is attached by the caller
+            return dt.datetime.strptime(text.strip(), form)
         except ValueError:
             continue
     return None

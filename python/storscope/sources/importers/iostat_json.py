@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
