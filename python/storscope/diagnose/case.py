@@ -136,7 +136,8 @@ class Case:
         columns = ", ".join(CANONICAL)
         table = self.store.query(
             "SELECT capture, system, kind, entity, epoch_ns(time) AS time_ns, "
-            f"coalesce(duration_ns, 0) AS duration_ns, {columns} FROM observations WHERE run IS NULL AND {self.time_condition()} "
+            f"coalesce(duration_ns, 0) AS duration_ns, {columns} FROM observations "
+            f"WHERE run IS NULL AND {self.time_condition()} "
             "ORDER BY system, kind, entity, capture, time"
         )
         return self._series_of(table)
