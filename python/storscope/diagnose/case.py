@@ -242,13 +242,27 @@ class Case:
         ).to_pylist()
         return rows
 
+    @cached_property
+    def _targets(self) -> dict[tuple[EntityRef, str], list[EntityRef]]:
+        found: dict[tuple[EntityRef, str], list[EntityRef]] = defaultdict(list)
+        for link in self.links:
+            found[link.source, link.relation].append(link.target)
+        return found
+
+    @cached_property
+    def _sources(self) -> dict[tuple[EntityRef, str], list[EntityRef]]:
+        found: dict[tuple[EntityRef, str], list[EntityRef]] = defaultdict(list)
+        for link in self.links:
+            found[link.target, link.relation].append(link.source)
+        return found
+
     def linked(self, entity: EntityRef, relation: str) -> list[EntityRef]:
         """The targets of `entity` along one relation."""
-        return [link.target for link in self.links if link.source == entity and link.relation == relation]
+        return list(self._targets.get((entity, relation), ()))
 
     def linked_from(self, entity: EntityRef, relation: str) -> list[EntityRef]:
         """The sources that stand in `relation` to `entity`."""
-        return [link.source for link in self.links if link.target == entity and link.relation == relation]
+        return list(self._sources.get((entity, relation), ()))
 
     @cached_property
     def _upward(self) -> dict[EntityRef, set[EntityRef]]:
@@ -346,6 +360,16 @@ class Case:
             {name: np.concatenate([piece[name] for piece in kept]) for name in names},
             tuple(capture for piece in kept for capture in piece.captures),
         )
+
+
+def sql_text(value: str) -> str:
+    """An SQL string literal of `value`, quotes escaped: names come from captures and may hold anything."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def sql_list(values: Iterable[str]) -> str:
+    """SQL string literals for an IN list, sorted, each once; '(NULL)' would match nothing, so an empty list does too."""
+    return "(" + (", ".join(sql_text(value) for value in sorted(set(values))) or "NULL") + ")"
 
 
 def _overlap(one: Series, other: Series) -> bool:
