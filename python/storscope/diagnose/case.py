@@ -368,7 +368,7 @@ def sql_text(value: str) -> str:
 
 
 def sql_list(values: Iterable[str]) -> str:
-    """SQL string literals for an IN list, sorted, each once; '(NULL)' would match nothing, so an empty list does too."""
+    """SQL string literals for an IN list, sorted, each once. An empty list gives '(NULL)', which matches nothing."""
     return "(" + (", ".join(sql_text(value) for value in sorted(set(values))) or "NULL") + ")"
 
 
