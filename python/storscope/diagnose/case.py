@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from storscope.domain.entity import SHARING_RELATIONS, EntityRef, Link
 from storscope.domain.finding import Cell, EvidenceRows
+from storscope.domain.rows import plain_rows
 from storscope.domain.schema import CANONICAL
 from storscope.store import Store
 
@@ -235,12 +236,12 @@ class Case:
     @cached_property
     def runs(self) -> list[dict[str, Any]]:
         """Rows of `runs` joined with the observations of their whole length, as dictionaries."""
-        rows: list[dict[str, Any]] = self.store.query(
+        table = self.store.query(
             f"SELECT r.*, o.kind, o.entity, {', '.join('o.' + name for name in CANONICAL)} "
             "FROM runs r LEFT JOIN observations o ON o.capture = r.capture AND o.run = r.run "
             "ORDER BY r.capture, r.time, r.run"
-        ).to_pylist()
-        return rows
+        )
+        return plain_rows(table)
 
     @cached_property
     def _targets(self) -> dict[tuple[EntityRef, str], list[EntityRef]]:
@@ -309,7 +310,7 @@ class Case:
     def evidence(self, caption: str, sql: str) -> EvidenceRows:
         """Rows for a finding, by a query the user can repeat with `storscope store query`."""
         table = self.store.query(sql)
-        rows = [[_cell(value) for value in row.values()] for row in table.slice(0, EVIDENCE_ROWS).to_pylist()]
+        rows = [[_cell(value) for value in row.values()] for row in plain_rows(table.slice(0, EVIDENCE_ROWS))]
         return EvidenceRows(caption, table.column_names, rows, " ".join(sql.split()), table.num_rows)
 
     def time_condition(self, column: str = "time") -> str:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from storscope.domain.errors import DamagedStore, NewerStore, NotAStore, QueryError, StoreError
+from storscope.domain.rows import plain_rows
 from storscope.domain.schema import CAPTURES, SCHEMA_VERSION, TABLES
 from storscope.store.capture import CaptureInfo, CaptureWriter
 from storscope.store.views import VIEWS, stored_columns
@@ -66,7 +67,7 @@ class Store:
         for directory in sorted(self.path.glob("capture=*")):
             file = directory / "captures.parquet"
             try:
-                row: dict[str, Any] = pq.read_table(file, partitioning=None).to_pylist()[0]
+                row = plain_rows(pq.read_table(file, partitioning=None))[0]
             except (OSError, IndexError, pa.ArrowException) as error:
                 raise DamagedStore(
                     "a readable captures.parquet", str(error), where=str(file), hint="Move that directory away."
@@ -134,6 +135,16 @@ class Store:
             empty = schema.append(pa.field("capture", pa.string())).empty_table()
             connection.register(f"empty_{table}", empty)
             connection.execute(f"CREATE VIEW stored_{table} AS SELECT {columns} FROM empty_{table}")
+
+
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows as dictionaries. Times become datetimes, cut to microseconds: Python has nothing finer."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
+            coarser = pa.timestamp("us", tz=field.type.tz)
+            table = table.set_column(index, field.name, table.column(index).cast(coarser, safe=False))
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
 
 
 def _make(path: Path, marker: Path) -> None:

@@ -1,0 +1,113 @@
+"""storscope diagnose: the main job."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from storscope.cli.options import DEFAULT_STORE, TimeType, import_options, make_import_options, store_option
+from storscope.cli.progress import ReadingProgress
+
+_SEVERITIES = click.Choice(["info", "warning", "critical"])
+_EPILOG = """\b
+Examples:
+  storscope diagnose captures/ --report report.html
+  storscope diagnose incident.zip --timezone Europe/Berlin --verbose
+  storscope diagnose --store prod --since 2026-11-20T22:00 --until 2026-11-21T06:00
+  storscope diagnose captures/ --json --fail-on critical
+"""
+
+
+@click.command("diagnose", epilog=_EPILOG)
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@store_option
+@import_options
+@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write a self-contained HTML report.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON (docs/verdict-json.md).")
+@click.option("--since", type=TimeType(), help="Only evidence from this time on (ISO 8601, UTC without a zone).")
+@click.option("--until", type=TimeType(), help="Only evidence before this time.")
+@click.option("--min-severity", type=_SEVERITIES, default="info", show_default=True, help="Show findings from here up.")
+@click.option("--fail-on", type=_SEVERITIES, default="warning", show_default=True,
+              help="Exit with 1 when there is a finding of this severity or above.")  # fmt: skip
+@click.option("--thresholds", type=click.Path(path_type=Path, dir_okay=False), help="TOML file (storscope rules "
+              "--thresholds prints one).")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap intervals.")
+@click.option("-v", "--verbose", is_flag=True, help="Everything about each finding, with its evidence.")
+def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> int:
+    """Say what is wrong, who causes it and why to believe it.
+
+    With PATHS: reads them and diagnoses what they hold, keeping the tables only if --store is given. Without: diagnoses
+    the store. Exit code 0: nothing at or above --fail-on; 1: findings; 2: error.
+    """
+    from storscope.store import Store
+    from storscope.workbench import diagnose
+
+    with ExitStack() as stack:
+        if paths and store_path is None:
+            import tempfile
+
+            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="storscope-"))
+            store = Store.open(Path(directory) / "store", create=True)
+        else:
+            store = Store.open(store_path or Path(DEFAULT_STORE), create=bool(paths))
+        if paths:
+            _import(store, paths, chosen)
+        verdict = diagnose(
+            store,
+            thresholds_file=chosen["thresholds"],
+            since_ns=chosen["since"],
+            until_ns=chosen["until"],
+            seed=chosen["seed"],
+        )
+        _show(verdict, chosen, is_kept=not paths or store_path is not None)
+        if chosen["report"]:
+            from storscope.report import write_report
+
+            write_report(verdict, store, chosen["report"])
+            click.echo(f"report: {chosen['report']}", err=True)
+    return exit_code(verdict, chosen["fail_on"])
+
+
+def exit_code(verdict: Any, fail_on: str) -> int:
+    """1 when the verdict has a finding of severity `fail_on` or above."""
+    from storscope.domain.finding import Severity
+
+    return int(verdict.worst is not None and verdict.worst >= Severity[fail_on.upper()])
+
+
+def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> None:
+    """Imports the evidence; says on standard error what it could not use. Raises when nothing could be read."""
+    from storscope.cli.show_import import print_problems
+    from storscope.domain.errors import InputError
+    from storscope.workbench import import_paths
+
+    with ReadingProgress() as progress:
+        summary = import_paths(
+            store,
+            paths,
+            options=make_import_options(chosen),
+            as_format=chosen["as_format"],
+            standard_input=sys.stdin.buffer,
+            progress=progress,
+        )
+    print_problems(summary, verbose=chosen["verbose"])
+    if not summary.captures:
+        raise InputError("evidence that an importer understands", "none", hint="What is understood: storscope formats.")
+
+
+def _show(verdict: Any, chosen: dict[str, Any], is_kept: bool) -> None:
+    if chosen["as_json"]:
+        import json
+
+        from storscope.domain.verdict_json import verdict_to_json
+
+        click.echo(json.dumps(verdict_to_json(verdict), indent=2, ensure_ascii=False))
+        return
+    from storscope.cli.show_verdict import print_verdict
+    from storscope.domain.finding import Severity
+
+    print_verdict(verdict, Severity[chosen["min_severity"].upper()], verbose=chosen["verbose"], is_kept=is_kept)

@@ -1,0 +1,73 @@
+"""storscope store: info, query, export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from storscope.cli.options import DEFAULT_STORE, store_option
+
+_FORMATS = click.Choice(["csv", "parquet", "json"])
+
+
+@click.group("store")
+def command() -> None:
+    """Look into the store: a directory of Parquet files that anything may read."""
+
+
+def _open(store_path: Path | None) -> Any:
+    from storscope.store import Store
+
+    return Store.open(store_path or Path(DEFAULT_STORE))
+
+
+@command.command("info", epilog="\b\nExample:\n  storscope store info --store incident-42")
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def info(store_path: Path | None, as_json: bool) -> int:
+    """Say which captures the store holds, their time ranges, clocks and sizes."""
+    from storscope.cli.show_store import print_info
+
+    print_info(_open(store_path), as_json)
+    return 0
+
+
+@command.command("query", epilog=(
+    "\b\nExamples:\n"
+    "  storscope store query \"SELECT kind, entity, avg(ops_per_s) FROM observations GROUP BY ALL\"\n"
+    "  storscope store query \"SELECT * FROM events WHERE type = 'path_dead'\" --format csv"
+))  # fmt: skip
+@store_option
+@click.argument("sql")
+@click.option("--format", "form", type=click.Choice(["table", "csv", "json"]), default="table", show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Rows shown as a table.")
+def query(store_path: Path | None, sql: str, form: str, limit: int) -> int:
+    """Ask the store in SQL (DuckDB's dialect). Nothing outside the store can be read or written."""
+    from storscope.cli.show_store import print_table, write_table
+
+    table = _open(store_path).query(sql)
+    if form == "table":
+        print_table(table, limit)
+    else:
+        import sys
+
+        write_table(table, form, sys.stdout.buffer)
+    return 0
+
+
+@command.command("export", epilog="\b\nExamples:\n"
+    "  storscope store export --format csv --table observations -o observations.csv\n"
+    "  storscope store export --format parquet -o export/")  # fmt: skip
+@store_option
+@click.option("--format", "form", type=_FORMATS, required=True)
+@click.option("--table", "tables", multiple=True, help="Only these tables. [default: all that have rows]")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path),
+              help="A file for one table, a folder for several.")  # fmt: skip
+def export(store_path: Path | None, form: str, tables: tuple[str, ...], output: Path) -> int:
+    """Write tables of the store to files, whole or not at all."""
+    from storscope.cli.show_store import export_tables
+
+    export_tables(_open(store_path), form, tables, output)
+    return 0

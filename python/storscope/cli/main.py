@@ -1,0 +1,106 @@
+"""The entry point: `storscope`. Loads a verb's module only when that verb is called, so that help is quick."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from typing import Any, Final
+
+import click
+
+from storscope import __version__
+
+_VERBS: Final = {
+    # verb: (module, what it does)
+    "import": ("import_evidence", "Read captures into the store."),
+    "diagnose": ("diagnose", "Say what is wrong, who causes it and why to believe it."),
+    "store": ("store", "Look into the store: info, query, export."),
+    "formats": ("formats", "List the formats that import understands."),
+    "rules": ("rules", "List the conditions that diagnose looks for."),
+    "explain": ("explain", "Explain one rule: what, why, evidence, when it is wrong."),
+    "demo": ("demo", "Diagnose the bundled examples and write a report."),
+}
+
+
+class _Verbs(click.Group):
+    """A group whose commands are imported when they are needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _VERBS:
+            return None
+        module = importlib.import_module(f"storscope.cli.commands.{_VERBS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(verb, words) for verb, (_, words) in _VERBS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _VERBS and not args[0].startswith("-"):
+            close = difflib.get_close_matches(args[0], _VERBS, 1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
+            ctx.fail(f"No such command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+_EPILOG = """\b
+Examples:
+  storscope diagnose captures/ --report report.html
+  storscope import esxtop.csv.gz vmkernel.log --timezone Europe/Berlin
+  storscope diagnose --since 2026-11-20T22:00 --fail-on warning
+  storscope store query "SELECT entity, max(read_latency_ns_mean) FROM observations GROUP BY 1"
+"""
+
+
+@click.command(cls=_Verbs, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "--version", message="storscope %(version)s")
+def cli() -> None:
+    """storscope: storage performance workbench. Measure, diagnose, predict, change, verify.
+
+    Exit codes: 0 fine; 1 findings at or above --fail-on; 2 usage or input error; 130 interrupted.
+    """
+
+
+def main() -> None:
+    """Runs the command line; every error ends as a message, never as a traceback."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command and returns its exit code."""
+    try:
+        outcome: Any = cli.main(arguments, prog_name="storscope", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted; what was imported completely is kept.", err=True)
+        return 130
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        click.echo(f"error: {error.filename or 'the system'}: {error.strerror or error}", err=True)
+        return 2
+    except Exception as error:
+        if _is_ours(error):
+            click.echo(f"error: {error}", err=True)
+            return 2
+        raise
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _is_ours(error: Exception) -> bool:
+    from storscope.domain.errors import StorscopeError
+
+    return isinstance(error, StorscopeError)
+
+
+if __name__ == "__main__":
+    main()

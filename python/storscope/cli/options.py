@@ -1,0 +1,109 @@
+"""Options and parameter types that several verbs share."""
+
+from __future__ import annotations
+
+import datetime as dt
+import zoneinfo
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+DEFAULT_STORE = "storscope-store"
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class TimeType(click.ParamType[int]):
+    """An instant: ISO 8601; without a zone it is UTC. Converted to nanoseconds since 1970."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Nanoseconds since 1970 UTC."""
+        from storscope.domain.units import ns_from_datetime
+
+        if isinstance(value, int):
+            return value
+        try:
+            moment = dt.datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"expected a time like 2026-11-20T22:00 or 2026-11-20T22:00+01:00, found {value!r}", param, ctx)
+        return ns_from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC))
+
+
+class ZoneType(click.ParamType[zoneinfo.ZoneInfo]):
+    """A time zone by its IANA name."""
+
+    name = "zone"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> zoneinfo.ZoneInfo:
+        """The zone."""
+        if isinstance(value, zoneinfo.ZoneInfo):
+            return value
+        try:
+            return zoneinfo.ZoneInfo(value)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            self.fail(f"expected an IANA zone like Europe/Berlin or UTC, found {value!r}", param, ctx)
+
+
+class DurationType(click.ParamType[float]):
+    """A duration like 20s, 5m or 1h; a plain number is seconds. Converted to seconds."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        if isinstance(value, int | float):
+            return float(value)
+        number = value.rstrip("abcdefghijklmnopqrstuvwxyz")
+        try:
+            seconds = float(number) * _SECONDS[value[len(number) :] or "s"]
+        except (ValueError, KeyError):
+            seconds = -1.0
+        if not 0 < seconds < 1e9:
+            self.fail(f"expected a duration like 20s, 5m or 1h, found {value!r}", param, ctx)
+        return seconds
+
+
+def store_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """--store DIR, also from STORSCOPE_STORE."""
+    return click.option(
+        "--store",
+        "store_path",
+        type=click.Path(path_type=Path, file_okay=False),
+        envvar="STORSCOPE_STORE",
+        show_envvar=True,
+        help=f"Directory of the store. [default: ./{DEFAULT_STORE}]",
+    )(function)
+
+
+def import_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What the user says about evidence that does not say it."""
+    options = [
+        click.option("--as", "as_format", metavar="FORMAT", help="Read everything as this format (storscope formats)."),
+        click.option("--timezone", type=ZoneType(), help="Zone of times that carry none, e.g. Europe/Berlin."),
+        click.option("--system", metavar="NAME", help="Name of the host or array, where the source has none."),
+        click.option("--start", type=TimeType(), help="Time of the first sample, where the source has no times."),
+        click.option("--interval", type=DurationType(), help="Sampling interval, where the source does not state it."),
+        click.option("--year", type=int, help="Year of log lines without one (ESX 3 and 4)."),
+        click.option("--day-first", is_flag=True, help="Read 03/04/2026 as the 3rd of April."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def make_import_options(values: dict[str, Any]) -> Any:
+    """The ImportOptions for the values of `import_options`."""
+    from storscope.domain.units import datetime_from_ns
+    from storscope.sources.importer import ImportOptions
+
+    return ImportOptions(
+        timezone=values["timezone"],
+        start=datetime_from_ns(values["start"]) if values["start"] is not None else None,
+        interval_s=values["interval"],
+        system=values["system"],
+        year=values["year"],
+        day_first=values["day_first"],
+    )

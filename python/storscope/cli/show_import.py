@@ -1,0 +1,76 @@
+"""What an import did, for a person and for a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from storscope.domain.units import format_count
+from storscope.workbench import Imported, ImportSummary
+
+_ROWS_WORTH_NAMING = ("observations", "series", "histograms", "events", "facts", "runs")
+
+
+def print_import(summary: ImportSummary, store: Path | None) -> None:
+    """What was read, what was there already, what was skipped and why, with counts; failures go to standard error."""
+    for item in summary.imported:
+        click.echo(f"read     {item.name}  {click.style(item.format, bold=True)}: {_rows(item)}")
+        if item.clock:
+            click.echo(f"         clock: {item.clock}")
+        for reason, count in sorted(item.omitted.items()):
+            click.echo(f"         left out {format_count(count)}: {reason}")
+        for warning in item.warnings:
+            click.secho(f"         note: {warning}", fg="yellow")
+    for known in summary.known:
+        click.echo(f"known    {known.name}: the store has this content as capture {known.capture}")
+    for skipped in summary.skipped:
+        if skipped.is_error:
+            click.secho(f"FAILED   {skipped.name}: {_without_name(skipped.reason, skipped.name)}", fg="red", err=True)
+        else:
+            click.echo(f"skipped  {skipped.name}: {_without_name(skipped.reason, skipped.name)}")
+    counts = f"{len(summary.imported)} read, {len(summary.known)} known, {len(summary.skipped)} skipped"
+    click.echo(counts + (f"; store: {store}" if store else ""))
+
+
+def summary_to_json(summary: ImportSummary) -> dict[str, Any]:
+    """The summary as plain JSON values."""
+    return {
+        "imported": [
+            {
+                "name": item.name,
+                "capture": item.capture,
+                "format": item.format,
+                "rows": dict(item.rows),
+                "left_out": dict(item.omitted),
+                "warnings": list(item.warnings),
+                "clock": item.clock,
+            }
+            for item in summary.imported
+        ],
+        "known": [{"name": item.name, "capture": item.capture} for item in summary.known],
+        "skipped": [{"name": item.name, "reason": item.reason, "is_error": item.is_error} for item in summary.skipped],
+    }
+
+
+def _rows(item: Imported) -> str:
+    return ", ".join(f"{format_count(item.rows[name])} {name}" for name in _ROWS_WORTH_NAMING if item.rows[name])
+
+
+def _without_name(reason: str, name: str) -> str:
+    return reason.removeprefix(f"{name}: ")
+
+
+def print_problems(summary: ImportSummary, *, verbose: bool) -> None:
+    """What a diagnosis should not pass over: failures always, what was skipped or doubted when asked; all on stderr."""
+    for skipped in summary.skipped:
+        if skipped.is_error or verbose:
+            word = click.style("FAILED", fg="red") if skipped.is_error else "skipped"
+            click.echo(f"{word} {skipped.name}: {_without_name(skipped.reason, skipped.name)}", err=True)
+    quiet = sum(not skipped.is_error for skipped in summary.skipped)
+    if quiet and not verbose:
+        click.echo(f"{quiet} files were not recognised as evidence (--verbose names them)", err=True)
+    for item in summary.imported:
+        for warning in item.warnings:
+            click.secho(f"note: {item.name}: {warning}", fg="yellow", err=True)

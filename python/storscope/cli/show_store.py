@@ -1,0 +1,154 @@
+"""The store, for a person and for files."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from storscope.domain.errors import UsageError
+from storscope.domain.rows import plain_rows
+from storscope.domain.schema import SCHEMA_VERSION, TABLES
+from storscope.domain.units import format_bytes, format_count
+from storscope.store import Store
+
+EXPORTED: Sequence[str] = (*(name for name in TABLES if name not in {"series", "timelines"}), "counters", "captures")
+"""Tables as a query sees them; packed series leave as `counters`."""
+_JSON_BATCH_ROWS = 10_000
+
+
+def print_info(store: Store, as_json: bool) -> None:
+    """What the store holds."""
+    captures = store.captures()
+    size = sum(file.stat().st_size for file in store.path.rglob("*") if file.is_file())
+    if as_json:
+        rows = [{name: _plain(value) for name, value in row.items()} for row in captures]
+        document = {"store": str(store.path), "schema_version": SCHEMA_VERSION, "size_bytes": size, "captures": rows}
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        return
+    click.echo(f"store {store.path}: schema version {SCHEMA_VERSION}, {len(captures)} captures, {format_bytes(size)}")
+    for row in captures:
+        click.echo(f"\n{click.style(row['capture'], bold=True)}  {row['format']}  {row['path']}")
+        if row["first_time"] is not None:
+            click.echo(f"    time     {_short(row['first_time'])} to {_short(row['last_time'])}")
+        click.echo(f"    clock    {row['clock'] or 'no times'}")
+        counts = ", ".join(f"{format_count(count)} {name}" for name, count in row["row_counts"] or ())
+        click.echo(f"    rows     {counts}")
+        for reason, count in row["omitted"] or ():
+            click.echo(f"    left out {format_count(count)}: {reason}")
+        for warning in row["warnings"] or ():
+            click.echo(f"    note     {warning}")
+
+
+def print_table(table: pa.Table, limit: int) -> None:
+    """A table on a terminal, cut at `limit` rows, which is said."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(show_edge=False, header_style="bold", pad_edge=False)
+    for field in table.schema:
+        numeric = pa.types.is_floating(field.type) or pa.types.is_integer(field.type)
+        shown.add_column(Text(field.name), justify="right" if numeric else "left", overflow="fold")
+    for row in plain_rows(table.slice(0, limit)):
+        shown.add_row(*(Text(_cell(value)) for value in row.values()))
+    console = Console()
+    console.print(shown)
+    if table.num_rows > limit:
+        click.echo(f"{format_count(table.num_rows)} rows, {limit} shown (--limit, or --format csv for all)", err=True)
+
+
+def write_table(table: pa.Table, form: str, out: BinaryIO) -> None:
+    """A table as CSV, Parquet or a JSON array of objects; absent is empty or null."""
+    if form == "csv":
+        pyarrow.csv.write_csv(_flat(table), out)
+    elif form == "parquet":
+        pq.write_table(table, out, compression="zstd")
+    else:
+        _write_json(table, out)
+
+
+def export_tables(store: Store, form: str, tables: Sequence[str], output: Path) -> None:
+    """Writes tables to a file (one table) or a folder (several); each file appears whole."""
+    for name in tables:
+        if name not in EXPORTED:
+            raise UsageError("a table", repr(name), hint="The tables are: " + ", ".join(EXPORTED) + ".")
+    found = {name: store.query(f"SELECT * FROM {name}") for name in tables or EXPORTED}
+    if len(tables) == 1 and not output.is_dir():
+        _write_whole(found[tables[0]], form, output)
+        click.echo(f"{output}: {format_count(found[tables[0]].num_rows)} rows")
+        return
+    output.mkdir(parents=True, exist_ok=True)
+    for name, table in found.items():
+        if table.num_rows or tables:
+            path = output / f"{name}.{form}"
+            _write_whole(table, form, path)
+            click.echo(f"{path}: {format_count(table.num_rows)} rows")
+
+
+def _write_whole(table: pa.Table, form: str, path: Path) -> None:
+    incoming = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with incoming.open("wb") as out:
+            write_table(table, form, out)
+        incoming.replace(path)
+    finally:
+        incoming.unlink(missing_ok=True)
+
+
+def _write_json(table: pa.Table, out: BinaryIO) -> None:
+    out.write(b"[")
+    separator = b"\n"
+    for batch in table.to_batches(max_chunksize=_JSON_BATCH_ROWS):
+        for row in plain_rows(pa.Table.from_batches([batch])):
+            line = json.dumps({name: _plain(value) for name, value in row.items()}, ensure_ascii=False)
+            out.write(separator + line.encode())
+            separator = b",\n"
+    out.write(b"\n]\n")
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """Nested columns as JSON text: CSV has no lists."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_nested(field.type):
+            texts = [None if value is None else json.dumps(_plain(value), ensure_ascii=False)
+                     for value in table.column(index).to_pylist()]  # fmt: skip
+            table = table.set_column(index, field.name, pa.array(texts, pa.string()))
+    return table
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dt.datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, list):
+        pairs = bool(value) and isinstance(value[0], tuple)
+        return {key: _plain(item) for key, item in value} if pairs else [_plain(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+    if isinstance(value, dt.datetime):
+        return _short(value)
+    text = value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False, default=str)
+    return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def _short(moment: dt.datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M:%SZ")

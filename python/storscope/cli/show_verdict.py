@@ -1,0 +1,143 @@
+"""The verdict on a terminal: what matters most first, readable in ten seconds."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import click
+
+from storscope.domain.finding import EvidenceRows, Finding, NotEvaluated, Severity
+from storscope.domain.units import format_ratio, format_time
+from storscope.domain.verdict import Verdict
+
+_COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+_MAX_WIDTH = 110
+_ROWS_SHOWN = 8
+
+
+def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: bool) -> None:
+    """Headline, findings, what was healthy, what could not be evaluated."""
+    shown = [finding for finding in verdict.findings if finding.severity >= least]
+    _print_headline(verdict)
+    for number, finding in enumerate(shown, 1):
+        _print_finding(number, finding, verbose=verbose)
+    if len(shown) < len(verdict.findings):
+        click.echo(f"\n{len(verdict.findings) - len(shown)} findings below --min-severity are not shown.")
+    _print_healthy(verdict)
+    _print_not_evaluated(verdict.not_evaluated, verbose=verbose)
+    for note in verdict.provenance.notes:
+        _wrapped(f"note: {note}", indent="")
+    if not verbose and shown:
+        click.echo(
+            "\nMore: --verbose shows why, the innocent explanation and the evidence; --report FILE.html draws it."
+        )
+    if not is_kept:
+        click.echo("The evidence was not kept; add --store DIR to query it afterwards.")
+
+
+def _print_headline(verdict: Verdict) -> None:
+    captures = len(verdict.provenance.captures)
+    if verdict.findings:
+        first = verdict.findings[0]
+        click.secho(f"{first.severity.word.upper()}: {_plain(first.title)}", fg=_COLOURS[first.severity], bold=True)
+    else:
+        click.secho("HEALTHY: no rule found anything wrong.", fg="green", bold=True)
+    counts = Counter(finding.severity for finding in verdict.findings)
+    parts = [f"{counts[severity]} {severity.word}" for severity in sorted(Severity, reverse=True) if counts[severity]]
+    said = ", ".join([*parts, f"{len(verdict.healthy)} healthy", f"{len(verdict.not_evaluated)} not evaluated"])
+    period = f"{format_time(verdict.start_ns)} to {format_time(verdict.end_ns)}" if verdict.start_ns else "no times"
+    click.echo(f"{said}; {captures} captures, {period}")
+
+
+def _print_finding(number: int, finding: Finding, *, verbose: bool) -> None:
+    click.echo()
+    word = click.style(finding.severity.word.upper(), fg=_COLOURS[finding.severity], bold=True)
+    title = click.style(_plain(finding.title), bold=True)
+    click.echo(f"{number}. {word}  {title}  ({finding.rule}, confidence {format_ratio(finding.confidence)})")
+    if finding.start_ns is not None:
+        click.echo(f"   {format_time(finding.start_ns)} to {format_time(finding.end_ns)}")
+    _wrapped(finding.summary)
+    if verbose:
+        _labelled("Why", finding.why)
+        _labelled("Innocent if", finding.innocent)
+    _labelled("Decide by", finding.check)
+    _labelled("Remedy", finding.remedy)
+    if verbose:
+        _labelled("Threshold", finding.source)
+        for rows in finding.evidence:
+            _print_evidence(rows)
+
+
+def _print_evidence(rows: EvidenceRows) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(rows.caption), title_justify="left", show_edge=False, header_style="bold", pad_edge=False)
+    for column in rows.columns:
+        table.add_column(Text(column), overflow="fold")
+    for row in rows.rows[:_ROWS_SHOWN]:
+        table.add_row(*(Text(_plain(_number(cell))) for cell in row))
+    click.echo()
+    Console().print(table)
+    total = rows.total_rows or len(rows.rows)
+    if total > _ROWS_SHOWN:
+        click.echo(f"   {_ROWS_SHOWN} of {total:,} rows")
+    click.echo(f"   SQL: {rows.query}")
+
+
+def _number(cell: object) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, float):
+        return f"{cell:,.4g}" if abs(cell) < 1e5 else f"{cell:,.0f}"
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        return f"{cell:,}"
+    return str(cell)
+
+
+def _print_healthy(verdict: Verdict) -> None:
+    if verdict.healthy:
+        click.echo()
+        click.secho("Healthy", fg="green", bold=True)
+        for item in verdict.healthy:
+            _wrapped(f"✓ {item.statement}", indent="  ", following="    ")
+
+
+def _print_not_evaluated(items: Sequence[NotEvaluated], *, verbose: bool) -> None:
+    if not items:
+        return
+    click.echo()
+    click.secho("Not evaluated", bold=True)
+    needs: dict[str, list[str]] = defaultdict(list)
+    for item in items:
+        needs[item.needs].append(item.rule)
+    if not verbose and len(needs) > 4:
+        names = ", ".join(dict.fromkeys(item.rule for item in items))
+        _wrapped(f"– {names} (--verbose says what each needs)", indent="  ", following="    ")
+        return
+    for need, rules in needs.items():
+        _wrapped(f"– {', '.join(dict.fromkeys(rules))}: needs {need.removeprefix('needs ')}", indent="  ",
+                 following="    ")  # fmt: skip
+
+
+def _labelled(label: str, text: str) -> None:
+    head = f"   {label}: "
+    _wrapped(text, indent=head, following=" " * 6)
+
+
+def _wrapped(text: str, indent: str = "   ", following: str | None = None) -> None:
+    width = min(_MAX_WIDTH, shutil.get_terminal_size((100, 24)).columns)
+    lines = textwrap.wrap(
+        _plain(text), width, initial_indent=indent, subsequent_indent=indent if following is None else following,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    click.echo("\n".join(lines))
+
+
+def _plain(text: str) -> str:
+    """Control characters from captures must not reach the terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -1,0 +1,216 @@
+"""From what a user names to files that can be read: folders, archives, compressed files, standard input.
+
+Archives are recognised by their first bytes. Members are written one at a time to a temporary directory, read there
+and removed, so that disk use stays at one member. Limits keep a hostile archive harmless: how far content may grow
+(`MAX_RATIO` once `FREE_BYTES` are exceeded), how many members, how deep archives may nest. Links, devices and member
+names that leave the archive are never followed: a member's name is only shown.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import shutil
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+import zstandard
+
+from storscope.domain.errors import MalformedInput, UnsafeArchive, UsageError
+from storscope.sources.evidence import Evidence
+
+FREE_BYTES = 256 * 1024**2
+"""A member may grow to this size whatever its ratio."""
+MAX_RATIO = 250
+"""Beyond FREE_BYTES: bytes out per byte packed. Counter text compresses 5 to 60 times; deflate can reach 1,032."""
+MAX_MEMBERS = 100_000
+MAX_DEPTH = 4
+_CHUNK_BYTES = 1024**2
+_MAGIC_BYTES = 264
+_STORE_MARKER = "storscope-store.json"
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """Something that was found and cannot be read, with the reason."""
+
+    name: str
+    reason: str
+
+
+Found = Evidence | Unreadable
+Progress = Callable[[str, int, int], None]
+"""Receives (name, bytes done, bytes in all)."""
+
+
+def expand(
+    paths: list[Path], standard_input: BinaryIO | None = None, progress: Progress | None = None
+) -> Iterator[Found]:
+    """Every readable file under `paths`, in a stable order. `-` is standard input.
+
+    An Evidence must be used before the next one is taken: members of archives live only until then.
+    Raises UsageError for a path that does not exist, UnsafeArchive for a bomb.
+    """
+    for path in paths:
+        if str(path) == "-":
+            yield from _from_stream(standard_input, progress)
+        elif not path.exists():
+            raise UsageError("a file or folder", "nothing of that name", where=str(path))
+        elif path.is_dir():
+            yield from _from_folder(path, progress)
+        else:
+            yield from _from_file(path, str(path), progress, depth=0)
+
+
+def _from_folder(folder: Path, progress: Progress | None) -> Iterator[Found]:
+    if (folder / _STORE_MARKER).exists():
+        yield Unreadable(str(folder), "is a storscope store, no evidence (use --store to query it)")
+        return
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from _from_folder(path, progress)
+        elif path.is_file():
+            yield from _from_file(path, str(path), progress, depth=0)
+
+
+def _from_stream(stream: BinaryIO | None, progress: Progress | None) -> Iterator[Found]:
+    if stream is None:
+        raise UsageError("data on standard input", "none")
+    with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
+        path = Path(directory) / "stdin"
+        with path.open("wb") as out:
+            shutil.copyfileobj(stream, out, _CHUNK_BYTES)
+        yield from _from_file(path, "standard input", progress, depth=0)
+
+
+def _from_file(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        yield Unreadable(name, "is no regular file")
+        return
+    with path.open("rb") as file:
+        start = file.read(_MAGIC_BYTES)
+    if not start:
+        yield Unreadable(name, "is empty")
+        return
+    opener = _opener(start)
+    if opener is None:
+        size = path.stat().st_size
+        yield Evidence(path, name, progress=(lambda done: progress(name, done, size)) if progress else None)
+        return
+    if depth >= MAX_DEPTH:
+        raise UnsafeArchive(f"archives nested at most {MAX_DEPTH} deep", "more", where=name)
+    try:
+        yield from opener(path, name, progress, depth)
+    except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError,
+            zstandard.ZstdError, NotImplementedError, RuntimeError, OSError) as error:  # fmt: skip
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise MalformedInput(
+            "a complete archive", str(error) or type(error).__name__, where=name,
+            hint="The file is cut, encrypted or damaged; unpack it yourself and import the folder.",
+        ) from error  # fmt: skip
+
+
+_Opener = Callable[[Path, str, "Progress | None", int], Iterator[Found]]
+
+
+def _opener(start: bytes) -> _Opener | None:
+    if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _from_zip
+    if start[257:262] == b"ustar":
+        return _from_tar
+    for magic, opener in _COMPRESSIONS:
+        if start.startswith(magic):
+            return _from_compressed(opener)
+    return None
+
+
+_COMPRESSIONS: tuple[tuple[bytes, Callable[[BinaryIO], Any]], ...] = (
+    (b"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
+    (b"\x28\xb5\x2f\xfd", lambda file: zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)),
+    (b"BZh", bz2.BZ2File),
+    (b"\xfd7zXZ\x00", lzma.LZMAFile),
+)
+
+
+def _from_compressed(opener: Callable[[BinaryIO], Any]) -> _Opener:
+    def read(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
+        size = path.stat().st_size
+        with path.open("rb") as file, opener(file) as stream, _member(stream, name, size) as member:
+            yield from _from_file(member, name, progress, depth + 1)
+
+    return read
+
+
+def _from_zip(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
+    with zipfile.ZipFile(path) as archive:
+        entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _is_hidden(entry.filename)]
+        _check_members(len(entries), name)
+        for entry in sorted(entries, key=lambda entry: entry.filename):
+            if stat.S_ISLNK(entry.external_attr >> 16):
+                yield Unreadable(f"{name}: {entry.filename}", "is a link inside an archive")
+                continue
+            size = max(entry.compress_size, 1)
+            with archive.open(entry) as stream, _member(stream, f"{name}: {entry.filename}", size) as member:
+                yield from _from_file(member, f"{name}: {entry.filename}", progress, depth + 1)
+
+
+def _from_tar(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
+    with tarfile.open(path) as archive:
+        for number, entry in enumerate(archive):
+            _check_members(number, name)
+            if entry.isdir() or _is_hidden(entry.name):
+                continue
+            stream = archive.extractfile(entry) if entry.isreg() else None
+            if stream is None:
+                yield Unreadable(f"{name}: {entry.name}", "is no regular file inside an archive")
+                continue
+            with stream, _member(stream, f"{name}: {entry.name}", max(entry.size, 1)) as member:
+                yield from _from_file(member, f"{name}: {entry.name}", progress, depth + 1)
+
+
+@contextmanager
+def _member(stream: IO[bytes], name: str, packed_bytes: int) -> Iterator[Path]:
+    """The content of `stream` as a temporary file; stops at what no honest archive contains."""
+    limit = max(FREE_BYTES, MAX_RATIO * packed_bytes)
+    with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
+        path = Path(directory) / "member"
+        written = 0
+        with path.open("wb", buffering=io.DEFAULT_BUFFER_SIZE) as out:
+            while chunk := stream.read(_CHUNK_BYTES):
+                written += len(chunk)
+                if written > limit or written > shutil.disk_usage(directory).free:
+                    raise _bomb(name, packed_bytes, limit)
+                out.write(chunk)
+        yield path
+
+
+def _bomb(name: str, packed_bytes: int, limit: int) -> UnsafeArchive:
+    return UnsafeArchive(
+        f"at most {limit:,} bytes out of {packed_bytes:,} packed bytes (and less than the free disk space)",
+        "more",
+        where=name,
+        hint="If this is a real capture, unpack it yourself and import the file.",
+    )
+
+
+def _check_members(count: int, name: str) -> None:
+    if count > MAX_MEMBERS:
+        raise UnsafeArchive(f"at most {MAX_MEMBERS:,} members", "more", where=name)
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))

@@ -1,0 +1,247 @@
+"""The workbench joins the rooms: sources write into the store, diagnosis reads it, reports show it.
+
+It holds no logic of its own beyond the order of steps.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import storscope
+from storscope.diagnose.case import Case
+from storscope.diagnose.engine import evaluate
+from storscope.diagnose.rules import rules
+from storscope.diagnose.thresholds import load_thresholds
+from storscope.domain.errors import InputError, StorscopeError, UsageError
+from storscope.domain.recorder import Recorder
+from storscope.domain.verdict import Provenance, Verdict, ordered
+from storscope.sources.evidence import Evidence
+from storscope.sources.expand import Progress, Unreadable, expand
+from storscope.sources.importer import Importer, ImportOptions
+from storscope.sources.importers import importers, recognise
+from storscope.store import CaptureInfo, Store
+
+_HASH_CHUNK_BYTES = 1024**2
+_ID_LENGTH = 16
+
+
+# Import ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Imported:
+    """One file that is now in the store."""
+
+    name: str
+    capture: str
+    format: str
+    rows: Counter[str]
+    omitted: Counter[str]
+    warnings: Sequence[str]
+    clock: str | None
+
+
+@dataclass(frozen=True)
+class Known:
+    """One file whose content the store had already."""
+
+    name: str
+    capture: str
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """One file that is not, and why. `is_error` when the user will want to know at once."""
+
+    name: str
+    reason: str
+    is_error: bool = False
+
+
+@dataclass
+class ImportSummary:
+    """What an import did."""
+
+    imported: list[Imported] = field(default_factory=list)
+    known: list[Known] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def captures(self) -> list[str]:
+        """The captures the named files stand for, whether new or known."""
+        return [item.capture for item in self.imported] + [item.capture for item in self.known]
+
+    @property
+    def failures(self) -> list[Skipped]:
+        """What must not be passed over in silence."""
+        return [item for item in self.skipped if item.is_error]
+
+
+def import_paths(
+    store: Store,
+    paths: Sequence[Path],
+    *,
+    options: ImportOptions | None = None,
+    as_format: str | None = None,
+    replace: bool = False,
+    standard_input: BinaryIO | None = None,
+    progress: Progress | None = None,
+) -> ImportSummary:
+    """Imports files, folders, archives and standard input ('-') into `store`.
+
+    A file that breaks off leaves nothing behind; the others are imported all the same and the summary says so.
+    A file the user named that no importer recognises is a failure; one found in a folder is merely skipped.
+    Raises UsageError for paths or formats that do not exist.
+    """
+    forced = _importer_named(as_format) if as_format else None
+    options = options or ImportOptions()
+    summary = ImportSummary()
+    named = {str(path) for path in paths} | {"standard input"}
+    found = expand(list(paths), standard_input, progress)
+    for item in _until_broken(found, summary):
+        is_named = item.name in named
+        if isinstance(item, Unreadable):
+            summary.skipped.append(Skipped(item.name, item.reason, is_named))
+            continue
+        importer = forced or recognise(item.head)
+        if importer is None:
+            summary.skipped.append(Skipped(item.name, _not_recognised(item), is_named))
+            continue
+        try:
+            _import_one(store, item, importer, options, replace, summary)
+        except InputError as error:
+            summary.skipped.append(Skipped(item.name, error.message(), is_error=True))
+    return summary
+
+
+def _until_broken(found: Iterator[Evidence | Unreadable], summary: ImportSummary) -> Iterator[Evidence | Unreadable]:
+    """Ends at the first archive that cannot be read on, which becomes a failure."""
+    try:
+        yield from found
+    except InputError as error:
+        summary.skipped.append(Skipped(error.where, error.message(), is_error=True))
+
+
+def _import_one(
+    store: Store,
+    evidence: Evidence,
+    importer: Importer,
+    options: ImportOptions,
+    replace: bool,
+    summary: ImportSummary,
+) -> None:
+    digest = _sha256(evidence.path)
+    capture = digest[:_ID_LENGTH]
+    if store.has_capture(capture) and not replace:
+        summary.known.append(Known(evidence.name, capture))
+        return
+    info = CaptureInfo(
+        id=capture,
+        path=evidence.name,
+        sha256=digest,
+        size_bytes=evidence.size_bytes,
+        format=importer.name,
+        importer_version=importer.version,
+        imported_at_ns=time.time_ns(),
+        imported_on=platform.node(),
+        storscope_version=storscope.__version__,
+        options=options.as_text(),
+    )
+    with store.writer(info) as writer:
+        recorder = Recorder(writer.write)
+        importer.read(evidence, recorder, options)
+        if evidence.lines_not_utf8:
+            recorder.warn(f"{evidence.lines_not_utf8:,} lines are not UTF-8; they were read as Windows-1252.")
+        recorder.finish()
+        if recorder.is_empty:
+            raise InputError(
+                f"data of the format {importer.name}", "none", where=evidence.name, hint=_why_empty(recorder)
+            )
+        writer.commit(recorder)
+    notes = recorder.notes
+    summary.imported.append(
+        Imported(evidence.name, capture, importer.name, recorder.row_counts, notes.omitted, notes.warnings, notes.clock)
+    )
+
+
+def _why_empty(recorder: Recorder) -> str:
+    said = [*recorder.notes.warnings, *(f"{count:,} left out: {why}." for why, count in recorder.notes.omitted.items())]
+    return " ".join(said) or "The file holds headings only."
+
+
+def _importer_named(name: str) -> Importer:
+    try:
+        return importers()[name]
+    except KeyError:
+        raise UsageError(
+            "a format for --as", repr(name), hint="Known are: " + ", ".join(importers()) + ". See: storscope formats."
+        ) from None
+
+
+def _not_recognised(evidence: Evidence) -> str:
+    if evidence.head.is_binary:
+        return "is binary, and no importer reads it"
+    return "no importer recognises its content (see: storscope formats; force one with --as FORMAT)"
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# Diagnose -------------------------------------------------------------------------------------------------------------
+
+
+def diagnose(
+    store: Store,
+    *,
+    thresholds_file: Path | None = None,
+    since_ns: int | None = None,
+    until_ns: int | None = None,
+    seed: int = 0,
+) -> Verdict:
+    """Evaluates every rule on what the store holds. Raises ConfigError for a wrong thresholds file."""
+    thresholds = load_thresholds(rules(), thresholds_file)
+    captures = store.captures()
+    if not captures:
+        raise StorscopeError(
+            "evidence in the store", "none", where=str(store.path), hint="Import something: storscope import FILE..."
+        )
+    case = Case(store, since_ns, until_ns, thresholds.tier_patterns, seed)
+    findings, healthy, not_evaluated = ordered(evaluate(case, rules(), thresholds))
+    start_ns, end_ns = _time_range(store, case.time_condition())
+    return Verdict(
+        findings=findings,
+        healthy=healthy,
+        not_evaluated=not_evaluated,
+        start_ns=start_ns,
+        end_ns=end_ns,
+        provenance=Provenance(
+            storscope_version=storscope.__version__,
+            host=platform.node(),
+            made_at_ns=time.time_ns(),
+            store=str(store.path),
+            captures=captures,
+            thresholds=thresholds.values,
+            overridden=thresholds.overridden,
+            notes=list(dict.fromkeys(case.notes)),
+            seed=seed,
+        ),
+    )
+
+
+def _time_range(store: Store, condition: str) -> tuple[int | None, int | None]:
+    row = store.query(
+        f"""SELECT min(first) AS first, max(last) AS last FROM (
+            SELECT epoch_ns(time) AS first, epoch_ns(time) + coalesce(duration_ns, 0) AS last
+            FROM observations WHERE {condition}
+            UNION ALL SELECT epoch_ns(time), epoch_ns(time) FROM events WHERE {condition})"""
+    ).to_pylist()[0]
+    return row["first"], row["last"]
