@@ -8,6 +8,6 @@ A second process may read while one writes; two may import at once. DuckDB is th
 """
 
 from storscope.store.capture import CaptureInfo, CaptureWriter
-from storscope.store.directory import Store, rows_of
+from storscope.store.directory import Store
 
-__all__ = ["CaptureInfo", "CaptureWriter", "Store", "rows_of"]
+__all__ = ["CaptureInfo", "CaptureWriter", "Store"]

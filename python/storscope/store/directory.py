@@ -137,16 +137,6 @@ class Store:
             connection.execute(f"CREATE VIEW stored_{table} AS SELECT {columns} FROM empty_{table}")
 
 
-def rows_of(table: pa.Table) -> list[dict[str, Any]]:
-    """The rows as dictionaries. Times become datetimes, cut to microseconds: Python has nothing finer."""
-    for index, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type) and field.type.unit == "ns":
-            coarser = pa.timestamp("us", tz=field.type.tz)
-            table = table.set_column(index, field.name, table.column(index).cast(coarser, safe=False))
-    rows: list[dict[str, Any]] = table.to_pylist()
-    return rows
-
-
 def _make(path: Path, marker: Path) -> None:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise NotAStore(

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._entities import where
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_ratio
@@ -74,7 +75,6 @@ def _finding(
     sent_least, sent_most = packets[idlest], packets[busiest]
     dead = sent_least < _IDLE_PACKETS_RATIO * sent_most
     hardware = _hardware_guard(case, adapter)
-    listed = ", ".join(f"'{port.name}'" for port in sorted(packets))
     return Finding(
         rule=_NAME,
         severity=Severity.CRITICAL if dead else Severity.WARNING,
@@ -115,7 +115,7 @@ def _finding(
                     max(number) FILTER (name = 'speed_mbit') AS speed_mbit,
                     max(value) FILTER (name = 'link_up') AS link_up,
                     max(value) FILTER (name = 'path_status') AS path_status
-                FROM facts WHERE kind = 'port' AND entity IN ({listed}) GROUP BY entity ORDER BY entity""",
+                FROM facts WHERE {where(packets)} GROUP BY entity ORDER BY entity""",
             ),
         ),
         weight=share,

@@ -1,0 +1,60 @@
+"""Naming, grouping and quoting entities in findings: what many rules share and no rule is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from storscope.diagnose.case import Case, sql_list, sql_text
+from storscope.domain.entity import EntityRef
+
+
+def listed(case: Case, entities: Iterable[EntityRef], most: int = 4) -> str:
+    """'A', 'A and B', 'A, B, C, D and 36 more': friendliest names, in order of name."""
+    return joined([case.label(entity) for entity in sorted(set(entities))], most)
+
+
+def joined(words: Sequence[str], most: int = 4) -> str:
+    """The words as a list in a sentence; beyond `most` only their number."""
+    if len(words) > most:
+        return f"{', '.join(words[:most])} and {len(words) - most:,} more"
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else "none"
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """'1 device', '2 devices', '1,200 volumes'."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def by_system(entities: Iterable[EntityRef]) -> dict[str, list[EntityRef]]:
+    """System -> its entities, both in order of name."""
+    found: dict[str, list[EntityRef]] = defaultdict(list)
+    for entity in sorted(set(entities)):
+        found[entity.system].append(entity)
+    return dict(found)
+
+
+def where(entities: Iterable[EntityRef], *conditions: str) -> str:
+    """An SQL condition that selects rows of these entities, names quoted, and of the further conditions."""
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for entity in entities:
+        groups[entity.system, entity.kind].append(entity.name)
+    chosen = " OR ".join(
+        f"(system = {sql_text(system)} AND kind = {sql_text(kind)} AND entity IN {sql_list(names)})"
+        for (system, kind), names in sorted(groups.items())
+    )
+    return " AND ".join([f"({chosen or 'false'})", *(condition for condition in conditions if condition != "true")])
+
+
+def observed(case: Case, entities: Iterable[EntityRef], *conditions: str) -> str:
+    """As `where`, for observations and counters of running systems in the time range of the case."""
+    return where(entities, "run IS NULL", case.time_condition(), *conditions)
+
+
+def host_of(case: Case, entity: EntityRef) -> EntityRef | None:
+    """The host or array an entity is a member of, where a link says so; else the only one of its system."""
+    for target in case.linked(entity, "member_of"):
+        if target.kind in {"host", "array"}:
+            return target
+    tops = [other for other in case.entities if other.system == entity.system and other.kind in {"host", "array"}]
+    return tops[0] if len(tops) == 1 else None

@@ -1,0 +1,81 @@
+"""Arithmetic on the intervals of a series: means that mind absent values, runs of bad intervals.
+
+NaN is absent and never counts as a value; an empty mean is NaN, never 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from storscope.diagnose.case import FloatArray, Series
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+def mean(values: FloatArray) -> float:
+    """The mean of what is present; NaN of nothing."""
+    present = values[np.isfinite(values)]
+    return float(present.mean()) if len(present) else float("nan")
+
+
+def median(values: FloatArray) -> float:
+    """The median of what is present; NaN of nothing."""
+    present = values[np.isfinite(values)]
+    return float(np.median(present)) if len(present) else float("nan")
+
+
+def greatest(values: FloatArray) -> float:
+    """The greatest value present; NaN of nothing."""
+    present = values[np.isfinite(values)]
+    return float(present.max()) if len(present) else float("nan")
+
+
+def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
+    """The mean of `values` where both are present and the weight is positive; NaN of nothing."""
+    keep = np.isfinite(values) & np.isfinite(weights) & (weights > 0)
+    return float(np.average(values[keep], weights=weights[keep])) if keep.any() else float("nan")
+
+
+def longest_run(bad: BoolArray) -> int:
+    """The greatest number of consecutive true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], bad.astype(np.int8), [0]))))
+    return int((edges[1::2] - edges[::2]).max()) if len(edges) else 0
+
+
+def in_runs(bad: BoolArray, shortest: int) -> BoolArray:
+    """`bad` with its runs of fewer than `shortest` consecutive true values taken out."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], bad.astype(np.int8), [0]))))
+    kept = np.zeros(len(bad), dtype=bool)
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        kept[start:end] = end - start >= shortest
+    return kept
+
+
+def seconds(series: Series) -> FloatArray:
+    """The length of each interval in seconds; the usual one where it is not known."""
+    lengths = np.where(series.duration_ns > 0, series.duration_ns, series.interval_ns)
+    return lengths / 1e9
+
+
+def total(series: Series, column: str) -> float:
+    """A rate summed over time: how many there were. NaN when the column has no value."""
+    values = series[column]
+    keep = np.isfinite(values)
+    return float((values * seconds(series))[keep].sum()) if keep.any() else float("nan")
+
+
+def ends(series: Series, bad: BoolArray | None = None) -> tuple[int, int] | None:
+    """(start, end) in ns of the series, or of its bad intervals; None when there is none."""
+    which = np.arange(len(series)) if bad is None else np.flatnonzero(bad)
+    if not len(which):
+        return None
+    last = int(which[-1])
+    return int(series.time_ns[which[0]]), int(series.time_ns[last]) + int(seconds(series)[last] * 1e9)
+
+
+def hull(spans: list[tuple[int, int]]) -> tuple[int | None, int | None]:
+    """The span from the first start to the last end; (None, None) of none."""
+    if not spans:
+        return None, None
+    return min(start for start, _ in spans), max(end for _, end in spans)
