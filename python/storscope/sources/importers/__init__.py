@@ -14,6 +14,7 @@ from storscope.sources.importer import Importer
 
 _MODULES: Final = (
     "iostat_json",
+    "iostat_text",
 )  # fmt: skip
 
 

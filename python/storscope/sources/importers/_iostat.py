@@ -2,19 +2,24 @@
 
 Field meanings: iostat(1) of sysstat 12.6 and 10.0. Of the two generations the older has `avgrq-sz` in sectors of 512
 bytes, `avgqu-sz`, `await` and `svctm` (withdrawn by its author as meaningless); the newer has per-direction sizes.
+`tps`, `kB/s` and `sec/s` of the short forms count discards too.
+
+Time stamps come in the order of the host's locale. Whether 03/04 is in March or April is decided from all dates of
+the file together; where they leave it open, from the clues listed at `Stamps.day_first`.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from storscope.domain import units
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
+from storscope.sources.importers._linux_block import disk_of_partition
 
 _CANONICAL = {
     "r/s": ("read_ops_per_s", 1.0),
@@ -23,11 +28,18 @@ _CANONICAL = {
     "rkB/s": ("read_bytes_per_s", units.KIB),
     "wkB/s": ("write_bytes_per_s", units.KIB),
     "kB/s": ("bytes_per_s", units.KIB),
+    "kB_read/s": ("read_bytes_per_s", units.KIB),
+    "kB_wrtn/s": ("write_bytes_per_s", units.KIB),
     "rMB/s": ("read_bytes_per_s", units.MIB),
     "wMB/s": ("write_bytes_per_s", units.MIB),
     "MB/s": ("bytes_per_s", units.MIB),
+    "MB_read/s": ("read_bytes_per_s", units.MIB),
+    "MB_wrtn/s": ("write_bytes_per_s", units.MIB),
     "rsec/s": ("read_bytes_per_s", units.SECTOR_BYTES),
     "wsec/s": ("write_bytes_per_s", units.SECTOR_BYTES),
+    "sec/s": ("bytes_per_s", units.SECTOR_BYTES),
+    "Blk_read/s": ("read_bytes_per_s", units.SECTOR_BYTES),
+    "Blk_wrtn/s": ("write_bytes_per_s", units.SECTOR_BYTES),
     "r_await": ("read_latency_ns_mean", units.NS_PER_MS),
     "w_await": ("write_latency_ns_mean", units.NS_PER_MS),
     "await": ("latency_ns_mean", units.NS_PER_MS),
@@ -41,128 +53,308 @@ _DERIVED = {"rareq-sz", "wareq-sz", "areq-sz", "avgrq-sz", "dareq-sz", "%rrqm", 
             "rrqm", "wrqm", "drqm"}  # fmt: skip
 """Follow from other fields, or are withdrawn (svctm); left out and counted."""
 
+_TOTALS = {f"{unit}_{what}" for unit in ("kB", "MB", "Blk") for what in ("read", "wrtn", "dscd")}
+"""Amounts of the interval: rate times interval; left out and counted."""
+
 _COUNTER_UNITS = {"rrqm/s": "1/s", "wrqm/s": "1/s", "drqm/s": "1/s", "rqm/s": "1/s", "d/s": "1/s", "f/s": "1/s",
-                  "dkB/s": "KiB/s", "dMB/s": "MiB/s", "d_await": "ms", "f_await": "ms"}  # fmt: skip
+                  "dkB/s": "KiB/s", "dMB/s": "MiB/s", "dsec/s": "sectors/s", "kB_dscd/s": "KiB/s",
+                  "MB_dscd/s": "MiB/s", "Blk_dscd/s": "sectors/s", "d_await": "ms", "f_await": "ms"}  # fmt: skip
 
-_IDLE_MEANS_NO_LATENCY = {"read_latency_ns_mean": "read_ops_per_s", "write_latency_ns_mean": "write_ops_per_s",
-                          "latency_ns_mean": "ops_per_s"}  # fmt: skip
+FIELDS = frozenset(_CANONICAL) | _DERIVED | _TOTALS | frozenset(_COUNTER_UNITS)
+"""Every field this module knows; a line of these is a heading of iostat."""
 
-_TIME_FORMATS = ("%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%m/%d/%y %H:%M:%S",
-                 "%m/%d/%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%d.%m.%y %H:%M:%S",
-                 "%m/%d/%y %I:%M:%S %p")  # fmt: skip
-_DAY_FIRST_FORMATS = ("%d/%m/%Y %H:%M:%S", "%d/%m/%y %H:%M:%S", "%d/%m/%Y %I:%M:%S %p")
-_DATE_FORMATS = ("%Y-%m-%d", "%m/%d/%Y", "%m/%d/%y", "%d.%m.%Y", "%d.%m.%y")
+_TIMED = (
+    ("r_await", ("r/s",)), ("w_await", ("w/s",)), ("d_await", ("d/s",)), ("f_await", ("f/s",)),
+    ("await", ("tps",)), ("await", ("r/s", "w/s")),
+)  # fmt: skip
+"""A latency and the rates it is the mean over: without an operation iostat prints 0.00 where nothing was timed."""
+
+_STAMP = re.compile(
+    r"(?:Time:\s*)?(?:(\d{1,4})(\D{1,3})(\d{1,2})\D{1,3}(\d{1,4})\D{1,6})?"
+    r"(\d{1,2})\D{1,3}(\d{1,2})\D{1,3}(\d{1,2})\s*(?:\D{0,8}?)\s*(Z|[+-]\d\d:?\d\d)?"
+)
+_DATE = re.compile(r"(\d{1,4})(\D{1,3})(\d{1,2})\D{1,3}(\d{1,4})\D{0,2}")
+_MORNING = re.compile(r"\bA\.?M\b|上午|午前|오전", re.IGNORECASE)
+_AFTERNOON = re.compile(r"\bP\.?M\b|下午|午後|오후", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Report:
-    """One block of iostat output: fields per device, as printed."""
+    """One block of iostat output: fields per device, as printed. A name with a leading blank is a group (-g)."""
 
-    number: int
     timestamp: str | None
     devices: Mapping[str, Mapping[str, float]]
     cpu: Mapping[str, float]
 
 
-def record_reports(
-    recorder: Recorder, options: ImportOptions, system: str, date: str | None, reports: Sequence[Report]
-) -> None:
+@dataclass
+class Stamps:
+    """Reads time stamps and header dates after it has learnt from all of them in which order they are written."""
+
+    options: ImportOptions
+    _first_over_12: bool = False
+    _second_over_12: bool = False
+    _ambiguous: bool = False
+    _long_year: bool = False
+    _twelve_hours: bool = False
+
+    def learn(self, text: str) -> None:
+        """Takes note of one stamp or date."""
+        self._twelve_hours |= _half_of_day(text) is not None
+        match = _STAMP.fullmatch(text) or _DATE.fullmatch(text)
+        if match is None or match[1] is None or len(match[1]) > 2 or match[2] != "/":
+            return
+        self._ambiguous = True
+        self._first_over_12 |= int(match[1]) > 12
+        self._second_over_12 |= int(match[3]) > 12
+        self._long_year |= len(match[4]) == 4
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """True when no date in the file tells day from month."""
+        return self._ambiguous and not (self._first_over_12 or self._second_over_12)
+
+    @property
+    def day_first(self) -> bool:
+        """Whether 03/04 is the 3rd of April: by the numbers, else --day-first, else the habits of glibc's locales.
+
+        Those are (localedata/locales of glibc 2.36): with a four-digit year and a 24-hour clock the day comes first
+        (fr_FR, it_IT, pt_BR); en_US has a 12-hour clock, the C locale a two-digit year, and both the month first.
+        """
+        if self._first_over_12 or self._second_over_12:
+            return self._first_over_12
+        return self.options.day_first or (self._long_year and not self._twelve_hours)
+
+    def moment(self, text: str, date: dt.date | None) -> dt.datetime | None:
+        """The instant a stamp names, with its zone if it has one; `date` is for old stamps with a time only."""
+        match = _STAMP.fullmatch(text)
+        if match is None:
+            return None
+        day = date if match[1] is None else self._date(match)
+        hour = int(match[5])
+        afternoon = _half_of_day(text)
+        if afternoon is not None:
+            hour = hour % 12 + 12 * afternoon
+        try:
+            clock = dt.time(hour, int(match[6]), int(match[7]), tzinfo=_zone(match[8]))
+        except ValueError:
+            return None
+        return None if day is None else dt.datetime.combine(day, clock)
+
+    def date(self, text: str | None) -> dt.date | None:
+        """The date in iostat's header line."""
+        match = _DATE.fullmatch(text.strip()) if text else None
+        return self._date(match) if match else None
+
+    def _date(self, match: re.Match[str]) -> dt.date | None:
+        first, second, third = int(match[1]), int(match[3]), int(match[4])
+        if len(match[1]) == 4:
+            year, month, day = first, second, third
+        elif match[2] == "/" and not self.day_first:
+            month, day, year = first, second, third
+        else:
+            day, month, year = first, second, third
+        try:
+            return dt.date(year if year > 99 else 2000 + year, month, day)
+        except ValueError:
+            return None
+
+
+def is_stamp(line: str) -> bool:
+    """True for a line that is a time stamp of -t and nothing else."""
+    return len(line) < 60 and _STAMP.fullmatch(line) is not None
+
+
+def _half_of_day(text: str) -> bool | None:
+    """True after noon, False before, None on a 24-hour clock."""
+    if _AFTERNOON.search(text):
+        return True
+    return False if _MORNING.search(text) else None
+
+
+def _zone(text: str | None) -> dt.tzinfo | None:
+    if not text:
+        return None
+    if text == "Z":
+        return dt.UTC
+    digits = text[1:].replace(":", "")
+    shift = dt.timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return dt.timezone(-shift if text[0] == "-" else shift)
+
+
+@dataclass
+class ReportWriter:
     """Writes the reports that are data. A report covers the interval that ends at its time stamp."""
-    times, clock = _report_times(options, date, reports)
-    recorder.notes.clock = clock
-    first = _first_data_report(recorder, reports)
-    durations = _durations(times, options)
-    host = EntityRef(system, "host", system)
-    for report, time_ns, duration_ns in list(zip(reports, times, durations, strict=True))[first:]:
-        start_ns = time_ns - duration_ns
-        for name, fields in report.devices.items():
-            device = EntityRef(system, "device", name)
-            recorder.link(device, "member_of", host)
-            _record_device(recorder, device, start_ns, duration_ns, fields)
-        if "idle" in report.cpu:
-            recorder.observe(host, start_ns, duration_ns, {"cpu_busy_ratio": 1 - float(report.cpu["idle"]) / 100})
+
+    recorder: Recorder
+    options: ImportOptions
+    stamps: Stamps
+    _system: str = ""
+    _date: dt.date | None = None
+    _previous_ns: int | None = None
+    _gap_ns: int = 0
+    _reports: int = 0
+    _seen: dict[str, EntityRef] = field(default_factory=dict)
+
+    def begin(self, system: str, date: str | None) -> None:
+        """A new header: the report that follows covers the time since boot."""
+        self._warn_of_a_lonely_report()
+        if system != self._system:
+            self._seen.clear()
+            self._previous_ns = None
+        self._system, self._reports = system, 0
+        self._date = self.stamps.date(date) or self._date
+
+    def add(self, report: Report) -> None:
+        """One report of the current header."""
+        end_ns = self._end(report)
+        duration_ns = self._duration(end_ns)
+        self._previous_ns = end_ns
+        self._reports += 1
+        if self._reports == 1:
+            self.recorder.omit("since-boot report")
+            return
+        host = EntityRef(self._system, "host", self._system)
+        start_ns = end_ns - duration_ns
+        for name, fields in self._members(report.devices).items():
+            device = self._seen.get(name) or self._meet(name, host)
+            record_device(self.recorder, device, start_ns, duration_ns, fields)
+        _record_cpu(self.recorder, host, start_ns, duration_ns, report.cpu)
+
+    def finish(self) -> None:
+        """After the last report."""
+        self._warn_of_a_lonely_report()
+        if self.stamps.is_ambiguous and self.recorder.notes.clock:
+            order = "day first" if self.stamps.day_first else "month first"
+            self.recorder.warn(f"No date tells day from month; they were read {order}. Use --day-first to change it.")
+
+    def _warn_of_a_lonely_report(self) -> None:
+        if self._reports == 1:
+            self.recorder.warn(
+                "A header with only one report: it covers the time since boot and says nothing about an interval. "
+                "Capture again with: iostat -x -y -t 10"
+            )
+
+    def _members(self, devices: Mapping[str, Mapping[str, float]]) -> Mapping[str, Mapping[str, float]]:
+        """Devices without group totals, which would be counted twice; of a report with nothing but totals, these."""
+        groups = [name for name in devices if name.startswith(" ")]
+        if not groups or len(groups) == len(devices):
+            return devices
+        self.recorder.omit("group totals (-g): sums of the devices above them", len(groups))
+        return {name: fields for name, fields in devices.items() if not name.startswith(" ")}
+
+    def _meet(self, name: str, host: EntityRef) -> EntityRef:
+        disk = disk_of_partition(name, self._seen)
+        device = EntityRef(self._system, "device" if disk is None else "partition", name.strip())
+        if disk is not None:
+            self.recorder.link(device, "lives_on", self._seen[disk])
+        self.recorder.link(device, "member_of", host)
+        self._seen[name] = device
+        return device
+
+    def _end(self, report: Report) -> int:
+        moment = self.stamps.moment(report.timestamp, self._date) if report.timestamp else None
+        if moment is None:
+            return self._rebuilt_end()
+        zoned = moment.tzinfo is not None
+        self.recorder.notes.clock = self.recorder.notes.clock or (
+            "zone in the file" if zoned else self.options.zone_words()
+        )
+        if zoned:
+            return units.ns_from_datetime(moment)
+        return self._placed(moment)
+
+    def _placed(self, moment: dt.datetime) -> int:
+        """A naive time in the chosen zone; one that goes back is the second pass of an hour repeated in autumn."""
+        zone = self.options.zone()
+        end_ns = units.ns_from_datetime(moment.replace(tzinfo=zone))
+        if self._previous_ns is None or end_ns > self._previous_ns:
+            return end_ns
+        if self._previous_ns - end_ns > 12 * 3600 * units.NS_PER_S and self._date == moment.date():
+            # sysstat before 9.1 stamps the time only; it has passed midnight.
+            self._date = moment.date() + dt.timedelta(days=1)
+            return self._placed(dt.datetime.combine(self._date, moment.time()))
+        return units.ns_from_datetime(moment.replace(tzinfo=zone, fold=1))
+
+    def _rebuilt_end(self) -> int:
+        step_s = self.options.interval_s or 1.0
+        said = "--start" if self.options.start else "the date in the header, midnight"
+        steps = f"--interval {self.options.interval_s:g} s" if self.options.interval_s else "1 s steps, a guess"
+        self.recorder.notes.clock = self.recorder.notes.clock or (
+            f"no times in the source; rebuilt from row order, {said}, {steps}"
+        )
+        step_ns = round(step_s * units.NS_PER_S)
+        first_ns = self._first_instant() + step_ns * self._reports
+        if self._previous_ns is None:
+            return first_ns
+        # A second capture of the same day in one file follows the first.
+        return self._previous_ns + step_ns if self._reports else max(first_ns, self._previous_ns + step_ns)
+
+    def _first_instant(self) -> int:
+        start = self.options.start or dt.datetime.combine(self._date or dt.date(1970, 1, 1), dt.time())
+        return units.ns_from_datetime(start if start.tzinfo else start.replace(tzinfo=self.options.zone()))
+
+    def _duration(self, end_ns: int) -> int:
+        if self.options.interval_s:
+            return round(self.options.interval_s * units.NS_PER_S)
+        if self._previous_ns is not None and self._reports:
+            gap_ns = end_ns - self._previous_ns
+            if gap_ns <= 0:
+                self.recorder.warn("The clock went back between two reports; their times overlap.")
+            else:
+                self._gap_ns = gap_ns
+        return self._gap_ns
 
 
-def _record_device(
+def record_reports(
+    recorder: Recorder, options: ImportOptions, system: str, date: str | None, reports: Iterable[Report]
+) -> None:
+    """Writes one host's reports, all under one header."""
+    reports = list(reports)
+    stamps = Stamps(options)
+    for text in [date, *(report.timestamp for report in reports)]:
+        stamps.learn(text or "")
+    writer = ReportWriter(recorder, options, stamps)
+    writer.begin(system, date)
+    for report in reports:
+        writer.add(report)
+    writer.finish()
+
+
+def record_device(
     recorder: Recorder, device: EntityRef, start_ns: int, duration_ns: int, fields: Mapping[str, float]
 ) -> None:
+    """One device line: canonical columns as an observation, the rest as counters."""
+    untimed = _latencies_of_nothing(fields)
     values: dict[str, float | None] = {}
-    for field, value in fields.items():
-        if field in _CANONICAL:
-            column, factor = _CANONICAL[field]
+    dropped = 0
+    for name, value in fields.items():
+        if name in untimed:
+            continue
+        if name in _CANONICAL:
+            column, factor = _CANONICAL[name]
             values[column] = value * factor
-        elif field in _COUNTER_UNITS:
-            recorder.counter(device, start_ns, duration_ns, field, _COUNTER_UNITS[field], value)
-        elif field in _DERIVED:
-            recorder.omit("fields that follow from others or are withdrawn (sizes, merge ratios, svctm)")
+        elif name in _DERIVED or name in _TOTALS:
+            dropped += 1
         else:
-            recorder.counter(device, start_ns, duration_ns, field, "", value)
-    for latency, rate in _IDLE_MEANS_NO_LATENCY.items():
-        if latency in values and values.get(rate) == 0:
-            # iostat prints 0.00 where there was no operation to be timed.
-            del values[latency]
+            recorder.counter(device, start_ns, duration_ns, name, _COUNTER_UNITS.get(name, ""), value)
+    recorder.omit("fields that follow from others or are withdrawn (sizes, totals, merge ratios, svctm)", dropped)
     recorder.observe(device, start_ns, duration_ns, values)
 
 
-def _first_data_report(recorder: Recorder, reports: Sequence[Report]) -> int:
-    """The since-boot report is the first one, unless the reader can tell that -y was given (it cannot)."""
-    if len(reports) <= 1:
-        if reports:
-            recorder.omit("since-boot report")
-            recorder.warn(
-                "Only one report: it covers the time since boot and says nothing about an interval. "
-                "Capture again with: iostat -x -y -t 10"
-            )
-        return len(reports)
-    recorder.omit("since-boot report")
-    return 1
+def _latencies_of_nothing(fields: Mapping[str, float]) -> set[str]:
+    return {
+        latency
+        for latency, rates in _TIMED
+        if fields.get(latency) == 0 and all(fields.get(rate) == 0 for rate in rates)
+    }
 
 
-def _report_times(options: ImportOptions, date: str | None, reports: Sequence[Report]) -> tuple[list[int], str]:
-    stamped = [_parse_time(report.timestamp, options) for report in reports]
-    if stamped and all(moment is not None for moment in stamped):
-        moments = [moment for moment in stamped if moment is not None]
-        zoned = moments[0].tzinfo is not None
-        placed = [moment if moment.tzinfo else moment.replace(tzinfo=options.zone()) for moment in moments]
-        return [
-            units.ns_from_datetime(moment) for moment in placed
-        ], "zone in the file" if zoned else options.zone_words()
-    start = options.start or _parse_date(date, options) or dt.datetime(1970, 1, 1)
-    if start.tzinfo is None:
-        start = start.replace(tzinfo=options.zone())
-    step_s = options.interval_s or 1.0
-    said = "--start" if options.start else "the date in the header, midnight"
-    steps = f"--interval {options.interval_s:g} s" if options.interval_s else "1 s steps, a guess"
-    first = units.ns_from_datetime(start)
-    times = [first + round(report.number * step_s * units.NS_PER_S) for report in reports]
-    return times, f"no times in the source; rebuilt from row order, {said}, {steps}"
-
-
-def _durations(times: Sequence[int], options: ImportOptions) -> list[int]:
-    if options.interval_s:
-        return [round(options.interval_s * units.NS_PER_S)] * len(times)
-    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
-    return [gaps[0] if gaps else 0, *gaps]
-
-
-def _parse_time(text: str | None, options: ImportOptions) -> dt.datetime | None:
-    if text is None:
-        return None
-    formats = (*_DAY_FIRST_FORMATS, *_TIME_FORMATS) if options.day_first else (*_TIME_FORMATS, *_DAY_FIRST_FORMATS)
-    return _first_match(text, formats)
-
-
-def _parse_date(text: str | None, options: ImportOptions) -> dt.datetime | None:
-    if text is None:
-        return None
-    formats = ("%d/%m/%Y", "%d/%m/%y", *_DATE_FORMATS) if options.day_first else _DATE_FORMATS
-    return _first_match(text, formats)
-
-
-def _first_match(text: str, formats: Sequence[str]) -> dt.datetime | None:
-    for form in formats:
-        try:
-            return dt.datetime.strptime(text.strip(), form)
-        except ValueError:
-            continue
-    return None
+def _record_cpu(recorder: Recorder, host: EntityRef, start_ns: int, duration_ns: int, cpu: Mapping[str, float]) -> None:
+    """Waiting for I/O is idle time of a processor: busy is what is neither idle nor waiting."""
+    if "idle" not in cpu:
+        return
+    busy = 1 - (cpu["idle"] + cpu.get("iowait", 0.0)) / 100
+    recorder.observe(host, start_ns, duration_ns, {"cpu_busy_ratio": max(0.0, busy)})
+    for name, percent in cpu.items():
+        recorder.counter(host, start_ns, duration_ns, f"cpu {name}", "%", float(percent))

@@ -33,7 +33,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
     try:
         hosts = document["sysstat"]["hosts"]
         for host in hosts:
-            reports = [_report(number, statistics) for number, statistics in enumerate(host["statistics"])]
+            reports = [_report(statistics) for statistics in host["statistics"]]
             recorder.notes.tool, recorder.notes.system = "iostat", options.system or host["nodename"]
             record_reports(recorder, options, recorder.notes.system, host.get("date"), reports)
     except (KeyError, TypeError, AttributeError) as error:
@@ -63,12 +63,12 @@ def _load(evidence: Evidence) -> tuple[dict[str, Any], bool]:
     )  # fmt: skip
 
 
-def _report(number: int, statistics: dict[str, Any]) -> Report:
+def _report(statistics: dict[str, Any]) -> Report:
     devices = {row["disk_device"]: {key: float(value) for key, value in row.items() if key != "disk_device"}
                for row in statistics.get("disk", [])}  # fmt: skip
     for fields in devices.values():
         fields["%util"] = fields.pop("util", float("nan"))
-    return Report(number, statistics.get("timestamp"), devices, statistics.get("avg-cpu", {}))
+    return Report(statistics.get("timestamp"), devices, statistics.get("avg-cpu", {}))
 
 
 IMPORTER = Importer(

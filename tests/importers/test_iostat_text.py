@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import datetime as dt
+import zoneinfo
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from storscope.domain.errors import MalformedInput
+from storscope.sources.evidence import Evidence, Head
+from storscope.sources.importer import ImportOptions
+from storscope.sources.importers.iostat_json import IMPORTER as IOSTAT_JSON
+from storscope.sources.importers.iostat_text import IMPORTER
+from tests.support.golden import check_golden
+from tests.support.tables import Tables, read_tables, read_text
+
+SAMPLES = Path(__file__).parent / "iostat_text"
+ISO = SAMPLES / "sysstat_12.6_iso.txt"
+HEADER = "Linux 6.1.0 (vm) \t2026-11-21 \t_x86_64_\t(2 CPU)\n\n"
+OLD = "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await  svctm  %util\n"
+SHORT = "Device             tps      kB/s    rqm/s   await  areq-sz  aqu-sz  %util\n"
+
+
+def devices(tables: Tables, name: str) -> list[dict[str, Any]]:
+    return [row for row in tables.rows("observations") if row["entity"] == name]
+
+
+def short_report(stamp: str, row: str = "sda 1.00 8.00 0.00 2.00 8.00 0.00 0.10") -> str:
+    return f"{stamp}\n{SHORT}{row}\n\n" if stamp else f"{SHORT}{row}\n\n"
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.txt")), ids=lambda path: path.stem)
+def test_every_sample_yields_the_expected_tables(sample: Path) -> None:
+    check_golden(read_tables(IMPORTER, sample), sample.with_suffix(".expected.jsonl"))
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.txt")), ids=lambda path: path.stem)
+def test_every_sample_is_recognised_and_no_json_is(sample: Path) -> None:
+    assert IMPORTER.recognise(Evidence(sample).head) >= 0.9
+    assert IOSTAT_JSON.recognise(Evidence(sample).head) == 0
+    assert IMPORTER.recognise(Evidence(SAMPLES.parent / "iostat_json" / "sysstat_12.6_debian12.json").head) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"", b"\0\1\2Device\xff", b"Device drivers were loaded\n", b"Device tps of my own invention\n",
+        b"Linux 6.1 (vm) \t11/20/26 \t_x86_64_\t(2 CPU)\n\n00:00:01  DEV  tps  rkB/s  await  %util\n",
+    ],
+)  # fmt: skip
+def test_other_text_is_not_recognised(text: bytes) -> None:
+    assert IMPORTER.recognise(Head("x", text, "utf-8")) < 0.5
+
+
+def test_locales_of_one_moment_agree() -> None:
+    """The samples were captured side by side: whatever the locale, the second report began at the same time."""
+    starts = {
+        sample.stem: min(row["time"] for row in read_tables(IMPORTER, sample).rows("observations"))
+        for sample in SAMPLES.glob("sysstat_12.6_*.txt")
+    }
+    assert len(starts) == 6
+    assert max(starts.values()) - min(starts.values()) <= dt.timedelta(seconds=1), starts
+    assert starts["sysstat_12.6_iso"] == dt.datetime(2026, 11, 21, 1, 1, 55, tzinfo=dt.UTC)
+
+
+def test_units_of_the_columns_agree() -> None:
+    """kB, MB with decimal commas, and human sizes of the same seconds are the same bytes, to the digits printed."""
+    kib, mib, human = (
+        [row["read_bytes_per_s"] for row in devices(read_tables(IMPORTER, SAMPLES / f"sysstat_12.6_{name}.txt"), "vda")]
+        for name in ("iso", "de_DE_m", "human_pretty")
+    )
+    assert mib == pytest.approx(kib[:2], rel=0.01)
+    assert human == pytest.approx(kib[:2], rel=0.01)
+
+
+def test_values_are_those_in_the_text() -> None:
+    tables = read_tables(IMPORTER, SAMPLES / "sysstat_10.1_two_captures.txt")
+    busy = devices(tables, "sda")[0]
+    assert busy["time"] == dt.datetime(2020, 3, 4, 21, 0, 0, tzinfo=dt.UTC)
+    assert busy["duration_ns"] == 20_000_000_000
+    assert busy["read_ops_per_s"] == 2844.0
+    assert busy["read_bytes_per_s"] == 2844.0 * 64 * 1024
+    assert busy["read_latency_ns_mean"] == 18_500_000
+    assert busy["latency_ns_mean"] == 18_420_000
+    assert busy["queue_depth_mean"] == 52.6
+    assert busy["busy_ratio"] == pytest.approx(0.9997)
+
+
+def test_each_header_begins_with_a_since_boot_report() -> None:
+    tables = read_tables(IMPORTER, SAMPLES / "sysstat_10.1_two_captures.txt")
+    assert tables.notes.omitted["since-boot report"] == 2
+    days = [row["time"].day for row in devices(tables, "sda")]
+    assert days == [4, 4, 14]
+    assert devices(tables, "sda")[-1]["duration_ns"] == 20_000_000_000
+
+
+def test_an_idle_interval_has_no_latency() -> None:
+    first, second = devices(read_tables(IMPORTER, SAMPLES / "sysstat_10.1_two_captures.txt"), "dm-12_long_mapper_name")
+    assert first["latency_ns_mean"] is first["read_latency_ns_mean"] is first["write_latency_ns_mean"] is None
+    assert first["read_ops_per_s"] == 0.0
+    assert second["write_latency_ns_mean"] == 400_000
+    assert second["read_latency_ns_mean"] is None
+
+
+def test_a_latency_beside_a_rate_that_rounds_to_zero_is_kept(tmp_path: Path) -> None:
+    text = HEADER + short_report("2026-11-21T00:00:00Z") + short_report(
+        "2026-11-21T01:00:00Z", "sda 0.00 0.01 0.00 47.00 33.62 0.00 0.00"
+    )  # fmt: skip
+    assert devices(read_text(IMPORTER, text, tmp_path), "sda")[0]["latency_ns_mean"] == 47_000_000
+
+
+def test_a_time_without_a_date_passes_midnight() -> None:
+    rows = devices(read_tables(IMPORTER, SAMPLES / "sysstat_7.0_time_only.txt"), "sda")
+    assert [row["time"] for row in rows] == [
+        dt.datetime(2010, 3, 4, 23, 59, 45, tzinfo=dt.UTC),
+        dt.datetime(2010, 3, 4, 23, 59, 55, tzinfo=dt.UTC),
+    ]
+    assert [row["duration_ns"] for row in rows] == [10_000_000_000] * 2
+    assert rows[0]["read_bytes_per_s"] == pytest.approx(5132.8 * 512)
+
+
+def test_partitions_live_on_their_disk_and_are_no_devices() -> None:
+    tables = read_tables(IMPORTER, SAMPLES / "sysstat_10.1_two_captures.txt")
+    assert ("partition", "sda1", "lives_on", "device", "sda") in tables.links()
+    assert {row["kind"] for row in devices(tables, "sda1")} == {"partition"}
+
+
+def test_group_totals_are_left_out_because_they_would_count_twice() -> None:
+    tables = read_tables(IMPORTER, SAMPLES / "sysstat_12.6_ja_JP_groups.txt")
+    assert {row["entity"] for row in tables.rows("observations")} == {"vda", "zram0"}
+    assert tables.notes.omitted["group totals (-g): sums of the devices above them"] == 4
+
+
+@pytest.mark.parametrize(
+    ("stamps", "options", "expected"),
+    [
+        (["11/12/26 10:00:00", "11/13/26 10:00:00"], ImportOptions(), "2026-11-12T10:00:00+00:00"),
+        (["11/12/26 10:00:00", "13/12/26 10:00:00"], ImportOptions(), "2026-12-11T10:00:00+00:00"),
+        (["11/12/2026 10:00:00", "11/12/2026 10:00:10"], ImportOptions(), "2026-12-11T10:00:00+00:00"),
+        (["11/12/2026 10:00:00 PM", "11/12/2026 10:00:10 PM"], ImportOptions(), "2026-11-12T22:00:00+00:00"),
+        (["11/12/26 10:00:00", "11/12/26 10:00:10"], ImportOptions(day_first=True), "2026-12-11T10:00:00+00:00"),
+        (["11.12.2026 10:00:00", "11.12.2026 10:00:10"], ImportOptions(), "2026-12-11T10:00:00+00:00"),
+        (["11-12-26 10:00:00", "11-12-26 10:00:10"], ImportOptions(), "2026-12-11T10:00:00+00:00"),
+        (["2026/12/11 10:00:00", "2026/12/11 10:00:10"], ImportOptions(), "2026-12-11T10:00:00+00:00"),
+        (["2026-12-11T10:00:00+0200", "2026-12-11T10:00:10+0200"], ImportOptions(), "2026-12-11T08:00:00+00:00"),
+        (["2026년 12월 11일 10시 00분 00초", "2026년 12월 11일 10시 00분 10초"], ImportOptions(),
+         "2026-12-11T10:00:00+00:00"),
+        (["11.12.2026 10:00:00", "11.12.2026 10:00:10"],
+         ImportOptions(timezone=zoneinfo.ZoneInfo("Europe/Berlin")), "2026-12-11T09:00:00+00:00"),
+    ],
+)  # fmt: skip
+def test_stamps_of_many_locales(stamps: list[str], options: ImportOptions, expected: str, tmp_path: Path) -> None:
+    text = "Linux 6.1.0 (vm)\n" + "".join(short_report(stamp) for stamp in stamps)
+    tables = read_text(IMPORTER, text, tmp_path, options)
+    assert [row["time"].isoformat() for row in devices(tables, "sda")] == [expected]
+
+
+def test_a_date_that_could_be_either_is_doubted(tmp_path: Path) -> None:
+    text = HEADER + short_report("03/04/26 10:00:00") + short_report("03/04/26 10:00:10")
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert any("month first" in warning for warning in tables.notes.warnings)
+
+
+def test_the_hour_repeated_in_autumn_keeps_its_length(tmp_path: Path) -> None:
+    stamps = ["25.10.2026 02:59:40", "25.10.2026 02:59:50", "25.10.2026 02:00:00", "25.10.2026 02:00:10"]
+    berlin = ImportOptions(timezone=zoneinfo.ZoneInfo("Europe/Berlin"))
+    rows = devices(read_text(IMPORTER, HEADER + "".join(map(short_report, stamps)), tmp_path, berlin), "sda")
+    assert [row["duration_ns"] for row in rows] == [10_000_000_000] * 3
+    assert [row["time"].strftime("%H:%M:%S") for row in rows] == ["00:59:40", "00:59:50", "01:00:00"]
+
+
+def test_without_stamps_the_times_are_rebuilt_and_this_is_said(tmp_path: Path) -> None:
+    start = dt.datetime(2026, 1, 2, 3, tzinfo=dt.UTC)
+    options = ImportOptions(start=start, interval_s=20)
+    tables = read_text(IMPORTER, HEADER + short_report("") * 3, tmp_path, options)
+    rows = devices(tables, "sda")
+    assert [row["time"] for row in rows] == [start, start + dt.timedelta(seconds=20)]
+    assert [row["duration_ns"] for row in rows] == [20_000_000_000] * 2
+    assert tables.notes.clock is not None and "rebuilt" in tables.notes.clock
+
+
+def test_a_filtered_file_is_read_report_by_report(tmp_path: Path) -> None:
+    """grep -E 'Device|sda' leaves headings and rows; grep sda after one heading leaves rows only."""
+    rows = [f"sda {ops}.00 8.00 0.00 2.00 8.00 0.00 0.10\n" for ops in (1, 2, 3)]
+    with_headings = read_text(IMPORTER, "".join(SHORT + row for row in rows), tmp_path)
+    rows_only = read_text(IMPORTER, SHORT + "".join(rows), tmp_path)
+    for tables in (with_headings, rows_only):
+        assert [row["ops_per_s"] for row in devices(tables, "sda")] == [2.0, 3.0]
+
+
+def test_a_lone_report_is_no_data_and_says_so(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, HEADER + short_report(""), tmp_path)
+    assert tables.rows("observations") == []
+    assert any("since boot" in warning for warning in tables.notes.warnings)
+
+
+@pytest.mark.parametrize("cut", [1, 4, 9, 30])
+def test_a_cut_file_loses_only_the_cut_line(cut: int, tmp_path: Path) -> None:
+    whole = ISO.read_text().rstrip() + "\n"
+    complete = devices(read_tables(IMPORTER, ISO), "vda")
+    found = devices(read_text(IMPORTER, whole[: -1 - cut], tmp_path), "vda")
+    assert found == complete[:-1]
+
+
+def test_line_ends_bom_and_utf16_change_nothing(tmp_path: Path) -> None:
+    text = ISO.read_text()
+    expected = read_tables(IMPORTER, ISO).rows("observations")
+    for variant in (text.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + text.encode(), text.encode("utf-16")):
+        assert read_text(IMPORTER, variant, tmp_path).rows("observations") == expected
+
+
+def test_garbage_between_reports_is_counted(tmp_path: Path) -> None:
+    text = ISO.read_text() + "\nkernel: <script>alert(1)</script> oops\n\xff\n"
+    tables = read_text(IMPORTER, text.encode("latin-1"), tmp_path)
+    assert len(devices(tables, "vda")) == 3
+    assert tables.notes.omitted["lines that do not fit their heading (cut or damaged)"] == 2
+
+
+def test_a_file_without_a_table_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(MalformedInput, match="begins with 'Device'"):
+        read_text(IMPORTER, "nothing to see\n", tmp_path)
+
+
+def test_script_in_a_device_name_is_data(tmp_path: Path) -> None:
+    name = "<script>alert('x')</script> \"y\""
+    text = HEADER + short_report("", f"{name}  1.00 8.00 0.00 2.00 8.00 0.00 0.10") * 2
+    assert devices(read_text(IMPORTER, text, tmp_path), name)[0]["ops_per_s"] == 1.0
+
+
+VALUES = st.integers(0, 10_000_000).map(lambda hundredths: f"{hundredths // 100}.{hundredths % 100:02d}")
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(rows=st.lists(st.tuples(*[VALUES] * 11), min_size=2, max_size=5), comma=st.booleans())
+def test_every_value_is_the_text_times_its_unit(rows: list[tuple[str, ...]], comma: bool, tmp_path: Path) -> None:
+    lines = [f"{OLD}sda {'  '.join(row)}\n\n" for row in rows]
+    text = HEADER + "".join(lines)
+    found = devices(read_text(IMPORTER, text.replace(".", ",") if comma else text, tmp_path), "sda")
+    assert len(found) == len(rows) - 1
+    for row, values in zip(found, rows[1:], strict=True):
+        number = [float(value) for value in values]
+        assert row["read_ops_per_s"] == number[2]
+        assert row["write_bytes_per_s"] == number[5] * 1024
+        assert row["busy_ratio"] == pytest.approx(number[10] / 100)
+        idle = number[2] == number[3] == number[8] == 0
+        assert row["latency_ns_mean"] == (None if idle else number[8] * 1_000_000)
+        assert row["read_latency_ns_mean"] is None
