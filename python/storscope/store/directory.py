@@ -96,7 +96,8 @@ class Store:
         Raises QueryError with the engine's words when the SQL is refused.
         """
         try:
-            relation = self._engine().sql(sql, params=parameters)
+            engine = self._engine()
+            relation = engine.sql(sql, params=parameters) if len(engine.extract_statements(sql)) == 1 else None
             if relation is not None:
                 return relation.to_arrow_table()
         except duckdb.Error as error:
@@ -104,7 +105,7 @@ class Store:
                 _first_lines(str(error)),
                 hint="The tables are: " + ", ".join([*TABLES, "counters", "captures"]) + ".",
             ) from error
-        raise QueryError("one statement that returns rows", "one that returns none", hint="Start with SELECT.")
+        raise QueryError("one statement that returns rows", "none or several", hint="Start with SELECT.")
 
     def _engine(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:

@@ -1,0 +1,46 @@
+# Two commands do everything on a fresh machine with Python >= 3.11 and pip, cargo and a C compiler:
+#   make demo    installs what is needed, builds, and diagnoses the bundled examples
+#   make test    installs what is needed, builds, and runs lint, types and all tests
+# `make` alone lists the targets.
+
+# uv builds and runs everything. Where the machine has none, pip brings it into .tools.
+UV := $(shell command -v uv 2>/dev/null || echo $(CURDIR)/.tools/bin/uv)
+PYTHON ?= python3
+
+.PHONY: help demo test lint check-rust check-python bench clean
+
+help:
+	@sed -n 's/^#   //p' Makefile; echo "make bench   runs the benchmarks (minutes)"
+
+$(CURDIR)/.tools/bin/uv:
+	$(PYTHON) -m pip install --quiet --target .tools "uv>=0.9"
+
+.venv/.ready: $(filter $(CURDIR)/%,$(UV)) pyproject.toml uv.lock Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+	$(UV) sync --locked
+	@touch .venv/.ready
+
+demo: .venv/.ready
+	$(UV) run --no-sync storscope demo
+
+test: check-rust check-python
+
+check-rust:
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo test --locked --workspace
+
+check-python: .venv/.ready
+	$(UV) run --no-sync ruff check .
+	$(UV) run --no-sync ruff format --check .
+	$(UV) run --no-sync mypy
+	$(UV) run --no-sync pytest
+
+lint:
+	$(UV) run ruff check --fix .
+	$(UV) run ruff format .
+
+bench: .venv/.ready
+	$(UV) run --no-sync python -m benches
+
+clean:
+	rm -rf .venv .tools target storscope-report.html

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storscope.domain.entity import EntityRef
+from storscope.domain.errors import DamagedStore, NewerStore, NotAStore, QueryError
+from storscope.domain.recorder import Recorder
+from storscope.domain.schema import CANONICAL, SCHEMA_VERSION
+from storscope.store import CaptureInfo, Store
+from tests.support.cases import make_store
+
+DEVICE = EntityRef("host", "device", "sda")
+SECOND = 10**9
+
+
+def _info(capture: str) -> CaptureInfo:
+    return CaptureInfo(capture, "x", capture, 1, "t", 1, 0, "h", "0", {})
+
+
+def test_an_empty_store_answers_with_no_rows(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    for table in ("observations", "counters", "histograms", "events", "facts", "links", "runs", "captures"):
+        assert store.query(f"SELECT * FROM {table}").num_rows == 0
+
+
+def test_a_directory_with_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("mine")
+    with pytest.raises(NotAStore, match="other things"):
+        Store.open(tmp_path, create=True)
+    with pytest.raises(NotAStore, match="no such directory"):
+        Store.open(tmp_path / "absent")
+
+
+def test_a_newer_store_is_refused_with_both_versions(tmp_path: Path) -> None:
+    Store.open(tmp_path / "store", create=True)
+    marker = tmp_path / "store" / "storscope-store.json"
+    marker.write_text(json.dumps({"schema_version": SCHEMA_VERSION + 1}))
+    with pytest.raises(NewerStore, match=rf"{SCHEMA_VERSION} or older, found version {SCHEMA_VERSION + 1}"):
+        Store.open(tmp_path / "store")
+
+
+def test_a_marker_that_is_no_json_is_called_damaged(tmp_path: Path) -> None:
+    Store.open(tmp_path / "store", create=True)
+    (tmp_path / "store" / "storscope-store.json").write_text("{")
+    with pytest.raises(DamagedStore):
+        Store.open(tmp_path / "store")
+
+
+_VALUES = st.one_of(st.none(), st.floats(min_value=0, max_value=1e15, allow_nan=False))
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=st.lists(st.fixed_dictionaries(dict.fromkeys(CANONICAL[:9], _VALUES)), min_size=1, max_size=20))
+def test_what_goes_in_comes_out_and_no_null_becomes_zero(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, float | None]]
+) -> None:
+    def write(recorder: Recorder) -> None:
+        for number, row in enumerate(rows):
+            recorder.observe(DEVICE, number * SECOND, SECOND, row)
+
+    store = make_store(tmp_path_factory.mktemp("store") / "s", write)
+    columns = ", ".join(CANONICAL[:9])
+    found = store.query(f"SELECT {columns} FROM stored_observations ORDER BY time").to_pylist()
+    assert found == [row for row in rows if any(value is not None for value in row.values())]
+
+
+def test_counters_unpack_to_the_values_that_were_recorded(tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        for number in range(5):
+            recorder.counter(DEVICE, number * SECOND, SECOND, "merges", "1/s", float(number))
+        recorder.counter(DEVICE, 0, SECOND, "flushes", "1/s", 7.0)
+        recorder.counter(DEVICE, 0, SECOND, "absent", "1/s", float("nan"))
+
+    store = make_store(tmp_path / "store", write)
+    rows = store.query(
+        "SELECT name, epoch_ns(time) AS t, duration_ns, value FROM counters ORDER BY name, t"
+    ).to_pylist()
+    assert rows == [
+        {"name": "flushes", "t": 0, "duration_ns": SECOND, "value": 7.0},
+        *({"name": "merges", "t": n * SECOND, "duration_ns": SECOND, "value": float(n)} for n in range(5)),
+    ]
+
+
+def test_totals_follow_from_their_parts_and_never_from_one_alone(tmp_path: Path) -> None:
+    both = {"read_ops_per_s": 30.0, "write_ops_per_s": 10.0, "read_latency_ns_mean": 1e6, "write_latency_ns_mean": 5e6}
+
+    def write(recorder: Recorder) -> None:
+        recorder.observe(DEVICE, 0, SECOND, both)
+        recorder.observe(DEVICE, SECOND, SECOND, {"read_ops_per_s": 30.0, "read_latency_ns_mean": 1e6})
+        recorder.observe(DEVICE, 2 * SECOND, SECOND, {"ops_per_s": 7.0, **both})
+
+    store = make_store(tmp_path / "store", write)
+    rows = store.query("SELECT ops_per_s, latency_ns_mean FROM observations ORDER BY time").to_pylist()
+    assert rows[0] == {"ops_per_s": 40.0, "latency_ns_mean": 2e6}
+    assert rows[1]["ops_per_s"] is None
+    assert rows[2]["ops_per_s"] == 7.0
+
+
+def test_a_write_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    with pytest.raises(RuntimeError), store.writer(_info("ab")) as writer:
+        recorder = Recorder(writer.write)
+        recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0})
+        recorder.finish()
+        raise RuntimeError
+    assert store.captures() == []
+    assert [path.name for path in store.path.iterdir()] == ["storscope-store.json"]
+
+
+def _write_for_ever(path: Path) -> None:
+    store = Store.open(path)
+    for number in range(10_000):
+        with store.writer(_info(f"{number:04x}")) as writer:
+            recorder = Recorder(writer.write)
+            for step in range(200):
+                recorder.observe(DEVICE, step * SECOND, SECOND, {"ops_per_s": float(number)})
+                recorder.counter(DEVICE, step * SECOND, SECOND, "c", "", float(number))
+            recorder.finish()
+            writer.commit(recorder)
+
+
+@pytest.mark.parametrize("after_s", [0.35, 0.4, 0.47, 0.6])
+def test_a_killed_writer_leaves_only_whole_captures(tmp_path: Path, after_s: float) -> None:
+    path = tmp_path / "store"
+    Store.open(path, create=True)
+    process = multiprocessing.get_context("spawn").Process(target=_write_for_ever, args=(path,))
+    process.start()
+    deadline = time.monotonic() + 30
+    while not list(path.glob("capture=*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(after_s / 4)
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    store = Store.open(path)
+    captures = store.captures()
+    assert captures
+    counts = store.query("SELECT capture, count(*) AS rows FROM observations GROUP BY 1").to_pylist()
+    assert {row["capture"] for row in counts} == {row["capture"] for row in captures}
+    assert {row["rows"] for row in counts} == {200}
+    assert not list(path.glob(".incoming-*")), "what the killed process left is cleaned up on opening"
+
+
+def test_reading_while_another_writes_sees_whole_captures(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    Store.open(path, create=True)
+    process = multiprocessing.get_context("spawn").Process(target=_write_for_ever, args=(path,))
+    process.start()
+    try:
+        seen = 0
+        deadline = time.monotonic() + 30
+        while seen < 5 and time.monotonic() < deadline:
+            rows = Store.open(path).query("SELECT count(*) AS n FROM observations GROUP BY capture").to_pylist()
+            assert {row["n"] for row in rows} <= {200}
+            seen = len(rows)
+        assert seen >= 5
+    finally:
+        process.kill()
+        process.join()
+
+
+def test_a_query_can_reach_nothing_outside_the_store(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\n1\n")
+    store = Store.open(tmp_path / "store", create=True)
+    for statement in (
+        f"SELECT * FROM read_csv('{secret}')",
+        f"COPY (SELECT 1) TO '{tmp_path / 'out.csv'}'",
+        "INSTALL httpfs",
+        "SET enable_external_access = true",
+        f"ATTACH '{tmp_path / 'x.db'}'",
+    ):
+        with pytest.raises(QueryError):
+            store.query(statement)
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_wrong_sql_is_answered_with_the_tables_there_are(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    with pytest.raises(QueryError, match="The tables are: observations"):
+        store.query("SELECT * FROM observation")
+    with pytest.raises(QueryError, match="SELECT"):
+        store.query("SELECT 1; DROP VIEW observations")
+
+
+def test_a_removed_capture_is_gone_from_every_table(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0}))
+    store.remove_capture(f"{0:016x}")
+    assert store.query("SELECT * FROM observations").num_rows == 0
+    assert store.captures() == []

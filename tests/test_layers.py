@@ -1,0 +1,107 @@
+"""The rooms and arrows of ARCHITECTURE.md hold: no import upward, no circle, one crate that names pyo3."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "python" / "storscope"
+
+ALLOWED = {
+    "domain": set(),
+    "_core": set(),
+    "store": {"domain"},
+    "model": {"domain"},
+    "sources": {"domain", "_core"},
+    "diagnose": {"store", "model", "domain"},
+    "report": {"store", "domain"},
+    "workbench": {"sources", "store", "model", "diagnose", "report", "domain"},
+    "cli": {"workbench", "domain", "store", "sources", "diagnose", "report"},
+}
+"""Room -> rooms it may import. The command line may also show what a room below says of itself."""
+
+ROOT_MODULES = {"__init__"}
+
+
+def _imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: imports are absolute here"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _room_of(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[1] if parts[0] == "storscope" and len(parts) > 1 else None
+
+
+def _files() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py"))
+
+
+def _room_of_file(file: Path) -> str:
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def _module_name(file: Path) -> str:
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@pytest.mark.parametrize("file", _files(), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_a_module_imports_only_what_its_room_may(file: Path) -> None:
+    room = _room_of_file(file)
+    if room in ROOT_MODULES:
+        return
+    assert room in ALLOWED, f"{file}: a new room needs its arrows in ARCHITECTURE.md and here"
+    for module in _imports(file):
+        target = _room_of(module)
+        if target in {None, room, "__version__"}:
+            continue
+        assert target in ALLOWED[room], f"{file} imports {module}: {room} may import {sorted(ALLOWED[room])}"
+
+
+def test_no_importer_knows_another() -> None:
+    importers = PACKAGE / "sources" / "importers"
+    public = {file.stem for file in importers.glob("[a-z]*.py")}
+    for file in importers.glob("*.py"):
+        named = {module.rsplit(".", 1)[-1] for module in _imports(file) if ".sources.importers." in module}
+        assert not (named & public), f"{file} imports another importer; put what they share in a _module"
+
+
+def test_there_is_no_circle_between_modules() -> None:
+    names = {_module_name(file) for file in _files()}
+    graph = {
+        _module_name(file): {module for module in _imports(file) if module in names and module != _module_name(file)}
+        for file in _files()
+    }
+    # A package's own __init__ gathers its modules; that they import siblings through it is the only harmless circle.
+    for package in [name for name in graph if any(other.startswith(f"{name}.") for other in names)]:
+        for members in graph.values():
+            members.discard(package)
+    assert list(TopologicalSorter(graph).static_order())
+
+
+def test_the_domain_opens_no_file() -> None:
+    for file in (PACKAGE / "domain").glob("*.py"):
+        calls = [node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+        assert not [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "open"], file
+        assert "pathlib" not in set(_imports(file)), file
+
+
+def test_one_crate_names_pyo3() -> None:
+    naming = [
+        manifest.parent.name
+        for manifest in (ROOT / "crates").glob("*/Cargo.toml")
+        if "pyo3" in tomllib.loads(manifest.read_text())["dependencies"]
+    ]
+    assert naming == ["storscope-py"]
