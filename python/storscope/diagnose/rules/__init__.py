@@ -10,6 +10,13 @@ from storscope.diagnose.rule import Rule
 
 _MODULES: Final = (
     "iscsi_port_idle",
+    "iscsi_binding",
+    "iscsi_subnet",
+    "iscsi_mtu",
+    "round_robin_limit",
+    "iscsi_delayed_ack",
+    "iscsi_lro",
+    "iscsi_login_timeout",
 )  # fmt: skip
 
 
