@@ -15,6 +15,7 @@ from storscope.sources.importer import Importer
 _MODULES: Final = (
     "iostat_json",
     "iostat_text",
+    "fio_json",
 )  # fmt: skip
 
 

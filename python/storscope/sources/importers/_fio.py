@@ -1,0 +1,335 @@
+"""What the JSON and the text form of fio share: what a job was configured to do, what it did, and how that is written.
+
+Meanings are those of fio(1) 3.36 and of fio's `stat.c`, `stat.h` and `options.c` (2.1 to 3.42). Of an I/O's three
+times the total one (`lat`, from issue to completion) is taken as its latency: only that one, times the rate, gives the
+number in flight. Beware: before 3.0 fio's clock counted whole microseconds.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from storscope.domain import units
+from storscope.domain.entity import EntityRef
+from storscope.domain.recorder import Recorder
+from storscope.sources.importer import ImportOptions
+
+DEFAULT_SYSTEM = "fio-host"
+"""fio names its host in client/server mode only."""
+
+DIRECTIONS = ("read", "write", "trim", "sync", "mixed")
+"""Sections of a job. `mixed` stands for all of them with unified_rw_reporting."""
+
+SYNCHRONOUS_ENGINES = frozenset(
+    {
+        "sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "cpuio", "splice", "falloc", "e4defrag", "ftruncate",
+        "filecreate", "fileoperations", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete", "dev-dax",
+        "libpmem", "pmemblk", "mtd", "http", "libhdfs", "exec",
+    }
+)  # fmt: skip
+"""Engines marked FIO_SYNCIO in fio's `engines/`: one I/O in flight a job, whatever `iodepth` says."""
+
+_DEFAULT_BLOCK_BYTES = 4096
+_DEFAULT_READ_PERCENT = 50.0
+_PLAT_BITS = 6
+_PLAT_GROUPS = {"ns": 29, "us": 19}
+_NS_OF = {"ns": 1.0, "us": float(units.NS_PER_US), "ms": float(units.NS_PER_MS), "s": float(units.NS_PER_S)}
+
+
+@dataclass(frozen=True)
+class Configured:
+    """What a job's options ask for; None where they do not say."""
+
+    block_bytes: float | None = None
+    read_ratio: float | None = None
+    random_ratio: float | None = None
+    depth: float | None = None
+    jobs: int = 1
+
+
+@dataclass(frozen=True)
+class Direction:
+    """What a job did in one direction, from its start: counts, and the total latency in ns."""
+
+    ops: float | None = None
+    size_bytes: float | None = None
+    runtime_ms: float | None = None
+    latency_ns_mean: float | None = None
+    latency_ns_max: float | None = None
+    timed: float | None = None
+    """How many I/Os the mean is of. Slightly fewer than `ops` while some are in flight."""
+
+    def since(self, before: Direction) -> Direction:
+        """What was added after `before`, an earlier state of the same job."""
+        timed = _minus(self.timed, before.timed)
+        return Direction(
+            ops=_minus(self.ops, before.ops),
+            size_bytes=_minus(self.size_bytes, before.size_bytes),
+            runtime_ms=_minus(self.runtime_ms, before.runtime_ms),
+            latency_ns_mean=self._mean_since(before, timed),
+            # The greatest latency of the later part is known only where it exceeds that of the earlier part.
+            latency_ns_max=self.latency_ns_max if (self.latency_ns_max or 0) > (before.latency_ns_max or 0) else None,
+            timed=timed,
+        )
+
+    def _mean_since(self, before: Direction, timed: float | None) -> float | None:
+        if self.latency_ns_mean is None or not timed or timed <= 0:
+            return None
+        earlier = (before.latency_ns_mean or 0.0) * (before.timed or 0.0)
+        mean = (self.latency_ns_mean * (self.timed or 0.0) - earlier) / timed
+        return mean if mean > 0 else None
+
+
+def _minus(later: float | None, earlier: float | None) -> float | None:
+    return None if later is None else later - (earlier or 0.0)
+
+
+def runtime_ms(directions: Mapping[str, Direction]) -> float:
+    """How long the job ran: the longest of its directions."""
+    return max((direction.runtime_ms or 0.0 for direction in directions.values()), default=0.0)
+
+
+# Options ---------------------------------------------------------------------------------------------------------
+
+
+def configured(options: Mapping[str, str]) -> Configured:
+    """What the options ask for, with fio's defaults. An empty mapping (fio before 2.3) says nothing at all."""
+    if not options:
+        return Configured()
+    pattern = (options.get("rw") or options.get("readwrite") or "read").split(":")[0]
+    read_ratio = _read_ratio(pattern, options)
+    return Configured(
+        block_bytes=_block_bytes(options, read_ratio),
+        read_ratio=read_ratio,
+        random_ratio=_random_ratio(pattern, options, read_ratio),
+        depth=_depth(options),
+        jobs=int(number(options.get("numjobs")) or 1),
+    )
+
+
+def _read_ratio(pattern: str, options: Mapping[str, str]) -> float | None:
+    if pattern in ("read", "randread"):
+        return 1.0
+    if pattern in ("write", "randwrite"):
+        return 0.0
+    if pattern not in ("rw", "readwrite", "randrw"):
+        return None
+    written = number(options.get("rwmixwrite"))
+    default = _DEFAULT_READ_PERCENT if written is None else 100.0 - written
+    percent = number(options.get("rwmixread"))
+    return units.ratio_from_percent(default if percent is None else percent)
+
+
+def _random_ratio(pattern: str, options: Mapping[str, str], read_ratio: float | None) -> float | None:
+    if not pattern.startswith("rand"):
+        return 0.0 if pattern in ("read", "write", "rw", "readwrite", "trim") else None
+    percents = [number(part) for part in (options.get("percentage_random") or "100").split(",")]
+    return _of_both([None if percent is None else percent / 100 for percent in percents], read_ratio)
+
+
+def _block_bytes(options: Mapping[str, str], read_ratio: float | None) -> float | None:
+    """The mean configured size; None for ranges and splits, of which only the result tells the mean."""
+    if any(options.get(name) for name in ("bsrange", "blocksize_range", "bssplit")):
+        return None
+    text = options.get("bs") or options.get("blocksize")
+    if not text:
+        return float(_DEFAULT_BLOCK_BYTES)
+    return _of_both([size_bytes(part) for part in text.split(",")], read_ratio)
+
+
+def _of_both(values: Sequence[float | None], read_ratio: float | None) -> float | None:
+    """fio's 'reads[,writes[,trims]]': one value, or the mean by the share of reads. Later ones default to the first."""
+    read = values[0]
+    write = values[1] if len(values) > 1 and values[1] is not None else read
+    if read is None or write is None:
+        return None
+    if read == write:
+        return read
+    return None if read_ratio is None else read * read_ratio + write * (1 - read_ratio)
+
+
+def _depth(options: Mapping[str, str]) -> float | None:
+    if options.get("ioengine", "").split(":")[0] in SYNCHRONOUS_ENGINES:
+        return 1.0
+    return number(options.get("iodepth")) or 1.0
+
+
+def size_bytes(text: str) -> float | None:
+    """A size in an option; None for what is no plain size (an expression, a percentage)."""
+    try:
+        return float(units.bytes_from_text(text))
+    except ValueError:
+        return None
+
+
+def number(value: object) -> float | None:
+    """A finite number of a JSON value or a text; None for anything else, however hostile."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def status_words(error: float | None) -> str:
+    """The run's status: 'ok', or the error with its name where the system has one."""
+    if not error:
+        return "ok"
+    name = errno.errorcode.get(int(error))
+    return f"error {int(error)}" + (f" ({name})" if name else "")
+
+
+def version_below(version: str | None, *parts: int) -> bool | None:
+    """Whether 'fio-2.20-12-gabc' is older than `parts`; None when the version cannot be read."""
+    match = re.match(r"(?:fio[- ])?(\d+(?:\.\d+)*)", version or "")
+    return None if match is None else tuple(int(part) for part in match[1].split(".")) < parts
+
+
+# Buckets ---------------------------------------------------------------------------------------------------------
+
+
+def bucket_from_value(value: int, unit: str, greatest_ns: float | None = None) -> tuple[float, float]:
+    """The bounds in ns, low < latency <= high, of the bucket that fio's `plat_val_to_idx` puts `value` into.
+
+    fio counts whole units in 64 buckets an octave (FIO_IO_U_PLAT_BITS 6): exact below 128, then groups of 64 whose
+    width doubles. The last bucket of the last group takes everything above; it is closed with `greatest_ns`.
+    """
+    shift = max(0, value.bit_length() - 1 - _PLAT_BITS)
+    low = (value >> shift) << shift
+    high = low + (1 << shift)
+    factor = _NS_OF[unit]
+    last = ((1 << (_PLAT_BITS + 1)) - 1) << (_PLAT_GROUPS[unit] - 2)
+    high_ns = high * factor - 1
+    if low >= last and greatest_ns is not None:
+        high_ns = max(high_ns, greatest_ns)
+    return low * factor - 1, high_ns
+
+
+def value_from_index(index: int) -> int:
+    """The lowest value of bucket `index`: the inverse of `plat_val_to_idx` (fio's `plat_idx_to_val`, low end)."""
+    if index < 2 << _PLAT_BITS:
+        return index
+    shift = (index >> _PLAT_BITS) - 1
+    return (1 << (shift + _PLAT_BITS)) + ((index % (1 << _PLAT_BITS)) << shift)
+
+
+# Times -----------------------------------------------------------------------------------------------------------
+
+
+def epoch_ms(value: object) -> float | None:
+    """An instant in ms since 1970 as a file gives it; None where it is none of this or the next decades."""
+    found = number(value)
+    return found if found is not None and 0 < found < 4e12 else None
+
+
+def instant_ns(epoch_ms: float) -> int:
+    """An instant in ms since 1970 as ns, exact to the microsecond (a float of ns since 1970 is not)."""
+    return round(epoch_ms * 1000) * units.NS_PER_US
+
+
+def phase_ends_ms(end_ms: float, groups: Sequence[tuple[int, float]], elapsed_s: float | None) -> dict[int, float]:
+    """When each group of jobs ended, from (group, runtime in ms) of every job and the end of the last.
+
+    A `stonewall` opens a new group and starts it when the one before has ended; fio's output does not show the option,
+    so groups count as sequential when their runtimes fit one after the other into the elapsed time (rounded up to
+    whole seconds), or when that is unknown.
+    """
+    longest: dict[int, float] = {}
+    for group, runtime in groups:
+        longest[group] = max(longest.get(group, 0.0), runtime)
+    if elapsed_s is not None and sum(longest.values()) > elapsed_s * 1000:
+        return dict.fromkeys(longest, end_ms)
+    order = sorted(longest, reverse=True)
+    later = itertools.accumulate([0.0, *(longest[group] for group in order[:-1])])
+    return {group: end_ms - after for group, after in zip(order, later, strict=True)}
+
+
+# Names -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Names:
+    """Unique run names within a capture."""
+
+    given: Counter[str] = field(default_factory=Counter)
+
+    def run(self, name: str) -> str:
+        """`name`, or 'name (2)' when it has been given before."""
+        self.given[name] += 1
+        return name if self.given[name] == 1 else self.run(f"{name} ({self.given[name]})")
+
+
+def clone_names(names: Iterable[str]) -> list[str]:
+    """Jobs of one name (numjobs without group_reporting) numbered: 'a', 'b #1', 'b #2'."""
+    listed = list(names)
+    total, seen = Counter(listed), Counter[str]()
+    numbered = []
+    for name in listed:
+        seen[name] += 1
+        numbered.append(f"{name} #{seen[name]}" if total[name] > 1 else name)
+    return numbered
+
+
+def system_of(options: ImportOptions, host: str | None = None) -> str:
+    """The host: as the user says, as fio says, or a placeholder."""
+    return options.system or host or DEFAULT_SYSTEM
+
+
+# Writing ---------------------------------------------------------------------------------------------------------
+
+
+def observe_directions(
+    recorder: Recorder,
+    job: EntityRef,
+    start_ns: int,
+    duration_ns: int,
+    directions: Mapping[str, Direction],
+    *,
+    run: str,
+) -> None:
+    """One observation of what was done within the interval. Rates are counts over it, so rate x time = count."""
+    if duration_ns <= 0:
+        return
+    seconds = duration_ns / units.NS_PER_S
+    values: dict[str, float | None] = {}
+    for name in ("read", "write"):
+        if name in directions:
+            values |= _rates(f"{name}_", directions[name], seconds)
+    others = [directions[name] for name in ("trim", "sync") if name in directions and directions[name].ops]
+    if "mixed" in directions and not {"read", "write"} & set(directions):
+        values |= _rates("", directions["mixed"], seconds)
+    elif others:
+        # Trims and syncs have no columns of their own; they count among the operations of every kind.
+        everything = [directions[name] for name in ("read", "write") if name in directions] + others
+        values |= _rates("", _together(everything), seconds)
+    values["latency_ns_max"] = max(
+        (direction.latency_ns_max for direction in directions.values() if direction.latency_ns_max), default=None
+    )
+    recorder.observe(job, start_ns, duration_ns, values, run=run)
+
+
+def _rates(prefix: str, direction: Direction, seconds: float) -> dict[str, float | None]:
+    return {
+        f"{prefix}ops_per_s": None if direction.ops is None else direction.ops / seconds,
+        f"{prefix}bytes_per_s": None if direction.size_bytes is None else direction.size_bytes / seconds,
+        f"{prefix}latency_ns_mean": direction.latency_ns_mean if direction.ops else None,
+    }
+
+
+def _together(parts: Sequence[Direction]) -> Direction:
+    active = [part for part in parts if part.ops]
+    timed = all(part.latency_ns_mean is not None for part in active)
+    ops = sum(part.ops or 0.0 for part in active)
+    sizes = [part.size_bytes for part in active if part.size_bytes is not None]
+    total_ns = sum((part.ops or 0.0) * (part.latency_ns_mean or 0.0) for part in active)
+    return Direction(
+        ops=ops, size_bytes=sum(sizes) if sizes else None, latency_ns_mean=total_ns / ops if timed and ops else None
+    )

@@ -1,0 +1,80 @@
+"""Finding the JSON documents in what fio wrote: text may stand before, between and after them.
+
+fio prints errors and notes to the same stream as its JSON (issues #731 and #1685 of fio), --status-interval appends a
+whole document each time (#672), and a shell's `>>` does so too. A document starts with a brace in column 0; nested
+braces are indented. Supports a missing end of the last document; refuses JSON that breaks off in the middle.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from storscope.sources.evidence import Evidence
+from storscope.sources.importer import broken, shortened
+
+_START = re.compile(r"^\{", re.MULTILINE)
+_NOT_JSON = re.compile(r"(?<=[:,\[])(\s*)-?(?:nan|inf)\b")
+"""Averages over nothing: C prints them as nan, which JSON does not know."""
+COMPLAINT = re.compile(r"^(?:<[^>]*> )?(?:fio: .*|.*\bverify(?: failed|: bad).*|.*\berr=\s*[1-9].*)$", re.MULTILINE)
+"""A line by which fio says that something failed; clients prefix '<host> '."""
+
+
+@dataclass
+class Documents:
+    """What was found in one file."""
+
+    values: list[dict[str, Any]] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    other_lines: int = 0
+    not_numbers: int = 0
+    is_cut: bool = False
+
+    def add_text(self, text: str) -> None:
+        """Text beside the documents: fio's complaints are kept, other lines counted."""
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        complaints = [line for line in lines if COMPLAINT.match(line)]
+        self.complaints.extend(complaints)
+        self.other_lines += len(lines) - len(complaints)
+
+
+def find_documents(evidence: Evidence) -> Documents:
+    """Every document of the file. Raises MalformedInput when there is none, or one is broken in the middle."""
+    text = evidence.text()
+    found = Documents()
+    text, found.not_numbers = _NOT_JSON.subn(r"\1null", text)
+    position = 0
+    while match := _START.search(text, position):
+        found.add_text(text[position : match.start()])
+        try:
+            value, position = json.JSONDecoder().raw_decode(text, match.start())
+        except (json.JSONDecodeError, RecursionError) as error:
+            _cut(evidence, text, match.start(), error, found)
+            return found
+        if isinstance(value, dict):
+            found.values.append(value)
+    found.add_text(text[position:])
+    if not found.values:
+        raise _no_document(evidence, found)
+    return found
+
+
+def _cut(evidence: Evidence, text: str, start: int, error: Exception, found: Documents) -> None:
+    """An unfinished last document is dropped when others are whole; anything else is an error."""
+    is_last = _START.search(text, start + 1) is None
+    is_unfinished = isinstance(error, json.JSONDecodeError) and error.pos >= len(text.rstrip()) - 1
+    if found.values and is_last:
+        found.is_cut = True
+        return
+    line = text.count("\n", 0, getattr(error, "pos", start)) + 1
+    hint = "fio was interrupted or is still writing; import the complete file." if is_unfinished else ""
+    message = error.msg if isinstance(error, json.JSONDecodeError) else "braces nested too deep"
+    raise broken(evidence, "JSON as fio writes it", message, line=line, hint=hint) from error
+
+
+def _no_document(evidence: Evidence, found: Documents) -> Exception:
+    said = found.complaints[0] if found.complaints else "text without a brace in column 0"
+    hint = "fio ended before it wrote a result. Correct what it complains of and run it again."
+    return broken(evidence, "a JSON document by fio", shortened(said), hint=hint if found.complaints else "")

@@ -1,0 +1,406 @@
+"""fio's JSON and json+ output (--output-format=json, json+), fio 2.1 to 3.42.
+
+Supports several documents in one file, text before and between them, client/server results, trims, syncs, unified
+reporting, steady state and latency targets. Each job (or group of jobs, with group_reporting) becomes a run with one
+observation. The documents of --status-interval are cumulative: they are differenced, so that each becomes the
+observation of its interval and the run as a whole is the last one's. A document continues the one before it when it is
+of the same fio process: same jobs and options, no counter smaller, and its clock as far on as its elapsed time.
+
+Beware: `io_bytes` is in KiB up to 2.20; times are in µs before 3.0; the entry 'All clients' repeats the others and its
+latencies are wrong before 3.39 (issues #1918 and #1881 of fio), so it is left out. Before 2.2.5 there is no time.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from storscope.domain import units
+from storscope.domain.entity import EntityRef
+from storscope.domain.recorder import Recorder
+from storscope.sources.evidence import Evidence, Head
+from storscope.sources.importer import Importer, ImportOptions, broken
+from storscope.sources.importers import _fio
+from storscope.sources.importers._fio import Direction, number
+from storscope.sources.importers._fio_documents import Documents, find_documents
+from storscope.sources.importers._fio_results import (
+    ALL_CLIENTS,
+    TIMED,
+    Document,
+    Job,
+    busy_ms,
+    has_times,
+    mapping,
+    processes,
+)
+
+_MOST_COMPLAINTS = 5
+_JOB_COUNTERS = {"usr_cpu": "%", "sys_cpu": "%", "ctx": "", "majf": "", "minf": ""}
+_DIRECTION_COUNTERS = {
+    "short_ios": "", "drop_ios": "", "bw_min": "KiB/s", "bw_max": "KiB/s", "bw_mean": "KiB/s", "bw_dev": "KiB/s",
+    "iops_min": "1/s", "iops_max": "1/s", "iops_mean": "1/s", "iops_stddev": "1/s",
+}  # fmt: skip
+_SHARES = ("iodepth_level", "iodepth_submit", "iodepth_complete", "latency_ns", "latency_us", "latency_ms")
+_DISK_TOTALS = {
+    "read_ios": "", "write_ios": "", "read_sectors": "sectors", "write_sectors": "sectors", "read_merges": "",
+    "write_merges": "", "read_ticks": "ms", "write_ticks": "ms", "in_queue": "ms", "aggr_read_ios": "",
+    "aggr_write_ios": "", "aggr_read_merges": "", "aggr_write_merge": "", "aggr_write_merges": "",
+    "aggr_read_sectors": "sectors", "aggr_write_sectors": "sectors", "aggr_read_ticks": "ms",
+    "aggr_write_ticks": "ms", "aggr_in_queue": "ms", "aggr_util": "%",
+}  # fmt: skip
+
+
+# Reading ---------------------------------------------------------------------------------------------------------
+
+
+def _recognise(head: Head) -> float:
+    text = head.text
+    if re.search(r'^\{\s*"fio version"\s*:', text, re.MULTILINE):
+        return 0.97
+    if re.search(r"^\{", text, re.MULTILINE) is None and "groupid=" not in text:
+        # fio failed before any result; only so is the failure itself shown to the user.
+        return (
+            0.6
+            if re.search(r"^(?:fio: (?:pid=|failed|.*\berr=)|.*\bverify(?:: bad| failed at file))", text, re.MULTILINE)
+            else 0.0
+        )
+    return 0.0
+
+
+def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
+    found = find_documents(evidence)
+    documents = [_checked(evidence, Document(raw)) for raw in found.values]
+    _note(recorder, options, documents, found)
+    names = _fio.Names()
+    ends_ms = _ends(recorder, options, documents)
+    for states in processes(documents):
+        _record_process(recorder, options, names, [(document, ends_ms[id(document)]) for document in states])
+
+
+def _checked(evidence: Evidence, document: Document) -> Document:
+    key = "jobs" if "jobs" in document.raw else "client_stats"
+    entries = document.raw.get(key)
+    if not isinstance(entries, list):
+        raise broken(evidence, f"{key}[] in the document of fio", f"{type(entries).__name__}")
+    return document
+
+
+def _note(recorder: Recorder, options: ImportOptions, documents: Sequence[Document], found: Documents) -> None:
+    recorder.notes.tool, recorder.notes.tool_version = "fio", documents[0].version
+    recorder.notes.system = _fio.system_of(options, documents[0].jobs[0].host if documents[0].jobs else None)
+    for complaint in found.complaints[:_MOST_COMPLAINTS]:
+        recorder.warn(f"fio said: {complaint[:200]}")
+    recorder.omit("lines of text beside the JSON", found.other_lines)
+    recorder.omit("complaints of fio beyond the first five", max(0, len(found.complaints) - _MOST_COMPLAINTS))
+    recorder.omit("values printed as nan or inf", found.not_numbers)
+    if found.is_cut:
+        recorder.warn("The last JSON document is unfinished (fio was interrupted or still running); it was dropped.")
+        recorder.omit("unfinished last document")
+    for document in documents:
+        recorder.omit("'All clients', the sum of the other entries", len(document.all_entries) - len(document.jobs))
+        if any(entry.get("jobname") == ALL_CLIENTS for entry in map(_raw, document.jobs)):
+            recorder.warn("Only 'All clients' is there; before fio 3.39 its latencies were wrong or missing.")
+
+
+def _raw(job: Job) -> Mapping[str, Any]:
+    return job.raw
+
+
+def _ends(recorder: Recorder, options: ImportOptions, documents: Sequence[Document]) -> dict[int, float]:
+    """When each document was written, in ms since 1970. Documents without a time follow one another from --start."""
+    if all(document.end_ms is not None for document in documents):
+        recorder.notes.clock = "UTC in the file (timestamp minus runtime)"
+        return {id(document): document.end_ms or 0.0 for document in documents}
+    start = options.start or dt.datetime(1970, 1, 1)
+    placed = start if start.tzinfo else start.replace(tzinfo=options.zone())
+    first_ms = units.ns_from_datetime(placed) / units.NS_PER_MS
+    said = "--start" if options.start else "1970, a placeholder (set --start)"
+    recorder.notes.clock = f"no times in the source (fio before 2.2.5); runs follow one another from {said}"
+    ends: dict[int, float] = {}
+    for states in processes(documents):
+        for document in states:
+            ends[id(document)] = first_ms + busy_ms(document)
+        first_ms += busy_ms(states[-1])
+    return ends
+
+
+def _record_process(
+    recorder: Recorder, options: ImportOptions, names: _fio.Names, states: Sequence[tuple[Document, float]]
+) -> None:
+    last, end_ms = states[-1]
+    group_ends = _fio.phase_ends_ms(end_ms, [(job.group, job.runtime_ms) for job in last.jobs], last.elapsed_s)
+    starts: list[float] = []
+    for index, job in enumerate(last.jobs):
+        started = _fio.epoch_ms(job.raw.get("job_start"))
+        start_ms = started if started is not None else group_ends[job.group] - job.runtime_ms
+        starts.append(start_ms)
+        history = [document.jobs[index] for document, _ in states]
+        _record_job(recorder, options, names, history, _fio.instant_ns(start_ms))
+    disks = _disks(last)
+    _record_disks(recorder, options, last, disks, _fio.instant_ns(min(starts, default=end_ms)), end_ms)
+    recorder.omit("disk_util of earlier status documents", sum(len(_disks(document)) for document, _ in states[:-1]))
+
+
+# Writing ---------------------------------------------------------------------------------------------------------
+
+
+def _record_job(
+    recorder: Recorder, options: ImportOptions, names: _fio.Names, history: Sequence[Job], start_ns: int
+) -> None:
+    job = history[-1]
+    system = _fio.system_of(options, job.host)
+    entity = EntityRef(system, "job", job.name)
+    asked, workers = _fio.configured(job.options), _workers(recorder, job)
+    depth = _depth(job, asked)
+    duration_ns = round(job.runtime_ms * units.NS_PER_MS)
+    run = recorder.run(
+        names.run(job.name), engine="fio", engine_version=job.document.version, name=job.name, system=system,
+        time_ns=start_ns, duration_ns=duration_ns, block_bytes=asked.block_bytes, read_ratio=asked.read_ratio,
+        random_ratio=asked.random_ratio, workers=workers,
+        outstanding=None if depth is None or workers is None else depth * workers,
+        seed=job.options.get("randseed"), status=_fio.status_words(number(job.raw.get("error"))),
+        parameters=job.options,
+    )  # fmt: skip
+    _record_intervals(recorder, entity, history, start_ns, run)
+    for name, section in job.sections().items():
+        _record_direction(recorder, entity, job, name, section, (start_ns, duration_ns), run)
+    _record_job_counters(recorder, entity, job, (start_ns, duration_ns), run)
+
+
+def _workers(recorder: Recorder, job: Job) -> float | None:
+    """How many processes the entry sums over: numjobs when it stands for all of them, 1 when each has its own.
+
+    `job_runtime` (3.8 and later) is the sum of their runtimes; where it is too great for numjobs, group_reporting
+    merged jobs of different sections, of which only one's options are shown.
+    """
+    if not job.options:
+        return None
+    jobs = _fio.configured(job.options).jobs
+    siblings = [other for other in job.document.jobs if _same_section(other, job)]
+    expected = jobs if len(siblings) < jobs else 1
+    together = number(job.raw.get("job_runtime"))
+    if together and job.runtime_ms and together / job.runtime_ms > expected + 0.5:
+        recorder.warn(
+            f"{job.name}: the result sums over about {together / job.runtime_ms:.0f} processes but the options shown "
+            f"ask for {expected}; group_reporting merged several jobs, so the I/Os in flight are unknown."
+        )
+        return None
+    return float(expected)
+
+
+def _same_section(one: Job, other: Job) -> bool:
+    return (one.host, one.group, one.raw.get("jobname")) == (other.host, other.group, other.raw.get("jobname"))
+
+
+def _depth(job: Job, asked: _fio.Configured) -> float | None:
+    """I/Os in flight a process: `latency_depth` (the depth that met a latency target, else iodepth), or the option."""
+    if job.options.get("ioengine", "").split(":")[0] in _fio.SYNCHRONOUS_ENGINES:
+        return 1.0
+    if "ioengine" not in job.options and job.options and _never_queued(job):
+        return 1.0  # the default engine is a synchronous one, but not on every system
+    return number(job.raw.get("latency_depth")) or asked.depth
+
+
+def _never_queued(job: Job) -> bool:
+    levels = {key: number(value) for key, value in mapping(job.raw.get("iodepth_level")).items()}
+    return bool(levels.get("1")) and not any(value for key, value in levels.items() if key != "1")
+
+
+def _record_intervals(recorder: Recorder, entity: EntityRef, history: Sequence[Job], start_ns: int, run: str) -> None:
+    """One observation, and histograms where there are bins, for each state that got further than the one before."""
+    done_ms = 0.0
+    before: Job | None = None
+    for job in history:
+        if job.runtime_ms <= done_ms:
+            continue
+        earlier: Mapping[str, Direction] = before.directions if before else {}
+        added = {name: part.since(earlier.get(name, Direction())) for name, part in job.directions.items()}
+        begin_ns = start_ns + round(done_ms * units.NS_PER_MS)
+        when = (begin_ns, start_ns + round(job.runtime_ms * units.NS_PER_MS) - begin_ns)
+        _fio.observe_directions(recorder, entity, *when, added, run=run)
+        for name, measure in itertools.product(job.directions, TIMED):
+            recorder.histogram(entity, *when, name, measure, _added_buckets(job, before, name, measure), run=run)
+        done_ms, before = job.runtime_ms, job
+
+
+def _added_buckets(job: Job, before: Job | None, name: str, measure: str) -> list[tuple[float, float, int]]:
+    """The bins that grew after `before`, by how much."""
+    counts = job.bins(name, measure)
+    if before is not None:
+        counts.subtract(before.bins(name, measure))
+    greatest = number(job.timed(job.sections()[name], measure).get("max"))
+    greatest_ns = None if greatest is None else greatest * job.ns_of_unit
+    return [
+        (*_fio.bucket_from_value(value, job.unit, greatest_ns), count)
+        for value, count in sorted(counts.items())
+        if count > 0
+    ]
+
+
+def _record_direction(
+    recorder: Recorder,
+    entity: EntityRef,
+    job: Job,
+    name: str,
+    section: Mapping[str, Any],
+    when: tuple[int, int],
+    run: str,
+) -> None:
+    """Statistics, percentiles where there are no bins, and counters of one direction over the whole run."""
+    if name == "mixed" and name not in job.directions:
+        recorder.omit("'mixed' section that sums the read and write sections")
+        return
+    if not number(section.get("total_ios")) and not number(section.get("io_bytes")):
+        return
+    for key, unit in _DIRECTION_COUNTERS.items():
+        if _was_sampled(section, key):
+            recorder.counter(entity, *when, f"{name}.{key}", unit, number(section.get(key)), run=run)
+    for measure in TIMED:
+        timed = job.timed(section, measure)
+        if has_times(timed) or timed.get("percentile"):
+            _record_timed(recorder, entity, job, (name, measure), timed, when, run)
+    recorder.omit("statistics by I/O priority (prios)", len(section.get("prios") or []))
+
+
+def _was_sampled(section: Mapping[str, Any], key: str) -> bool:
+    """False for bw_* and iops_* of a run too short for one sample (every 500 ms): then fio prints zeros."""
+    kind = key.split("_")[0]
+    if kind not in ("bw", "iops"):
+        return True
+    return bool(number(section.get(f"{kind}_samples", section.get(f"{kind}_max"))))
+
+
+def _record_timed(
+    recorder: Recorder,
+    entity: EntityRef,
+    job: Job,
+    which: tuple[str, str],
+    timed: Mapping[str, Any],
+    when: tuple[int, int],
+    run: str,
+) -> None:
+    prefix = f"{which[0]}.{which[1]}"
+    for key in ("min", "max", "mean", "stddev"):
+        if (value := number(timed.get(key))) is not None and has_times(timed):
+            recorder.counter(entity, *when, f"{prefix}.{key}", "ns", value * job.ns_of_unit, run=run)
+    percentiles = _percentiles(recorder, timed.get("percentile"))
+    if job.bins(*which):
+        recorder.omit("percentiles that follow from the bins", len(percentiles))
+        return
+    for percent, value in percentiles:
+        recorder.counter(entity, *when, f"{prefix}.p{percent:g}", "ns", value * job.ns_of_unit, run=run)
+
+
+def _percentiles(recorder: Recorder, values: object) -> list[tuple[float, float]]:
+    """(percentile, value). Old versions fill unused places with 0.00 (issue #511 of fio), which is none."""
+    listed = [(number(key), number(value)) for key, value in mapping(values).items()]
+    found = [(key, value) for key, value in listed if key and value is not None]
+    recorder.omit("unused places in the list of percentiles", len(listed) - len(found))
+    return found
+
+
+def _record_job_counters(recorder: Recorder, entity: EntityRef, job: Job, when: tuple[int, int], run: str) -> None:
+    if not job.runtime_ms:
+        return
+    for name, unit in _JOB_COUNTERS.items():
+        recorder.counter(entity, *when, name, unit, number(job.raw.get(name)), run=run)
+    for table in _SHARES:
+        for key, share in mapping(job.raw.get(table)).items():
+            recorder.counter(entity, *when, f"{table}.{key}", "%", number(share), run=run)
+    target = number(job.raw.get("latency_target"))
+    if target:
+        factor = units.NS_PER_US if _fio.version_below(job.document.version, 3, 0) else 1.0
+        recorder.counter(entity, *when, "latency_target", "ns", target * factor, run=run)
+        for name, unit in (("latency_percentile", "%"), ("latency_window", "us"), ("latency_depth", "")):
+            recorder.counter(entity, *when, name, unit, number(job.raw.get(name)), run=run)
+    _record_steady_state(recorder, entity, mapping(job.raw.get("steadystate")), when, run)
+
+
+def _record_steady_state(
+    recorder: Recorder, entity: EntityRef, steady: Mapping[str, Any], when: tuple[int, int], run: str
+) -> None:
+    """Whether it was attained, and the rates of the last `duration` seconds, one a second."""
+    for name in ("attained", "slope", "max_deviation", "duration"):
+        unit = "s" if name == "duration" else ""
+        recorder.counter(entity, *when, f"steadystate.{name}", unit, number(steady.get(name)), run=run)
+    data = mapping(steady.get("data"))
+    for name, unit in (("iops", "1/s"), ("bw", "B/s")):
+        values = data.get(name) if isinstance(data.get(name), list) else []
+        first_ns = sum(when) - len(values or []) * units.NS_PER_S
+        for second, value in enumerate(values or []):
+            time_ns = first_ns + second * units.NS_PER_S
+            recorder.counter(entity, time_ns, units.NS_PER_S, f"steadystate.{name}", unit, number(value), run=run)
+
+
+def _disks(document: Document) -> list[Mapping[str, Any]]:
+    listed = document.raw.get("disk_util")
+    return [disk for disk in listed if isinstance(disk, dict)] if isinstance(listed, list) else []
+
+
+def _record_disks(
+    recorder: Recorder,
+    options: ImportOptions,
+    document: Document,
+    disks: Iterable[Mapping[str, Any]],
+    start_ns: int,
+    end_ms: float,
+) -> None:
+    """Totals of the block devices beneath, over all jobs. Ratios only: fio does not print how long it watched."""
+    duration_ns = max(0, _fio.instant_ns(end_ms) - start_ns)
+    devices: dict[str, list[EntityRef]] = {}
+    for disk in disks:
+        host = disk.get("hostname")
+        system = _fio.system_of(options, host if isinstance(host, str) else None)
+        device = EntityRef(system, "device", str(disk.get("name") or "unnamed"))
+        devices.setdefault(system, []).append(device)
+        busy = number(disk.get("util"))
+        values = {f"{way}_latency_ns_mean": _ticks_each(disk, way) for way in ("read", "write")}
+        if duration_ns:
+            values["busy_ratio"] = None if busy is None else units.ratio_from_percent(busy)
+            recorder.observe(device, start_ns, duration_ns, values)
+        for name, unit in _DISK_TOTALS.items():
+            recorder.counter(device, start_ns, duration_ns, name, unit, number(disk.get(name)))
+    _link_jobs(recorder, options, document, devices)
+
+
+def _ticks_each(disk: Mapping[str, Any], way: str) -> float | None:
+    """Mean time of an I/O. The kernel counts whole ms, so that a few fast ones may leave nothing to divide."""
+    ios, ticks = number(disk.get(f"{way}_ios")), number(disk.get(f"{way}_ticks"))
+    return ticks / ios * units.NS_PER_MS if ios and ticks else None
+
+
+def _link_jobs(
+    recorder: Recorder, options: ImportOptions, document: Document, devices: Mapping[str, Sequence[EntityRef]]
+) -> None:
+    """A job lives on the device it names, or on the only one that was watched."""
+    for job in document.jobs:
+        system = _fio.system_of(options, job.host)
+        known = devices.get(system, ())
+        named = {part.removeprefix("/dev/") for part in job.options.get("filename", "").split(":")}
+        chosen = [device for device in known if device.name in named] or (known if len(known) == 1 else ())
+        for device in chosen:
+            recorder.link(EntityRef(system, "job", job.name), "lives_on", device)
+
+
+IMPORTER = Importer(
+    name="fio_json",
+    title="fio JSON and json+ results",
+    supports="fio 2.1 to 3.42, client/server and --status-interval included; captured with 3.33",
+    how_to_capture="fio --output-format=json+ --output=result.json job.fio",
+    recognise=_recognise,
+    read=_read,
+    carries=(
+        "runs with outstanding, block size, read and random ratio", "read_ops_per_s", "write_ops_per_s",
+        "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean", "write_latency_ns_mean", "latency_ns_max",
+        "histograms from json+ bins", "percentiles, CPU, depth shares, steady state as counters",
+        "busy_ratio and latency of the block devices",
+    ),
+    not_yet={
+        "prios": "statistics by I/O priority; none of our jobs sets one",
+        "rates of disk_util": "fio does not print how long it watched the devices; totals are kept as counters",
+    },
+    never={"times of single intervals without --status-interval": "a result is one sum; use fio's logs"},
+)  # fmt: skip
