@@ -1,12 +1,17 @@
 //! The Python binding of storscope. Functions convert arguments, release the interpreter lock, call the core once
-//! per job and hand back buffers. Logic lives on either side, not between.
+//! per job and fill buffers that Python owns. Logic lives on either side, not between.
 
 use pyo3::prelude::*;
+
+mod wide_csv;
 
 /// The Rust core of storscope.
 #[pymodule]
 mod _core {
     use super::*;
+
+    #[pymodule_export]
+    use super::wide_csv::{ReadError, WideCsv, WideCsvBlock, WideCsvPlan, WideCsvTally};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,0 +1,130 @@
+"""The Rust core. Lines count from 1, bytes from 0. Times are nanoseconds."""
+
+import os
+
+import numpy as np
+import numpy.typing as npt
+
+__version__: str
+
+class ReadError(Exception):
+    """What the reader refuses; args are (kind, message).
+
+    Kinds: io, no_header, line_too_long, too_many_columns, unclosed_quote, shrunk. Turned into the error tree by
+    `storscope.sources._core_errors`, nowhere else.
+    """
+
+    args: tuple[str, str]
+
+class WideCsv:
+    """A wide counter CSV (PDH-CSV 4.0 and its tab-separated form), read block by block.
+
+    The file is read, not mapped. A line of over 64 MiB and a header of over a million columns raise ReadError.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], offset: int = 0) -> None:
+        """Reads the header: the first line from byte `offset` on that is not blank."""
+
+    @property
+    def names(self) -> list[bytes]:
+        """The names of the columns, the clock's first, without the quotes around them; their encoding is not known."""
+
+    @property
+    def separator(self) -> str:
+        """A comma, a tab or a semicolon."""
+
+    @property
+    def header_line(self) -> int:
+        """The line of the header, counted from `offset`."""
+
+    @property
+    def blank_lines(self) -> int:
+        """Blank lines that were skipped so far."""
+
+    @property
+    def section_end(self) -> int | None:
+        """The byte of another header at which the rows ended; None when they ended with the file."""
+
+    def next_block(self, max_rows: int) -> WideCsvBlock | None:
+        """The next rows, found and not yet read; None after the last. Releases the interpreter lock."""
+
+class WideCsvPlan:
+    """What becomes of each column after the first: value = cell * factor + offset, into the column's slot.
+
+    `slots` has one element a column: -1 for one that is not wanted, no slot twice. `numbers` has shape (4, columns):
+    factor, offset, low, high. A cell outside low..high is counted as impossible and becomes NaN; a slot without a
+    column is NaN. With `decimal_comma` a comma inside a cell is a decimal point.
+    """
+
+    def __init__(
+        self,
+        slots: npt.NDArray[np.int32],
+        numbers: npt.NDArray[np.float64],
+        *,
+        slot_count: int,
+        decimal_comma: bool = False,
+    ) -> None: ...
+
+class WideCsvBlock:
+    """Consecutive rows of the file."""
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+
+    @property
+    def end(self) -> int:
+        """The byte after the last of them."""
+
+    @property
+    def first_line(self) -> int:
+        """The line of the first of them, counted from `offset`."""
+
+    def read(
+        self,
+        plan: WideCsvPlan,
+        values: npt.NDArray[np.float64],
+        times: npt.NDArray[np.int64],
+        *,
+        threads: int = 1,
+    ) -> WideCsvTally:
+        """Fills `values`, of shape (slot_count, rows), and `times`, of shape (rows,): both C-contiguous.
+
+        Times are of naive local time, or the least int64 where the stamp has another form than
+        MM/DD/YYYY HH:MM:SS[.fraction]. Releases the interpreter lock: leave the arrays alone until it returns.
+        """
+
+class WideCsvTally:
+    """What was met in the wanted columns of a block."""
+
+    @property
+    def blank(self) -> int:
+        """Cells without content."""
+
+    @property
+    def unparsable(self) -> int:
+        """Cells with something that is no finite number."""
+
+    @property
+    def impossible(self) -> int:
+        """Numbers outside the bounds of their column."""
+
+    @property
+    def missing(self) -> int:
+        """Cells of rows that ended before the header did."""
+
+    @property
+    def short_rows(self) -> int:
+        """Rows that ended before the header did."""
+
+    @property
+    def extra(self) -> int:
+        """Cells beyond the header."""
+
+    @property
+    def long_rows(self) -> int:
+        """Rows with cells beyond the header."""
+
+    @property
+    def stamps(self) -> list[tuple[int, bytes]]:
+        """Row in the block and first 64 bytes of each time stamp of another form."""
