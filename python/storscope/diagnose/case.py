@@ -128,6 +128,12 @@ class Case:
     seed: int = 0
     """For bootstrap intervals."""
     notes: list[str] = field(default_factory=list)
+    clock_offsets_ns: Mapping[str, int] = field(default_factory=dict)
+    """Capture -> what is added to its times so that clocks agree. Set before anything is read."""
+    settings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Rule -> its thresholds in force, for what several rules share (bad windows)."""
+    memo: dict[Any, Any] = field(default_factory=dict, repr=False)
+    """What rules derive from the case and share with each other."""
 
     # Counters over time --------------------------------------------------------------------------------------------
 
@@ -136,7 +142,7 @@ class Case:
         """Every entity's observations, benchmarks left out."""
         columns = ", ".join(CANONICAL)
         table = self.store.query(
-            "SELECT capture, system, kind, entity, epoch_ns(time) AS time_ns, "
+            f"SELECT capture, system, kind, entity, {self._instant()} AS time_ns, "
             f"coalesce(duration_ns, 0) AS duration_ns, {columns} FROM observations "
             f"WHERE run IS NULL AND {self.time_condition()} "
             "ORDER BY system, kind, entity, capture, time"
@@ -154,10 +160,10 @@ class Case:
     def counters(self, names: Sequence[str], *kinds: str) -> dict[EntityRef, dict[str, Series]]:
         """Counters without a canonical column: entity -> counter name -> series with the one column 'value'."""
         table = self.store.query(
-            "SELECT capture, system, kind, entity, name, epoch_ns(time) AS time_ns, "
+            f"SELECT capture, system, kind, entity, name, {self._instant()} AS time_ns, "
             "coalesce(duration_ns, 0) AS duration_ns, value FROM counters "
             f"WHERE run IS NULL AND list_contains($names, name) AND {self.time_condition()} "
-            "ORDER BY system, kind, entity, name, time",
+            "ORDER BY system, kind, entity, name, time_ns",
             {"names": list(names)},
         )
         found: dict[EntityRef, dict[str, Series]] = defaultdict(dict)
@@ -176,8 +182,9 @@ class Case:
     def events(self) -> list[Event]:
         """Every event in time order; those without a time come last."""
         table = self.store.query(
-            "SELECT capture, system, kind, entity, epoch_ns(time) AS time_ns, type, value, baseline, unit, attributes, "
-            f"text FROM events WHERE (time IS NULL OR {self.time_condition()}) ORDER BY time NULLS LAST, capture"
+            f"SELECT capture, system, kind, entity, {self._instant()} AS time_ns, type, value, baseline, unit, "
+            f"attributes, text FROM events WHERE (time IS NULL OR {self.time_condition()}) "
+            "ORDER BY time_ns NULLS LAST, capture"
         )
         return [
             Event(
@@ -317,10 +324,19 @@ class Case:
         """An SQL condition for the time range of the case."""
         conditions = []
         if self.since_ns is not None:
-            conditions.append(f"epoch_ns({column}) >= {self.since_ns}")
+            conditions.append(f"{self._instant(column)} >= {self.since_ns}")
         if self.until_ns is not None:
-            conditions.append(f"epoch_ns({column}) < {self.until_ns}")
+            conditions.append(f"{self._instant(column)} < {self.until_ns}")
         return " AND ".join(conditions) or "true"
+
+    def _instant(self, column: str = "time") -> str:
+        """The SQL expression of a row's time in ns, its capture's clock offset applied."""
+        moved = {capture: offset for capture, offset in self.clock_offsets_ns.items() if offset}
+        if not moved:
+            return f"epoch_ns({column})"
+        cases = " ".join(f"WHEN {sql_text(capture)} THEN {int(offset)}" for capture, offset in sorted(moved.items()))
+        table, dot, _ = column.rpartition(".")
+        return f"(epoch_ns({column}) + CASE {table}{dot}capture {cases} ELSE 0 END)"
 
     # Reading -------------------------------------------------------------------------------------------------------
 

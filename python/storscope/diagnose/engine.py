@@ -12,4 +12,5 @@ from storscope.domain.finding import Outcome
 
 def evaluate(case: Case, rules: Mapping[str, Rule], thresholds: Thresholds) -> list[Outcome]:
     """The outcomes of all rules, in order of registration."""
+    case.settings = thresholds.values
     return [outcome for name, rule in rules.items() for outcome in rule.evaluate(case, thresholds.values[name])]
