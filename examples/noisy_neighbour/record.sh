@@ -34,7 +34,7 @@ volume() { # volume NUMBER NAME SECONDS fio-options...
   fio --name="$job" --filename="${loop}p$number" --direct=1 --ioengine=libaio --time_based --runtime="$seconds" \
     --output-format=json+ --output="$out/fio-$job.json" --randrepeat=1 --allrandrepeat=1 "$@"
 }
-now() { date -u +%Y-%m-%dT%H:%M:%SZ; }
+now() { date -u +%Y-%m-%dT%H:%M:%S.%NZ; }
 
 total=300 hog_after=120 hog_for=75
 export S_TIME_FORMAT=ISO TZ=UTC LC_ALL=C

@@ -8,8 +8,11 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+import pyarrow as pa
+
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding
+from storscope.domain.schema import CAPTURES
 from storscope.domain.units import datetime_from_ns
 from storscope.domain.verdict import Provenance, Verdict
 
@@ -79,7 +82,7 @@ def _provenance(provenance: Provenance) -> dict[str, Any]:
         "thresholds": {rule: dict(values) for rule, values in provenance.thresholds.items()},
         "overridden": list(provenance.overridden),
         "notes": list(provenance.notes),
-        "captures": [{name: _plain(value) for name, value in capture.items()} for capture in provenance.captures],
+        "captures": [{name: _plain(name, value) for name, value in capture.items()} for capture in provenance.captures],
     }
 
 
@@ -87,10 +90,11 @@ def _time(time_ns: int | None) -> str | None:
     return None if time_ns is None else datetime_from_ns(time_ns).isoformat().replace("+00:00", "Z")
 
 
-def _plain(value: object) -> object:
-    """Values of a `captures` row: maps come from Arrow as lists of pairs, times as datetimes."""
+_MAPS = {field.name for field in CAPTURES if pa.types.is_map(field.type)}
+
+
+def _plain(name: str, value: Any) -> object:
+    """A value of a `captures` row: maps come from Arrow as lists of pairs, times as datetimes."""
     if isinstance(value, dt.datetime):
         return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, list) and value and isinstance(value[0], tuple):
-        return dict(value)
-    return value
+    return dict(value or ()) if name in _MAPS else value

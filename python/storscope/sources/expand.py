@@ -213,4 +213,5 @@ def _check_members(count: int, name: str) -> None:
 
 
 def _is_hidden(name: str) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in name.split("/"))
+    parts = [part for part in name.split("/") if part not in {".", ".."}]
+    return any(part.startswith(".") or part == "__MACOSX" for part in parts)

@@ -1,0 +1,66 @@
+"""storscope demo."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+_EXAMPLES = (
+    ("equallogic", "An EqualLogic array over iSCSI: latency warnings at night, 'the network is fine'"),
+    ("noisy_neighbour", "Four volumes on one disk: three of them slow down for a while"),
+)
+
+
+@click.command("demo", epilog="\b\nExamples:\n  storscope demo\n  storscope demo --output /tmp/demo --verbose")
+@click.option("--output", type=click.Path(path_type=Path, file_okay=False), default=Path("storscope-demo"),
+              show_default=True, help="Folder for the reports.")  # fmt: skip
+@click.option("-v", "--verbose", is_flag=True, help="Everything about each finding, with its evidence.")
+def command(output: Path, verbose: bool) -> int:
+    """Diagnose the bundled examples and write a report for each.
+
+    The truth that is known of an example is printed beside the verdict.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    for name, words in _EXAMPLES:
+        _show_example(examples_folder() / name, words, output / f"{name}.html", verbose)
+    click.echo(f"Your own evidence: storscope diagnose PATH... --report {output / 'mine.html'}")
+    return 0
+
+
+def examples_folder() -> Path:
+    """Where the bundled examples lie."""
+    return Path(__file__).parents[2] / "examples"
+
+
+def _show_example(folder: Path, words: str, report: Path, verbose: bool) -> None:
+    from storscope.cli.show_verdict import print_verdict
+    from storscope.domain.finding import Severity
+    from storscope.report import write_report
+    from storscope.store import Store
+    from storscope.workbench import diagnose, import_paths
+
+    click.secho(f"── {words}", bold=True)
+    click.echo(f"   {folder}\n")
+    with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
+        store = Store.open(Path(directory) / "store", create=True)
+        import_paths(store, [folder])
+        verdict = diagnose(store)
+        print_verdict(verdict, Severity.INFO, verbose=verbose, is_kept=True)
+        write_report(verdict, store, report)
+    _print_truth(folder / "truth.json", verdict)
+    click.secho(f"\nreport: {report}\n", bold=True)
+
+
+def _print_truth(file: Path, verdict: Any) -> None:
+    """What is known of an example from elsewhere, beside what the verdict names."""
+    if not file.exists():
+        return
+    truth = json.loads(file.read_text(encoding="utf-8"))
+    hog = truth["hog"]
+    named = {entity.name for finding in verdict.findings[:1] for entity in finding.entities}
+    agreed = "the first finding names it" if hog["volume"] in named else "THE FIRST FINDING DOES NOT NAME IT"
+    click.echo(f"\nTruth, as recorded: {hog['volume']} was the hog from {hog['from']} to {hog['to']}; {agreed}.")

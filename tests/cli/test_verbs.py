@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import tarfile
+import zipfile
+from pathlib import Path
+
+import jsonschema
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from storscope.cli.main import run
+from tests.cli.test_hostile_input import JSON, storscope
+
+ROOT = Path(__file__).parent.parent.parent
+EQUALLOGIC = ROOT / "examples" / "equallogic"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    assert run(["import", str(JSON), "--store", str(tmp_path / "store")]) == 0
+    return tmp_path / "store"
+
+
+def test_importing_the_same_content_twice_is_noticed(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "another name.txt"
+    copy.write_bytes(JSON.read_bytes())
+    assert run(["import", str(copy), "--store", str(store)]) == 0
+    assert "the store has this content as capture" in capsys.readouterr().out
+    assert run(["import", str(copy), "--store", str(store), "--replace"]) == 0
+    assert "1 read, 0 known" in capsys.readouterr().out
+
+
+def test_standard_input_is_a_capture(tmp_path: Path) -> None:
+    done = storscope("import", "-", "--store", tmp_path / "store", stdin=JSON.read_bytes())
+    assert done.returncode == 0, done.stderr
+    assert "standard input  iostat_json" in done.stdout
+
+
+@pytest.mark.parametrize("suffix", ["zip", "tar.gz", "gz", "zst", "xz", "bz2"])
+def test_archives_are_opened_by_content_not_by_name(tmp_path: Path, suffix: str) -> None:
+    content, packed = JSON.read_bytes(), io.BytesIO()
+    if suffix == "zip":
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("folder/iostat.json", content)
+    elif suffix == "tar.gz":
+        with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+            archive.add(JSON, "iostat.json")
+    else:
+        pack = {"gz": gzip.compress, "zst": zstandard.compress, "xz": lzma.compress, "bz2": bz2.compress}[suffix]
+        packed.write(pack(content))
+    file = tmp_path / "misnamed.dat"
+    file.write_bytes(packed.getvalue())
+    done = storscope("import", file, "--store", tmp_path / "store", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["imported"][0]["format"] == "iostat_json"
+
+
+def test_query_prints_a_table_csv_and_json(store: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    sql = "SELECT entity, count(*) AS samples FROM observations WHERE kind = 'device' GROUP BY 1"
+    assert run(["store", "query", sql, "--store", str(store)]) == 0
+    assert "vda" in capfd.readouterr().out
+    assert run(["store", "query", sql, "--store", str(store), "--format", "csv"]) == 0
+    assert '"vda",3' in capfd.readouterr().out
+    assert run(["store", "query", sql, "--store", str(store), "--format", "json"]) == 0
+    assert json.loads(capfd.readouterr().out) == [{"entity": "vda", "samples": 3}]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_export_keeps_every_row(store: Path, tmp_path: Path, form: str) -> None:
+    assert run(["store", "export", "--store", str(store), "--format", form, "-o", str(tmp_path / "out")]) == 0
+    file = tmp_path / "out" / f"observations.{form}"
+    rows = {
+        "csv": lambda: len(file.read_text().splitlines()) - 1,
+        "parquet": lambda: pq.read_table(file).num_rows,
+        "json": lambda: len(json.loads(file.read_text())),
+    }[form]()
+    assert rows == 6
+
+
+def test_a_verdict_as_json_keeps_its_documented_form(capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["diagnose", str(EQUALLOGIC), "--json"])
+    verdict = json.loads(capsys.readouterr().out)
+    jsonschema.validate(verdict, json.loads((ROOT / "docs" / "verdict.schema.json").read_text()))
+    assert code == 1
+    assert verdict["findings"]
+
+
+def test_fail_on_decides_the_exit_code() -> None:
+    assert run(["diagnose", str(JSON), "--fail-on", "critical", "--json"]) == 0
+    assert run(["diagnose", str(EQUALLOGIC), "--fail-on", "critical", "--json"]) == 1
+
+
+def test_every_rule_and_format_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "--json"]) == 0
+    for rule in json.loads(capsys.readouterr().out):
+        assert run(["explain", rule["name"]]) == 0
+        shown = capsys.readouterr().out
+        assert "Why it matters" in shown
+        assert "References" in shown
+    assert run(["formats", "--json"]) == 0
+    for form in json.loads(capsys.readouterr().out):
+        assert form["how_to_capture"]
+        assert form["carries"]
+
+
+def test_the_printed_thresholds_are_a_valid_thresholds_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rules", "--thresholds"]) == 0
+    file = tmp_path / "thresholds.toml"
+    file.write_text(capsys.readouterr().out)
+    assert run(["diagnose", str(JSON), "--thresholds", str(file), "--json"]) in {0, 1}
+
+
+def test_a_wrong_threshold_is_named_with_a_suggestion(tmp_path: Path) -> None:
+    file = tmp_path / "thresholds.toml"
+    file.write_text("[iscsi-port-idle]\nshare_maxx = 0.9\n")
+    done = storscope("diagnose", JSON, "--thresholds", file)
+    assert done.returncode == 2
+    assert "share_maxx" in done.stderr
+    assert "share_max" in done.stderr
+
+
+def test_help_has_examples_for_every_verb() -> None:
+    for verb in ("import", "diagnose", "formats", "rules", "explain", "demo"):
+        done = storscope(verb, "--help")
+        assert done.returncode == 0
+        assert "Example" in done.stdout, verb
