@@ -1,0 +1,319 @@
+"""Snapshots of Linux /proc/diskstats, as a loop in a shell takes them.
+
+Expected shape: a line with the time, then the file as the kernel prints it, again and again:
+
+    while true; do date -u +%FT%T.%NZ; cat /proc/diskstats; sleep 1; done > diskstats.txt
+
+The time is ISO 8601 (`date -u +%FT%TZ`, `date -Is`, `date -Ins`), seconds since 1970 with or without a fraction
+(`date +%s.%N`), or what `date` prints by itself. Without time lines --interval must be given, since rates need it.
+
+Fields: Documentation/admin-guide/iostats.rst and block/genhd.c (`diskstats_show`) of Linux 6.x: 11 after the name,
+15 since 4.18 (discards), 17 since 5.5 (flushes); partitions before 2.6.25 have 4. Times are printed as unsigned 32-bit
+milliseconds and wrap; every other counter that falls was reset, and such an interval is left out. Rates are
+differences over the time between the time lines; latency is the difference of the time over that of the operations.
+Since times are whole milliseconds, the mean latency of n operations is known to 1/n ms; the error does not add up.
+
+Beware: a time line in whole seconds makes the rates of a 1 s loop uncertain by half; take it with %N.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from storscope.domain import units
+from storscope.domain.entity import EntityRef
+from storscope.domain.recorder import Recorder
+from storscope.sources.evidence import Evidence, Head
+from storscope.sources.importer import Importer, ImportOptions, broken
+from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM, disk_of_partition
+
+_NAMES: Final = (
+    "rio", "rmerge", "rsect", "rms", "wio", "wmerge", "wsect", "wms", "inflight", "ticks", "weighted",
+    "dio", "dmerge", "dsect", "dms", "fio", "fms",
+)  # fmt: skip
+_OLD_PARTITION: Final = ("rio", "rsect", "wio", "wsect")
+_FIELD_COUNTS: Final = (4, 11, 15, 17)
+_TIMES: Final = frozenset(("rms", "wms", "ticks", "weighted", "dms", "fms"))
+_WRAP_MS: Final = 2**32
+
+_LINE = re.compile(r"\s*\d+\s+\d+\s+\S+(?:\s+\d+){4,}\s*")
+_EPOCH = re.compile(r"(\d{9,11})(?:[.,](\d{1,9}))?|(\d{9,11})(\d{9})")
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|UTC|[+-]\d\d:?\d\d)?")
+_DATE_COMMAND = re.compile(
+    r"[A-Z][a-z]{2} +([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: ([AP]M))? ([A-Za-z]{2,5}|[+-]\d\d) (\d{4})"
+)
+
+Counters = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class _Time:
+    ns: int
+    zoned: bool
+    whole_seconds: bool
+
+
+def _recognise(head: Head) -> float:
+    lines = [line for line in head.lines if line.strip()][:4000]
+    disks = sum(_is_disk_line(line) for line in lines)
+    if disks == 0 or disks < len(lines) / 2:
+        return 0.0
+    names = [line.split()[2] for line in lines if _is_disk_line(line)]
+    return 0.9 if len(set(names)) < len(names) or disks < len(lines) else 0.6
+
+
+def _is_disk_line(line: str) -> bool:
+    return bool(_LINE.fullmatch(line)) and len(line.split()) - 3 in _FIELD_COUNTS
+
+
+def _time(line: str, options: ImportOptions) -> _Time | None:
+    """The instant a time line names; None for any other line."""
+    text = line.strip()
+    if match := _EPOCH.fullmatch(text):
+        seconds, fraction = (match[1], match[2]) if match[1] else (match[3], match[4])
+        return _Time(int(seconds) * units.NS_PER_S + _fraction_ns(fraction), True, fraction is None)
+    try:
+        if match := _ISO.fullmatch(text):
+            return _iso_time(match, options)
+        if match := _DATE_COMMAND.fullmatch(text):
+            return _date_command_time(match, options)
+    except ValueError:
+        return None
+    return None
+
+
+def _iso_time(match: re.Match[str], options: ImportOptions) -> _Time:
+    zone = "+0000" if match[4] in ("Z", "UTC") else match[4]
+    moment = dt.datetime.fromisoformat(f"{match[1]}T{match[2]}{zone or ''}")
+    ns = units.ns_from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=options.zone()))
+    return _Time(ns + _fraction_ns(match[3]), bool(zone), match[3] is None)
+
+
+def _date_command_time(match: re.Match[str], options: ImportOptions) -> _Time:
+    clock = f"{match[3]} {match[4]}" if match[4] else match[3]
+    form = "%b %d %Y %I:%M:%S %p" if match[4] else "%b %d %Y %H:%M:%S"
+    moment = dt.datetime.strptime(f"{match[1]} {match[2]} {match[6]} {clock}", form)
+    zoned = match[5] in ("UTC", "GMT")
+    return _Time(units.ns_from_datetime(moment.replace(tzinfo=dt.UTC if zoned else options.zone())), zoned, True)
+
+
+def _fraction_ns(digits: str | None) -> int:
+    """To the microsecond: `date` and `cat` run a millisecond apart, so what is finer says nothing."""
+    return int((digits or "0").ljust(9, "0")[:6]) * units.NS_PER_US
+
+
+@dataclass
+class _Reader:
+    """Collects snapshots and writes what happened between two of them."""
+
+    evidence: Evidence
+    recorder: Recorder
+    options: ImportOptions
+    _system: str = ""
+    _time: _Time | None = None
+    _now: dict[str, Counters] = field(default_factory=dict)
+    _before_time: _Time | None = None
+    _before: dict[str, Counters] = field(default_factory=dict)
+    _entities: dict[str, EntityRef] = field(default_factory=dict)
+    _snapshots: int = 0
+
+    def line(self, line: str) -> None:
+        """Any line of the file."""
+        words = line.split()
+        if not words:
+            return
+        if len(words) >= 7 and _LINE.fullmatch(line):
+            self._disk(words[2], [int(word) for word in words[3:]])
+        elif moment := _time(line, self.options):
+            self._complete()
+            self._time = moment
+        else:
+            self.recorder.omit("lines that are neither a time nor a disk")
+
+    def finish(self) -> None:
+        """After the last line."""
+        self._complete()
+        if self._snapshots == 0:
+            raise broken(
+                self.evidence, "lines of /proc/diskstats after a time line", "none",
+                hint="Capture with: while true; do date -u +%FT%T.%NZ; cat /proc/diskstats; sleep 1; done",
+            )  # fmt: skip
+        if self._snapshots == 1:
+            self.recorder.warn("Only one snapshot: rates need two. Let the loop run longer.")
+
+    def _disk(self, name: str, values: list[int]) -> None:
+        names = _OLD_PARTITION if len(values) == 4 else _NAMES
+        if len(values) not in _FIELD_COUNTS and len(values) < len(_NAMES):
+            self.recorder.omit("disk lines with a field count no kernel prints (cut or damaged)")
+            return
+        if name in self._now:
+            self._complete()
+        self.recorder.omit("fields after the 17th, of a kernel later than this importer", max(0, len(values) - 17))
+        self._now[name] = dict(zip(names, values, strict=False))
+
+    def _complete(self) -> None:
+        """The snapshot is whole: compare it with the one before."""
+        if not self._now:
+            return
+        time = self._time or self._rebuilt_time()
+        self._snapshots += 1
+        if self._before_time is not None:
+            self._compare(self._before_time, time)
+        self.recorder.notes.clock = self.recorder.notes.clock or (
+            "zone in the file" if time.zoned else self.options.zone_words()
+        )
+        self._before_time, self._before = time, self._now
+        self._time, self._now = None, {}
+
+    def _rebuilt_time(self) -> _Time:
+        if not self.options.interval_s:
+            raise broken(
+                self.evidence, "a line with the time before each snapshot of /proc/diskstats", "none",
+                hint="Give --interval (and --start), or capture with 'date -u +%FT%T.%NZ' before each 'cat'.",
+            )  # fmt: skip
+        self.recorder.notes.clock = (
+            f"no times in the source; rebuilt from row order, {'--start' if self.options.start else '1970'}, "
+            f"--interval {self.options.interval_s:g} s"
+        )
+        step_ns = round(self.options.interval_s * units.NS_PER_S)
+        if self._before_time is not None:
+            return _Time(self._before_time.ns + step_ns, True, False)
+        start = self.options.start or dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+        placed = start if start.tzinfo else start.replace(tzinfo=self.options.zone())
+        return _Time(units.ns_from_datetime(placed), True, False)
+
+    def _compare(self, before: _Time, now: _Time) -> None:
+        span_ns = now.ns - before.ns
+        if span_ns <= 0:
+            self.recorder.omit("snapshots whose clock did not advance")
+            return
+        if before.whole_seconds and span_ns < 20 * units.NS_PER_S:
+            self.recorder.warn(
+                f"The time lines are in whole seconds, so rates over {span_ns / units.NS_PER_S:g} s may be wrong by "
+                f"{units.NS_PER_S / span_ns:.0%}. Capture with: date -u +%FT%T.%NZ"
+            )
+        for name, counters in self._now.items():
+            if name not in self._before:
+                self.recorder.omit("first snapshot of a device that appeared later")
+            elif not any(counters.values()):
+                self.recorder.omit("snapshots of devices that never did an operation")
+            else:
+                self._device(name, before.ns, span_ns, self._before[name], counters)
+
+    def _device(self, name: str, start_ns: int, span_ns: int, before: Counters, now: Counters) -> None:
+        deltas = self._deltas(before, now)
+        if deltas is None:
+            self.recorder.omit("intervals with a counter reset")
+            return
+        entity = self._entities.get(name) or self._meet(name)
+        seconds = span_ns / units.NS_PER_S
+        self.recorder.observe(entity, start_ns, span_ns, self._canonical(deltas, seconds))
+        for counter, unit, value in _counters(deltas, now, seconds):
+            self.recorder.counter(entity, start_ns, span_ns, counter, unit, value)
+
+    def _deltas(self, before: Counters, now: Counters) -> dict[str, int] | None:
+        """Differences, wrapped times unwrapped; None after a reset. A time that fell without a wrap is left out."""
+        deltas = {}
+        for name, value in now.items():
+            delta = value - before.get(name, value)
+            if name not in _TIMES:
+                if delta < 0 and name != "inflight":
+                    return None
+            elif delta < 0:
+                if before[name] < _WRAP_MS / 2 or before[name] >= _WRAP_MS:
+                    self.recorder.omit("times that went back without a wrap (old kernels do this)")
+                    continue
+                delta += _WRAP_MS
+            deltas[name] = delta
+        return deltas
+
+    def _canonical(self, deltas: Mapping[str, int], seconds: float) -> dict[str, float | None]:
+        busy = deltas["ticks"] / (seconds * 1000) if "ticks" in deltas else None
+        if busy is not None and busy > 1:
+            self.recorder.omit("busy shares above 1 cut to 1 (the time line and the counters are not read at once)")
+            busy = 1.0
+        return {
+            "read_ops_per_s": deltas["rio"] / seconds,
+            "write_ops_per_s": deltas["wio"] / seconds,
+            "read_bytes_per_s": deltas["rsect"] * units.SECTOR_BYTES / seconds,
+            "write_bytes_per_s": deltas["wsect"] * units.SECTOR_BYTES / seconds,
+            "read_latency_ns_mean": _mean_ns(deltas.get("rms"), deltas["rio"]),
+            "write_latency_ns_mean": _mean_ns(deltas.get("wms"), deltas["wio"]),
+            "queue_depth_mean": deltas["weighted"] / (seconds * 1000) if "weighted" in deltas else None,
+            "busy_ratio": busy,
+        }
+
+    def _meet(self, name: str) -> EntityRef:
+        self._system = self.options.system or DEFAULT_LINUX_SYSTEM
+        self.recorder.notes.system = self._system
+        disk = disk_of_partition(name, self._now)
+        entity = EntityRef(self._system, "device" if disk is None else "partition", name)
+        if disk is not None:
+            self.recorder.link(entity, "lives_on", EntityRef(self._system, "device", disk))
+        self.recorder.link(entity, "member_of", EntityRef(self._system, "host", self._system))
+        self._entities[name] = entity
+        return entity
+
+
+def _mean_ns(total_ms: int | None, operations: int) -> float | None:
+    """Mean time of an operation; None where nothing was timed."""
+    return None if total_ms is None or operations <= 0 else units.ns_from_ms(total_ms / operations)
+
+
+def _counters(deltas: Mapping[str, int], now: Counters, seconds: float) -> list[tuple[str, str, float | None]]:
+    """What has no canonical column, under the names iostat gives it."""
+    rates = (("rmerge", "rrqm/s"), ("wmerge", "wrqm/s"), ("dio", "d/s"), ("dmerge", "drqm/s"), ("fio", "f/s"))
+    found: list[tuple[str, str, float | None]] = [
+        (shown, "1/s", deltas[name] / seconds) for name, shown in rates if name in deltas
+    ]
+    if "dsect" in deltas:
+        found.append(("dkB/s", "KiB/s", deltas["dsect"] / 2 / seconds))
+    for time, operations, shown in (("dms", "dio", "d_await"), ("fms", "fio", "f_await")):
+        if time in deltas and deltas[operations] > 0:
+            found.append((shown, "ms", deltas[time] / deltas[operations]))
+    if "inflight" in now:
+        found.append(("in flight at the end", "", float(now["inflight"])))
+    return found
+
+
+def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
+    recorder.notes.tool = "/proc/diskstats"
+    reader = _Reader(evidence, recorder, options)
+    lines = evidence.lines()
+    if not _ends_with_newline(evidence):
+        # A number may be cut in half and still be a number.
+        lines = (line for line, _ in itertools.pairwise(lines))
+        recorder.omit("last line, without a line end")
+    for line in lines:
+        reader.line(line)
+    reader.finish()
+
+
+def _ends_with_newline(evidence: Evidence) -> bool:
+    with evidence.path.open("rb") as file:
+        file.seek(max(0, evidence.size_bytes - 4))
+        return b"\n" in file.read()
+
+
+IMPORTER = Importer(
+    name="diskstats",
+    title="Linux /proc/diskstats, snapshots with times",
+    supports="Linux 2.6 to 6.x: 4 (old partitions), 11, 15 and 17 fields; seen 6.18",
+    how_to_capture="while true; do date -u +%FT%T.%NZ; cat /proc/diskstats; sleep 1; done > diskstats.txt",
+    recognise=_recognise,
+    read=_read,
+    carries=(
+        "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean",
+        "write_latency_ns_mean", "queue_depth_mean", "busy_ratio", "partitions and the disk they live on",
+        "merges, discards, flushes and operations in flight as counters",
+    ),
+    never={
+        "latency percentiles": "the kernel's disk statistics keep sums only",
+        "the host's name": "it is not in the file; set --system",
+    },
+)  # fmt: skip
