@@ -13,8 +13,11 @@ from storscope.sources.evidence import Head
 from storscope.sources.importer import Importer
 
 _MODULES: Final = (
+    "vmware_log",
     "iostat_json",
     "iostat_text",
+    "diskstats",
+    "multipath_ll",
     "fio_json",
 )  # fmt: skip
 
