@@ -95,7 +95,10 @@ class WideCsvBlock:
         """
 
 class WideCsvTally:
-    """What was met in the wanted columns of a block."""
+    """What was met in the wanted columns of a block.
+
+    A line whose first cell has no digit is a message of the tool: it is in `stamps`, and nothing else counts it.
+    """
 
     @property
     def blank(self) -> int:

@@ -74,7 +74,8 @@ impl Plan {
     }
 }
 
-/// What was met in a block, in wanted columns only.
+/// What was met in a block, in wanted columns only. In a line whose first cell has no digit (`Exiting, please wait...`)
+/// nothing is counted: it is a message, no row.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Tally {
     /// Cells without content.
@@ -113,6 +114,7 @@ impl Tally {
             mark::BLANK => self.blank += 1,
             mark::UNPARSABLE => self.unparsable += 1,
             mark::MISSING => self.missing += 1,
+            mark::NO_ROW => {}
             _ => self.impossible += 1,
         }
     }
@@ -278,6 +280,9 @@ impl<S: Source> Worker<'_, S> {
             let time = timestamp::parse(stamp);
             if time.is_none() {
                 self.tally.stamps.push((row, stamp[..stamp.len().min(STAMP_BYTES)].to_vec()));
+                if !stamp.iter().any(u8::is_ascii_digit) {
+                    *cells = Cells::of_no_row();
+                }
             }
             // SAFETY: a row belongs to one tile, a tile to one thread.
             unsafe { self.output.times.set(row, time.unwrap_or(NO_TIME)) };

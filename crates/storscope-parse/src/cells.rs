@@ -11,6 +11,8 @@ pub(crate) mod mark {
     pub(crate) const UNPARSABLE: u64 = NAN | 2;
     /// The row ended before this column.
     pub(crate) const MISSING: u64 = NAN | 3;
+    /// The line is no row at all.
+    pub(crate) const NO_ROW: u64 = NAN | 4;
 }
 
 /// A position in a row.
@@ -20,6 +22,7 @@ pub(crate) struct Cells<'a> {
     position: usize,
     /// A cell was asked for after the last one.
     ended_early: bool,
+    no_row: bool,
     separator: u8,
     decimal_comma: bool,
 }
@@ -29,7 +32,12 @@ impl<'a> Cells<'a> {
     pub(crate) fn new(text: &'a [u8], separator: u8, decimal_comma: bool) -> Self {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
-        Self { text, position: 0, ended_early: false, separator, decimal_comma }
+        Self { text, position: 0, ended_early: false, no_row: false, separator, decimal_comma }
+    }
+
+    /// No cells, in which none is missing: a line that is no row.
+    pub(crate) fn of_no_row() -> Self {
+        Self { no_row: true, position: 1, ..Self::new(b"", b',', false) }
     }
 
     /// The number in the next cell, or a NaN with one of the bits in [`mark`].
@@ -53,6 +61,9 @@ impl<'a> Cells<'a> {
     /// A number of any length, and what is none.
     fn any_number(&mut self) -> f64 {
         let Some(text) = self.text() else {
+            if self.no_row {
+                return f64::from_bits(mark::NO_ROW);
+            }
             self.ended_early = true;
             return f64::from_bits(mark::MISSING);
         };
