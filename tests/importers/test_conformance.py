@@ -18,7 +18,7 @@ from tests.support.tables import Tables, read_tables, read_text
 
 FOLDER = Path(__file__).parent
 EXAMPLES = FOLDER.parent.parent / "examples"
-NOT_SAMPLES = {".md", ".jsonl", ".py", ".toml"}
+NOT_SAMPLES = {".md", ".jsonl", ".py", ".toml", ".iostat"}
 
 ALL = list(importers().values())
 MUTANTS_PER_SAMPLE = 12
