@@ -28,6 +28,7 @@ _RIVAL_MAX = 0.75
 _NEAR_LAGS = 4
 """Lags about the peak that belong to it."""
 _GRID_MAX = 200_000
+"""Steps a source may span (46 days at 20 s); beyond it the answer is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,10 @@ def estimate_offset(one: Curve, other: Curve, *, max_offset_ns: int, seed: int =
     step_ns = int(max(np.median(one.duration_ns), np.median(other.duration_ns))) if len(one.rate) else 0
     if min(len(one.rate), len(other.rate)) < INTERVALS_MIN or step_ns <= 0:
         return None
+    if max(_span_ns(one), _span_ns(other)) > _GRID_MAX * step_ns:
+        return None
     first, second = _changes(one, step_ns), _changes(other, step_ns)
-    if max(len(first), len(second)) > _GRID_MAX:
+    if min(np.isfinite(first).sum(), np.isfinite(second).sum()) < INTERVALS_MIN:
         return None
     base_ns = int(one.start_ns[0]) - int(other.start_ns[0])
     correlation, overlap = _correlations(first, second)
@@ -74,6 +77,10 @@ def estimate_offset(one: Curve, other: Curve, *, max_offset_ns: int, seed: int =
     lag = int(lags[peak])
     position = _positions(first, second, lag, seed)
     return Offset(_shifted(position, base_ns, step_ns), float(correlation[peak]), p_value, int(overlap[peak]))
+
+
+def _span_ns(curve: Curve) -> int:
+    return int(curve.start_ns[-1] + curve.duration_ns[-1] - curve.start_ns[0])
 
 
 def _changes(curve: Curve, step_ns: int) -> FloatArray:

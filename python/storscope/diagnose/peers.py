@@ -1,0 +1,200 @@
+"""Peers: entities of one kind in one system that can be compared and added up, on one grid of time.
+
+A whole never competes with its own parts. Where an entity rests on another of its kind (a partition's device-mapper
+volume on its disk), either the parts or the whole take part: the parts when they account for at least half of the
+whole's operations, else the whole.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from storscope.diagnose.case import Case, FloatArray, IntArray, Series
+from storscope.domain.entity import EntityRef
+
+BoolArray = npt.NDArray[np.bool_]
+
+CLIENT_KINDS = ("process", "job", "vm", "vm_disk", "partition", "filesystem", "vdisk", "device", "datastore")
+"""Kinds that bring load, nearest to its cause first. Disks, controllers and paths carry what these bring."""
+
+LAYER_KINDS = ("vdisk", "device", "datastore", "vm_disk", "filesystem", "partition", "disk_group", "array", "vm",
+               "disk", "job", "process")  # fmt: skip
+"""Which kind stands for a system as a whole: first what serves volumes, then parts, then wholes."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Load and latency of peers on common intervals: arrays of shape (intervals, entities), NaN where absent."""
+
+    entities: tuple[EntityRef, ...]
+    time_ns: IntArray
+    step_ns: int
+    ops: FloatArray
+    bytes: FloatArray
+    latency_ns: FloatArray
+    captures: tuple[str, ...]
+
+    @property
+    def system(self) -> str:
+        """The system all of them are in."""
+        return self.entities[0].system
+
+    @property
+    def kind(self) -> str:
+        """The kind all of them are of."""
+        return self.entities[0].kind
+
+    @cached_property
+    def waiting(self) -> FloatArray:
+        """Operations in flight by Little's law, ops x latency in seconds; 0 where either is absent."""
+        result: FloatArray = np.nan_to_num(self.ops * self.latency_ns) / 1e9
+        return result
+
+    @cached_property
+    def total_ops(self) -> FloatArray:
+        """Operations per second of all; NaN where none is known."""
+        return np.where(np.isfinite(self.ops).any(axis=1), np.nansum(self.ops, axis=1), np.nan)
+
+    @cached_property
+    def total_latency_ns(self) -> FloatArray:
+        """Mean latency of all operations; NaN where there is none."""
+        timed = np.where(np.isfinite(self.latency_ns), np.nan_to_num(self.ops), 0.0).sum(axis=1)
+        return np.where(timed > 0, self.waiting.sum(axis=1) * 1e9 / np.where(timed > 0, timed, 1.0), np.nan)
+
+    def inside(self, windows: Iterable[tuple[int, int]]) -> BoolArray:
+        """True for the intervals whose middle lies in one of the windows."""
+        middle = self.time_ns + self.step_ns // 2
+        result = np.zeros(len(middle), dtype=bool)
+        for start, end in windows:
+            result |= (middle >= start) & (middle < end)
+        return result
+
+
+def peers(case: Case, system: str, kind: str, *needs: str) -> list[Series]:
+    """The entities of a kind that compete in a system, parts and wholes never together; in order of name."""
+    series = {
+        entity: found
+        for entity, found in case.series(kind, needs=("ops_per_s", *needs)).items()
+        if entity.system == system
+    }
+    if kind not in {"device", "filesystem", "vdisk", "partition", "process", "datastore"}:
+        return [series[entity] for entity in sorted(series)]
+    parts_of: dict[EntityRef, set[EntityRef]] = defaultdict(set)
+    for entity in series:
+        for whole in case.components(entity) & series.keys():
+            parts_of[whole].add(entity)
+    dropped: set[EntityRef] = set()
+    for whole, parts in sorted(parts_of.items()):
+        if whole in dropped or parts <= dropped:
+            continue
+        known = sum(_operations(series[part]) for part in parts)
+        dropped |= {whole} if known >= 0.5 * _operations(series[whole]) else parts
+    return [series[entity] for entity in sorted(series.keys() - dropped)]
+
+
+def _operations(series: Series) -> float:
+    return float(np.nansum(series["ops_per_s"]) * series.interval_ns)
+
+
+def grid_of(case: Case, system: str, kind: str) -> Grid | None:
+    """The grid of the peers of a kind in a system, made once; None when none has operations."""
+    key = ("grid", system, kind)
+    if key not in case.memo:
+        case.memo[key] = make_grid(peers(case, system, kind))
+    found: Grid | None = case.memo[key]
+    return found
+
+
+def grids(case: Case, kinds: Sequence[str]) -> list[Grid]:
+    """The grids of every system and kind with operations, in order of system, then of `kinds`."""
+    present = sorted({(entity.system, kinds.index(entity.kind)) for entity in case.all_series if entity.kind in kinds})
+    found = (grid_of(case, system, kinds[index]) for system, index in present)
+    return [grid for grid in found if grid is not None]
+
+
+def system_grids(case: Case) -> dict[str, Grid]:
+    """System -> the grid that stands for it: of the first kind in LAYER_KINDS with operations and latency."""
+    if "system_grids" not in case.memo:
+        found: dict[str, Grid] = {}
+        systems = {(entity.system, entity.kind) for entity in case.series(needs=("ops_per_s", "latency_ns_mean"))}
+        for system, kind in sorted(systems, key=lambda pair: (pair[0], _rank(pair[1]))):
+            if system not in found and kind in LAYER_KINDS:
+                grid = grid_of(case, system, kind)
+                if grid is not None and np.isfinite(grid.total_latency_ns).any():
+                    found[system] = grid
+        case.memo["system_grids"] = found
+    result: dict[str, Grid] = case.memo["system_grids"]
+    return result
+
+
+def _rank(kind: str) -> int:
+    return LAYER_KINDS.index(kind) if kind in LAYER_KINDS else len(LAYER_KINDS)
+
+
+def make_grid(series: Sequence[Series]) -> Grid | None:
+    """Series on common intervals: as they are when they share them, else averaged into the longest one's steps."""
+    series = [one for one in series if len(one)]
+    if not series:
+        return None
+    captures = tuple(sorted({capture for one in series for capture in one.captures}))
+    entities = tuple(one.entity for one in series)
+    step = max([1, *(one.interval_ns for one in series)])
+    first = series[0].time_ns
+    if all(one.time_ns is first or np.array_equal(one.time_ns, first) for one in series):
+        columns = [np.stack([one[name] for one in series], axis=1) for name in _COLUMNS]
+        return Grid(entities, first, step, columns[0], columns[1], columns[2], captures)
+    return _binned(series, entities, step, captures)
+
+
+_COLUMNS = ("ops_per_s", "bytes_per_s", "latency_ns_mean")
+
+
+def _binned(series: Sequence[Series], entities: tuple[EntityRef, ...], step: int, captures: tuple[str, ...]) -> Grid:
+    """Means per step; latency is weighted by operations. Steps in which nobody was seen are left out."""
+    origin = min(int(one.time_ns[0]) for one in series)
+    places = [(one.time_ns + one.duration_ns // 2 - origin) // step for one in series]
+    kept = np.unique(np.concatenate(places))
+    ops, moved, latency = (np.full((len(kept), len(series)), np.nan) for _ in range(3))
+    for column, (one, place) in enumerate(zip(series, places, strict=True)):
+        index = np.searchsorted(kept, place)
+        rate, timed = one["ops_per_s"], np.isfinite(one["latency_ns_mean"]) & (one["ops_per_s"] > 0)
+        ops[:, column] = _mean_by(index, rate, np.isfinite(rate), len(kept))
+        moved[:, column] = _mean_by(index, one["bytes_per_s"], np.isfinite(one["bytes_per_s"]), len(kept))
+        latency[:, column] = _mean_by(index, one["latency_ns_mean"], timed, len(kept), rate)
+    return Grid(entities, origin + kept * step, step, ops, moved, latency, captures)
+
+
+def _mean_by(
+    index: IntArray, values: FloatArray, known: BoolArray, size: int, weights: FloatArray | None = None
+) -> FloatArray:
+    weight = known.astype(np.float64) if weights is None else np.where(known, weights, 0.0)
+    total = np.bincount(index, np.where(known, values, 0.0) * weight, size)
+    count = np.bincount(index, weight, size)
+    return np.where(count > 0, total / np.where(count > 0, count, 1.0), np.nan)
+
+
+def clusters(case: Case, chosen: Mapping[EntityRef, object]) -> list[list[EntityRef]]:
+    """Entities that are parts or wholes of one another, put together: a VM with its disk and the device below it.
+
+    Within a cluster, and between clusters, the one nearest to the cause of load comes first (CLIENT_KINDS).
+    """
+    order: Callable[[EntityRef], tuple[int, EntityRef]] = lambda entity: (  # noqa: E731
+        CLIENT_KINDS.index(entity.kind) if entity.kind in CLIENT_KINDS else len(CLIENT_KINDS),
+        entity,
+    )
+    found: list[list[EntityRef]] = []
+    for entity in sorted(chosen, key=order):
+        related = [
+            cluster
+            for cluster in found
+            if any(entity in case.components(other) or other in case.components(entity) for other in cluster)
+        ]
+        joined = [entity for cluster in related for entity in cluster] + [entity]
+        found = [cluster for cluster in found if cluster not in related] + [sorted(joined, key=order)]
+    return sorted(found, key=lambda cluster: order(cluster[0]))

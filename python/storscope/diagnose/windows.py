@@ -1,0 +1,108 @@
+"""Bad windows: when a system's latency was bad.
+
+A system's latency is the mean over all operations of its volumes. An interval is bad when it lies above the critical
+threshold of the tier, or far above the system's own light quarter and not small in itself. Neighbouring bad intervals
+are merged, short ones dropped. Nearly idle intervals are never bad: a disk that spins up makes nobody wait.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from storscope.diagnose.case import Case, FloatArray
+from storscope.diagnose.peers import BoolArray, Grid, system_grids
+from storscope.domain.entity import EntityRef
+from storscope.domain.units import NS_PER_MS, NS_PER_S
+from storscope.model.overload import bridged, runs_of
+
+TIER_RULE = "latency-above-tier"
+WARNING_MS = {"disk": 15.0, "flash": 1.0}
+CRITICAL_MS = {"disk": 25.0, "flash": 2.0}
+"""PAL threshold files for Windows Server (15 and 25 ms); Broadcom 318927 and common practice for flash (1 and 2 ms)."""
+
+BASELINE_FACTOR = 3.0
+"""Times the light quarter's latency from which an interval is bad (ours)."""
+FLOOR_SHARE = 1 / 3
+"""Below this share of the warning threshold, no rise is bad (ours)."""
+SHORTEST_NS = 30 * NS_PER_S
+SHORTEST_INTERVALS = 2
+GAP_INTERVALS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TierLimits:
+    """Latency limits of an entity's tier, in ns."""
+
+    tier: str
+    assumed: bool
+    warning_ns: float
+    critical_ns: float
+
+
+def tier_limits(case: Case, entity: EntityRef) -> TierLimits:
+    """The limits in force for an entity: the user's for the rule latency-above-tier, else the defaults."""
+    key = ("tier_limits", entity)
+    if key not in case.memo:
+        tier = case.tier(entity)
+        chosen = case.settings.get(TIER_RULE, {})
+        warning = chosen.get(f"latency_warning_ms_{tier.name}", WARNING_MS[tier.name])
+        critical = chosen.get(f"latency_critical_ms_{tier.name}", CRITICAL_MS[tier.name])
+        case.memo[key] = TierLimits(tier.name, tier.is_assumed, warning * NS_PER_MS, critical * NS_PER_MS)
+    found: TierLimits = case.memo[key]
+    return found
+
+
+def bad_windows(case: Case) -> dict[str, list[tuple[int, int]]]:
+    """System -> (start, end) in ns of its bad windows, in order of time. Systems without latency are left out."""
+    if "bad_windows" not in case.memo:
+        case.memo["bad_windows"] = {
+            system: windows_of(grid, bad_intervals(case, grid)) for system, grid in system_grids(case).items()
+        }
+    found: dict[str, list[tuple[int, int]]] = case.memo["bad_windows"]
+    return found
+
+
+def bad_intervals(case: Case, grid: Grid) -> BoolArray:
+    """True for the intervals of a grid in which the mean latency of all operations was bad."""
+    limits = [tier_limits(case, entity) for entity in grid.entities]
+    timed = np.where(np.isfinite(grid.latency_ns), np.nan_to_num(grid.ops), 0.0)
+    critical = _weighted(timed, np.array([limit.critical_ns for limit in limits]))
+    warning = _weighted(timed, np.array([limit.warning_ns for limit in limits]))
+    latency = grid.total_latency_ns
+    baseline = light_latency_ns(latency)
+    # Where disk is only assumed, a third of its limit could hide everything a flash system suffers.
+    assumed = all(limit.assumed for limit in limits)
+    floor = warning * (FLOOR_SHARE / 3 if assumed else FLOOR_SHARE)
+    bad = (latency > critical) | ((latency > BASELINE_FACTOR * baseline) & (latency > floor))
+    return bad & busy(grid.total_ops)
+
+
+def busy(ops: FloatArray) -> BoolArray:
+    """False for nearly idle intervals: less than one operation per second, or 2 % of the usual load."""
+    known = ops[np.isfinite(ops) & (ops > 0)]
+    usual = float(np.median(known)) if len(known) else 0.0
+    return np.nan_to_num(ops) >= max(1.0, 0.02 * usual)
+
+
+def light_latency_ns(latency_ns: FloatArray) -> float:
+    """The system's own good latency: the quarter of its intervals with the least ends here; NaN of nothing."""
+    known = latency_ns[np.isfinite(latency_ns)]
+    return float(np.quantile(known, 0.25)) if len(known) else float("nan")
+
+
+def windows_of(grid: Grid, bad: BoolArray) -> list[tuple[int, int]]:
+    """Bad intervals merged over short gaps; what is shorter than 30 s or two intervals is dropped."""
+    found = []
+    for first, last in runs_of(bridged(bad, GAP_INTERVALS)):
+        start, end = int(grid.time_ns[first]), int(grid.time_ns[last]) + grid.step_ns
+        if end - start >= SHORTEST_NS and last - first + 1 >= SHORTEST_INTERVALS:
+            found.append((start, end))
+    return found
+
+
+def _weighted(weights: FloatArray, limits: FloatArray) -> FloatArray:
+    total = weights.sum(axis=1)
+    result: FloatArray = np.where(total > 0, weights @ limits / np.where(total > 0, total, 1.0), limits.max())
+    return result

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from storscope.diagnose.peers import clusters, grid_of, make_grid, peers, system_grids
+from storscope.diagnose.windows import bad_windows, tier_limits
+from storscope.domain.recorder import Recorder
+from storscope.domain.units import NS_PER_S
+from tests.diagnose.days import MS, START_NS, FloatArray, day, entity, record
+from tests.support.cases import make_case
+
+
+def at(interval: int, step_s: int = 20) -> int:
+    return START_NS + interval * step_s * NS_PER_S
+
+
+def _slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+    latency[:, 100:160] *= 10
+
+
+def test_a_stretch_of_bad_latency_is_one_window(tmp_path: Path) -> None:
+    assert bad_windows(make_case(tmp_path, day(_slow))) == {"array": [(at(100), at(160))]}
+
+
+def test_a_good_day_has_none_and_says_so(tmp_path: Path) -> None:
+    assert bad_windows(make_case(tmp_path, day())) == {"array": []}
+
+
+def test_an_idle_night_is_not_bad_though_its_few_operations_are_slow(tmp_path: Path) -> None:
+    def idle(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[:, 100:160] = 0.1
+        latency[:, 100:160] = 200 * MS
+
+    assert bad_windows(make_case(tmp_path, day(idle)))["array"] == []
+
+
+def test_a_single_spike_is_no_window_and_a_short_gap_no_end(tmp_path: Path) -> None:
+    def spiky(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency[:, 30] = 300 * MS
+        latency[:, [200, 201, 202, 205, 206, 207]] = 100 * MS
+
+    assert bad_windows(make_case(tmp_path, day(spiky)))["array"] == [(at(200), at(208))]
+
+
+def test_flash_is_bad_where_disk_would_be_good(tmp_path: Path) -> None:
+    def flash(recorder: Recorder) -> None:
+        day(lambda rng, ops, moved, latency: latency[:, 50:90].fill(3 * MS), latency_ms=0.9)(recorder)
+        recorder.fact(entity("shared", "disk_group"), "media", "ssd")
+
+    def disk(recorder: Recorder) -> None:
+        day(lambda rng, ops, moved, latency: latency[:, 50:90].fill(3 * MS), latency_ms=2)(recorder)
+        recorder.fact(entity("shared", "disk_group"), "media", "hdd")
+
+    assert bad_windows(make_case(tmp_path / "flash", flash))["array"] == [(at(50), at(90))]
+    assert bad_windows(make_case(tmp_path / "disk", disk))["array"] == []
+
+
+def test_the_users_thresholds_move_the_windows(tmp_path: Path) -> None:
+    case = make_case(tmp_path, day(latency_ms=20))
+    assert bad_windows(case)["array"] == []
+    case.memo.clear()
+    case.settings = {"latency-above-tier": {"latency_critical_ms_disk": 10.0}}
+    assert bad_windows(case)["array"] == [(at(0), at(720))]
+    assert tier_limits(case, entity("v00")).critical_ns == 10 * MS
+
+
+def test_sources_with_different_steps_meet_on_one_grid(tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        fine, coarse = np.arange(120.0)[None], np.arange(20.0)[None]
+        record(recorder, {"ops_per_s": fine, "latency_ns_mean": fine * MS}, ["a"], step_s=10)
+        record(recorder, {"ops_per_s": coarse, "latency_ns_mean": coarse * MS}, ["b"], step_s=60)
+
+    grid = grid_of(make_case(tmp_path, write), "array", "vdisk")
+    assert grid is not None
+    assert grid.step_ns == 60 * NS_PER_S
+    assert grid.ops[:, 0].tolist() == [2.5 + 6 * i for i in range(20)]
+    assert grid.ops[:, 1].tolist() == list(range(20))
+    assert grid.latency_ns[0, 0] == sum(i * i for i in range(6)) / 15 * MS  # weighted by operations
+
+
+def test_a_whole_never_competes_with_its_parts(tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        ops = np.tile(np.array([[100.0], [60.0], [35.0], [80.0], [1.0]]), (1, 40))
+        names = ["sda", "dm-0", "dm-1", "sdb", "dm-2"]
+        record(recorder, {"ops_per_s": ops, "latency_ns_mean": ops * MS}, names, kind="device", on=None)
+        for part, whole in (("dm-0", "sda"), ("dm-1", "sda"), ("dm-2", "sdb")):
+            recorder.link(entity(part, "device"), "lives_on", entity(whole, "device"))
+
+    case = make_case(tmp_path, write)
+    assert [one.entity.name for one in peers(case, "array", "device")] == ["dm-0", "dm-1", "sdb"]
+
+
+def test_parts_and_wholes_of_several_kinds_form_one_cluster(tmp_path: Path) -> None:
+    disk, machine, store, other = (
+        entity("d1", "vm_disk"), entity("vm1", "vm"), entity("ds", "datastore"), entity("vm2", "vm"))  # fmt: skip
+
+    def write(recorder: Recorder) -> None:
+        recorder.link(disk, "member_of", machine)
+        recorder.link(disk, "lives_on", store)
+        recorder.entity(other)
+
+    case = make_case(tmp_path, write)
+    assert clusters(case, dict.fromkeys([store, disk, other, machine])) == [[machine, disk, store], [other]]
+
+
+def test_an_array_stands_by_its_volumes_not_its_disks(tmp_path: Path) -> None:
+    case = make_case(tmp_path, day(), day(kind="disk", seed=1))
+    assert system_grids(case)["array"].kind == "vdisk"
+    assert make_grid([]) is None
