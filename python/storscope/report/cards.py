@@ -1,0 +1,139 @@
+"""Findings as cards, and the sentence at the top."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import EvidenceRows, Finding, NotEvaluated, Severity
+from storscope.domain.units import format_count, format_ratio
+from storscope.domain.verdict import Verdict
+from storscope.report.wording import cell_words, column_words, confidence_words, counted, entity_words, time_range
+
+OPEN_CARDS = 6
+"""Cards shown in full; further ones open on a click, and in print."""
+
+
+@dataclass(frozen=True)
+class EvidenceTable:
+    """Evidence rows in words. `numeric[i]` is true for a column to be set flush right."""
+
+    caption: str
+    heads: Sequence[tuple[str, str]]
+    """(words, the column's own name)."""
+    numeric: Sequence[bool]
+    rows: Sequence[Sequence[str]]
+    query: str
+    cut: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """One finding, ready to lay out."""
+
+    anchor: str
+    severity: str
+    finding: Finding
+    confidence: str
+    confidence_ratio: str
+    entities: Sequence[str]
+    window: str
+    window_s: tuple[float, float] | None
+    """For the button that shows it in the timeline."""
+    evidence: Sequence[EvidenceTable]
+    open: bool
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The verdict in ten seconds."""
+
+    severity: str
+    """A severity's word, 'healthy' or 'unknown'."""
+    word: str
+    sentence: str
+    summary: str
+    counts: Sequence[tuple[str, int, str]]
+    """(severity word, how many, 'critical findings')."""
+
+
+def cards(findings: Sequence[Finding], labels: Mapping[EntityRef, str]) -> list[Card]:
+    """A card per finding, in the order of the verdict."""
+    return [_card(number, finding, labels) for number, finding in enumerate(findings, 1)]
+
+
+def headline(verdict: Verdict) -> Headline:
+    """The finding that matters most, or what its absence means."""
+    counts = [
+        (severity.word, number, f"{severity.word} {'finding' if number == 1 else 'findings'}")
+        for severity in sorted(Severity, reverse=True)
+        if (number := sum(finding.severity == severity for finding in verdict.findings)) or severity > Severity.INFO
+    ]
+    if verdict.findings:
+        first = verdict.findings[0]
+        return Headline(
+            first.severity.word, first.severity.word.capitalize(), _sentence(first.title), first.summary, counts
+        )
+    if verdict.healthy:
+        looked = counted(len(verdict.healthy), "condition was", "conditions were")
+        missing = len(verdict.not_evaluated)
+        rest = f" {counted(missing, 'rule')} had no evidence to judge." if missing else ""
+        return Headline(
+            "healthy", "Healthy", "Nothing wrong was found.", f"{looked} looked for and found healthy.{rest}", counts
+        )
+    return Headline(
+        "unknown", "Not judged", "There is not enough evidence to judge.",
+        "No rule had what it needs. What each one needs is listed below.", counts,
+    )  # fmt: skip
+
+
+def missing_evidence(not_evaluated: Sequence[NotEvaluated]) -> list[tuple[str, list[str]]]:
+    """What evidence would do -> the rules it would serve, the evidence that serves most first."""
+    found: dict[str, list[str]] = {}
+    for outcome in not_evaluated:
+        found.setdefault(outcome.needs, []).append(outcome.rule)
+    return sorted(found.items(), key=lambda item: -len(item[1]))
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def _card(number: int, finding: Finding, labels: Mapping[EntityRef, str]) -> Card:
+    start, end = finding.start_ns, finding.end_ns
+    return Card(
+        anchor=f"finding-{number}",
+        severity=finding.severity.word,
+        finding=finding,
+        confidence=confidence_words(finding.confidence),
+        confidence_ratio=format_ratio(finding.confidence),
+        entities=[f"{entity_words(entity, labels.get(entity))} · {entity.system}" for entity in finding.entities],
+        window=time_range(start, end) if start is not None or end is not None else "",
+        window_s=(start / 1e9, end / 1e9) if start is not None and end is not None and end > start else None,
+        evidence=[_evidence(rows) for rows in finding.evidence],
+        open=number <= OPEN_CARDS,
+    )
+
+
+def _evidence(rows: EvidenceRows) -> EvidenceTable:
+    count = len(rows.rows)
+    total = rows.total_rows if rows.total_rows is not None else count
+    return EvidenceTable(
+        caption=rows.caption,
+        heads=[(column_words(column), column) for column in rows.columns],
+        numeric=[_is_numeric([row[index] for row in rows.rows]) for index in range(len(rows.columns))],
+        rows=[
+            [cell_words(column, value) for column, value in zip(rows.columns, row, strict=True)] for row in rows.rows
+        ],
+        query=rows.query,
+        cut=f"{format_count(count)} of {format_count(total)} rows are shown; the query gives all."
+        if total > count
+        else "",
+    )
+
+
+def _is_numeric(values: Sequence[object]) -> bool:
+    known = [value for value in values if value is not None]
+    return bool(known) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in known)

@@ -1,0 +1,259 @@
+"""Heat maps: how slow operations were over time, and which entity was slow when.
+
+The first counts operations by time and latency. Where the store has distributions over time they are used; else every
+operation counts at the mean latency of its interval and entity, which the page says. The second has a row per entity
+and shows its greatest interval mean, so a short peak is not averaged away.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from storscope.domain.units import format_count, format_duration, format_ratio, format_span
+from storscope.report.layers import Layer, main_layers
+from storscope.report.pack import Packer
+from storscope.report.reading import LATENCY, OPS, FloatArray, IntArray, Track, time_condition
+from storscope.report.wording import counted, kind_word
+from storscope.store import Store
+
+COLUMNS_MAX = 200
+BUCKETS_PER_DECADE = 8
+"""Latency buckets: a factor of 1.33 each, finer than anyone judges a latency."""
+ROWS_MAX = 40
+EVENT_ROWS_MAX = 12
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """One heat map: `chart` goes to the data island, the rest to the page."""
+
+    title: str
+    system: str
+    note: str
+    legend: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    chart: Mapping[str, object]
+    aria: str
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Operations at instants and latencies."""
+
+    time_ns: IntArray
+    latency_ns: FloatArray
+    operations: FloatArray
+
+
+def heat_maps(
+    layers: Sequence[Layer],
+    systems: Sequence[str],
+    bad_windows: Mapping[str, Sequence[tuple[int, int]]],
+    store: Store,
+    span: tuple[int | None, int | None],
+    packer: Packer,
+) -> list[HeatMap]:
+    """The heat maps of these systems, in their order."""
+    mains = {layer.system: layer for layer in main_layers(layers)}
+    distributions = _distributions(store, span)
+    found = []
+    for system in systems:
+        layer = mains[system]
+        columns = _columns(layer.tracks, bad_windows.get(system, ()))
+        measured = distributions.get(system)
+        by_latency = _by_latency(layer, columns, measured, packer)
+        found += [by_latency] if by_latency else []
+        slow = [track for track in layer.tracks if track.has(LATENCY)]
+        if len(slow) > 1:
+            found.append(_by_entity(layer, slow, columns, packer))
+    return found
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Equal slices of time."""
+
+    start_ns: int
+    width_ns: int
+    count: int
+    bad: Sequence[tuple[int, int]] = ()
+    """Bad windows, marked above them."""
+
+    def of(self, time_ns: IntArray) -> IntArray:
+        """The slice of each instant."""
+        return np.clip((time_ns - self.start_ns) // self.width_ns, 0, self.count - 1)
+
+    def chart(self) -> dict[str, object]:
+        """For the page, in seconds."""
+        return {
+            "columns": {"start": self.start_ns / 1e9, "width": self.width_ns / 1e9, "count": self.count},
+            "bad": [[start / 1e9, end / 1e9] for start, end in self.bad],
+        }
+
+
+def _columns(tracks: Sequence[Track], bad: Sequence[tuple[int, int]]) -> Columns:
+    """At most COLUMNS_MAX slices, none shorter than the longest usual interval, so that none is empty by chance."""
+    start = min(int(track.time_ns[0]) for track in tracks)
+    end = max(int(track.end_ns[-1]) for track in tracks)
+    interval = max(int(np.median(track.end_ns - track.time_ns)) for track in tracks)
+    steps = math.ceil(max(1, math.ceil((end - start) / max(1, interval))) / COLUMNS_MAX)
+    width = max(1, steps * max(1, interval))
+    return Columns(start, width, max(1, math.ceil((end - start) / width)), bad)
+
+
+def _by_latency(layer: Layer, columns: Columns, measured: _Weights | None, packer: Packer) -> HeatMap | None:
+    weights = measured or _from_means(layer)
+    if weights is None or not weights.operations.sum():
+        return None
+    edges = _edges(weights.latency_ns)
+    row = np.clip(np.searchsorted(edges, weights.latency_ns, side="left") - 1, 0, len(edges) - 2)
+    cells = np.zeros((len(edges) - 1, columns.count))
+    np.add.at(cells, (row, columns.of(weights.time_ns)), weights.operations)
+    seen = np.zeros(columns.count, dtype=bool)
+    for track in layer.tracks:
+        seen[columns.of(track.time_ns)] = True
+    cells[:, ~seen & (cells.sum(axis=0) == 0)] = np.nan
+    source = (
+        "From measured distributions."
+        if measured
+        else "The evidence has means only: each operation counts at the mean latency of its interval and "
+        f"{kind_word(layer.kind)}."
+    )
+    return HeatMap(
+        title="How slow were the operations?",
+        system=layer.system,
+        note=f"Darker means more operations at that time and latency. {source} One column is {format_span(columns.width_ns)}.",
+        legend="operations",
+        heads=["Latency", "Operations", "Share"],
+        rows=_latency_rows(edges, cells),
+        chart={
+            "kind": "matrix", **columns.chart(), "edges": edges.tolist(), "rows": len(edges) - 1,
+            "cells": packer.add_values(cells.ravel()), "unit": "operations", "scale": "log",
+        },
+        aria=f"Heat map of {layer.system}: operations by time and latency, {_slowest_words(edges, cells)}.",
+    )  # fmt: skip
+
+
+def _from_means(layer: Layer) -> _Weights | None:
+    parts = []
+    for track in layer.summed:
+        operations = track.operations
+        keep = np.isfinite(operations) & (operations > 0) & (track[LATENCY] > 0)
+        parts.append((track.time_ns[keep], track[LATENCY][keep], operations[keep]))
+    times, latencies, operations = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return _Weights(times, latencies, operations) if len(times) else None
+
+
+def _edges(latency_ns: FloatArray) -> FloatArray:
+    low = math.floor(math.log10(latency_ns.min()) * BUCKETS_PER_DECADE - 1e-9)
+    high = max(low + 4, math.ceil(math.log10(latency_ns.max()) * BUCKETS_PER_DECADE))
+    return np.asarray(10.0 ** (np.arange(low, high + 1) / BUCKETS_PER_DECADE), dtype=np.float64)
+
+
+def _latency_rows(edges: FloatArray, cells: npt.NDArray[np.float64]) -> list[list[str]]:
+    sums = np.nansum(cells, axis=1)
+    return [
+        [
+            f"{format_duration(edges[row])} to {format_duration(edges[row + 1])}",
+            format_count(round(sums[row])),
+            format_ratio(sums[row] / sums.sum()),
+        ]
+        for row in range(len(sums) - 1, -1, -1)
+        if sums[row]
+    ]
+
+
+def _slowest_words(edges: FloatArray, cells: npt.NDArray[np.float64]) -> str:
+    sums = np.nansum(cells, axis=1)
+    rank = np.cumsum(sums) / sums.sum()
+    half, tail = int(np.searchsorted(rank, 0.5)), int(np.searchsorted(rank, 0.99))
+    return f"half of them below {format_duration(edges[half + 1])}, 99 % below {format_duration(edges[min(tail, len(sums) - 1) + 1])}"
+
+
+def _distributions(store: Store, span: tuple[int | None, int | None]) -> dict[str, _Weights]:
+    """System -> measured distributions over time, one measure each: 'lat' where there is one."""
+    rows = store.query(
+        "SELECT system, measure, epoch_ns(time) AS time_ns, bucket_low_ns, bucket_high_ns, counts FROM histograms "
+        f"WHERE run IS NULL AND time IS NOT NULL AND {time_condition(*span)} ORDER BY system, measure = 'lat' DESC, measure, time"
+    ).to_pylist()
+    kept: dict[str, tuple[str, list[tuple[int, FloatArray, FloatArray]]]] = {}
+    for row in rows:
+        measure, found = kept.setdefault(row["system"], (row["measure"], []))
+        if measure == row["measure"]:
+            middle = np.sqrt(np.maximum(row["bucket_low_ns"], 1.0) * np.asarray(row["bucket_high_ns"]))
+            found.append((row["time_ns"], middle, np.asarray(row["counts"], dtype=np.float64)))
+    return {system: _stacked(found) for system, (_, found) in kept.items() if len({when for when, _, _ in found}) > 1}
+
+
+def _stacked(found: list[tuple[int, FloatArray, FloatArray]]) -> _Weights:
+    times = np.concatenate([np.full(len(middle), when) for when, middle, _ in found]).astype(np.int64)
+    middles, counts = (np.concatenate([part[index] for part in found]) for index in (1, 2))
+    keep = (counts > 0) & np.isfinite(middles)
+    return _Weights(times[keep], middles[keep], counts[keep])
+
+
+def _by_entity(layer: Layer, tracks: Sequence[Track], columns: Columns, packer: Packer) -> HeatMap:
+    drawn = tracks[:ROWS_MAX]
+    cells = np.full((len(drawn), columns.count), np.nan)
+    for number, track in enumerate(drawn):
+        latency = np.where(track[OPS] == 0, np.nan, track[LATENCY])
+        np.fmax.at(cells[number], columns.of(track.time_ns), latency)
+    words = kind_word(layer.kind, 2)
+    left = f" {len(tracks) - len(drawn)} with less queue time are left out." if len(tracks) > len(drawn) else ""
+    return HeatMap(
+        title=f"Which {kind_word(layer.kind)} was slow, and when?",
+        system=layer.system,
+        note=f"Darker means slower: the greatest interval mean in each {format_span(columns.width_ns)}. The {words} with the most queue time come first.{left}",
+        legend="latency",
+        heads=[kind_word(layer.kind).capitalize(), "Median", "Highest"],
+        rows=[[track.label, *_median_and_peak(cells[number])] for number, track in enumerate(drawn)],
+        chart={
+            "kind": "matrix", **columns.chart(), "names": [track.label for track in drawn], "rows": len(drawn),
+            "cells": packer.add_values(cells.ravel()), "unit": "latency", "scale": "log",
+        },
+        aria=f"Heat map of {layer.system}: latency of {counted(len(drawn), kind_word(layer.kind), words)} over time.",
+    )  # fmt: skip
+
+
+def _median_and_peak(values: FloatArray) -> list[str]:
+    if not np.isfinite(values).any():
+        return ["–", "–"]
+    return [format_duration(float(np.nanmedian(values))), format_duration(float(np.nanmax(values)))]
+
+
+def event_map(store: Store, span: tuple[int | None, int | None], packer: Packer) -> HeatMap | None:
+    """What logs said over time, a row per type of event; None when no event has a time."""
+    table = store.query(
+        f"SELECT type, epoch_ns(time) AS time_ns FROM events WHERE time IS NOT NULL AND {time_condition(*span)} ORDER BY time"
+    )
+    if not table.num_rows:
+        return None
+    times = table.column("time_ns").to_numpy().astype(np.int64)
+    types = table.column("type").to_numpy(zero_copy_only=False).astype(str)
+    names, number, counts = np.unique(types, return_inverse=True, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:EVENT_ROWS_MAX]
+    width = max(1, -(-int(times[-1] - times[0] + 1) // 120))
+    columns = Columns(int(times[0]), width, max(1, math.ceil((int(times[-1]) - int(times[0]) + 1) / width)))
+    cells = np.zeros((len(names), columns.count))
+    np.add.at(cells, (number, columns.of(times)), 1.0)
+    labels = [str(names[index]).replace("_", " ") for index in order]
+    left = f" {len(names) - len(order)} rarer types are left out." if len(names) > len(order) else ""
+    return HeatMap(
+        title="What did the logs say, and when?",
+        system="",
+        note=f"Darker means more events in {format_span(width)}.{left}",
+        legend="events",
+        heads=["Event", "Count"],
+        rows=[[label, format_count(int(counts[index]))] for label, index in zip(labels, order, strict=True)],
+        chart={
+            "kind": "matrix", **columns.chart(), "names": labels, "rows": len(order),
+            "cells": packer.add_values(cells[order].ravel()), "unit": "events", "scale": "log",
+        },
+        aria=f"Events over time: {counted(len(times), 'event')} of {counted(len(names), 'type')}.",
+    )  # fmt: skip

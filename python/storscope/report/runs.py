@@ -1,0 +1,134 @@
+"""Benchmark runs: what was asked, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from storscope.domain.units import (
+    NS_PER_S,
+    format_bandwidth,
+    format_bytes,
+    format_count,
+    format_duration,
+    format_rate,
+    format_ratio,
+)
+from storscope.report.pack import Packer
+from storscope.report.scatter import Scatter, run_scatter
+from storscope.store import Store
+
+ROWS_MAX = 200
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RunTable:
+    """The runs as a table, and as a chart when there are enough of them."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str
+    scatter: Scatter | None
+
+
+_SQL = """
+SELECT r.capture, r.run, r.name, r.engine, r.engine_version, r.block_bytes, r.read_ratio, r.random_ratio,
+       r.outstanding, r.workers, o.entity, o.ops_per_s, o.bytes_per_s, o.latency_ns_mean, o.latency_ns_max
+FROM runs r LEFT JOIN (
+    SELECT *, max(duration_ns) OVER (PARTITION BY capture, run) AS whole_ns FROM observations WHERE run IS NOT NULL
+) o ON o.capture = r.capture AND o.run = r.run AND o.duration_ns IS NOT DISTINCT FROM o.whole_ns
+ORDER BY r.capture, r.time, r.run, o.entity
+"""
+"""A run joined with the observations of its whole length; per-interval rows of the same run are shorter."""
+
+
+def run_table(store: Store, packer: Packer) -> RunTable | None:
+    """The runs of the store; None when there are none."""
+    rows: list[Row] = store.query(_SQL).to_pylist()
+    if not rows:
+        return None
+    tails = _tails(store)
+    several = len({(row["capture"], row["run"]) for row in rows}) < len(rows)
+    columns = [
+        (head, words) for head, key, words in _COLUMNS if key is None or any(row[key] is not None for row in rows)
+    ]
+    if several:
+        columns.insert(1, ("Of", lambda row: str(row["entity"] or "–")))
+    if tails:
+        columns.append(("p99", lambda row: tails.get((row["capture"], row["run"]), "–")))
+    return RunTable(
+        heads=[head for head, _ in columns],
+        rows=[[words(row) for _, words in columns] for row in rows[:ROWS_MAX]],
+        note=_note(len(rows), bool(tails)),
+        scatter=_scatter(rows, packer),
+    )
+
+
+def _engine(row: Row) -> str:
+    return " ".join(str(part) for part in (row["engine"], row["engine_version"]) if part)
+
+
+def _in_flight(row: Row) -> str:
+    """Little's law: rate x latency is the number in flight."""
+    if row["ops_per_s"] is None or row["latency_ns_mean"] is None:
+        return "–"
+    return format_count(round(row["ops_per_s"] * row["latency_ns_mean"] / NS_PER_S, 1))
+
+
+_COLUMNS: Sequence[tuple[str, str | None, Callable[[Row], str]]] = (
+    ("Run", None, lambda row: str(row["name"] or row["run"])),
+    ("Engine", "engine", _engine),
+    ("Block", "block_bytes", lambda row: format_bytes(row["block_bytes"])),
+    ("Reads", "read_ratio", lambda row: format_ratio(row["read_ratio"])),
+    ("Random", "random_ratio", lambda row: format_ratio(row["random_ratio"])),
+    ("Workers", "workers", lambda row: format_count(row["workers"])),
+    ("Outstanding", "outstanding", lambda row: format_count(row["outstanding"])),
+    ("In flight", "latency_ns_mean", _in_flight),
+    ("Operations", "ops_per_s", lambda row: format_rate(row["ops_per_s"])),
+    ("Throughput", "bytes_per_s", lambda row: format_bandwidth(row["bytes_per_s"])),
+    ("Mean latency", "latency_ns_mean", lambda row: format_duration(row["latency_ns_mean"])),
+    ("Highest", "latency_ns_max", lambda row: format_duration(row["latency_ns_max"])),
+)
+
+
+def _note(count: int, any_tail: bool) -> str:
+    parts = ["In flight is operations per second × mean latency (Little's law); it should match the outstanding I/Os."]
+    if any_tail:
+        parts.append("p99 is the upper bound of the bucket that holds it.")
+    if count > ROWS_MAX:
+        parts.append(f"The first {ROWS_MAX} of {format_count(count)} are shown; SELECT * FROM runs gives all.")
+    return " ".join(parts)
+
+
+def _scatter(rows: Sequence[Row], packer: Packer) -> Scatter | None:
+    def numbers(name: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        return np.asarray([np.nan if row[name] is None else row[name] for row in rows], dtype=np.float64)
+
+    names = [str(row["name"] or row["run"]) for row in rows]
+    return run_scatter(names, numbers("ops_per_s"), numbers("latency_ns_mean"), packer)
+
+
+def _tails(store: Store) -> dict[tuple[str, str], str]:
+    """(capture, run) -> 99th percentile over all operations, from the histograms of one measure: 'lat', else 'clat'."""
+    rows = store.query(
+        """SELECT capture, run, arg_max(measure, measure = 'lat') AS measure, list(bucket_high_ns) AS highs,
+        list(counts) AS counts FROM histograms
+        WHERE run IS NOT NULL AND measure IN ('lat', 'clat') GROUP BY capture, run, measure
+        ORDER BY measure = 'lat'"""
+    ).to_pylist()
+    return {(row["capture"], row["run"]): _percentile(row["highs"], row["counts"], 0.99) for row in rows}
+
+
+def _percentile(highs: Sequence[Sequence[float]], counts: Sequence[Sequence[int]], share: float) -> str:
+    bounds = np.concatenate([np.asarray(part, dtype=np.float64) for part in highs])
+    weights = np.concatenate([np.asarray(part, dtype=np.float64) for part in counts])
+    order = np.argsort(bounds, kind="stable")
+    rank = np.cumsum(weights[order])
+    if not len(rank) or not rank[-1]:
+        return "–"
+    return f"≤ {format_duration(float(bounds[order][np.searchsorted(rank, share * rank[-1])]))}"

@@ -1,0 +1,82 @@
+/* Numbers with units, as domain/units.py writes them, and instants in UTC with 24 hours. */
+(function (page) {
+  "use strict";
+
+  function three(value) {
+    const size = Math.abs(value);
+    if (size === 0) return "0";
+    if (size >= 99.95) return Math.round(value).toLocaleString("en-US");
+    return value.toFixed(Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(size)))));
+  }
+
+  function scaled(value, steps, digits) {
+    for (const [size, unit] of steps) if (Math.abs(value) >= size) return `${digits(value / size)} ${unit}`;
+    const [size, unit] = steps[steps.length - 1];
+    return `${digits(value / size)} ${unit}`;
+  }
+
+  const DURATION = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+  const BANDWIDTH = [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "kB/s"], [1, "B/s"]];
+  const absent = (format) => (value) => (value === null || value === undefined ? "no value" : format(value));
+
+  /** Kind of number -> how it is written. */
+  page.format = {
+    latency_ns_mean: absent((ns) => scaled(ns, DURATION, three)),
+    latency: absent((ns) => scaled(ns, DURATION, three)),
+    bytes_per_s: absent((rate) => scaled(rate, BANDWIDTH, three)),
+    ops_per_s: absent((rate) => `${three(rate)} IOPS`),
+    operations: absent((count) => `${Math.round(count).toLocaleString("en-US")} operations`),
+    events: absent((count) => `${Math.round(count).toLocaleString("en-US")} ${Math.round(count) === 1 ? "event" : "events"}`),
+  };
+
+  const short = (value) => String(Number(value.toPrecision(3)));
+  const kilo = (value) => (value >= 1e6 ? `${short(value / 1e6)} M` : value >= 1e4 ? `${short(value / 1e3)} k` : value.toLocaleString("en-US"));
+
+  /** The same for axes: round numbers, short. */
+  page.tick = {
+    latency_ns_mean: (ns) => (ns === 0 ? "0" : scaled(ns, DURATION, short)),
+    latency: (ns) => scaled(ns, DURATION, short),
+    bytes_per_s: (rate) => (rate === 0 ? "0" : scaled(rate, BANDWIDTH, short)),
+    ops_per_s: kilo,
+    operations: kilo,
+    events: kilo,
+  };
+
+  const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+  const two = (number) => String(number).padStart(2, "0");
+  const day = (date) => `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
+
+  /** '2026-11-21 02:30:05Z' */
+  page.instant = (seconds) => new Date(Math.floor(seconds) * 1000).toISOString().replace("T", " ").replace(".000Z", "Z");
+
+  /** '2026-11-21 02:30:00 to 02:31:00Z' */
+  page.interval = function (from, to) {
+    const start = page.instant(from), end = page.instant(to);
+    return `${start.slice(0, -1)} to ${start.slice(0, 10) === end.slice(0, 10) ? end.slice(11) : end}`;
+  };
+
+  const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
+    172800, 345600, 604800, 1209600, 2592000, 7776000, 15552000, 31536000];
+
+  /** Round instants between two, about one for each 84 pixels. */
+  page.timeTicks = function (from, to, width) {
+    const wanted = Math.max(2, width / 84);
+    const step = STEPS.find((size) => (to - from) / size <= wanted) || STEPS[STEPS.length - 1];
+    const ticks = [];
+    for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) ticks.push(tick);
+    return { ticks, step };
+  };
+
+  /** Labels for such instants: '02:30', the day under the first one and at every midnight. */
+  page.timeLabels = function (ticks, step) {
+    let shown = "";
+    return ticks.map((tick) => {
+      const date = new Date(tick * 1000);
+      if (step >= 86400) return step >= 31536000 ? String(date.getUTCFullYear()) : day(date);
+      const clock = `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}` + (step < 60 ? `:${two(date.getUTCSeconds())}` : "");
+      if (shown === day(date)) return clock;
+      shown = day(date);
+      return `${clock}\n${shown}`;
+    });
+  };
+})((window.storscope = window.storscope || {}));
