@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,6 +41,13 @@ class CaptureNotes:
     """Reason -> how many values, rows or lines were left out for it."""
     warnings: list[str] = field(default_factory=list)
     """Doubts about the evidence, each a sentence with a remedy where there is one."""
+
+
+@dataclass(frozen=True)
+class SeriesKeys:
+    """Run, entity, name and unit of many series, as columns of the `series` table."""
+
+    columns: Mapping[str, pa.Array]
 
 
 class Recorder:
@@ -96,15 +103,17 @@ class Recorder:
     ) -> None:
         """Many observations at once: `columns[name]` has shape (len(entities), len(times_ns)), NaN where absent.
 
-        Rows in which every canonical value is NaN are dropped.
+        Rows in which every canonical value is NaN are dropped. The arrays become part of the tables without a copy
+        where that is possible: do not change them afterwards.
         """
         if not entities or not len(times_ns):
             return
         for entity in entities:
             self.entity(entity)
-        keep = ~np.all([np.isnan(values) for values in columns.values()], axis=0)
+        keep = _any_value(columns.values())
         if not keep.any():
             return
+        is_whole = bool(keep.all())
         which, when = np.nonzero(keep)
         self._see(int(times_ns.min()), 0)
         self._see(int(times_ns[-1]), int(durations_ns[-1]))
@@ -118,7 +127,11 @@ class Recorder:
         arrays["entity"] = pa.array([entity.name for entity in entities]).take(pa.array(which))
         for name in CANONICAL:
             values = columns.get(name)
-            arrays[name] = pa.nulls(len(which), pa.float64()) if values is None else _nullable(values[keep])
+            arrays[name] = (
+                pa.nulls(len(which), pa.float64())
+                if values is None
+                else _nullable(values.ravel() if is_whole else values[keep])
+            )
         self._emit("observations", arrays)
 
     def counter(
@@ -157,25 +170,36 @@ class Recorder:
         run: str | None = None,
     ) -> None:
         """Many series over one timeline: `values` has shape (series, instants), NaN where absent."""
+        self.series_chunk(timeline, self.series_keys(entities, names, units, run=run), values)
+
+    def series_keys(
+        self, entities: Sequence[EntityRef], names: Sequence[str], units: Sequence[str], *, run: str | None = None
+    ) -> SeriesKeys:
+        """What identifies many series, made once for a source that writes them chunk by chunk."""
         for entity in dict.fromkeys(entities):
             self.entity(entity)
+        return SeriesKeys(
+            {
+                "run": pa.array([run] * len(entities), pa.string()),
+                "system": pa.array([entity.system for entity in entities], pa.string()),
+                "kind": pa.array([entity.kind for entity in entities], pa.string()),
+                "entity": pa.array([entity.name for entity in entities], pa.string()),
+                "name": pa.array(list(names), pa.string()),
+                "unit": pa.array(list(units), pa.string()),
+            }
+        )
+
+    def series_chunk(self, timeline: int, keys: SeriesKeys, values: FloatArray) -> None:
+        """The next values of many series: of shape (series, instants of that timeline), NaN where absent.
+
+        The array becomes part of the tables without a copy where that is possible: do not change it afterwards.
+        """
         series, instants = values.shape
         if not series or not instants:
             return
         offsets = np.arange(series + 1, dtype=np.int32) * np.int32(instants)
-        self._emit(
-            "series",
-            {
-                "timeline": pa.array(np.full(series, timeline)),
-                "run": pa.array([run] * series, pa.string()),
-                "system": pa.array([entity.system for entity in entities]),
-                "kind": pa.array([entity.kind for entity in entities]),
-                "entity": pa.array([entity.name for entity in entities]),
-                "name": pa.array(list(names), pa.string()),
-                "unit": pa.array(list(units), pa.string()),
-                "values": pa.ListArray.from_arrays(pa.array(offsets), _nullable(values.ravel())),
-            },
-        )
+        packed = pa.ListArray.from_arrays(pa.array(offsets), _nullable(values.ravel()))
+        self._emit("series", {"timeline": pa.array(np.full(series, timeline)), **keys.columns, "values": packed})
 
     def timeline(self, times_ns: Sequence[int] | IntArray, durations_ns: Sequence[int] | IntArray) -> int:
         """Registers instants (interval starts and lengths) that many series share; returns the timeline's number."""
@@ -397,6 +421,16 @@ def _finite(value: float | None) -> float | None:
     if value is None:
         return None
     return float(value) if math.isfinite(value) else None
+
+
+def _any_value(columns: Iterable[FloatArray]) -> npt.NDArray[np.bool_]:
+    """Where at least one of the columns has a number. Stops at the first column that has one everywhere."""
+    found: npt.NDArray[np.bool_] = np.zeros((), bool)
+    for values in columns:
+        found = found | ~np.isnan(values)
+        if found.all():
+            break
+    return found
 
 
 def _nullable(values: FloatArray) -> pa.Array:
