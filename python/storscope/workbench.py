@@ -16,9 +16,11 @@ from typing import BinaryIO
 
 import storscope
 from storscope.diagnose.case import Case
+from storscope.diagnose.clocks import apply_offsets
 from storscope.diagnose.engine import evaluate
 from storscope.diagnose.rules import rules
 from storscope.diagnose.thresholds import load_thresholds
+from storscope.diagnose.windows import bad_windows
 from storscope.domain.errors import InputError, StorscopeError, UsageError
 from storscope.domain.recorder import Recorder
 from storscope.domain.verdict import Provenance, Verdict, ordered
@@ -215,6 +217,7 @@ def diagnose(
             "evidence in the store", "none", where=str(store.path), hint="Import something: storscope import FILE..."
         )
     case = Case(store, since_ns, until_ns, thresholds.tier_patterns, seed)
+    apply_offsets(case)
     findings, healthy, not_evaluated = ordered(evaluate(case, rules(), thresholds))
     start_ns, end_ns = _time_range(store, case.time_condition())
     return Verdict(
@@ -234,6 +237,8 @@ def diagnose(
             notes=list(dict.fromkeys(case.notes)),
             seed=seed,
         ),
+        bad_windows=bad_windows(case),
+        clock_offsets_ns=dict(case.clock_offsets_ns),
     )
 
 

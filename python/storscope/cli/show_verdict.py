@@ -43,8 +43,10 @@ def _print_headline(verdict: Verdict) -> None:
     if verdict.findings:
         first = verdict.findings[0]
         click.secho(f"{first.severity.word.upper()}: {_plain(first.title)}", fg=_COLOURS[first.severity], bold=True)
-    else:
+    elif verdict.healthy:
         click.secho("HEALTHY: no rule found anything wrong.", fg="green", bold=True)
+    else:
+        click.secho("UNDECIDED: this evidence is enough for no rule.", fg="yellow", bold=True)
     counts = Counter(finding.severity for finding in verdict.findings)
     parts = [f"{counts[severity]} {severity.word}" for severity in sorted(Severity, reverse=True) if counts[severity]]
     said = ", ".join([*parts, f"{len(verdict.healthy)} healthy", f"{len(verdict.not_evaluated)} not evaluated"])

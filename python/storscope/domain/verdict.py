@@ -39,6 +39,8 @@ class Verdict:
     provenance: Provenance
     bad_windows: Mapping[str, Sequence[tuple[int, int]]] = field(default_factory=dict)
     """System -> intervals (start, end) in which its latency was bad."""
+    clock_offsets_ns: Mapping[str, int] = field(default_factory=dict)
+    """Capture -> what was added to its times to bring clocks together."""
 
     @property
     def worst(self) -> Severity | None:

@@ -6,6 +6,7 @@ docs/verdict.schema.json is its JSON Schema; docs/verdict-json.md explains it.
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -33,7 +34,7 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
             system: [{"start": _time(start), "end": _time(end)} for start, end in windows]
             for system, windows in verdict.bad_windows.items()
         },
-        "provenance": _provenance(verdict.provenance),
+        "provenance": _provenance(verdict.provenance, verdict.clock_offsets_ns),
     }
 
 
@@ -72,7 +73,7 @@ def _evidence(rows: EvidenceRows) -> dict[str, Any]:
     }
 
 
-def _provenance(provenance: Provenance) -> dict[str, Any]:
+def _provenance(provenance: Provenance, clock_offsets_ns: Mapping[str, int]) -> dict[str, Any]:
     return {
         "storscope_version": provenance.storscope_version,
         "host": provenance.host,
@@ -82,6 +83,7 @@ def _provenance(provenance: Provenance) -> dict[str, Any]:
         "thresholds": {rule: dict(values) for rule, values in provenance.thresholds.items()},
         "overridden": list(provenance.overridden),
         "notes": list(provenance.notes),
+        "clock_offsets_ns": dict(clock_offsets_ns),
         "captures": [{name: _plain(name, value) for name, value in capture.items()} for capture in provenance.captures],
     }
 
