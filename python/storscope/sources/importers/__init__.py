@@ -19,6 +19,8 @@ _MODULES: Final = (
     "diskstats",
     "multipath_ll",
     "fio_json",
+    "esxtop_csv",
+    "perfmon_csv",
 )  # fmt: skip
 
 

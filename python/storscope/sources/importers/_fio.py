@@ -12,7 +12,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from storscope.domain import units
@@ -35,11 +35,20 @@ SYNCHRONOUS_ENGINES = frozenset(
 )  # fmt: skip
 """Engines marked FIO_SYNCIO in fio's `engines/`: one I/O in flight a job, whatever `iodepth` says."""
 
+DISK_TOTALS = {
+    "read_ios": "", "write_ios": "", "read_sectors": "sectors", "write_sectors": "sectors", "read_merges": "",
+    "write_merges": "", "read_ticks": "ms", "write_ticks": "ms", "in_queue": "ms", "util": "%", "aggr_read_ios": "",
+    "aggr_write_ios": "", "aggr_read_merges": "", "aggr_write_merge": "", "aggr_write_merges": "",
+    "aggr_read_sectors": "sectors", "aggr_write_sectors": "sectors", "aggr_read_ticks": "ms",
+    "aggr_write_ticks": "ms", "aggr_in_queue": "ms", "aggr_util": "%",
+}  # fmt: skip
+"""Fields of disk_util and their units. `aggr_` is the mean over the devices beneath a stacked one."""
+
 _DEFAULT_BLOCK_BYTES = 4096
 _DEFAULT_READ_PERCENT = 50.0
 _PLAT_BITS = 6
 _PLAT_GROUPS = {"ns": 29, "us": 19}
-_NS_OF = {"ns": 1.0, "us": float(units.NS_PER_US), "ms": float(units.NS_PER_MS), "s": float(units.NS_PER_S)}
+NS_OF = {"ns": 1.0, "us": float(units.NS_PER_US), "ms": float(units.NS_PER_MS), "s": float(units.NS_PER_S)}
 
 
 @dataclass(frozen=True)
@@ -205,7 +214,7 @@ def bucket_from_value(value: int, unit: str, greatest_ns: float | None = None) -
     shift = max(0, value.bit_length() - 1 - _PLAT_BITS)
     low = (value >> shift) << shift
     high = low + (1 << shift)
-    factor = _NS_OF[unit]
+    factor = NS_OF[unit]
     last = ((1 << (_PLAT_BITS + 1)) - 1) << (_PLAT_GROUPS[unit] - 2)
     high_ns = high * factor - 1
     if low >= last and greatest_ns is not None:
@@ -250,6 +259,37 @@ def phase_ends_ms(end_ms: float, groups: Sequence[tuple[int, float]], elapsed_s:
     order = sorted(longest, reverse=True)
     later = itertools.accumulate([0.0, *(longest[group] for group in order[:-1])])
     return {group: end_ms - after for group, after in zip(order, later, strict=True)}
+
+
+def intervals(
+    history: Sequence[Mapping[str, Direction]], start_ns: int
+) -> Iterator[tuple[int, int, int, dict[str, Direction]]]:
+    """What each cumulative state of a job adds to the one before: (its index, start, length, what was done).
+
+    States that got no further in time are passed over.
+    """
+    before: Mapping[str, Direction] = {}
+    done_ms = 0.0
+    for index, directions in enumerate(history):
+        reached_ms = runtime_ms(directions)
+        if reached_ms <= done_ms:
+            continue
+        begin_ns = start_ns + round(done_ms * units.NS_PER_MS)
+        length_ns = start_ns + round(reached_ms * units.NS_PER_MS) - begin_ns
+        added = {name: part.since(before.get(name, Direction())) for name, part in directions.items()}
+        yield index, begin_ns, length_ns, added
+        done_ms, before = reached_ms, directions
+
+
+def grew(later: Mapping[str, Direction], earlier: Mapping[str, Direction]) -> bool:
+    """Whether no count of `earlier` is greater than that of `later`."""
+    return all(
+        name in later
+        and (later[name].ops or 0) >= (then.ops or 0)
+        and (later[name].size_bytes or 0) >= (then.size_bytes or 0)
+        and (later[name].runtime_ms or 0) >= (then.runtime_ms or 0)
+        for name, then in earlier.items()
+    )
 
 
 # Names -----------------------------------------------------------------------------------------------------------
@@ -333,3 +373,40 @@ def _together(parts: Sequence[Direction]) -> Direction:
     return Direction(
         ops=ops, size_bytes=sum(sizes) if sizes else None, latency_ns_mean=total_ns / ops if timed and ops else None
     )
+
+
+def record_disk(
+    recorder: Recorder,
+    device: EntityRef,
+    start_ns: int,
+    duration_ns: int,
+    totals: Mapping[str, float | None],
+) -> None:
+    """A block device beneath the jobs: totals by the JSON's names (`read_ios`, `read_ticks` in ms, `util` in per cent).
+
+    Only ratios become canonical: fio does not print how long it watched the device.
+    """
+    if not duration_ns:
+        return
+    busy = totals.get("util")
+    values = {f"{way}_latency_ns_mean": _ticks_each(totals, way) for way in ("read", "write")}
+    values["busy_ratio"] = None if busy is None else units.ratio_from_percent(busy)
+    recorder.observe(device, start_ns, duration_ns, values)
+    for name, value in totals.items():
+        if name != "util":
+            recorder.counter(device, start_ns, duration_ns, name, DISK_TOTALS[name], value)
+
+
+def _ticks_each(totals: Mapping[str, float | None], way: str) -> float | None:
+    """Mean time of an I/O. The kernel counts whole ms, so that a few fast ones may leave nothing to divide."""
+    ios, ticks = totals.get(f"{way}_ios"), totals.get(f"{way}_ticks")
+    return ticks / ios * units.NS_PER_MS if ios and ticks else None
+
+
+def link_to_disks(recorder: Recorder, job: EntityRef, devices: Iterable[EntityRef], filename: str | None) -> None:
+    """A job lives on the device it names, or on the only one that was watched."""
+    known = [device for device in devices if device.system == job.system]
+    named = {part.removeprefix("/dev/") for part in (filename or "").split(":")}
+    chosen = [device for device in known if device.name in named] or (known if len(known) == 1 else [])
+    for device in chosen:
+        recorder.link(job, "lives_on", device)

@@ -174,7 +174,7 @@ class Document:
         return (
             self.version == before.version
             and [_identity(job) for job in self.jobs] == [_identity(job) for job in before.jobs]
-            and all(_grew(job, earlier) for job, earlier in zip(self.jobs, before.jobs, strict=True))
+            and all(_fio.grew(job.directions, old.directions) for job, old in zip(self.jobs, before.jobs, strict=True))
             and self._clock_agrees(before)
         )
 
@@ -187,18 +187,6 @@ class Document:
 
 def _identity(job: Job) -> tuple[object, ...]:
     return job.host, job.name, job.group, tuple(job.options.items())
-
-
-def _grew(later: Job, earlier: Job) -> bool:
-    """No count went back. `job_start` may differ: it is set anew when a ramp ends."""
-    pairs = [(later.directions.get(name), direction) for name, direction in earlier.directions.items()]
-    return all(
-        now is not None
-        and (now.ops or 0) >= (then.ops or 0)
-        and (now.size_bytes or 0) >= (then.size_bytes or 0)
-        and (now.runtime_ms or 0) >= (then.runtime_ms or 0)
-        for now, then in pairs
-    )
 
 
 def busy_ms(document: Document) -> float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from storscope.domain import units
@@ -24,7 +24,7 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers import _fio
-from storscope.sources.importers._fio import Direction, number
+from storscope.sources.importers._fio import number
 from storscope.sources.importers._fio_documents import Documents, find_documents
 from storscope.sources.importers._fio_results import (
     ALL_CLIENTS,
@@ -41,16 +41,10 @@ _MOST_COMPLAINTS = 5
 _JOB_COUNTERS = {"usr_cpu": "%", "sys_cpu": "%", "ctx": "", "majf": "", "minf": ""}
 _DIRECTION_COUNTERS = {
     "short_ios": "", "drop_ios": "", "bw_min": "KiB/s", "bw_max": "KiB/s", "bw_mean": "KiB/s", "bw_dev": "KiB/s",
-    "iops_min": "1/s", "iops_max": "1/s", "iops_mean": "1/s", "iops_stddev": "1/s",
+    "bw_agg": "%", "bw_samples": "", "iops_min": "1/s", "iops_max": "1/s", "iops_mean": "1/s", "iops_stddev": "1/s",
+    "iops_samples": "",
 }  # fmt: skip
 _SHARES = ("iodepth_level", "iodepth_submit", "iodepth_complete", "latency_ns", "latency_us", "latency_ms")
-_DISK_TOTALS = {
-    "read_ios": "", "write_ios": "", "read_sectors": "sectors", "write_sectors": "sectors", "read_merges": "",
-    "write_merges": "", "read_ticks": "ms", "write_ticks": "ms", "in_queue": "ms", "aggr_read_ios": "",
-    "aggr_write_ios": "", "aggr_read_merges": "", "aggr_write_merge": "", "aggr_write_merges": "",
-    "aggr_read_sectors": "sectors", "aggr_write_sectors": "sectors", "aggr_read_ticks": "ms",
-    "aggr_write_ticks": "ms", "aggr_in_queue": "ms", "aggr_util": "%",
-}  # fmt: skip
 
 
 # Reading ---------------------------------------------------------------------------------------------------------
@@ -139,8 +133,7 @@ def _record_process(
         starts.append(start_ms)
         history = [document.jobs[index] for document, _ in states]
         _record_job(recorder, options, names, history, _fio.instant_ns(start_ms))
-    disks = _disks(last)
-    _record_disks(recorder, options, last, disks, _fio.instant_ns(min(starts, default=end_ms)), end_ms)
+    _record_disks(recorder, options, last, _fio.instant_ns(min(starts, default=end_ms)), end_ms)
     recorder.omit("disk_util of earlier status documents", sum(len(_disks(document)) for document, _ in states[:-1]))
 
 
@@ -154,6 +147,8 @@ def _record_job(
     system = _fio.system_of(options, job.host)
     entity = EntityRef(system, "job", job.name)
     asked, workers = _fio.configured(job.options), _workers(recorder, job)
+    if workers is None:
+        asked = _fio.Configured()  # the options, if any, are those of one section among several
     depth = _depth(job, asked)
     duration_ns = round(job.runtime_ms * units.NS_PER_MS)
     run = recorder.run(
@@ -211,19 +206,14 @@ def _never_queued(job: Job) -> bool:
 
 def _record_intervals(recorder: Recorder, entity: EntityRef, history: Sequence[Job], start_ns: int, run: str) -> None:
     """One observation, and histograms where there are bins, for each state that got further than the one before."""
-    done_ms = 0.0
     before: Job | None = None
-    for job in history:
-        if job.runtime_ms <= done_ms:
-            continue
-        earlier: Mapping[str, Direction] = before.directions if before else {}
-        added = {name: part.since(earlier.get(name, Direction())) for name, part in job.directions.items()}
-        begin_ns = start_ns + round(done_ms * units.NS_PER_MS)
-        when = (begin_ns, start_ns + round(job.runtime_ms * units.NS_PER_MS) - begin_ns)
-        _fio.observe_directions(recorder, entity, *when, added, run=run)
+    for index, begin_ns, length_ns, added in _fio.intervals([job.directions for job in history], start_ns):
+        job = history[index]
+        _fio.observe_directions(recorder, entity, begin_ns, length_ns, added, run=run)
         for name, measure in itertools.product(job.directions, TIMED):
-            recorder.histogram(entity, *when, name, measure, _added_buckets(job, before, name, measure), run=run)
-        done_ms, before = job.runtime_ms, job
+            buckets = _added_buckets(job, before, name, measure)
+            recorder.histogram(entity, begin_ns, length_ns, name, measure, buckets, run=run)
+        before = job
 
 
 def _added_buckets(job: Job, before: Job | None, name: str, measure: str) -> list[tuple[float, float, int]]:
@@ -267,7 +257,7 @@ def _record_direction(
 
 def _was_sampled(section: Mapping[str, Any], key: str) -> bool:
     """False for bw_* and iops_* of a run too short for one sample (every 500 ms): then fio prints zeros."""
-    kind = key.split("_")[0]
+    kind = key.split("_", maxsplit=1)[0]
     if kind not in ("bw", "iops"):
         return True
     return bool(number(section.get(f"{kind}_samples", section.get(f"{kind}_max"))))
@@ -344,45 +334,21 @@ def _record_disks(
     recorder: Recorder,
     options: ImportOptions,
     document: Document,
-    disks: Iterable[Mapping[str, Any]],
     start_ns: int,
     end_ms: float,
 ) -> None:
-    """Totals of the block devices beneath, over all jobs. Ratios only: fio does not print how long it watched."""
+    """Totals of the block devices beneath, over all jobs."""
     duration_ns = max(0, _fio.instant_ns(end_ms) - start_ns)
-    devices: dict[str, list[EntityRef]] = {}
-    for disk in disks:
+    devices: list[EntityRef] = []
+    for disk in _disks(document):
         host = disk.get("hostname")
         system = _fio.system_of(options, host if isinstance(host, str) else None)
-        device = EntityRef(system, "device", str(disk.get("name") or "unnamed"))
-        devices.setdefault(system, []).append(device)
-        busy = number(disk.get("util"))
-        values = {f"{way}_latency_ns_mean": _ticks_each(disk, way) for way in ("read", "write")}
-        if duration_ns:
-            values["busy_ratio"] = None if busy is None else units.ratio_from_percent(busy)
-            recorder.observe(device, start_ns, duration_ns, values)
-        for name, unit in _DISK_TOTALS.items():
-            recorder.counter(device, start_ns, duration_ns, name, unit, number(disk.get(name)))
-    _link_jobs(recorder, options, document, devices)
-
-
-def _ticks_each(disk: Mapping[str, Any], way: str) -> float | None:
-    """Mean time of an I/O. The kernel counts whole ms, so that a few fast ones may leave nothing to divide."""
-    ios, ticks = number(disk.get(f"{way}_ios")), number(disk.get(f"{way}_ticks"))
-    return ticks / ios * units.NS_PER_MS if ios and ticks else None
-
-
-def _link_jobs(
-    recorder: Recorder, options: ImportOptions, document: Document, devices: Mapping[str, Sequence[EntityRef]]
-) -> None:
-    """A job lives on the device it names, or on the only one that was watched."""
+        devices.append(EntityRef(system, "device", str(disk.get("name") or "unnamed")))
+        totals = {name: number(disk.get(name)) for name in _fio.DISK_TOTALS}
+        _fio.record_disk(recorder, devices[-1], start_ns, duration_ns, totals)
     for job in document.jobs:
-        system = _fio.system_of(options, job.host)
-        known = devices.get(system, ())
-        named = {part.removeprefix("/dev/") for part in job.options.get("filename", "").split(":")}
-        chosen = [device for device in known if device.name in named] or (known if len(known) == 1 else ())
-        for device in chosen:
-            recorder.link(EntityRef(system, "job", job.name), "lives_on", device)
+        entity = EntityRef(_fio.system_of(options, job.host), "job", job.name)
+        _fio.link_to_disks(recorder, entity, devices, job.options.get("filename"))
 
 
 IMPORTER = Importer(

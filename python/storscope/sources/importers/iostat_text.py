@@ -18,8 +18,9 @@ from storscope.domain import units
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
-from storscope.sources.importers._iostat import FIELDS, Report, ReportWriter, Stamps, is_stamp
+from storscope.sources.importers._iostat import FIELDS, Report, ReportWriter
 from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM
+from storscope.sources.importers._stamps import Stamps, is_stamp
 
 _HEADER = re.compile(r"Linux \S+ \((?P<host>.*?)\)\s+(?P<date>\S.*?)(?:\s+_\S+_)?(?:\s+\(\d+ CPU\))?\s*")
 _NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?")
