@@ -385,6 +385,7 @@ def test_a_single_unfinished_document_is_an_error_with_its_line(tmp_path: Path) 
         b"{" * 5000,
         b'{"a":' * 200_000,
         b"\xff\xfe{\0",
+        b'{"fio version" : "fio-3.33", "jobs" : [], "x": ' + b"9" * 10_000 + b"}",
     ],
 )  # fmt: skip
 def test_what_is_no_result_is_refused(text: bytes, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ _MODULES: Final = (
     "diskstats",
     "multipath_ll",
     "fio_json",
+    "fio_text",
     "esxtop_csv",
     "perfmon_csv",
 )  # fmt: skip

@@ -44,6 +44,7 @@ DISK_TOTALS = {
 }  # fmt: skip
 """Fields of disk_util and their units. `aggr_` is the mean over the devices beneath a stacked one."""
 
+_LONGEST_MS = 10 * 366 * 86_400_000.0
 _DEFAULT_BLOCK_BYTES = 4096
 _DEFAULT_READ_PERCENT = 50.0
 _PLAT_BITS = 6
@@ -237,6 +238,12 @@ def epoch_ms(value: object) -> float | None:
     """An instant in ms since 1970 as a file gives it; None where it is none of this or the next decades."""
     found = number(value)
     return found if found is not None and 0 < found < 4e12 else None
+
+
+def bounded_ms(value: object) -> float | None:
+    """A runtime in ms, cut to what no run exceeds: a damaged number must not overflow a time."""
+    found = number(value)
+    return None if found is None else min(max(found, 0.0), _LONGEST_MS)
 
 
 def instant_ns(epoch_ms: float) -> int:

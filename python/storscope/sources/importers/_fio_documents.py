@@ -50,7 +50,7 @@ def find_documents(evidence: Evidence) -> Documents:
         found.add_text(text[position : match.start()])
         try:
             value, position = json.JSONDecoder().raw_decode(text, match.start())
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # a ValueError of a number too long for Python, too
             _cut(evidence, text, match.start(), error, found)
             return found
         if isinstance(value, dict):
@@ -70,7 +70,7 @@ def _cut(evidence: Evidence, text: str, start: int, error: Exception, found: Doc
         return
     line = text.count("\n", 0, getattr(error, "pos", start)) + 1
     hint = "fio was interrupted or is still writing; import the complete file." if is_unfinished else ""
-    message = error.msg if isinstance(error, json.JSONDecodeError) else "braces nested too deep"
+    message = error.msg if isinstance(error, json.JSONDecodeError) else "braces too deep or a number too long"
     raise broken(evidence, "JSON as fio writes it", message, line=line, hint=hint) from error
 
 

@@ -16,8 +16,6 @@ from storscope.sources.importers import _fio
 from storscope.sources.importers._fio import Direction, number
 
 _MOST_COUNTS = 2**62
-_LONGEST_MS = 10 * 366 * 86_400_000.0
-"""What no run exceeds; numbers beyond come from a damaged file and must not overflow a time."""
 ALL_CLIENTS = "All clients"
 TIMED = ("slat", "clat", "lat")
 """Times of an I/O: submission, completion, and both together."""
@@ -90,8 +88,7 @@ class Job:
         return Counter({value: int(count) for value, count in counts.items() if count and 0 < count < _MOST_COUNTS})
 
     def _direction(self, section: Mapping[str, Any]) -> Direction:
-        runtime = number(section.get("runtime"))
-        runtime = None if runtime is None else min(max(runtime, 0.0), _LONGEST_MS)
+        runtime = _fio.bounded_ms(section.get("runtime"))
         iops = number(section.get("iops"))
         ops = number(section.get("total_ios"))
         if ops is None and iops is not None and runtime is not None:
