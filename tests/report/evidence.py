@@ -84,7 +84,7 @@ def hog_finding(**changes: Any) -> Finding:
 
 def knee_finding() -> Finding:
     return hog_finding(
-        rule="load-at-limit", severity=Severity.WARNING, confidence=0.71, title="vol-07 runs at its limit of 4,900 IOPS",
+        rule="load-at-limit", severity=Severity.WARNING, confidence=0.71, title="vol-07 is at its limit of 4,900 IOPS",
         summary="Latency rises steeply above 4,900 IOPS (95 % interval 4,700 to 5,120). The load was above it for 2 h "
         "05 min of the day.",
         entities=(vdisk(7),), evidence=(),
@@ -120,7 +120,7 @@ def whole_verdict(store: Store) -> Verdict:
     """A verdict with a bit of everything."""
     info = hog_finding(
         rule="daily-pattern", severity=Severity.INFO, confidence=0.55, weight=0.2, evidence=(),
-        title="Load follows the working day", summary="Load is highest at 14:00 and lowest at 02:00, on every day seen.",
+        title="Load follows the working day", summary="Load is highest at 14:00 and lowest at 02:00, every day.",
         start_ns=None, end_ns=None, entities=(vdisk(1),),
     )  # fmt: skip
     return verdict_of(store, hog_finding(), knee_finding(), info)

@@ -11,18 +11,21 @@ from storscope.domain.units import format_count, format_ratio
 from storscope.domain.verdict import Verdict
 from storscope.report.wording import cell_words, column_words, confidence_words, counted, entity_words, time_range
 
+_SHORT = 28
+"""Characters up to which a cell is kept on one line."""
+
 OPEN_CARDS = 6
 """Cards shown in full; further ones open on a click, and in print."""
 
 
 @dataclass(frozen=True)
 class EvidenceTable:
-    """Evidence rows in words. `numeric[i]` is true for a column to be set flush right."""
+    """Evidence rows in words. `classes` has one of 'number' (flush right), 'short' (never broken) or '' a column."""
 
     caption: str
     heads: Sequence[tuple[str, str]]
     """(words, the column's own name)."""
-    numeric: Sequence[bool]
+    classes: Sequence[str]
     rows: Sequence[Sequence[str]]
     query: str
     cut: str
@@ -55,7 +58,7 @@ class Headline:
     sentence: str
     summary: str
     counts: Sequence[tuple[str, int, str]]
-    """(severity word, how many, 'critical findings')."""
+    """(severity word, how many, the word beside the number)."""
 
 
 def cards(findings: Sequence[Finding], labels: Mapping[EntityRef, str]) -> list[Card]:
@@ -66,7 +69,7 @@ def cards(findings: Sequence[Finding], labels: Mapping[EntityRef, str]) -> list[
 def headline(verdict: Verdict) -> Headline:
     """The finding that matters most, or what its absence means."""
     counts = [
-        (severity.word, number, f"{severity.word} {'finding' if number == 1 else 'findings'}")
+        (severity.word, number, _counted_word(severity, number))
         for severity in sorted(Severity, reverse=True)
         if (number := sum(finding.severity == severity for finding in verdict.findings)) or severity > Severity.INFO
     ]
@@ -86,6 +89,10 @@ def headline(verdict: Verdict) -> Headline:
         "unknown", "Not judged", "There is not enough evidence to judge.",
         "No rule had what it needs. What each one needs is listed below.", counts,
     )  # fmt: skip
+
+
+def _counted_word(severity: Severity, number: int) -> str:
+    return "warnings" if severity is Severity.WARNING and number != 1 else severity.word
 
 
 def missing_evidence(not_evaluated: Sequence[NotEvaluated]) -> list[tuple[str, list[str]]]:
@@ -122,8 +129,8 @@ def _evidence(rows: EvidenceRows) -> EvidenceTable:
     total = rows.total_rows if rows.total_rows is not None else count
     return EvidenceTable(
         caption=rows.caption,
-        heads=[(column_words(column), column) for column in rows.columns],
-        numeric=[_is_numeric([row[index] for row in rows.rows]) for index in range(len(rows.columns))],
+        heads=[(_capital(column_words(column)), column) for column in rows.columns],
+        classes=[_class([row[index] for row in rows.rows]) for index in range(len(rows.columns))],
         rows=[
             [cell_words(column, value) for column, value in zip(rows.columns, row, strict=True)] for row in rows.rows
         ],
@@ -134,6 +141,16 @@ def _evidence(rows: EvidenceRows) -> EvidenceTable:
     )
 
 
+def _class(values: Sequence[object]) -> str:
+    if _is_numeric(values):
+        return "number"
+    return "short" if max((len(str(value)) for value in values), default=0) <= _SHORT else ""
+
+
 def _is_numeric(values: Sequence[object]) -> bool:
     known = [value for value in values if value is not None]
     return bool(known) and all(isinstance(value, int | float) and not isinstance(value, bool) for value in known)
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

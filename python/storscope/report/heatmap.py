@@ -128,7 +128,8 @@ def _by_latency(layer: Layer, columns: Columns, measured: _Weights | None, packe
     return HeatMap(
         title="How slow were the operations?",
         system=layer.system,
-        note=f"Darker means more operations at that time and latency. {source} One column is {format_span(columns.width_ns)}.",
+        note=f"Stronger colour means more operations at that time and latency. {source} "
+        f"One column is {format_span(columns.width_ns)}.",
         legend="operations",
         heads=["Latency", "Operations", "Share"],
         rows=_latency_rows(edges, cells),
@@ -173,14 +174,16 @@ def _slowest_words(edges: FloatArray, cells: npt.NDArray[np.float64]) -> str:
     sums = np.nansum(cells, axis=1)
     rank = np.cumsum(sums) / sums.sum()
     half, tail = int(np.searchsorted(rank, 0.5)), int(np.searchsorted(rank, 0.99))
-    return f"half of them below {format_duration(edges[half + 1])}, 99 % below {format_duration(edges[min(tail, len(sums) - 1) + 1])}"
+    middle, slow = edges[half + 1], edges[min(tail, len(sums) - 1) + 1]
+    return f"half of them below {format_duration(middle)}, 99 % below {format_duration(slow)}"
 
 
 def _distributions(store: Store, span: tuple[int | None, int | None]) -> dict[str, _Weights]:
     """System -> measured distributions over time, one measure each: 'lat' where there is one."""
     rows = store.query(
         "SELECT system, measure, epoch_ns(time) AS time_ns, bucket_low_ns, bucket_high_ns, counts FROM histograms "
-        f"WHERE run IS NULL AND time IS NOT NULL AND {time_condition(*span)} ORDER BY system, measure = 'lat' DESC, measure, time"
+        f"WHERE run IS NULL AND time IS NOT NULL AND {time_condition(*span)} "
+        "ORDER BY system, measure = 'lat' DESC, measure, time"
     ).to_pylist()
     kept: dict[str, tuple[str, list[tuple[int, FloatArray, FloatArray]]]] = {}
     for row in rows:
@@ -209,7 +212,8 @@ def _by_entity(layer: Layer, tracks: Sequence[Track], columns: Columns, packer: 
     return HeatMap(
         title=f"Which {kind_word(layer.kind)} was slow, and when?",
         system=layer.system,
-        note=f"Darker means slower: the greatest interval mean in each {format_span(columns.width_ns)}. The {words} with the most queue time come first.{left}",
+        note=f"Stronger colour means slower: the greatest interval mean in each {format_span(columns.width_ns)}. "
+        f"The {words} with the most queue time come first.{left}",
         legend="latency",
         heads=[kind_word(layer.kind).capitalize(), "Median", "Highest"],
         rows=[[track.label, *_median_and_peak(cells[number])] for number, track in enumerate(drawn)],
@@ -230,7 +234,8 @@ def _median_and_peak(values: FloatArray) -> list[str]:
 def event_map(store: Store, span: tuple[int | None, int | None], packer: Packer) -> HeatMap | None:
     """What logs said over time, a row per type of event; None when no event has a time."""
     table = store.query(
-        f"SELECT type, epoch_ns(time) AS time_ns FROM events WHERE time IS NOT NULL AND {time_condition(*span)} ORDER BY time"
+        "SELECT type, epoch_ns(time) AS time_ns FROM events "
+        f"WHERE time IS NOT NULL AND {time_condition(*span)} ORDER BY time"
     )
     if not table.num_rows:
         return None
@@ -247,7 +252,7 @@ def event_map(store: Store, span: tuple[int | None, int | None], packer: Packer)
     return HeatMap(
         title="What did the logs say, and when?",
         system="",
-        note=f"Darker means more events in {format_span(width)}.{left}",
+        note=f"Stronger colour means more events in {format_span(width)}.{left}",
         legend="events",
         heads=["Event", "Count"],
         rows=[[label, format_count(int(counts[index]))] for label, index in zip(labels, order, strict=True)],

@@ -1,8 +1,9 @@
 """Chart data in little room: columns of numbers, made compressible, gzip, base64.
 
-A column is int32 deltas of milliseconds (times), float32 (values, NaN for absent) or uint32. Its bytes are stored plane by plane
-(all first bytes, then all second bytes, ...), which gzip likes. Values lose what no eye sees: the significand is
-rounded to 13 bits, a relative error of at most 2^-14 (0.006 %). `unpack.js` reads this; the two change together.
+A column is int32 deltas of milliseconds (times), float32 (values, NaN for absent) or uint32. Its bytes are stored
+plane by plane (all first bytes, then all second bytes, ...), which gzip likes. Values lose what no eye sees: the
+significand is rounded to 13 bits, a relative error of at most 2^-14 (0.006 %). `unpack.js` reads this; the two change
+together.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ from storscope.store import Store
 
 STYLES = ("uplot/uPlot.min.css", "css/report.css", "css/print.css")
 SCRIPTS = (
-    "uplot/uPlot.iife.min.js", "js/unpack.js", "js/units.js", "js/theme.js", "js/readout.js", "js/timeline.js", "js/scatter.js",
-    "js/matrix.js", "js/main.js",
+    "uplot/uPlot.iife.min.js", "js/unpack.js", "js/units.js", "js/theme.js", "js/readout.js",
+    "js/timeline.js", "js/scatter.js", "js/matrix.js", "js/main.js",
 )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """Latency against load, with the knee where a finding gives one.
 
-Every point is one interval that was observed, or one benchmark run. Of points that would cover each other on the screen one is kept, and
-always those with the least and the greatest load and latency.
+Every point is one interval that was observed, or one benchmark run. Of points that would cover each other on the
+screen one is kept, and always those with the least and the greatest load and latency.
 """
 
 from __future__ import annotations

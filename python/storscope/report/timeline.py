@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from storscope.domain.units import (
 from storscope.report.downsample import Extremes, downsample
 from storscope.report.layers import Layer, Total, main_layers, total, track_total
 from storscope.report.pack import Packer
-from storscope.report.reading import BYTES, COLUMNS, LATENCY, OPS, FloatArray
+from storscope.report.reading import BYTES, COLUMNS, LATENCY, OPS, BoolArray, FloatArray
 from storscope.report.wording import counted, kind_word, listed, time_range
 
 Windows = Sequence[tuple[int, int]]
@@ -31,7 +31,11 @@ ENTITIES_DRAWN = 60
 SYSTEMS_DRAWN = 12
 _TABLE_ROWS = 24
 
-PANEL_FORMATS = {OPS: format_rate, BYTES: format_bandwidth, LATENCY: format_duration}
+PANEL_FORMATS: Mapping[str, Callable[[float | None], str]] = {
+    OPS: format_rate,
+    BYTES: format_bandwidth,
+    LATENCY: format_duration,
+}
 PANEL_WORDS = {OPS: "Operations", BYTES: "Throughput", LATENCY: "Latency"}
 
 
@@ -165,7 +169,8 @@ def _table(whole: Total, bad: Windows) -> tuple[list[str], list[list[str]]]:
         "In bad windows",
     ]
     start, end = int(whole.time_ns[0]), int(whole.end_ns.max())
-    edges = np.linspace(start, end, min(_TABLE_ROWS, len(whole.time_ns)) + 1).astype(np.int64)
+    slices = min(_TABLE_ROWS, len(whole.time_ns))
+    edges = start + np.arange(slices + 1, dtype=np.int64) * -(-(end - start) // slices)
     slot = np.clip(np.searchsorted(edges, whole.time_ns, side="right") - 1, 0, len(edges) - 2)
     rows = []
     for number in np.unique(slot):
@@ -178,7 +183,7 @@ def _table(whole: Total, bad: Windows) -> tuple[list[str], list[list[str]]]:
     return heads, rows
 
 
-def _slice_words(name: str, whole: Total, inside: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[str]:
+def _slice_words(name: str, whole: Total, inside: BoolArray) -> list[str]:
     values = whole.columns[name][inside]
     known = np.isfinite(values)
     if not known.any():
@@ -188,7 +193,7 @@ def _slice_words(name: str, whole: Total, inside: np.ndarray[tuple[int], np.dtyp
     return [PANEL_FORMATS[name](float(mean)), PANEL_FORMATS[name](float(values[known].max()))]
 
 
-def _weights(name: str, whole: Total, inside: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> FloatArray:
+def _weights(name: str, whole: Total, inside: BoolArray) -> FloatArray:
     if name == LATENCY and OPS in whole.columns:
         return np.nan_to_num(whole.columns[OPS][inside])
     return np.asarray((whole.end_ns - whole.time_ns)[inside], dtype=np.float64)

@@ -26,9 +26,8 @@ _KIND_WORDS = {
     "vswitch": "vSwitch", "portgroup": "port group", "filesystem": "file system",
 }  # fmt: skip
 
-_UNIT_ENDINGS = (
-    "_ns_mean", "_ns_max", "_bytes_per_s", "_per_s", "_ns", "_bytes", "_ratio", "_mbit", "_kib", "_mib", "_ms", "_us",
-    "_s", "_percent", "_rpm",
+_UNIT_WORDS = (
+    "_ns", "_bytes_per_s", "_per_s", "_bytes", "_ratio", "_mbit", "_kib", "_mib", "_ms", "_us", "_percent",
 )  # fmt: skip
 _PLAIN_UNITS = {
     "mbit": "Mbit/s",
@@ -102,7 +101,9 @@ def harmless(value: object) -> object:
 
 
 def _is_harmful(character: str) -> bool:
-    return character not in "\n\t" and unicodedata.category(character) in {"Cc", "Cs"} or character in _DIRECTION_MARKS
+    if character in "\n\t":
+        return False
+    return character in _DIRECTION_MARKS or unicodedata.category(character) in {"Cc", "Cs"}
 
 
 _DIRECTION_MARKS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
@@ -110,19 +111,7 @@ _DIRECTION_MARKS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u
 
 def column_words(column: str) -> str:
     """A column's name for a table head: its unit goes to the cells, underscores go."""
-    for ending in (
-        "_ns",
-        "_bytes_per_s",
-        "_per_s",
-        "_bytes",
-        "_ratio",
-        "_mbit",
-        "_kib",
-        "_mib",
-        "_ms",
-        "_us",
-        "_percent",
-    ):
+    for ending in _UNIT_WORDS:
         if ending in column and (column.endswith(ending) or f"{ending}_" in column):
             head, _, tail = column.partition(ending)
             kept = "bytes" if ending == "_bytes_per_s" and not head else head
@@ -138,14 +127,18 @@ def cell_words(column: str, value: Cell) -> str:
         return "yes" if value else "no"
     if isinstance(value, str):
         return re.sub(r"(\d{2}:\d{2}:\d{2})(?:\.0+)?\+00:00$", r"\1Z", value)
+    return _number_words(column, value)
+
+
+def _number_words(column: str, value: float) -> str:
     words = set(column.lower().split("_"))
     if "ns" in words:
         return format_time(int(value)) if abs(value) >= _FIRST_INSTANT_NS else format_duration(value)
-    if "per" in words and "s" in words:
+    if {"per", "s"} <= words:
         return format_bandwidth(value) if "bytes" in words else format_rate(value, _rate_word(words))
     if "bytes" in words:
         return format_bytes(value)
-    if "ratio" in words or "share" in words:
+    if words & {"ratio", "share"}:
         return format_ratio(value)
     unit = next((unit for name, unit in _PLAIN_UNITS.items() if column.endswith(f"_{name}")), "")
     return f"{_plain_number(value)} {unit}".strip()

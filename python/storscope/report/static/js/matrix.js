@@ -2,7 +2,7 @@
 (function (page) {
   "use strict";
 
-  const FOOT = 40, HEAD = 30;
+  const FOOT = 40, HEAD = 30, EDGE = 24; // room for the last time label
 
   page.matrix = function (host, chart, columns) {
     host.replaceChildren();
@@ -28,13 +28,19 @@
 
   function layout(host, chart, cells) {
     const width = page.widthOf(host), named = Boolean(chart.names);
-    const gutter = named ? Math.min(170, Math.max(88, width * 0.22)) : 68;
+    const gutter = named ? nameRoom(chart.names, Math.max(96, width * 0.25)) : 68;
     const row = named ? Math.max(13, Math.min(22, 420 / chart.rows)) : Math.max(6, Math.min(16, 300 / chart.rows));
     const known = cells.filter((value) => value > 0);
     const low = known.reduce((a, b) => Math.min(a, b), Infinity), high = known.reduce((a, b) => Math.max(a, b), -Infinity);
     const { start, width: step, count } = chart.columns;
     return { chart, cells, width, gutter, row, low, high, named, step, count, from: start, to: start + step * count,
-      plot: { left: gutter, top: HEAD, width: width - gutter - 10, height: row * chart.rows }, height: HEAD + row * chart.rows + FOOT };
+      plot: { left: gutter, top: HEAD, width: width - gutter - EDGE, height: row * chart.rows }, height: HEAD + row * chart.rows + FOOT };
+  }
+
+  function nameRoom(names, most) {
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = page.theme.font;
+    return Math.min(most, Math.max(...names.map((name) => context.measureText(name).width)) + 14);
   }
 
   const x = (view, time) => view.plot.left + ((time - view.from) / (view.to - view.from)) * view.plot.width;
@@ -79,7 +85,7 @@
     page.timeLabels(ticks, step).forEach((label, i) => {
       const at = x(view, ticks[i]);
       rule(context, at, plot.top, at, plot.top + plot.height + 4);
-      label.split("\n").forEach((part, line) => context.fillText(part, Math.min(Math.max(at, plot.left + 8), view.width - 20), plot.top + plot.height + 7 + 15 * line));
+      label.split("\n").forEach((part, line) => context.fillText(part, Math.max(at, plot.left), plot.top + plot.height + 7 + 15 * line));
     });
     context.textAlign = "right";
     context.textBaseline = "middle";
@@ -95,7 +101,7 @@
 
   function nameLabels(context, view) {
     context.fillStyle = page.theme.ink;
-    view.chart.names.forEach((name, row) => context.fillText(fitted(context, name, view.gutter - 12), view.plot.left - 8, y(view, row) + view.row / 2));
+    view.chart.names.forEach((name, row) => context.fillText(fitted(context, name, view.gutter - 10), view.plot.left - 8, y(view, row) + view.row / 2));
   }
 
   function fitted(context, name, room) {
@@ -131,7 +137,7 @@
 
   function drawLegend(context, view) {
     if (!(view.high > 0)) return;
-    const wide = Math.min(150, view.width * 0.3), right = view.width - 10, tick = page.tick[view.chart.unit];
+    const wide = Math.min(150, view.width * 0.3), right = view.width - EDGE, tick = page.tick[view.chart.unit];
     const most = `${tick(Number(view.high.toPrecision(2)))}${view.chart.unit === "latency" ? "" : ` ${view.chart.unit}`}`;
     context.textBaseline = "middle";
     context.textAlign = "right";
@@ -146,11 +152,12 @@
     const least = tick(Number(view.low.toPrecision(2)));
     context.fillText(least, end - wide - 7, 9);
     if (view.chart.bad && view.chart.bad.length) {
+      const room = end - wide - 7 - context.measureText(least).width - view.plot.left;
+      if (room < 22 + context.measureText("bad window").width + 12) return;
       context.textAlign = "left";
+      context.fillText("bad window", view.plot.left + 22, 9);
       context.fillStyle = page.theme.bad;
       context.fillRect(view.plot.left, 7, 16, 4);
-      context.fillStyle = page.theme.quiet;
-      if (view.plot.left + 100 < end - wide - 7 - context.measureText(least).width) context.fillText("bad window", view.plot.left + 22, 9);
     }
   }
 

@@ -25,7 +25,7 @@
       cursor: { points: { show: false }, drag: { x: false, y: false }, x: false, y: false },
       scales: { x: { time: false, range: [0, right] }, y: log ? { distr: 3 } : { range: (u, low, high) => [0, high * 1.08] } },
       axes: [
-        { ...axis, size: 46, space: 70, label: "Load, operations per second (IOPS)", labelFont: font, labelSize: 20, labelGap: 2, values: (u, splits) => splits.map(page.tick.ops_per_s) },
+        { ...axis, size: 30, space: 70, label: "Load, operations per second (IOPS)", labelFont: font, labelSize: 20, labelGap: 2, values: (u, splits) => splits.map(page.tick.ops_per_s) },
         { ...axis, size: 62, space: 34, values: (u, splits) => splits.map((value) => (value === null ? null : page.tick.latency(value) === "0 ns" ? "0" : page.tick.latency(value))) },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
@@ -39,6 +39,7 @@
     context.scale(ratio, ratio);
     context.font = page.theme.strong;
     context.fillStyle = page.theme.ink;
+    context.textAlign = "left";
     context.textBaseline = "alphabetic";
     context.fillText("Latency", u.bbox.left / ratio, u.bbox.top / ratio - 9);
     context.restore();
@@ -85,6 +86,7 @@
       context.scale(ratio, ratio);
       context.font = page.theme.strong;
       context.fillStyle = page.theme.ink;
+      context.textAlign = "left";
       context.textBaseline = "alphabetic";
       const text = `knee at ${page.format.ops_per_s(knee.x)}`, wide = context.measureText(text).width;
       const x = Math.min(Math.max(at / ratio - wide / 2, left / ratio + 60), (left + width) / ratio - wide);

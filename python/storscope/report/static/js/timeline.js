@@ -2,8 +2,8 @@
 (function (page) {
   "use strict";
 
-  const PANELS = [["ops_per_s", "Operations", 132], ["bytes_per_s", "Throughput", 112], ["latency_ns_mean", "Latency", 190]];
-  const AXIS_WIDTH = 68;
+  const PANELS = [["ops_per_s", "Operations", 144], ["bytes_per_s", "Throughput", 124], ["latency_ns_mean", "Latency", 204]];
+  const AXIS_WIDTH = 68, TITLE_HEIGHT = 22;
 
   /** Draws one system's timeline into `host`; keeps what the reader chose over redraws. */
   page.timeline = function (host, chart, columns) {
@@ -70,7 +70,7 @@
     const log = name === "latency_ns_mean" && group.state.log;
     const width = page.widthOf(group.host);
     const options = {
-      width, height, legend: { show: false }, padding: [10, 10, 0, 0],
+      width, height, legend: { show: false }, padding: [TITLE_HEIGHT, 26, 0, 0],
       cursor: { x: true, y: false, points: { show: false }, drag: { x: true, y: false, setScale: true } },
       scales: { x: { time: true }, y: log ? { distr: 3 } : { range: (u, low, high) => [0, (high || 1) * 1.12] } },
       axes: [timeAxis(bottom), valueAxis(name)],
@@ -129,13 +129,13 @@
     for (let i = 0; i + 1 < times.length; i++) {
       if (data.mean[i] === null || x[i + 1] < left || x[i] > left + width) continue;
       const wide = Math.max(x[i + 1] - x[i], 1);
-      if (name !== "latency_ns_mean") { context.globalAlpha = 0.13; context.fillRect(x[i], y(data.mean[i]), wide, floor - y(data.mean[i])); }
       if (data.low) {
         const peak = y(data.high[i]), foot = data.low[i] > 0 || !u.scales.y.distr || u.scales.y.distr === 1 ? y(data.low[i]) : floor;
         context.globalAlpha = 0.28;
         context.fillRect(x[i], peak, wide, Math.max(foot - peak, 1));
       }
     }
+    if (name !== "latency_ns_mean") fillUnder(context, x, data.mean.map((value) => (value === null ? null : y(value))), floor);
     context.globalAlpha = 1;
     context.lineWidth = 1.4 * uPlot.pxRatio;
     context.lineJoin = "round";
@@ -152,6 +152,16 @@
     context.restore();
   }
 
+  /** Load stands on the ground; one path, so that neighbours leave no seams. */
+  function fillUnder(context, x, tops, floor) {
+    context.globalAlpha = 0.13;
+    context.beginPath();
+    for (let i = 0; i + 1 < tops.length; i++) {
+      if (tops[i] !== null) context.rect(x[i], tops[i], x[i + 1] - x[i], floor - tops[i]);
+    }
+    context.fill();
+  }
+
   /** The panel's name, and its highest value where it stands. */
   function drawWords(u, times, data, name, words) {
     const context = u.ctx, ratio = uPlot.pxRatio, { left, top, width } = u.bbox, { min, max } = u.scales.x;
@@ -162,6 +172,7 @@
     context.save();
     context.scale(ratio, ratio);
     context.textBaseline = "alphabetic";
+    context.textAlign = "left";
     context.lineJoin = "round";
     const outlined = (text, x, y) => {
       context.lineWidth = 4;
@@ -169,7 +180,6 @@
       context.strokeText(text, x, y);
       context.fillText(text, x, y);
     };
-    const head = { x: left / ratio + 6, y: top / ratio + 14 };
     if (peak >= 0) {
       const x = u.valToPos(times[peak], "x", true) / ratio, y = u.valToPos(data.high[peak], "y", true) / ratio;
       context.fillStyle = name === "latency_ns_mean" ? page.theme.latency : page.theme.load;
@@ -179,14 +189,12 @@
       context.font = page.theme.font;
       const text = page.format[name](data.high[peak]), wide = context.measureText(text).width;
       const right = x + wide + 10 < (left + width) / ratio;
-      const at = right ? x + 7 : x - wide - 7;
-      const clash = at < head.x + 90 && y < head.y + 8;
       context.fillStyle = page.theme.ink;
-      outlined(text, clash ? Math.max(at, head.x + 84) : at, Math.max(y + 4, top / ratio + 12));
+      outlined(text, right ? x + 7 : x - wide - 7, Math.max(y + 4, top / ratio + 12));
     }
     context.font = page.theme.strong;
     context.fillStyle = page.theme.ink;
-    outlined(words, head.x, head.y);
+    context.fillText(words, left / ratio, top / ratio - 8);
     context.restore();
   }
 
