@@ -17,6 +17,14 @@ _MODULES: Final = (
     "iscsi_delayed_ack",
     "iscsi_lro",
     "iscsi_login_timeout",
+    "path_dead",
+    "path_idle",
+    "path_slow",
+    "host_queue_full",
+    "kernel_latency",
+    "commands_aborted",
+    "reservation_conflicts",
+    "latency_deteriorated",
 )  # fmt: skip
 
 

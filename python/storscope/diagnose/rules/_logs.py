@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Event
+from storscope.diagnose.case import Case, Event, sql_list, sql_text
+from storscope.domain.finding import EvidenceRows
 from storscope.domain.units import NS_PER_S, format_span
 
 HOST_LOG = "a host log (vmkernel.log, vobd.log)"
@@ -57,3 +59,32 @@ def most_in_window(times_ns: Sequence[int], window_ns: int = HOUR_NS) -> int:
 def times_of(events: Sequence[Event]) -> list[int]:
     """The instants of the events that have one."""
     return [event.time_ns for event in events if event.time_ns is not None]
+
+
+def said(case: Case, *types: str) -> str:
+    """An SQL condition that selects events of these types in the time range of the case."""
+    return f"type IN {sql_list(types)} AND (time IS NULL OR {case.time_condition()})"
+
+
+def event_rows(case: Case, caption: str, system: str, *types: str) -> EvidenceRows:
+    """The events of one system, counted per entity and type, with the first line of each as it was said."""
+    return case.evidence(
+        caption,
+        f"""SELECT kind, entity, type, count(*) AS events, min(time) AS first_time, max(time) AS last_time,
+        any_value(text) AS example FROM events WHERE system = {sql_text(system)} AND {said(case, *types)}
+        GROUP BY kind, entity, type ORDER BY events DESC, kind, entity, type""",
+    )
+
+
+def events_by_system(case: Case, *types: str) -> dict[str, list[Event]]:
+    """System -> its events of these types, in time order."""
+    found: dict[str, list[Event]] = defaultdict(list)
+    for event in case.events_of(*types):
+        found[event.entity.system].append(event)
+    return dict(sorted(found.items()))
+
+
+def window_of(events: Sequence[Event]) -> tuple[int | None, int | None]:
+    """(first, last) instant of the events; (None, None) when none has a time."""
+    times = times_of(events)
+    return (min(times), max(times)) if times else (None, None)

@@ -1,0 +1,171 @@
+"""The host's queue to a device is full.
+
+Looks for
+    Devices whose operations in flight reach the queue limit for several intervals in a row while more wait above it.
+
+Why it matters
+    What does not fit in the queue waits inside the host, whatever the array could do: latency rises with load as if
+    the array were slow.
+
+Evidence
+    Operations in flight, queued operations and the queue limit per device (esxtop: ACTV, QUED, DQLEN), or operations in
+    flight with a known limit.
+
+When it is wrong
+    When the array itself answers slowly, the queue fills for that reason, and a deeper queue would only move the
+    waiting into the array. Storage I/O Control lowers the limit on purpose to be fair between hosts.
+
+References
+    esxtop: %USD at 100 with QUED above 0 (VMware, "Interpreting esxtop Statistics"); three intervals in a row are
+    ours. Common limits: 32 (VIC fixed, DSNRO), 64 (Fibre Channel), 128 (software iSCSI).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storscope.diagnose.case import Case, Series
+from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._counts import finest
+from storscope.diagnose.rules._entities import counted, listed, observed
+from storscope.diagnose.rules._intervals import BoolArray, ends, greatest, hull, in_runs, mean, weighted_mean
+from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import format_count, format_duration, format_ratio
+
+_NAME = "host-queue-full"
+
+
+@dataclass(frozen=True)
+class _Full:
+    series: Series
+    bad: BoolArray
+    limit: float
+
+
+def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+    judged = [full for series in finest(case, "queue_depth_mean").values() if (full := _full(case, settings, series))]
+    if not judged:
+        return [NotEvaluated(_NAME, "operations in flight, queued, and the queue limit per device (esxtop batch CSV)")]
+    groups: dict[tuple[str, float], list[_Full]] = defaultdict(list)
+    for full in judged:
+        if full.bad.any():
+            groups[full.series.entity.system, full.limit].append(full)
+    if groups:
+        return [_finding(case, settings, limit, fulls) for (_, limit), fulls in sorted(groups.items())]
+    runs = settings["samples_min"]
+    closest = max(judged, key=lambda full: greatest(full.series["queue_depth_mean"]) / full.limit)
+    peak = greatest(closest.series["queue_depth_mean"])
+    return [
+        Healthy(
+            _NAME,
+            f"No queue of {counted(len(judged), 'device')} was full for {runs:.0f} intervals in a row; "
+            f"the fullest held {format_count(peak)} of {format_count(closest.limit)} ({closest.series.entity.name}).",
+        )
+    ]
+
+
+def _full(case: Case, settings: Settings, series: Series) -> _Full | None:
+    """The intervals in which the queue was full, in runs; None when the limit is not known."""
+    limits = series["queue_limit"]
+    if not series.has("queue_limit"):
+        fact = case.fact(series.entity, "queue_limit")
+        if fact is None or not fact.number:
+            return None
+        limits = np.full(len(series), fact.number)
+    depth, queued = series["queue_depth_mean"], series["queued_mean"]
+    limit = greatest(limits)
+    if not limit > 0:
+        return None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        filled = (
+            np.maximum(depth / limits, np.nan_to_num(series["busy_ratio"]) * (queued > 0)) >= settings["full_ratio"]
+        )
+        waiting = queued > 0 if series.has("queued_mean") else depth >= limits
+    return _Full(series, in_runs(filled & waiting, int(settings["samples_min"])), limit)
+
+
+def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -> Finding:
+    fulls = sorted(fulls, key=lambda full: (-int(full.bad.sum()), full.series.entity))
+    worst = fulls[0]
+    entities = [full.series.entity for full in fulls]
+    share = float(worst.bad.mean())
+    bad = worst.series.where(worst.bad)
+    below = weighted_mean(bad["device_latency_ns_mean"], bad["ops_per_s"])
+    slow = below > settings[f"device_latency_ns_{case.tier(entities[0]).name}"]
+    start, end = hull([span for full in fulls if (span := ends(full.series, full.bad)) is not None])
+    return Finding(
+        rule=_NAME,
+        severity=Severity.CRITICAL if share >= settings["time_share_severe"] else Severity.WARNING,
+        confidence=0.85,
+        title=f"Queue of {limit:.0f} is full on {counted(len(fulls), 'device')} of {entities[0].system}",
+        summary=(
+            f"{case.label(entities[0])} had its {limit:.0f} places taken for {int(worst.bad.sum())} intervals "
+            f"({format_ratio(share)} of the time){_waiting(bad)}. {_below(below, slow)}"
+            + (f" Also: {listed(case, entities[1:], 3)}." if len(entities) > 1 else "")
+        ),
+        why="What does not fit waits inside the host, so latency rises with load whatever the array could do.",
+        innocent=(
+            "The array answers slowly, and the full queue is the effect; or Storage I/O Control holds the limit low to "
+            "be fair between hosts."
+        ),
+        check=(
+            "Compare the device's latency (DAVG) in these intervals with quiet ones: low means the limit itself holds "
+            "I/O back, high means look at the array first. " + _SIOC
+        ),
+        remedy=(
+            "Look for what makes the array slow before touching the queue."
+            if slow
+            else "Spread the machines over more devices; or raise the queue depth of adapter and device together with "
+            "Disk.SchedNumReqOutstanding, within what the array ports can take."
+        ),
+        source='VMware, "Interpreting esxtop Statistics": %USD 100 with QUED above 0; three intervals in a row: ours.',
+        entities=tuple(entities),
+        start_ns=start,
+        end_ns=end,
+        evidence=(
+            case.evidence(
+                "Intervals with the queue at its limit",
+                f"""SELECT kind, entity, time, queue_depth_mean, queue_limit, queued_mean, busy_ratio, ops_per_s,
+                device_latency_ns_mean, kernel_latency_ns_mean FROM observations
+                WHERE {observed(case, entities, f"queue_depth_mean >= {settings['full_ratio'] * limit}")}
+                ORDER BY coalesce(queued_mean, queue_depth_mean) DESC, time, entity""",
+            ),
+        ),
+        weight=min(1.0, 0.4 + share / 2),
+        numbers={"queue_limit": limit, "devices": len(fulls), "time_share": share},
+    )
+
+
+_SIOC = "A queue limit that changes over time is the sign of Storage I/O Control."
+
+
+def _waiting(bad: Series) -> str:
+    queued = mean(bad["queued_mean"])
+    return f", with {format_count(round(queued))} more waiting on average" if queued > 0 else ""
+
+
+def _below(latency_ns: float, slow: bool) -> str:
+    if not np.isfinite(latency_ns):
+        return "The latency below the host is not in the evidence."
+    verdict = "the array is slow, so a deeper queue would only move the waiting" if slow else "the array has room"
+    return f"Below the host an I/O then took {format_duration(latency_ns)}: {verdict}."
+
+
+RULE = Rule(
+    name=_NAME,
+    title="the host's queue to a device is full",
+    evaluate=_evaluate,
+    thresholds=(
+        Threshold("full_ratio", 0.95, "operations in flight over the queue limit from which the queue is full", "ours"),
+        Threshold("samples_min", 3, "consecutive intervals in which it must be full", "ours"),
+        Threshold("time_share_severe", 0.5, "share of the time from which it is critical", "ours"),
+        Threshold("device_latency_ns_disk", 25e6, "latency below the host from which the array is slow, disk",
+                  "Broadcom knowledge base 318927; VMware community practice"),
+        Threshold("device_latency_ns_flash", 2e6, "latency below the host from which the array is slow, flash",
+                  "Broadcom knowledge base 318927"),
+    ),
+)  # fmt: skip

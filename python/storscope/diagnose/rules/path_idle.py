@@ -1,0 +1,148 @@
+"""A path carries nothing while its equals carry the load.
+
+Looks for
+    A device that spreads I/O over its paths, with an active, optimised path that carries (nearly) nothing while the
+    others carry. The same for host ports of one controller.
+
+Why it matters
+    The bandwidth of the idle path is missing, and whether it works at all will be known only when it is needed.
+
+Evidence
+    Operations per path (esxtop batch CSV with paths; iostat under device-mapper multipath) and which device each path
+    leads to (`esxcli storage nmp path list`, `multipath -ll`); or operations per host port of an array.
+
+When it is wrong
+    Standby and non-optimised paths rest by design and are not counted. With a round-robin limit of 1,000 and few I/Os
+    a path may rest for an interval; therefore the whole time counts. A port may be cabled for later use.
+
+References
+    Round robin over n equal paths gives each 1/n; a hundredth of that is our bound.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from storscope.diagnose.case import Case, Series
+from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._entities import counted, joined, listed, observed
+from storscope.diagnose.rules._intervals import ends, hull, total
+from storscope.diagnose.rules._paths import adapter_of, paths_by_device, series_of, should_carry, spreads
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import format_count, format_ratio
+
+_NAME = "path-idle"
+_NEEDS = (
+    "operations per path (esxtop batch CSV) and the device each path leads to (esxcli storage nmp path list), or "
+    "operations per host port of an array"
+)
+
+
+def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+    groups = _carried(case)
+    busy = {whole: ops for whole, ops in groups.items() if sum(ops.values()) >= settings["ops_min_count"]}
+    if not busy:
+        return [
+            NotEvaluated(_NAME, _NEEDS if not groups else f"more I/O over the paths of {joined(_names(groups), 2)}")
+        ]
+    idle: dict[tuple[str, str], dict[EntityRef, EntityRef]] = defaultdict(dict)
+    for whole, ops in busy.items():
+        even = sum(ops.values()) / len(ops)
+        for part, count in ops.items():
+            if count < settings["even_share_min"] * even:
+                idle[part.system, part.kind][part] = whole
+    outcomes: list[Outcome] = [_finding(case, parts, busy) for parts in idle.values()]
+    if not outcomes:
+        shares = [max(ops.values()) / sum(ops.values()) for ops in busy.values()]
+        outcomes.append(
+            Healthy(
+                _NAME,
+                f"Every active path of {counted(len(busy), 'device or controller', 'devices or controllers')} carries "
+                f"load; the largest share of one is {format_ratio(max(shares))}.",
+            )
+        )
+    return outcomes
+
+
+def _names(entities: Sequence[EntityRef] | dict[EntityRef, dict[EntityRef, float]]) -> list[str]:
+    return [entity.name for entity in entities]
+
+
+def _carried(case: Case) -> dict[EntityRef, dict[EntityRef, float]]:
+    """Device or controller -> its equal paths or ports -> operations over the whole time; groups of two and more."""
+    found: dict[EntityRef, dict[EntityRef, float]] = defaultdict(dict)
+    for device, paths in paths_by_device(case).items():
+        if not spreads(case, device):
+            continue
+        for path in filter(lambda path: should_carry(case, path), paths):
+            series = series_of(case, path)
+            if series is not None and series.has("ops_per_s"):
+                found[device][path] = total(series, "ops_per_s")
+    for port, series in case.series("port", needs=("ops_per_s",)).items():
+        for whole in case.linked(port, "member_of"):
+            if whole.kind in {"controller", "array"}:
+                found[whole][port] = total(series, "ops_per_s")
+                break
+    return {whole: parts for whole, parts in found.items() if len(parts) >= 2}
+
+
+def _finding(case: Case, idle: dict[EntityRef, EntityRef], groups: dict[EntityRef, dict[EntityRef, float]]) -> Finding:
+    parts = sorted(idle)
+    wholes = sorted(set(idle.values()))
+    everyone = [part for whole in wholes for part in groups[whole]]
+    kind = parts[0].kind
+    ways = Counter(adapter_of(case, path) for path in parts) if kind == "path" else Counter[str]()
+    common = f" All of them use {next(iter(ways))}." if len(ways) == 1 and len(parts) > 1 else ""
+    carried = sum(sum(groups[whole].values()) for whole in wholes)
+    own = sum(groups[idle[part]][part] for part in parts)
+    shown: list[Series] = [found for part in everyone if (found := series_of(case, part)) is not None]
+    start, end = hull([span for series in shown if (span := ends(series)) is not None])
+    return Finding(
+        rule=_NAME,
+        severity=Severity.WARNING,
+        confidence=0.85,
+        title=f"{counted(len(parts), kind)} of {parts[0].system} "
+        f"{'carries' if len(parts) == 1 else 'carry'} nothing while others do",
+        summary=(
+            f"{listed(case, parts)} carried {format_count(round(own))} of the {format_count(round(carried))} "
+            f"operations of {listed(case, wholes, 3)}, over {len(everyone)} active {kind}s in all.{common}"
+        ),
+        why="The bandwidth of an idle path is missing, and whether it works will be known only when it is needed.",
+        innocent="The path came up only recently, or is kept for later use or fail-over although listed as active.",
+        check=(
+            "Watch the paths under load (esxtop: press d, then P), and disable one busy path for a minute in a quiet "
+            "hour: does the idle one take over?"
+        ),
+        remedy=(
+            "See that the device's policy is round robin and the path is among its working paths; re-establish the "
+            "session or login of that port; check zoning, VLAN and port binding."
+        ),
+        source="Below 1 % of an even share: our bound.",
+        entities=(*parts, *wholes),
+        start_ns=start,
+        end_ns=end,
+        evidence=(
+            case.evidence(
+                f"Operations per {kind} over the whole time",
+                f"""SELECT kind, entity, count(*) AS intervals, avg(ops_per_s) AS ops_per_s_mean,
+                max(ops_per_s) AS ops_per_s_max FROM observations
+                WHERE {observed(case, [series.entity for series in shown], "ops_per_s IS NOT NULL")}
+                GROUP BY kind, entity ORDER BY ops_per_s_mean, kind, entity""",
+            ),
+        ),
+        weight=0.5,
+        numbers={"idle": len(parts), "operations_of_idle": own, "operations": carried},
+    )
+
+
+RULE = Rule(
+    name=_NAME,
+    title="a path carries nothing while its equals carry the load",
+    evaluate=_evaluate,
+    thresholds=(
+        Threshold("even_share_min", 0.01, "part of an even share below which a path is idle", "ours"),
+        Threshold("ops_min_count", 1000, "operations over all paths of a device, below which nothing is said", "ours"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from storscope.diagnose.rules.host_queue_full import RULE
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import Severity
+from storscope.domain.recorder import Recorder
+from tests.diagnose.evidence import Values, Writer, needs, only_finding, statements, write_series
+from tests.support.cases import findings, judge, make_case
+
+_DEVICE = EntityRef("esx", "device", "naa.1")
+
+
+def _queue(depth: Values, queued: Values, *, davg_ms: float = 3.0, samples: int = 10) -> Writer:
+    return lambda recorder: write_series(
+        recorder, _DEVICE, samples, queue_depth_mean=depth, queued_mean=queued, queue_limit=32, ops_per_s=4000,
+        device_latency_ns_mean=davg_ms * 1e6,
+    )  # fmt: skip
+
+
+def test_room_in_the_queue_is_healthy(tmp_path: Path) -> None:
+    (statement,) = statements(judge(RULE, make_case(tmp_path, _queue(12, 0))))
+    assert "the fullest held 12 of 32" in statement
+
+
+def test_a_full_queue_with_more_waiting_is_found(tmp_path: Path) -> None:
+    depth = [8, 8, 8, 32, 32, 32, 32, 8, 8, 8]
+    queued = [0, 0, 0, 20, 25, 30, 25, 0, 0, 0]
+    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(depth, queued))))
+    assert finding.title == "Queue of 32 is full on 1 device of esx"
+    assert finding.severity is Severity.WARNING
+    assert finding.numbers["time_share"] == 0.4
+    assert "25 more waiting on average" in finding.summary
+    assert "the array has room" in finding.summary
+
+
+def test_a_slow_array_behind_a_full_queue_changes_the_advice(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(32, 10, davg_ms=60))))
+    assert finding.severity is Severity.CRITICAL
+    assert "the array is slow" in finding.summary
+    assert finding.remedy.startswith("Look for what makes the array slow")
+
+
+def test_two_intervals_in_a_row_are_a_burst(tmp_path: Path) -> None:
+    depth = [32, 32, 8, 32, 32, 8, 32, 32, 8, 8]
+    assert not findings(RULE, make_case(tmp_path, _queue(depth, 5)))
+    assert findings(RULE, make_case(tmp_path / "b", _queue(depth, 5)), samples_min=2)
+
+
+def test_a_full_queue_with_nothing_waiting_is_just_used_well(tmp_path: Path) -> None:
+    assert not findings(RULE, make_case(tmp_path, _queue(32, 0)))
+
+
+def test_devices_with_the_same_limit_are_one_finding(tmp_path: Path) -> None:
+    def many(recorder: Recorder) -> None:
+        for number in range(12):
+            device = EntityRef("esx", "device", f"naa.{number:02d}")
+            write_series(recorder, device, queue_depth_mean=32, queued_mean=4, queue_limit=32)
+
+    assert len(only_finding(judge(RULE, make_case(tmp_path, many))).entities) == 12
+
+
+def test_without_a_limit_nothing_is_said(tmp_path: Path) -> None:
+    case = make_case(tmp_path, lambda recorder: write_series(recorder, _DEVICE, queue_depth_mean=500))
+    assert needs(judge(RULE, case))
+
+
+def test_a_configured_limit_serves_where_the_counter_has_none(tmp_path: Path) -> None:
+    def configured(recorder: Recorder) -> None:
+        recorder.fact(_DEVICE, "queue_limit", 64)
+        write_series(recorder, _DEVICE, queue_depth_mean=70)
+
+    assert findings(RULE, make_case(tmp_path, configured))
