@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from storscope.domain.entity import EntityRef
-from storscope.domain.finding import EvidenceRows, Finding, NotEvaluated, Severity
+from storscope.domain.finding import Cell, EvidenceRows, Finding, NotEvaluated, Severity
 from storscope.domain.units import format_count, format_ratio
 from storscope.domain.verdict import Verdict
 from storscope.report.wording import cell_words, column_words, confidence_words, counted, entity_words, time_range
@@ -20,7 +20,7 @@ OPEN_CARDS = 6
 
 @dataclass(frozen=True)
 class EvidenceTable:
-    """Evidence rows in words. `classes` has one of 'number' (flush right), 'short' (never broken) or '' a column."""
+    """Evidence rows in words. A column's class is 'number' (flush right), 'short' (never broken) or 'long'."""
 
     caption: str
     heads: Sequence[tuple[str, str]]
@@ -130,7 +130,7 @@ def _evidence(rows: EvidenceRows) -> EvidenceTable:
     return EvidenceTable(
         caption=rows.caption,
         heads=[(_capital(column_words(column)), column) for column in rows.columns],
-        classes=[_class([row[index] for row in rows.rows]) for index in range(len(rows.columns))],
+        classes=[_class(column, [row[index] for row in rows.rows]) for index, column in enumerate(rows.columns)],
         rows=[
             [cell_words(column, value) for column, value in zip(rows.columns, row, strict=True)] for row in rows.rows
         ],
@@ -141,10 +141,10 @@ def _evidence(rows: EvidenceRows) -> EvidenceTable:
     )
 
 
-def _class(values: Sequence[object]) -> str:
+def _class(column: str, values: Sequence[Cell]) -> str:
     if _is_numeric(values):
         return "number"
-    return "short" if max((len(str(value)) for value in values), default=0) <= _SHORT else ""
+    return "short" if max((len(cell_words(column, value)) for value in values), default=0) <= _SHORT else "long"
 
 
 def _is_numeric(values: Sequence[object]) -> bool:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from storscope.domain.units import format_count, format_duration, format_ratio, format_span
-from storscope.report.layers import Layer, main_layers
+from storscope.domain.units import NS_PER_S, format_count, format_duration, format_ratio, format_span
+from storscope.report.layers import Layer, detail_layers, main_layers
 from storscope.report.pack import Packer
 from storscope.report.reading import LATENCY, OPS, FloatArray, IntArray, Track, time_condition
 from storscope.report.wording import counted, kind_word
@@ -61,6 +61,7 @@ def heat_maps(
 ) -> list[HeatMap]:
     """The heat maps of these systems, in their order."""
     mains = {layer.system: layer for layer in main_layers(layers)}
+    details = detail_layers(layers)
     distributions = _distributions(store, span)
     found = []
     for system in systems:
@@ -69,9 +70,10 @@ def heat_maps(
         measured = distributions.get(system)
         by_latency = _by_latency(layer, columns, measured, packer)
         found += [by_latency] if by_latency else []
-        slow = [track for track in layer.tracks if track.has(LATENCY)]
+        detail = details.get(system, layer)
+        slow = [track for track in detail.tracks if track.has(LATENCY)]
         if len(slow) > 1:
-            found.append(_by_entity(layer, slow, columns, packer))
+            found.append(_by_entity(detail, slow, _columns(slow, columns.bad), packer))
     return found
 
 
@@ -232,18 +234,18 @@ def _median_and_peak(values: FloatArray) -> list[str]:
 
 
 def event_map(store: Store, span: tuple[int | None, int | None], packer: Packer) -> HeatMap | None:
-    """What logs said over time, a row per type of event; None when no event has a time."""
+    """What logs said over time, a row per type of event; None when there is no stretch of time."""
     table = store.query(
         "SELECT type, epoch_ns(time) AS time_ns FROM events "
         f"WHERE time IS NOT NULL AND {time_condition(*span)} ORDER BY time"
     )
-    if not table.num_rows:
-        return None
     times = table.column("time_ns").to_numpy().astype(np.int64)
+    if not len(times) or times[-1] - times[0] < NS_PER_S:
+        return None
     types = table.column("type").to_numpy(zero_copy_only=False).astype(str)
     names, number, counts = np.unique(types, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:EVENT_ROWS_MAX]
-    width = max(1, -(-int(times[-1] - times[0] + 1) // 120))
+    width = max(NS_PER_S, -(-int(times[-1] - times[0] + 1) // 120))
     columns = Columns(int(times[0]), width, max(1, math.ceil((int(times[-1]) - int(times[0]) + 1) / width)))
     cells = np.zeros((len(names), columns.count))
     np.add.at(cells, (number, columns.of(times)), 1.0)

@@ -65,6 +65,15 @@ def main_layers(layers: Sequence[Layer]) -> list[Layer]:
     return list(found.values())
 
 
+def detail_layers(layers: Sequence[Layer]) -> dict[str, Layer]:
+    """System -> the first layer in which several entities can be told apart: partitions where there is one device."""
+    found: dict[str, Layer] = {}
+    for layer in layers:
+        if sum(track.has(LATENCY) or track.has(OPS) for track in layer.tracks) > 1:
+            found.setdefault(layer.system, layer)
+    return found
+
+
 def queue_seconds(track: Track) -> float:
     """Operations x latency over the whole track, in seconds of waiting; 0 when either is unknown."""
     return float(np.nansum(track.operations * track[LATENCY]) / 1e9)

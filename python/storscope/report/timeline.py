@@ -16,7 +16,7 @@ from storscope.domain.units import (
     format_time,
 )
 from storscope.report.downsample import Extremes, downsample
-from storscope.report.layers import Layer, Total, main_layers, total, track_total
+from storscope.report.layers import Layer, Total, detail_layers, main_layers, total, track_total
 from storscope.report.pack import Packer
 from storscope.report.reading import BYTES, COLUMNS, LATENCY, OPS, BoolArray, FloatArray
 from storscope.report.wording import counted, kind_word, listed, time_range
@@ -63,29 +63,26 @@ def timelines(
     mains = sorted(main_layers(layers), key=lambda layer: (-_length(bad_windows.get(layer.system, ())), layer.system))
     drawn = mains[:SYSTEMS_DRAWN]
     share = max(3, ENTITIES_DRAWN // max(1, len(drawn)))
-    found = [_timeline(layer, bad_windows.get(layer.system, ()), share, packer) for layer in drawn]
+    details = detail_layers(layers)
+    found = [
+        _timeline(layer, details.get(layer.system, layer), bad_windows.get(layer.system, ()), share, packer)
+        for layer in drawn
+    ]
     left = [layer.system for layer in mains[SYSTEMS_DRAWN:]]
     return found, f"Not drawn for brevity: {listed(left)}." if left else ""
 
 
-def _timeline(layer: Layer, bad: Windows, entities: int, packer: Packer) -> Timeline:
+def _timeline(layer: Layer, detail: Layer, bad: Windows, entities: int, packer: Packer) -> Timeline:
     whole = total(layer)
-    choices = [
-        _series(
-            f"All {counted(len(layer.summed), kind_word(layer.kind), kind_word(layer.kind, 2))}",
-            whole,
-            TOTAL_BUCKETS,
-            packer,
-        )
+    choices = [_series(_whole_label(layer), whole, TOTAL_BUCKETS, packer)]
+    choices += [
+        _series(track.label, track_total(track), ENTITY_BUCKETS, packer)
+        for track in (detail.tracks[:entities] if len(detail.tracks) > 1 else ())
     ]
-    if len(layer.tracks) > 1:
-        choices += [
-            _series(track.label, track_total(track), ENTITY_BUCKETS, packer) for track in layer.tracks[:entities]
-        ]
     heads, rows = _table(whole, bad)
     return Timeline(
         system=layer.system,
-        what=_what(layer, whole, min(entities, len(layer.tracks))),
+        what=_what(layer, whole, min(entities, len(detail.tracks)), len(detail.tracks)),
         bad=[time_range(*window) for window in sorted(bad, key=lambda window: window[0] - window[1])[:12]],
         bad_total=_bad_total(bad),
         heads=heads,
@@ -97,6 +94,12 @@ def _timeline(layer: Layer, bad: Windows, entities: int, packer: Packer) -> Time
         },
         aria=_aria(layer, whole, bad),
     )
+
+
+def _whole_label(layer: Layer) -> str:
+    if len(layer.summed) == 1:
+        return layer.summed[0].label
+    return f"All {counted(len(layer.summed), kind_word(layer.kind), kind_word(layer.kind, 2))}"
 
 
 def _series(label: str, whole: Total, buckets: int, packer: Packer) -> dict[str, object]:
@@ -117,7 +120,7 @@ def _packed(extremes: Extremes, packer: Packer) -> list[int]:
     return [packer.add_values(part) for part in parts]
 
 
-def _what(layer: Layer, whole: Total, drawn: int) -> str:
+def _what(layer: Layer, whole: Total, drawn: int, known: int) -> str:
     words = kind_word(layer.kind, len(layer.summed))
     head = (
         f"{counted(len(layer.summed), words, words)} added up"
@@ -133,10 +136,8 @@ def _what(layer: Layer, whole: Total, drawn: int) -> str:
     if layer.lies_on:
         names = listed([f"{entity.name} (on {lower})" for entity, lower in sorted(layer.lies_on.items())])
         parts.append(f"Not added, since their operations are counted below them: {names}.")
-    if 1 < drawn < len(layer.tracks):
-        parts.append(
-            f"The {drawn} with the most queue time can be chosen; {len(layer.tracks) - drawn} more are in the sum."
-        )
+    if 1 < drawn < known:
+        parts.append(f"The {drawn} with the most queue time can be chosen; {known - drawn} more cannot.")
     return " ".join(parts)
 
 

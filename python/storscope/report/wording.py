@@ -119,6 +119,10 @@ def column_words(column: str) -> str:
     return column.replace("_", " ")
 
 
+_UTC_TEXT = re.compile(r"^(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})(?:(\.\d*[1-9])0*|\.0+)?\+00:00$")
+"""How Python writes a UTC datetime."""
+
+
 def cell_words(column: str, value: Cell) -> str:
     """A cell with its unit, told from its column's name. Absent is a dash."""
     if value is None:
@@ -126,7 +130,7 @@ def cell_words(column: str, value: Cell) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return re.sub(r"(\d{2}:\d{2}:\d{2})(?:\.0+)?\+00:00$", r"\1Z", value)
+        return _UTC_TEXT.sub(r"\1\2Z", value)
     return _number_words(column, value)
 
 

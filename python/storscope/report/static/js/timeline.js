@@ -72,7 +72,7 @@
     const options = {
       width, height, legend: { show: false }, padding: [TITLE_HEIGHT, 26, 0, 0],
       cursor: { x: true, y: false, points: { show: false }, drag: { x: true, y: false, setScale: true } },
-      scales: { x: { time: true }, y: log ? { distr: 3 } : { range: (u, low, high) => [0, (high || 1) * 1.12] } },
+      scales: { x: { time: true }, y: log ? { distr: 3 } : { range: (u, low, high) => [0, (high || 1) * 1.2] } },
       axes: [timeAxis(bottom), valueAxis(name)],
       series: [{}, hidden(), hidden()],
       hooks: {
@@ -101,7 +101,7 @@
   function valueAxis(name) {
     const { quiet, line, font } = page.theme;
     return {
-      scale: "y", stroke: quiet, font, size: AXIS_WIDTH, gap: 6, space: 34,
+      scale: "y", stroke: quiet, font, size: AXIS_WIDTH, gap: 6, space: 26,
       grid: { stroke: line, width: 1 }, ticks: { show: false },
       values: (u, splits) => splits.map((value) => (value === null ? null : page.tick[name](value))),
     };
@@ -190,7 +190,7 @@
       const text = page.format[name](data.high[peak]), wide = context.measureText(text).width;
       const right = x + wide + 10 < (left + width) / ratio;
       context.fillStyle = page.theme.ink;
-      outlined(text, right ? x + 7 : x - wide - 7, Math.max(y + 4, top / ratio + 12));
+      outlined(text, right ? x + 5 : x - wide - 5, Math.max(y - 5, top / ratio + 13));
     }
     context.font = page.theme.strong;
     context.fillStyle = page.theme.ink;
