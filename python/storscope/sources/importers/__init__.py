@@ -14,6 +14,7 @@ from storscope.sources.importer import Importer
 
 _MODULES: Final = (
     "vmware_log",
+    "esxi_config",
     "iostat_json",
     "iostat_text",
     "diskstats",
