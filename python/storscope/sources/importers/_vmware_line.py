@@ -33,7 +33,8 @@ _SYSLOG_STAMP = re.compile(
 _PROGRAM = re.compile(rf"{_SEVERITY}({_PROGRAMS})(?:\[[^\]]*\])?(?::\s*|\s+(?:\d+|-)\s+\S+\s+-\s+)")
 _REPEATED = r"-*\s?(?:last )?message repeated"
 _HOST = re.compile(
-    rf"(?!last message)([A-Za-z0-9][\w.-]*)\s+(?={_SEVERITY}{_PROGRAMS}(?:\[[^\]]*\])?[: ]|\d{{4}}-\d\d-\d\dT|{_REPEATED})"
+    r"(?!last message)([A-Za-z0-9][\w.-]*)\s+"
+    rf"(?={_SEVERITY}{_PROGRAMS}(?:\[[^\]]*\])?[: ]|\d{{4}}-\d\d-\d\dT|{_REPEATED})"
 )
 _MOST_PARTS = 8
 _TYPICAL = re.compile(
