@@ -61,7 +61,7 @@ def test_the_users_thresholds_move_the_windows(tmp_path: Path) -> None:
     case = make_case(tmp_path, day(latency_ms=20))
     assert bad_windows(case)["array"] == []
     case.memo.clear()
-    case.settings = {"latency-above-tier": {"latency_critical_ms_disk": 10.0}}
+    case.settings = {"latency-above-tier": {"latency_ns_critical_disk": 10 * MS}}
     assert bad_windows(case)["array"] == [(at(0), at(720))]
     assert tier_limits(case, entity("v00")).critical_ns == 10 * MS
 

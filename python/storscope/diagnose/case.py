@@ -142,7 +142,7 @@ class Case:
         """Every entity's observations, benchmarks left out."""
         columns = ", ".join(CANONICAL)
         table = self.store.query(
-            f"SELECT capture, system, kind, entity, {self._instant()} AS time_ns, "
+            f"SELECT capture, system, kind, entity, {self.instant()} AS time_ns, "
             f"coalesce(duration_ns, 0) AS duration_ns, {columns} FROM observations "
             f"WHERE run IS NULL AND {self.time_condition()} "
             "ORDER BY system, kind, entity, capture, time"
@@ -160,7 +160,7 @@ class Case:
     def counters(self, names: Sequence[str], *kinds: str) -> dict[EntityRef, dict[str, Series]]:
         """Counters without a canonical column: entity -> counter name -> series with the one column 'value'."""
         table = self.store.query(
-            f"SELECT capture, system, kind, entity, name, {self._instant()} AS time_ns, "
+            f"SELECT capture, system, kind, entity, name, {self.instant()} AS time_ns, "
             "coalesce(duration_ns, 0) AS duration_ns, value FROM counters "
             f"WHERE run IS NULL AND list_contains($names, name) AND {self.time_condition()} "
             "ORDER BY system, kind, entity, name, time_ns",
@@ -182,7 +182,7 @@ class Case:
     def events(self) -> list[Event]:
         """Every event in time order; those without a time come last."""
         table = self.store.query(
-            f"SELECT capture, system, kind, entity, {self._instant()} AS time_ns, type, value, baseline, unit, "
+            f"SELECT capture, system, kind, entity, {self.instant()} AS time_ns, type, value, baseline, unit, "
             f"attributes, text FROM events WHERE (time IS NULL OR {self.time_condition()}) "
             "ORDER BY time_ns NULLS LAST, capture"
         )
@@ -324,12 +324,12 @@ class Case:
         """An SQL condition for the time range of the case."""
         conditions = []
         if self.since_ns is not None:
-            conditions.append(f"{self._instant(column)} >= {self.since_ns}")
+            conditions.append(f"{self.instant(column)} >= {self.since_ns}")
         if self.until_ns is not None:
-            conditions.append(f"{self._instant(column)} < {self.until_ns}")
+            conditions.append(f"{self.instant(column)} < {self.until_ns}")
         return " AND ".join(conditions) or "true"
 
-    def _instant(self, column: str = "time") -> str:
+    def instant(self, column: str = "time") -> str:
         """The SQL expression of a row's time in ns, its capture's clock offset applied."""
         moved = {capture: offset for capture, offset in self.clock_offsets_ns.items() if offset}
         if not moved:
@@ -359,11 +359,7 @@ class Case:
         kept: list[Series] = []
         for piece in fuller_first:
             if any(_overlap(piece, other) for other in kept):
-                note = (
-                    f"{piece.captures[0]} covers times of {piece.entity} that {kept[0].captures[0]} covers with more "
-                    "columns; it was set aside so that nothing counts twice"
-                )
-                self.notes.append(note)
+                self._note_set_aside(piece.captures[0], kept[0].captures[0])
             else:
                 kept.append(piece)
         if len(kept) == 1:
@@ -387,6 +383,20 @@ def sql_text(value: str) -> str:
 def sql_list(values: Iterable[str]) -> str:
     """SQL string literals for an IN list, sorted, each once. An empty list gives '(NULL)', which matches nothing."""
     return "(" + (", ".join(sql_text(value) for value in sorted(set(values))) or "NULL") + ")"
+
+
+    def _note_set_aside(self, aside: str, kept: str) -> None:
+        files = {str(row["capture"]): str(row["path"]) for row in self._capture_rows}
+        note = (
+            f"{files.get(aside, aside)} covers the same time of the same entities as {files.get(kept, kept)}, with "
+            "fewer columns or rows; there it was set aside so that nothing counts twice"
+        )
+        if note not in self.notes:
+            self.notes.append(note)
+
+    @cached_property
+    def _capture_rows(self) -> list[dict[str, Any]]:
+        return self.store.captures()
 
 
 def _overlap(one: Series, other: Series) -> bool:

@@ -7,6 +7,7 @@ are merged, short ones dropped. Nearly idle intervals are never bad: a disk that
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +19,8 @@ from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.model.overload import bridged, runs_of
 
 TIER_RULE = "latency-above-tier"
-WARNING_MS = {"disk": 15.0, "flash": 1.0}
-CRITICAL_MS = {"disk": 25.0, "flash": 2.0}
+WARNING_NS = {"disk": 15.0 * NS_PER_MS, "flash": 1.0 * NS_PER_MS}
+CRITICAL_NS = {"disk": 25.0 * NS_PER_MS, "flash": 2.0 * NS_PER_MS}
 """PAL threshold files for Windows Server (15 and 25 ms); Broadcom 318927 and common practice for flash (1 and 2 ms)."""
 
 BASELINE_FACTOR = 3.0
@@ -41,17 +42,13 @@ class TierLimits:
     critical_ns: float
 
 
-def tier_limits(case: Case, entity: EntityRef) -> TierLimits:
-    """The limits in force for an entity: the user's for the rule latency-above-tier, else the defaults."""
-    key = ("tier_limits", entity)
-    if key not in case.memo:
-        tier = case.tier(entity)
-        chosen = case.settings.get(TIER_RULE, {})
-        warning = chosen.get(f"latency_warning_ms_{tier.name}", WARNING_MS[tier.name])
-        critical = chosen.get(f"latency_critical_ms_{tier.name}", CRITICAL_MS[tier.name])
-        case.memo[key] = TierLimits(tier.name, tier.is_assumed, warning * NS_PER_MS, critical * NS_PER_MS)
-    found: TierLimits = case.memo[key]
-    return found
+def tier_limits(case: Case, entity: EntityRef, settings: Mapping[str, float] | None = None) -> TierLimits:
+    """The limits of an entity: by `settings`, else those in force for latency-above-tier, else the defaults."""
+    tier = case.tier(entity)
+    chosen = case.settings.get(TIER_RULE, {}) if settings is None else settings
+    warning = chosen.get(f"latency_ns_warning_{tier.name}", WARNING_NS[tier.name])
+    critical = chosen.get(f"latency_ns_critical_{tier.name}", CRITICAL_NS[tier.name])
+    return TierLimits(tier.name, tier.is_assumed, warning, critical)
 
 
 def bad_windows(case: Case) -> dict[str, list[tuple[int, int]]]:

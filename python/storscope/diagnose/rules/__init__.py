@@ -9,6 +9,8 @@ from typing import Final
 from storscope.diagnose.rule import Rule
 
 _MODULES: Final = (
+    "heavy_hitter",
+    "latency_above_tier",
     "iscsi_port_idle",
     "iscsi_binding",
     "iscsi_subnet",

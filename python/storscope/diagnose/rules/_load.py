@@ -1,0 +1,86 @@
+"""What the rules about load share: words for entities and windows, and SQL for their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from storscope.diagnose.case import Case, sql_list, sql_text
+from storscope.diagnose.peers import Grid
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import EvidenceRows
+from storscope.domain.units import format_span, format_time
+from storscope.model.bootstrap import Interval
+
+WINDOWS_IN_SQL = 12
+"""A query names at most this many windows, the longest; more would hide what it asks."""
+
+KIND_WORDS = {
+    "vm": "VM", "vm_disk": "VM disk", "vdisk": "volume", "disk_group": "disk group", "datastore": "datastore",
+    "filesystem": "file system",
+}  # fmt: skip
+
+
+def kind_word(kind: str, number: int = 1) -> str:
+    """'volume', 'volumes': what a kind is called in a sentence."""
+    word = KIND_WORDS.get(kind, kind.replace("_", " "))
+    return word if number == 1 else f"{word}es" if word.endswith("s") else f"{word}s"
+
+
+def named(case: Case, entity: EntityRef) -> str:
+    """'volume v03', without the kind where the label says it."""
+    label, word = case.label(entity), kind_word(entity.kind)
+    return label if word.lower() in label.lower() else f"{word} {label}"
+
+
+def inside_sql(case: Case, windows: Sequence[tuple[int, int]]) -> str:
+    """An SQL condition for rows that begin in one of the windows (the longest ones where there are many)."""
+    longest = sorted(sorted(windows, key=lambda window: window[0] - window[1])[:WINDOWS_IN_SQL])
+    instant = case.instant()
+    terms = " OR ".join(f"({instant} >= {start} AND {instant} < {end})" for start, end in longest)
+    return f"({terms})" if terms else "true"
+
+
+def rows_sql(case: Case, grid: Grid, *conditions: str) -> str:
+    """An SQL condition for the observations a grid was made of."""
+    names = [entity.name for entity in grid.entities]
+    parts = [
+        "run IS NULL", f"system = {sql_text(grid.system)}", f"kind = {sql_text(grid.kind)}", case.time_condition(),
+        f"capture IN {sql_list(grid.captures)}" if grid.captures else "true", *conditions,
+    ]  # fmt: skip
+    if len(names) <= 100:
+        parts.insert(3, f"entity IN {sql_list(names)}")
+    return " AND ".join(part for part in parts if part != "true")
+
+
+def talkers(case: Case, caption: str, grid: Grid, windows: Sequence[tuple[int, int]]) -> EvidenceRows:
+    """Load, latency and queue time of each entity of a grid, the most queue time first."""
+    where = rows_sql(case, grid, inside_sql(case, windows))
+    return case.evidence(
+        caption,
+        f"""SELECT entity, round(avg(ops_per_s), 1) AS ops_per_s, round(avg(bytes_per_s)) AS bytes_per_s,
+        round(sum(ops_per_s * latency_ns_mean) / nullif(sum(ops_per_s) FILTER (latency_ns_mean IS NOT NULL), 0))
+        AS latency_ns_mean, round(avg(ops_per_s * latency_ns_mean) / 1e9, 3) AS in_flight_mean
+        FROM observations WHERE {where} GROUP BY entity ORDER BY in_flight_mean DESC NULLS LAST, ops_per_s DESC""",
+    )
+
+
+def window_words(windows: Sequence[tuple[int, int]]) -> str:
+    """'the bad window 02:00 to 03:10 (70 min)' or '3 bad windows (2 h 05 min in all)'."""
+    total = sum(end - start for start, end in windows)
+    if len(windows) == 1:
+        start, end = windows[0]
+        return f"the bad window from {format_time(start)} to {format_time(end)} ({format_span(total)})"
+    return f"{len(windows):,} bad windows ({format_span(total)} in all)"
+
+
+def span_of(windows: Iterable[tuple[int, int]]) -> tuple[int | None, int | None]:
+    """From the first start to the last end."""
+    listed = list(windows)
+    if not listed:
+        return None, None
+    return min(start for start, _ in listed), max(end for _, end in listed)
+
+
+def between(interval: Interval, form: Callable[[float], str]) -> str:
+    """'95 % interval 1.2 to 3.4' in the given format."""
+    return f"{100 * interval.level:.0f} % interval {form(interval.low)} to {form(interval.high)}"

@@ -1,0 +1,243 @@
+"""One entity takes most of the load while latency is bad.
+
+Looks for
+    Among entities of one kind in one system (VMs, volumes, devices, processes): the one with more than half of the
+    operations, bytes or queue time (operations x latency) in the bad windows, and whether that is more than it takes
+    at other times. Without a bad window the whole time is looked at, and the finding is only for information.
+
+Why it matters
+    Whoever has most of the queue time decides how long everybody's operations wait. If its load is new in the bad
+    window, it is the first suspect; if it is always so, the system is small for it.
+
+Evidence
+    Operations and latency per interval of at least two entities of one kind; bytes where the source has them.
+
+When it is wrong
+    A database server is meant to be the heaviest. An entity with high latency has much queue time though it brings
+    little load: therefore its operations or bytes must count too. Entities that were not captured take no share.
+
+References
+    Little's law (operations in flight = rate x latency). Half of the load and 1.5 times the usual are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storscope.diagnose.case import Case, FloatArray
+from storscope.diagnose.peers import CLIENT_KINDS, BoolArray, Grid, clusters, grids
+from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._entities import joined
+from storscope.diagnose.rules._intervals import weighted_mean
+from storscope.diagnose.rules._load import kind_word, named, span_of, talkers, window_words
+from storscope.diagnose.windows import bad_windows, tier_limits
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
+
+_NAME = "heavy-hitter"
+_LOAD_SHARE_MIN = 0.3
+"""Of operations or bytes: with less, much queue time means a slow entity, not a heavy one."""
+_QUIET_SHARE_MIN = 0.1
+"""Part of the time outside bad windows that is needed to know what is usual."""
+
+
+@dataclass(frozen=True)
+class _Top:
+    """The heaviest entity of a grid."""
+
+    grid: Grid
+    column: int
+    bad: bool
+    """True when there are bad windows, which are then what was looked at."""
+    shares: Mapping[str, float]
+    """'operations', 'bytes', 'queue time' -> its share of all."""
+    ops: float
+    bytes: float
+    excess: float
+    """Its load over its load at other times; NaN when there is no other time."""
+    latency_ns: float
+    """Mean latency of all operations in the time looked at."""
+    windows: Sequence[tuple[int, int]]
+
+    @property
+    def entity(self) -> EntityRef:
+        return self.grid.entities[self.column]
+
+    @property
+    def share(self) -> float:
+        return max(self.shares.values())
+
+    @property
+    def measure(self) -> str:
+        return max(self.shares, key=lambda name: self.shares[name])
+
+
+def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+    tops = [_top(case, grid) for grid in grids(case, CLIENT_KINDS) if len(grid.entities) > 1]
+    known = {top.entity: top for top in tops if top is not None}
+    if not known:
+        return [NotEvaluated(_NAME, "operations per interval of at least two entities of one kind (esxtop, iostat -x)")]
+    heavy = {entity: top for entity, top in known.items() if _is_heavy(settings, top)}
+    outcomes: list[Outcome] = [
+        _finding(case, settings, [heavy[entity] for entity in cluster]) for cluster in clusters(case, heavy)
+    ]
+    systems = {entity.system for entity in heavy}
+    outcomes += [_healthy(case, top) for top in _one_per_system(known) if top.entity.system not in systems]
+    return outcomes
+
+
+def _top(case: Case, grid: Grid) -> _Top | None:
+    windows = bad_windows(case).get(grid.system, [])
+    inside = grid.inside(windows)
+    bad = bool(inside.any())
+    looked_at = inside if bad else np.ones(len(inside), dtype=bool)
+    measures = {"operations": np.nan_to_num(grid.ops), "bytes": np.nan_to_num(grid.bytes), "queue time": grid.waiting}
+    sums = {name: values[looked_at].sum(axis=0) for name, values in measures.items()}
+    shares = {name: each / each.sum() for name, each in sums.items() if each.sum() > 0}
+    if "operations" not in shares:
+        return None
+    column = int(np.argmax(np.mean(list(shares.values()), axis=0)))
+    count = max(int(looked_at.sum()), 1)
+    return _Top(
+        grid, column, bad, {name: float(each[column]) for name, each in shares.items()},
+        float(sums["operations"][column]) / count, float(sums["bytes"][column]) / count,
+        _excess(measures, looked_at, column),
+        weighted_mean(grid.total_latency_ns[looked_at], np.nan_to_num(grid.total_ops[looked_at])),
+        windows if bad else [(int(grid.time_ns[0]), int(grid.time_ns[-1]) + grid.step_ns)],
+    )  # fmt: skip
+
+
+def _excess(measures: Mapping[str, FloatArray], inside: BoolArray, column: int) -> float:
+    """Load inside over load outside, by operations or bytes, whichever rose more; NaN without a quiet time."""
+    if (~inside).mean() < _QUIET_SHARE_MIN:
+        return float("nan")
+    ratios = []
+    for name in ("operations", "bytes"):
+        values = measures[name][:, column]
+        if values[inside].sum() > 0:
+            # Nothing at all outside is an infinite rise; a hundredfold says enough.
+            ratios.append(values[inside].mean() / max(values[~inside].mean(), values[inside].mean() / 100))
+    return float(max(ratios)) if ratios else float("nan")
+
+
+def _is_heavy(settings: Settings, top: _Top) -> bool:
+    fair = 1.0 / len(top.grid.entities)
+    brings_load = max(top.shares["operations"], top.shares.get("bytes", 0.0)) >= _LOAD_SHARE_MIN
+    return brings_load and top.share >= max(settings["share_min"], 1.5 * fair)
+
+
+def _one_per_system(tops: Mapping[EntityRef, _Top]) -> list[_Top]:
+    found: dict[str, _Top] = {}
+    for entity in sorted(tops, key=lambda one: CLIENT_KINDS.index(one.kind)):
+        found.setdefault(entity.system, tops[entity])
+    return [found[system] for system in sorted(found)]
+
+
+def _healthy(case: Case, top: _Top) -> Healthy:
+    when = "in the bad windows" if top.bad else "over the whole time"
+    return Healthy(
+        _NAME,
+        f"No {kind_word(top.entity.kind)} of {top.entity.system} takes most of the load {when}: the heaviest, "
+        f"{case.label(top.entity)}, takes {_share_words(top)}.",
+    )
+
+
+def _share_words(top: _Top) -> str:
+    return joined([f"{format_ratio(share)} of the {name}" for name, share in top.shares.items()])
+
+
+def _severity(case: Case, settings: Settings, top: _Top) -> tuple[Severity, float]:
+    """(severity, confidence)."""
+    if not top.bad:
+        return Severity.INFO, 0.9
+    if top.excess < settings["excess_factor"]:
+        return Severity.INFO, 0.5
+    hurts = top.latency_ns > tier_limits(case, top.entity).critical_ns
+    return Severity.CRITICAL if hurts else Severity.WARNING, 0.6 if np.isnan(top.excess) else 0.85
+
+
+def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
+    """One finding for a cluster of parts and wholes; the first is nearest to the cause of the load."""
+    top = tops[0]
+    severity, confidence = _severity(case, settings, top)
+    entities = [each.entity for each in tops]
+    start, end = span_of(top.windows)
+    return Finding(
+        rule=_NAME,
+        severity=severity,
+        confidence=confidence,
+        title=f"{named(case, top.entity)} takes {format_ratio(top.share)} of the {top.measure}"
+        + (" in the bad window" if top.bad else ""),
+        summary=_summary(case, tops),
+        why=(
+            "Whoever has most operations in flight decides how long everyone's operations wait."
+            if top.bad
+            else "Nothing was bad, but this is where a change of load would be felt first."
+        ),
+        innocent=(
+            "It is meant to be the heaviest (a database, a backup within its window), and the cause of the latency "
+            "lies below: a rebuild, a failing drive, a lost cache."
+        ),
+        check=(
+            f"Pause or slow {case.label(top.entity)} for a few minutes and watch the others' latency; inside it, find "
+            "the process (resource monitor, iotop, database waits)."
+        ),
+        remedy=(
+            "Tune its queries, move it to other drives or another time, or limit its operations; if it must run so, "
+            "size the storage for it."
+        ),
+        source=f"More than {format_ratio(settings['share_min'])} of the load, and {settings['excess_factor']:g} times "
+        "its usual load: our bounds.",
+        entities=entities,
+        start_ns=start,
+        end_ns=end,
+        evidence=(talkers(case, f"Who takes the load of {top.entity.system}", top.grid, top.windows),),
+        weight=top.share,
+        numbers=_numbers(top),
+    )
+
+
+def _summary(case: Case, tops: list[_Top]) -> str:
+    top = tops[0]
+    when = f"In {window_words(top.windows)}" if top.bad else "Over the whole time, without a bad window,"
+    load = format_rate(top.ops) + (f", {format_bandwidth(top.bytes)}" if "bytes" in top.shares else "")
+    text = (
+        f"{when} {named(case, top.entity)} takes {_share_words(top)} of {len(top.grid.entities):,} "
+        f"{kind_word(top.entity.kind, 2)} ({load}). "
+    )
+    if top.bad:
+        text += f"All operations took {format_duration(top.latency_ns)} in the mean. {_excess_words(top)}"
+    if len(tops) > 1:
+        text += f" The same load is seen at {joined([named(case, each.entity) for each in tops[1:]])}."
+    return text.strip()
+
+
+def _excess_words(top: _Top) -> str:
+    if np.isnan(top.excess):
+        return "There is no quiet time to compare its load with."
+    if top.excess >= 100:
+        return "At other times it brings next to nothing."
+    return f"That is {top.excess:.1f} times its load at other times."
+
+
+def _numbers(top: _Top) -> dict[str, float]:
+    numbers = {f"share_of_{name.replace(' ', '_')}": share for name, share in top.shares.items()}
+    numbers |= {"ops_per_s": top.ops, "bytes_per_s": top.bytes, "latency_ns_mean": top.latency_ns, "excess": top.excess}
+    return {name: value for name, value in numbers.items() if np.isfinite(value)}
+
+
+RULE = Rule(
+    name=_NAME,
+    title="one entity takes most of the load while latency is bad",
+    evaluate=_evaluate,
+    thresholds=(
+        Threshold("share_min", 0.5, "share of operations, bytes or queue time that makes a heavy hitter",
+                  "ours: more than all others together"),
+        Threshold("excess_factor", 1.5, "load in the bad window over load at other times that makes it a suspect",
+                  "ours"),
+    ),
+)  # fmt: skip

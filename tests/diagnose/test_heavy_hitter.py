@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storscope.diagnose.rules.heavy_hitter import RULE
+from storscope.domain.finding import Healthy, NotEvaluated, Severity
+from storscope.domain.recorder import Recorder
+from tests.diagnose.days import MS, FloatArray, day, entity
+from tests.support.cases import findings, judge, make_case
+
+
+def hog(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+    """v03 brings 20 times its load from interval 300 to 400, and everyone waits."""
+    ops[3, 300:400] *= 20
+    moved[3, 300:400] *= 20
+    latency[:, 300:400] *= 10
+
+
+def test_the_hog_of_the_bad_window_is_named_with_its_shares(tmp_path: Path) -> None:
+    [finding] = findings(RULE, make_case(tmp_path, day(hog)))
+    assert finding.entities[0] == entity("v03")
+    assert finding.severity is Severity.CRITICAL
+    assert finding.numbers["share_of_operations"] == pytest.approx(20 / 25, abs=0.02)
+    assert finding.numbers["excess"] == pytest.approx(20, rel=0.1)
+    assert finding.start_ns is not None
+    assert finding.end_ns is not None
+    assert (finding.end_ns - finding.start_ns) / 20e9 == pytest.approx(100, abs=1)
+    assert finding.evidence[0].rows[0][0] == "v03"
+
+
+def test_an_even_load_is_healthy(tmp_path: Path) -> None:
+    [healthy] = judge(RULE, make_case(tmp_path, day()))
+    assert isinstance(healthy, Healthy)
+
+
+def test_the_heaviest_of_a_good_day_is_information_at_most(tmp_path: Path) -> None:
+    def heavy(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[1] *= 30
+
+    [finding] = findings(RULE, make_case(tmp_path, day(heavy)))
+    assert finding.severity is Severity.INFO
+    assert "bad window" not in finding.title
+
+
+def test_the_innocent_always_heavy_database_is_no_suspect_for_a_slow_array(tmp_path: Path) -> None:
+    def slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[1] *= 30
+        latency[:, 300:400] *= 10
+
+    [finding] = findings(RULE, make_case(tmp_path, day(slow)))
+    assert finding.severity is Severity.INFO
+    assert finding.numbers["excess"] == pytest.approx(1, abs=0.1)
+
+
+def test_a_slow_entity_with_little_load_is_no_heavy_hitter(tmp_path: Path) -> None:
+    def victim(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency[2, 300:400] = 900 * MS
+
+    [outcome] = judge(RULE, make_case(tmp_path, day(victim)))
+    assert isinstance(outcome, Healthy)
+
+
+def test_a_vm_its_disk_and_the_device_below_are_one_finding(tmp_path: Path) -> None:
+    def layers(recorder: Recorder) -> None:
+        for kind in ("vm", "vm_disk", "device"):
+            day(hog, kind=kind, system="h", on=None)(recorder)
+        for number in range(6):
+            disk = entity(f"v{number:02}", "vm_disk", "h")
+            recorder.link(disk, "member_of", entity(f"v{number:02}", "vm", "h"))
+            recorder.link(disk, "lives_on", entity(f"v{number:02}", "device", "h"))
+
+    [finding] = findings(RULE, make_case(tmp_path, layers))
+    assert [one.kind for one in finding.entities] == ["vm", "vm_disk", "device"]
+
+
+def test_a_hog_by_bytes_is_found_though_its_operations_are_few(tmp_path: Path) -> None:
+    def backup(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        moved[5, 300:400] = ops[5, 300:400] * 512 * 1024
+        latency[:, 300:400] *= 10
+
+    [finding] = findings(RULE, make_case(tmp_path, day(backup)))
+    assert finding.entities[0] == entity("v05")
+    assert "of the bytes" in finding.title
+
+
+def test_thresholds_take_effect(tmp_path: Path) -> None:
+    case = make_case(tmp_path, day(hog))
+    assert findings(RULE, case, share_min=0.95) == []
+    assert findings(RULE, case, excess_factor=50.0)[0].severity is Severity.INFO
+
+
+def test_one_entity_alone_cannot_be_compared(tmp_path: Path) -> None:
+    [outcome] = judge(RULE, make_case(tmp_path, day(volumes=1)))
+    assert isinstance(outcome, NotEvaluated)
