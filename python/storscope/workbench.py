@@ -5,6 +5,7 @@ It holds no logic of its own beyond the order of steps.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import platform
 import time
@@ -24,6 +25,7 @@ from storscope.diagnose.windows import bad_windows
 from storscope.domain.errors import InputError, StorscopeError, UsageError
 from storscope.domain.recorder import Recorder
 from storscope.domain.verdict import Provenance, Verdict, ordered
+from storscope.domain.vocabulary import UNNAMED_SYSTEMS
 from storscope.sources.evidence import Evidence
 from storscope.sources.expand import Progress, Unreadable, expand
 from storscope.sources.importer import Importer, ImportOptions
@@ -48,6 +50,7 @@ class Imported:
     omitted: Counter[str]
     warnings: Sequence[str]
     clock: str | None
+    system: str | None
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,50 @@ def import_paths(
             _import_one(store, item, importer, options, replace, summary)
         except InputError as error:
             summary.skipped.append(Skipped(item.name, error.message(), is_error=True))
+    _name_the_unnamed(store, list(paths), options, summary)
     return summary
+
+
+_SHARED_KINDS = ("device", "partition", "path", "adapter", "port", "datastore")
+"""Kinds whose names tell a host apart from another."""
+
+
+def _name_the_unnamed(store: Store, paths: list[Path], options: ImportOptions, summary: ImportSummary) -> None:
+    """Gives captures that do not name their host the name of the one host beside them that has the same devices.
+
+    Only captures of this import are compared, and only when exactly one named host fits. They are imported again
+    under that name, with a note that says so; standard input cannot be read again and keeps its common name.
+    """
+    names = {item.capture: _host_beside(store, item, summary) for item in summary.imported if _is_unnamed(item)}
+    found = {capture: system for capture, system in names.items() if system is not None}
+    if not found:
+        return
+    for item in expand([path for path in paths if str(path) != "-"]):
+        if isinstance(item, Unreadable) or (capture := _sha256(item.path)[:_ID_LENGTH]) not in found:
+            continue
+        before = next(one for one in summary.imported if one.capture == capture)
+        summary.imported.remove(before)
+        note = (
+            f"The source names no host; taken as part of {found[capture]}, imported beside it with the same devices. "
+            "Say otherwise with --system NAME."
+        )
+        named = dataclasses.replace(options, system=found.pop(capture))
+        _import_one(store, item, importers()[before.format], named, True, summary, note)
+
+
+def _is_unnamed(item: Imported) -> bool:
+    return item.system in UNNAMED_SYSTEMS
+
+
+def _host_beside(store: Store, item: Imported, summary: ImportSummary) -> str | None:
+    """The only named host among the other captures of this import that shares a device with `item`."""
+    others = [other.capture for other in summary.imported if not _is_unnamed(other)]
+    rows = store.query(
+        """SELECT DISTINCT other.system FROM entities mine JOIN entities other USING (kind, entity)
+           WHERE mine.capture = $capture AND list_contains($others, other.capture) AND list_contains($kinds, kind)""",
+        {"capture": item.capture, "others": others, "kinds": list(_SHARED_KINDS)},
+    ).to_pylist()
+    return rows[0]["system"] if len(rows) == 1 else None
 
 
 def _until_broken(found: Iterator[Evidence | Unreadable], summary: ImportSummary) -> Iterator[Evidence | Unreadable]:
@@ -138,6 +184,7 @@ def _import_one(
     options: ImportOptions,
     replace: bool,
     summary: ImportSummary,
+    note: str | None = None,
 ) -> None:
     digest = _sha256(evidence.path)
     capture = digest[:_ID_LENGTH]
@@ -161,6 +208,8 @@ def _import_one(
         importer.read(evidence, recorder, options)
         if evidence.lines_not_utf8:
             recorder.warn(f"{evidence.lines_not_utf8:,} lines are not UTF-8; they were read as Windows-1252.")
+        if note:
+            recorder.warn(note)
         recorder.finish()
         if recorder.is_empty:
             raise InputError(
@@ -169,7 +218,16 @@ def _import_one(
         writer.commit(recorder)
     notes = recorder.notes
     summary.imported.append(
-        Imported(evidence.name, capture, importer.name, recorder.row_counts, notes.omitted, notes.warnings, notes.clock)
+        Imported(
+            evidence.name,
+            capture,
+            importer.name,
+            recorder.row_counts,
+            notes.omitted,
+            notes.warnings,
+            notes.clock,
+            notes.system,
+        )
     )
 
 

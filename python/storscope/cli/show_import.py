@@ -71,6 +71,15 @@ def print_problems(summary: ImportSummary, *, verbose: bool) -> None:
     quiet = sum(not skipped.is_error for skipped in summary.skipped)
     if quiet and not verbose:
         click.echo(f"{quiet} files were not recognised as evidence (--verbose names them)", err=True)
+    for warning, names in _by_warning(summary).items():
+        where = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+        click.secho(f"note: {where}: {warning}", fg="yellow", err=True)
+
+
+def _by_warning(summary: ImportSummary) -> dict[str, list[str]]:
+    """Warning -> the files it is about."""
+    found: dict[str, list[str]] = {}
     for item in summary.imported:
         for warning in item.warnings:
-            click.secho(f"note: {item.name}: {warning}", fg="yellow", err=True)
+            found.setdefault(warning, []).append(item.name)
+    return found

@@ -358,10 +358,11 @@ class Case:
         fuller_first = sorted(pieces, key=lambda piece: (-len(piece.columns), -len(piece), piece.captures))
         kept: list[Series] = []
         for piece in fuller_first:
-            if any(_overlap(piece, other) for other in kept):
-                self._note_set_aside(piece.captures[0], kept[0].captures[0])
-            else:
+            fuller = next((other for other in kept if _overlap(piece, other)), None)
+            if fuller is None:
                 kept.append(piece)
+            else:
+                self._note_set_aside(piece.captures[0], fuller.captures[0])
         if len(kept) == 1:
             return kept[0]
         kept.sort(key=lambda piece: int(piece.time_ns[0]))
@@ -373,17 +374,6 @@ class Case:
             {name: np.concatenate([piece[name] for piece in kept]) for name in names},
             tuple(capture for piece in kept for capture in piece.captures),
         )
-
-
-def sql_text(value: str) -> str:
-    """An SQL string literal of `value`, quotes escaped: names come from captures and may hold anything."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def sql_list(values: Iterable[str]) -> str:
-    """SQL string literals for an IN list, sorted, each once. An empty list gives '(NULL)', which matches nothing."""
-    return "(" + (", ".join(sql_text(value) for value in sorted(set(values))) or "NULL") + ")"
-
 
     def _note_set_aside(self, aside: str, kept: str) -> None:
         files = {str(row["capture"]): str(row["path"]) for row in self._capture_rows}
@@ -397,6 +387,16 @@ def sql_list(values: Iterable[str]) -> str:
     @cached_property
     def _capture_rows(self) -> list[dict[str, Any]]:
         return self.store.captures()
+
+
+def sql_text(value: str) -> str:
+    """An SQL string literal of `value`, quotes escaped: names come from captures and may hold anything."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def sql_list(values: Iterable[str]) -> str:
+    """SQL string literals for an IN list, sorted, each once. An empty list gives '(NULL)', which matches nothing."""
+    return "(" + (", ".join(sql_text(value) for value in sorted(set(values))) or "NULL") + ")"
 
 
 def _overlap(one: Series, other: Series) -> bool:
