@@ -19,7 +19,6 @@ Beware: a time line in whole seconds makes the rates of a 1 s loop uncertain by 
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,6 +30,7 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM, disk_of_partition
+from storscope.sources.importers._whole_lines import whole_lines
 
 _NAMES: Final = (
     "rio", "rmerge", "rsect", "rms", "wio", "wmerge", "wsect", "wms", "inflight", "ticks", "weighted",
@@ -284,20 +284,9 @@ def _counters(deltas: Mapping[str, int], now: Counters, seconds: float) -> list[
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
     recorder.notes.tool = "/proc/diskstats"
     reader = _Reader(evidence, recorder, options)
-    lines = evidence.lines()
-    if not _ends_with_newline(evidence):
-        # A number may be cut in half and still be a number.
-        lines = (line for line, _ in itertools.pairwise(lines))
-        recorder.omit("last line, without a line end")
-    for line in lines:
+    for line in whole_lines(evidence, recorder):
         reader.line(line)
     reader.finish()
-
-
-def _ends_with_newline(evidence: Evidence) -> bool:
-    with evidence.path.open("rb") as file:
-        file.seek(max(0, evidence.size_bytes - 4))
-        return b"\n" in file.read()
 
 
 IMPORTER = Importer(

@@ -1,0 +1,118 @@
+"""Time stamps in the order of the locale of the machine that wrote them.
+
+Whether 03/04 is in March or April is decided from all dates of a file together; where they leave it open, from the
+clues listed at `Stamps.day_first`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+
+from storscope.sources.importer import ImportOptions
+
+_STAMP = re.compile(
+    r"(?:Time:\s*)?(?:(\d{1,4})(\D{1,3})(\d{1,2})\D{1,3}(\d{1,4})\D{1,6})?"
+    r"(\d{1,2})\D{1,3}(\d{1,2})\D{1,3}(\d{1,2})\s*(?:\D{0,8}?)\s*(Z|[+-]\d\d:?\d\d)?"
+)
+_DATE = re.compile(r"(\d{1,4})(\D{1,3})(\d{1,2})\D{1,3}(\d{1,4})\D{0,2}")
+_MORNING = re.compile(r"\bA\.?M\b|上午|午前|오전", re.IGNORECASE)
+_AFTERNOON = re.compile(r"\bP\.?M\b|下午|午後|오후", re.IGNORECASE)
+
+
+@dataclass
+class Stamps:
+    """Reads time stamps and header dates after it has learnt from all of them in which order they are written."""
+
+    options: ImportOptions
+    glibc_habits: bool = True
+    """Whether the writer was a Linux tool; otherwise an undecided date has the month first."""
+    _first_over_12: bool = False
+    _second_over_12: bool = False
+    _ambiguous: bool = False
+    _long_year: bool = False
+    _twelve_hours: bool = False
+
+    def learn(self, text: str) -> None:
+        """Takes note of one stamp or date."""
+        self._twelve_hours |= _half_of_day(text) is not None
+        match = _STAMP.fullmatch(text) or _DATE.fullmatch(text)
+        if match is None or match[1] is None or len(match[1]) > 2 or match[2] != "/":
+            return
+        self._ambiguous = True
+        self._first_over_12 |= int(match[1]) > 12
+        self._second_over_12 |= int(match[3]) > 12
+        self._long_year |= len(match[4]) == 4
+
+    @property
+    def is_ambiguous(self) -> bool:
+        """True when no date in the file tells day from month."""
+        return self._ambiguous and not (self._first_over_12 or self._second_over_12)
+
+    @property
+    def day_first(self) -> bool:
+        """Whether 03/04 is the 3rd of April: by the numbers, else --day-first, else the habits of glibc's locales.
+
+        Those are (localedata/locales of glibc 2.36): with a four-digit year and a 24-hour clock the day comes first
+        (fr_FR, it_IT, pt_BR); en_US has a 12-hour clock, the C locale a two-digit year, and both the month first.
+        """
+        if self._first_over_12 or self._second_over_12:
+            return self._first_over_12
+        return self.options.day_first or (self.glibc_habits and self._long_year and not self._twelve_hours)
+
+    def moment(self, text: str, date: dt.date | None) -> dt.datetime | None:
+        """The instant a stamp names, with its zone if it has one; `date` is for old stamps with a time only."""
+        match = _STAMP.fullmatch(text)
+        if match is None:
+            return None
+        day = date if match[1] is None else self._date(match)
+        hour = int(match[5])
+        afternoon = _half_of_day(text)
+        if afternoon is not None:
+            hour = hour % 12 + 12 * afternoon
+        try:
+            clock = dt.time(hour, int(match[6]), int(match[7]), tzinfo=_zone(match[8]))
+        except ValueError:
+            return None
+        return None if day is None else dt.datetime.combine(day, clock)
+
+    def date(self, text: str | None) -> dt.date | None:
+        """The date in a header line."""
+        match = _DATE.fullmatch(text.strip()) if text else None
+        return self._date(match) if match else None
+
+    def _date(self, match: re.Match[str]) -> dt.date | None:
+        first, second, third = int(match[1]), int(match[3]), int(match[4])
+        if len(match[1]) == 4:
+            year, month, day = first, second, third
+        elif match[2] == "/" and not self.day_first:
+            month, day, year = first, second, third
+        else:
+            day, month, year = first, second, third
+        try:
+            return dt.date(year if year > 99 else 2000 + year, month, day)
+        except ValueError:
+            return None
+
+
+def is_stamp(line: str) -> bool:
+    """True for a line that is a time stamp of -t and nothing else."""
+    return len(line) < 60 and _STAMP.fullmatch(line) is not None
+
+
+def _half_of_day(text: str) -> bool | None:
+    """True after noon, False before, None on a 24-hour clock."""
+    if _AFTERNOON.search(text):
+        return True
+    return False if _MORNING.search(text) else None
+
+
+def _zone(text: str | None) -> dt.tzinfo | None:
+    if not text:
+        return None
+    if text == "Z":
+        return dt.UTC
+    digits = text[1:].replace(":", "")
+    shift = dt.timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return dt.timezone(-shift if text[0] == "-" else shift)

@@ -1,0 +1,28 @@
+"""The lines of a file that a tool was still writing when it was copied."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from storscope.domain.recorder import Recorder
+from storscope.sources.evidence import Evidence
+
+
+def whole_lines(evidence: Evidence, recorder: Recorder) -> Iterator[str]:
+    """Every line but a last one without a line end: a number or a name cut in half is still one, and a wrong one."""
+    if _ends_with_newline(evidence):
+        yield from evidence.lines()
+        return
+    yield from (line for line, _ in itertools.pairwise(evidence.lines()))
+    recorder.omit("last line, cut off (it has no line end)")
+
+
+def _ends_with_newline(evidence: Evidence) -> bool:
+    """True for an empty file too. The newline of UTF-16 is two bytes long."""
+    if not evidence.size_bytes:
+        return True
+    with evidence.path.open("rb") as file:
+        file.seek(max(0, evidence.size_bytes - 2))
+        tail = file.read()
+    return b"\n" in tail if evidence.head.encoding != "utf-8" else tail.endswith(b"\n")

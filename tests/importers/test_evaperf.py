@@ -1,0 +1,260 @@
+"""Both forms of evaperf: they share everything but where a column begins."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from storscope.domain.errors import MalformedInput
+from storscope.sources.evidence import Evidence, Head
+from storscope.sources.importer import ImportOptions
+from storscope.sources.importers._evaperf_columns import columns_of
+from storscope.sources.importers.evaperf_csv import IMPORTER as CSV
+from storscope.sources.importers.evaperf_text import IMPORTER as TEXT
+from tests.support.golden import check_golden
+from tests.support.tables import Tables, read_tables, read_text
+
+HERE = Path(__file__).parent
+VD_TEXT = HERE / "evaperf_text" / "eva4400_vd.txt"
+OBJECTS_TEXT = HERE / "evaperf_text" / "eva4400_all_objects.txt"
+VD_CSV = HERE / "evaperf_csv" / "eva6400_vd.csv"
+BARE_CSV = HERE / "evaperf_csv" / "bare_headings_no_times.csv"
+SAMPLES = [(TEXT, VD_TEXT), (TEXT, OBJECTS_TEXT), (CSV, VD_CSV), (CSV, BARE_CSV)]
+HEADINGS = ("Name,Ctlr,Online To,Wr Mode,Read Hit Req/s,Read Hit MB/s,Read Hit Latency (ms),Read Miss Req/s,"
+            "Read Miss MB/s,Read Miss Latency (ms),Write Req/s,Write MB/s,Write Latency (ms)")  # fmt: skip
+
+
+def rows_of(tables: Tables, kind: str, entity: str) -> list[dict[str, Any]]:
+    return [row for row in tables.rows("observations") if (row["kind"], row["entity"]) == (kind, entity)]
+
+
+def counter_names(tables: Tables, entity: str) -> set[str]:
+    return {row["name"] for row in tables.rows("series") if row["entity"] == entity}
+
+
+@pytest.mark.parametrize(("importer", "sample"), SAMPLES, ids=lambda value: getattr(value, "stem", ""))
+def test_every_sample_yields_the_expected_tables(importer: Any, sample: Path) -> None:
+    check_golden(read_tables(importer, sample), sample.with_suffix(".expected.jsonl"))
+
+
+@pytest.mark.parametrize(("importer", "sample"), SAMPLES, ids=lambda value: getattr(value, "stem", ""))
+def test_each_form_is_recognised_by_its_own_importer_only(importer: Any, sample: Path) -> None:
+    other = CSV if importer is TEXT else TEXT
+    assert importer.recognise(Evidence(sample).head) >= 0.8
+    assert other.recognise(Evidence(sample).head) < 0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"", b"\0\1\2", b"Time,Read,Write\n1,2,3\n",
+        b'"(PDH-CSV 4.0)","\\\\HOST\\PhysicalDisk(_Total)\\Disk Reads/sec"\n',
+        b"'Target Type,Target Name,IOps,Read IOps,Write IOps\nALL,All,1,2,3\n", b'"' + b"a,b;" * 60_000,
+        b"Device            r/s     rkB/s     w/s     wkB/s  aqu-sz  %util\nsda 1.0 2.0 3.0 4.0 5.0 6.0\n",
+    ],
+)  # fmt: skip
+def test_other_text_is_not_recognised(text: bytes) -> None:
+    assert CSV.recognise(Head("x", text, "utf-8")) < 0.5
+    assert TEXT.recognise(Head("x", text, "utf-8")) < 0.5
+
+
+def test_a_volume_is_the_sum_of_its_two_rows_weighted_by_operations() -> None:
+    row = rows_of(read_tables(TEXT, VD_TEXT), "vdisk", "ESX\\vmfs 01")[0]
+    assert row["read_ops_per_s"] == 5 + 12 + 20 + 48
+    assert row["write_ops_per_s"] == 40 + 10
+    assert row["write_bytes_per_s"] == pytest.approx((0.33 + 0.08) * 1_000_000)
+    milliseconds = (5 * 0.3 + 12 * 9.5 + 20 * 0.5 + 48 * 11.5) / 85
+    assert row["read_latency_ns_mean"] == pytest.approx(milliseconds * 1_000_000)
+    assert row["write_latency_ns_mean"] == pytest.approx((40 * 2.5 + 10 * 4.0) / 50 * 1_000_000)
+    assert row["read_hit_ratio"] == pytest.approx(25 / 85)
+
+
+def test_what_the_other_controller_counts_was_forwarded() -> None:
+    tables = read_tables(TEXT, VD_TEXT)
+    vmfs = rows_of(tables, "vdisk", "ESX\\vmfs 01")
+    # In the third sample the volume is on line to B, so it is A's row that was forwarded.
+    assert [row["forwarded_per_s"] for row in vmfs] == [20 + 48 + 10, 30 + 48 + 10, 5 + 12 + 40]
+    assert [row["forwarded_per_s"] for row in rows_of(tables, "vdisk", "Windows\\DW data")] == [0.0] * 3
+
+
+def test_without_a_row_of_the_other_controller_forwarding_is_unknown_not_zero() -> None:
+    rows = rows_of(read_tables(TEXT, VD_TEXT), "vdisk", "ESX\\<script>alert(1)</script>")
+    assert [row["forwarded_per_s"] for row in rows] == [None] * 3
+    assert [row["read_latency_ns_mean"] for row in rows] == [None] * 3
+
+
+def test_the_published_load_of_a_field_report() -> None:
+    """2,844 IOPS of 64 KB, half reads, at about 18.5 ms: Little's law gives some 51 operations in flight."""
+    row = rows_of(read_tables(TEXT, VD_TEXT), "vdisk", "Windows\\DW data")[0]
+    assert row["read_ops_per_s"] + row["write_ops_per_s"] == 2844
+    in_flight = (row["read_ops_per_s"] * row["read_latency_ns_mean"]
+                 + row["write_ops_per_s"] * row["write_latency_ns_mean"]) / 1e9  # fmt: skip
+    assert in_flight == pytest.approx(51.2, abs=0.2)
+
+
+def test_samples_are_placed_by_their_times() -> None:
+    rows = rows_of(read_tables(TEXT, VD_TEXT), "vdisk", "Windows\\DW data")
+    assert [row["time"] for row in rows] == [
+        dt.datetime(2009, 11, 20, 22, 0, second, tzinfo=dt.UTC) for second in (0, 20, 40)
+    ]
+    assert {row["duration_ns"] for row in rows} == {20_000_000_000}
+
+
+def test_without_times_start_and_interval_place_them() -> None:
+    start = dt.datetime(2009, 11, 20, 22, tzinfo=dt.UTC)
+    tables = read_tables(CSV, BARE_CSV, ImportOptions(start=start, interval_s=20, system="EVA6400"))
+    rows = rows_of(tables, "vdisk", "vol1")
+    assert [row["time"] for row in rows] == [start, start + dt.timedelta(seconds=20)]
+    assert {row["system"] for row in rows} == {"EVA6400"}
+    assert tables.notes.clock is not None and "rebuilt" in tables.notes.clock
+
+
+def test_a_change_of_owner_or_write_mode_is_an_event_and_the_last_state_a_fact() -> None:
+    tables = read_tables(TEXT, VD_TEXT)
+    events = {row["type"]: dict(row["attributes"]) for row in tables.rows("events")}
+    assert events == {
+        "ownership_changed": {"owner": "B", "was": "A"}, "cache_policy_changed": {"policy": "WT", "was": "WB"},
+    }  # fmt: skip
+    facts = tables.facts("vdisk", "ESX\\vmfs 01")
+    assert (facts["online_to"], facts["write_mode"], facts["lun"]) == ("B", "WT", "1")
+    assert "lun" not in tables.facts("vdisk", "ESX\\<script>alert(1)</script>")
+
+
+def test_links_say_what_is_shared() -> None:
+    links = read_tables(TEXT, VD_TEXT).links() | read_tables(TEXT, OBJECTS_TEXT).links()
+    assert ("vdisk", "Windows\\DW data", "owned_by", "controller", "A") in links
+    assert ("vdisk", "Windows\\DW data", "lives_on", "disk_group", "DG 1") in links
+    assert ("disk", "Rack 1\\Disk 001", "member_of", "disk_group", "DG 1") in links
+    assert ("controller", "A", "member_of", "array", "EVA4400-01") in links
+
+
+def test_every_object_becomes_its_kind() -> None:
+    tables = read_tables(TEXT, OBJECTS_TEXT)
+    (array,) = rows_of(tables, "array", "EVA4400-01")
+    assert (array["ops_per_s"], array["bytes_per_s"]) == (2980.0, 187_210_000.0)
+    assert rows_of(tables, "controller", "A")[0]["cpu_busy_ratio"] == pytest.approx(0.71)
+    assert "Data %" in counter_names(tables, "A")
+    disk = rows_of(tables, "disk", "Rack 1\\Disk 001")[0]
+    assert disk["queue_depth_mean"] == 15.0
+    assert disk["latency_ns_mean"] == pytest.approx((135 * 38500 + 2 * 9000) / 137 * 1000)
+    assert rows_of(tables, "disk_group", "DG 1")[0]["read_ops_per_s"] == 85 + 1354 + 20 + 48
+
+
+def test_the_back_end_of_a_group_is_not_added_to_its_front_end() -> None:
+    tables = read_tables(TEXT, OBJECTS_TEXT)
+    assert len(rows_of(tables, "disk_group", "DG 1")) == 1
+    assert "back end Drive Latency (us)" in counter_names(tables, "DG 1")
+
+
+def test_tables_of_other_objects_are_counted() -> None:
+    assert any("host ports" in reason for reason in read_tables(TEXT, OBJECTS_TEXT).notes.omitted) or any(
+        "outside the tables" in reason for reason in read_tables(TEXT, OBJECTS_TEXT).notes.omitted
+    )
+
+
+def test_every_number_of_every_row_is_kept_by_controller() -> None:
+    tables = read_tables(CSV, BARE_CSV)
+    values = {row["name"]: row["values"] for row in tables.rows("series")}
+    assert values["Write Latency via 1"] == [2.5, 2.6]
+    assert values["Read Miss MB/s via 2"] == [0.39, 0.39]
+    assert len(values) == 2 * 9
+
+
+@pytest.mark.parametrize(
+    ("heading", "key", "factor", "stated"),
+    [
+        ("Read Hit Latency (us)", "read_hit_latency", 1e3, True), ("Read Hit Latency", "read_hit_latency", 1e6, False),
+        ("Read Miss Latency(ms)", "read_miss_latency", 1e6, True), ("Write Data Rate MB/s", "write_bytes", 1e6, True),
+        ("Write KB/s", "write_bytes", 1e3, True), ("Mirror MB/s", "mirror_bytes", 1e6, True),
+        ("Mirr", "mirrored", 1, True), ("Wr Mode", "write_mode", 1, True), ("CPU %", "cpu_percent", 0.01, True),
+        ("% Data Transfer", "data_percent", 0.01, True), ("Drive Queue Depth", "queue_depth", 1, True),
+        ("\\\\HOST\\Memory\\MB/s", None, 1, True),
+    ],
+)  # fmt: skip
+def test_headings_are_read_by_their_words(heading: str, key: str | None, factor: float, stated: bool) -> None:
+    (column,) = columns_of([heading])
+    assert (column.key, column.factor, column.unit_is_stated) == (key, factor, stated)
+
+
+def test_a_latency_without_a_unit_is_doubted() -> None:
+    assert any("Little" in warning for warning in read_tables(CSV, BARE_CSV).notes.warnings)
+    assert not read_tables(TEXT, VD_TEXT).notes.warnings
+
+
+def test_columns_in_any_order_say_the_same(tmp_path: Path) -> None:
+    lines = ["vol1,A,A,WB,5,0.04,0.3,12,0.1,9.5,40,0.33,2.5", "vol1,B,A,WB,20,0.16,0.5,48,0.39,11.5,10,0.08,4"]
+    table = [line.split(",") for line in (HEADINGS, *lines)]
+    turned = "\n".join(",".join(reversed(cells)) for cells in table) + "\n"
+    straight = read_text(CSV, "\n".join((HEADINGS, *lines)) + "\n", tmp_path).rows("observations")
+    assert read_text(CSV, turned, tmp_path).rows("observations") == straight
+
+
+def test_an_owner_that_is_no_controller_leaves_forwarding_unknown(tmp_path: Path) -> None:
+    lines = ["vol1,A,5000-1FE1,WB,5,0.04,0.3,12,0.1,9.5,40,0.33,2.5", "vol1,B,5000-1FE1,WB,2,0,0,4,0,1,1,0,4"]
+    tables = read_text(CSV, "\n".join((HEADINGS, *lines)) + "\n", tmp_path)
+    assert tables.rows("observations")[0]["forwarded_per_s"] is None
+    assert any("Online To" in warning for warning in tables.notes.warnings)
+
+
+def test_an_empty_cell_is_absent(tmp_path: Path) -> None:
+    tables = read_text(CSV, HEADINGS + "\nvol1,A,A,WB,5,,0.3,,,,40,0.33,\n", tmp_path)
+    (row,) = tables.rows("observations")
+    assert row["read_bytes_per_s"] is None and row["write_latency_ns_mean"] is None
+    assert row["read_hit_ratio"] is None
+    assert row["write_ops_per_s"] == 40.0
+
+
+def test_a_name_keeps_its_comma_and_quotes() -> None:
+    assert rows_of(read_tables(CSV, VD_CSV), "vdisk", 'SQL, "tempdb"')[0]["forwarded_per_s"] == 50.0
+
+
+@pytest.mark.parametrize(("importer", "sample"), SAMPLES, ids=lambda value: getattr(value, "stem", ""))
+def test_encodings_and_line_ends_change_nothing(importer: Any, sample: Path, tmp_path: Path) -> None:
+    text = sample.read_bytes().decode().replace("\r\n", "\n")
+    expected = read_tables(importer, sample).rows("observations")
+    for variant in (text.encode(), text.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + text.encode(),
+                    text.encode("utf-16")):  # fmt: skip
+        assert read_text(importer, variant, tmp_path).rows("observations") == expected
+
+
+@pytest.mark.parametrize("importer", [TEXT, CSV], ids=["text", "csv"])
+@pytest.mark.parametrize("text", ["", "nothing\n", "\x00\x01\x02", "1,80,5.24,0.4,1342,87.95\n" * 3])
+def test_what_has_no_heading_is_refused(importer: Any, text: str, tmp_path: Path) -> None:
+    with pytest.raises(MalformedInput, match="without -nh"):
+        read_text(importer, text, tmp_path)
+
+
+@pytest.mark.parametrize("cut", [5, 60, 200])
+def test_a_cut_csv_loses_only_its_last_row(cut: int, tmp_path: Path) -> None:
+    whole = read_tables(CSV, VD_CSV).rows("observations")
+    found = read_text(CSV, VD_CSV.read_bytes()[:-cut], tmp_path).rows("observations")
+    assert found[:2] == whole[:2]
+    assert {row["entity"] for row in found} <= {row["entity"] for row in whole}
+
+
+RATES = st.integers(0, 100_000)
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(rates=st.tuples(*[RATES] * 6), latencies=st.tuples(*[st.integers(0, 500)] * 6))
+def test_operations_and_time_in_flight_are_conserved(
+    rates: tuple[int, ...], latencies: tuple[int, ...], tmp_path: Path
+) -> None:
+    """What the rows hold together is in the observation: operations, and operations x latency."""
+    lines = []
+    for place, controller in enumerate("AB"):
+        hit, miss, write = rates[3 * place : 3 * place + 3]
+        of_hit, of_miss, of_write = latencies[3 * place : 3 * place + 3]
+        lines.append(f"vol1,{controller},A,WB,{hit},0,{of_hit},{miss},0,{of_miss},{write},0,{of_write}")
+    (row,) = read_text(CSV, "\n".join((HEADINGS, *lines)) + "\n", tmp_path).rows("observations")
+    reads = rates[0] + rates[1] + rates[3] + rates[4]
+    assert row["read_ops_per_s"] == reads
+    assert row["forwarded_per_s"] == sum(rates[3:])
+    in_flight = sum(rates[place] * latencies[place] for place in (0, 1, 3, 4)) * 1e6
+    assert (row["read_latency_ns_mean"] is None) == (reads == 0)
+    assert (row["read_latency_ns_mean"] or 0.0) * reads == pytest.approx(in_flight)
