@@ -321,3 +321,10 @@ def test_a_truncated_paste_says_nothing_that_the_whole_does_not(
     if "Path Selection Policy: " in part:
         tables = read_text(IMPORTER, part, tmp_path_factory.mktemp("cut"))
         assert fact_values(tables) <= fact_values(read_tables(IMPORTER, SAMPLES / "esxi6_storage.txt"))
+
+
+def test_hostile_spaces_and_empty_lines_cost_no_time(tmp_path: Path) -> None:
+    row = "vmk0 Management 10.0.0.1 255.255.255.0 84:2b:2b:6d:e9:98 1500\n"
+    text = "\n" * 250_000 + row + "Switch Name Num Ports Used Ports\na" + " " * 3_000_000 + "b\n"
+    assert IMPORTER.recognise(Head("x", text[: 256 * 1024].encode(), "utf-8")) == 0.9
+    assert read_text(IMPORTER, text, tmp_path).facts("port", "vmk0")["mtu"] == "1500"

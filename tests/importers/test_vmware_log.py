@@ -262,3 +262,27 @@ def test_recognition_never_raises(raw: bytes) -> None:
 @given(st.text(max_size=200))
 def test_any_text_can_be_taken_apart(text: str) -> None:
     assert text.endswith(parse_line(text).message)
+
+
+@pytest.mark.parametrize(
+    ("status", "type_"),
+    [
+        ("H:0x0 D:0x2 P:0x0 Valid sense data: 0x5 0x20 0x0. Act:NONE", "scsi_error"),
+        ("H:0x0 D:0x2 P:0x0 Valid sense data: 0x2 0x4 0x3. Act:FAILOVER", "path_failed_io"),
+        ("H:0x1 D:0x0 P:0x0 Possible sense data: 0x0 0x0 0x0. Act:NONE", "path_failed_io"),
+    ],
+)
+def test_a_device_that_answers_has_a_path_that_works(status: str, type_: str, tmp_path: Path) -> None:
+    text = (
+        'cpu4:8)NMP: nmp_ThrottleLogForDevice:2319: Cmd 0x2a (0xAA, 9) to dev "naa.60" on path "vmhba1:C0:T0:L0" '
+        f"Failed: {status}"
+    )
+    (event,) = read_text(IMPORTER, text, tmp_path).rows("events")
+    assert event["type"] == type_
+
+
+def test_a_line_too_long_for_a_message_is_counted_and_costs_no_time(tmp_path: Path) -> None:
+    text = "cpu1:1)" + "Device x performance has " * 400_000
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert tables.rows("events") == []
+    assert tables.notes.omitted["lines of more than 4,096 characters"] == 1

@@ -6,7 +6,6 @@ uplinks from standby ones where `esxcfg-vswitch -l` lists both, and an adapter's
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from storscope.domain.entity import EntityRef
@@ -45,8 +44,6 @@ class Book:
     local_addresses: dict[EntityRef, list[str]] = field(default_factory=dict)
     """iSCSI adapter -> local address of each of its connections."""
     contradicted: int = 0
-    sections: Counter[str] = field(default_factory=Counter)
-    """Pieces that were understood, by kind."""
 
     def entity(self, kind: str, name: str) -> EntityRef:
         """An entity of the present host."""

@@ -6,7 +6,9 @@
     StorageMonitor: N: vmhba1:0:3:0 status = 24/0 0x0 0x0 0x0                     ESX 3: device/host status in decimal
 
 Host, device and plug-in status: "Interpreting SCSI sense codes in VMware ESXi", Broadcom KB 289902. Device status 0x2
-is a check condition, explained by the sense data; many of them are harmless (0x5 0x20 0x0: opcode not supported).
+is a check condition, explained by the sense data; many of them are harmless (0x5 0x20 0x0: opcode not supported). A
+device that answers has a path that works: a failure is one of the path when the host status says so, or when the NMP
+then tries another path (Act:FAILOVER) or probes this one (Act:EVAL).
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ _COMMAND = re.compile(
     r"(?:Cmd\((?P<address1>0x[0-9a-fA-F]+)\) (?P<opcode1>0x[0-9a-fA-F]+)"
     r"|(?:Cmd|Command) (?P<opcode2>0x[0-9a-fA-F]+)(?: \((?P<address2>0x[0-9a-fA-F]+))?)"
 )
+_ACTION = re.compile(r"\bAct:\s?([A-Z]+)")
 _WORLD = re.compile(r"from world (\d+)|\(0x[0-9a-fA-F]+, (\d+)\)")
 _OLD_STATUS = re.compile(
     rf"StorageMonitor: \d+: (?P<path>{ESX3_PATH_NAME}) status = (?P<device>\d+)/(?P<host>\d+)"
@@ -36,6 +39,7 @@ _VM_RESET = re.compile(r"\(?(vscsi\d+:\d+)\)?: ?Reset request on .*?\(vmm\d+:([^
 
 _HOST_STATUS: Final = {0x5: "command_aborted", 0x8: "bus_reset"}
 _DEVICE_STATUS: Final = {0x8: "device_busy", 0x18: "reservation_conflict", 0x28: "task_set_full"}
+_PATH_ACTIONS: Final = {"FAILOVER", "EVAL"}
 
 AWAITS_STATUS = re.compile(r'nmp_ThrottleLogForDevice.* on path "[^"]+" Failed:\s*$')
 """ESXi 7 and 8 print the status of a failed command on a line of its own, after this one."""
@@ -52,13 +56,16 @@ def command_failed(message: Message) -> Sequence[Said]:
     sense = _SENSE.search(message.text)
     if sense is not None and any(int(part, 16) for part in sense.groups()):
         attributes["sense"] = " ".join(sense.groups())
-    type_ = event_type(int(host, 16), int(device, 16), on_path=path is not None)
+    if action := _ACTION.search(message.text):
+        attributes["action"] = action[1]
+    of_path = path is not None and (int(host, 16) != 0 or attributes.get("action") in _PATH_ACTIONS)
+    type_ = event_type(int(host, 16), int(device, 16), of_path=of_path)
     return (_failed(message.text, type_, path[1] if path else None, attributes),)
 
 
-def event_type(host: int, device: int, *, on_path: bool) -> str:
-    """The event for a pair of statuses; on a path a failure without a type of its own is tried elsewhere."""
-    return _HOST_STATUS.get(host) or _DEVICE_STATUS.get(device) or ("path_failed_io" if on_path else "scsi_error")
+def event_type(host: int, device: int, *, of_path: bool) -> str:
+    """The event for a pair of statuses; a path's failure without a type of its own is tried elsewhere."""
+    return _HOST_STATUS.get(host) or _DEVICE_STATUS.get(device) or ("path_failed_io" if of_path else "scsi_error")
 
 
 def _failed(text: str, type_: str, path: str | None, attributes: dict[str, str]) -> Said:
@@ -87,7 +94,7 @@ def old_status(message: Message) -> Sequence[Said]:
     sense = match.groups()[3:]
     if any(int(part, 16) for part in sense):
         attributes["sense"] = " ".join(sense)
-    return (Said("path", match["path"], event_type(host, device, on_path=True), attributes=attributes),)
+    return (Said("path", match["path"], event_type(host, device, of_path=host != 0), attributes=attributes),)
 
 
 def task_aborted(message: Message) -> Sequence[Said]:

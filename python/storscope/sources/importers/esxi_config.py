@@ -116,6 +116,8 @@ _TABLES: Final[tuple[tuple[re.Pattern[str], Callable[[str, Book], Table]], ...]]
 
 _AT_THE_END: Final = (ports.uplinks_by_mac, adapters.iscsi_kinds, ports.connections_per_port)
 _MOST_REASONS = 40
+_MOST_CHARACTERS = 4096
+"""A longer line is no output of these commands, and patterns would take long over it."""
 _HINT = "Known are outputs such as: esxcli iscsi networkportal list, esxcfg-vmknic -l, esxcli storage nmp device list."
 
 
@@ -137,6 +139,9 @@ class _Reading:
         line = text.strip()
         if not line:
             self._blank()
+        elif len(line) > _MOST_CHARACTERS:
+            self._end()
+            self._not_understood(line)
         elif not line.strip("- "):
             return  # what underlines a header
         elif prompt := parse_prompt(text):
@@ -208,8 +213,6 @@ class _Reading:
             first = record.name or next(iter(record.pairs.values()))[0]
             self._not_understood(first, max(1, len(record.pairs)))
             self.stretch = None
-        else:
-            self.book.sections[reader.__name__] += 1
 
     def _not_understood(self, line: str | None, count: int = 1) -> None:
         if line is None:
@@ -245,7 +248,7 @@ def _omit_unknown(recorder: Recorder, unknown: Counter[str]) -> None:
 
 
 _SIGNS = re.compile(
-    r"^\s*(?:Vmknic: vmk\d|pNic name: vmnic|Path Selection Policy: \w|Storage Array Type: \w|Group State: \w"
+    r"^[ \t]*(?:Vmknic: vmk\d|pNic name: vmnic|Path Selection Policy: \w|Storage Array Type: \w|Group State: \w"
     r"|Runtime Name: vmhba\d|Devfs Path: /vmfs|Multipath Plugin: \w|Active Adapters: |ConnectionAddress: \d|Portset: \S"
     r"|Portal \d+\s*: \S+:\d+\s*$|reservationConflicts:\d"
     r"|Path: /(?:Net|Disk|VMFS3|NFS|Scsi|Mem|DataMover)/\w+"

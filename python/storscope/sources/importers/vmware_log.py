@@ -68,6 +68,8 @@ _BEFORE_REPEATED = re.compile(r"last message repeated (\d+) times?")
 _AROUND_REPEATED = re.compile(r"message repeated (\d+) times?: \[\s*(.*)\]\s*$")
 _ITSELF_REPEATED = re.compile(r"[\[(]?\brepeated (\d+) times?\b")
 _MOST_REPETITIONS = 10_000
+_MOST_CHARACTERS = 4096
+"""A longer line is no message of these programs, and patterns would take long over it."""
 _WORLD = re.compile(r"(?:\S+ )?cpu\d+:\d+")
 _MODULE = re.compile(r"(?:^|[ )])(?:WARNING: |ALERT: )?([A-Za-z]\w+): ")
 _SHORT_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{8}(?=-|$)")
@@ -84,7 +86,10 @@ def read_log(evidence: Evidence, recorder: Recorder, options: ImportOptions, now
     other = 0
     for number, text in enumerate(evidence.lines(), start=1):
         rules = [rule for word, rule in _RULES if word in text]
-        if rules:
+        if rules and len(text) > _MOST_CHARACTERS:
+            log.before = ()
+            recorder.omit(f"lines of more than {_MOST_CHARACTERS:,} characters")
+        elif rules:
             log.read(number, text, rules)
         elif log.before and (repeated := _BEFORE_REPEATED.search(text)):
             log.repeat(number, text, int(repeated[1]))
