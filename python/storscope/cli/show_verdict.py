@@ -29,7 +29,8 @@ def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: 
     _print_healthy(verdict)
     _print_not_evaluated(verdict.not_evaluated, verbose=verbose)
     for note in verdict.provenance.notes:
-        _wrapped(f"note: {note}", indent="")
+        if verbose or note.startswith("clocks"):
+            _wrapped(f"note: {note}", indent="")
     if not verbose and shown:
         click.echo(
             "\nMore: --verbose shows why, the innocent explanation and the evidence; --report FILE.html draws it."
