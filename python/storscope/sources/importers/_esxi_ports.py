@@ -155,10 +155,8 @@ def connections_per_port(book: Book) -> None:
     """At the end: how many connections each bound port carries. 0 is counted where the adapter's list was read."""
     for adapter, addresses in book.local_addresses.items():
         book.fact(adapter, "iscsi_connections", len(addresses))
-        bound = [
-            one for one, relation, two in book.links if relation == "uses" and two == adapter and one.kind == "port"
-        ]
-        for port in bound:
+        ports = {one for one, relation, two in book.links if (relation, two, one.kind) == ("uses", adapter, "port")}
+        for port in sorted(ports):
             address = book.value(port, "ip_address")
             if isinstance(address, str) and any(addresses):
                 book.fact(port, "iscsi_connections", addresses.count(address))
