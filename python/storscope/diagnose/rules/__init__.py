@@ -10,6 +10,7 @@ from storscope.diagnose.rule import Rule
 
 _MODULES: Final = (
     "heavy_hitter",
+    "noisy_neighbour",
     "latency_above_tier",
     "iscsi_port_idle",
     "iscsi_binding",
@@ -19,6 +20,11 @@ _MODULES: Final = (
     "iscsi_delayed_ack",
     "iscsi_lro",
     "iscsi_login_timeout",
+    "controller_imbalance",
+    "proxied_operations",
+    "ownership_flapping",
+    "cache_policy_flood",
+    "uneven_drives",
     "path_dead",
     "path_idle",
     "path_slow",

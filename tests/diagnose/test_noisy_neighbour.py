@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storscope.diagnose.rules.noisy_neighbour import RULE
+from storscope.domain.finding import Healthy, NotEvaluated, Severity
+from storscope.domain.recorder import Recorder
+from tests.diagnose.days import MS, FloatArray, day, entity
+from tests.support.cases import findings, judge, make_case
+
+
+def hog(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+    """v03 is loud in four stretches, a tenth of the time; all wait eight times as long."""
+    for start in (100, 260, 430, 600):
+        ops[3, start : start + 18] *= 15
+        moved[3, start : start + 18] *= 15
+        latency[:, start : start + 18] *= 8
+
+
+def test_the_hog_is_named_with_its_victims_and_what_they_share(tmp_path: Path) -> None:
+    [finding] = findings(RULE, make_case(tmp_path, day(hog)))
+    assert finding.entities[0] == entity("v03")
+    assert {one.name for one in finding.entities[1:6]} == {"v00", "v01", "v02", "v04", "v05"}
+    assert "disk group shared" in finding.summary or "shared" in finding.summary
+    assert finding.severity is Severity.CRITICAL
+    assert finding.numbers["slower_factor_low"] < 8 < finding.numbers["slower_factor_high"] * 1.15
+    assert finding.numbers["slower_factor"] == pytest.approx(8, rel=0.2)
+    assert finding.numbers["latency_ns_quiet"] == pytest.approx(4 * MS, rel=0.1)
+    assert finding.numbers["latency_ns_loud"] == pytest.approx(32 * MS, rel=0.15)
+    assert finding.numbers["r_low"] > 0.6
+    assert finding.evidence[0].rows[0][0] == "v03"
+
+
+def test_without_a_shared_component_it_is_a_correlation_and_never_a_cause(tmp_path: Path) -> None:
+    [finding] = findings(RULE, make_case(tmp_path, day(hog, on=None)))
+    assert finding.severity is Severity.INFO
+    assert "correlates" in finding.title
+    for text in (finding.title, finding.summary):
+        assert "slows" not in text
+        assert "because" not in text
+
+
+def test_sharing_only_a_host_is_no_shared_storage(tmp_path: Path) -> None:
+    def on_host(recorder: Recorder) -> None:
+        day(hog, kind="device", system="h", on=None)(recorder)
+        for number in range(6):
+            recorder.link(entity(f"v{number:02}", "device", "h"), "member_of", entity("h", "host", "h"))
+
+    [finding] = findings(RULE, make_case(tmp_path, on_host))
+    assert finding.severity is Severity.INFO
+
+
+def test_a_steady_day_is_healthy_with_the_greatest_correlation(tmp_path: Path) -> None:
+    [healthy] = judge(RULE, make_case(tmp_path, day(volumes=4)))
+    assert isinstance(healthy, Healthy)
+    assert "partial correlation" in healthy.statement or "none goes" in healthy.statement
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_innocent_victim_that_slows_itself_accuses_nobody(tmp_path: Path, seed: int) -> None:
+    def own_load(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        wave = 1 + np.repeat(rng.gamma(1.0, 2.0, 36), 20)
+        ops *= wave
+        moved *= wave
+        ops[1] *= 3
+        latency *= ops / ops.mean(axis=1, keepdims=True)
+
+    assert findings(RULE, make_case(tmp_path, day(own_load, seed=seed))) == []
+
+
+def test_a_timetable_that_all_follow_accuses_none_of_many(tmp_path: Path) -> None:
+    def working_day(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        wave = 1 + 4 * np.sin(np.linspace(0, np.pi, ops.shape[1])) ** 2
+        ops *= wave
+        moved *= wave
+        latency *= wave
+
+    assert findings(RULE, make_case(tmp_path, day(working_day, volumes=12))) == []
+
+
+def test_of_two_that_rise_together_the_one_with_more_queue_time_is_named_once(tmp_path: Path) -> None:
+    def pair(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        hog(rng, ops, moved, latency)
+        for start in (100, 260, 430, 600):
+            ops[4, start : start + 18] *= 9
+            moved[4, start : start + 18] *= 9
+
+    [finding] = findings(RULE, make_case(tmp_path, day(pair)))
+    assert finding.entities[0] == entity("v03")
+    assert "v04 moves with it" in finding.summary or "load of v04" in finding.summary
+    assert finding.confidence < 0.7
+
+
+def test_two_hogs_at_different_times_are_two_findings(tmp_path: Path) -> None:
+    def two(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        for column, starts in ((3, (100, 430)), (1, (260, 600))):
+            for start in starts:
+                ops[column, start : start + 40] *= 15
+                moved[column, start : start + 40] *= 15
+                latency[:, start : start + 40] *= 8
+
+    found = findings(RULE, make_case(tmp_path, day(two)), r_level_min=0.5)
+    assert {finding.entities[0].name for finding in found} == {"v01", "v03"}
+
+
+def test_a_hog_by_bytes_one_interval_ahead_is_found(tmp_path: Path) -> None:
+    def copy(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        for start in (100, 260, 430, 600):
+            moved[5, start : start + 30] *= 40
+            latency[:, start + 1 : start + 31] *= 6
+
+    [finding] = findings(RULE, make_case(tmp_path, day(copy)))
+    assert finding.entities[0] == entity("v05")
+    assert "of the bytes" in finding.summary
+
+
+def test_a_single_common_spike_is_chance(tmp_path: Path) -> None:
+    def once(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[2, 300:303] *= 40
+        latency[:, 300:303] *= 30
+
+    assert findings(RULE, make_case(tmp_path, day(once))) == []
+
+
+def test_a_vm_and_its_disk_are_one_suspect(tmp_path: Path) -> None:
+    def layers(recorder: Recorder) -> None:
+        for kind in ("vm", "vm_disk"):
+            day(hog, kind=kind, system="h", on=None)(recorder)
+        for number in range(6):
+            disk = entity(f"v{number:02}", "vm_disk", "h")
+            recorder.link(disk, "member_of", entity(f"v{number:02}", "vm", "h"))
+            recorder.link(disk, "lives_on", entity("ds", "datastore", "h"))
+
+    [finding] = findings(RULE, make_case(tmp_path, layers))
+    assert finding.entities[0] == entity("v03", "vm_disk", "h")
+
+
+def test_vms_share_what_their_disks_rest_on(tmp_path: Path) -> None:
+    def machines(recorder: Recorder) -> None:
+        day(hog, kind="vm", system="h", on=None)(recorder)
+        for number in range(6):
+            disk = entity(f"d{number:02}", "vm_disk", "h")
+            recorder.link(disk, "member_of", entity(f"v{number:02}", "vm", "h"))
+            recorder.link(disk, "lives_on", entity("ds", "datastore", "h"))
+
+    [finding] = findings(RULE, make_case(tmp_path, machines))
+    assert finding.severity is Severity.CRITICAL
+    assert entity("ds", "datastore", "h") in finding.entities
+
+
+def test_thresholds_take_effect(tmp_path: Path) -> None:
+    case = make_case(tmp_path, day(hog))
+    assert findings(RULE, case, r_level_min=0.999) == []
+    assert findings(RULE, case, slower_factor=20.0) == []
+    assert findings(RULE, case, suspect_share_min=0.95) == []
+
+
+def test_a_short_capture_is_not_judged(tmp_path: Path) -> None:
+    [outcome] = judge(RULE, make_case(tmp_path, day(count=20)))
+    assert isinstance(outcome, NotEvaluated)
