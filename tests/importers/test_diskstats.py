@@ -97,7 +97,14 @@ def test_partitions_live_on_their_disk() -> None:
 def test_devices_that_never_did_an_operation_are_left_out() -> None:
     tables = read_tables(IMPORTER, CAPTURED)
     assert {row["entity"] for row in tables.rows("observations")} == {"vda", "loop0"}
-    assert tables.notes.omitted["snapshots of devices that never did an operation"] == 8 * 3
+    assert tables.notes.omitted["intervals of devices that never did an operation"] == 8 * 3
+
+
+def test_a_device_that_wakes_up_was_idle_before(tmp_path: Path) -> None:
+    text = "".join(snapshot(f"{1795222000 + 30 * n}", reads) for n, reads in enumerate((0, 0, 0, 60)))
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert [row["read_ops_per_s"] for row in observations(tables, "sda")] == [0.0, 0.0, 2.0]
+    assert not tables.notes.omitted
 
 
 @pytest.mark.parametrize(

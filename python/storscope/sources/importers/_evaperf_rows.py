@@ -28,7 +28,10 @@ _VOCABULARY: Final = frozenset({
     "node", "cpu", "%", "data", "rate", "total", "host", "drive", "queue", "depth", "enc", "bay", "name", "time",
     "date", "disk", "serial", "cpu%", "data%", "%cpu", "%data", "latency(ms)", "latency(us)", "req", "data(mb/s)",
 })  # fmt: skip
-_RULER = re.compile(r"[\s=_+|-]*[-=_]{2}[\s=_+|-]*")
+_RULER: Final = frozenset(" =_+|-")
+_LONGEST_LINE: Final = 20_000
+_MOST_COLUMNS: Final = 200
+"""A longer line or a wider table is not evaperf's; it is not searched, so that hostile input costs nothing."""
 _HAS_NUMBER = re.compile(r"(?:^|\s)[0-9]+(?:[.,][0-9]+)?(?=\s|$)")
 _PROJECTED_LINES: Final = 2_000
 """Lines that decide where the columns are; later ones are cut at the same places."""
@@ -89,7 +92,8 @@ def csv_rows(lines: Iterable[str], recorder: Recorder) -> Iterator[Row]:
     kind: str | None = None
     title, delimiter, stamp = "", ",", None
     for line in lines:
-        if not line.strip():
+        if not line.strip() or len(line) > _LONGEST_LINE:
+            recorder.omit("lines longer than 20,000 characters", bool(line.strip()))
             continue
         if moment := stamp_in(line.strip(',; "')):
             stamp = moment
@@ -131,7 +135,7 @@ def _delimiter(line: str) -> str | None:
 def is_csv_heading(cells: Sequence[str]) -> bool:
     """True when no cell is a number and several are headings of evaperf."""
     plain = [cell.strip().strip('"') for cell in cells]
-    if len(plain) < 3 or any(re.fullmatch(r"[0-9]+([.,][0-9]+)?", cell) for cell in plain):
+    if not 3 <= len(plain) <= _MOST_COLUMNS or any(re.fullmatch(r"[0-9]+([.,][0-9]+)?", cell) for cell in plain):
         return False
     columns = columns_of(plain)
     known = sum(column.key is not None for column in columns)
@@ -150,8 +154,9 @@ def text_rows(lines: Iterable[str], recorder: Recorder) -> Iterator[Row]:
     after_blank = False
     for raw in lines:
         line = raw.expandtabs().rstrip()
-        if not line or _RULER.fullmatch(line):
+        if not line or len(line) > _LONGEST_LINE or _RULER.issuperset(line):
             after_blank |= not line
+            recorder.omit("lines longer than 20,000 characters", len(line) > _LONGEST_LINE)
             continue
         if moment := stamp_in(line):
             stamp = moment

@@ -121,6 +121,8 @@ class _Reader:
     _before: dict[str, Counters] = field(default_factory=dict)
     _entities: dict[str, EntityRef] = field(default_factory=dict)
     _snapshots: int = 0
+    _asleep: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """Intervals of devices that have done nothing since boot; written once they do something."""
 
     def line(self, line: str) -> None:
         """Any line of the file."""
@@ -138,6 +140,8 @@ class _Reader:
     def finish(self) -> None:
         """After the last line."""
         self._complete()
+        idle = sum(len(intervals) for intervals in self._asleep.values())
+        self.recorder.omit("intervals of devices that never did an operation", idle)
         if self._snapshots == 0:
             raise broken(
                 self.evidence, "lines of /proc/diskstats after a time line", "none",
@@ -201,8 +205,10 @@ class _Reader:
             if name not in self._before:
                 self.recorder.omit("first snapshot of a device that appeared later")
             elif not any(counters.values()):
-                self.recorder.omit("snapshots of devices that never did an operation")
+                self._asleep.setdefault(name, []).append((before.ns, span_ns))
             else:
+                for start_ns, length_ns in self._asleep.pop(name, ()):
+                    self._device(name, start_ns, length_ns, self._before[name], self._before[name])
                 self._device(name, before.ns, span_ns, self._before[name], counters)
 
     def _device(self, name: str, start_ns: int, span_ns: int, before: Counters, now: Counters) -> None:

@@ -78,6 +78,8 @@ _DISK = re.compile(
     r"\b(?:physical disk|disk drive|disk|drive)\s+(?:\"([^\"]+)\"|(?:in )?((?:bay )?\d[\w-]*|[\w-]*\d[\w-]*))",
     re.IGNORECASE,
 )
+_LONGEST_TEXT: Final = 4_000
+"""An event's text is cut there: a longer one is a file pasted into a line."""
 _GROUP = re.compile(r"\bdisk group\s+(?:\"([^\"]+)\"|([^\s,;:.]+))", re.IGNORECASE)
 
 
@@ -106,7 +108,7 @@ def _events(lines: Iterable[str], recorder: Recorder | None) -> Iterator[_Line]:
         match = _STAMP.match(line)
         if match is None:
             if current is not None and line.strip():
-                current = _Line(current.stamp, current.severity, f"{current.text} {line.strip()}"[:4000])
+                current = _Line(current.stamp, current.severity, f"{current.text} {line.strip()}"[:_LONGEST_TEXT])
             elif line.strip() and recorder:
                 recorder.omit("lines before the first event")
             continue
@@ -119,7 +121,7 @@ def _events(lines: Iterable[str], recorder: Recorder | None) -> Iterator[_Line]:
 
 def _line(match: re.Match[str]) -> _Line:
     stamp = _MONTH.sub(_numeric_month, re.sub(r"[T,; ]+", " ", match["stamp"].upper(), count=1)) + (match["zone"] or "")
-    rest = match["rest"].strip()
+    rest = match["rest"].strip()[:_LONGEST_TEXT]
     if match["rest"][:1] not in (",", ";", "|"):
         words = rest.split(None, 1)
         if len(words) == 2 and words[0].strip("[]:").lower() in _SEVERITIES:

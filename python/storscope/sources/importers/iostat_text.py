@@ -65,6 +65,11 @@ def _heading(line: str) -> _Heading | None:
     return _Heading(tuple(fields), name_last, "tps" not in fields or "await" in fields)
 
 
+def _header(line: str) -> re.Match[str] | None:
+    """The line that names kernel, host and date; 1,000 characters are more than a host name and a date have."""
+    return _HEADER.fullmatch(line) if line.startswith("Linux ") and len(line) < 1_000 else None
+
+
 @dataclass
 class _Reader:
     """Goes through the lines and hands complete reports to the writer."""
@@ -86,7 +91,7 @@ class _Reader:
         """Any line of the file."""
         if not line or line.isspace():
             self._filesystems = False
-        elif line.startswith("Linux ") and (match := _HEADER.fullmatch(line)):
+        elif match := _header(line):
             self._flush()
             self._begin(match["host"], match["date"])
         elif (line[0].isdigit() or line.startswith("Time:")) and is_stamp(line):
@@ -226,7 +231,7 @@ def _learn(evidence: Evidence, options: ImportOptions) -> Stamps:
     for line in Evidence(evidence.path, evidence.name).lines():
         if (line[:1].isdigit() or line.startswith("Time:")) and is_stamp(line):
             stamps.learn(line)
-        elif line.startswith("Linux ") and (match := _HEADER.fullmatch(line)):
+        elif match := _header(line):
             stamps.learn(match["date"])
     return stamps
 

@@ -56,6 +56,11 @@ _DEAD: Final = {"failed", "faulty", "offline", "shaky", "timeout", "down", "dead
 _STANDBY: Final = {"ghost"}
 
 
+_LONGEST_LINE: Final = 2_000
+"""No line of multipath is longer; searching one would cost time without end."""
+_NOISE: Final = "lines that describe no map, group or path (messages, warnings, prompts)"
+
+
 @dataclass
 class _Path:
     hctl: str
@@ -95,7 +100,7 @@ class _Map:
 
 
 def _recognise(head: Head) -> float:
-    lines = head.lines
+    lines = [line for line in head.lines if len(line) <= _LONGEST_LINE]
     maps = sum(1 for line in lines if _map(line))
     paths = sum(1 for line in lines if _PATH.fullmatch(line))
     groups = sum(1 for line in lines if _group(line))
@@ -175,12 +180,14 @@ def _maps(evidence: Evidence, recorder: Recorder) -> Iterator[_Map]:
         line = raw.rstrip()
         if not line:
             continue
-        if new := _map(line):
+        if len(line) > _LONGEST_LINE:
+            recorder.omit(_NOISE)
+        elif new := _map(line):
             if current:
                 yield current
             current = new
         elif current is None or not _belongs(line, current):
-            recorder.omit("lines that describe no map, group or path (messages, warnings, prompts)")
+            recorder.omit(_NOISE)
     if current:
         yield current
 
