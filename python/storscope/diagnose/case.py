@@ -10,7 +10,7 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -186,13 +186,14 @@ class Case:
             f"attributes, text FROM events WHERE (time IS NULL OR {self.time_condition()}) "
             "ORDER BY time_ns NULLS LAST, capture"
         )
-        return [
+        found = [
             Event(
                 row["capture"], EntityRef(row["system"], row["kind"], row["entity"]), row["time_ns"], row["type"],
                 row["value"], row["baseline"], row["unit"], dict(row["attributes"] or ()), row["text"],
             )
             for row in table.to_pylist()
         ]  # fmt: skip
+        return _without_echoes(found)
 
     def events_of(self, *types: str) -> list[Event]:
         """The events of these types."""
@@ -387,6 +388,22 @@ class Case:
     @cached_property
     def _capture_rows(self) -> list[dict[str, Any]]:
         return self.store.captures()
+
+
+def _without_echoes(events: list[Event]) -> list[Event]:
+    """Events that several captures tell alike, once: vmkernel.log and vmkwarning.log carry the same warnings.
+
+    What one capture tells several times stays; of several captures the one that tells it most often is taken.
+    """
+    told: dict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
+    keys = [(event.entity, event.time_ns, event.type, event.value, event.baseline) for event in events]
+    for key, event in zip(keys, events, strict=True):
+        told[key][event.capture] += 1
+    return [
+        event
+        for key, event in zip(keys, events, strict=True)
+        if event.time_ns is None or event.capture == told[key].most_common(1)[0][0]
+    ]
 
 
 def sql_text(value: str) -> str:
