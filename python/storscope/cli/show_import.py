@@ -70,7 +70,8 @@ def print_problems(summary: ImportSummary, *, verbose: bool) -> None:
             click.echo(f"{word} {skipped.name}: {_without_name(skipped.reason, skipped.name)}", err=True)
     quiet = sum(not skipped.is_error for skipped in summary.skipped)
     if quiet and not verbose:
-        click.echo(f"{quiet} files were not recognised as evidence (--verbose names them)", err=True)
+        were = "1 file was" if quiet == 1 else f"{quiet} files were"
+        click.echo(f"{were} not recognised as evidence (--verbose names them)", err=True)
     for warning, names in _by_warning(summary).items():
         where = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         click.secho(f"note: {where}: {warning}", fg="yellow", err=True)

@@ -137,15 +137,15 @@ def format_rate(per_s: float | None, what: str = "IOPS") -> str:
 
 
 def format_ratio(ratio: float | None) -> str:
-    """A ratio as per cent: '98 %', '0.4 %'. Absent is a dash."""
+    """A ratio as per cent: '98 %', '0.4 %', '> 99.9 %' for what is nearly all. Absent is a dash."""
     if ratio is None or _missing(ratio):
         return "–"
     percent = 100 * ratio
     if percent != 0 and abs(percent) < 1:
         return f"{percent:.2g} %"
-    if percent != 100 and abs(percent) > 99.5:
-        return f"{percent:.3f} %" if abs(percent) < 100 else f"{percent:,.0f} %"
-    return f"{percent:.0f} %"
+    if 99.5 < percent < 100:
+        return "> 99.9 %" if percent > 99.9 else f"{percent:.1f} %"
+    return f"{percent:,.0f} %"
 
 
 def format_count(count: float | None) -> str:
