@@ -13,6 +13,8 @@ from storscope.sources.evidence import Head
 from storscope.sources.importer import Importer
 
 _MODULES: Final = (
+    "esxtop_csv",
+    "perfmon_csv",
     "vmware_log",
     "esxi_config",
     "iostat_json",
@@ -24,9 +26,12 @@ _MODULES: Final = (
     "eva_events",
     "fio_json",
     "fio_text",
-    "esxtop_csv",
-    "perfmon_csv",
+    "iometer_csv",
 )  # fmt: skip
+
+
+_SURE: Final = 0.95
+"""From here on no other importer is asked: formats exclude each other, and a wide table is long to look at."""
 
 
 @cache
@@ -40,5 +45,11 @@ def recognise(head: Head) -> Importer | None:
     """The importer that is surest of the content; None when none is at least half sure."""
     if head.is_binary:
         return None
-    best = max(importers().values(), key=lambda importer: importer.recognise(head))
-    return best if best.recognise(head) >= 0.5 else None
+    best, surest = None, 0.0
+    for importer in importers().values():
+        sure = importer.recognise(head)
+        if sure >= _SURE:
+            return importer
+        if sure > surest:
+            best, surest = importer, sure
+    return best if surest >= 0.5 else None

@@ -141,7 +141,8 @@ def _record_run(recorder: Recorder, options: ImportOptions, names: _fio.Names, f
     pattern = sections[0].options["rw"] if len(sections) == 1 else None
     run = recorder.run(
         names.run(found.label), engine="fio", engine_version=job.version, name=found.label, system=entity.system,
-        time_ns=start_ns, duration_ns=duration_ns, block_bytes=_block_bytes(job, sections), read_ratio=_read_ratio(job, pattern),
+        time_ns=start_ns, duration_ns=duration_ns, block_bytes=_block_bytes(job, sections),
+        read_ratio=_read_ratio(job, pattern),
         random_ratio=None if pattern is None else float(pattern.startswith("rand")), workers=job.processes,
         outstanding=None if depth is None else depth * job.processes, status=_fio.status_words(job.error),
         parameters=sections[0].options if len(sections) == 1 else {},
