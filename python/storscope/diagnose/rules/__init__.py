@@ -11,6 +11,7 @@ from storscope.diagnose.rule import Rule
 _MODULES: Final = (
     "heavy_hitter",
     "noisy_neighbour",
+    "load_at_limit",
     "latency_above_tier",
     "iscsi_port_idle",
     "iscsi_binding",

@@ -41,6 +41,12 @@ def should_carry(case: Case, path: EntityRef) -> bool:
     return state in {None, "active", "on", "ready"} and "unopt" not in word and word in {"active", "active optimized"}
 
 
+def is_unoptimised(case: Case, path: EntityRef) -> bool:
+    """True for a path to a controller that does not own the volume (ALUA: active/non-optimised)."""
+    group = case.fact(path, "group_state")
+    return group is not None and "unopt" in group.value.lower()
+
+
 def spreads(case: Case, device: EntityRef) -> bool:
     """True when the device's path policy sends I/O down every optimised path."""
     policy = case.fact(device, "path_policy")

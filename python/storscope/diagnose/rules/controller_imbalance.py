@@ -1,0 +1,213 @@
+"""One controller of an array does most of the work.
+
+Looks for
+    Two controllers of which one has more than 70 % of the operations or of the processor load, and arrays with
+    several controllers of which one owns every volume.
+
+Why it matters
+    The busy controller saturates while the other rests: half of what was paid for is idle, and after a fail-over
+    nobody notices a difference until both halves are needed.
+
+Evidence
+    Operations or processor load per controller (evaperf cs, MSA show controller-statistics), or operations and owner
+    per volume (evaperf vd: "Online To").
+
+When it is wrong
+    One controller is in service or was just restarted. Arrays that are active/passive by design have one working
+    controller. With two or three volumes a fair split may not exist.
+
+References
+    HP configuration best practices for the EVA: balance volumes over the controllers. The bound of 70/30 is common
+    practice, no citation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storscope.diagnose.case import Case, sql_text
+from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._entities import counted, observed, where
+from storscope.diagnose.rules._intervals import ends, hull, mean
+from storscope.diagnose.rules._owners import OWNERS, controllers, owners
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import format_rate, format_ratio
+
+_NAME = "controller-imbalance"
+
+
+@dataclass(frozen=True)
+class _Split:
+    """How one quantity divides over the controllers of a system."""
+
+    what: str
+    """'operations' or 'processor load'."""
+    values: Mapping[str, float]
+    """Controller -> mean."""
+
+    @property
+    def busiest(self) -> str:
+        return max(self.values, key=lambda name: (self.values[name], name))
+
+    @property
+    def share(self) -> float:
+        """The busiest one's part of its own and the least busy one's: 0.5 is even, with two or with eight."""
+        most, least = max(self.values.values()), min(self.values.values())
+        return most / (most + least) if most + least > 0 else 0.5
+
+    def words(self) -> str:
+        total = sum(self.values.values())
+        if self.what == "processor load":
+            return ", ".join(f"{name} {format_ratio(value)} busy" for name, value in sorted(self.values.items()))
+        return ", ".join(f"{name} {format_ratio(value / total)}" for name, value in sorted(self.values.items()))
+
+
+def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+    owned = owners(case)
+    systems = sorted({e.system for e in case.entities if e.kind == "controller"} | set(owned))
+    outcomes = [outcome for system in systems if (outcome := _judge(case, settings, system, owned.get(system, {})))]
+    return outcomes or [NotEvaluated(_NAME, f"load per controller of an array with two, or {OWNERS}")]
+
+
+def _judge(case: Case, settings: Settings, system: str, owned: Mapping[EntityRef, str]) -> Outcome | None:
+    names = controllers(case, system)
+    if len(names) < 2:
+        return None
+    splits = [split for split in (_cpu(case, system), _operations(case, system, owned, names)) if split is not None]
+    loaded = [split for split in splits if _is_loaded(settings, split)]
+    uneven = [split for split in loaded if split.share > settings["share_max"]]
+    one_owner = len(set(owned.values())) == 1 and len(owned) >= settings["volumes_min_count"]
+    if uneven or one_owner:
+        return _finding(case, system, uneven, splits, owned if one_owner else {})
+    if loaded:
+        split = max(loaded, key=lambda split: split.share)
+        return Healthy(_NAME, f"The controllers of {system} share the {split.what}: {split.words()}.")
+    if len(set(owned.values())) > 1:
+        parts = ", ".join(f"{name} {count}" for name, count in sorted(Counter(owned.values()).items()))
+        return Healthy(_NAME, f"The volumes of {system} are divided between the controllers: {parts}.")
+    return None
+
+
+def _is_loaded(settings: Settings, split: _Split) -> bool:
+    if split.what == "processor load":
+        return max(split.values.values()) >= settings["cpu_busy_ratio_min"]
+    return sum(split.values.values()) >= settings["ops_per_s_min"]
+
+
+def _cpu(case: Case, system: str) -> _Split | None:
+    found = {
+        entity.name: mean(series["cpu_busy_ratio"])
+        for entity, series in case.series("controller", needs=("cpu_busy_ratio",)).items()
+        if entity.system == system
+    }
+    return _Split("processor load", found) if len(found) >= 2 else None
+
+
+def _operations(case: Case, system: str, owned: Mapping[EntityRef, str], names: set[str]) -> _Split | None:
+    """Operations as the controllers count them, else those of the volumes each owns."""
+    own = {
+        entity.name: mean(series["ops_per_s"])
+        for entity, series in case.series("controller", needs=("ops_per_s",)).items()
+        if entity.system == system
+    }
+    if len(own) >= 2:
+        return _Split("operations", own)
+    found: dict[str, float] = defaultdict(float)
+    for entity, series in case.series("vdisk", needs=("ops_per_s",)).items():
+        if entity in owned:
+            found[owned[entity]] += mean(series["ops_per_s"])
+    return _Split("operations", {name: found.get(name, 0.0) for name in names}) if found else None
+
+
+def _finding(
+    case: Case, system: str, uneven: list[_Split], splits: list[_Split], all_owned: Mapping[EntityRef, str]
+) -> Finding:
+    busiest = next(iter(all_owned.values())) if all_owned else uneven[0].busiest
+    cpu = next((split.values.get(busiest, 0.0) for split in splits if split.what == "processor load"), 0.0)
+    entities = sorted(EntityRef(system, "controller", name) for name in controllers(case, system))
+    spans = [span for entity in entities if (series := case.all_series.get(entity)) and (span := ends(series))]
+    start, end = hull(spans)
+    share = max((split.share for split in uneven), default=1.0)
+    return Finding(
+        rule=_NAME,
+        severity=Severity.CRITICAL if cpu >= _SATURATED else Severity.WARNING,
+        confidence=0.85 if uneven else 0.7,
+        title=f"Controller {busiest} of {system} "
+        + (f"owns all {len(all_owned)} volumes" if all_owned else "does most of the work"),
+        summary=" ".join(_summary(system, busiest, splits, all_owned)),
+        why="One controller saturates while the other rests; its processor and its cache limit every volume.",
+        innocent=(
+            "The other controller is in service or was just restarted, the array is active/passive by design, or too "
+            "few volumes exist to split them fairly."
+        ),
+        check=(
+            "Compare owner and preferred controller of each volume, look for events about controllers and cache "
+            "batteries, and see whether ownership returns when you move one volume."
+        ),
+        remedy=(
+            "Divide the volumes by load over the controllers (preferred path or owner). If they fall back within "
+            "seconds, a controller gives its volumes away: see cache and battery events, restart or replace it."
+        ),
+        source="70/30: common practice, no citation; HP configuration best practices for the EVA.",
+        entities=tuple(entities),
+        start_ns=start,
+        end_ns=end,
+        evidence=_evidence(case, system, entities, all_owned),
+        weight=0.7 if cpu >= _SATURATED else 0.45,
+        numbers={"share": share, "cpu_busy_ratio": float(np.nan_to_num(cpu)), "volumes_of_one_owner": len(all_owned)},
+    )
+
+
+_SATURATED = 0.8
+"""Processor load from which waiting grows quickly: at 80 % a queue with random arrivals is 4 long (M/M/1)."""
+
+
+def _summary(system: str, busiest: str, splits: list[_Split], all_owned: Mapping[EntityRef, str]) -> list[str]:
+    words = [f"By {split.what}: {split.words()}." for split in splits]
+    if all_owned:
+        words.insert(0, f"Every one of {len(all_owned)} volumes of {system} is served by controller {busiest}.")
+    operations = next((split for split in splits if split.what == "operations"), None)
+    if operations is not None:
+        words.append(f"In all {format_rate(sum(operations.values.values()))}.")
+    return words
+
+
+def _evidence(
+    case: Case, system: str, entities: list[EntityRef], all_owned: Mapping[EntityRef, str]
+) -> tuple[EvidenceRows, ...]:
+    rows = []
+    if any(entity in case.all_series for entity in entities):
+        sql = f"""SELECT entity AS controller, count(*) AS intervals, avg(cpu_busy_ratio) AS cpu_busy_ratio_mean,
+            max(cpu_busy_ratio) AS cpu_busy_ratio_max, avg(ops_per_s) AS ops_per_s_mean
+            FROM observations WHERE {observed(case, entities)} GROUP BY entity ORDER BY entity"""
+        rows.append(case.evidence(f"Load per controller of {system}", sql))
+    if all_owned or not rows:
+        volumes = list(all_owned) or list(owners(case).get(system, {}))
+        sql = f"""SELECT coalesce(f.owner, l.target) AS owner, count(*) AS volumes FROM
+            (SELECT DISTINCT entity FROM entities WHERE {where(volumes)}) v
+            LEFT JOIN (SELECT entity, any_value(target) AS target FROM links WHERE system = {sql_text(system)}
+                       AND kind = 'vdisk' AND relation = 'owned_by' GROUP BY entity) l USING (entity)
+            LEFT JOIN (SELECT entity, any_value(value) AS owner FROM facts WHERE system = {sql_text(system)}
+                       AND kind = 'vdisk' AND name = 'online_to' GROUP BY entity) f USING (entity)
+            GROUP BY 1 ORDER BY volumes DESC, owner"""
+        rows.append(case.evidence(f"{counted(len(volumes), 'volume')} of {system} by owner", sql))
+    return tuple(rows)
+
+
+RULE = Rule(
+    name=_NAME,
+    title="one controller of an array does most of the work",
+    evaluate=_evaluate,
+    thresholds=(
+        Threshold("share_max", 0.7, "greatest part of its own and the least busy controller's load that one may have",
+                  "common practice, no citation"),
+        Threshold("cpu_busy_ratio_min", 0.3, "processor load of the busiest, below which nothing is said", "ours"),
+        Threshold("ops_per_s_min", 100, "operations per second in all, below which nothing is said", "ours"),
+        Threshold("volumes_min_count", 4, "volumes that one controller must own alone to be said", "ours"),
+    ),
+)  # fmt: skip

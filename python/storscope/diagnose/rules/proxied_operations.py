@@ -1,0 +1,218 @@
+"""Operations reach the controller that does not own the volume.
+
+Looks for
+    Volumes and controllers whose operations are forwarded to the partner controller, and devices whose I/O goes over
+    paths that are not optimised while optimised ones exist.
+
+Why it matters
+    A forwarded read takes an extra hop and a copy between the controllers. When most reads of a volume come to the
+    wrong side, an EVA moves the volume after them (implicit LUN transition), and the load moves with it.
+
+Evidence
+    Forwarded operations per volume or controller (evaperf vd: the row of the other controller; MSA:
+    num-forwarded-cmds), or operations per path with the path's state (esxtop and `esxcli storage nmp path list`).
+
+When it is wrong
+    While a controller or fabric is in service, forwarding is what keeps volumes reachable. Writes are mirrored to the
+    partner anyway, so that forwarded writes cost little on an EVA.
+
+References
+    HP StorageWorks 4400 Enterprise Virtual Array user guide, "Implicit LUN transition": when the majority of reads
+    are proxy reads, the array transitions the volume. 10 % for a warning and 5 % for paths are ours.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from storscope.diagnose.case import Case, Series
+from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._entities import by_system, counted, listed, observed
+from storscope.diagnose.rules._intervals import ends, hull, total, weighted_mean
+from storscope.diagnose.rules._paths import is_unoptimised, paths_by_device, series_of
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import format_rate, format_ratio
+from storscope.model.bootstrap import ratio_interval
+
+_NAME = "proxied-operations"
+_HP = 'HP 4400 EVA user guide, "Implicit LUN transition"'
+_NEEDS = (
+    "forwarded operations (evaperf vd with the rows of both controllers; MSA show controller-statistics), or "
+    "operations per path with the path's state"
+)
+
+
+def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+    shares = _shares(case, settings)
+    crossing = _crossing(case, settings)
+    if not shares and not crossing:
+        return [NotEvaluated(_NAME, _NEEDS)]
+    bad = {entity: share for entity, share in shares.items() if share > settings["forwarded_share_max"]}
+    outcomes: list[Outcome] = [
+        _forwarded(case, settings, {entity: bad[entity] for entity in entities}) for entities in by_system(bad).values()
+    ]
+    wrong = {device: share for device, share in crossing.items() if share > settings["unoptimised_share_max"]}
+    outcomes += [
+        _unoptimised(case, {device: wrong[device] for device in devices}) for devices in by_system(wrong).values()
+    ]
+    if outcomes:
+        return outcomes
+    worst = max({**shares, **crossing}.items(), key=lambda item: item[1])
+    whole = counted(len(shares) + len(crossing), "volume or controller", "volumes and controllers")
+    return [Healthy(_NAME, f"Of {whole} none has more than {format_ratio(worst[1])} forwarded ({worst[0].name}).")]
+
+
+# Forwarded ---------------------------------------------------------------------------------------------------------
+
+
+def _shares(case: Case, settings: Settings) -> dict[EntityRef, float]:
+    """Entity -> forwarded operations over all that could be forwarded; nearly idle ones are left out."""
+    found = {}
+    volumes = {entity.system for entity in case.series("vdisk", needs=("forwarded_per_s",))}
+    for entity, series in case.series(needs=("forwarded_per_s",)).items():
+        if entity.kind != "vdisk" and entity.system in volumes:
+            continue  # a controller is the sum of its volumes
+        forwarded, whole = series["forwarded_per_s"], _base(series)
+        keep = np.isfinite(forwarded) & np.isfinite(whole)
+        if keep.any() and whole[keep].mean() >= settings["ops_per_s_min"]:
+            found[entity] = min(1.0, float(forwarded[keep].sum() / whole[keep].sum()))
+    return found
+
+
+def _base(series: Series) -> np.ndarray:
+    return series["ops_per_s"] if series.has("ops_per_s") else series["read_ops_per_s"]
+
+
+def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, float]) -> Finding:
+    worst = max(bad, key=lambda entity: (bad[entity], entity))
+    series = case.all_series[worst]
+    forwarded, whole = series["forwarded_per_s"], _base(series)
+    keep = np.isfinite(forwarded) & np.isfinite(whole)
+    interval = ratio_interval(forwarded[keep], whole[keep], seed=case.seed)
+    moves = [entity for entity, share in bad.items() if share > settings["transfer_share"]]
+    start, end = hull([span for entity in bad if (span := ends(case.all_series[entity])) is not None])
+    return Finding(
+        rule=_NAME,
+        severity=Severity.CRITICAL if moves else Severity.WARNING,
+        confidence=0.85,
+        title=f"{format_ratio(bad[worst])} of {case.label(worst)}'s operations are forwarded between controllers",
+        summary=(
+            f"{counted(len(bad), worst.kind)} of {worst.system} get more than "
+            f"{format_ratio(settings['forwarded_share_max'])} of their operations at the controller that does not own "
+            f"them; worst {case.label(worst)} with {format_ratio(bad[worst])}{_range(interval.low, interval.high)}, "
+            f"{format_rate(float(forwarded[keep].mean()), 'a second')}. {_moves(case, moves)}"
+        ),
+        why="Each forwarded read takes an extra hop and a copy between the controllers, and work for both processors.",
+        innocent="A controller, port or fabric is in service, so that only the other side could be reached.",
+        check=(
+            "Per host: which paths are active and optimised (esxcli storage nmp path list, multipath -ll), and is the "
+            "owning controller reachable from every host?"
+        ),
+        remedy=(
+            "Make the hosts use the owner's paths (ALUA policy, preferred paths), or move ownership to the side that "
+            "the I/O comes to; repair the missing optimised paths first."
+        ),
+        source=f"{_HP}: the majority of reads; 10 % for a warning: ours.",
+        entities=tuple(bad),
+        start_ns=start,
+        end_ns=end,
+        evidence=(
+            case.evidence(
+                "Forwarded operations",
+                f"""SELECT kind, entity, avg(forwarded_per_s) AS forwarded_per_s_mean, avg(ops_per_s) AS ops_per_s_mean,
+                avg(read_ops_per_s) AS read_ops_per_s_mean, sum(forwarded_per_s) / nullif(sum(ops_per_s), 0) AS share
+                FROM observations WHERE {observed(case, bad, "forwarded_per_s IS NOT NULL")}
+                GROUP BY kind, entity ORDER BY share DESC, kind, entity""",
+            ),
+        ),
+        weight=0.6 if moves else 0.4,
+        numbers={"forwarded_share_max": bad[worst], "entities": len(bad), "above_transfer_share": len(moves)},
+    )
+
+
+def _range(low: float, high: float) -> str:
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return ""
+    return f" (95 % interval {format_ratio(max(low, 0.0))} to {format_ratio(min(high, 1.0))})"
+
+
+def _moves(case: Case, moves: list[EntityRef]) -> str:
+    if not moves:
+        return ""
+    return f"With most operations on the wrong side, an EVA will transfer ownership of {listed(case, moves, 3)}."
+
+
+# Over paths that are not optimised ---------------------------------------------------------------------------------
+
+
+def _crossing(case: Case, settings: Settings) -> dict[EntityRef, float]:
+    """Device -> share of its operations that took a non-optimised path, where optimised ones exist."""
+    carried: dict[EntityRef, dict[bool, float]] = defaultdict(lambda: {True: 0.0, False: 0.0})
+    optimised: set[EntityRef] = set()
+    for device, paths in paths_by_device(case).items():
+        for path in paths:
+            series = series_of(case, path)
+            if series is not None and series.has("ops_per_s"):
+                wrong = is_unoptimised(case, path)
+                carried[device][wrong] += total(series, "ops_per_s")
+                if not wrong:
+                    optimised.add(device)
+    return {
+        device: parts[True] / sum(parts.values())
+        for device, parts in carried.items()
+        if device in optimised and sum(parts.values()) >= settings["ops_min_count"]
+    }
+
+
+def _unoptimised(case: Case, bad: Mapping[EntityRef, float]) -> Finding:
+    worst = max(bad, key=lambda entity: (bad[entity], entity))
+    paths = [path for device in bad for path in paths_by_device(case)[device]]
+    shown = [series for path in paths if (series := series_of(case, path)) is not None]
+    start, end = hull([span for series in shown if (span := ends(series)) is not None])
+    mean = weighted_mean(np.array(list(bad.values())), np.ones(len(bad)))
+    return Finding(
+        rule=_NAME,
+        severity=Severity.WARNING,
+        confidence=0.85,
+        title=f"{counted(len(bad), 'device')} of {worst.system} send I/O over non-optimised paths",
+        summary=(
+            f"{format_ratio(bad[worst])} of the operations of {case.label(worst)} took paths in the state 'active "
+            f"unoptimized' although optimised ones exist; {format_ratio(mean)} on average over {listed(case, bad)}."
+        ),
+        why="The controller behind such a path forwards each command to the owner, and some arrays move the volume.",
+        innocent="The optimised paths were down for part of the time.",
+        check="esxcli storage nmp device list: is useANO=1 set? Are the optimised paths among the working paths?",
+        remedy="Set useANO to 0, and repair or add the optimised paths.",
+        source="More than 5 % of the operations: ours.",
+        entities=tuple(bad),
+        start_ns=start,
+        end_ns=end,
+        evidence=(
+            case.evidence(
+                "Operations per path",
+                f"""SELECT kind, entity, avg(ops_per_s) AS ops_per_s_mean FROM observations
+                WHERE {observed(case, [series.entity for series in shown])} GROUP BY kind, entity
+                ORDER BY ops_per_s_mean DESC, kind, entity""",
+            ),
+        ),
+        weight=0.4,
+        numbers={"unoptimised_share_max": bad[worst], "devices": len(bad)},
+    )
+
+
+RULE = Rule(
+    name=_NAME,
+    title="operations reach the controller that does not own the volume",
+    evaluate=_evaluate,
+    thresholds=(
+        Threshold("forwarded_share_max", 0.1, "share of operations that may be forwarded", "ours"),
+        Threshold("transfer_share", 0.5, "share from which an EVA transfers ownership", _HP),
+        Threshold("unoptimised_share_max", 0.05, "share of operations over non-optimised paths", "ours"),
+        Threshold("ops_per_s_min", 10, "mean operations per second below which a share says nothing", "ours"),
+        Threshold("ops_min_count", 1000, "operations over the paths of a device, below which nothing is said", "ours"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,300 @@
+"""Drives of one group are not loaded alike, or all of them have deep queues.
+
+Looks for
+    A drive whose queue or latency is several times that of the other drives in its group, most of the time that the
+    group works; and groups in which every drive has a deep queue.
+
+Why it matters
+    A stripe is as fast as its slowest drive. One deep queue among idle ones is a hot spot or a drive about to fail;
+    deep queues everywhere mean that the group has no more I/Os to give.
+
+Evidence
+    Queue depth or latency per drive, and which group it belongs to (evaperf pd, MSA show disk-statistics, iostat with
+    known groups).
+
+When it is wrong
+    A rebuild or a levelling reads one drive harder than the rest while it runs. Spares and drives of another speed in
+    one group differ by design. A parity drive of RAID 3 or 4 is busier on writes.
+
+References
+    Three times the median and a group mean above 4 are ours, from published cases of MSA arrays (a failed drive left
+    in the loop raised latency to 5 to 10 s; per-drive queues showed the drives as the limit).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storscope.diagnose.case import Case, FloatArray, Series
+from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._entities import counted, listed, observed
+from storscope.diagnose.rules._intervals import BoolArray, in_runs
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import format_duration, format_rate, format_ratio
+
+_NAME = "uneven-drives"
+_NEEDS = "queue depth or latency per drive and the disk group of each (evaperf pd, MSA show disk-statistics)"
+_MEASURES = (("queue_depth_mean", "queue"), ("latency_ns_mean", "latency"))
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The drives of one group on common instants; arrays are (drives, instants), NaN where absent."""
+
+    whole: EntityRef
+    drives: Sequence[EntityRef]
+    times_ns: np.ndarray
+    columns: Mapping[str, FloatArray]
+    is_guess: bool
+    """True when no link names the group and all drives of the system are taken as one."""
+
+
+def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+    groups = [group for group in _groups(case) if len(group.drives) >= settings["drives_min_count"]]
+    if not groups:
+        return [NotEvaluated(_NAME, _NEEDS)]
+    outcomes: list[Outcome] = []
+    for group in groups:
+        odd = _odd(case, settings, group)
+        deep = _deep(settings, group)
+        if odd is not None:
+            outcomes.append(odd)
+        elif deep.any():
+            outcomes.append(_at_limit(case, settings, group, deep))
+    return outcomes or [Healthy(_NAME, _healthy_words(groups))]
+
+
+# Reading -----------------------------------------------------------------------------------------------------------
+
+
+def _groups(case: Case) -> list[_Group]:
+    series = {
+        entity: found
+        for entity, found in case.series("disk").items()
+        if found.has("queue_depth_mean") or found.has("latency_ns_mean")
+    }
+    members: dict[EntityRef, list[EntityRef]] = defaultdict(list)
+    loose: dict[str, list[EntityRef]] = defaultdict(list)
+    for drive in sorted(series):
+        groups = [whole for whole in case.linked(drive, "member_of") if whole.kind == "disk_group"]
+        if groups:
+            members[groups[0]].append(drive)
+        else:
+            loose[drive.system].append(drive)
+    found = [_aligned(whole, [series[drive] for drive in drives], guess=False) for whole, drives in members.items()]
+    grouped = {whole.system for whole in members}
+    for system, drives in loose.items():
+        if system not in grouped:
+            found.append(_aligned(EntityRef(system, "array", system), [series[drive] for drive in drives], guess=True))
+    return found
+
+
+def _aligned(whole: EntityRef, series: Sequence[Series], *, guess: bool) -> _Group:
+    """The drives' series on the instants that any of them has."""
+    times = np.unique(np.concatenate([one.time_ns for one in series]))
+    columns = {}
+    for name in ("queue_depth_mean", "latency_ns_mean", "ops_per_s"):
+        table = np.full((len(series), len(times)), np.nan)
+        for row, one in enumerate(series):
+            table[row, np.searchsorted(times, one.time_ns)] = one[name]
+        columns[name] = table
+    return _Group(whole, [one.entity for one in series], times, columns, guess)
+
+
+# One drive among the others ----------------------------------------------------------------------------------------
+
+
+def _odd(case: Case, settings: Settings, group: _Group) -> Finding | None:
+    for column, word in _MEASURES:
+        values = group.columns[column]
+        least = settings["queue_depth_min"] if word == "queue" else settings[f"latency_ns_{_tier(case, group)}"]
+        usual = _medians_of_others(values)
+        with np.errstate(invalid="ignore"):
+            working = np.nan_to_num(values).max(axis=0) >= least
+            high = (values > settings["median_factor_max"] * usual) & (values >= least)
+        if working.sum() < settings["samples_min"]:
+            continue
+        shares = high[:, working].mean(axis=1)
+        odd = np.flatnonzero(shares >= settings["time_share_min"])
+        # When many drives stand out, they are not the exception.
+        if 0 < len(odd) <= max(1, len(group.drives) // 4):
+            return _finding(case, group, word, column, odd, shares, usual, working)
+    return None
+
+
+def _tier(case: Case, group: _Group) -> str:
+    return case.tier(group.drives[0]).name
+
+
+def _medians_of_others(values: FloatArray) -> FloatArray:
+    """For each drive and instant the median over the other drives."""
+    found = np.empty_like(values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # instants without any value give NaN, as they should
+        for row in range(len(values)):
+            found[row] = np.nanmedian(np.delete(values, row, axis=0), axis=0)
+    return found
+
+
+def _mean(values: FloatArray, which: BoolArray) -> float:
+    kept = values[which]
+    kept = kept[np.isfinite(kept)]
+    return float(kept.mean()) if len(kept) else float("nan")
+
+
+def _finding(
+    case: Case, group: _Group, word: str, column: str, odd: np.ndarray, shares: FloatArray, usual: FloatArray,
+    working: BoolArray,
+) -> Finding:  # fmt: skip
+    worst = int(odd[np.argmax([_mean(group.columns[column][row], working) for row in odd])])
+    drive = group.drives[worst]
+    own, others = _mean(group.columns[column][worst], working), _mean(usual[worst], working)
+    ops = group.columns["ops_per_s"]
+    own_ops, other_ops = _mean(ops[worst], working), _mean(_medians_of_others(ops)[worst], working)
+    hot = own_ops > 1.5 * other_ops if np.isfinite(own_ops) and np.isfinite(other_ops) else None
+    drives = [group.drives[row] for row in odd]
+    start, end = _span(group, working)
+    return Finding(
+        rule=_NAME,
+        severity=Severity.CRITICAL if hot is False else Severity.WARNING,
+        confidence=(0.8 if hot is not None else 0.7) * (0.7 if group.is_guess else 1.0),
+        title=f"{case.label(drive)} of {group.whole.name} has a far {_DEEPER[word]} than its group",
+        summary=(
+            f"{_DEEP[word]} of {case.label(drive)} was {_shown(word, own)} on average, the median of the other "
+            f"{len(group.drives) - 1} drives {_shown(word, others)}, and it stood out in {format_ratio(shares[worst])} "
+            f"of the intervals in which the group worked. {_hot_words(hot, own_ops, other_ops)}"
+            + (f" Also: {listed(case, [d for d in drives if d != drive])}." if len(drives) > 1 else "")
+            + (" No group is named in the evidence: all drives were taken as one." if group.is_guess else "")
+        ),
+        why=(
+            "A stripe is as fast as its slowest drive. A drive that is slow with the same or less work is about to "
+            "fail, and may hold up every volume of the group."
+            if hot is not True
+            else "A stripe is as fast as its slowest drive, and this one gets more than its part of the work."
+        ),
+        innocent="A rebuild or levelling runs on this drive; or it is of another size or speed, or a spare in use.",
+        check="Look for a running rebuild, and at the drive's media and link errors; compare its model with the rest.",
+        remedy=(
+            "Find the volume that is small or badly spread enough to hit one drive, and spread it."
+            if hot is True
+            else "Take the drive out of the group (with a spare ready) and replace it: one slow drive holds up all."
+        ),
+        source="Three times the median of the other drives: ours, from published cases of MSA arrays.",
+        entities=(*drives, group.whole),
+        start_ns=start,
+        end_ns=end,
+        evidence=(_rows(case, group),),
+        weight=0.7 if hot is False else 0.5,
+        numbers={f"{column}": own, f"{column}_of_others": others, "time_share": float(shares[worst])},
+    )
+
+
+_DEEPER = {"queue": "deeper queue", "latency": "higher latency"}
+_DEEP = {"queue": "The queue", "latency": "The latency"}
+
+
+def _shown(word: str, value: float) -> str:
+    return f"{value:.1f}" if word == "queue" else format_duration(value)
+
+
+def _hot_words(hot: bool | None, own: float, others: float) -> str:
+    if hot is None:
+        return "Whether it also gets more I/O is not in the evidence."
+    rates = f"({format_rate(own)} against {format_rate(others)})"
+    return f"It gets more I/O than the others {rates}: a hot spot." if hot else (
+        f"It gets no more I/O than the others {rates}: a failing drive looks like this."
+    )  # fmt: skip
+
+
+# All of them -------------------------------------------------------------------------------------------------------
+
+
+def _deep(settings: Settings, group: _Group) -> BoolArray:
+    """The instants, in runs, at which the drives' mean queue is deep and most drives take part."""
+    values = np.nan_to_num(group.columns["queue_depth_mean"])
+    with np.errstate(invalid="ignore"):
+        deep = (values.mean(axis=0) > settings["group_queue_depth_max"]) & (
+            np.median(values, axis=0) > settings["group_queue_depth_max"] / 2
+        )
+    return in_runs(deep, int(settings["samples_min"]))
+
+
+def _at_limit(case: Case, settings: Settings, group: _Group, deep: BoolArray) -> Finding:
+    values = group.columns["queue_depth_mean"]
+    share = float(deep.mean())
+    level = float(np.nanmean(values[:, deep]))
+    start, end = _span(group, deep)
+    severity = Severity.CRITICAL if share >= 0.5 else Severity.WARNING if share >= 0.1 else Severity.INFO
+    return Finding(
+        rule=_NAME,
+        severity=severity,
+        confidence=0.8 * (0.7 if group.is_guess else 1.0),
+        title=f"Every drive of {group.whole.name} has a deep queue",
+        summary=(
+            f"The {len(group.drives)} drives of {group.whole.name} had {level:.1f} operations each in their queues on "
+            f"average, in {format_ratio(share)} of the time; above {settings['group_queue_depth_max']:.0f} a group has "
+            "little more to give."
+        ),
+        why="All drives work at their limit: more load brings longer waits and no more I/Os for any volume on them.",
+        innocent="Backups or a rebuild run at that time and fill the queues on purpose, with nobody waiting.",
+        check="See whether operations per second still rise with deeper queues; if not, the drives are the limit.",
+        remedy="Move load to another group, add drives, use RAID 10 instead of parity for what writes, or flash.",
+        source="Group mean above 4: ours, from published cases of MSA arrays.",
+        entities=(group.whole, *group.drives),
+        start_ns=start,
+        end_ns=end,
+        evidence=(_rows(case, group),),
+        weight=min(1.0, 0.3 + share),
+        numbers={"queue_depth_mean": level, "time_share": share, "drives": len(group.drives)},
+    )
+
+
+def _span(group: _Group, which: BoolArray) -> tuple[int, int]:
+    times = group.times_ns[which]
+    step = int(np.median(np.diff(group.times_ns))) if len(group.times_ns) > 1 else 0
+    return int(times[0]), int(times[-1]) + step
+
+
+def _rows(case: Case, group: _Group) -> EvidenceRows:
+    return case.evidence(
+        f"Drives of {group.whole.name}",
+        f"""SELECT entity AS drive, avg(queue_depth_mean) AS queue_depth_mean, max(queue_depth_mean) AS queue_depth_max,
+        avg(latency_ns_mean) AS latency_ns_mean, max(latency_ns_mean) AS latency_ns_mean_max,
+        avg(ops_per_s) AS ops_per_s_mean FROM observations WHERE {observed(case, group.drives)}
+        GROUP BY entity ORDER BY queue_depth_mean DESC NULLS LAST, latency_ns_mean DESC NULLS LAST, entity""",
+    )
+
+
+def _healthy_words(groups: list[_Group]) -> str:
+    drives = sum(len(group.drives) for group in groups)
+    depths = [
+        group.columns["queue_depth_mean"] for group in groups if np.isfinite(group.columns["queue_depth_mean"]).any()
+    ]
+    words = f"{counted(drives, 'drive')} in {counted(len(groups), 'group')} are loaded alike"
+    if depths:
+        words += f"; the deepest mean queue of a group is {max(float(np.nanmean(depth)) for depth in depths):.1f}"
+    return words + "."
+
+
+RULE = Rule(
+    name=_NAME,
+    title="drives of one group are not loaded alike, or all have deep queues",
+    evaluate=_evaluate,
+    thresholds=(
+        Threshold("median_factor_max", 3, "times the median of the other drives", "ours, from published cases"),
+        Threshold("group_queue_depth_max", 4, "mean queue of a group's drives above which it is at its limit",
+                  "ours, from published cases"),
+        Threshold("queue_depth_min", 2, "queue below which a drive never stands out", "ours"),
+        Threshold("latency_ns_disk", 20e6, "latency below which a drive never stands out, disk", "ours"),
+        Threshold("latency_ns_flash", 2e6, "latency below which a drive never stands out, flash", "ours"),
+        Threshold("time_share_min", 0.5, "share of the group's working intervals in which it must stand out", "ours"),
+        Threshold("samples_min", 3, "intervals in which the group must work", "ours"),
+        Threshold("drives_min_count", 3, "drives a group must have to be compared", "ours"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storscope.diagnose.rules.proxied_operations import RULE
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import Severity
+from storscope.domain.recorder import Recorder
+from tests.diagnose.evidence import Writer, needs, only_finding, statements, write_series
+from tests.support.cases import findings, judge, make_case
+
+
+def _volume(share: float, name: str = "v1", ops: float = 1000) -> Writer:
+    return lambda recorder: write_series(
+        recorder, EntityRef("EVA", "vdisk", name), read_ops_per_s=0.7 * ops, write_ops_per_s=0.3 * ops,
+        forwarded_per_s=share * ops,
+    )  # fmt: skip
+
+
+def test_little_forwarding_is_healthy(tmp_path: Path) -> None:
+    (statement,) = statements(judge(RULE, make_case(tmp_path, _volume(0.03))))
+    assert "none has more than 3 % forwarded (v1)" in statement
+
+
+@pytest.mark.parametrize(("share", "severity"), [(0.2, Severity.WARNING), (0.7, Severity.CRITICAL)])
+def test_the_share_decides(share: float, severity: Severity, tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _volume(share))))
+    assert finding.severity is severity
+    assert finding.numbers["forwarded_share_max"] == pytest.approx(share)
+    assert ("will transfer ownership of v1" in finding.summary) is (severity is Severity.CRITICAL)
+
+
+def test_volumes_of_one_array_are_one_finding(tmp_path: Path) -> None:
+    case = make_case(tmp_path, *[_volume(0.2 + number / 100, f"v{number}") for number in range(9)])
+    assert len(only_finding(judge(RULE, case)).entities) == 9
+
+
+def test_a_controller_does_not_compete_with_its_volumes(tmp_path: Path) -> None:
+    def controller(recorder: Recorder) -> None:
+        write_series(recorder, EntityRef("EVA", "controller", "A"), ops_per_s=1000, forwarded_per_s=200)
+
+    case = make_case(tmp_path, _volume(0.2), controller)
+    assert [entity.kind for entity in only_finding(judge(RULE, case)).entities] == ["vdisk"]
+
+
+def test_a_nearly_idle_volume_is_not_judged(tmp_path: Path) -> None:
+    assert not findings(RULE, make_case(tmp_path, _volume(0.9, ops=2)))
+
+
+def test_thresholds_take_effect(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _volume(0.2))
+    assert not findings(RULE, case, forwarded_share_max=0.3)
+
+
+def _paths(optimised: float, unoptimised: float, with_optimised: bool = True) -> Writer:
+    def write(recorder: Recorder) -> None:
+        device = EntityRef("esx", "device", "naa.1")
+        for name, rate, state in (("vmhba1:C0:T0:L0", optimised, "active"),
+                                  ("vmhba1:C0:T1:L0", unoptimised, "active unoptimized")):  # fmt: skip
+            if state == "active" and not with_optimised:
+                continue
+            path = EntityRef("esx", "path", name)
+            recorder.link(path, "leads_to", device)
+            recorder.fact(path, "group_state", state)
+            write_series(recorder, path, ops_per_s=rate)
+
+    return write
+
+
+def test_io_over_non_optimised_paths_is_found(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _paths(900, 100))))
+    assert finding.numbers["unoptimised_share_max"] == pytest.approx(0.1)
+
+
+def test_without_an_optimised_path_there_is_no_choice(tmp_path: Path) -> None:
+    assert needs(judge(RULE, make_case(tmp_path, _paths(0, 900, with_optimised=False))))

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from storscope.diagnose.rules.uneven_drives import RULE
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import Severity
+from storscope.domain.recorder import Recorder
+from tests.diagnose.evidence import Values, Writer, needs, only_finding, statements, write_series
+from tests.support.cases import findings, judge, make_case
+
+
+def _group(queues: Sequence[Values], *, ops: Sequence[float] | None = None, column: str = "queue_depth_mean",
+           linked: bool = True, samples: int = 30) -> Writer:  # fmt: skip
+    def write(recorder: Recorder) -> None:
+        for number, queue in enumerate(queues):
+            drive = EntityRef("MSA", "disk", f"1.{number + 1}")
+            if linked:
+                recorder.link(drive, "member_of", EntityRef("MSA", "disk_group", "vd01"))
+            columns: dict[str, Values] = {column: queue}
+            if ops is not None:
+                columns["ops_per_s"] = ops[number]
+            write_series(recorder, drive, samples, **columns)
+
+    return write
+
+
+_EVEN = [1.2, 1.0, 1.1, 1.3, 0.9, 1.0]
+
+
+def test_alike_drives_are_healthy(tmp_path: Path) -> None:
+    (statement,) = statements(judge(RULE, make_case(tmp_path, _group(_EVEN))))
+    assert statement == "6 drives in 1 group are loaded alike; the deepest mean queue of a group is 1.1."
+
+
+def test_one_deep_queue_with_more_io_is_a_hot_spot(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _group([*_EVEN, 9.0], ops=[40] * 6 + [150]))
+    finding = only_finding(judge(RULE, case))
+    assert finding.severity is Severity.WARNING
+    assert "a hot spot" in finding.summary
+    assert finding.entities[0].name == "1.7"
+
+
+def test_one_deep_queue_with_no_more_io_is_a_failing_drive(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group([*_EVEN, 9.0], ops=[40] * 6 + [35]))))
+    assert finding.severity is Severity.CRITICAL
+    assert "a failing drive looks like this" in finding.summary
+
+
+def test_latency_alone_shows_it_too(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _group([8e6, 9e6, 8e6, 7e6, 120e6], column="latency_ns_mean"))
+    assert "far higher latency" in only_finding(judge(RULE, case)).title
+
+
+def test_all_deep_queues_mean_the_group_is_at_its_limit(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group([6.0, 5.5, 7.0, 6.2, 5.8]))))
+    assert finding.title == "Every drive of vd01 has a deep queue"
+    assert finding.severity is Severity.CRITICAL
+    assert finding.numbers["queue_depth_mean"] == np.mean([6.0, 5.5, 7.0, 6.2, 5.8])
+
+
+def test_a_short_backlog_only_informs(tmp_path: Path) -> None:
+    queue = np.where(np.arange(100) < 5, 8.0, 0.5)
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group([queue] * 5, samples=100))))
+    assert finding.severity is Severity.INFO
+
+
+def test_many_times_next_to_nothing_is_no_hot_spot(tmp_path: Path) -> None:
+    assert not findings(RULE, make_case(tmp_path, _group([0.01, 0.01, 0.02, 0.9])))
+
+
+def test_a_hot_spot_that_wanders_over_the_drives_blames_none(tmp_path: Path) -> None:
+    """Each drive is deep in its turn: the load moves, no drive is at fault."""
+    queues = [np.where(np.arange(60) % 6 == number, 9.0, 0.5) for number in range(6)]
+    assert not findings(RULE, make_case(tmp_path, _group(queues, samples=60)))
+
+
+def test_half_of_the_drives_are_no_exception(tmp_path: Path) -> None:
+    assert not findings(RULE, make_case(tmp_path, _group([1.0, 1.0, 1.0, 9.0, 9.0])))
+
+
+def test_without_groups_all_drives_count_as_one_and_it_says_so(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group([*_EVEN, 9.0], linked=False))))
+    assert "all drives were taken as one" in finding.summary
+
+
+def test_thresholds_take_effect(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _group([*_EVEN, 9.0]))
+    assert not findings(RULE, case, median_factor_max=12)
+    assert not findings(RULE, case, queue_depth_min=10)
+    assert needs(judge(RULE, case, drives_min_count=20))
