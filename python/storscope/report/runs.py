@@ -39,12 +39,15 @@ class RunTable:
 _SQL = """
 SELECT r.capture, r.run, r.name, r.engine, r.engine_version, r.block_bytes, r.read_ratio, r.random_ratio,
        r.outstanding, r.workers, o.entity, o.ops_per_s, o.bytes_per_s, o.latency_ns_mean, o.latency_ns_max
-FROM runs r LEFT JOIN (
+FROM (SELECT *, row_number() OVER () AS position FROM runs) r LEFT JOIN (
     SELECT *, max(duration_ns) OVER (PARTITION BY capture, run) AS whole_ns FROM observations WHERE run IS NOT NULL
 ) o ON o.capture = r.capture AND o.run = r.run AND o.duration_ns IS NOT DISTINCT FROM o.whole_ns
-ORDER BY r.capture, r.time, r.run, o.entity
+ORDER BY r.capture, r.time, r.position, o.entity
 """
-"""A run joined with the observations of its whole length; per-interval rows of the same run are shorter."""
+"""A run joined with the observations of its whole length; per-interval rows of the same run are shorter.
+
+Runs without a time stay in the order of their file.
+"""
 
 
 def run_table(store: Store, packer: Packer) -> RunTable | None:

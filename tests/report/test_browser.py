@@ -1,0 +1,297 @@
+"""The report in a real browser: drawn, quiet, offline, on paper and on a phone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.report.evidence import START_NS, day_of_volumes, verdict_of, whole_verdict, written
+from tests.report.test_page import hostile_page, nothing
+from tests.support.cases import make_store
+
+pytestmark = pytest.mark.needs("chromium")
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", "--no-first-run"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("browser")
+    store = make_store(folder / "store", day_of_volumes(12, 60, 24))
+    written(folder / "report.html", whole_verdict(store), store)
+    return folder / "report.html"
+
+
+@dataclass
+class Opened:
+    """A page with everything it said and asked for."""
+
+    page: Page
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+
+def opened(browser: Browser, path: Path, script: str = "", **options: Any) -> Opened:
+    context: BrowserContext = browser.new_context(**({"viewport": {"width": 1200, "height": 800}} | options))
+    if script:
+        context.add_init_script(script)
+    view = Opened(context.new_page())
+    view.page.on("console", lambda message: view.said.append(f"{message.type}: {message.text}"))
+    view.page.on("pageerror", lambda error: view.said.append(str(error)))
+    view.page.on("request", lambda request: view.asked.append(request.url))
+    view.page.goto(path.as_uri())
+    for _ in range(100):
+        if view.page.evaluate("document.documentElement.dataset.charts"):
+            break
+        view.page.wait_for_timeout(50)
+    return view
+
+
+def state(view: Opened) -> str:
+    found: str = view.page.evaluate("document.documentElement.dataset.charts")
+    return found
+
+
+COLOURS = """(canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const found = new Set();
+    for (let i = 0; i < data.length; i += 4) {
+        if (data[i + 3]) found.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+    }
+    return found.size;
+}"""
+
+
+def colours(view: Opened) -> list[int]:
+    """How many colours each canvas shows."""
+    return [canvas.evaluate(COLOURS) for canvas in view.page.query_selector_all("[data-chart] canvas")]
+
+
+def test_every_chart_is_drawn_without_a_word_or_a_request(browser: Browser, report: Path) -> None:
+    view = opened(browser, report)
+    assert state(view) == "drawn"
+    assert view.said == []
+    assert view.asked == [report.as_uri()]
+    found = colours(view)
+    assert len(found) == 3 + 2 + 1
+    assert min(found) > 20
+
+
+def test_without_decompression_stream_the_page_draws_the_same(browser: Browser, report: Path) -> None:
+    unpacked = "storscope.unpack().then((data) => JSON.stringify(data.columns.slice(0, 40)))"
+    modern = opened(browser, report)
+    old = opened(browser, report, "delete window.DecompressionStream")
+    assert old.page.evaluate("typeof DecompressionStream") == "undefined"
+    assert state(old) == "drawn"
+    assert old.page.evaluate(unpacked) == modern.page.evaluate(unpacked)
+
+
+def test_the_page_unpacks_what_was_packed(browser: Browser, report: Path) -> None:
+    view = opened(browser, report)
+    columns = json.loads(view.page.evaluate("storscope.unpack().then((data) => JSON.stringify(data.columns))"))
+    times, ops = columns[0], columns[1]
+    assert times[0] == START_NS / 1e9
+    assert times[-1] == START_NS / 1e9 + 86_400
+    assert times[1] - times[0] == 60
+    assert ops[-1] is None
+    assert min(value for value in ops if value is not None) > 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark_agree_between_page_and_canvas(browser: Browser, report: Path, scheme: str) -> None:
+    view = opened(browser, report, color_scheme=scheme)
+    ground = view.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    light = sum(int(part) for part in re.findall(r"\d+", ground)[:3]) / 3 > 128
+    assert light == (scheme == "light")
+    load = view.page.evaluate("storscope.theme.load")
+    assert load == ("#2a6496" if scheme == "light" else "#7db4e3")
+
+
+CONTRAST = """() => {
+    const linear = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+    const channel = (value) => linear(value / 255);
+    const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+    const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+    const ground = (element) => {
+        for (let at = element; at; at = at.parentElement) {
+            const colour = parse(getComputedStyle(at).backgroundColor);
+            if (colour.length < 4 || colour[3] === 1) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const poor = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const element = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !element.checkVisibility() || element.closest("script, style")) continue;
+        const [one, other] = [luminance(parse(getComputedStyle(element).color)), luminance(ground(element))];
+        const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+        if (ratio < 4.5) poor.push(`${walker.currentNode.data.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
+    }
+    return poor;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_the_contrast_of_wcag_aa(browser: Browser, report: Path, scheme: str) -> None:
+    assert opened(browser, report, color_scheme=scheme).page.evaluate(CONTRAST) == []
+
+
+def test_a_phone_scrolls_down_only(browser: Browser, report: Path) -> None:
+    view = opened(browser, report, viewport={"width": 375, "height": 700}, is_mobile=True, has_touch=True)
+    assert view.page.evaluate("document.documentElement.scrollWidth") == 375
+    assert state(view) == "drawn"
+    wide = view.page.evaluate(
+        "[...document.querySelectorAll('canvas')].filter((c) => c.getBoundingClientRect().right > 375).length"
+    )
+    assert wide == 0
+
+
+def test_charts_follow_the_width_of_the_window(browser: Browser, report: Path) -> None:
+    view = opened(browser, report)
+    view.page.set_viewport_size({"width": 600, "height": 800})
+    view.page.wait_for_timeout(300)
+    assert view.page.evaluate("document.documentElement.scrollWidth") == 600
+
+
+def test_the_pointer_reads_values_with_units(browser: Browser, report: Path) -> None:
+    view = opened(browser, report)
+    view.page.locator(".timeline .u-over").first.scroll_into_view_if_needed()
+    view.page.locator(".timeline .u-over").first.hover(position={"x": 110, "y": 30})
+    tip = view.page.locator("#tip").inner_text()
+    assert re.search(r"2026-11-20 0\d:\d\d:00 to 0\d:\d\d:00Z", tip)
+    for words in (r"Operations\s+[\d,]+ IOPS", r"Throughput\s+[\d.]+ MB/s", r"Latency\s+[\d.]+ ms", r"Window\s+bad"):
+        assert re.search(words, tip), (words, tip)
+    view.page.locator(".matrix canvas").first.scroll_into_view_if_needed()
+    view.page.locator(".matrix canvas").first.hover(position={"x": 200, "y": 60})
+    assert re.search(r"[\d.]+ ms to [\d.]+ ms\s+([\d,]+ operations|no value)", view.page.locator("#tip").inner_text())
+
+
+@pytest.mark.parametrize("kind", ["timeline", "matrix", "scatter"])
+def test_the_keyboard_reads_every_chart(browser: Browser, report: Path, kind: str) -> None:
+    view = opened(browser, report)
+    chart = view.page.locator(f"[data-chart].{kind}").first
+    chart.focus()
+    said = []
+    for _ in range(3):
+        view.page.keyboard.press("ArrowRight")
+        said.append(chart.evaluate("(host) => host.nextElementSibling.textContent"))
+    assert len(set(said)) == 3
+    assert all(re.search(r"ms|µs|operations|no value", sentence) for sentence in said)
+    assert not view.page.locator("#tip").is_hidden()
+    view.page.locator("h1").click()
+    assert view.page.locator("#tip").is_hidden()
+
+
+def zoomed(view: Opened) -> tuple[float, float]:
+    low, high = view.page.evaluate(
+        "(() => { const { min, max } = document.querySelector('.timeline').plots[2].scales.x; return [min, max]; })()"
+    )
+    return low, high
+
+
+def test_a_finding_shows_its_window_in_the_timeline(browser: Browser, report: Path) -> None:
+    view = opened(browser, report)
+    view.page.locator("button.show").first.click()
+    low, high = zoomed(view)
+    start = START_NS / 1e9
+    assert start + 3600 < low < start + 2 * 3600
+    assert start + 4.16 * 3600 < high < start + 5 * 3600
+    view.page.get_by_role("button", name="Whole time").click()
+    assert zoomed(view) == (start, start + 86_400)
+
+
+def test_one_entity_can_be_chosen_and_latency_shown_on_a_log_scale(browser: Browser, report: Path) -> None:
+    view = opened(browser, report)
+    view.page.locator(".controls select").first.select_option(label="vol-07")
+    view.page.get_by_role("button", name="Latency on a log scale").click()
+    assert view.page.locator(".controls select").first.evaluate("(s) => s.selectedOptions[0].text") == "vol-07"
+    assert view.page.evaluate("document.querySelector('.timeline').plots[2].scales.y.distr") == 3
+    assert view.said == []
+
+
+def test_dragging_zooms_all_panels(browser: Browser, report: Path) -> None:
+    view = opened(browser, report)
+    area = view.page.locator(".timeline .u-over").first
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    view.page.mouse.move(box["x"] + 100, box["y"] + 20)
+    view.page.mouse.down()
+    view.page.mouse.move(box["x"] + 300, box["y"] + 20, steps=4)
+    view.page.mouse.up()
+    low, high = zoomed(view)
+    assert 2 * 3600 < high - low < 8 * 3600
+
+
+def test_the_policy_stops_foreign_scripts_and_requests(browser: Browser, report: Path) -> None:
+    view = opened(browser, report)
+    view.page.evaluate(
+        """() => {
+            const script = document.createElement("script");
+            script.textContent = "window.foreign = true";
+            document.body.append(script);
+            document.body.insertAdjacentHTML("beforeend", "<img src='https://example.invalid/x.png'>");
+        }"""
+    )
+    view.page.wait_for_timeout(200)
+    assert view.page.evaluate("window.foreign") is None
+    assert sum("Content Security Policy" in said for said in view.said) == 2
+    refused = view.page.evaluate("fetch('https://example.invalid/').then(() => 'answered', () => 'refused')")
+    assert refused == "refused"
+
+
+def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
+    hostile_page(tmp_path)
+    view = opened(browser, tmp_path / "hostile.html", "window.alert = (text) => console.log('ALERT ' + text)")
+    assert state(view) == "drawn"
+    assert view.said == []
+    view.page.locator(".matrix canvas").first.scroll_into_view_if_needed()
+    view.page.locator(".matrix canvas").last.hover(position={"x": 300, "y": 50})
+    assert view.page.evaluate("document.querySelectorAll('#tip img, #tip script').length") == 0
+    assert view.page.evaluate("document.documentElement.scrollWidth") == 1200
+
+
+def test_paper_is_light_and_everything_is_open(browser: Browser, report: Path) -> None:
+    view = opened(browser, report, color_scheme="dark")
+    view.page.evaluate(
+        """() => addEventListener("beforeprint", () => {
+            const canvases = [...document.querySelectorAll("[data-chart] canvas")];
+            window.seen = {
+                load: storscope.theme.load,
+                closed: document.querySelectorAll(".card details:not([open])").length,
+                widest: Math.max(...canvases.map((canvas) => canvas.clientWidth)),
+            };
+        })"""
+    )
+    pdf = view.page.pdf(format="A4")
+    assert pdf.startswith(b"%PDF-")
+    assert 2 <= pdf.count(b"/Type /Page\n") <= 12
+    assert view.page.evaluate("seen") == {"load": "#2a6496", "closed": 0, "widest": 660}
+    assert view.page.evaluate("storscope.theme.load") == "#7db4e3", "the screen is dark again"
+    assert view.said == []
+
+
+def test_a_page_without_charts_is_quiet_too(browser: Browser, tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", nothing)
+    written(tmp_path / "r.html", verdict_of(store, start_ns=None, end_ns=None, bad_windows={}), store)
+    view = opened(browser, tmp_path / "r.html")
+    assert state(view) == "drawn"
+    assert view.said == []
