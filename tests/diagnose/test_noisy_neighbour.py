@@ -135,7 +135,8 @@ def test_a_vm_and_its_disk_are_one_suspect(tmp_path: Path) -> None:
             recorder.link(disk, "lives_on", entity("ds", "datastore", "h"))
 
     [finding] = findings(RULE, make_case(tmp_path, layers))
-    assert finding.entities[0] == entity("v03", "vm_disk", "h")
+    assert finding.entities[0] == entity("v03", "vm", "h")
+    assert "The same is seen at" in finding.summary
 
 
 def test_vms_share_what_their_disks_rest_on(tmp_path: Path) -> None:

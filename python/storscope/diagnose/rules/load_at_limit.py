@@ -1,0 +1,364 @@
+"""Load is at or near the point where latency climbs.
+
+Looks for
+    The knee of latency against load, per entity and for all volumes of a system together, from the intervals observed;
+    how near the load of the last hour (or of the last bad window) is to it; and whether time beyond the knee is
+    saturation (load on a plateau while latency stays high) or short bursts.
+
+Why it matters
+    Up to the knee more load costs little; beyond it every operation more makes all others wait. Who is at 80 % of it
+    has no room for a failed drive, a rebuild or the next server.
+
+Evidence
+    Operations and latency over at least 30 intervals in which the load went up and down: iostat -x -t, esxtop -b,
+    EVAperf, perfmon. A capture of a quiet hour shows no knee.
+
+When it is wrong
+    Load is counted in operations: where the mix of sizes or of reads and writes differs at high load, the knee is that
+    of this mix. Latency that another system causes on shared drives looks like noise here, and a noisy neighbour with
+    the same timetable like a knee. The capacity is extrapolated; trust the knee more.
+
+References
+    Knee at twice the light-load latency and 80 % of it: common practice after Pesto (Gulati and others, SoCC 2011).
+    Curve: Sakasegawa 1977. Power of a queue: Kleinrock 1979.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storscope.diagnose.case import Case, FloatArray, IntArray
+from storscope.diagnose.peers import BoolArray, Grid, grids, make_grid, system_grids
+from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._entities import joined
+from storscope.diagnose.rules._intervals import median, weighted_mean
+from storscope.diagnose.rules._load import between, kind_word, named, rows_sql
+from storscope.diagnose.windows import bad_windows, tier_limits
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import NS_PER_S, format_duration, format_rate, format_ratio, format_span
+from storscope.model.bootstrap import Interval
+from storscope.model.knee import INTERVALS_MIN, Knee, find_knee
+from storscope.model.overload import Overload, judge_overload
+
+_NAME = "load-at-limit"
+_KINDS = ("array", "disk_group", "controller", "datastore", "device", "vdisk", "partition")
+_WHOLES = ("disk_group", "controller", "datastore", "device", "adapter", "array")
+"""Kinds over whose parts load is added up when they have no counters of their own."""
+_ENTITIES_MAX = 8
+"""Of one kind in one system, those with the most queue time are looked at one by one."""
+_HOUR_NS = 3_600 * NS_PER_S
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """Something with a load and a latency: an entity, or entities added up."""
+
+    entity: EntityRef
+    words: str
+    grid: Grid
+    ops: FloatArray
+    latency_ns: FloatArray
+    is_sum: bool
+
+
+@dataclass(frozen=True)
+class _State:
+    """Where a subject stands against its knee."""
+
+    subject: _Subject
+    knee: Knee
+    when: str
+    """'in the last hour', 'in the last bad window'."""
+    load: float
+    """Median load then, operations per second."""
+    latency_ns: float
+    utilisation: Interval
+    """Load then over the knee."""
+    overload: Overload
+    hurts: bool
+    """True when latency then is above the warning limit of the tier."""
+
+
+def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+    subjects = _subjects(case)
+    if not subjects:
+        return [
+            NotEvaluated(
+                _NAME, f"operations and latency over at least {INTERVALS_MIN} intervals (iostat -x -t, esxtop -b)"
+            )
+        ]
+    return [_judge(case, settings, system, found) for system, found in subjects.items()]
+
+
+# What has a knee -------------------------------------------------------------------------------------------------
+
+
+def _subjects(case: Case) -> dict[str, list[_Subject]]:
+    """System -> subjects, sums first."""
+    found: dict[str, list[_Subject]] = defaultdict(list)
+    for system, grid in sorted(system_grids(case).items()):
+        if len(grid.entities) > 1:
+            found[system].append(_sum(grid, _top_entity(case, system), f"all {len(grid.entities):,} "
+                                      f"{kind_word(grid.kind, 2)} of {system} together"))  # fmt: skip
+        found[system] += _partial_sums(case, grid)
+    for grid in grids(case, _KINDS):
+        order = np.argsort(-grid.waiting.sum(axis=0), kind="stable")[:_ENTITIES_MAX]
+        found[grid.system] += [_single(case, grid, int(column)) for column in order]
+    usable = {system: [one for one in subjects if _timed(one) >= INTERVALS_MIN] for system, subjects in found.items()}
+    return {system: subjects for system, subjects in usable.items() if subjects}
+
+
+def _timed(subject: _Subject) -> int:
+    return int((np.isfinite(subject.ops) & np.isfinite(subject.latency_ns)).sum())
+
+
+def _sum(grid: Grid, entity: EntityRef, words: str) -> _Subject:
+    return _Subject(entity, words, grid, grid.total_ops, grid.total_latency_ns, True)
+
+
+def _single(case: Case, grid: Grid, column: int) -> _Subject:
+    entity = grid.entities[column]
+    return _Subject(entity, named(case, entity), grid, grid.ops[:, column], grid.latency_ns[:, column], False)
+
+
+def _top_entity(case: Case, system: str) -> EntityRef:
+    tops = sorted(entity for entity in case.entities if entity.system == system and entity.kind in {"array", "host"})
+    return tops[0] if len(tops) == 1 else EntityRef(system, "host", system)
+
+
+def _partial_sums(case: Case, grid: Grid) -> list[_Subject]:
+    """Sums over what rests on one disk group, device or datastore that has no counters itself."""
+    parts: dict[EntityRef, list[EntityRef]] = defaultdict(list)
+    for entity in grid.entities:
+        for whole in case.components(entity):
+            if whole.kind in _WHOLES and whole not in case.all_series:
+                parts[whole].append(entity)
+    found = []
+    for whole, entities in sorted(parts.items()):
+        if 1 < len(entities) < len(grid.entities):
+            part = make_grid([case.all_series[entity] for entity in entities])
+            if part is not None:
+                found.append(
+                    _sum(part, whole, f"the {len(entities):,} {kind_word(grid.kind, 2)} on {named(case, whole)}")
+                )
+    return found
+
+
+# How near it is --------------------------------------------------------------------------------------------------
+
+
+def _judge(case: Case, settings: Settings, system: str, subjects: list[_Subject]) -> Outcome:
+    looked_at = [(subject, _knee(case, settings, subject)) for subject in subjects]
+    states = [_state(case, settings, subject, knee) for subject, knee in looked_at if knee.seen]
+    bad = [(severity, state) for state in states if (severity := _severity(settings, state)) is not None]
+    if bad:
+        # A sum and its parts reach their limits together: the sum says it best, then the one with the most load.
+        bad.sort(key=lambda pair: (-pair[0], not pair[1].subject.is_sum, -pair[1].load))
+        return _finding(case, settings, bad[0][0], [state for _, state in bad])
+    return Healthy(_NAME, _room(states[0]) if states else _no_knee(*looked_at[0]))
+
+
+def _knee(case: Case, settings: Settings, subject: _Subject) -> Knee:
+    return find_knee(subject.ops, subject.latency_ns, ratio=settings["knee_latency_factor"], seed=case.seed)
+
+
+def _state(case: Case, settings: Settings, subject: _Subject, knee: Knee) -> _State:
+    sustained_ns = settings["saturated_s"] * NS_PER_S
+    now, when = _now(case, subject, sustained_ns)
+    load = median(subject.ops[now])
+    latency = weighted_mean(subject.latency_ns[now], np.nan_to_num(subject.ops[now]))
+    warning_ns = tier_limits(case, subject.grid.entities[0]).warning_ns
+    limit_ns = max(settings["knee_latency_factor"] * knee.light_latency_ns.estimate, 0.1 * warning_ns)
+    overload = judge_overload(
+        subject.ops, subject.latency_ns, knee=knee.knee.estimate, latency_limit_ns=limit_ns,
+        step_ns=subject.grid.step_ns, sustained_ns=round(sustained_ns),
+    )  # fmt: skip
+    near = Interval(load / knee.knee.estimate, load / knee.knee.high, load / knee.knee.low)
+    return _State(subject, knee, when, load, latency, near, overload, latency > warning_ns)
+
+
+def _now(case: Case, subject: _Subject, sustained_ns: float) -> tuple[BoolArray, str]:
+    """The intervals that say how things stand: the last bad window, else the last hour or quarter of the capture.
+
+    A bad window counts when it lasted: that load is high in a burst says nothing about how things stand.
+    """
+    grid = subject.grid
+    known = np.isfinite(subject.ops)
+    lasting = [one for one in bad_windows(case).get(grid.system, []) if one[1] - one[0] >= sustained_ns]
+    inside = grid.inside(lasting[-1:]) & known
+    if inside.sum() >= 3:
+        return inside, "in the last bad window"
+    times: IntArray = grid.time_ns
+    end, span = int(times[-1]) + grid.step_ns, int(times[-1]) + grid.step_ns - int(times[0])
+    if span >= 4 * _HOUR_NS:
+        return (times >= end - _HOUR_NS) & known, "in the last hour"
+    return (times >= end - span // 4) & known, f"in the last {format_span(span // 4)}"
+
+
+def _severity(settings: Settings, state: _State) -> Severity | None:
+    if state.utilisation.estimate > 1.0 and state.overload.kind == "saturated":
+        return Severity.CRITICAL if state.hurts else Severity.WARNING
+    if state.utilisation.estimate > settings["utilisation_ratio"]:
+        return Severity.WARNING
+    if state.overload.kind == "saturated" and state.overload.share >= settings["beyond_share"]:
+        return Severity.WARNING
+    if state.overload.kind == "burst" and state.overload.share >= settings["beyond_share"]:
+        return Severity.WARNING if state.hurts else Severity.INFO
+    return None
+
+
+# Words -----------------------------------------------------------------------------------------------------------
+
+
+def _knee_words(state: _State) -> str:
+    knee = state.knee
+    return (
+        f"the knee is at {format_rate(knee.knee.estimate)} ({between(knee.knee, format_rate)}), where latency is twice "
+        f"the {format_duration(knee.light_latency_ns.estimate)} of light load"
+    )
+
+
+def _room(state: _State) -> str:
+    free = Interval(1 - state.utilisation.estimate, 1 - state.utilisation.high, 1 - state.utilisation.low)
+    return (
+        f"Load of {state.subject.words} is below its limit: {_knee_words(state)}; the {format_rate(state.load)} "
+        f"{state.when} leave {format_ratio(free.estimate)} of it free ({between(free, format_ratio)})."
+    )
+
+
+def _no_knee(subject: _Subject, knee: Knee) -> str:
+    return f"No knee seen for {subject.words}: {knee.reason}; where the limit lies is not known."
+
+
+def _finding(case: Case, settings: Settings, severity: Severity, states: list[_State]) -> Finding:
+    state = states[0]
+    subject, overload = state.subject, state.overload
+    start, end = _span(state)
+    return Finding(
+        rule=_NAME,
+        severity=severity,
+        confidence=min(0.9, 0.4 + 0.5 * state.knee.explained),
+        title=_title(settings, state),
+        summary=(
+            f"For {subject.words} {_knee_words(state)}. {_now_words(state)} {_overload_words(state)} "
+            f"The curve's pole, the most it can do, is at about {format_rate(state.knee.capacity.estimate)} "
+            f"({between(state.knee.capacity, format_rate)}). {_others(states)}"
+        ).strip(),
+        why="Beyond the knee every operation more makes all others wait; there is no room for a failure or for growth.",
+        innocent=(
+            "The mix changed at the same time: larger I/O, more writes, another neighbour on the same drives; or it is "
+            "a batch that nobody waits for."
+        ),
+        check=(
+            "Compare I/O size and read share at high and at low load; then measure the limit itself with the same mix, "
+            "raising the load in steps (fio with iodepth 1, 2, 4, ... or Iometer)."
+        ),
+        remedy=(
+            "Smooth or move the bursts (backup, batch, virus scan) in time."
+            if overload.kind == "burst"
+            else "Take the heaviest load elsewhere or to another time; else more drives, flash or cache in front."
+        ),
+        source=f"Knee at {settings['knee_latency_factor']:g} times the light-load latency, warning at "
+        f"{format_ratio(settings['utilisation_ratio'])} of it: common practice (Pesto, SoCC 2011).",
+        # The parts of a sum are named in the text: the numbers below are the sum's and no part's.
+        entities=[each.subject.entity for each in states if each.subject.is_sum == subject.is_sum],
+        start_ns=start,
+        end_ns=end,
+        evidence=(_rows(case, state),),
+        weight=min(1.0, max(state.utilisation.estimate, overload.share) * max(state.knee.explained, 0.1)),
+        numbers=_numbers(state),
+    )
+
+
+def _title(settings: Settings, state: _State) -> str:
+    words = state.subject.words[0].upper() + state.subject.words[1:]
+    if state.overload.kind == "saturated" and state.utilisation.estimate > 1.0:
+        return f"{words}: saturated, beyond the knee"
+    if state.utilisation.estimate > settings["utilisation_ratio"]:
+        return f"{words}: at {format_ratio(state.utilisation.estimate)} of the knee"
+    return f"{words}: {'saturated at times' if state.overload.kind == 'saturated' else 'bursts go beyond the knee'}"
+
+
+def _now_words(state: _State) -> str:
+    return (
+        f"{state.when.capitalize()} the load was {format_rate(state.load)} at {format_duration(state.latency_ns)}, "
+        f"{format_ratio(state.utilisation.estimate)} of the knee ({between(state.utilisation, format_ratio)})."
+    )
+
+
+def _overload_words(state: _State) -> str:
+    overload = state.overload
+    if overload.kind == "none":
+        return "It never stayed beyond it."
+    longest = format_span(overload.longest_ns)
+    if overload.kind == "saturated":
+        return (
+            f"This is saturation: {format_ratio(overload.share)} of the time lies beyond it, {longest} on end with the "
+            f"load on a plateau (it varies by {format_ratio(overload.plateau_spread)}) while latency stayed high."
+        )
+    return (
+        f"These are bursts: {overload.runs:,} of them, {format_ratio(overload.share)} of the time, the longest "
+        f"{longest}; latency comes down again with the load."
+    )
+
+
+def _others(states: list[_State]) -> str:
+    words = [f"{each.subject.words} ({format_ratio(each.utilisation.estimate)} of the knee)" for each in states[1:]]
+    return f"Near their limits too: {joined(words, 3)}." if words else ""
+
+
+def _span(state: _State) -> tuple[int, int]:
+    times, step = state.subject.grid.time_ns, state.subject.grid.step_ns
+    if state.overload.first < 0:
+        return int(times[0]), int(times[-1]) + step
+    return int(times[state.overload.first]), int(times[state.overload.last]) + step
+
+
+def _numbers(state: _State) -> dict[str, float]:
+    knee = state.knee
+    numbers = {
+        "knee_ops_per_s": knee.knee.estimate, "knee_low_ops_per_s": knee.knee.low,
+        "knee_high_ops_per_s": knee.knee.high,
+        "capacity_ops_per_s": knee.capacity.estimate, "capacity_low_ops_per_s": knee.capacity.low,
+        "capacity_high_ops_per_s": knee.capacity.high, "latency_ns_light": knee.light_latency_ns.estimate,
+        "ops_per_s": state.load, "latency_ns_mean": state.latency_ns, "utilisation_ratio": state.utilisation.estimate,
+        "explained_ratio": knee.explained, "share_beyond_knee": state.overload.share,
+        "longest_beyond_knee_s": state.overload.longest_ns / NS_PER_S,
+    }  # fmt: skip
+    return {name: value for name, value in numbers.items() if np.isfinite(value)}
+
+
+def _rows(case: Case, state: _State) -> EvidenceRows:
+    """Latency in ten classes of load."""
+    subject = state.subject
+    grid = subject.grid if subject.is_sum else make_grid([case.all_series[subject.entity]]) or subject.grid
+    width = max(state.knee.load_max / 10, 1e-9)
+    return case.evidence(
+        f"Latency by load, {subject.words}",
+        f"""WITH load AS (SELECT {case.instant()} // {grid.step_ns} AS step, sum(ops_per_s) AS ops_per_s,
+        sum(ops_per_s * latency_ns_mean) / nullif(sum(ops_per_s) FILTER (latency_ns_mean IS NOT NULL), 0)
+        AS latency_ns_mean FROM observations WHERE {rows_sql(case, grid)} GROUP BY step)
+        SELECT round(floor(ops_per_s / {width:.6g}) * {width:.6g}) AS ops_per_s_from, count(*) AS intervals,
+        round(median(latency_ns_mean)) AS latency_ns_median, round(quantile_cont(latency_ns_mean, 0.95))
+        AS latency_ns_p95 FROM load WHERE latency_ns_mean IS NOT NULL GROUP BY 1 ORDER BY 1""",
+    )
+
+
+RULE = Rule(
+    name=_NAME,
+    title="load is at or near the point where latency climbs",
+    evaluate=_evaluate,
+    thresholds=(
+        Threshold("utilisation_ratio", 0.8, "load over the knee from which it is near its limit",
+                  "common practice (Pesto, SoCC 2011)"),
+        Threshold("knee_latency_factor", 2.0, "latency over that of light load that defines the knee",
+                  "common practice; where load over latency is greatest for one server (Kleinrock 1979)"),
+        Threshold("saturated_s", 300, "time on end beyond the knee that is saturation and no burst", "ours"),
+        Threshold("beyond_share", 0.01, "share of the time beyond the knee that is worth reporting by itself", "ours"),
+    ),
+)  # fmt: skip
