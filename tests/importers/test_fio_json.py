@@ -412,6 +412,11 @@ def test_nan_as_c_prints_it_is_absent(tmp_path: Path) -> None:
     assert tables.notes.omitted["values printed as nan or inf"] == 1
 
 
+def test_words_in_a_name_that_look_like_nan_stay_as_they_are(tmp_path: Path) -> None:
+    text = (SAMPLES / "fio_3.33_jsonplus.json").read_text().replace("mixed4k", "a:nan,inf")
+    assert read_text(IMPORTER, text, tmp_path).rows("runs")[0]["name"] == "a:nan,inf"
+
+
 @pytest.mark.parametrize("encode", [
     lambda text: text.replace("\n", "\r\n").encode(),
     lambda text: b"\xef\xbb\xbf" + text.encode(),

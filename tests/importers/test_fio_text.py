@@ -246,6 +246,12 @@ def test_hostile_lines_neither_crash_nor_become_data(tmp_path: Path) -> None:
     assert run["duration_ns"] in (0, None) or run["duration_ns"] > 0
 
 
+def test_a_line_made_to_be_slow_is_passed_over(tmp_path: Path) -> None:
+    text = STATUS.read_text() + "a: (groupid=0, jobs=1): err= 0" * 100_000 + "\n"
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert tables.notes.omitted["lines of text that are no result"] == 1
+
+
 @pytest.mark.parametrize("encode", [
     lambda text: text.replace("\n", "\r\n").encode(),
     lambda text: b"\xef\xbb\xbf" + text.encode(),

@@ -44,15 +44,18 @@ def find_documents(evidence: Evidence) -> Documents:
     """Every document of the file. Raises MalformedInput when there is none, or one is broken in the middle."""
     text = evidence.text()
     found = Documents()
-    text, found.not_numbers = _NOT_JSON.subn(r"\1null", text)
     position = 0
     while match := _START.search(text, position):
         found.add_text(text[position : match.start()])
         try:
             value, position = json.JSONDecoder().raw_decode(text, match.start())
         except (ValueError, RecursionError) as error:  # a ValueError of a number too long for Python, too
-            _cut(evidence, text, match.start(), error, found)
-            return found
+            rest, count = _NOT_JSON.subn(r"\1null", text[match.start() :])
+            if not count or found.not_numbers:
+                _cut(evidence, text, match.start(), error, found)
+                return found
+            text, position, found.not_numbers = rest, 0, count
+            continue
         if isinstance(value, dict):
             found.values.append(value)
     found.add_text(text[position:])

@@ -49,6 +49,8 @@ _CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2})\s+(\d{1,2}) (\d\d):(\d\d):(\
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()  # noqa: SIM905  as C's ctime() writes them
 _CLIENT = re.compile(r"^<[^<>]*> ?")
 
+LONGEST_LINE = 4096
+"""fio's lines are shorter; a longer one is none and could make the patterns slow."""
 _ALL_CLIENTS = "All clients"
 _DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 _SHARE_NAMES = {
@@ -205,7 +207,9 @@ class TextReader:
         """Takes every line. Progress lines end in a carriage return and leave their rest before a line of substance."""
         for line in lines:
             text = _CLIENT.sub("", line.rsplit("\r", 1)[-1])
-            if self._job is None or not self._of_job(self._job, text):
+            if len(text) > LONGEST_LINE:
+                self.other_lines += 1
+            elif self._job is None or not self._of_job(self._job, text):
                 self._beside(text)
 
     def _of_job(self, job: TextJob, line: str) -> bool:

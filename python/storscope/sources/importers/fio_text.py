@@ -45,7 +45,8 @@ class _Run:
 
 
 def _recognise(head: Head) -> float:
-    return 0.93 if any(HEADING.match(line.rsplit("\r", 1)[-1]) for line in head.lines) else 0.0
+    lines = (line.rsplit("\r", 1)[-1] for line in head.lines)
+    return 0.93 if any(HEADING.match(line) for line in lines if len(line) <= LONGEST_LINE) else 0.0
 
 
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:

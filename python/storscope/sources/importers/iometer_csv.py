@@ -273,7 +273,7 @@ class _Writer:
         host = EntityRef(system, "host", system)
         several = (
             len({row.name for row in rows if row.type == "MANAGER"}) > 1
-        )  # each is its own system, whatever --system
+        )
         worker: EntityRef | None = None
         disks: dict[EntityRef, list[Row]] = {}
         for row in rows:
