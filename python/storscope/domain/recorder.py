@@ -114,21 +114,22 @@ class Recorder:
         if not keep.any():
             return
         is_whole = bool(keep.all())
-        which, when = np.nonzero(keep)
+        when = np.nonzero(keep)[1]
+        rows_of = np.count_nonzero(keep, axis=1)
         self._see(int(times_ns.min()), 0)
         self._see(int(times_ns[-1]), int(durations_ns[-1]))
         arrays: dict[str, pa.Array] = {
-            "run": pa.array([run] * len(which), pa.string()) if run else pa.nulls(len(which), pa.string()),
-            "time": pa.array(times_ns[when], TIME),
-            "duration_ns": pa.array(durations_ns[when]),
+            "run": _repeated([run], [len(when)]) if run else pa.nulls(len(when), pa.string()),
+            "time": _plain(times_ns[when], TIME),
+            "duration_ns": _plain(durations_ns[when], pa.int64()),
+            "system": _repeated([entity.system for entity in entities], rows_of),
+            "kind": _repeated([entity.kind for entity in entities], rows_of),
+            "entity": _repeated([entity.name for entity in entities], rows_of),
         }
-        for part in ("system", "kind"):
-            arrays[part] = pa.array([getattr(entity, part) for entity in entities]).take(pa.array(which))
-        arrays["entity"] = pa.array([entity.name for entity in entities]).take(pa.array(which))
         for name in CANONICAL:
             values = columns.get(name)
             arrays[name] = (
-                pa.nulls(len(which), pa.float64())
+                pa.nulls(len(when), pa.float64())
                 if values is None
                 else _nullable(values.ravel() if is_whole else values[keep])
             )
@@ -176,8 +177,11 @@ class Recorder:
         self, entities: Sequence[EntityRef], names: Sequence[str], units: Sequence[str], *, run: str | None = None
     ) -> SeriesKeys:
         """What identifies many series, made once for a source that writes them chunk by chunk."""
-        for entity in dict.fromkeys(entities):
-            self.entity(entity)
+        previous = None
+        for entity in entities:
+            if entity is not previous:
+                self.entity(entity)
+                previous = entity
         return SeriesKeys(
             {
                 "run": pa.array([run] * len(entities), pa.string()),
@@ -198,8 +202,9 @@ class Recorder:
         if not series or not instants:
             return
         offsets = np.arange(series + 1, dtype=np.int32) * np.int32(instants)
-        packed = pa.ListArray.from_arrays(pa.array(offsets), _nullable(values.ravel()))
-        self._emit("series", {"timeline": pa.array(np.full(series, timeline)), **keys.columns, "values": packed})
+        packed = pa.ListArray.from_arrays(_plain(offsets, pa.int32()), _nullable(values.ravel()))
+        numbers = _plain(np.full(series, timeline, np.int64), pa.int64())
+        self._emit("series", {"timeline": numbers, **keys.columns, "values": packed})
 
     def timeline(self, times_ns: Sequence[int] | IntArray, durations_ns: Sequence[int] | IntArray) -> int:
         """Registers instants (interval starts and lengths) that many series share; returns the timeline's number."""
@@ -208,12 +213,14 @@ class Recorder:
         if len(times_ns):
             self._see(int(min(times_ns)), 0)
             self._see(int(times_ns[-1]), int(durations_ns[-1]))
+        times = _plain(np.asarray(times_ns, dtype=np.int64), TIME)
+        durations = _plain(np.asarray(durations_ns, dtype=np.int64), pa.int64())
         self._emit(
             "timelines",
             {
                 "timeline": pa.array([number], pa.int64()),
-                "times": pa.array([np.asarray(times_ns, dtype=np.int64)], pa.list_(pa.int64())).cast(pa.list_(TIME)),
-                "durations_ns": pa.array([np.asarray(durations_ns, dtype=np.int64)], pa.list_(pa.int64())),
+                "times": pa.ListArray.from_arrays(pa.array([0, len(times)], pa.int32()), times),
+                "durations_ns": pa.ListArray.from_arrays(pa.array([0, len(durations)], pa.int32()), durations),
             },
         )
         return number
@@ -406,7 +413,10 @@ class Recorder:
 
     def _emit(self, table: str, arrays: Mapping[str, pa.Array]) -> None:
         schema = TABLES[table]
-        columns = [arrays[name].cast(schema.field(name).type) for name in schema.names]
+        columns = [
+            array if array.type == (wanted := schema.field(name).type) else array.cast(wanted)
+            for name, array in ((name, arrays[name]) for name in schema.names)
+        ]
         batch = pa.RecordBatch.from_arrays(columns, schema=schema)
         self.row_counts[table] += batch.num_rows
         self._sink(table, batch)
@@ -433,7 +443,30 @@ def _any_value(columns: Iterable[FloatArray]) -> npt.NDArray[np.bool_]:
     return found
 
 
+# From NumPy's memory to Arrow's without a copy. `pa.array` would copy what has nulls, and its first call for an ndarray
+# imports numpy.ma.
+
+
 def _nullable(values: FloatArray) -> pa.Array:
-    """A float array with NaN as null; without NaN the buffer is taken as it is."""
-    missing = ~np.isfinite(values)
-    return pa.array(values, mask=missing) if missing.any() else pa.array(values)
+    """A float array with NaN and infinities as null, over the same memory."""
+    values = np.ascontiguousarray(values)
+    finite = np.isfinite(values)
+    missing = len(values) - int(np.count_nonzero(finite))
+    valid = pa.py_buffer(np.packbits(finite, bitorder="little")) if missing else None
+    return pa.Array.from_buffers(pa.float64(), len(values), [valid, pa.py_buffer(values)], missing)
+
+
+def _plain(values: npt.NDArray[np.int64] | npt.NDArray[np.int32], kind: pa.DataType) -> pa.Array:
+    """An integer array without nulls as an Arrow array of a type of the same width, over the same memory."""
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))], 0)
+
+
+def _repeated(texts: Sequence[str], counts: Sequence[int] | IntArray) -> pa.Array:
+    """Each text as often as its count says, one after another."""
+    encoded = [text.encode("utf-8") for text in texts]
+    lengths = np.repeat(np.array([len(text) for text in encoded], np.int64), counts)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    if offsets[-1] > np.iinfo(np.int32).max:
+        return pa.array(np.repeat(np.array(texts, object), counts), pa.string())
+    data = b"".join(text * int(count) for text, count in zip(encoded, counts, strict=True))
+    return pa.StringArray.from_buffers(len(lengths), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data))
