@@ -30,8 +30,8 @@ from storscope.sources.importers._pdh_clock import Clock
 from storscope.sources.importers._pdh_layout import Home, Layout, LayoutMaker, without_idle_latencies
 from storscope.sources.importers._pdh_names import Place, decoded
 
-_VALUES_PER_BLOCK: Final = 2_600_000
-"""21 MB. Two blocks are held at a time."""
+_VALUES_PER_BLOCK: Final = 1_300_000
+"""10 MB. Three blocks are held at a time."""
 _MAX_ROWS: Final = 16_384
 _TILE_ROWS: Final = 8
 """The core stores eight rows at once."""

@@ -142,7 +142,9 @@ class Clock:
             step, source = round(said * units.NS_PER_S), "--interval"
         elif len(changes) > 1:
             first, last = changes[0], changes[-1]
-            step, source = round(int(minutes[last] - minutes[first]) / int(last - first)), "counted per minute"
+            # To the millisecond: a fit knows no more.
+            mean_ms = int(minutes[last] - minutes[first]) / int(last - first) / units.NS_PER_MS
+            step, source = round(mean_ms) * units.NS_PER_MS, "counted per minute"
         else:
             step, source = round(_GUESSED_STEP_S * units.NS_PER_S), "a guess"
         anchor = int(changes[0]) if len(changes) else 0

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from storscope import _core
 from storscope.domain import units
 from storscope.domain.entity import EntityRef
-from storscope.sources.importers._pdh_names import Place, place_of, split_path
+from storscope.sources.importers._pdh_names import Place, place_of
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -38,13 +39,13 @@ class Target:
     factor: float = 1.0
     offset: float = 0.0
 
-    @property
-    def greatest_cell(self) -> float:
-        """In the unit of the source."""
+    @cached_property
+    def numbers(self) -> tuple[float, float, float, float]:
+        """Factor, offset, and the least and greatest cell that are possible, in the unit of the source."""
         name = self.column
         kind = ("latency" if "latency" in name else "queue" if "queue" in name else "ratio" if "ratio" in name
                 else "bytes" if "bytes" in name else "per_s")  # fmt: skip
-        return (_GREATEST[kind] + abs(self.offset)) / abs(self.factor)
+        return self.factor, self.offset, 0.0, (_GREATEST[kind] + abs(self.offset)) / abs(self.factor)
 
 
 def no_target(_counter: str) -> Target | None:
@@ -89,74 +90,97 @@ class Layout:
         return len(self.series_names)
 
 
+@dataclass
+class _Member:
+    """One entity: its columns by the name of the series, and by canonical column."""
+
+    entity: EntityRef
+    series: dict[str, int] = field(default_factory=dict)
+    canonical: dict[str, tuple[int, Target]] = field(default_factory=dict)
+
+
 class LayoutMaker:
     """Collects columns and then numbers the slots."""
 
     def __init__(self, home_of: Callable[[Place], Home], unit_of: Callable[[str], str]) -> None:
         self._home_of = home_of
         self._unit_of = unit_of
-        self._homes: dict[str, Home] = {}
+        self._homes: dict[str, tuple[Home, _Member]] = {}
         self._places: dict[Place, Home] = {}
-        self._units: dict[str, str] = {}
-        self._series: dict[tuple[EntityRef, str], int] = {}
-        self._canonical: dict[str, dict[str, dict[EntityRef, tuple[int, Target]]]] = {}
+        self._members: dict[EntityRef, _Member] = {}
         self._omitted: Counter[str] = Counter()
 
     def make(self, names: Sequence[str], *, decimal_comma: bool = False) -> Layout:
         """The layout of columns called `names`, the clock's column not among them."""
         for column, name in enumerate(names):
-            parts = split_path(name)
-            if parts is None:
+            place, _, counter = name.rpartition("\\")
+            found = self._homes.get(place) or self._home(place)
+            if found is None or not counter:
                 self._omitted["columns whose name is no counter path"] += 1
-            else:
-                self._add(column, *parts)
+                continue
+            home, member = found
+            target = home.target_of(counter)
+            if target is not None and target.column not in member.canonical:
+                member.canonical[target.column] = column, target
+            elif member.series.setdefault(home.prefix + counter, column) != column:
+                self._omitted["columns that repeat an earlier one"] += 1
         return self._numbered(len(names), decimal_comma)
 
-    def _add(self, column: int, place: str, counter: str) -> None:
-        home = self._homes.get(place) or self._home(place)
-        target = home.target_of(counter)
-        if target is not None:
-            taken = self._canonical.setdefault(home.entity.kind, {}).setdefault(target.column, {})
-            if home.entity not in taken:
-                taken[home.entity] = (column, target)
-                return
-        if self._series.setdefault((home.entity, home.prefix + counter), column) != column:
-            self._omitted["columns that repeat an earlier one"] += 1
-        elif counter not in self._units:
-            self._units[counter] = self._unit_of(counter)
-
-    def _home(self, place: str) -> Home:
+    def _home(self, place: str) -> tuple[Home, _Member] | None:
+        """None when this is no place: what a name without a backslash in front begins with."""
+        if not place.startswith("\\") or not place.strip("\\"):
+            return None
         parts = place_of(place)
-        home = self._homes[place] = self._places[parts] = self._home_of(parts)
-        return home
+        home = self._places[parts] = self._home_of(parts)
+        member = self._members.setdefault(home.entity, _Member(home.entity))
+        self._homes[place] = home, member
+        return home, member
 
     def _numbered(self, columns: int, decimal_comma: bool) -> Layout:
         slots = np.full(columns, -1, np.int32)
-        numbers = np.empty((4, columns))
-        numbers[:] = np.array([[1.0], [0.0], [-_WRAPPED], [_WRAPPED]])
-        slots[list(self._series.values())] = np.arange(len(self._series))
-        families, slot = [], len(self._series)
-        for by_column in self._canonical.values():
-            entities = list(dict.fromkeys(entity for taken in by_column.values() for entity in taken))
-            row = {entity: number for number, entity in enumerate(entities)}
-            runs = {}
-            for name, taken in by_column.items():
-                runs[name] = (slot, slot + len(entities))
-                for entity, (column, target) in taken.items():
-                    slots[column] = slot + row[entity]
-                    numbers[:, column] = target.factor, target.offset, 0.0, target.greatest_cell
-                slot += len(entities)
-            families.append(Family(entities, runs))
+        numbers = np.tile(np.array([[1.0], [0.0], [-_WRAPPED], [_WRAPPED]]), columns)
+        in_series = [(member.entity, name, column) for member in self._members.values()
+                     for name, column in member.series.items()]  # fmt: skip
+        slots[[column for _, _, column in in_series]] = np.arange(len(in_series))
+        families, count = self._families(slots, numbers, len(in_series))
+        names = [name for _, name, _ in in_series]
         return Layout(
-            series_entities=[entity for entity, _ in self._series],
-            series_names=[name for _, name in self._series],
-            series_units=[self._units[name.rpartition("\\")[2]] for _, name in self._series],
+            series_entities=[entity for entity, _, _ in in_series],
+            series_names=names,
+            series_units=self._units(names),
             families=families,
-            plan=_core.WideCsvPlan(slots, numbers, slot_count=slot, decimal_comma=decimal_comma),
-            slot_count=slot,
+            plan=_core.WideCsvPlan(slots, numbers, slot_count=count, decimal_comma=decimal_comma),
+            slot_count=count,
             places=self._places,
             omitted=self._omitted,
         )
+
+    def _families(self, slots: npt.NDArray[np.int32], numbers: FloatArray, first_slot: int) -> tuple[list[Family], int]:
+        """Numbers the slots of canonical columns from `first_slot` on; returns the families and the count of slots."""
+        by_kind: dict[str, list[_Member]] = {}
+        for member in self._members.values():
+            if member.canonical:
+                by_kind.setdefault(member.entity.kind, []).append(member)
+        families = []
+        for members in by_kind.values():
+            runs = {}
+            for name in dict.fromkeys(name for member in members for name in member.canonical):
+                runs[name] = (first_slot, first_slot + len(members))
+                filled = [(first_slot + row, *member.canonical[name]) for row, member in enumerate(members)
+                          if name in member.canonical]  # fmt: skip
+                where = [column for _, column, _ in filled]
+                slots[where] = [slot for slot, _, _ in filled]
+                numbers[:, where] = np.array([target.numbers for _, _, target in filled]).T
+                first_slot += len(members)
+            families.append(Family([member.entity for member in members], runs))
+        return families, first_slot
+
+    def _units(self, names: Sequence[str]) -> list[str]:
+        known: dict[str, str] = {}
+        for name in names:
+            if name not in known:
+                known[name] = self._unit_of(name.rpartition("\\")[2])
+        return [known[name] for name in names]
 
 
 _RATE_OF_LATENCY: Final = {

@@ -21,12 +21,6 @@ class Place(NamedTuple):
     instance: str
 
 
-def split_path(path: str) -> tuple[str, str] | None:
-    """The part before the counter and the counter; None for what is no counter path (perfmon's closing remark)."""
-    place, backslash, counter = path.rpartition("\\")
-    return (place, counter) if backslash and path.startswith("\\") and counter and place.strip("\\") else None
-
-
 def place_of(place: str) -> Place:
     """Takes the part before the counter apart."""
     host = ""

@@ -57,7 +57,7 @@ def _cpu_target(counter: str) -> Target | None:
 
 
 def _recognise(head: Head) -> float:
-    return 0.9 if is_pdh(head) and not _ESXTOP.search(head.text) else 0.0
+    return 0.95 if is_pdh(head) and not _ESXTOP.search(head.text) else 0.0
 
 
 def _home_of(options: ImportOptions) -> Callable[[Place], Home]:
