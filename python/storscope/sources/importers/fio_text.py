@@ -23,6 +23,7 @@ from storscope.sources.importer import Importer, ImportOptions, broken, shortene
 from storscope.sources.importers import _fio
 from storscope.sources.importers._fio_text import (
     HEADING,
+    LONGEST_LINE,
     Block,
     Definition,
     Disk,
