@@ -49,7 +49,7 @@ def test_a_head_leaves_the_unit_to_the_cells(column: str, words: str) -> None:
 def test_a_range_names_a_day_once() -> None:
     start = 1_795_132_800_000_000_000
     assert time_range(start, start + 7_800 * 10**9) == "2026-11-20 00:00:00Z to 02:10:00Z (2 h 10 min)"
-    assert time_range(None, None) == "times unknown"
+    assert time_range(None, None) == "no times in it"
 
 
 def test_controls_direction_marks_and_lone_surrogates_become_visible() -> None:

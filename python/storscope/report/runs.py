@@ -80,7 +80,8 @@ def _in_flight(row: Row) -> str:
     """Little's law: rate x latency is the number in flight."""
     if row["ops_per_s"] is None or row["latency_ns_mean"] is None:
         return "–"
-    return format_count(round(row["ops_per_s"] * row["latency_ns_mean"] / NS_PER_S, 1))
+    number = row["ops_per_s"] * row["latency_ns_mean"] / NS_PER_S
+    return f"{number:,.1f}" if number >= 0.1 else format_count(number)
 
 
 _COLUMNS: Sequence[tuple[str, str | None, Callable[[Row], str]]] = (
@@ -100,7 +101,10 @@ _COLUMNS: Sequence[tuple[str, str | None, Callable[[Row], str]]] = (
 
 
 def _note(count: int, any_tail: bool) -> str:
-    parts = ["In flight is operations per second × mean latency (Little's law); it should match the outstanding I/Os."]
+    parts = [
+        "In flight is operations per second × mean latency (Little's law).",
+        "A run that is not slowed down on purpose keeps its outstanding I/Os in flight.",
+    ]
     if any_tail:
         parts.append("p99 is the upper bound of the bucket that holds it.")
     if count > ROWS_MAX:

@@ -25,7 +25,7 @@ Windows = Sequence[tuple[int, int]]
 
 TOTAL_BUCKETS = 1440
 """Buckets of a system's own line: more than a wide screen has pixels for, so zooming in gains a little."""
-ENTITY_BUCKETS = 360
+ENTITY_BUCKETS = 720
 ENTITIES_DRAWN = 60
 """Entities over all systems that can be chosen in the charts; the page says how many are left out."""
 SYSTEMS_DRAWN = 12

@@ -80,7 +80,7 @@ def entity_words(entity: EntityRef, label: str | None = None) -> str:
 def time_range(start_ns: int | None, end_ns: int | None) -> str:
     """'2026-11-21 02:00:00Z to 04:10:00Z (2 h 10 min)'; the day of the end is left out when it is the same."""
     if start_ns is None or end_ns is None:
-        return "times unknown" if start_ns is None and end_ns is None else format_time(start_ns or end_ns)
+        return "no times in it" if start_ns is None and end_ns is None else format_time(start_ns or end_ns)
     start, end = format_time(start_ns), format_time(end_ns)
     if start_ns == end_ns:
         return start

@@ -2,7 +2,7 @@
 (function (page) {
   "use strict";
 
-  const HEIGHT = 320;
+  const HEIGHT = 320, NAMED_AT_MOST = 24;
   const LOG_FROM = 40; // the greatest latency over the median at which a linear axis hides the rest
 
   page.scatter = function (host, chart, columns) {
@@ -57,9 +57,33 @@
         context.beginPath();
         context.arc(u.valToPos(points.x[i], "x", true), u.valToPos(points.y[i], "y", true), radius * (i === points.chosen ? 2 : 1), 0, 7);
         context.globalAlpha = marked || few ? 0.75 : 0.16;
-        if (marked || few || i === points.chosen) context.fill(); else { context.fill(); context.globalAlpha = 0.55; context.stroke(); }
+        context.fill();
+        if (marked || few || i === points.chosen) continue;
+        context.globalAlpha = 0.55;
+        context.stroke();
       }
     }
+    context.restore();
+    if (points.names.length && points.names.length <= NAMED_AT_MOST) drawNames(u, points);
+  }
+
+  /** Names beside their points, where there is room for them. */
+  function drawNames(u, points) {
+    const context = u.ctx, ratio = uPlot.pxRatio, taken = [];
+    context.save();
+    context.scale(ratio, ratio);
+    context.font = page.theme.font;
+    context.fillStyle = page.theme.ink;
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    points.names.forEach((name, i) => {
+      const text = name.length > 24 ? `${name.slice(0, 23)}…` : name, wide = context.measureText(text).width;
+      const x = u.valToPos(points.x[i], "x", true) / ratio, y = u.valToPos(points.y[i], "y", true) / ratio;
+      const fits = x + wide + 10 < (u.bbox.left + u.bbox.width) / ratio, left = fits ? x + 8 : x - wide - 8;
+      if (taken.some((box) => left < box.left + box.wide && box.left < left + wide && Math.abs(box.y - y) < 14)) return;
+      taken.push({ left, wide, y });
+      context.fillText(text, left, y);
+    });
     context.restore();
   }
 

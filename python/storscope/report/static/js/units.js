@@ -30,7 +30,7 @@
   };
 
   const short = (value) => String(Number(value.toPrecision(3)));
-  const kilo = (value) => (value >= 1e6 ? `${short(value / 1e6)} M` : value >= 1e4 ? `${short(value / 1e3)} k` : value.toLocaleString("en-US"));
+  const kilo = (value) => (value >= 1e6 ? `${short(value / 1e6)} M` : value >= 1e5 ? `${short(value / 1e3)} k` : value.toLocaleString("en-US"));
 
   /** The same for axes: round numbers, short. */
   page.tick = {
