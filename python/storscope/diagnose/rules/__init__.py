@@ -13,6 +13,7 @@ _MODULES: Final = (
     "noisy_neighbour",
     "load_at_limit",
     "latency_above_tier",
+    "latency_follows_io_size",
     "iscsi_port_idle",
     "iscsi_binding",
     "iscsi_subnet",

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storscope.diagnose.rules.latency_follows_io_size import RULE
+from storscope.domain.finding import Healthy, NotEvaluated, Severity
+from storscope.domain.recorder import Recorder
+from tests.diagnose.days import MS, FloatArray, day, entity
+from tests.support.cases import findings, judge, make_case
+
+KIB64 = 64 * 1024
+
+
+def sizes(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+    """v01 and v02: 3 ms and 5 ms more per 64 KiB, sizes from 8 to 256 KiB."""
+    for column in (1, 2):
+        size = np.repeat(rng.uniform(8, 256, ops.shape[1] // 10), 10) * 1024
+        moved[column] = ops[column] * size
+        latency[column] = (3 * MS + 5 * MS * size / KIB64) * rng.gamma(80, 1 / 80, len(size))
+
+
+def test_the_slope_is_found_with_its_interval(tmp_path: Path) -> None:
+    [finding] = findings(RULE, make_case(tmp_path, day(sizes)))
+    assert finding.severity is Severity.INFO
+    assert set(finding.entities) == {entity("v01"), entity("v02")}
+    assert finding.numbers["slope_ns_per_64kib"] == pytest.approx(5 * MS, rel=0.05)
+    assert finding.numbers["slope_ns_per_64kib_low"] < 5 * MS < finding.numbers["slope_ns_per_64kib_high"]
+    assert finding.numbers["explained_share"] > 0.8
+    assert "MB/s" in finding.title
+
+
+def test_a_load_of_one_size_is_healthy(tmp_path: Path) -> None:
+    [healthy] = judge(RULE, make_case(tmp_path, day()))
+    assert isinstance(healthy, Healthy)
+    assert "%" in healthy.statement
+
+
+def test_latency_that_others_make_is_not_explained_by_size(tmp_path: Path) -> None:
+    def other(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        moved *= np.repeat(rng.uniform(1, 30, ops.shape[1] // 10), 10)
+        latency *= np.repeat(rng.gamma(1, 2, ops.shape[1] // 8), 8)
+
+    assert findings(RULE, make_case(tmp_path, day(other))) == []
+
+
+def test_small_sizes_explain_nothing_worth_saying(tmp_path: Path) -> None:
+    def small(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        size = rng.uniform(4, 16, ops.shape) * 1024
+        moved[:] = ops * size
+        latency[:] = size / 4096 * MS
+
+    case = make_case(tmp_path, day(small))
+    assert findings(RULE, case) == []
+    assert len(findings(RULE, case, large_io_bytes=8 * 1024)[0].entities) == 6
+
+
+def test_thresholds_take_effect(tmp_path: Path) -> None:
+    case = make_case(tmp_path, day(sizes))
+    assert findings(RULE, case, explained_share=0.999) == []
+    assert isinstance(judge(RULE, case, intervals_min_count=10_000)[0], NotEvaluated)
+
+
+def test_without_bytes_it_names_what_it_needs(tmp_path: Path) -> None:
+    def rates(recorder: Recorder) -> None:
+        recorder.observe(entity("v00"), 0, 1, {"ops_per_s": 5.0, "latency_ns_mean": 1e6})
+
+    [outcome] = judge(RULE, make_case(tmp_path, rates))
+    assert isinstance(outcome, NotEvaluated)
+    assert "bytes" in outcome.needs
