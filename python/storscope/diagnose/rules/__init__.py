@@ -14,6 +14,7 @@ _MODULES: Final = (
     "load_at_limit",
     "latency_above_tier",
     "latency_follows_io_size",
+    "latency_periodic",
     "iscsi_port_idle",
     "iscsi_binding",
     "iscsi_subnet",
@@ -35,6 +36,10 @@ _MODULES: Final = (
     "commands_aborted",
     "reservation_conflicts",
     "latency_deteriorated",
+    "littles_law",
+    "units_suspected",
+    "impossible_values",
+    "outstanding_mismatch",
 )  # fmt: skip
 
 
