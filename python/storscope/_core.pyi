@@ -114,11 +114,11 @@ class WideCsvTally:
 
     @property
     def missing(self) -> int:
-        """Cells of rows that ended before the header did."""
+        """Cells of rows that ended before their column."""
 
     @property
     def short_rows(self) -> int:
-        """Rows that ended before the header did."""
+        """Rows with such cells."""
 
     @property
     def extra(self) -> int:

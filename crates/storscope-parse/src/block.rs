@@ -84,9 +84,9 @@ pub struct Tally {
     pub unparsable: u64,
     /// Numbers outside the bounds of their column.
     pub impossible: u64,
-    /// Cells of rows that ended before the header did.
+    /// Cells of rows that ended before their column.
     pub missing: u64,
-    /// Rows that ended before the header did.
+    /// Rows with such cells.
     pub short_rows: u64,
     /// Cells beyond the header.
     pub extra: u64,
@@ -108,15 +108,20 @@ impl Tally {
         self.stamps.extend(other.stamps);
     }
 
+    /// Counts what is no value; true when the row ended before it.
     #[cold]
-    fn doubt(&mut self, value: f64) {
+    fn doubt(&mut self, value: f64) -> bool {
         match value.to_bits() {
             mark::BLANK => self.blank += 1,
             mark::UNPARSABLE => self.unparsable += 1,
-            mark::MISSING => self.missing += 1,
+            mark::MISSING => {
+                self.missing += 1;
+                return true;
+            }
             mark::NO_ROW => {}
             _ => self.impossible += 1,
         }
+        false
     }
 }
 
@@ -291,6 +296,7 @@ impl<S: Source> Worker<'_, S> {
 
     fn read_values(&mut self, first: usize, cells: &mut [Cells]) {
         let mut tile = [[0.0; STRIP]; TILE_ROWS];
+        let mut short = [false; TILE_ROWS];
         for strip in self.plan.targets.chunks(STRIP) {
             for (cells, values) in cells.iter_mut().zip(&mut tile) {
                 for value in &mut values[..strip.len()] {
@@ -304,7 +310,7 @@ impl<S: Source> Worker<'_, S> {
                     if value >= target.low && value <= target.high {
                         value = value * target.factor + target.offset;
                     } else {
-                        self.tally.doubt(value);
+                        short[row] |= self.tally.doubt(value);
                         value = f64::NAN;
                     }
                     // SAFETY: a slot has one column and a row one tile, so this index is this thread's alone.
@@ -312,8 +318,7 @@ impl<S: Source> Worker<'_, S> {
                 }
             }
         }
-        let short = cells.iter().filter(|cells| cells.ended_early()).count();
-        self.tally.short_rows += short as u64;
+        self.tally.short_rows += short.iter().filter(|&&short| short).count() as u64;
     }
 }
 

@@ -20,8 +20,6 @@ pub(crate) struct Cells<'a> {
     text: &'a [u8],
     /// The first byte of the next cell; beyond the text when there is none.
     position: usize,
-    /// A cell was asked for after the last one.
-    ended_early: bool,
     no_row: bool,
     separator: u8,
     decimal_comma: bool,
@@ -32,7 +30,7 @@ impl<'a> Cells<'a> {
     pub(crate) fn new(text: &'a [u8], separator: u8, decimal_comma: bool) -> Self {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
-        Self { text, position: 0, ended_early: false, no_row: false, separator, decimal_comma }
+        Self { text, position: 0, no_row: false, separator, decimal_comma }
     }
 
     /// No cells, in which none is missing: a line that is no row.
@@ -61,11 +59,7 @@ impl<'a> Cells<'a> {
     /// A number of any length, and what is none.
     fn any_number(&mut self) -> f64 {
         let Some(text) = self.text() else {
-            if self.no_row {
-                return f64::from_bits(mark::NO_ROW);
-            }
-            self.ended_early = true;
-            return f64::from_bits(mark::MISSING);
+            return f64::from_bits(if self.no_row { mark::NO_ROW } else { mark::MISSING });
         };
         let text = text.trim_ascii();
         if text.is_empty() {
@@ -97,11 +91,6 @@ impl<'a> Cells<'a> {
         self.position += end + 1;
         let cell = &rest[..end];
         Some(cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\"")).unwrap_or(cell))
-    }
-
-    /// Whether more cells were asked for than there are.
-    pub(crate) fn ended_early(&self) -> bool {
-        self.ended_early
     }
 
     /// How many cells are left; none of them is read.

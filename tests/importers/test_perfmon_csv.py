@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storscope.domain.errors import MalformedInput
+from storscope.sources.evidence import Evidence
+from storscope.sources.importers import recognise
+from storscope.sources.importers._perfmon_names import COUNTERS, OBJECTS
+from storscope.sources.importers.perfmon_csv import IMPORTER
+from tests.support.golden import check_golden
+from tests.support.pdh import counters, intervals, observed, pdh_text
+from tests.support.tables import Tables, read_tables, read_text
+
+SAMPLES = Path(__file__).parent / "perfmon_csv"
+ALL = sorted(path for path in SAMPLES.iterdir() if path.suffix in {".csv", ".tsv"})
+
+
+@pytest.mark.parametrize("sample", ALL, ids=lambda sample: sample.name)
+def test_a_sample_yields_the_expected_tables(sample: Path) -> None:
+    assert recognise(Evidence(sample).head) is IMPORTER
+    check_golden(read_tables(IMPORTER, sample), sample.with_suffix(".expected.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def relog() -> Tables:
+    return read_tables(IMPORTER, SAMPLES / "relog.csv")
+
+
+def test_latencies_are_in_seconds_and_keep_littles_law(relog: Tables) -> None:
+    row = observed(relog, "device", "0 C:")[0]
+    assert row["latency_ns_mean"] == pytest.approx(641_000)
+    assert row["read_latency_ns_mean"] == pytest.approx(800_000)
+    assert row["ops_per_s"] * row["latency_ns_mean"] / 1e9 == pytest.approx(row["queue_depth_mean"])
+
+
+def test_busy_is_what_is_not_idle_and_never_disk_time(relog: Tables) -> None:
+    rows = observed(relog, "device", "0 C:")
+    assert rows[0]["busy_ratio"] == pytest.approx(0.0725)
+    assert rows[1]["busy_ratio"] == 0.0, "100.02 % idle is the clock's jitter"
+    assert relog.notes.omitted["idle shares above 100 %, taken as 100 %"] == 2
+    assert counters(relog, "device", "0 C:")["% Disk Time"] == [None, 8.0125, 0.0]
+
+
+def test_the_first_sample_of_a_rate_is_blank_and_becomes_no_data(relog: Tables) -> None:
+    assert intervals(relog, "device", "1 D: E:") == [
+        ("2026-11-02T10:00:00.125000", 10.012), ("2026-11-02T10:00:10.137000", 10.013),
+    ]  # fmt: skip
+    assert relog.notes.omitted["blank cells (the first sample of a rate is one)"] > 0
+    assert counters(relog, "device", "0 C:")["Current Disk Queue Length"] == [0.0, 2.0, 0.0]
+
+
+def test_sums_over_all_instances_are_counters_and_labelled(relog: Tables) -> None:
+    assert not [row for row in relog.rows("observations") if row["entity"] == "_Total"]
+    assert counters(relog, "device", "_Total")["Disk Reads/sec"] == [None, 93.75, 0.0]
+    labels = {(row["kind"], row["entity"]): row["label"] for row in relog.rows("entities")}
+    assert labels["device", "_Total"] == "sum of all instances"
+    assert not [link for link in relog.links() if link[1] == "_Total"]
+
+
+def test_volumes_lie_on_the_disk_that_names_them(relog: Tables) -> None:
+    expected = {
+        ("filesystem", "C:", "lives_on", "device", "0 C:"),
+        ("filesystem", "D:", "lives_on", "device", "1 D: E:"),
+        ("filesystem", "E:", "lives_on", "device", "1 D: E:"),
+        ("partition", "HarddiskVolume1", "member_of", "host", "WIN-DB01"),
+        ("filesystem", r"D:\mnt (x)", "member_of", "host", "WIN-DB01"),
+    }
+    assert expected <= relog.links()
+
+
+def test_the_processor_is_the_hosts_and_its_second_form_a_counter(relog: Tables) -> None:
+    assert [row["cpu_busy_ratio"] for row in observed(relog, "host", "WIN-DB01")] == pytest.approx([0.125, 0.13])
+    series = counters(relog, "host", "WIN-DB01")
+    assert series[r"Processor Information(_Total)\% Processor Time"] == [None, 12.6, 13.1]
+    assert series[r"Memory\Available MBytes"] == [2048.0, 2047.0, 2046.0]
+
+
+def test_a_remark_at_the_end_of_the_header_is_no_counter(relog: Tables) -> None:
+    assert relog.notes.omitted["columns whose name is no counter path"] == 1
+    assert "cells missing at the end of rows" not in relog.notes.omitted
+    assert relog.notes.warnings == []
+
+
+def test_typeperfs_blank_line_and_closing_words_are_no_rows() -> None:
+    tables = read_tables(IMPORTER, SAMPLES / "typeperf.csv")
+    rows = observed(tables, "device", "0 C:")
+    assert [row["read_ops_per_s"] for row in rows] == [17.066449, 0.0, 3.0]
+    assert [row["read_latency_ns_mean"] for row in rows] == [pytest.approx(12_500_000), None, None]
+    omitted = tables.notes.omitted
+    assert omitted["lines that are messages of the tool, or have no time stamp"] == 2
+    assert omitted["cells that are no number"] == 1
+    assert omitted["impossible values: negative, or a counter that wrapped"] == 1
+    assert "cells missing at the end of rows" not in omitted
+    assert tables.notes.clock == "no zone in the source; taken as UTC (set --timezone)"
+
+
+def test_german_names_in_windows_1252_with_decimal_commas() -> None:
+    row = observed(read_tables(IMPORTER, SAMPLES / "german_decimal_comma.csv"), "device", "0 C:")[0]
+    assert (row["read_ops_per_s"], row["write_ops_per_s"], row["read_bytes_per_s"]) == (10.5, 20.25, 43008.0)
+    assert row["read_latency_ns_mean"] == pytest.approx(12_500_000)
+    assert row["busy_ratio"] == pytest.approx(0.045)
+
+
+def test_czech_names_in_utf_16_with_tabs() -> None:
+    tables = read_tables(IMPORTER, SAMPLES / "czech_utf16.tsv")
+    assert [row["read_ops_per_s"] for row in observed(tables, "device", "0 C:")] == [10.5, 11.5]
+    assert [row["read_ops_per_s"] for row in observed(tables, "device", "1 D:")] == [7.0, 8.0]
+
+
+def test_no_translation_stands_for_two_counters() -> None:
+    for names in (OBJECTS, COUNTERS):
+        spelled = [name.casefold() for english, others in names.items() for name in {english, *others}]
+        assert len(spelled) == len(set(spelled))
+
+
+def test_a_log_without_disks_says_so(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, pdh_text([r"\\H\Process(x)\Private Bytes"], [["1"], ["2"]]), tmp_path)
+    assert any("No disk" in warning for warning in tables.notes.warnings)
+    assert counters(tables, "process", "x") == {"Private Bytes": [1.0, 2.0]}
+
+
+def test_stamps_that_nobody_knows_are_left_out_and_said(tmp_path: Path) -> None:
+    text = pdh_text([r"\\H\PhysicalDisk(0 C:)\Disk Reads/sec"], [["1"], ["2"], ["3"]],
+                    stamps=["11/02/2026 00:00:00", "day 3, 7 o'clock", "11/02/2026 00:00:10"])  # fmt: skip
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert [row["read_ops_per_s"] for row in observed(tables, "device", "0 C:")] == [1.0, 3.0]
+    assert tables.notes.omitted["rows whose time stamp has an unknown form"] == 1
+    assert any("line 3" in warning and "7 o'clock" in warning for warning in tables.notes.warnings)
+
+
+def test_binary_garbage_after_the_header_is_counted_not_raised(tmp_path: Path) -> None:
+    text = pdh_text([r"\\H\PhysicalDisk(0 C:)\Disk Reads/sec"], [["1"], ["2"]]).encode() + bytes(range(256)) * 20
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert [row["read_ops_per_s"] for row in observed(tables, "device", "0 C:")] == [1.0, 2.0]
+    assert sum(tables.notes.omitted.values()) > 0
+
+
+def test_a_header_that_breaks_off_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(MalformedInput, match="closing quote"):
+        read_text(IMPORTER, (SAMPLES / "relog.csv").read_bytes()[:500], tmp_path)
