@@ -15,6 +15,8 @@ _MODULES: Final = (
     "latency_above_tier",
     "latency_follows_io_size",
     "latency_periodic",
+    "spike_in_step",
+    "clocks_disagree",
     "iscsi_port_idle",
     "iscsi_binding",
     "iscsi_subnet",

@@ -1,0 +1,100 @@
+"""Little's law on series: operations in flight = operations per second x latency.
+
+It holds for any queue whatever the arrivals, over a time much longer than one latency (Little, Operations Research 9,
+1961). A count at the moment of the sample is noisy but right on average, so ratios of sums over many intervals are
+compared, with an interval from block resampling, and never single intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storscope.diagnose.case import Case, FloatArray, Series
+from storscope.diagnose.rule import Settings
+from storscope.domain.entity import EntityRef
+from storscope.model.bootstrap import Interval, ratio_interval
+
+NEEDS = "operations, latency and queue depth of the same entity over time (esxtop, iostat, perfmon)"
+
+_CANDIDATES = (
+    ("device_latency_ns_mean", ("queue_depth_mean",)),
+    ("latency_ns_mean", ("queue_depth_mean", "queued_mean")),
+    ("latency_ns_mean", ("queue_depth_mean",)),
+)
+"""(latency, parts of the depth): below the host's adapter the queue is what was issued, above it also what waits."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Operations x latency against the queue depth of one entity."""
+
+    entity: EntityRef
+    latency_column: str
+    in_flight: float
+    """Mean of operations x latency."""
+    depth: float
+    """Mean queue depth as counted."""
+    ratio: Interval
+    """The first over the second."""
+    samples: int
+
+    def distance(self) -> float:
+        """How far the ratio is from 1, alike in both directions."""
+        return abs(math.log(self.ratio.estimate)) if self.ratio.estimate > 0 else math.inf
+
+
+def comparisons(case: Case, settings: Settings) -> list[Comparison]:
+    """One comparison per entity with enough load: of the ways to compare, the one that fits best."""
+    if "little" not in case.memo:
+        case.memo["little"] = [
+            best for series in case.series(needs=("ops_per_s", "queue_depth_mean")).values()
+            if (best := _best(series, case.seed)) is not None
+        ]  # fmt: skip
+    found: list[Comparison] = case.memo["little"]
+    return [one for one in found if _is_enough(one, settings)]
+
+
+def _is_enough(one: Comparison, settings: Settings) -> bool:
+    return one.samples >= settings["samples_min"] and max(one.in_flight, one.depth) >= settings["queue_depth_min"]
+
+
+def _best(series: Series, seed: int) -> Comparison | None:
+    tried = [
+        compared
+        for latency, parts in _CANDIDATES
+        if series.has(latency, *parts) and (compared := _compare(series, latency, parts, seed)) is not None
+    ]
+    return min(tried, key=Comparison.distance) if tried else None
+
+
+def _compare(series: Series, latency: str, parts: Sequence[str], seed: int) -> Comparison | None:
+    product: FloatArray = series["ops_per_s"] * np.where(series["ops_per_s"] == 0, 0.0, series[latency]) / 1e9
+    depth = np.sum([series[part] for part in parts], axis=0)
+    keep = np.isfinite(product) & np.isfinite(depth) & (product >= 0) & (depth >= 0)
+    if not keep.any() or depth[keep].sum() <= 0 or product[keep].sum() <= 0:
+        return None
+    product, depth = product[keep], depth[keep]
+    return Comparison(
+        series.entity, latency, float(product.mean()), float(depth.mean()),
+        ratio_interval(product, depth, seed=seed), int(keep.sum()),
+    )  # fmt: skip
+
+
+_FACTORS = (1000.0, 1e6, 1e9, 512.0, 2048.0)
+_NEAR = 1.12
+"""Within 12 % of a factor: 1,000 and 1,024 cannot be told apart by a noisy count."""
+
+
+def unit_factor(ratio: Interval) -> float | None:
+    """The factor of units that a ratio is near (0.001, 1000, ...), when it is constant enough to be one."""
+    if not (ratio.low > 0 and ratio.high / ratio.low < 1.5):
+        return None
+    for factor in _FACTORS:
+        for candidate in (factor, 1 / factor):
+            if abs(math.log(ratio.estimate / candidate)) < math.log(_NEAR):
+                return candidate
+    return None

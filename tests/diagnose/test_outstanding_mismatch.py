@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from storscope.diagnose.rules.outstanding_mismatch import RULE
+from storscope.domain.entity import EntityRef
+from storscope.domain.recorder import Recorder
+from tests.diagnose.evidence import START_NS, Writer, needs, only_finding, statements
+from tests.support.cases import findings, judge, make_case
+
+_BEFORE = (
+    ("Max Throughput-100%Read", 2.67, 10809),
+    ("RealLife-60%Rand-65%Read", 8.29, 3055),
+    ("Max Throughput-50%Read", 34.03, 1530),
+    ("Random-8k-70%Read", 8.64, 2866),
+)
+"""(spec, response time in ms, IOPS) of an EVA 4400 with 64 outstanding I/Os, as published in a field report."""
+_AFTER = (("Max Throughput-100%Read", 5.09, 11686), ("Max Throughput-50%Read", 6.63, 5113))
+"""The same array after the change."""
+
+
+def _runs(rows: Sequence[tuple[str, float, float]], outstanding: float | None = 64,
+          parameters: Mapping[str, str] | None = None) -> Writer:  # fmt: skip
+    def write(recorder: Recorder) -> None:
+        for name, response_ms, iops in rows:
+            recorder.run(name, engine="iometer", name=name, system="eva4400", outstanding=outstanding,
+                         parameters=parameters)  # fmt: skip
+            recorder.observe(
+                EntityRef("eva4400", "job", name), START_NS, 60_000_000_000,
+                {"ops_per_s": iops, "latency_ns_mean": response_ms * 1e6}, run=name,
+            )  # fmt: skip
+
+    return write
+
+
+def test_the_published_table_names_the_rows_that_cannot_have_kept_64_in_flight(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _runs(_BEFORE))))
+    assert finding.title == "4 of 4 runs cannot have kept 64 I/Os in flight"
+    for words in ("= 24.8 of 64", "= 25.3 of 64", "= 28.9 of 64", "= 52.1 of 64"):
+        assert words in finding.summary
+    rows = {row[0]: row[-2] for row in finding.evidence[0].rows}
+    assert {name: round(float(str(value)), 1) for name, value in rows.items()} == {
+        "Random-8k-70%Read": 24.8, "RealLife-60%Rand-65%Read": 25.3, "Max Throughput-100%Read": 28.9,
+        "Max Throughput-50%Read": 52.1,
+    }  # fmt: skip
+
+
+def test_a_row_that_fits_is_listed_as_healthy_beside_one_that_does_not(tmp_path: Path) -> None:
+    outcomes = judge(RULE, make_case(tmp_path, _runs(_AFTER)))
+    assert only_finding(outcomes).title == "1 of 2 runs cannot have kept 64 I/Os in flight"
+    assert "Max Throughput-100%Read (5.09 ms x 11,686/s = 59.5 of 64)" in statements(outcomes)[0]
+
+
+def test_the_threshold_takes_effect(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _runs(_BEFORE))
+    assert findings(RULE, case, mismatch_ratio_max=0.2)[0].numbers["runs"] == 3
+
+
+def test_more_than_configured_is_another_finding(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _runs([("randread", 10.0, 12800)]))))
+    assert finding.title == "1 of 1 run had more I/Os in flight than configured"
+    assert finding.numbers["in_flight_ratio_max"] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"rate_iops": "500"}, {"thinktime": "1000"}, {"line 1": "4096 B, share 100 %, delay 5 ms, burst 8"}],
+)
+def test_runs_paced_on_purpose_are_left_out(parameters: dict[str, str], tmp_path: Path) -> None:
+    case = make_case(tmp_path, _runs(_BEFORE, parameters=parameters))
+    assert "not paced on purpose" in needs(judge(RULE, case))[0]
+
+
+def test_a_delay_of_zero_is_no_pacing(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _runs(_BEFORE, parameters={"line 1": "4096 B, share 100 %, delay 0 ms, burst 1"}))
+    assert findings(RULE, case)
+
+
+def test_unknown_outstanding_is_not_judged(tmp_path: Path) -> None:
+    assert needs(judge(RULE, make_case(tmp_path, _runs(_BEFORE, outstanding=None))))
+
+
+def test_a_run_told_in_intervals_is_judged_over_its_whole_length(tmp_path: Path) -> None:
+    def intervals(recorder: Recorder) -> None:
+        recorder.run("r", engine="fio", name="r", system="db1", outstanding=32)
+        second_ns = 1_000_000_000
+        for number, (ops, latency_ns, seconds) in enumerate(((16000, 2e6, 3), (3200, 10e6, 1))):
+            recorder.observe(
+                EntityRef("db1", "job", "r"), START_NS + number * 3 * second_ns, seconds * second_ns,
+                {"ops_per_s": ops, "latency_ns_mean": latency_ns}, run="r",
+            )  # fmt: skip
+
+    assert "= 32.0 of 32" in statements(judge(RULE, make_case(tmp_path, intervals)))[0]
+
+
+def test_parts_of_a_run_do_not_compete_with_the_whole(tmp_path: Path) -> None:
+    def with_disks(recorder: Recorder) -> None:
+        _runs([("randread", 5.0, 12800)])(recorder)
+        recorder.observe(
+            EntityRef("eva4400", "device", "disk 1"), START_NS, 60_000_000_000,
+            {"ops_per_s": 6400, "latency_ns_mean": 5e6}, run="randread",
+        )  # fmt: skip
+
+    assert not findings(RULE, make_case(tmp_path, with_disks))
