@@ -27,6 +27,7 @@ _MODULES: Final = (
     "fio_json",
     "fio_text",
     "iometer_csv",
+    "results_table",
 )  # fmt: skip
 
 

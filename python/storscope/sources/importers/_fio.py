@@ -174,7 +174,7 @@ def size_bytes(text: str) -> float | None:
     """A size in an option; None for what is no plain size (an expression, a percentage)."""
     try:
         return float(units.bytes_from_text(text))
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

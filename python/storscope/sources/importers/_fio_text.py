@@ -15,6 +15,7 @@ from functools import cached_property
 
 from storscope.domain import units
 from storscope.sources.importers._fio import NS_OF, Direction, bounded_ms, number, version_below
+from storscope.sources.importers._fio import size_bytes as bytes_of_option
 from storscope.sources.importers._fio_documents import COMPLAINT
 
 HEADING = re.compile(
@@ -163,10 +164,7 @@ def _range_bytes(text: str) -> float | None:
     low, high = text.split("-")
     if re.search(r"[kKMG]B$", low):
         return None
-    try:
-        return float(units.bytes_from_text(low)) if low == high else None
-    except ValueError:
-        return None
+    return bytes_of_option(low) if low == high else None
 
 
 @dataclass

@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storscope.domain.errors import MalformedInput
+from storscope.sources.evidence import Evidence, Head
+from storscope.sources.importer import ImportOptions
+from storscope.sources.importers.results_table import IMPORTER, normalised
+from tests.support.golden import check_golden
+from tests.support.tables import Tables, read_tables, read_text
+
+SAMPLES = Path(__file__).parent / "results_table"
+FILES = sorted(SAMPLES.glob("*.csv"))
+EVA = SAMPLES / "eva4400_before_published.csv"
+SHEET = SAMPLES / "spreadsheet_written.csv"
+SYNC = SAMPLES / "sync_jobs_written.csv"
+
+
+def runs(tables: Tables) -> list[dict[str, Any]]:
+    return tables.rows("runs")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_sample_yields_the_expected_tables(path: Path) -> None:
+    check_golden(read_tables(IMPORTER, path), path.with_suffix(".expected.jsonl"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_sample_is_recognised_but_not_against_a_tool_s_own_format(path: Path) -> None:
+    assert 0.5 <= IMPORTER.recognise(Evidence(path).head) < 0.7
+
+
+def test_rate_times_response_time_is_kept_for_the_judge_of_the_configured_depth() -> None:
+    """None of the published rows can have kept 64 in flight; the third comes nearest."""
+    tables = read_tables(IMPORTER, EVA)
+    in_flight = [row["ops_per_s"] * row["latency_ns_mean"] / 1e9 for row in tables.rows("observations")]
+    assert in_flight == pytest.approx([28.86, 25.33, 52.07, 24.76], abs=0.005)
+    assert [run["outstanding"] for run in runs(tables)] == [64] * 4
+    assert all(run["workers"] == 1 for run in runs(tables))
+
+
+def test_megabytes_are_of_the_kind_that_fits_rate_times_block_size() -> None:
+    tables = read_tables(IMPORTER, EVA)
+    for row, run in zip(tables.rows("observations"), runs(tables), strict=True):
+        assert row["bytes_per_s"] == pytest.approx(row["ops_per_s"] * run["block_bytes"], rel=1e-3)
+    assert any("1,048,576" in warning for warning in tables.notes.warnings)
+    decimal = read_tables(IMPORTER, SHEET).rows("observations")[0]
+    assert decimal["read_bytes_per_s"] == pytest.approx(32_800_000)
+
+
+def test_without_a_block_size_the_kind_of_megabyte_is_a_doubt_told(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, "test,iops,mb_per_s\na,100,5\n", tmp_path)
+    assert tables.rows("observations")[0]["bytes_per_s"] == 5e6
+    assert any("does not tell whether it is binary" in warning for warning in tables.notes.warnings)
+
+
+def test_binary_units_are_taken_at_their_word() -> None:
+    tables = read_tables(IMPORTER, SYNC)
+    assert tables.rows("observations")[0]["read_bytes_per_s"] == 40_000 * 1024
+    assert not tables.notes.warnings
+
+
+def test_ratios_come_from_percentages_or_from_the_mode() -> None:
+    eva, sheet = runs(read_tables(IMPORTER, EVA)), runs(read_tables(IMPORTER, SHEET))
+    assert (eva[1]["read_ratio"], eva[1]["random_ratio"]) == (0.65, 0.6)
+    assert (sheet[0]["read_ratio"], sheet[0]["random_ratio"]) == (1, 1)
+    assert (sheet[2]["read_ratio"], sheet[2]["random_ratio"]) == (1, 0)
+    assert sheet[1]["read_ratio"] is None, "the share of a mix is not in this table"
+
+
+def test_a_pattern_that_says_read_does_not_say_sequential(tmp_path: Path) -> None:
+    (run,) = runs(read_text(IMPORTER, "system,pattern,tps\nA,read,2000\n", tmp_path))
+    assert (run["read_ratio"], run["random_ratio"]) == (1, None)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("spec,iops,outstanding\na,1,48\n", 48),
+    ("spec,iops,iodepth,numjobs\na,1,16,4\n", 64),
+    ("spec,iops,queue_depth\na,1,16\n", 16),
+    ("# 64 outstanding I/Os, 1 worker\nspec,iops,x\na,1,\n", 64),
+    ("# 32 outstanding requests\nspec,iops,x\na,1,\n", 32),
+    ("# 64 outstanding I/Os, 4 workers\nspec,iops,x\na,1,\n", None),
+    ("# queue depth unknown\nspec,iops,x\na,1,\n", None),
+    ("# numjobs synchronous jobs\nspec,iops,numjobs\na,1,8\n", 8),
+    ("spec,iops,numjobs\na,1,8\n", None),
+])  # fmt: skip
+def test_the_configured_depth_is_taken_only_where_it_is_said(text: str, expected: float | None, tmp_path: Path) -> None:
+    assert runs(read_text(IMPORTER, text, tmp_path))[0]["outstanding"] == expected
+
+
+def test_rows_whose_bandwidth_cannot_be_theirs_are_doubted() -> None:
+    doubts = [text for text in read_tables(IMPORTER, SHEET).notes.warnings if "split or merged" in text]
+    assert len(doubts) == 1
+    assert "1 MiB" in doubts[0]
+    assert "2.00 times" in doubts[0]
+
+
+def test_a_cell_that_is_no_number_is_null_and_counted() -> None:
+    tables = read_tables(IMPORTER, SHEET)
+    row = next(row for row in tables.rows("observations") if "randwrite" in row["entity"])
+    assert row["write_ops_per_s"] is row["write_latency_ns_mean"] is None
+    assert tables.notes.omitted["cells that are no number"] == 3
+
+
+def test_an_idle_direction_has_rate_zero_and_no_latency() -> None:
+    row = next(row for row in read_tables(IMPORTER, SHEET).rows("observations") if "1 MiB" in row["entity"])
+    assert row["write_ops_per_s"] == 0
+    assert row["write_latency_ns_mean"] is None
+
+
+def test_other_numbers_are_counters_and_texts_parameters() -> None:
+    tables = read_tables(IMPORTER, SHEET)
+    values = {row["entity"]: row["values"][0] for row in tables.rows("series") if row["name"] == "cpu_pct"}
+    assert sorted(values.values()) == [3, 9.75, 12.5]
+    assert dict(runs(tables)[0]["parameters"])["remark"] == "first; warm cache"
+
+
+def test_rows_of_one_device_are_told_apart_and_live_on_it() -> None:
+    tables = read_tables(IMPORTER, SYNC)
+    names = [run["run"] for run in runs(tables)]
+    assert len(set(names)) == 3
+    assert {row["system"] for row in tables.rows("observations")} == {"lab-a", "lab-b"}
+    assert ("job", names[1], "lives_on", "device", "md0") in tables.links()
+
+
+def test_rows_of_the_same_name_become_different_runs(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, "spec,iops,x\na,1,\na,2,\n", tmp_path)
+    assert [run["run"] for run in runs(tables)] == ["a", "a (2)"]
+
+
+def test_times_come_from_the_start_option_only() -> None:
+    assert runs(read_tables(IMPORTER, EVA))[0]["time"] is None
+    start = dt.datetime(2010, 5, 4, 12, tzinfo=dt.UTC)
+    placed = read_tables(IMPORTER, EVA, ImportOptions(start=start))
+    assert runs(placed)[0]["time"] == start
+    assert "--start" in (placed.notes.clock or "")
+
+
+def test_headings_of_a_spreadsheet_are_read_like_plain_names() -> None:
+    assert normalised("Response time (ms)") == "response_time_ms"
+    assert normalised(" Read MB/s ") == "read_mb_per_s"
+    assert normalised("Latency [µs]") == "latency_us"
+
+
+@given(st.floats(0.001, 1e9), st.floats(0.001, 1e6), st.sampled_from(["ns", "us", "ms", "s"]))
+def test_stored_values_are_those_of_the_table_times_their_unit(rate: float, latency: float, unit: str) -> None:
+    import tempfile  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as place:
+        text = f"spec,iops,latency_{unit}\na,{rate!r},{latency!r}\n"
+        (row,) = read_text(IMPORTER, text, Path(place)).rows("observations")
+    assert row["ops_per_s"] == rate
+    assert row["latency_ns_mean"] == pytest.approx(latency * {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}[unit])
+
+
+# What it is not --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", [
+    "time,device,iops\n1,sda,5\n",
+    "timestamp,name,read_iops,write_iops\n2020,a,1,2\n",
+    "name,size,colour\na,1,2\n",
+    "name,iops\na,1\n",
+    '"(PDH-CSV 4.0) (UTC)(0)","\\\\host\\Physical Disk(1)\\Reads/sec"\n',
+    "ID,ALL,iops average,x\n",
+    "",
+])  # fmt: skip
+def test_tables_of_other_things_are_not_claimed(text: str) -> None:
+    assert IMPORTER.recognise(Head("x", text.encode(), "utf-8")) == 0
+
+
+def test_samples_of_other_importers_are_not_claimed() -> None:
+    others = [path for path in SAMPLES.parent.glob("*/*") if path.parent != SAMPLES and path.is_file()]
+    assert len(others) > 10
+    for path in others:
+        if path.suffix not in (".jsonl", ".md"):
+            assert IMPORTER.recognise(Evidence(path).head) == 0, path
+
+
+@pytest.mark.parametrize("text", [
+    b"", b"# only a comment\n", b"spec,iops,x\n", b"\x7fELF\0\0\n", b"a,b,c\n1,2,3\n", b"\xff\xfea\0,\0",
+    b'spec,iops,x\n"' + b"a" * 200_000 + b"\n",
+])  # fmt: skip
+def test_what_is_no_table_of_results_is_refused(text: bytes, tmp_path: Path) -> None:
+    with pytest.raises(MalformedInput):
+        read_text(IMPORTER, text, tmp_path)
+
+
+def test_rows_with_too_many_cells_are_left_out_and_counted(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, "spec,iops,x\na,1,2,3,4\nb,5,6\nc,7\n", tmp_path)
+    assert [run["run"] for run in runs(tables)] == ["b", "c"]
+    assert tables.notes.omitted["rows with more cells than the heading"] == 1
+
+
+def test_hostile_numbers_neither_crash_nor_become_data(tmp_path: Path) -> None:
+    text = "spec,block_bytes,iops,mb_per_s,latency_ms\na,1e-400,1e400,nan,inf\nb,-5,1e-300,-1,9e307\n"
+    tables = read_text(IMPORTER, text + "c," + "9" * 5000 + "k,1,1,1\n", tmp_path)
+    assert len(runs(tables)) == 3
+
+
+@pytest.mark.parametrize("encode", [
+    lambda text: text.replace("\n", "\r\n").encode(),
+    lambda text: b"\xef\xbb\xbf" + text.encode(),
+    lambda text: text.encode("utf-16"),
+], ids=["crlf", "bom", "utf-16"])  # fmt: skip
+def test_line_ends_and_encodings_change_nothing(encode: Any, tmp_path: Path) -> None:
+    other = read_text(IMPORTER, encode(SHEET.read_text()), tmp_path)
+    assert other.rows("observations") == read_tables(IMPORTER, SHEET).rows("observations")
+    assert IMPORTER.recognise(Evidence(tmp_path / "evidence").head) >= 0.5
+
+
+def test_script_in_a_name_stays_data(tmp_path: Path) -> None:
+    name = "<script>alert(1)</script>"
+    assert runs(read_text(IMPORTER, f"spec,iops,x\n{name},1,\n", tmp_path))[0]["name"] == name
+
+
+@given(st.binary(max_size=300))
+def test_recognition_never_raises(raw: bytes) -> None:
+    assert IMPORTER.recognise(Head("x", raw, "utf-8")) in (0.0, 0.55)
