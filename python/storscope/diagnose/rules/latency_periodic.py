@@ -318,8 +318,8 @@ def _weekly_finding(case: Case, settings: Settings, grid: Grid, pattern: Pattern
             title=f"Latency of {grid.system} is worse every {day}",
             summary=(
                 f"On {day}s the latency of {listed(case, grid.entities)} is {factors[worst]:.1f} times that of the "
-                f"usual day, over {pattern.periods:,} weeks (the day explains {format_ratio(pattern.share)} of what the "
-                f"time of day leaves, p = {pattern.p_value:.2g})."
+                f"usual day, over {pattern.periods:,} weeks (the day explains {format_ratio(pattern.share)} of what "
+                f"the time of day leaves, p = {pattern.p_value:.2g})."
             ),
             why="What comes back every week is started by a timetable.",
             innocent="A weekly full backup or a month's end that fell on the same weekday.",
