@@ -30,6 +30,8 @@ FLOOR_SHARE = 1 / 3
 SHORTEST_NS = 30 * NS_PER_S
 SHORTEST_INTERVALS = 2
 GAP_INTERVALS = 2
+GAP_NS = 120 * NS_PER_S
+"""Good stretches no longer than two intervals or two minutes do not end a window (ours)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ def light_latency_ns(latency_ns: FloatArray) -> float:
 def windows_of(grid: Grid, bad: BoolArray) -> list[tuple[int, int]]:
     """Bad intervals merged over short gaps; what is shorter than 30 s or two intervals is dropped."""
     found = []
-    for first, last in runs_of(bridged(bad, GAP_INTERVALS)):
+    gap = max(GAP_INTERVALS, GAP_NS // grid.step_ns)
+    for first, last in runs_of(bridged(bad, gap)):
         start, end = int(grid.time_ns[first]), int(grid.time_ns[last]) + grid.step_ns
         if end - start >= SHORTEST_NS and last - first + 1 >= SHORTEST_INTERVALS:
             found.append((start, end))

@@ -23,6 +23,14 @@ def moments(columns: FloatArray, weights: FloatArray | None = None) -> FloatArra
     return products.reshape(len(columns), -1)
 
 
+def total_moments(columns: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """The sum of `moments` over all rows, as one row, at the cost of a matrix product."""
+    with_constant = np.column_stack([np.ones(len(columns)), columns])
+    weighted = with_constant if weights is None else with_constant * weights[:, None]
+    products: FloatArray = weighted.T @ with_constant
+    return products.reshape(1, -1)
+
+
 def coefficients(sums: FloatArray, k: int) -> FloatArray:
     """Regression of the last of k columns on the others: (replicates, k) coefficients, the constant first.
 

@@ -38,7 +38,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import KIB, format_bandwidth, format_bytes, format_duration, format_ratio
 from storscope.model.bootstrap import Interval, block_length, interval_of_sums
-from storscope.model.regression import coefficients, explained_share, moments
+from storscope.model.regression import coefficients, explained_share, moments, total_moments
 
 _NAME = "latency-follows-io-size"
 _KINDS = ("vdisk", "device", "datastore", "vm_disk", "vm", "disk_group", "array")
@@ -97,7 +97,7 @@ def _fit(settings: Settings, grid: Grid, column: int) -> _Fit | None:
     # Weighted by operations, but no interval counts more than four usual ones; a single spike makes no slope.
     weights = np.minimum(ops / np.median(ops), 4.0)
     columns = np.column_stack([size, np.minimum(latency, np.quantile(latency, 0.995))])
-    sums = moments(columns, weights).sum(axis=0)[None]
+    sums = total_moments(columns, weights)
     offset, slope = (float(each) for each in coefficients(sums, 2)[0])
     small, large = np.quantile(size, [0.05, 0.95])
     times = grid.time_ns[keep]

@@ -44,6 +44,7 @@ from storscope.domain.units import NS_PER_S, format_duration, format_rate, forma
 from storscope.model.bootstrap import Interval
 from storscope.model.knee import INTERVALS_MIN, Knee, find_knee
 from storscope.model.overload import Overload, judge_overload
+from storscope.model.regression import partial_correlation, scaled, total_moments
 
 _NAME = "load-at-limit"
 _KINDS = ("array", "disk_group", "controller", "datastore", "device", "vdisk", "partition")
@@ -51,6 +52,8 @@ _WHOLES = ("disk_group", "controller", "datastore", "device", "adapter", "array"
 """Kinds over whose parts load is added up when they have no counters of their own."""
 _ENTITIES_MAX = 8
 """Of one kind in one system, those with the most queue time are looked at one by one."""
+_OWN_R_MIN = 0.3
+"""Partial correlation with the own load, others' held fixed, below which an entity's latency is not its own (ours)."""
 _HOUR_NS = 3_600 * NS_PER_S
 
 
@@ -153,14 +156,34 @@ def _partial_sums(case: Case, grid: Grid) -> list[_Subject]:
 
 
 def _judge(case: Case, settings: Settings, system: str, subjects: list[_Subject]) -> Outcome:
-    looked_at = [(subject, _knee(case, settings, subject)) for subject in subjects]
-    states = [_state(case, settings, subject, knee) for subject, knee in looked_at if knee.seen]
-    bad = [(severity, state) for state in states if (severity := _severity(settings, state)) is not None]
-    if bad:
-        # A sum and its parts reach their limits together: the sum says it best, then the one with the most load.
-        bad.sort(key=lambda pair: (-pair[0], not pair[1].subject.is_sum, -pair[1].load))
-        return _finding(case, settings, bad[0][0], [state for _, state in bad])
-    return Healthy(_NAME, _room(states[0]) if states else _no_knee(*looked_at[0]))
+    seen: list[_State] = []
+    unseen: list[tuple[_Subject, Knee]] = []
+    # A sum and its parts reach their limits together, and the sum says it best: parts only where no sum is near.
+    for group in ([one for one in subjects if one.is_sum], [one for one in subjects if not one.is_sum]):
+        knees = [(subject, _knee(case, settings, subject)) for subject in group if _makes_its_own_latency(subject)]
+        unseen += [(subject, knee) for subject, knee in knees if not knee.seen]
+        states = [_state(case, settings, subject, knee) for subject, knee in knees if knee.seen]
+        bad = [(severity, state) for state in states if (severity := _severity(settings, state)) is not None]
+        if bad:
+            bad.sort(key=lambda pair: (-pair[0], -pair[1].load))
+            return _finding(case, settings, bad[0][0], [state for _, state in bad])
+        seen += states
+    if seen:
+        return Healthy(_NAME, _room(seen[0]))
+    if unseen:
+        return Healthy(_NAME, _no_knee(*unseen[0]))
+    return NotEvaluated(_NAME, f"entities of {system} whose latency goes with their own load and not with others'")
+
+
+def _makes_its_own_latency(subject: _Subject) -> bool:
+    """False where the others' load explains latency and the entity's own hardly does: its knee would be theirs."""
+    if subject.is_sum or len(subject.grid.entities) == 1:
+        return True
+    known = np.isfinite(subject.ops) & np.isfinite(subject.latency_ns) & (np.nan_to_num(subject.latency_ns) > 0)
+    own, latency = subject.ops[known], np.log(subject.latency_ns[known])
+    others = np.nan_to_num(subject.grid.total_ops[known]) - own
+    columns = np.column_stack([scaled(each) for each in (own, others, latency)])
+    return float(partial_correlation(total_moments(columns), 3)[0]) >= _OWN_R_MIN
 
 
 def _knee(case: Case, settings: Settings, subject: _Subject) -> Knee:
@@ -265,8 +288,7 @@ def _finding(case: Case, settings: Settings, severity: Severity, states: list[_S
         ),
         source=f"Knee at {settings['knee_latency_factor']:g} times the light-load latency, warning at "
         f"{format_ratio(settings['utilisation_ratio'])} of it: common practice (Pesto, SoCC 2011).",
-        # The parts of a sum are named in the text: the numbers below are the sum's and no part's.
-        entities=[each.subject.entity for each in states if each.subject.is_sum == subject.is_sum],
+        entities=[each.subject.entity for each in states],
         start_ns=start,
         end_ns=end,
         evidence=(_rows(case, state),),

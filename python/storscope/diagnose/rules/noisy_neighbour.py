@@ -33,14 +33,14 @@ import numpy as np
 from storscope.diagnose.case import Case, FloatArray, sql_text
 from storscope.diagnose.peers import CLIENT_KINDS, BoolArray, Grid, clusters, grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
-from storscope.diagnose.rules._entities import counted, listed
+from storscope.diagnose.rules._entities import counted, joined, listed
 from storscope.diagnose.rules._load import between, kind_word, named, rows_sql
 from storscope.diagnose.windows import bad_windows, tier_limits
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_duration, format_ratio
 from storscope.model.bootstrap import Interval, block_length, interval_of_sums
-from storscope.model.regression import coefficients, moments, partial_correlation, scaled
+from storscope.model.regression import coefficients, moments, partial_correlation, scaled, total_moments
 
 _NAME = "noisy-neighbour"
 _CARRIERS = {"disk_group", "device", "datastore", "controller", "adapter", "array", "disk", "port", "vdisk", "path",
@@ -241,7 +241,7 @@ def _correlation_of(one: FloatArray, other: FloatArray) -> float:
 
 
 def _partial(columns: FloatArray) -> float:
-    return float(partial_correlation(moments(columns).sum(axis=0)[None], columns.shape[1])[0])
+    return float(partial_correlation(total_moments(columns), columns.shape[1])[0])
 
 
 def _controls(
@@ -253,9 +253,8 @@ def _controls(
     """
     own = [each[:, list(victims)].sum(axis=1) for each in field.loads.values()]
     apart = {column, *victims, *accepted}
-    rest = [other for other in range(load.shape[1]) if other not in apart]
-    others = load[:, rest].sum(axis=1)
-    if rest and abs(_correlation_of(load[:, column], others)) <= _MOVES_TOGETHER:
+    others = load.sum(axis=1) - load[:, sorted(apart)].sum(axis=1)
+    if len(apart) < load.shape[1] and abs(_correlation_of(load[:, column], others)) <= _MOVES_TOGETHER:
         own.append(others)
     return own + [load[:, other] for other in accepted]
 
@@ -304,7 +303,7 @@ def _typical(log_latency: FloatArray) -> FloatArray:
 def _intervals(columns: FloatArray, case_seed: int) -> tuple[Interval, Interval]:
     """(partial correlation, slope) with intervals by blocks. Columns: suspect, controls, latency, all scaled."""
     k = columns.shape[1]
-    solved = coefficients(moments(columns).sum(axis=0)[None], k)[0]
+    solved = coefficients(total_moments(columns), k)[0]
     residual = columns[:, -1] - solved[0] - columns[:, :-1] @ solved[1:]
     block = max(block_length(residual), block_length(columns[:, 0]) // 2, 1)
     rows = moments(columns)
@@ -334,7 +333,8 @@ def _companions(load: FloatArray, column: int, victims: list[int]) -> tuple[int,
 def _finding(case: Case, settings: Settings, one: _Suspicion, more: list[_Suspicion]) -> Finding:
     victims = one.victim_entities
     hurts = one.loud_ns > tier_limits(case, victims[0]).critical_ns
-    what = listed(case, sorted(one.components, key=lambda part: (part.kind != "disk_group", part)), 2)
+    common = sorted(one.components, key=lambda part: (part.kind != "disk_group", part))
+    what = joined([named(case, part) for part in common], 2)
     parts = [entity for other in more for entity in (other.entity,)]
     return Finding(
         rule=_NAME,

@@ -75,8 +75,9 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
         return [
             NotEvaluated(
                 _NAME,
-                f"operations of at least {settings['entities_min_count']:.0f} VMs or volumes of one system in intervals "
-                f"of at most {settings['together_s']:.0f} s, over an hour or more (esxtop -b -d 20){interval}",
+                f"operations of at least {settings['entities_min_count']:.0f} VMs or volumes of one system in "
+                f"intervals of at most {settings['together_s']:.0f} s, over an hour or more (esxtop -b -d 20)"
+                + interval,
             )
         ]
     return [_judge(case, settings, grid) for grid in chosen]
