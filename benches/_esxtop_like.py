@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 _HOST = "esx07.example.net"
 _LATENCIES = tuple(
@@ -68,12 +69,12 @@ def _index(devices: list[str], device: str) -> int:
 def write(path: Path, columns: int, rows: int, seed: int = 1) -> int:
     """Writes the file and returns its size in bytes. The same arguments give the same bytes."""
     random = np.random.default_rng(seed)
+    header = names(columns)
     cells = [f'"{number / 100:.2f}"' for number in range(100_000)]
-    level = np.where(random.random(columns - 1) < 0.25, random.lognormal(5.5, 1.5, columns - 1), 0.0)
-    still = np.where(random.random(columns - 1) < 0.1, random.integers(1, 30_000, columns - 1), 0)
+    level, still = _levels(header[1:], random)
     clock = dt.datetime(2026, 11, 2)
     with path.open("w", encoding="ascii", newline="\n") as file:
-        file.write(",".join(f'"{name}"' for name in names(columns)) + "\n")
+        file.write(",".join(f'"{name}"' for name in header) + "\n")
         for number in range(rows):
             noise = random.lognormal(0.0, 0.7, columns - 1)
             values = np.where(level > 0, level * noise, still).clip(0, 99_999).astype(int)
@@ -81,3 +82,16 @@ def write(path: Path, columns: int, rows: int, seed: int = 1) -> int:
             file.write(",".join([cells[value] for value in values.tolist()]) + "\n")
             clock += dt.timedelta(seconds=20 + (number % 7 == 3))
     return path.stat().st_size
+
+
+def _levels(header: list[str], random: np.random.Generator) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """In hundredths, a column each: around what it moves (0: it does not), and where it stands still.
+
+    Three places in ten are in use, and there most counters move; limits and sizes stand still everywhere.
+    """
+    places = [name.rpartition("\\")[0] for name in header]
+    in_use = {place: random.random() < 0.3 for place in dict.fromkeys(places)}
+    moves = np.array([in_use[place] for place in places]) & (random.random(len(places)) < 0.85)
+    level = np.where(moves, random.lognormal(5.5, 1.5, len(places)), 0.0)
+    still = np.where(random.random(len(places)) < 0.1, random.integers(1, 30_000, len(places)), 0)
+    return level, still

@@ -159,6 +159,13 @@ def test_spreadsheet_times_all_in_one_minute_use_the_usual_delay(tmp_path: Path)
     assert "a guess" in tables.notes.clock
 
 
+def test_a_year_that_no_capture_is_from_is_no_time(tmp_path: Path) -> None:
+    text = pdh_text([READS], [["1"], ["2"]], stamps=["3/26/9015 22:42", "3/26/2015 22:42"])
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert [row["read_ops_per_s"] for row in observed(tables, "device", DEVICE)] == [2.0]
+    assert tables.notes.omitted["rows whose time stamp has an unknown form"] == 1
+
+
 def test_minutes_in_the_header_are_west_of_utc(tmp_path: Path) -> None:
     text = pdh_text([READS], [["1.00"], ["2.00"]], title="(PDH-CSV 4.0) (Pacific Standard Time)(480)")
     tables = read_text(IMPORTER, text, tmp_path)
