@@ -237,6 +237,7 @@ def test_hostile_lines_neither_crash_nor_become_data(tmp_path: Path) -> None:
         "  read: IOPS=1k, BW=1 (1)(" + "9" * 400 + "MiB/" + "9" * 400 + "msec)",
         "    clat (usec): min=, max=x, avg=1e999, stdev=nan",
         "     | 99.00th=[....], 1.2.3th=[ 5]",
+        "  lat (usec)   : 50=0.9.9%, 100=1%",
         "     issued rwts: total= short=",
         "  write: IOPS=1k, BW=1 (1)(9MiB/" + "9" * 40 + "msec)",
         "  sda: ios=1/2, ticks=/, util=%",

@@ -333,6 +333,11 @@ def test_the_error_names_the_line(tmp_path: Path) -> None:
         read_text(IMPORTER, b"'Target Type,Target Name,Access\nnonsense,1,2\n", tmp_path)
 
 
+def test_a_year_that_no_clock_shows_does_not_overflow(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, LIVE.read_text().replace("2015-06-20 13:00:01", "8015-06-20 13:00:01"), tmp_path)
+    assert tables.notes.omitted["live updates without a time or without an I/O"] == 2
+
+
 def test_hostile_numbers_neither_crash_nor_become_data(tmp_path: Path) -> None:
     header = "'Target Type,Target Name,Access Specification Name,# Workers,# Disks,IOps,Read I/Os,Write I/Os,"
     header += "Average Response Time,Queue Depth,0 to 50 uS,5 to 10 s"

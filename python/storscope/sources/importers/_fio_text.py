@@ -290,7 +290,8 @@ class TextReader:
             return False
         table = _SHARE_NAMES[match[1]]
         for key, share in _SHARE.findall(match[2]):
-            job.counters.append((f"{table}.{key}", "%", float(share)))
+            if (percent := number(share)) is not None:
+                job.counters.append((f"{table}.{key}", "%", percent))
         return True
 
     @staticmethod
@@ -447,6 +448,8 @@ def _ctime(text: str | None) -> dt.datetime | None:
     if match is None or match[1] not in _MONTHS:
         return None
     day, hour, minute, second, year = (int(match[place]) for place in range(2, 7))
+    if not 1990 <= year < 2200:
+        return None  # a clock that was not set, or damage; nanoseconds since 1970 end in 2262
     try:
         return dt.datetime(year, _MONTHS.index(match[1]) + 1, day, hour, minute, second)
     except ValueError:

@@ -118,6 +118,8 @@ def moment(text: str) -> dt.datetime | None:
     if match is None:
         return None
     year, month, day, hour, minute, second = (int(match[place]) for place in range(1, 7))
+    if not 1990 <= year < 2200:
+        return None  # damaged; nanoseconds since 1970 end in 2262
     try:
         return dt.datetime(year, month, day, hour, minute, second, 1000 * int((match[7] or "0").ljust(3, "0")))
     except ValueError:
