@@ -271,9 +271,7 @@ class _Writer:
     ) -> None:
         """Hosts, processes and devices beneath the job. Rows stand below the manager and worker they belong to."""
         host = EntityRef(system, "host", system)
-        several = (
-            len({row.name for row in rows if row.type == "MANAGER"}) > 1
-        )
+        several = len({row.name for row in rows if row.type == "MANAGER"}) > 1
         worker: EntityRef | None = None
         disks: dict[EntityRef, list[Row]] = {}
         for row in rows:
