@@ -1,0 +1,78 @@
+//! A device that stands still at chosen times, in virtual time.
+//!
+//! It tells whether a generator sees a stall as its users would: one that stops sending while the device stands still
+//! counts one late request where there were thousands (Tene, "How not to measure latency": coordinated omission).
+
+use std::collections::VecDeque;
+
+use storscope_types::Nanos;
+
+use crate::{Clock, Completion, Device, DeviceError, Request, VirtualClock};
+
+/// From `start` on nothing completes for `duration`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stall {
+    /// When it begins.
+    pub start: Nanos,
+    /// How long it lasts.
+    pub duration: Nanos,
+}
+
+impl Stall {
+    fn end(self) -> Nanos {
+        self.start + self.duration
+    }
+}
+
+/// Serves any number of requests side by side, each in the same time, except while it stalls: what is in service then,
+/// and what comes, is done when the stall is over and its service time has passed.
+#[derive(Debug)]
+pub struct StallingDevice {
+    clock: VirtualClock,
+    service: Nanos,
+    stalls: Vec<Stall>,
+    in_service: VecDeque<(Nanos, Request)>,
+    depth: usize,
+}
+
+impl StallingDevice {
+    /// A device with `service` per request; `stalls` in order of time and apart from each other.
+    #[must_use]
+    pub fn new(clock: VirtualClock, service: Nanos, stalls: Vec<Stall>, depth: usize) -> Self {
+        Self { clock, service, stalls, in_service: VecDeque::with_capacity(depth), depth }
+    }
+
+    /// When a request that starts at `start` is done. Stalls interrupt it.
+    fn done_at(&self, start: Nanos) -> Nanos {
+        let interrupt = |done: Nanos, stall: &Stall| {
+            if done < stall.start || start >= stall.end() {
+                done
+            } else {
+                done + stall.end().since(stall.start.max(start))
+            }
+        };
+        self.stalls.iter().fold(start + self.service, interrupt)
+    }
+}
+
+impl Device for StallingDevice {
+    fn depth(&self) -> usize {
+        self.depth
+    }
+
+    fn submit(&mut self, request: Request) {
+        let done_at = self.done_at(self.clock.now());
+        self.in_service.push_back((done_at, request));
+    }
+
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
+        let next = self.in_service.front().map_or(Nanos::NEVER, |first| first.0);
+        self.clock.sleep_until(next.min(until));
+        let now = self.clock.now();
+        while let Some(&(at, request)) = self.in_service.front().filter(|first| first.0 <= now) {
+            self.in_service.pop_front();
+            done.push(Completion { token: request.token, result: request.length as i32, at });
+        }
+        Ok(now)
+    }
+}

@@ -1,0 +1,395 @@
+//! The generator: sends what the workload asks for to a device and times every I/O three ways.
+//!
+//! One generator serves one worker. Its loop is: send everything that may go, wait, take everything that is done. All
+//! memory is taken before the loop and when an interval begins. An I/O's submission is the instant before its batch is
+//! handed over, its completion the instant the device saw it done; so for a device that works within the call, the
+//! service time is that of the batch.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use storscope_device::{Clock, Completion, Device, Direction, Request};
+use storscope_types::{Access, Nanos, Stream, Verification, Workload};
+
+use crate::buffers::{BufferPlan, Buffers};
+use crate::error::LoadError;
+use crate::pace::{Pace, Start};
+use crate::place::Span;
+use crate::random::Random;
+use crate::recorder::Recorder;
+use crate::stamp::Stamper;
+use crate::tally::{Interval, Times};
+use crate::transfer::{FollowUp, Transfer, Transfers};
+
+/// How long a stop may go unnoticed while nothing completes.
+const LONGEST_WAIT: Nanos = Nanos::from_millis(100);
+
+/// What one worker is to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Task<'a> {
+    /// The workload.
+    pub workload: &'a Workload,
+    /// Which of its streams.
+    pub stream_index: u32,
+    /// Which worker of the stream.
+    pub worker: u32,
+    /// Which worker of all streams: seeds differ by it.
+    pub global_worker: u32,
+    /// Index and region of every target, as [`Stream::targets`] counts them.
+    pub spans: &'a [Span],
+    /// Seed of the run.
+    pub seed: u64,
+    /// When it ends.
+    pub limit: Limit,
+    /// Length of an interval.
+    pub interval: Nanos,
+    /// When it starts.
+    pub start: Nanos,
+    /// How many I/Os may fail.
+    pub max_failures: u64,
+}
+
+/// When a worker ends: at the first of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// After this time.
+    pub duration: Nanos,
+    /// After this many I/Os, all of them completed.
+    pub ios: u64,
+    /// After this many bytes, all of them transferred.
+    pub bytes: u64,
+}
+
+/// How a worker ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// I/Os handed to the device.
+    pub submitted: u64,
+    /// I/Os that completed well, those drained at the end included.
+    pub completed: u64,
+    /// I/Os that failed.
+    pub failed: u64,
+    /// I/Os that completed after the end.
+    pub drained: u64,
+    /// Arrivals of the run that were never sent.
+    pub unsent: u64,
+    /// How long the first of them had waited at the end.
+    pub oldest_unsent: Option<Nanos>,
+    /// When it ended, since the start.
+    pub elapsed: Nanos,
+}
+
+/// An I/O in flight.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    intended: Nanos,
+    submitted: Nanos,
+    transfer: Transfer,
+    track: u32,
+    buffer: u32,
+}
+
+/// Runs a task on a device.
+#[derive(Debug)]
+pub struct Generator<D, C> {
+    device: D,
+    clock: C,
+    transfers: Transfers,
+    pace: Pace,
+    buffers: Buffers,
+    stamper: Stamper,
+    verify: bool,
+    recorder: Recorder,
+    slots: Vec<Slot>,
+    /// Slots handed to the device since the last wait.
+    batch: Vec<u32>,
+    done: Vec<Completion>,
+    /// Target index to cell of the recorder.
+    cell_of_target: Vec<u32>,
+    start: Nanos,
+    end: Nanos,
+    ios_left: u64,
+    bytes_left: u64,
+    max_failures: u64,
+    ending: Ending,
+}
+
+impl<D: Device, C: Clock> Generator<D, C> {
+    /// Prepares everything, the contents of the pool included. The device needs room for
+    /// [`Load::slots_per_worker`](storscope_types::Load::slots_per_worker) requests and the buffers of
+    /// [`BufferPlan::new`].
+    #[must_use]
+    pub fn new(device: D, clock: C, task: &Task<'_>) -> Self {
+        let stream = &task.workload.streams[task.stream_index as usize];
+        let targets = stream.target_indices(task.spans.len());
+        let spans: Vec<(u32, Span)> = targets.iter().map(|&index| (index, task.spans[index as usize])).collect();
+        let slots = stream.load.slots_per_worker(targets.len());
+        let mut random = Random::of_worker(task.seed, task.global_worker);
+        let (cell_targets, cell_of_target) = cells(stream, &targets, task.spans.len());
+        let pace = Pace::new(stream, task.worker, targets.len(), slots, task.start, random.split());
+        let mut generator = Self {
+            device,
+            clock,
+            transfers: Transfers::new(stream, &spans, random.split()),
+            pace,
+            buffers: Buffers::new(&BufferPlan::new(task.workload, stream, slots)),
+            stamper: Stamper::new(task.workload, task.global_worker),
+            verify: task.workload.verification == Verification::Stamps,
+            recorder: Recorder::new(task.stream_index, cell_targets, task.start, task.interval),
+            slots: vec![Slot::EMPTY; slots],
+            batch: Vec::with_capacity(2 * slots),
+            done: Vec::with_capacity(2 * slots),
+            cell_of_target,
+            start: task.start,
+            end: task.start.saturating_add(task.limit.duration),
+            ios_left: task.limit.ios,
+            bytes_left: task.limit.bytes,
+            max_failures: task.max_failures,
+            ending: Ending::default(),
+        };
+        generator.fill_pool(&mut random);
+        generator
+    }
+
+    fn fill_pool(&mut self, random: &mut Random) {
+        for buffer in self.buffers.pool() {
+            self.stamper.fill(self.device.buffer(buffer), random);
+        }
+    }
+
+    /// Waits for the start and runs to the end, handing each finished interval to `sink`. The last one, marked
+    /// `drain`, holds what was in flight at the end.
+    ///
+    /// # Errors
+    /// When too many I/Os fail, data do not verify, or the device fails. Intervals are complete up to there.
+    pub fn run(&mut self, stop: &AtomicBool, sink: &mut dyn FnMut(Interval)) -> Result<Ending, LoadError> {
+        self.clock.sleep_until(self.start);
+        let mut now = self.clock.now();
+        let outcome = loop {
+            if self.is_over(now, stop) {
+                break Ok(());
+            }
+            self.send(now);
+            match self.wait(now, sink) {
+                Ok(after) => now = after,
+                Err(error) => break Err(error),
+            }
+        };
+        let end = now.min(self.end);
+        sink(self.recorder.rotate(end, self.pace.offered_per_s()));
+        self.ending.elapsed = end - self.start;
+        outcome?;
+        self.drain(end, sink)?;
+        Ok(self.ending)
+    }
+
+    #[inline]
+    fn is_over(&self, now: Nanos, stop: &AtomicBool) -> bool {
+        let exhausted = self.ios_left == 0 || self.bytes_left == 0;
+        now >= self.end || (exhausted && self.recorder.in_flight() == 0) || stop.load(Ordering::Relaxed)
+    }
+
+    /// Sends what may go out by `now`.
+    #[inline]
+    fn send(&mut self, now: Nanos) {
+        while self.ios_left > 0 && self.bytes_left > 0 {
+            let Some(start) = self.pace.next(now, &mut self.transfers) else { return };
+            let transfer = self.transfers.next(start.track);
+            if let Pace::Closed(closed) = &mut self.pace {
+                closed.close_gate(now, &mut self.transfers);
+            }
+            self.ios_left -= 1;
+            self.bytes_left = self.bytes_left.saturating_sub(u64::from(transfer.length));
+            self.submit(start, transfer);
+        }
+    }
+
+    #[inline]
+    fn submit(&mut self, start: Start, transfer: Transfer) {
+        let buffer = self.buffer_for(start.slot, &transfer);
+        let slot =
+            Slot { intended: start.intended, submitted: Nanos::ZERO, transfer, track: start.track as u32, buffer };
+        self.hand_over(start.slot, slot);
+    }
+
+    #[inline]
+    fn buffer_for(&mut self, slot: u32, transfer: &Transfer) -> u32 {
+        if transfer.direction == Direction::Read {
+            return self.buffers.of_read(slot);
+        }
+        let buffer = self.buffers.take();
+        let memory = self.device.buffer(buffer);
+        if !memory.is_empty() {
+            self.stamper.prepare(&mut memory[..transfer.length as usize], transfer.target, transfer.offset);
+        }
+        buffer
+    }
+
+    #[inline]
+    fn hand_over(&mut self, token: u32, slot: Slot) {
+        let Transfer { target, direction, offset, length, .. } = slot.transfer;
+        self.slots[token as usize] = slot;
+        self.batch.push(token);
+        self.device.submit(Request { token, target, direction, offset, length, buffer: slot.buffer });
+    }
+
+    /// Hands the batch over, waits, and takes what is done. Returns the instant after.
+    #[inline]
+    fn wait(&mut self, now: Nanos, sink: &mut dyn FnMut(Interval)) -> Result<Nanos, LoadError> {
+        let submitted = self.stamp_batch(now);
+        let may_send = self.ios_left > 0 && self.bytes_left > 0;
+        let next_start = if may_send { self.pace.wake_at() } else { Nanos::NEVER };
+        let wake_at = next_start.min(self.recorder.boundary()).min(self.end);
+        let until = wake_at.min(submitted.saturating_add(LONGEST_WAIT));
+        let after = self.device.wait(until, &mut self.done)?;
+        while after >= self.recorder.boundary() && self.recorder.boundary() < self.end {
+            let boundary = self.recorder.boundary();
+            sink(self.recorder.rotate(boundary, self.pace.offered_per_s()));
+        }
+        if after < self.end {
+            self.take_done()?;
+        }
+        Ok(after)
+    }
+
+    /// Gives the batch its submission time. With nothing to submit there is no need to read the clock.
+    #[inline]
+    fn stamp_batch(&mut self, now: Nanos) -> Nanos {
+        if self.batch.is_empty() {
+            return now;
+        }
+        let submitted = self.clock.now();
+        for &token in &self.batch {
+            self.slots[token as usize].submitted = submitted;
+        }
+        self.recorder.submitted(self.batch.len() as u64, submitted);
+        self.ending.submitted += self.batch.len() as u64;
+        self.batch.clear();
+        submitted
+    }
+
+    #[inline]
+    fn take_done(&mut self) -> Result<(), LoadError> {
+        let mut done = std::mem::take(&mut self.done);
+        let outcome = done.iter().try_for_each(|completion| self.complete(*completion));
+        done.clear();
+        self.done = done;
+        outcome
+    }
+
+    #[inline]
+    fn complete(&mut self, completion: Completion) -> Result<(), LoadError> {
+        let slot = self.slots[completion.token as usize];
+        let Transfer { target, direction, offset, length, then } = slot.transfer;
+        if completion.result != length as i32 {
+            return self.fail(completion, slot);
+        }
+        let times = Times { intended: slot.intended, submitted: slot.submitted, completed: completion.at };
+        let cell = self.cell_of_target[target as usize] as usize;
+        self.recorder.completed(cell, direction, times, length);
+        self.ending.completed += 1;
+        if direction == Direction::Write {
+            self.return_buffer(slot.buffer);
+        } else if self.verify {
+            let memory = self.device.buffer(slot.buffer);
+            self.stamper.check(&memory[..(length as usize).min(memory.len())], target, offset)?;
+        }
+        match then {
+            FollowUp::Nothing => self.pace.release(completion.token, completion.at),
+            then => self.follow_up(completion, slot, then),
+        }
+        Ok(())
+    }
+
+    /// Sends the dependent transfer: it should start the instant the first is done.
+    fn follow_up(&mut self, completion: Completion, slot: Slot, then: FollowUp) {
+        let start = Start { slot: completion.token, track: slot.track as usize, intended: completion.at };
+        match then {
+            FollowUp::Nothing => {}
+            FollowUp::Reply(length) => {
+                let transfer = self.transfers.reply(start.track, slot.transfer.direction.opposite(), length);
+                self.submit(start, transfer);
+            }
+            FollowUp::CopyTo { target, offset } => {
+                let write =
+                    Transfer { target, offset, direction: Direction::Write, then: FollowUp::Nothing, ..slot.transfer };
+                let copied = Slot { intended: completion.at, transfer: write, ..slot };
+                self.hand_over(completion.token, copied);
+            }
+        }
+    }
+
+    /// Buffers of copies are those of their reads.
+    #[inline]
+    fn return_buffer(&mut self, buffer: u32) {
+        if self.buffers.is_of_pool(buffer) {
+            self.buffers.give_back(buffer);
+        }
+    }
+
+    fn fail(&mut self, completion: Completion, slot: Slot) -> Result<(), LoadError> {
+        let Transfer { target, direction, offset, length, .. } = slot.transfer;
+        self.recorder.failed((-completion.result).max(0), completion.at);
+        self.ending.failed += 1;
+        if direction == Direction::Write {
+            self.return_buffer(slot.buffer);
+        }
+        self.pace.release(completion.token, completion.at);
+        if self.ending.failed <= self.max_failures {
+            return Ok(());
+        }
+        let (failed, allowed) = (self.ending.failed, self.max_failures);
+        Err(LoadError::Failed { failed, allowed, target, direction, offset, length, reason: reason(completion.result) })
+    }
+
+    /// Waits for what is in flight, without sending more than the follow-ups it entails.
+    fn drain(&mut self, end: Nanos, sink: &mut dyn FnMut(Interval)) -> Result<(), LoadError> {
+        let (unsent, first) = self.pace.backlog(end);
+        self.ending.unsent = unsent;
+        self.ending.oldest_unsent = first.map(|first| end - first);
+        let completed_before = self.ending.completed;
+        let mut now = end;
+        self.take_done()?;
+        while self.recorder.in_flight() > 0 || !self.batch.is_empty() {
+            let submitted = self.stamp_batch(now);
+            now = self.device.wait(submitted.saturating_add(LONGEST_WAIT), &mut self.done)?;
+            self.take_done()?;
+        }
+        self.ending.drained = self.ending.completed - completed_before;
+        let mut rest = self.recorder.rotate(now, None);
+        rest.drain = true;
+        sink(rest);
+        Ok(())
+    }
+}
+
+impl Slot {
+    const EMPTY: Self = Self {
+        intended: Nanos::ZERO,
+        submitted: Nanos::ZERO,
+        transfer: Transfer { target: 0, direction: Direction::Read, offset: 0, length: 0, then: FollowUp::Nothing },
+        track: 0,
+        buffer: 0,
+    };
+}
+
+/// The targets that get a cell, the destination of a copy included, and each target's cell.
+fn cells(stream: &Stream, targets: &[u32], count: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut cells = targets.to_vec();
+    if let Access::Copy(copy) = &stream.access
+        && !cells.contains(&copy.destination)
+    {
+        cells.push(copy.destination);
+    }
+    let mut cell_of_target = vec![0; count];
+    for (cell, &target) in cells.iter().enumerate() {
+        cell_of_target[target as usize] = cell as u32;
+    }
+    (cells, cell_of_target)
+}
+
+fn reason(result: i32) -> String {
+    if result < 0 {
+        return std::io::Error::from_raw_os_error(-result).to_string();
+    }
+    format!("only {result} bytes were transferred")
+}

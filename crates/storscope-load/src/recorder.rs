@@ -1,0 +1,110 @@
+//! Keeps the present interval, and the integral of what is in flight.
+
+use storscope_device::Direction;
+use storscope_types::Nanos;
+
+use crate::tally::{Cell, Failures, Interval, Times, count_failures};
+use crate::usage::Usage;
+
+/// Counts for one worker. All instants are the clock's; intervals are relative to the start.
+#[derive(Debug)]
+pub struct Recorder {
+    stream: u32,
+    targets: Vec<u32>,
+    start: Nanos,
+    length: Nanos,
+    current: Interval,
+    /// Where the integral of `in_flight` has got to.
+    counted_to: Nanos,
+    in_flight: u64,
+    area: u128,
+    usage_before: Usage,
+}
+
+impl Recorder {
+    /// For a run that starts at `start` with intervals of `length`.
+    #[must_use]
+    pub fn new(stream: u32, targets: Vec<u32>, start: Nanos, length: Nanos) -> Self {
+        let current = empty(stream, &targets, 0, Nanos::ZERO);
+        let usage_before = Usage::of_thread();
+        Self { stream, targets, start, length, current, counted_to: start, in_flight: 0, area: 0, usage_before }
+    }
+
+    /// The end of the present interval.
+    #[inline]
+    #[must_use]
+    pub fn boundary(&self) -> Nanos {
+        self.start + self.current.start + self.length
+    }
+
+    /// How many I/Os are in flight.
+    #[inline]
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// I/Os were handed to the device.
+    #[inline]
+    pub fn submitted(&mut self, count: u64, at: Nanos) {
+        self.count_to(at);
+        self.in_flight += count;
+        self.current.submitted += count;
+    }
+
+    /// An I/O is done. The caller sees to it that `at` lies in the present interval.
+    #[inline]
+    pub fn completed(&mut self, cell: usize, direction: Direction, times: Times, length: u32) {
+        self.count_to(times.completed);
+        self.in_flight -= 1;
+        self.current.cells[cell].tally(direction).record(times, length);
+    }
+
+    /// An I/O failed.
+    pub fn failed(&mut self, errno: i32, at: Nanos) {
+        self.count_to(at);
+        self.in_flight -= 1;
+        count_failures(&mut self.current.failures, Failures { errno, count: 1 });
+    }
+
+    /// Ends the interval at `end` and begins the next.
+    pub fn rotate(&mut self, end: Nanos, offered_per_s: Option<f64>) -> Interval {
+        self.count_to(end);
+        let end = end.max(self.start + self.current.start);
+        let usage = Usage::of_thread();
+        let next = empty(self.stream, &self.targets, self.current.index + 1, end - self.start);
+        let mut done = std::mem::replace(&mut self.current, next);
+        done.duration = end - self.start - done.start;
+        done.in_flight_at_end = self.in_flight;
+        done.outstanding_mean =
+            if done.duration == Nanos::ZERO { 0.0 } else { self.area as f64 / done.duration.0 as f64 };
+        done.offered_per_s = offered_per_s;
+        done.usage = usage.since(&self.usage_before);
+        (self.area, self.usage_before) = (0, usage);
+        done
+    }
+
+    #[inline]
+    fn count_to(&mut self, at: Nanos) {
+        if at > self.counted_to {
+            self.area += u128::from(self.in_flight) * u128::from((at - self.counted_to).0);
+            self.counted_to = at;
+        }
+    }
+}
+
+fn empty(stream: u32, targets: &[u32], index: u32, start: Nanos) -> Interval {
+    Interval {
+        index,
+        start,
+        duration: Nanos::ZERO,
+        drain: false,
+        cells: targets.iter().map(|&target| Cell::new(stream, target)).collect(),
+        submitted: 0,
+        in_flight_at_end: 0,
+        outstanding_mean: 0.0,
+        offered_per_s: None,
+        failures: Vec::with_capacity(8),
+        usage: Usage::default(),
+    }
+}

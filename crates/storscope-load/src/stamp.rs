@@ -1,0 +1,181 @@
+//! What is written: a pool of blocks with chosen compressibility, stamped so that each names its place.
+//!
+//! A stamp is 16 bytes at the head of each stamp unit (at most 4 KiB): the scrambled place, then a number that never
+//! repeats. The scramble is a bijection, so a misplaced block tells where it belongs. Which blocks are duplicates
+//! depends on the place alone: a share of places hold one of a few contents, whole to the last byte, whoever writes
+//! them and however often.
+
+use storscope_types::{DataPool, Workload};
+
+use crate::error::LoadError;
+use crate::random::Random;
+
+/// Deduplicating arrays work on this size or multiples of it.
+const BLOCK: usize = 4096;
+const STAMP: usize = 16;
+/// A place is a byte offset in the low 56 bits and a target above.
+const OFFSET_BITS: u32 = 56;
+
+/// Fills, stamps and checks buffers.
+#[derive(Debug)]
+pub struct Stamper {
+    seed: u64,
+    unit: usize,
+    compressible_ratio: f64,
+    duplicate_below: u64,
+    duplicates: Vec<[u8; BLOCK]>,
+    sequence: u64,
+}
+
+impl Stamper {
+    /// For one worker of the workload; no two workers use the same sequence numbers.
+    #[must_use]
+    pub fn new(workload: &Workload, worker: u32) -> Self {
+        let data = &workload.data;
+        let wanted = if data.duplicate_ratio > 0.0 { data.duplicate_contents } else { 0 };
+        Self {
+            seed: scramble(data.seed ^ 0x7374_6f72_7363_6f70),
+            unit: workload.stamp_unit().0 as usize,
+            compressible_ratio: data.compressible_ratio,
+            duplicate_below: (data.duplicate_ratio * 2.0_f64.powi(64)) as u64,
+            duplicates: (0..wanted).map(|content| duplicate_content(data, content)).collect(),
+            sequence: u64::from(worker) << 48,
+        }
+    }
+
+    /// Fills a buffer of the pool, once, before the run.
+    pub fn fill(&self, buffer: &mut [u8], random: &mut Random) {
+        buffer.chunks_mut(BLOCK).for_each(|block| fill_block(block, self.compressible_ratio, random));
+    }
+
+    /// Makes `buffer` what is written to `offset` of `target`.
+    #[inline]
+    pub fn prepare(&mut self, buffer: &mut [u8], target: u32, offset: u64) {
+        if self.unit < 2 * STAMP {
+            return;
+        }
+        let mut place = offset;
+        for unit in buffer.chunks_exact_mut(self.unit) {
+            match self.duplicate_of(target, place) {
+                Some(content) => self.copy_duplicate(unit, content, place),
+                None => self.stamp_unique(unit, target, place),
+            }
+            place += self.unit as u64;
+        }
+    }
+
+    /// Whether `buffer`, read from `offset` of `target`, holds what belongs there.
+    ///
+    /// # Errors
+    /// [`LoadError::Mismatch`] with the first block that does not.
+    pub fn check(&self, buffer: &[u8], target: u32, offset: u64) -> Result<(), LoadError> {
+        let mut place = offset;
+        for unit in buffer.chunks_exact(self.unit) {
+            let sound = match self.duplicate_of(target, place) {
+                Some(content) => unit == self.duplicate_slice(content, place),
+                None => word(unit) == self.place_stamp(target, place),
+            };
+            if !sound {
+                return Err(LoadError::Mismatch { target, offset: place, found: self.describe(unit) });
+            }
+            place += self.unit as u64;
+        }
+        Ok(())
+    }
+
+    fn duplicate_of(&self, target: u32, offset: u64) -> Option<usize> {
+        if self.duplicates.is_empty() {
+            return None;
+        }
+        let draw = scramble(place(target, offset / BLOCK as u64) ^ self.seed.rotate_left(32));
+        (draw < self.duplicate_below).then(|| (scramble(draw) % self.duplicates.len() as u64) as usize)
+    }
+
+    fn duplicate_slice(&self, content: usize, offset: u64) -> &[u8] {
+        let within = (offset % BLOCK as u64) as usize;
+        &self.duplicates[content][within..within + self.unit]
+    }
+
+    fn copy_duplicate(&self, unit: &mut [u8], content: usize, offset: u64) {
+        unit.copy_from_slice(self.duplicate_slice(content, offset));
+    }
+
+    /// The rest of the unit keeps what the pool, or an earlier duplicate, left in it; the number makes it unique.
+    #[inline]
+    fn stamp_unique(&mut self, unit: &mut [u8], target: u32, offset: u64) {
+        unit[..8].copy_from_slice(&self.place_stamp(target, offset).to_le_bytes());
+        unit[8..STAMP].copy_from_slice(&self.sequence.to_le_bytes());
+        self.sequence += 1;
+    }
+
+    #[inline]
+    fn place_stamp(&self, target: u32, offset: u64) -> u64 {
+        scramble(place(target, offset) ^ self.seed)
+    }
+
+    fn describe(&self, unit: &[u8]) -> String {
+        if unit.iter().all(|&byte| byte == 0) {
+            return "holds zeros: it was never written, or the write was lost".to_owned();
+        }
+        let origin = unscramble(word(unit)) ^ self.seed;
+        let (target, offset) = (origin >> OFFSET_BITS, origin & ((1 << OFFSET_BITS) - 1));
+        if target < 256 && offset % self.unit as u64 == 0 && offset < 1 << 50 {
+            return format!("carries that of byte {offset} of target {target}");
+        }
+        format!("begins with {:016x}, no stamp of this seed", word(unit))
+    }
+}
+
+fn place(target: u32, offset: u64) -> u64 {
+    (u64::from(target) << OFFSET_BITS) | offset
+}
+
+fn word(unit: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&unit[..8]);
+    u64::from_le_bytes(bytes)
+}
+
+/// Random bytes, then zeros.
+fn fill_block(block: &mut [u8], compressible_ratio: f64, random: &mut Random) {
+    let incompressible = ((1.0 - compressible_ratio) * block.len() as f64).round() as usize;
+    let (noise, zeros) = block.split_at_mut(incompressible);
+    noise.chunks_mut(8).for_each(|bytes| bytes.copy_from_slice(&random.bits().to_le_bytes()[..bytes.len()]));
+    zeros.fill(0);
+}
+
+fn duplicate_content(data: &DataPool, content: u32) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK];
+    let mut random = Random::of_worker(scramble(data.seed) ^ u64::from(content), 0);
+    fill_block(&mut block, data.compressible_ratio, &mut random);
+    block
+}
+
+/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014; constants by Stafford): a bijection.
+#[inline]
+fn scramble(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Undoes [`scramble`]: each shift is undone by repeating it, each factor by its inverse modulo 2^64.
+fn unscramble(mut x: u64) -> u64 {
+    x = (x ^ (x >> 31) ^ (x >> 62)).wrapping_mul(0x3196_42b2_d24d_8ec3);
+    x = (x ^ (x >> 27) ^ (x >> 54)).wrapping_mul(0x96de_1b17_3f11_9089);
+    x ^ (x >> 30) ^ (x >> 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scramble_is_undone() {
+        let mut random = Random::of_worker(1, 0);
+        for _ in 0..1_000 {
+            let value = random.bits();
+            assert_eq!(unscramble(scramble(value)), value);
+        }
+    }
+}
