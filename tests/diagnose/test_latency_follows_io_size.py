@@ -46,6 +46,25 @@ def test_latency_that_others_make_is_not_explained_by_size(tmp_path: Path) -> No
     assert findings(RULE, make_case(tmp_path, day(other))) == []
 
 
+def test_the_innocent_size_that_comes_with_load_is_not_blamed(tmp_path: Path) -> None:
+    def hog(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        for start in (100, 400):
+            ops[:, start : start + 60] *= 8
+            moved[:, start : start + 60] *= 8 * 32
+            latency[:, start : start + 60] *= 9
+
+    assert findings(RULE, make_case(tmp_path, day(hog))) == []
+
+
+def test_large_transfers_that_slow_small_ones_are_not_excused(tmp_path: Path) -> None:
+    def neighbour(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        sizes(rng, ops, moved, latency)
+        latency[0] = latency[1]
+
+    [finding] = findings(RULE, make_case(tmp_path, day(neighbour)))
+    assert finding.entities == [entity("v02")]
+
+
 def test_small_sizes_explain_nothing_worth_saying(tmp_path: Path) -> None:
     def small(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
         size = rng.uniform(4, 16, ops.shape) * 1024

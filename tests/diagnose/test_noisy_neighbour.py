@@ -117,6 +117,19 @@ def test_a_hog_by_bytes_one_interval_ahead_is_found(tmp_path: Path) -> None:
     assert "of the bytes" in finding.summary
 
 
+def test_victims_that_get_fewer_operations_done_are_victims_still(tmp_path: Path) -> None:
+    def stretch(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        loud = slice(300, 380)
+        for values in (ops, moved):
+            values[:, loud] /= 2
+            values[3, loud] *= 60
+        latency[:, loud] *= 40
+
+    [finding] = findings(RULE, make_case(tmp_path, day(stretch)))
+    assert finding.entities[0] == entity("v03")
+    assert "loud once" in finding.summary
+
+
 def test_a_single_common_spike_is_chance(tmp_path: Path) -> None:
     def once(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
         ops[2, 300:303] *= 40

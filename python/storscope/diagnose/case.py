@@ -306,9 +306,9 @@ class Case:
         return self.entities.get(entity) or entity.name
 
     def tier(self, entity: EntityRef) -> Tier:
-        """Flash or disk: from the user's settings, from a fact `media` or `rotational`, from its own quick reads.
+        """Flash or disk: from the user's settings, from a fact `media` or `rotational`, or from quick reads.
 
-        Else disk is assumed, whose limits are wider.
+        Facts and reads of what it rests on count too. Else disk is assumed, whose limits are wider.
         """
         for pattern, tier in self.tier_patterns:
             if fnmatch.fnmatchcase(entity.name, pattern):
@@ -319,7 +319,9 @@ class Case:
             if media is not None:
                 flash = re.fullmatch(r"(?i)(.*ssd.*|.*flash.*|.*nvme.*|0|false)", media.value) is not None
                 return Tier("flash" if flash else "disk", "a fact in the evidence")
-        return Tier("flash", "its read latency") if self._reads_like_flash(entity) else Tier("disk", "assumed")
+        if any(self._reads_like_flash(candidate) for candidate in (entity, *self.components(entity))):
+            return Tier("flash", "its read latency")
+        return Tier("disk", "assumed")
 
     def _reads_like_flash(self, entity: EntityRef) -> bool:
         """True when the quicker quarter of its intervals reads faster than a mechanical drive can position."""

@@ -30,8 +30,9 @@ FLOOR_SHARE = 1 / 3
 SHORTEST_NS = 30 * NS_PER_S
 SHORTEST_INTERVALS = 2
 GAP_INTERVALS = 2
-GAP_NS = 120 * NS_PER_S
-"""Good stretches no longer than two intervals or two minutes do not end a window (ours)."""
+"""Good stretches no longer than this do not end a window (ours)."""
+MERGED_NS = 120 * NS_PER_S
+"""Windows no farther apart are one (ours)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class TierLimits:
 
     tier: str
     assumed: bool
+    known_from: str
     warning_ns: float
     critical_ns: float
 
@@ -50,7 +52,7 @@ def tier_limits(case: Case, entity: EntityRef, settings: Mapping[str, float] | N
     chosen = case.settings.get(TIER_RULE, {}) if settings is None else settings
     warning = chosen.get(f"latency_ns_warning_{tier.name}", WARNING_NS[tier.name])
     critical = chosen.get(f"latency_ns_critical_{tier.name}", CRITICAL_NS[tier.name])
-    return TierLimits(tier.name, tier.is_assumed, warning, critical)
+    return TierLimits(tier.name, tier.is_assumed, tier.known_from, warning, critical)
 
 
 def bad_windows(case: Case) -> dict[str, list[tuple[int, int]]]:
@@ -72,7 +74,7 @@ def bad_intervals(case: Case, grid: Grid) -> BoolArray:
     latency = grid.total_latency_ns
     baseline = light_latency_ns(latency)
     # Where disk is only assumed, a third of its limit could hide everything a flash system suffers.
-    assumed = all(limit.assumed for limit in limits)
+    assumed = all(limit.assumed and limit.tier == "disk" for limit in limits)
     floor = warning * (FLOOR_SHARE / 3 if assumed else FLOOR_SHARE)
     bad = (latency > critical) | ((latency > BASELINE_FACTOR * baseline) & (latency > floor))
     return bad & busy(grid.total_ops)
@@ -92,12 +94,15 @@ def light_latency_ns(latency_ns: FloatArray) -> float:
 
 
 def windows_of(grid: Grid, bad: BoolArray) -> list[tuple[int, int]]:
-    """Bad intervals merged over short gaps; what is shorter than 30 s or two intervals is dropped."""
-    found = []
-    gap = max(GAP_INTERVALS, GAP_NS // grid.step_ns)
-    for first, last in runs_of(bridged(bad, gap)):
+    """Bad intervals merged over short gaps; what is shorter than 30 s or two intervals is dropped first."""
+    found: list[tuple[int, int]] = []
+    for first, last in runs_of(bridged(bad, GAP_INTERVALS)):
         start, end = int(grid.time_ns[first]), int(grid.time_ns[last]) + grid.step_ns
-        if end - start >= SHORTEST_NS and last - first + 1 >= SHORTEST_INTERVALS:
+        if end - start < SHORTEST_NS or last - first + 1 < SHORTEST_INTERVALS:
+            continue
+        if found and start - found[-1][1] <= MERGED_NS:
+            found[-1] = (found[-1][0], end)
+        else:
             found.append((start, end))
     return found
 

@@ -135,7 +135,8 @@ def _good(case: Case, system: str, verdicts: list[_Verdict]) -> str:
 
 
 def _tier_words(limits: TierLimits) -> str:
-    return f"{limits.tier}, assumed" if limits.assumed else limits.tier
+    told = "assumed" if limits.known_from == "assumed" else f"told from {limits.known_from}"
+    return f"{limits.tier}, {told}" if limits.assumed else limits.tier
 
 
 def _finding(case: Case, settings: Settings, system: str, verdicts: list[_Verdict], bad: list[_Verdict]) -> Finding:

@@ -12,8 +12,9 @@ Evidence
     Operations, bytes and latency per interval, over at least 30 busy intervals.
 
 When it is wrong
-    Backups bring large I/O and much load at once; a storage near its limit then shows the same slope. The size is the
-    mean of an interval: a few large copies among many small operations hardly move it.
+    Backups bring large I/O and much load at once; where load explains latency nearly as well, or
+    where small I/O on the same components slows down at the same times, nothing is said. The size is the mean of an
+    interval: a few large copies among many small operations hardly move it.
 
 References
     IBM DS8800 performance book and VMware (2014) on large I/O and Disk.DiskMaxIOSize; half of the variance at 64 KiB is
@@ -38,13 +39,20 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import KIB, format_bandwidth, format_bytes, format_duration, format_ratio
 from storscope.model.bootstrap import Interval, block_length, interval_of_sums
-from storscope.model.regression import coefficients, explained_share, moments, total_moments
+from storscope.model.regression import coefficients, explained_share, moments, scaled, total_moments
 
 _NAME = "latency-follows-io-size"
 _KINDS = ("vdisk", "device", "datastore", "vm_disk", "vm", "disk_group", "array")
 _STEP_BYTES = 64 * KIB
 _SPREAD_MIN = 1.5
 """Large over small size (95th over 5th percentile); below it there is no size to explain anything by."""
+
+
+_OTHERS = (*_KINDS, "partition", "process")
+_IN_STEP = 0.6
+"""Correlation of log latency with that of small I/O from which the cause is common to both (ours)."""
+_LOAD_AS_WELL = 0.7
+"""Where load explains this much of what size explains, the two rise together and size is not to blame (ours)."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,8 @@ class _Fit:
     entity: EntityRef
     share: float
     """Share of the variance of latency that size explains."""
+    share_of_load: float
+    """Share that operations per second explain, where latency rises with them."""
     slope_ns: float
     """Nanoseconds per 64 KiB."""
     size_small: float
@@ -99,19 +109,30 @@ def _fit(settings: Settings, grid: Grid, column: int) -> _Fit | None:
     columns = np.column_stack([size, np.minimum(latency, np.quantile(latency, 0.995))])
     sums = total_moments(columns, weights)
     offset, slope = (float(each) for each in coefficients(sums, 2)[0])
+    by_load = total_moments(np.column_stack([ops, columns[:, 1]]), weights)
+    rises = float(coefficients(by_load, 2)[0, 1]) > 0
     small, large = np.quantile(size, [0.05, 0.95])
     times = grid.time_ns[keep]
     return _Fit(
-        grid.entities[column], float(explained_share(sums, 2)[0]), slope, float(small) * _STEP_BYTES,
+        grid.entities[column], float(explained_share(sums, 2)[0]),
+        float(explained_share(by_load, 2)[0]) if rises else 0.0, slope, float(small) * _STEP_BYTES,
         float(large) * _STEP_BYTES, offset + slope * float(large), offset + slope * float(small),
         float(np.quantile(moved[keep], 0.95)), columns, weights, int(times[0]), int(times[-1]) + grid.step_ns,
     )  # fmt: skip
 
 
 def _judge(case: Case, settings: Settings, system: str, fits: list[_Fit]) -> Outcome:
-    explained = [fit for fit in fits if _is_explained(settings, fit)]
+    explained = [
+        fit for fit in fits if _is_explained(settings, fit) and not _small_suffers_too(case, settings, fit.entity)
+    ]
     if not explained:
         most = max(fits, key=lambda fit: fit.share)
+        if most.share > settings["explained_share"] and most.size_large >= settings["large_io_bytes"]:
+            return Healthy(
+                _NAME,
+                f"I/O size is not to blame on {system}: latency of {named(case, most.entity)} goes with it "
+                f"({format_ratio(most.share)}), but as well with load, or with the latency of small I/O beside it.",
+            )
         return Healthy(
             _NAME,
             f"I/O size does not explain latency on {system}: at most {format_ratio(most.share)} of its differences "
@@ -125,10 +146,32 @@ def _judge(case: Case, settings: Settings, system: str, fits: list[_Fit]) -> Out
 def _is_explained(settings: Settings, fit: _Fit) -> bool:
     return (
         fit.share > settings["explained_share"]
+        and fit.share_of_load < _LOAD_AS_WELL * fit.share
         and fit.slope_ns > 0
         and fit.size_large >= settings["large_io_bytes"]
         and fit.size_large >= _SPREAD_MIN * max(fit.size_small, 1.0)
     )
+
+
+def _small_suffers_too(case: Case, settings: Settings, entity: EntityRef) -> bool:
+    """True when small I/O, on the entity or beside it, is slow at the same times: then size is not to blame."""
+    whole = case.all_series[entity]
+    for other, series in case.all_series.items():
+        if other == entity or other.system != entity.system or other.kind not in _OTHERS:
+            continue
+        if entity not in case.components(other) and not case.shared_components(entity, other):
+            continue
+        if not np.array_equal(series.time_ns, whole.time_ns):
+            continue
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = series["bytes_per_s"] / series["ops_per_s"]
+            one, two = np.log(whole["latency_ns_mean"]), np.log(series["latency_ns_mean"])
+        known = np.isfinite(size) & np.isfinite(one) & np.isfinite(two)
+        enough = known.sum() >= settings["intervals_min_count"]
+        is_small = enough and np.quantile(size[known], 0.95) < settings["large_io_bytes"]
+        if is_small and float(np.mean(scaled(one[known]) * scaled(two[known]))) > _IN_STEP:
+            return True
+    return False
 
 
 def _bounds(case: Case, fit: _Fit) -> Interval:

@@ -40,6 +40,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_duration, format_ratio
 from storscope.model.bootstrap import Interval, block_length, interval_of_sums
+from storscope.model.overload import bridged, runs_of
 from storscope.model.regression import coefficients, moments, partial_correlation, scaled, total_moments
 
 _NAME = "noisy-neighbour"
@@ -73,6 +74,8 @@ class _Suspicion:
     share: float
     """Its share of the load while latency was bad."""
     waiting_share: float
+    episodes: int
+    """How often it became loud; once may be a coincidence that no statistic can exclude."""
     companions: tuple[int, ...]
     """Entities whose load moves with the suspect's so closely that they cannot be told apart."""
 
@@ -224,7 +227,7 @@ def _victims(
         # The plain correlation is cheap; a partial one that counts does not hide behind one near zero.
         if abs(_correlation_of(suspect[known], latency[known])) < 0.5 * settings["r_level_min"]:
             continue
-        columns = [suspect, *_controls(field, load, column, [victim], accepted), latency]
+        columns = [suspect, *_controls(field, load, column, [victim], accepted, latency), latency]
         r = _partial(np.column_stack([scaled(each[known]) for each in columns]))
         field.correlations.append(r)
         if r >= settings["r_level_min"]:
@@ -245,18 +248,22 @@ def _partial(columns: FloatArray) -> float:
 
 
 def _controls(
-    field: _Field, load: FloatArray, column: int, victims: Sequence[int], accepted: list[int]
+    field: _Field, load: FloatArray, column: int, victims: Sequence[int], accepted: list[int], latency: FloatArray
 ) -> list[FloatArray]:
     """What is held fixed: the victims' own load, what all others bring, and each suspect accepted before.
 
     What others bring is left out where it moves with the suspect: taking it out would take out the suspect itself.
+    A load that falls while latency rises is left out too: it does not explain the rise, it suffers from it (who waits
+    for each operation gets fewer done).
     """
     own = [each[:, list(victims)].sum(axis=1) for each in field.loads.values()]
     apart = {column, *victims, *accepted}
     others = load.sum(axis=1) - load[:, sorted(apart)].sum(axis=1)
     if len(apart) < load.shape[1] and abs(_correlation_of(load[:, column], others)) <= _MOVES_TOGETHER:
         own.append(others)
-    return own + [load[:, other] for other in accepted]
+    known = np.isfinite(latency)
+    rising = [each for each in own if _correlation_of(each[known], latency[known]) > 0]
+    return rising + [load[:, other] for other in accepted]
 
 
 def _weighed(
@@ -275,7 +282,7 @@ def _weighed(
         return None
     quiet_ns = float(np.exp(np.median(latency[known & ~loud])))
     loud_ns = float(np.exp(np.median(latency[known & loud])))
-    controls = _controls(field, load, column, victims, accepted)
+    controls = _controls(field, load, column, victims, accepted, latency)
     columns = np.column_stack([scaled(each[known]) for each in (suspect, *controls, latency)])
     r, slope = _intervals(columns, case_seed=column)
     reach = float(suspect[known & loud].mean() - suspect[known & ~loud].mean()) / float(suspect[known].std())
@@ -287,7 +294,7 @@ def _weighed(
     return _Suspicion(
         field.grid, column, measure, tuple(victims), components, r, factor, quiet_ns, loud_ns, loud_from,
         float(_shares(load[field.bad])[column]), float(_shares(field.grid.waiting[field.bad])[column]),
-        _companions(load, column, victims),
+        len(runs_of(bridged(loud, 2))), _companions(load, column, victims),
     )  # fmt: skip
 
 
@@ -305,7 +312,9 @@ def _intervals(columns: FloatArray, case_seed: int) -> tuple[Interval, Interval]
     k = columns.shape[1]
     solved = coefficients(total_moments(columns), k)[0]
     residual = columns[:, -1] - solved[0] - columns[:, :-1] @ solved[1:]
-    block = max(block_length(residual), block_length(columns[:, 0]) // 2, 1)
+    # How long the errors hang together decides; a suspect that was loud once is one long block itself, and resampling
+    # by its length would ask whether it was loud at all.
+    block = block_length(residual)
     rows = moments(columns)
     r = interval_of_sums(rows, lambda sums: partial_correlation(sums, k), block=block, seed=case_seed, replicates=200)
     slope = interval_of_sums(
@@ -339,10 +348,10 @@ def _finding(case: Case, settings: Settings, one: _Suspicion, more: list[_Suspic
     return Finding(
         rule=_NAME,
         severity=Severity.CRITICAL if hurts else Severity.WARNING,
-        confidence=0.6 if one.companions else 0.85,
+        confidence=0.6 if one.companions else 0.8 if one.episodes == 1 else 0.9,
         title=f"{named(case, one.entity)} slows down {_victim_words(case, one, 1)}",
         summary=(
-            f"{_numbers_sentence(case, one)} They share {what}. {_companion_words(case, one)}"
+            f"{_numbers_sentence(case, one)} They share {what}. {_episode_words(one)}{_companion_words(case, one)}"
             + (f"The same is seen at {listed(case, parts)}." if parts else "")
         ).strip(),
         why="The victims wait for somebody else's operations; nothing they change in their own load will help.",
@@ -415,6 +424,10 @@ def _numbers_sentence(case: Case, one: _Suspicion) -> str:
     )
 
 
+def _episode_words(one: _Suspicion) -> str:
+    return "It was loud once, so a coincidence cannot be excluded. " if one.episodes == 1 else ""
+
+
 def _companion_words(case: Case, one: _Suspicion) -> str:
     if not one.companions:
         return ""
@@ -433,7 +446,8 @@ def _numbers(one: _Suspicion) -> dict[str, float]:
         "r": one.r.estimate, "r_low": one.r.low, "r_high": one.r.high,
         "slower_factor": one.factor.estimate, "slower_factor_low": one.factor.low,
         "slower_factor_high": one.factor.high, "latency_ns_quiet": one.quiet_ns, "latency_ns_loud": one.loud_ns,
-        "share_of_load": one.share, "share_of_queue_time": one.waiting_share, "victims": float(len(one.victims)),
+        "episodes": float(one.episodes), "share_of_load": one.share, "share_of_queue_time": one.waiting_share,
+        "victims": float(len(one.victims)),
     }  # fmt: skip
 
 
