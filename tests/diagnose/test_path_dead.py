@@ -106,3 +106,8 @@ def test_paths_that_only_a_log_names_are_not_counted_per_device(tmp_path: Path) 
                 recorder.link(EntityRef("esx", "path", f"vmhba1:C0:T{target}:L{lun}"), "leads_to", device)
 
     assert not statements(judge(RULE, make_case(tmp_path, log)))
+
+
+def test_dm_numbers_of_two_hosts_are_not_one_device(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _paths({"dm-0": 4}, system="db1"), _paths({"dm-0": 2}, system="db2"))
+    assert len(statements(judge(RULE, case))) == 1

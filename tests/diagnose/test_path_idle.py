@@ -81,3 +81,18 @@ def test_thresholds_take_effect(tmp_path: Path) -> None:
     assert not findings(RULE, case)
     assert findings(RULE, case, even_share_min=0.5)
     assert needs(judge(RULE, case, ops_min_count=1e9))
+
+
+def test_an_active_path_outside_the_working_paths_is_found_without_counters(tmp_path: Path) -> None:
+    def config(recorder: Recorder) -> None:
+        device = EntityRef("esx", "device", "naa.1")
+        recorder.fact(device, "path_policy", "VMW_PSP_RR")
+        recorder.fact(device, "working_paths", 1)
+        for number in (1, 2):
+            path = EntityRef("esx", "path", f"vmhba{number}:C0:T0:L0")
+            recorder.link(path, "leads_to", device)
+            recorder.fact(path, "state", "active")
+            recorder.fact(path, "group_state", "active")
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, config)))
+    assert "Round robin uses 1 of 2 active, optimised paths of naa.1" in finding.summary

@@ -74,7 +74,22 @@ def test_an_unknown_array_is_not_judged(tmp_path: Path) -> None:
 
 def test_a_fixed_path_on_an_active_active_array_is_found(tmp_path: Path) -> None:
     case = make_case(tmp_path, iscsi_host(device_facts={"path_policy": "VMW_PSP_FIXED"}))
-    assert "one path only" in only_finding(judge(RULE, case)).title
+    finding = only_finding(judge(RULE, case))
+    assert finding.title == "1 EqualLogic device on one path only (VMW_PSP_FIXED)"
+    assert finding.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(("paths", "found"), [(1, False), (2, True)])
+def test_an_active_active_array_of_unknown_make_only_informs(paths: int, found: bool, tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        device = EntityRef("esx", "device", "naa.50060e80")
+        recorder.fact(device, "array_type", "VMW_SATP_DEFAULT_AA")
+        recorder.fact(device, "path_policy", "VMW_PSP_FIXED")
+        for number in range(paths):
+            recorder.link(EntityRef("esx", "path", f"vmhba{number}:C0:T0:L0"), "leads_to", device)
+
+    outcomes = findings(RULE, make_case(tmp_path, write))
+    assert [finding.severity for finding in outcomes] == [Severity.INFO] * found
 
 
 def test_using_non_optimised_paths_is_found(tmp_path: Path) -> None:

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 
-from storscope.diagnose.rules.uneven_drives import RULE
+from storscope.diagnose.rules.uneven_drives import RULE, _medians_of_others
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
@@ -92,3 +95,19 @@ def test_thresholds_take_effect(tmp_path: Path) -> None:
     assert not findings(RULE, case, median_factor_max=12)
     assert not findings(RULE, case, queue_depth_min=10)
     assert needs(judge(RULE, case, drives_min_count=20))
+
+
+@given(
+    arrays(
+        np.float64,
+        array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=9),
+        elements=st.one_of(st.just(float("nan")), st.floats(0, 1e6)),
+    )
+)
+def test_the_median_of_the_others_is_that_of_the_others(values: np.ndarray) -> None:
+    found = _medians_of_others(values)
+    for row, column in np.ndindex(*values.shape):
+        others = np.delete(values[:, column], row)
+        others = others[np.isfinite(others)]
+        if np.isfinite(values[row, column]) and len(others):
+            assert found[row, column] == np.median(others)

@@ -48,6 +48,8 @@ MAKERS = (
           "HPE 3PAR VMware ESXi implementation guide (common practice, no citation at hand)"),
     Maker("HP EVA", r"a^", r"HP\b.*HSV", ("naa.600508b4", "naa.6001438"), 1,
           "HP configuration best practices for EVA and vSphere 4 (common practice, no citation at hand)"),
+    Maker("active/active", r"VMW_SATP_DEFAULT_AA$", r"a^", (), None,
+          "VMware: VMW_SATP_DEFAULT_AA is for arrays that serve a volume through every path"),
 )  # fmt: skip
 """Arrays whose advice we know. Add a line for another maker with the document that says so."""
 

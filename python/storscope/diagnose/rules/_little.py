@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
 from storscope.diagnose.case import Case, FloatArray, Series
 from storscope.diagnose.rule import Settings
 from storscope.domain.entity import EntityRef
-from storscope.model.bootstrap import Interval, ratio_interval
+from storscope.model.bootstrap import Interval, interval_from_replicates
 
 NEEDS = "operations, latency and queue depth of the same entity over time (esxtop, iostat, perfmon)"
 
@@ -80,8 +82,38 @@ def _compare(series: Series, latency: str, parts: Sequence[str], seed: int) -> C
     product, depth = product[keep], depth[keep]
     return Comparison(
         series.entity, latency, float(product.mean()), float(depth.mean()),
-        ratio_interval(product, depth, seed=seed), int(keep.sum()),
+        _ratio_interval(product, depth, seed), int(keep.sum()),
     )  # fmt: skip
+
+
+_MOST_BLOCKS = 48
+_REPLICATES = 400
+
+
+def _ratio_interval(top: FloatArray, bottom: FloatArray, seed: int) -> Interval:
+    """sum(top) / sum(bottom) with an interval from resampling of at most 48 blocks of neighbouring intervals.
+
+    Blocks keep what neighbours have in common; a day of 20 s samples gives blocks of half an hour. With fewer blocks
+    than samples it is fast enough for thousands of series, which a sliding bootstrap is not.
+    """
+    edges = _block_edges(len(top))
+    tops, bottoms = np.add.reduceat(top, edges), np.add.reduceat(bottom, edges)
+    counts = _resamples(len(edges), seed)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        replicated = (counts @ tops) / (counts @ bottoms)
+    return interval_from_replicates(float(top.sum() / bottom.sum()), replicated, blocks=len(edges))
+
+
+def _block_edges(samples: int) -> npt.NDArray[np.int64]:
+    blocks = min(_MOST_BLOCKS, max(1, samples // 2))
+    return np.linspace(0, samples, blocks, endpoint=False).astype(np.int64)
+
+
+@cache
+def _resamples(blocks: int, seed: int) -> FloatArray:
+    """How often each block is drawn in each replicate."""
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(blocks, np.full(blocks, 1 / blocks), _REPLICATES).astype(np.float64)
 
 
 _FACTORS = (1000.0, 1e6, 1e9, 512.0, 2048.0)

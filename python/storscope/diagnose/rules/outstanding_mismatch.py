@@ -87,7 +87,9 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     tests: dict[tuple[str, str], list[_Run]] = defaultdict(list)
     for run in judged:
         tests[run.system, run.capture].append(run)
-    return [outcome for (system, _), found in tests.items() for outcome in _judge(case, settings, system, found)]
+    outcomes: list[Outcome] = [o for (system, _), found in tests.items() for o in _judge(case, settings, system, found)]
+    good = [run for run in judged if abs(run.ratio - 1) <= settings["mismatch_ratio_max"]]
+    return [*outcomes, *_healthy(good)]
 
 
 def _run(row: Mapping[str, object]) -> _Run:
@@ -116,21 +118,27 @@ def _judge(case: Case, settings: Settings, system: str, runs: list[_Run]) -> lis
     bound = settings["mismatch_ratio_max"]
     below = [run for run in runs if run.ratio < 1 - bound]
     above = [run for run in runs if run.ratio > 1 + bound]
-    good = [run for run in runs if run not in below and run not in above]
     outcomes: list[Outcome] = []
     if below:
         outcomes.append(_below(case, system, below, len(runs)))
     if above:
         outcomes.append(_above(case, system, above, len(runs)))
-    if good:
-        outcomes.append(
-            Healthy(
-                _NAME,
-                f"{counted(len(good), 'run')} of {system} kept the configured I/Os in flight: "
-                f"{joined([run.words() for run in good], 4)}.",
-            )
-        )
     return outcomes
+
+
+def _healthy(good: list[_Run]) -> list[Outcome]:
+    """One statement a system, however many files its runs came in."""
+    systems: dict[str, list[_Run]] = defaultdict(list)
+    for run in good:
+        systems[run.system].append(run)
+    return [
+        Healthy(
+            _NAME,
+            f"{counted(len(runs), 'run')} of {system} kept the configured I/Os in flight: "
+            f"{joined([run.words() for run in runs], 3)}.",
+        )
+        for system, runs in systems.items()
+    ]
 
 
 def _below(case: Case, system: str, runs: list[_Run], total: int) -> Finding:

@@ -22,6 +22,7 @@ References
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
@@ -34,6 +35,8 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 
 _NAME = "path-dead"
+_WORLDWIDE = re.compile(r"(naa|eui|nvme)\.|3[0-9a-f]{16,}$")
+"""Names that mean the same volume on every host; sda and dm-0 do not."""
 _GONE = ("apd_start", "device_lost")
 _EVENTS = ("path_dead", "path_up", *_GONE, "apd_end")
 
@@ -176,7 +179,8 @@ def _uneven(case: Case, skip: set[str]) -> list[Outcome]:
             continue
         if array is not None and "LOCAL" not in array.value.upper():
             alike[device.system, array.value][device] = len(paths)
-        named[device.name][device] = len(paths)
+        if _WORLDWIDE.match(device.name):
+            named[device.name][device] = len(paths)
     groups = [(f"the other {array} devices of {system}", group) for (system, array), group in sorted(alike.items())]
     found: list[Outcome] = []
     seen: set[EntityRef] = set()

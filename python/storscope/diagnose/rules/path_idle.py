@@ -2,7 +2,7 @@
 
 Looks for
     A device that spreads I/O over its paths, with an active, optimised path that carries (nearly) nothing while the
-    others carry. The same for host ports of one controller.
+    others carry, or that is missing from the device's working paths. The same for host ports of one controller.
 
 Why it matters
     The bandwidth of the idle path is missing, and whether it works at all will be known only when it is needed.
@@ -26,9 +26,9 @@ from collections.abc import Sequence
 
 from storscope.diagnose.case import Case, Series
 from storscope.diagnose.rule import Rule, Settings, Threshold
-from storscope.diagnose.rules._entities import counted, joined, listed, observed
+from storscope.diagnose.rules._entities import by_system, counted, joined, listed, observed, where
 from storscope.diagnose.rules._intervals import ends, hull, total
-from storscope.diagnose.rules._paths import adapter_of, paths_by_device, series_of, should_carry, spreads
+from storscope.diagnose.rules._paths import adapter_of, paths_by_device, series_of, should_carry, spreads, state_of
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_ratio
@@ -43,27 +43,28 @@ _NEEDS = (
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     groups = _carried(case)
     busy = {whole: ops for whole, ops in groups.items() if sum(ops.values()) >= settings["ops_min_count"]}
+    outcomes = _by_load(case, settings, busy)
+    outcomes += [_outside(case, devices) for devices in by_system(_not_working(case)).values()]
+    if outcomes:
+        return outcomes
     if not busy:
-        return [
-            NotEvaluated(_NAME, _NEEDS if not groups else f"more I/O over the paths of {joined(_names(groups), 2)}")
-        ]
+        short = f"more I/O over the paths of {joined(_names(groups), 2)}"
+        return [NotEvaluated(_NAME, short if groups else _NEEDS)]
+    shares = [max(ops.values()) / sum(ops.values()) for ops in busy.values()]
+    wholes = counted(len(busy), "device or controller", "devices or controllers")
+    most = format_ratio(max(shares))
+    return [Healthy(_NAME, f"Every active path of {wholes} carries load; the largest share of one is {most}.")]
+
+
+def _by_load(case: Case, settings: Settings, busy: dict[EntityRef, dict[EntityRef, float]]) -> list[Outcome]:
+    """The paths and ports that carried next to nothing, one finding a system and kind."""
     idle: dict[tuple[str, str], dict[EntityRef, EntityRef]] = defaultdict(dict)
     for whole, ops in busy.items():
         even = sum(ops.values()) / len(ops)
         for part, count in ops.items():
             if count < settings["even_share_min"] * even:
                 idle[part.system, part.kind][part] = whole
-    outcomes: list[Outcome] = [_finding(case, parts, busy) for parts in idle.values()]
-    if not outcomes:
-        shares = [max(ops.values()) / sum(ops.values()) for ops in busy.values()]
-        outcomes.append(
-            Healthy(
-                _NAME,
-                f"Every active path of {counted(len(busy), 'device or controller', 'devices or controllers')} carries "
-                f"load; the largest share of one is {format_ratio(max(shares))}.",
-            )
-        )
-    return outcomes
+    return [_finding(case, parts, busy) for parts in idle.values()]
 
 
 def _names(entities: Sequence[EntityRef] | dict[EntityRef, dict[EntityRef, float]]) -> list[str]:
@@ -134,6 +135,51 @@ def _finding(case: Case, idle: dict[EntityRef, EntityRef], groups: dict[EntityRe
         ),
         weight=0.5,
         numbers={"idle": len(parts), "operations_of_idle": own, "operations": carried},
+    )
+
+
+# By configuration --------------------------------------------------------------------------------------------------
+
+
+def _not_working(case: Case) -> dict[EntityRef, tuple[int, int]]:
+    """Device with round robin -> (working, active optimised paths), where the policy uses fewer than it could."""
+    found = {}
+    for device, paths in paths_by_device(case).items():
+        working = case.fact(device, "working_paths")
+        active = [path for path in paths if state_of(case, path) is not None and should_carry(case, path)]
+        if working is not None and working.number and spreads(case, device) and working.number < len(active):
+            found[device] = (int(working.number), len(active))
+    return found
+
+
+def _outside(case: Case, devices: list[EntityRef]) -> Finding:
+    counts = _not_working(case)
+    worst = min(devices, key=lambda device: (counts[device][0] / counts[device][1], device))
+    working, active = counts[worst]
+    return Finding(
+        rule=_NAME,
+        severity=Severity.WARNING,
+        confidence=0.7,
+        title=f"{counted(len(devices), 'device')} of {worst.system} with active paths that round robin leaves out",
+        summary=(
+            f"Round robin uses {working} of {active} active, optimised paths of {case.label(worst)}. "
+            f"Concerned: {listed(case, devices)}."
+        ),
+        why="The bandwidth of a path outside the working set is missing until the set is built anew.",
+        innocent="The two lists were taken at different times, with a path coming up in between.",
+        check="Compare esxcli storage nmp device list (Working Paths) with nmp path list, read at the same time.",
+        remedy="Re-scan the adapter, or set the policy of the device again, so that the working set is built anew.",
+        source="Fewer working paths than active, optimised ones; no threshold is involved.",
+        entities=tuple(devices),
+        evidence=(
+            case.evidence(
+                "Working paths",
+                f"""SELECT entity AS device, name, value FROM facts
+                WHERE {where(devices, "name IN ('working_paths', 'path_policy')")} ORDER BY entity, name""",
+            ),
+        ),
+        weight=0.3,
+        numbers={"devices": len(devices), "paths_working": working, "paths_active": active},
     )
 
 

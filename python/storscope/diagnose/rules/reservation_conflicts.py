@@ -57,7 +57,8 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     if looked_at:
         outcomes.append(Healthy(_NAME, f"No lasting reservation conflicts on {counted(looked_at, 'device')}."))
     elif logs is not None and not outcomes:
-        outcomes.append(Healthy(_NAME, f"Hardly any reservation conflict in {logs}."))
+        lines = sum(len(seen.events) for seen in systems.values())
+        outcomes.append(Healthy(_NAME, f"{counted(lines, 'line')} about reservations in {logs}."))
     return outcomes or [NotEvaluated(_NAME, _NEEDS)]
 
 

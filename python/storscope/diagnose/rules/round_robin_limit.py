@@ -123,7 +123,7 @@ def _single_paths(case: Case, policies: dict[EntityRef, str]) -> list[Outcome]:
     for device, policy in sorted(policies.items()):
         maker = maker_of(case, device)
         paths = [path for path in case.linked_from(device, "leads_to") if path.kind == "path"]
-        if policy in _ONE_PATH and maker is not None and maker.serves_all_paths and len(paths) != 1:
+        if policy in _ONE_PATH and maker is not None and maker.serves_all_paths and len(paths) > 1:
             groups[device.system, maker, policy].append(device)
     return [_single_path(case, maker, policy, devices) for (_, maker, policy), devices in groups.items()]
 
@@ -131,9 +131,9 @@ def _single_paths(case: Case, policies: dict[EntityRef, str]) -> list[Outcome]:
 def _single_path(case: Case, maker: Maker, policy: str, devices: list[EntityRef]) -> Finding:
     return Finding(
         rule=_NAME,
-        severity=Severity.WARNING,
+        severity=Severity.WARNING if maker.round_robin_iops is not None else Severity.INFO,
         confidence=0.75,
-        title=f"{counted(len(devices), maker.name + ' device')} use one path only ({policy})",
+        title=f"{counted(len(devices), maker.name + ' device')} on one path only ({policy})",
         summary=(
             f"{listed(case, devices)} {'has' if len(devices) == 1 else 'have'} the path policy {policy}, which sends "
             f"everything down one path. {maker.name} serves several paths at once."
