@@ -22,8 +22,8 @@ from storscope.domain.schema import CAPTURES, TABLES
 
 _DICTIONARY_COLUMNS = ["run", "system", "kind", "entity", "name", "unit", "type", "operation", "measure", "relation"]
 _COMPRESSION_LEVEL = 1
-_LARGE_BATCH_BYTES = 256 * 1024
-"""From here on encoding is worth a thread."""
+_GROUP_BYTES = 2 * 1024**2
+"""Batches of a table are gathered up to here, then encoded together on a thread of their own, as one row group."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class CaptureWriter:
         self._incoming = store / f".incoming-{info.id}-{os.getpid()}"
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._pool = ThreadPoolExecutor(2, "storscope-write")
+        self._gathered: dict[str, list[pa.RecordBatch]] = {}
         self._pending: dict[str, Future[None]] = {}
         self._replaced: Path | None = None
 
@@ -72,17 +73,21 @@ class CaptureWriter:
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         """Appends a batch; the sink given to a Recorder.
 
-        A large batch is encoded on another thread, at most one of each table at a time, so that the order of batches is
-        kept and memory bounded. What goes wrong there is raised by the next call for the table, or by `commit`.
+        Encoding runs on other threads, at most one group of batches of each table at a time, so that their order is
+        kept and memory bounded. What goes wrong there is raised by a later call for the table, or by `commit`.
         """
+        gathered = self._gathered.setdefault(table, [])
+        gathered.append(batch)
+        if sum(batch.nbytes for batch in gathered) >= _GROUP_BYTES:
+            self._encode(table)
+
+    def _encode(self, table: str) -> None:
+        batches = self._gathered.pop(table)
+        self._wait_for(table)
         writer = self._writers.get(table)
         if writer is None:
             writer = self._writers[table] = _parquet_writer(self._incoming / f"{table}.parquet", TABLES[table])
-        self._wait_for(table)
-        if batch.nbytes >= _LARGE_BATCH_BYTES:
-            self._pending[table] = self._pool.submit(writer.write_batch, batch)
-        else:
-            writer.write_batch(batch)
+        self._pending[table] = self._pool.submit(writer.write_table, pa.Table.from_batches(batches))
 
     def _wait_for(self, table: str) -> None:
         if (pending := self._pending.pop(table, None)) is not None:
@@ -94,6 +99,8 @@ class CaptureWriter:
         A capture of the same id is replaced. The old one is moved aside first: between the two renames a reader sees
         neither, never both and never half of one.
         """
+        for table in list(self._gathered):
+            self._encode(table)
         self._close()
         captures = pa.RecordBatch.from_pylist([_capture_row(self._info, recorder)], schema=CAPTURES)
         with _parquet_writer(self._incoming / "captures.parquet", CAPTURES) as writer:

@@ -8,9 +8,8 @@ import re
 import shutil
 import sys
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -19,6 +18,9 @@ from storscope.domain.rows import plain_rows
 from storscope.domain.schema import CAPTURES, SCHEMA_VERSION, TABLES
 from storscope.store.capture import CaptureInfo, CaptureWriter
 from storscope.store.views import VIEWS, stored_columns
+
+if TYPE_CHECKING:
+    import duckdb
 
 MARKER = "storscope-store.json"
 
@@ -95,6 +97,8 @@ class Store:
         The tables are those of `domain.schema`, each with the column `capture`; `counters` unpacks `series`.
         Raises QueryError with the engine's words when the SQL is refused.
         """
+        import duckdb  # noqa: PLC0415  only questions need the engine, and it takes 80 ms to load
+
         try:
             engine = self._engine()
             relation = engine.sql(sql, params=parameters) if len(engine.extract_statements(sql)) == 1 else None
@@ -108,6 +112,8 @@ class Store:
         raise QueryError("one statement that returns rows", "none or several", hint="Start with SELECT.")
 
     def _engine(self) -> duckdb.DuckDBPyConnection:
+        import duckdb  # noqa: PLC0415
+
         if self._connection is None:
             self._connection = connection = duckdb.connect(":memory:")
             connection.execute("SET TimeZone = 'UTC'")

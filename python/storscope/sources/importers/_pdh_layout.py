@@ -201,6 +201,6 @@ def without_idle_latencies(columns: Mapping[str, FloatArray]) -> int:
     for latency, rate in _RATE_OF_LATENCY.items():
         if latency in columns and rate in columns:
             idle = columns[rate] == 0.0
-            rounded_away += int(np.count_nonzero(columns[latency][idle] > 0.0))
-            columns[latency][idle] = math.nan
+            rounded_away += int(np.count_nonzero(idle & (columns[latency] > 0.0)))
+            np.copyto(columns[latency], math.nan, where=idle)
     return rounded_away
