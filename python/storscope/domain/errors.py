@@ -12,6 +12,7 @@
     │   ├── NewerStore                written by a later storscope
     │   └── DamagedStore              a file is missing or unreadable
     ├── QueryError                    the user's SQL
+    ├── TargetRefused                 a benchmark would destroy data, or cannot prove that it would not
     └── MissingTool                   a program this step needs is not installed
 
 Each is reported once, by the command line, as its message, with exit code 2 and no traceback.
@@ -82,6 +83,10 @@ class DamagedStore(StoreError):
 
 class QueryError(StorscopeError):
     """The user's SQL was refused by the query engine."""
+
+
+class TargetRefused(StorscopeError):
+    """A benchmark would write to something in use, of unknown content, or not what was named."""
 
 
 class MissingTool(StorscopeError):
