@@ -1,0 +1,1 @@
+"""Benchmarks: what is asked of the storage, and what it answered."""

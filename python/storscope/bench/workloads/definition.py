@@ -1,0 +1,57 @@
+"""What a file that defines workloads holds: the workloads, how they are varied, and what could not be kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from storscope.bench.workloads.loss import Loss
+from storscope.domain.errors import UsageError
+from storscope.domain.workload import Workload
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """How a file wants its workloads repeated; an empty list leaves the workload as it is.
+
+    `outstanding`, `workers` and `targets` are the values that take the place of those in the workload, in order;
+    `duration_ns` and `ramp_up_ns` hold for each of them and are None where the file does not say.
+    """
+
+    outstanding: tuple[int, ...] = ()
+    workers: tuple[int, ...] = ()
+    targets: tuple[int, ...] = ()
+    duration_ns: int | None = None
+    ramp_up_ns: int | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many runs of each workload that makes."""
+        return max(1, len(self.outstanding)) * max(1, len(self.workers)) * max(1, len(self.targets))
+
+
+@dataclass(frozen=True)
+class Definition:
+    """The content of one file, or a built-in workload.
+
+    `workloads` is what would be run, in order; `others` are defined beside them and not used by any worker (access
+    specifications of an .icf). `targets` are the names that indices of targets stand for, where the file has names.
+    """
+
+    form: str
+    workloads: tuple[Workload, ...]
+    others: tuple[Workload, ...] = ()
+    sweep: Sweep = Sweep()
+    targets: tuple[str, ...] = ()
+    description: str = ""
+    losses: tuple[Loss, ...] = ()
+
+    def named(self, name: str) -> Workload:
+        """The workload of that name, among the others too. UsageError lists the names when there is none."""
+        known = {workload.name: workload for workload in (*self.others, *self.workloads)}
+        if name not in known:
+            raise UsageError(f"the name of a workload in this {self.form} file", repr(name), hint=_names(known))
+        return known[name]
+
+
+def _names(known: dict[str, Workload]) -> str:
+    return "It defines: " + ", ".join(repr(name) for name in known) + "."

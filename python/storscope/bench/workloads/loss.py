@@ -1,0 +1,57 @@
+"""What one form of a workload says and another cannot: listed with the reason, never dropped silently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class LossKind(StrEnum):
+    """How much of it is left."""
+
+    LOST = "lost"
+    """The result asks something else of the storage."""
+    APPROXIMATED = "approximated"
+    """The result asks nearly the same."""
+    ELSEWHERE = "elsewhere"
+    """It is no part of a workload: a target, a duration, an output; it is said when the workload is run."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One thing that did not come through: where it stood, what it said, and why it could not be kept."""
+
+    kind: LossKind
+    where: str
+    what: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.where}: {self.what}: {self.reason}"
+
+
+@dataclass
+class LossList:
+    """Collects losses while a form is read or written; each is kept once."""
+
+    _losses: dict[Loss, None] = field(default_factory=dict)
+
+    def lost(self, where: str, what: str, reason: str) -> None:
+        """The result asks something else."""
+        self._losses[Loss(LossKind.LOST, where, what, reason)] = None
+
+    def approximated(self, where: str, what: str, reason: str) -> None:
+        """The result asks nearly the same."""
+        self._losses[Loss(LossKind.APPROXIMATED, where, what, reason)] = None
+
+    def elsewhere(self, where: str, what: str, reason: str) -> None:
+        """No part of a workload."""
+        self._losses[Loss(LossKind.ELSEWHERE, where, what, reason)] = None
+
+    def __iter__(self) -> Iterator[Loss]:
+        return iter(self._losses)
+
+    def as_tuple(self) -> tuple[Loss, ...]:
+        """The losses in the order they were met."""
+        return tuple(self._losses)
