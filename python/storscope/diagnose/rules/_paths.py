@@ -64,7 +64,9 @@ def series_of(case: Case, path: EntityRef) -> Series | None:
 def adapter_of(case: Case, path: EntityRef) -> str:
     """The adapter a path goes through: by link, else the first part of its name."""
     linked = [adapter.name for adapter in case.linked(path, "uses") if adapter.kind == "adapter"]
-    return linked[0] if linked else path.name.split(":", 1)[0]
+    if linked:
+        return linked[0]
+    return path.name.split(":", 1)[0] if path.name.startswith("vmhba") else "an unknown adapter"
 
 
 def way_of(path_name: str) -> str:

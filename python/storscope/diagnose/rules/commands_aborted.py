@@ -29,7 +29,7 @@ from storscope.diagnose.rules._counts import Counted, count, rate_rows
 from storscope.diagnose.rules._entities import counted, listed
 from storscope.diagnose.rules._logs import HOST_LOG, event_rows, host_logs, most_in_window, times_of
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import format_count, format_rate
+from storscope.domain.units import format_rate
 
 _NAME = "commands-aborted"
 _COLUMN = "aborts_per_s"
@@ -89,8 +89,8 @@ def _summary(case: Case, seen: Counted, rate: float, per_hour: int) -> str:
     words = []
     if seen.bad:
         words.append(
-            f"About {format_count(round(seen.total()) or 1)} commands were aborted on {len(seen.bad)} of "
-            f"{len(seen.looked_at)} counted entities, at most {format_rate(rate, 'per second')}."
+            f"About {counted(round(seen.total()) or 1, 'command')} aborted on {len(seen.bad)} of "
+            f"{len(seen.looked_at)} entities, at most {format_rate(rate, 'per second')}."
         )
     if seen.events:
         resets = sum(event.type == "bus_reset" for event in seen.events)

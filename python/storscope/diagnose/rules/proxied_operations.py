@@ -98,12 +98,12 @@ def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, float]) -
     return Finding(
         rule=_NAME,
         severity=Severity.CRITICAL if moves else Severity.WARNING,
-        confidence=0.85,
+        confidence=0.85 if keep.sum() >= _FEW else 0.65,
         title=f"{format_ratio(bad[worst])} of {case.label(worst)}'s operations are forwarded between controllers",
         summary=(
-            f"{counted(len(bad), worst.kind)} of {worst.system} get more than "
-            f"{format_ratio(settings['forwarded_share_max'])} of their operations at the controller that does not own "
-            f"them; worst {case.label(worst)} with {format_ratio(bad[worst])}{_range(interval.low, interval.high)}, "
+            f"{counted(len(bad), worst.kind)} of {worst.system} with more than "
+            f"{format_ratio(settings['forwarded_share_max'])} of the operations at the controller that does not own "
+            f"it; worst {case.label(worst)} with {format_ratio(bad[worst])}{_range(interval.low, interval.high)}, "
             f"{format_rate(float(forwarded[keep].mean()), 'a second')}. {_moves(case, moves)}"
         ),
         why="Each forwarded read takes an extra hop and a copy between the controllers, and work for both processors.",
@@ -132,6 +132,10 @@ def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, float]) -
         weight=0.6 if moves else 0.4,
         numbers={"forwarded_share_max": bad[worst], "entities": len(bad), "above_transfer_share": len(moves)},
     )
+
+
+_FEW = 12
+"""Intervals from which a share is taken as lasting (ours)."""
 
 
 def _range(low: float, high: float) -> str:

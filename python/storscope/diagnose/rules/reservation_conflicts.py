@@ -32,7 +32,7 @@ from storscope.diagnose.rules._intervals import longest_run
 from storscope.diagnose.rules._logs import HOST_LOG, event_rows, host_logs, most_in_window, times_of
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import format_count, format_duration, format_rate, format_ratio
+from storscope.domain.units import format_duration, format_rate, format_ratio
 
 _NAME = "reservation-conflicts"
 _COLUMN = "conflicts_per_s"
@@ -128,7 +128,7 @@ def _summary(seen: Counted, heavy: dict[EntityRef, float | None]) -> list[str]:
     words = []
     if seen.bad:
         words.append(
-            f"About {format_count(round(seen.total()) or 1)} conflicts on {counted(len(seen.bad), 'device')}, at most "
+            f"About {counted(round(seen.total()) or 1, 'conflict')} on {counted(len(seen.bad), 'device')}, at most "
             f"{format_rate(seen.rate_max(), 'per second')}."
         )
     if seen.events:
