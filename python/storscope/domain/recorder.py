@@ -37,6 +37,8 @@ class CaptureNotes:
     system: str | None = None
     clock: str | None = None
     """How times were placed: 'UTC in the file', '--timezone Europe/Berlin', 'rebuilt from row order, 20 s steps'."""
+    has_times: bool = True
+    """False when the source has no times at all: what orders its rows is a placeholder and leaves as null."""
     omitted: Counter[str] = field(default_factory=Counter)
     """Reason -> how many values, rows or lines were left out for it."""
     warnings: list[str] = field(default_factory=list)
@@ -377,6 +379,8 @@ class Recorder:
         return not (pending or self.row_counts or self._open_values)
 
     def _see(self, time_ns: int, duration_ns: int | None) -> None:
+        if not self.notes.has_times:
+            return
         end = time_ns + (duration_ns or 0)
         if self.first_time_ns is None or time_ns < self.first_time_ns:
             self.first_time_ns = time_ns
@@ -413,6 +417,8 @@ class Recorder:
 
     def _emit(self, table: str, arrays: Mapping[str, pa.Array]) -> None:
         schema = TABLES[table]
+        if not self.notes.has_times:
+            arrays = dict(arrays) | {name: _without_times(arrays[name]) for name in ("time", "times") if name in arrays}
         columns = [
             array if array.type == (wanted := schema.field(name).type) else array.cast(wanted)
             for name, array in ((name, arrays[name]) for name in schema.names)
@@ -420,6 +426,13 @@ class Recorder:
         batch = pa.RecordBatch.from_arrays(columns, schema=schema)
         self.row_counts[table] += batch.num_rows
         self._sink(table, batch)
+
+
+def _without_times(array: pa.Array) -> pa.Array:
+    """Null in the place of each placeholder, lists at their length."""
+    if not isinstance(array, pa.ListArray):
+        return pa.nulls(len(array), array.type)
+    return pa.ListArray.from_arrays(array.offsets, pa.nulls(len(array.values), array.type.value_type))
 
 
 def _link_order(link: tuple[EntityRef, str, str, str]) -> tuple[str, ...]:

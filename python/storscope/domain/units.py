@@ -171,4 +171,7 @@ def bytes_from_text(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if match is None:
         raise ValueError(f"expected a size like 4096, 64k or 1MiB, found {text!r}")
-    return round(float(match[1]) * float(KIB) ** " kmgtp".index(match[2].lower() or " "))
+    size = float(match[1]) * float(KIB) ** " kmgtp".index(match[2].lower() or " ")
+    if not size < 2**63:
+        raise ValueError(f"expected a size below 8 EiB, found {text[:40]!r}")
+    return round(size)

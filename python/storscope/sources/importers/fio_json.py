@@ -111,8 +111,9 @@ def _ends(recorder: Recorder, options: ImportOptions, documents: Sequence[Docume
     start = options.start or dt.datetime(1970, 1, 1)
     placed = start if start.tzinfo else start.replace(tzinfo=options.zone())
     first_ms = units.ns_from_datetime(placed) / units.NS_PER_MS
-    said = "--start" if options.start else "1970, a placeholder (set --start)"
-    recorder.notes.clock = f"no times in the source (fio before 2.2.5); runs follow one another from {said}"
+    recorder.notes.has_times = options.start is not None
+    placed_by = "runs follow one another from --start" if options.start else "set --start to place them"
+    recorder.notes.clock = f"no times in the source (fio before 2.2.5); {placed_by}"
     ends: dict[int, float] = {}
     for states in processes(documents):
         for document in states:

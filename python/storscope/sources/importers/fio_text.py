@@ -94,8 +94,9 @@ def _ends(recorder: Recorder, options: ImportOptions, blocks: list[Block]) -> di
     start = options.start or dt.datetime(1970, 1, 1)
     aware = start if start.tzinfo else start.replace(tzinfo=options.zone())
     at_ms = units.ns_from_datetime(aware) / units.NS_PER_MS
-    said = "--start" if options.start else "1970, a placeholder (set --start)"
-    recorder.notes.clock = f"no times in the source; runs follow one another from {said}"
+    recorder.notes.has_times = options.start is not None
+    placed_by = "runs follow one another from --start" if options.start else "set --start to place them"
+    recorder.notes.clock = f"no times in the source; {placed_by}"
     ends: dict[int, float] = {}
     for block in blocks:
         at_ms += sum(_longest(block).values())

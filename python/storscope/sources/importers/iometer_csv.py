@@ -360,7 +360,8 @@ class _Writer:
             return self._instant(written) - length_ns, length_ns
         start = began or self._options.start
         if start is None:
-            self._recorder.notes.clock = "no time stamp in the source; 1970 is a placeholder (set --start)"
+            self._recorder.notes.has_times = False
+            self._recorder.notes.clock = "no time stamp in the source; set --start to place them"
             start = dt.datetime(1970, 1, 1)
         placed = start if start.tzinfo else start.replace(tzinfo=self._options.zone())
         return units.ns_from_datetime(placed), length_ns

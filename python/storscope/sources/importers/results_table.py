@@ -199,7 +199,8 @@ class _Writer:
     def _started(self) -> int:
         start = self._options.start
         if start is None:
-            self._recorder.notes.clock = "no times in the source; 1970 is a placeholder (set --start)"
+            self._recorder.notes.has_times = False
+            self._recorder.notes.clock = "no times in the source; set --start to place them"
             return 0
         self._recorder.notes.clock = "no times in the source; placed by --start"
         return units.ns_from_datetime(start if start.tzinfo else start.replace(tzinfo=self._options.zone()))
