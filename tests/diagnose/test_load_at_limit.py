@@ -129,3 +129,19 @@ def test_thresholds_take_effect(tmp_path: Path) -> None:
 def test_a_short_capture_is_not_judged(tmp_path: Path) -> None:
     [outcome] = judge(RULE, make_case(tmp_path, day(count=20)))
     assert isinstance(outcome, NotEvaluated)
+
+
+def test_devices_without_a_common_queue_are_judged_one_by_one(tmp_path: Path) -> None:
+    busy = walk(0.05, 0.6, seed=2)
+    busy[900:1_300] = 0.93
+    calm = [walk(0.05, 0.3, seed=number) for number in (3, 4, 5)]
+
+    def write(recorder: Recorder) -> None:
+        rng = np.random.default_rng(7)
+        use = np.stack([busy, *calm])
+        columns = {"ops_per_s": CAPACITY * use, "latency_ns_mean": queue(use, rng)}
+        record(recorder, columns, ["busy", "calm1", "calm2", "calm3"], kind="device")
+
+    [finding] = findings(RULE, make_case(tmp_path, write))
+    assert finding.title.startswith("Device busy")
+    assert finding.numbers["knee_ops_per_s"] == pytest.approx(CAPACITY / 2, rel=0.1)

@@ -54,6 +54,8 @@ _ENTITIES_MAX = 8
 """Of one kind in one system, those with the most queue time are looked at one by one."""
 _OWN_R_MIN = 0.3
 """Partial correlation with the own load, others' held fixed, below which an entity's latency is not its own (ours)."""
+_OTHERS_R_MIN = 0.2
+"""Partial correlation of latency with the others' load, own load held fixed, from which peers share a limit (ours)."""
 _HOUR_NS = 3_600 * NS_PER_S
 
 
@@ -105,7 +107,7 @@ def _subjects(case: Case) -> dict[str, list[_Subject]]:
     """System -> subjects, sums first."""
     found: dict[str, list[_Subject]] = defaultdict(list)
     for system, grid in sorted(system_grids(case).items()):
-        if len(grid.entities) > 1:
+        if len(grid.entities) > 1 and _slow_down_together(grid):
             found[system].append(_sum(grid, _top_entity(case, system), f"all {len(grid.entities):,} "
                                       f"{kind_word(grid.kind, 2)} of {system} together"))  # fmt: skip
         found[system] += _partial_sums(case, grid)
@@ -114,6 +116,31 @@ def _subjects(case: Case) -> dict[str, list[_Subject]]:
         found[grid.system] += [_single(case, grid, int(column)) for column in order]
     usable = {system: [one for one in subjects if _timed(one) >= INTERVALS_MIN] for system, subjects in found.items()}
     return {system: subjects for system, subjects in usable.items() if subjects}
+
+
+def _slow_down_together(grid: Grid) -> bool:
+    """False when each entity's latency goes with its own load and not with the others'.
+
+    Devices of one host that are served by different arrays are such: their sum would have a knee that nothing has.
+    """
+    shares, own_rs, others_rs = [], [], []
+    for column in range(len(grid.entities)):
+        own, latency = grid.ops[:, column], grid.latency_ns[:, column]
+        known = np.isfinite(own) & np.isfinite(latency) & (np.nan_to_num(latency) > 0)
+        if known.sum() >= INTERVALS_MIN:
+            others = np.nan_to_num(grid.total_ops[known]) - own[known]
+            own_rs.append(_partial(own[known], others, np.log(latency[known])))
+            others_rs.append(_partial(others, own[known], np.log(latency[known])))
+            shares.append(max(float(np.nansum(own)), 1e-9))
+    if not shares or float(np.average(own_rs, weights=shares)) < _OWN_R_MIN:
+        return True
+    return float(np.average(others_rs, weights=shares)) >= _OTHERS_R_MIN
+
+
+def _partial(load: FloatArray, control: FloatArray, log_latency: FloatArray) -> float:
+    """Correlation of load and log latency with `control` held fixed."""
+    columns = np.column_stack([scaled(each) for each in (load, control, log_latency)])
+    return float(partial_correlation(total_moments(columns), 3)[0])
 
 
 def _timed(subject: _Subject) -> int:
@@ -182,8 +209,7 @@ def _makes_its_own_latency(subject: _Subject) -> bool:
     known = np.isfinite(subject.ops) & np.isfinite(subject.latency_ns) & (np.nan_to_num(subject.latency_ns) > 0)
     own, latency = subject.ops[known], np.log(subject.latency_ns[known])
     others = np.nan_to_num(subject.grid.total_ops[known]) - own
-    columns = np.column_stack([scaled(each) for each in (own, others, latency)])
-    return float(partial_correlation(total_moments(columns), 3)[0]) >= _OWN_R_MIN
+    return _partial(own, others, latency) >= _OWN_R_MIN
 
 
 def _knee(case: Case, settings: Settings, subject: _Subject) -> Knee:
