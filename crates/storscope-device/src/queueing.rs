@@ -11,6 +11,10 @@ use storscope_types::Nanos;
 
 use crate::{Clock, Completion, Device, DeviceError, Request, VirtualClock};
 
+/// Keeps service times independent of arrivals that a generator draws from the same seed: without it, an M/M/1 at 30 %
+/// answers 7 % too fast.
+const SEED_OF_DEVICES: u64 = 0x6465_7669_6365;
+
 /// First come, first served; service times are exponential and independent.
 #[derive(Debug)]
 pub struct QueueingDevice {
@@ -31,7 +35,7 @@ impl QueueingDevice {
     pub fn new(clock: VirtualClock, servers: usize, service_mean: Nanos, depth: usize, seed: u64) -> Self {
         Self {
             clock,
-            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            random: Xoshiro256PlusPlus::seed_from_u64(seed ^ SEED_OF_DEVICES),
             service_mean_ns: service_mean.0 as f64,
             idle_servers: servers,
             waiting: VecDeque::with_capacity(depth),

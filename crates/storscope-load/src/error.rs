@@ -66,10 +66,7 @@ pub enum LoadError {
     /// The device as a whole failed.
     #[error("device: {0}")]
     Device(#[from] DeviceError),
-    /// A worker's thread ended without a result.
-    #[error("a worker of stream {stream} panicked")]
-    Panicked {
-        /// The stream's index.
-        stream: u32,
-    },
+    /// A worker's thread ended without a result: a defect of the generator.
+    #[error("a worker panicked")]
+    Panicked,
 }

@@ -7,6 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::Serialize;
 use storscope_device::{Clock, Completion, Device, Direction, Request};
 use storscope_types::{Access, Nanos, Stream, Verification, Workload};
 
@@ -60,7 +61,7 @@ pub struct Limit {
 }
 
 /// How a worker ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Ending {
     /// I/Os handed to the device.
     pub submitted: u64,
@@ -73,8 +74,10 @@ pub struct Ending {
     /// Arrivals of the run that were never sent.
     pub unsent: u64,
     /// How long the first of them had waited at the end.
+    #[serde(rename = "oldest_unsent_ns")]
     pub oldest_unsent: Option<Nanos>,
     /// When it ended, since the start.
+    #[serde(rename = "elapsed_ns")]
     pub elapsed: Nanos,
 }
 
@@ -114,7 +117,7 @@ pub struct Generator<D, C> {
 }
 
 impl<D: Device, C: Clock> Generator<D, C> {
-    /// Prepares everything, the contents of the pool included. The device needs room for
+    /// Prepares everything but the contents of the pool, see [`fill_pool`]. The device needs room for
     /// [`Load::slots_per_worker`](storscope_types::Load::slots_per_worker) requests and the buffers of
     /// [`BufferPlan::new`].
     #[must_use]
@@ -126,7 +129,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
         let mut random = Random::of_worker(task.seed, task.global_worker);
         let (cell_targets, cell_of_target) = cells(stream, &targets, task.spans.len());
         let pace = Pace::new(stream, task.worker, targets.len(), slots, task.start, random.split());
-        let mut generator = Self {
+        Self {
             device,
             clock,
             transfers: Transfers::new(stream, &spans, random.split()),
@@ -145,15 +148,13 @@ impl<D: Device, C: Clock> Generator<D, C> {
             bytes_left: task.limit.bytes,
             max_failures: task.max_failures,
             ending: Ending::default(),
-        };
-        generator.fill_pool(&mut random);
-        generator
+        }
     }
 
-    fn fill_pool(&mut self, random: &mut Random) {
-        for buffer in self.buffers.pool() {
-            self.stamper.fill(self.device.buffer(buffer), random);
-        }
+    /// Gives the device back.
+    #[must_use]
+    pub fn into_device(self) -> D {
+        self.device
     }
 
     /// Waits for the start and runs to the end, handing each finished interval to `sink`. The last one, marked
@@ -359,6 +360,18 @@ impl<D: Device, C: Clock> Generator<D, C> {
         rest.drain = true;
         sink(rest);
         Ok(())
+    }
+}
+
+/// Fills the device's buffers with what the workload writes.
+pub fn fill_pool(device: &mut impl Device, task: &Task<'_>) {
+    let stream = &task.workload.streams[task.stream_index as usize];
+    let slots = stream.load.slots_per_worker(stream.target_indices(task.spans.len()).len());
+    let plan = BufferPlan::new(task.workload, stream, slots);
+    let stamper = Stamper::new(task.workload, task.global_worker);
+    let mut random = Random::of_worker(task.workload.data.seed, task.global_worker);
+    for buffer in Buffers::new(&plan).pool() {
+        stamper.fill(device.buffer(buffer), &mut random);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The load generator: closed and open loop, every I/O timed three ways, on io_uring or threads.
 //!
-//! A [`Generator`] runs one worker's share of a [`Workload`](storscope_types::Workload) on a
+//! A [`Run`] carries out a [`Plan`] on files and block devices: it starts the workers, hands out each interval when it is
+//! complete, and sums up in a [`RunResult`]. Underneath, a [`Generator`] runs one worker's share of a [`Workload`](storscope_types::Workload) on a
 //! [`Device`](storscope_device::Device): the null device, a simulated one in virtual time, an io_uring.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
@@ -11,21 +12,30 @@ mod error;
 mod generator;
 mod pace;
 mod place;
+mod plan;
 mod random;
 mod recorder;
+mod result;
+mod run;
 mod stamp;
+mod system;
 mod tally;
 mod transfer;
 mod usage;
+mod worker;
 mod zipf;
 
 pub use arrivals::Arrivals;
 pub use buffers::BufferPlan;
 pub use error::LoadError;
-pub use generator::{Ending, Generator, Limit, Task};
+pub use generator::{Ending, Generator, Limit, Task, fill_pool};
 pub use place::{RandomPlace, Span};
+pub use plan::{Engine, Plan};
 pub use random::{Chance, Random};
+pub use result::{Doubt, EngineUsed, RunResult, doubts, lateness_doubt};
+pub use run::{Finished, News, Run};
 pub use stamp::Stamper;
+pub use system::{Arena, FastClock, Opened, PuntWatch, TargetSpec, ThreadedDevice, UringDevice};
 pub use tally::{Cell, Failures, Interval, Tally, Times};
 pub use transfer::{FollowUp, Transfer, Transfers};
 pub use usage::Usage;

@@ -20,6 +20,9 @@ pub struct Span {
 }
 
 impl Span {
+    /// Nothing: a target that is not used.
+    pub const EMPTY: Self = Self { start: 0, length: 0 };
+
     /// Where a transfer of `size` bytes at `relative` goes: there, or to the start if it would cross the end.
     #[inline]
     #[must_use]

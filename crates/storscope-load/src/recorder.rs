@@ -93,6 +93,11 @@ impl Recorder {
     }
 }
 
+/// An interval in which nothing happened.
+pub(crate) fn empty_interval() -> Interval {
+    empty(0, &[], 0, Nanos::ZERO)
+}
+
 fn empty(stream: u32, targets: &[u32], index: u32, start: Nanos) -> Interval {
     Interval {
         index,

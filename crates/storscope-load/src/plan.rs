@@ -1,0 +1,146 @@
+//! A run as its caller plans it: the workload, where, how long, and on which engine.
+
+use serde::{Deserialize, Serialize};
+use storscope_types::{Access, Bytes, Load, Nanos, Workload};
+
+use crate::error::LoadError;
+use crate::generator::Limit;
+use crate::place::Span;
+use crate::system::{Opened, TargetSpec};
+
+/// Everything that a run depends on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// What is asked.
+    pub workload: Workload,
+    /// Of what.
+    pub targets: Vec<TargetSpec>,
+    /// How I/Os are made.
+    #[serde(default)]
+    pub engine: Engine,
+    /// Draws of the generator depend on it alone.
+    #[serde(default)]
+    pub seed: u64,
+    /// The run ends after this time...
+    #[serde(default, rename = "duration_ns")]
+    pub duration: Option<Nanos>,
+    /// ...or when each worker has made this many I/Os...
+    #[serde(default)]
+    pub max_ios_per_worker: Option<u64>,
+    /// ...or transferred this much, whichever is first. At least one must be given, except for rate steps.
+    #[serde(default, rename = "max_bytes_per_worker")]
+    pub max_bytes_per_worker: Option<Bytes>,
+    /// Length of an interval.
+    #[serde(default = "one_second", rename = "interval_ns")]
+    pub interval: Nanos,
+    /// How many I/Os of a worker may fail before the run ends with an error.
+    #[serde(default)]
+    pub max_failures: u64,
+}
+
+/// How I/Os are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Engine {
+    /// An io_uring unless it is not allowed or the kernel hands its I/Os to threads.
+    #[default]
+    Auto,
+    /// An io_uring.
+    IoUring,
+    /// Threads with synchronous calls.
+    Threads,
+}
+
+impl Plan {
+    /// Whether the plan can be run; targets are not touched.
+    ///
+    /// # Errors
+    /// The first field that does not make sense.
+    pub fn check(&self) -> Result<(), LoadError> {
+        require(!self.targets.is_empty(), "targets", "at least one", "none")?;
+        self.workload.check(self.targets.len())?;
+        require(self.interval >= Nanos::from_millis(1), "interval_ns", "1 ms or more", &self.interval.0.to_string())?;
+        let ends = self.duration.is_some() || self.max_ios_per_worker.is_some() || self.max_bytes_per_worker.is_some();
+        let all_steps = self.workload.streams.iter().all(|stream| matches!(stream.load, Load::Steps { .. }));
+        require(ends || all_steps, "duration_ns", "an end of time, I/Os or bytes", "none")?;
+        let nulls = self.targets.iter().filter(|target| matches!(target, TargetSpec::Null { .. })).count();
+        let alike = nulls == 0 || nulls == self.targets.len();
+        require(alike, "targets", "null targets alone: they have an engine of their own", "others beside them")
+    }
+
+    /// When a worker of the stream ends.
+    #[must_use]
+    pub fn limit(&self, stream: usize) -> Limit {
+        let steps_end = match &self.workload.streams[stream].load {
+            Load::Steps { steps, .. } => steps.iter().fold(Nanos::ZERO, |sum, step| sum.saturating_add(step.duration)),
+            _ => Nanos::NEVER,
+        };
+        Limit {
+            duration: self.duration.unwrap_or(Nanos::NEVER).min(steps_end),
+            ios: self.max_ios_per_worker.unwrap_or(u64::MAX),
+            bytes: self.max_bytes_per_worker.map_or(u64::MAX, |bytes| bytes.0),
+        }
+    }
+
+    /// Whether any stream writes the target.
+    #[must_use]
+    pub fn writes_to(&self, target: usize) -> bool {
+        self.workload.streams.iter().any(|stream| match &stream.access {
+            Access::Copy(copy) => copy.destination as usize == target,
+            access => access.writes() && stream.target_indices(self.targets.len()).contains(&(target as u32)),
+        })
+    }
+
+    /// The spans that a stream uses on the open targets.
+    ///
+    /// # Errors
+    /// When the stream's region does not lie within one of its targets, or is too small for its transfers.
+    pub fn spans(&self, stream: usize, opened: &[Opened]) -> Result<Vec<Span>, LoadError> {
+        let used = self.workload.streams[stream].target_indices(opened.len());
+        let span = |(index, target): (usize, &Opened)| {
+            if used.contains(&(index as u32)) { self.span(stream, index, target.size()) } else { Ok(Span::EMPTY) }
+        };
+        let spans = opened.iter().enumerate().map(span).collect::<Result<Vec<Span>, LoadError>>()?;
+        self.check_copy(stream, opened, &spans)?;
+        Ok(spans)
+    }
+
+    fn span(&self, stream: usize, target: usize, size: Bytes) -> Result<Span, LoadError> {
+        let region = self.workload.streams[stream].region;
+        let path = format!("workload.streams[{stream}].region");
+        let rest = size.0.saturating_sub(region.start.0);
+        let length = region.length.map_or(rest, |length| length.0);
+        let place =
+            format!("bytes {} to {} of target {target} with {}", region.start.0, region.start.0 + length, size.0);
+        require(length <= rest, &path, "a region within the target", &place)?;
+        let largest = self.workload.streams[stream].access.largest().0;
+        require(length >= largest, &path, &format!("room for transfers of {largest} bytes"), &place)?;
+        Ok(Span { start: region.start.0, length })
+    }
+
+    fn check_copy(&self, stream: usize, opened: &[Opened], spans: &[Span]) -> Result<(), LoadError> {
+        let Access::Copy(copy) = &self.workload.streams[stream].access else { return Ok(()) };
+        let longest = spans.iter().map(|span| span.length).max().unwrap_or(0);
+        let (end, size) =
+            (copy.destination_start.0.saturating_add(longest), opened[copy.destination as usize].size().0);
+        let path = format!("workload.streams[{stream}].access.destination_start_bytes");
+        require(
+            end <= size,
+            &path,
+            &format!("room for {longest} bytes on target {}", copy.destination),
+            &size.to_string(),
+        )
+    }
+}
+
+fn require(sound: bool, path: &str, expected: &str, found: &str) -> Result<(), LoadError> {
+    if sound {
+        return Ok(());
+    }
+    Err(LoadError::Plan { path: path.to_owned(), expected: expected.to_owned(), found: found.to_owned() })
+}
+
+fn one_second() -> Nanos {
+    Nanos::SECOND
+}

@@ -1,0 +1,200 @@
+//! A device that is a pool of threads with pread(2) and pwrite(2).
+//!
+//! For systems that do not allow io_uring, and for targets where the kernel hands every I/O of a ring to a thread of
+//! its own, which costs more. With room for one I/O it is done by the caller's thread. Threads are started when needed,
+//! up to [`MOST_THREADS`]; beyond that I/Os wait in the pool, and that waiting counts as service.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::RawFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use storscope_device::{Clock, Completion, Device, DeviceError, Direction, Request};
+use storscope_types::Nanos;
+
+use super::arena::Arena;
+use super::target::Opened;
+
+/// More would only wait for the scheduler.
+pub const MOST_THREADS: usize = 256;
+
+/// A system call that is ready to be made: the buffer is ours until it is complete.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    request: Request,
+    fd: RawFd,
+    memory: *mut u8,
+}
+
+// SAFETY: the memory belongs to one call at a time, and outlives the threads, which are joined before it goes.
+unsafe impl Send for Call {}
+
+#[derive(Debug, Default)]
+struct Pool {
+    calls: Mutex<Calls>,
+    called: Condvar,
+    done: Mutex<Vec<Completion>>,
+    completed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Calls {
+    waiting: VecDeque<Call>,
+    idle: usize,
+    closing: bool,
+}
+
+/// Files and block devices through synchronous calls.
+#[derive(Debug)]
+pub struct ThreadedDevice<C> {
+    clock: C,
+    targets: Arc<Vec<Opened>>,
+    arena: Arena,
+    depth: usize,
+    pending: Vec<Call>,
+    pool: Arc<Pool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl<C: Clock + Copy + Send + 'static> ThreadedDevice<C> {
+    /// For `depth` I/Os at a time.
+    #[must_use]
+    pub fn new(targets: Arc<Vec<Opened>>, arena: Arena, depth: usize, clock: C) -> Self {
+        let pool = Arc::new(Pool::default());
+        lock(&pool.calls).waiting.reserve(depth);
+        lock(&pool.done).reserve(depth);
+        Self { clock, targets, arena, depth, pending: Vec::with_capacity(depth), pool, threads: Vec::new() }
+    }
+
+    /// With one I/O at a time no thread is worth its wake-up.
+    fn do_all_here(&mut self, done: &mut Vec<Completion>) {
+        for call in self.pending.drain(..) {
+            done.push(call.make(&self.clock));
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let mut calls = lock(&self.pool.calls);
+        let count = self.pending.len();
+        calls.waiting.extend(self.pending.drain(..));
+        let missing = calls.waiting.len().saturating_sub(calls.idle);
+        drop(calls);
+        let room = MOST_THREADS.min(self.depth) - self.threads.len();
+        (0..missing.min(room)).for_each(|_| self.start_thread());
+        (0..count).for_each(|_| self.pool.called.notify_one());
+    }
+
+    fn start_thread(&mut self) {
+        let (pool, clock) = (Arc::clone(&self.pool), self.clock);
+        self.threads.push(std::thread::spawn(move || work(&pool, &clock)));
+    }
+
+    fn collect(&self, until: Nanos, done: &mut Vec<Completion>) {
+        let mut ready = lock(&self.pool.done);
+        while ready.is_empty() {
+            let left = until.since(self.clock.now());
+            if left == Nanos::ZERO {
+                return;
+            }
+            let patience = Duration::from_nanos(left.0);
+            ready = self.pool.completed.wait_timeout(ready, patience).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        done.append(&mut ready);
+    }
+}
+
+impl<C: Clock + Copy + Send + 'static> Device for ThreadedDevice<C> {
+    fn depth(&self) -> usize {
+        self.depth
+    }
+
+    fn submit(&mut self, request: Request) {
+        let fd = self.targets[request.target as usize].fd().unwrap_or(-1);
+        assert!(request.length as usize <= self.arena.buffer_size(), "{} bytes do not fit", request.length);
+        self.pending.push(Call { request, fd, memory: self.arena.pointer(request.buffer) });
+    }
+
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
+        if self.depth == 1 && !self.pending.is_empty() {
+            self.do_all_here(done);
+        } else if self.depth == 1 {
+            self.clock.sleep_until(until);
+        } else {
+            if !self.pending.is_empty() {
+                self.hand_over();
+            }
+            self.collect(until, done);
+        }
+        Ok(self.clock.now())
+    }
+
+    fn buffer(&mut self, buffer: u32) -> &mut [u8] {
+        self.arena.bytes(buffer)
+    }
+}
+
+impl<C> Drop for ThreadedDevice<C> {
+    /// Calls that were made finish; those still waiting are not made.
+    fn drop(&mut self) {
+        let mut calls = lock(&self.pool.calls);
+        calls.closing = true;
+        calls.waiting.clear();
+        drop(calls);
+        self.pool.called.notify_all();
+        for thread in self.threads.drain(..) {
+            // A panicked thread holds nothing of ours any more.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Call {
+    fn make<C: Clock>(self, clock: &C) -> Completion {
+        let Request { direction, offset, length, token, .. } = self.request;
+        let (memory, length, offset) = (self.memory.cast(), length as usize, offset as libc::off_t);
+        let transferred = match direction {
+            // SAFETY: the memory has that many bytes, as `submit` checks, and is this call's alone.
+            Direction::Read => unsafe { libc::pread(self.fd, memory, length, offset) },
+            // SAFETY: as for reading.
+            Direction::Write => unsafe { libc::pwrite(self.fd, memory, length, offset) },
+        };
+        let errno = || io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+        let result = if transferred < 0 { -errno() } else { transferred as i32 };
+        Completion { token, result, at: clock.now() }
+    }
+}
+
+fn work<C: Clock>(pool: &Pool, clock: &C) {
+    while let Some(call) = next_call(pool) {
+        let completion = call.make(clock);
+        let mut done = lock(&pool.done);
+        done.push(completion);
+        let first = done.len() == 1;
+        drop(done);
+        if first {
+            pool.completed.notify_one();
+        }
+    }
+}
+
+fn next_call(pool: &Pool) -> Option<Call> {
+    let mut calls = lock(&pool.calls);
+    loop {
+        if calls.closing {
+            return None;
+        }
+        if let Some(call) = calls.waiting.pop_front() {
+            return Some(call);
+        }
+        calls.idle += 1;
+        calls = pool.called.wait(calls).unwrap_or_else(PoisonError::into_inner);
+        calls.idle -= 1;
+    }
+}
+
+/// A thread that panicked cannot have left our plain data half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,203 @@
+//! One thread of a run: chooses its device, waits for the others, generates.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Barrier};
+
+use storscope_device::{Clock, Device, DeviceError, NullDevice};
+use storscope_types::Nanos;
+
+use crate::buffers::BufferPlan;
+use crate::error::LoadError;
+use crate::generator::{Ending, Generator, Limit, Task, fill_pool};
+use crate::place::Span;
+use crate::plan::{Engine, Plan};
+use crate::result::EngineUsed;
+use crate::system::{
+    Arena, FastClock, Opened, PuntWatch, TargetSpec, ThreadedDevice, UringDevice, timer_slack_to_least,
+};
+use crate::tally::Interval;
+
+/// From the last worker's readiness to the start.
+const COUNTDOWN: Nanos = Nanos::from_millis(2);
+/// How long a ring is tried to see whether the kernel hands its I/Os over.
+const TRIAL: Limit = Limit { duration: Nanos::from_millis(200), ios: 256, bytes: u64::MAX };
+/// Draws of the trial differ from the run's.
+const TRIAL_SEED: u64 = 0x0074_7269_616c;
+
+/// What all workers of a run share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub plan: Plan,
+    pub targets: Arc<Vec<Opened>>,
+    pub clock: FastClock,
+    pub stop: AtomicBool,
+    pub ready: Barrier,
+    pub start: AtomicU64,
+}
+
+/// What a worker, named by its number in the run, tells it.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// It has finished an interval.
+    Interval(u32, Box<Interval>),
+    /// It has ended.
+    Ended(u32, Ended),
+}
+
+/// How a worker ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub outcome: Result<Ending, LoadError>,
+    pub engine: Option<EngineUsed>,
+}
+
+/// A worker before it has a device.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub shared: Arc<Shared>,
+    pub stream: u32,
+    pub worker: u32,
+    pub global_worker: u32,
+    pub spans: Vec<Span>,
+    pub messages: Sender<Message>,
+}
+
+/// Goes past the barrier once, at the latest when it is dropped: no failure keeps the others waiting.
+struct Turnstile<'a> {
+    shared: &'a Shared,
+    passed: bool,
+}
+
+impl Turnstile<'_> {
+    /// Waits for all workers; returns the start they share.
+    fn pass(&mut self) -> Nanos {
+        self.passed = true;
+        self.shared.ready.wait();
+        let start = (self.shared.clock.now() + COUNTDOWN).0;
+        // The first to come sets it, the others read it.
+        let kept = self.shared.start.compare_exchange(0, start, Ordering::SeqCst, Ordering::SeqCst);
+        Nanos(kept.err().unwrap_or(start))
+    }
+}
+
+impl Drop for Turnstile<'_> {
+    fn drop(&mut self) {
+        if !self.passed {
+            self.pass();
+        }
+    }
+}
+
+impl Worker {
+    /// Runs to the end and says so.
+    pub fn work(self) {
+        let mut engine = None;
+        let outcome = self.choose_and_run(&mut engine);
+        if outcome.is_err() {
+            self.shared.stop.store(true, Ordering::Relaxed);
+        }
+        // Nobody listens any more only if the run was given up.
+        let _ = self.messages.send(Message::Ended(self.global_worker, Ended { outcome, engine }));
+    }
+
+    fn choose_and_run(&self, engine: &mut Option<EngineUsed>) -> Result<Ending, LoadError> {
+        let shared = Arc::clone(&self.shared);
+        let mut turnstile = Turnstile { shared: &shared, passed: false };
+        timer_slack_to_least();
+        if matches!(shared.plan.targets[0], TargetSpec::Null { .. }) {
+            *engine = Some(self.engine_used("null", None, false));
+            return self.run(NullDevice::new(shared.clock, self.depth()), &mut turnstile);
+        }
+        let reason = match self.try_ring()? {
+            Ok(ring) => {
+                *engine = Some(self.engine_used("io_uring", None, ring.has_registered_buffers()));
+                return self.run(ring, &mut turnstile);
+            }
+            Err(reason) => reason,
+        };
+        *engine = Some(self.engine_used("threads", reason, false));
+        let threads = ThreadedDevice::new(Arc::clone(&shared.targets), self.arena()?, self.depth(), shared.clock);
+        self.run(threads, &mut turnstile)
+    }
+
+    /// A ring, or why there is none.
+    fn try_ring(&self) -> Result<Result<UringDevice<FastClock>, Option<String>>, LoadError> {
+        let engine = self.shared.plan.engine;
+        if engine == Engine::Threads {
+            return Ok(Err(None));
+        }
+        let ring =
+            match UringDevice::new(Arc::clone(&self.shared.targets), self.arena()?, self.depth(), self.shared.clock) {
+                Ok(ring) => ring,
+                Err(error) if engine == Engine::Auto => {
+                    return Ok(Err(Some(format!("io_uring is not available: {error}"))));
+                }
+                Err(error) => return Err(error.into()),
+            };
+        if engine == Engine::IoUring || self.shared.targets.iter().all(|target| target.fd().is_none()) {
+            return Ok(Ok(ring));
+        }
+        Ok(self.try_out(ring))
+    }
+
+    /// Runs a few I/Os of the workload and keeps the ring if the kernel does them itself.
+    fn try_out(&self, mut ring: UringDevice<FastClock>) -> Result<UringDevice<FastClock>, Option<String>> {
+        let start = self.shared.clock.now();
+        let limit =
+            Limit { duration: TRIAL.duration.min(self.shared.plan.limit(self.stream as usize).duration), ..TRIAL };
+        let task =
+            Task { start, limit, seed: self.shared.plan.seed ^ TRIAL_SEED, max_failures: u64::MAX, ..self.task(start) };
+        fill_pool(&mut ring, &task);
+        let watch = PuntWatch::begin();
+        let mut trial = Generator::new(ring, self.shared.clock, &task);
+        // An error of the trial will show again in the run, which reports it.
+        let ios = trial.run(&self.shared.stop, &mut |_| {}).map_or(0, |ending| ending.completed);
+        if watch.handed_over(ios) {
+            return Err(Some("the kernel hands this target's ring I/Os to threads of its own".to_owned()));
+        }
+        Ok(trial.into_device())
+    }
+
+    fn run(&self, mut device: impl Device, turnstile: &mut Turnstile<'_>) -> Result<Ending, LoadError> {
+        fill_pool(&mut device, &self.task(Nanos::ZERO));
+        let start = turnstile.pass();
+        let mut generator = Generator::new(device, self.shared.clock, &self.task(start));
+        let mut sink = |interval| {
+            // Nobody listens any more only if the run was given up.
+            let _ = self.messages.send(Message::Interval(self.global_worker, Box::new(interval)));
+        };
+        generator.run(&self.shared.stop, &mut sink)
+    }
+
+    fn task(&self, start: Nanos) -> Task<'_> {
+        let plan = &self.shared.plan;
+        Task {
+            workload: &plan.workload,
+            stream_index: self.stream,
+            worker: self.worker,
+            global_worker: self.global_worker,
+            spans: &self.spans,
+            seed: plan.seed,
+            limit: plan.limit(self.stream as usize),
+            interval: plan.interval,
+            start,
+            max_failures: plan.max_failures,
+        }
+    }
+
+    fn depth(&self) -> usize {
+        let stream = &self.shared.plan.workload.streams[self.stream as usize];
+        stream.load.slots_per_worker(stream.target_indices(self.spans.len()).len())
+    }
+
+    fn arena(&self) -> Result<Arena, LoadError> {
+        let workload = &self.shared.plan.workload;
+        let plan = BufferPlan::new(workload, &workload.streams[self.stream as usize], self.depth());
+        Arena::new(&plan).map_err(|source| DeviceError::System { action: "memory for the I/Os", source }.into())
+    }
+
+    fn engine_used(&self, engine: &'static str, reason: Option<String>, registered_buffers: bool) -> EngineUsed {
+        EngineUsed { stream: self.stream, engine, reason, registered_buffers }
+    }
+}
