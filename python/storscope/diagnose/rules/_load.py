@@ -32,6 +32,12 @@ def named(case: Case, entity: EntityRef) -> str:
     return label if word.lower() in label.lower() else f"{word} {label}"
 
 
+def opening(case: Case, entity: EntityRef) -> str:
+    """'Volume v03', to begin a title with; a label that stands alone keeps its case."""
+    name, label = named(case, entity), case.label(entity)
+    return name if name == label else name[0].upper() + name[1:]
+
+
 def inside_sql(case: Case, windows: Sequence[tuple[int, int]]) -> str:
     """An SQL condition for rows that begin in one of the windows (the longest ones where there are many)."""
     longest = sorted(sorted(windows, key=lambda window: window[0] - window[1])[:WINDOWS_IN_SQL])

@@ -32,7 +32,7 @@ from storscope.diagnose.peers import CLIENT_KINDS, BoolArray, Grid, clusters, gr
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import weighted_mean
-from storscope.diagnose.rules._load import kind_word, named, span_of, talkers, window_words
+from storscope.diagnose.rules._load import kind_word, named, opening, span_of, talkers, window_words
 from storscope.diagnose.windows import bad_windows, tier_limits
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -170,7 +170,7 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
         rule=_NAME,
         severity=severity,
         confidence=confidence,
-        title=f"{named(case, top.entity)} takes {format_ratio(top.share)} of the {top.measure}"
+        title=f"{opening(case, top.entity)} takes {format_ratio(top.share)} of the {top.measure}"
         + (" in the bad window" if top.bad else ""),
         summary=_summary(case, tops),
         why=(

@@ -34,7 +34,7 @@ from storscope.diagnose.peers import LAYER_KINDS
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, listed, observed
 from storscope.diagnose.rules._intervals import longest_run, weighted_mean
-from storscope.diagnose.rules._load import kind_word, named
+from storscope.diagnose.rules._load import kind_word, named, opening
 from storscope.diagnose.windows import CRITICAL_NS, TIER_RULE, WARNING_NS, TierLimits, tier_limits
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -147,7 +147,7 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[_Verdic
     worst = main[0]
     harm = sum(v.waiting for v in main) / max(sum(v.waiting for v in verdicts if v.entity.kind == kind), 1e-12)
     entities = [verdict.entity for verdict in main]
-    what = named(case, worst.entity) if len(main) == 1 else f"{len(main):,} {kind_word(kind, len(main))}"
+    what = opening(case, worst.entity) if len(main) == 1 else f"{len(main):,} {kind_word(kind, len(main))}"
     return Finding(
         rule=_NAME,
         severity=severity,

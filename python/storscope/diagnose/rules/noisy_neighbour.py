@@ -34,11 +34,11 @@ from storscope.diagnose.case import Case, FloatArray, sql_text
 from storscope.diagnose.peers import CLIENT_KINDS, BoolArray, Grid, clusters, grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, listed
-from storscope.diagnose.rules._load import between, kind_word, named, rows_sql
+from storscope.diagnose.rules._load import between, kind_word, named, opening, rows_sql
 from storscope.diagnose.windows import bad_windows, tier_limits
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import format_duration, format_ratio
+from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
 from storscope.model.bootstrap import Interval, block_length, interval_of_sums
 from storscope.model.overload import bridged, runs_of
 from storscope.model.regression import coefficients, moments, partial_correlation, scaled, total_moments
@@ -349,7 +349,7 @@ def _finding(case: Case, settings: Settings, one: _Suspicion, more: list[_Suspic
         rule=_NAME,
         severity=Severity.CRITICAL if hurts else Severity.WARNING,
         confidence=0.6 if one.companions else 0.8 if one.episodes == 1 else 0.9,
-        title=f"{named(case, one.entity)} slows down {_victim_words(case, one, 1)}",
+        title=f"{opening(case, one.entity)} slows down {_victim_words(case, one, 1)}",
         summary=(
             f"{_numbers_sentence(case, one)} They share {what}. {_episode_words(one)}{_companion_words(case, one)}"
             + (f"The same is seen at {listed(case, parts)}." if parts else "")
@@ -451,12 +451,16 @@ def _numbers(one: _Suspicion) -> dict[str, float]:
     }  # fmt: skip
 
 
+def _loudness(one: _Suspicion) -> str:
+    return format_rate(one.loud_from) if one.measure == "operations" else format_bandwidth(one.loud_from)
+
+
 def _rows(case: Case, one: _Suspicion) -> EvidenceRows:
     column = "ops_per_s" if one.measure == "operations" else "bytes_per_s"
     step, instant = one.grid.step_ns, case.instant()
     where = rows_sql(case, one.grid)
     return case.evidence(
-        f"Latency while {case.label(one.entity)} is loud (at least {one.loud_from:,.0f} {column}) and quiet",
+        f"Latency while {case.label(one.entity)} is loud (at least {_loudness(one)}) and quiet",
         f"""WITH kept AS (SELECT entity, {instant} // {step} AS step, ops_per_s, latency_ns_mean, {column} AS load
         FROM observations WHERE {where}),
         suspect AS (SELECT step, max(load) >= {one.loud_from:.6g} AS loud FROM kept
