@@ -11,9 +11,12 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
+
+import pyarrow as pa
 
 import storscope
 from storscope.diagnose.case import Case
@@ -34,6 +37,8 @@ from storscope.store import CaptureInfo, Store
 
 _HASH_CHUNK_BYTES = 1024**2
 _ID_LENGTH = 16
+_HASHED_MEANWHILE_BYTES = 8 * 1024**2
+"""A larger file is hashed while it is read; a smaller one before, so that a known one is not read at all."""
 
 
 # Import ---------------------------------------------------------------------------------------------------------------
@@ -186,36 +191,16 @@ def _import_one(
     summary: ImportSummary,
     note: str | None = None,
 ) -> None:
-    digest = _sha256(evidence.path)
-    capture = digest[:_ID_LENGTH]
-    if store.has_capture(capture) and not replace:
-        summary.known.append(Known(evidence.name, capture))
-        return
-    info = CaptureInfo(
-        id=capture,
-        path=evidence.name,
-        sha256=digest,
-        size_bytes=evidence.size_bytes,
-        format=importer.name,
-        importer_version=importer.version,
-        imported_at_ns=time.time_ns(),
-        imported_on=platform.node(),
-        storscope_version=storscope.__version__,
-        options=options.as_text(),
-    )
-    with store.writer(info) as writer:
-        recorder = Recorder(writer.write)
-        importer.read(evidence, recorder, options)
-        if evidence.lines_not_utf8:
-            recorder.warn(f"{evidence.lines_not_utf8:,} lines are not UTF-8; they were read as Windows-1252.")
-        if note:
-            recorder.warn(note)
-        recorder.finish()
-        if recorder.is_empty:
-            raise InputError(
-                f"data of the format {importer.name}", "none", where=evidence.name, hint=_why_empty(recorder)
-            )
-        writer.commit(recorder)
+    with ThreadPoolExecutor(1, "storscope-hash") as pool:
+        digest = pool.submit(_sha256, evidence.path)
+        if evidence.size_bytes < _HASHED_MEANWHILE_BYTES:
+            wait([digest])
+        try:
+            recorder = _read_into(store, evidence, importer, options, digest, replace, note)
+        except _AlreadyKnown:
+            summary.known.append(Known(evidence.name, digest.result()[:_ID_LENGTH]))
+            return
+        capture = digest.result()[:_ID_LENGTH]
     notes = recorder.notes
     summary.imported.append(
         Imported(
@@ -228,6 +213,68 @@ def _import_one(
             notes.clock,
             notes.system,
         )
+    )
+
+
+class _AlreadyKnown(Exception):
+    """The store has a capture of this content; what was read of it is dropped."""
+
+
+def _read_into(
+    store: Store,
+    evidence: Evidence,
+    importer: Importer,
+    options: ImportOptions,
+    digest: Future[str],
+    replace: bool,
+    note: str | None,
+) -> Recorder:
+    """Reads and publishes a file whose hash may still be on its way. Raises _AlreadyKnown as soon as it can tell."""
+
+    def drop_what_is_known() -> None:
+        if not replace and digest.done() and store.has_capture(digest.result()[:_ID_LENGTH]):
+            raise _AlreadyKnown
+
+    def sink(table: str, batch: pa.RecordBatch) -> None:
+        drop_what_is_known()
+        writer.write(table, batch)
+
+    drop_what_is_known()
+    with store.writer(lambda: _capture_info(evidence, importer, options, digest.result())) as writer:
+        recorder = Recorder(sink)
+        try:
+            importer.read(evidence, recorder, options)
+        except InputError:
+            wait([digest])
+            drop_what_is_known()
+            raise
+        if evidence.lines_not_utf8:
+            recorder.warn(f"{evidence.lines_not_utf8:,} lines are not UTF-8; they were read as Windows-1252.")
+        if note:
+            recorder.warn(note)
+        recorder.finish()
+        if recorder.is_empty:
+            raise InputError(
+                f"data of the format {importer.name}", "none", where=evidence.name, hint=_why_empty(recorder)
+            )
+        wait([digest])
+        drop_what_is_known()
+        writer.commit(recorder)
+    return recorder
+
+
+def _capture_info(evidence: Evidence, importer: Importer, options: ImportOptions, digest: str) -> CaptureInfo:
+    return CaptureInfo(
+        id=digest[:_ID_LENGTH],
+        path=evidence.name,
+        sha256=digest,
+        size_bytes=evidence.size_bytes,
+        format=importer.name,
+        importer_version=importer.version,
+        imported_at_ns=time.time_ns(),
+        imported_on=platform.node(),
+        storscope_version=storscope.__version__,
+        options=options.as_text(),
     )
 
 

@@ -7,9 +7,11 @@ is removed when the store is opened next and that process is gone.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
-from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -44,20 +46,21 @@ class CaptureInfo:
 
 
 class CaptureWriter:
-    """A sink for a recorder. Use as a context manager: `commit()` publishes, leaving without it discards."""
+    """A sink for a recorder. Use as a context manager: `commit()` publishes, leaving without it discards.
 
-    def __init__(self, store: Path, info: CaptureInfo) -> None:
-        self._info = info
-        self._final = store / f"capture={info.id}"
-        self._incoming = store / f".incoming-{info.id}-{os.getpid()}"
+    `info` may be a function that is called when the capture is published, for what takes its time: the file's hash.
+    """
+
+    def __init__(self, store: Path, info: CaptureInfo | Callable[[], CaptureInfo]) -> None:
+        self._info_of = info if callable(info) else lambda: info
+        self._store = store
+        self._incoming = store / f".incoming-{secrets.token_hex(8)}-{os.getpid()}"
         self._writers: dict[str, pq.ParquetWriter] = {}
-        self._pool = ThreadPoolExecutor(2, "storscope-write")
+        self._threads: dict[str, ThreadPoolExecutor] = {}
         self._gathered: dict[str, list[pa.RecordBatch]] = {}
-        self._pending: dict[str, Future[None]] = {}
-        self._replaced: Path | None = None
+        self._pending: dict[str, deque[Future[None]]] = {}
 
     def __enter__(self) -> CaptureWriter:
-        shutil.rmtree(self._incoming, ignore_errors=True)
         self._incoming.mkdir(parents=True)
         return self
 
@@ -67,13 +70,12 @@ class CaptureWriter:
         try:
             self._close()
         finally:
-            self._pool.shutdown()
             shutil.rmtree(self._incoming, ignore_errors=True)
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         """Appends a batch; the sink given to a Recorder.
 
-        Encoding runs on other threads, at most one group of batches of each table at a time, so that their order is
+        Each table is encoded on a thread of its own, where at most two groups of batches wait, so that their order is
         kept and memory bounded. What goes wrong there is raised by a later call for the table, or by `commit`.
         """
         gathered = self._gathered.setdefault(table, [])
@@ -82,16 +84,19 @@ class CaptureWriter:
             self._encode(table)
 
     def _encode(self, table: str) -> None:
-        batches = self._gathered.pop(table)
-        self._wait_for(table)
-        writer = self._writers.get(table)
-        if writer is None:
-            writer = self._writers[table] = _parquet_writer(self._incoming / f"{table}.parquet", TABLES[table])
-        self._pending[table] = self._pool.submit(writer.write_table, pa.Table.from_batches(batches))
+        batches = pa.Table.from_batches(self._gathered.pop(table))
+        if table not in self._writers:
+            self._writers[table] = _parquet_writer(self._incoming / f"{table}.parquet", TABLES[table])
+            self._threads[table] = ThreadPoolExecutor(1, f"storscope-{table}")
+            self._pending[table] = deque()
+        self._wait_for(table, at_most=1)
+        self._pending[table].append(self._threads[table].submit(self._writers[table].write_table, batches))
 
-    def _wait_for(self, table: str) -> None:
-        if (pending := self._pending.pop(table, None)) is not None:
-            pending.result()
+    def _wait_for(self, table: str, *, at_most: int) -> None:
+        """Until no more groups of the table than that are waiting; raises what went wrong with the others."""
+        pending = self._pending[table]
+        while len(pending) > at_most:
+            pending.popleft().result()
 
     def commit(self, recorder: Recorder) -> None:
         """Writes the capture's own row and moves everything into place.
@@ -102,30 +107,34 @@ class CaptureWriter:
         for table in list(self._gathered):
             self._encode(table)
         self._close()
-        captures = pa.RecordBatch.from_pylist([_capture_row(self._info, recorder)], schema=CAPTURES)
+        info = self._info_of()
+        captures = pa.RecordBatch.from_pylist([_capture_row(info, recorder)], schema=CAPTURES)
         with _parquet_writer(self._incoming / "captures.parquet", CAPTURES) as writer:
             writer.write_batch(captures)
         for path in self._incoming.iterdir():
             _sync(path)
         _sync(self._incoming)
-        if self._final.exists():
-            aside = self._final.with_name(f".incoming-{self._info.id}-{os.getpid()}-replaced")
-            self._final.rename(aside)
-            self._incoming.rename(self._final)
+        final = self._store / f"capture={info.id}"
+        if final.exists():
+            aside = self._store / f".incoming-{info.id}-{os.getpid()}-replaced"
+            final.rename(aside)
+            self._incoming.rename(final)
             shutil.rmtree(aside, ignore_errors=True)
         else:
-            self._incoming.rename(self._final)
-        _sync(self._final.parent)
+            self._incoming.rename(final)
+        _sync(self._store)
 
     def _close(self) -> None:
         """Waits for what is being written and ends the files; raises the first thing that went wrong."""
         try:
-            for table in list(self._pending):
-                self._wait_for(table)
+            for table in self._pending:
+                self._wait_for(table, at_most=0)
         finally:
-            wait(self._pending.values())
-            self._pending.clear()
+            for thread in self._threads.values():
+                thread.shutdown()
             writers, self._writers = self._writers, {}
+            self._threads.clear()
+            self._pending.clear()
             for writer in writers.values():
                 writer.close()
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -52,7 +53,7 @@ class Store:
         _remove_stale(path)
         return cls(path)
 
-    def writer(self, info: CaptureInfo) -> CaptureWriter:
+    def writer(self, info: CaptureInfo | Callable[[], CaptureInfo]) -> CaptureWriter:
         """A writer for one capture; see CaptureWriter."""
         self.forget()
         return CaptureWriter(self.path, info)
