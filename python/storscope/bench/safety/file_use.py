@@ -1,0 +1,151 @@
+"""Everything that makes a file in use or of value, and what a directory must offer before a scratch file is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from storscope.bench.safety import loops as kernel_users
+from storscope.bench.safety.check import Check, passed, refused, unknown, would_lose
+from storscope.bench.safety.in_use import cannot_open, check_signatures, check_writers
+from storscope.bench.safety.kernel import Kernel
+from storscope.bench.safety.processes import is_file
+from storscope.bench.safety.signatures import Medium
+from storscope.bench.safety.space import check_file_limit, check_space
+from storscope.bench.safety.target import DirectoryTarget, FileTarget, Place
+from storscope.domain.units import format_bytes, format_time
+
+NO_STORAGE = frozenset({
+    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs",
+    "fusectl", "hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "ramfs", "rpc_pipefs", "securityfs", "selinuxfs",
+    "sysfs", "tracefs",
+})  # fmt: skip
+"""File systems whose files are switches of the kernel, or memory without a limit. A mistyped /dev/sdx lands in one."""
+
+
+@dataclass(frozen=True)
+class FileLook:
+    """What the checks of an existing file look at."""
+
+    kernel: Kernel
+    target: FileTarget
+    is_own: bool
+    """Created by storscope, kept, and not changed since."""
+    locked_by_other: bool
+    """Another storscope is using it."""
+    open_error: OSError | None
+    medium: Medium | None
+    grows_to_bytes: int | None
+
+
+def check_file(look: FileLook) -> list[Check]:
+    """All checks of an existing file."""
+    return [check(look) for check in FILE_CHECKS]
+
+
+def check_directory(target: DirectoryTarget, size_bytes: int | None, writable: bool) -> list[Check]:
+    """All checks before a scratch file is created."""
+    access = (
+        passed("access", f"files may be created in {target.path}")
+        if writable
+        else refused("access", f"no file may be created in {target.path}", "Choose a directory that you may write to.")
+    )
+    space = check_space(size_bytes or 0, target.place.free_bytes, target.place.total_bytes)
+    return [check_place(target.place, target.path), access, space, check_file_limit(size_bytes or 0)]
+
+
+def check_place(place: Place, path: str) -> Check:
+    """Whether it is a file system that stores anything."""
+    if place.mount is None:
+        return unknown("file system", "not in any visible mount table")
+    if place.fs_type in NO_STORAGE:
+        says = f"{path} is on {place.fs_type}, which is no storage"
+        return refused("file system", says, "A mistyped device name? Check it with lsblk.")
+    if "ro" in place.mount.options.split(","):
+        return refused("file system", f"{place.mount.point} is mounted read-only", "Test it with reads only.")
+    note = ": memory, not a device" if place.fs_type == "tmpfs" else ""
+    return passed("file system", f"{place.fs_type} at {place.mount.point}{note}")
+
+
+def _open(look: FileLook) -> Check:
+    if look.open_error is not None:
+        return cannot_open("open", look.target.path, look.open_error)
+    return passed("open", "can be opened for writing")
+
+
+def _place(look: FileLook) -> Check:
+    return check_place(look.target.place, look.target.path)
+
+
+def _space(look: FileLook) -> Check:
+    """Filling holes allocates, and so does the first write to what is shared with another file."""
+    target = look.target
+    size = max(target.size_bytes, look.grows_to_bytes or 0)
+    shared = (target.extents.shared_bytes if target.extents else None) or 0
+    needed = max(0, size - target.allocated_bytes) + shared
+    return check_space(needed, target.place.free_bytes, target.place.total_bytes)
+
+
+def _limit(look: FileLook) -> Check:
+    return check_file_limit(max(look.target.size_bytes, look.grows_to_bytes or 0))
+
+
+def _content(look: FileLook) -> Check:
+    target = look.target
+    if target.size_bytes == 0:
+        return passed("content", "the file is empty")
+    if look.is_own:
+        return passed("content", "created by storscope and not changed since")
+    says = f"a file of {format_bytes(target.size_bytes)} that storscope did not create"
+    return would_lose("content", says, f"its content, last changed {format_time(target.modified_ns)}")
+
+
+def _signatures(look: FileLook) -> Check:
+    """What storscope filled with random data may carry a mark by chance."""
+    if look.is_own or look.target.size_bytes == 0:
+        return passed("signatures", "empty or created by storscope")
+    return check_signatures(((look.target.path, look.medium),) if look.medium else ())
+
+
+def _links(look: FileLook) -> Check:
+    links = look.target.links
+    if links == 0:
+        return refused("links", "the file has been deleted", "Check the path.")
+    if links > 1:
+        return would_lose("links", f"the file has {links} names (hard links)", "the same content under its other names")
+    return passed("links", "one name")
+
+
+def _swap(look: FileLook) -> Check:
+    identity = (look.target.identity.device, look.target.identity.inode)
+    areas = kernel_users.swaps(look.kernel)
+    if any(area.file == identity for area in areas):
+        return refused("swap", "an active swap file", "Run swapoff first.")
+    lost = [area.path for area in areas if not area.is_known]
+    if lost:
+        return unknown("swap", f"cannot be identified: {', '.join(lost)}; the kernel refuses writes to swap files")
+    return passed("swap", "no active swap file")
+
+
+def _loop(look: FileLook) -> Check:
+    identity = (look.target.identity.device, look.target.identity.inode)
+    bound = kernel_users.loops(look.kernel)
+    found = [loop.name for loop in bound if loop.file == identity]
+    if found:
+        return refused("loop", f"backing file of {', '.join(found)}", "Test the loop device, or detach it first.")
+    lost = [loop.name for loop in bound if not loop.is_known]
+    if lost:
+        return unknown("loop", f"what lies below {', '.join(lost)} cannot be identified")
+    return passed("loop", "backs no loop device")
+
+
+def _writers(look: FileLook) -> Check:
+    if look.locked_by_other:
+        return refused("writers", "another storscope is using it", "Wait for it to end.")
+    identity = look.target.identity
+    return check_writers(look.kernel, [is_file(identity.device, identity.inode or 0)])
+
+
+FILE_CHECKS: tuple[Callable[[FileLook], Check], ...] = (
+    _place, _open, _links, _swap, _loop, _writers, _space, _limit, _signatures, _content,
+)  # fmt: skip

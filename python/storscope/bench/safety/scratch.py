@@ -1,0 +1,249 @@
+"""Scratch files: created with a proof of ownership, removed at the end, and after a crash at the next start.
+
+A file is made without a name (O_TMPFILE), marked, recorded in the journal, and only then linked to its name, so that a
+crash at any point leaves either nothing or a file that the next start can prove to be ours. Where the file system
+cannot do that, an empty file may be left behind. SIGKILL and power loss leave the file to `sweep`; so does SIGTERM
+unless the caller turns it into an exception.
+
+Removal goes by proof, not by name: same file system and inode, same birth, same mark, one name, our own, and a process
+that has ended. Whatever fails the proof is left alone and named.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+
+from storscope.bench.safety.access import inspect_new_file, lock
+from storscope.bench.safety.check import Check
+from storscope.bench.safety.kernel import DeviceNumber, Kernel
+from storscope.bench.safety.ownership import Journal, Record, Seal, born_ns, carries_mark, put_mark, sidecar
+from storscope.bench.safety.permission import decide
+from storscope.bench.safety.processes import boot_of, is_alive, this_process
+from storscope.bench.safety.target import DirectoryTarget, Identity, NewFileTarget, hold, resolve
+from storscope.domain.errors import TargetRefused, UsageError
+
+_NAMELESS_UNSUPPORTED = {errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS}
+"""What file systems and kernels without O_TMPFILE answer (open(2))."""
+
+
+def _random_word() -> str:
+    return secrets.token_hex(16)
+
+
+@dataclass
+class Scratch:
+    """A scratch file of this process. Leaving the `with` removes it, unless it is kept."""
+
+    path: Path
+    descriptor: int
+    """Open for reading and writing; without O_DIRECT."""
+    record: Record
+    journal: Journal
+    kernel: Kernel
+    checks: tuple[Check, ...]
+    is_closed: bool = False
+
+    def close(self) -> None:
+        """Closes it; removes it if it is to be removed. Once is enough."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        if self.record.keep:
+            status = os.fstat(self.descriptor)
+            self.journal.write(replace(self.record, seal=Seal(status.st_size, status.st_mtime_ns)))
+        else:
+            remove(self.record, self.journal, self.kernel)
+        os.close(self.descriptor)
+
+    def __enter__(self) -> Scratch:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def create(
+    path: str | Path,
+    size_bytes: int,
+    *,
+    keep: bool = False,
+    journal: Journal | None = None,
+    kernel: Kernel | None = None,
+    word: Callable[[], str] = _random_word,
+    now_ns: Callable[[], int] = time.time_ns,
+) -> Scratch:
+    """Creates a scratch file in a directory, or under a new name. It is a hole of `size_bytes`: writing it comes next.
+
+    Raises TargetRefused if there is no room or no permission, UsageError if the name exists. Never overwrites.
+    """
+    kernel, journal, secret = kernel or Kernel(), journal or Journal.of_user(), word()
+    target = _new_target(path, secret, kernel)
+    found = inspect_new_file(target, size_bytes)
+    decide(target, found.checks, None, kernel)
+    with hold(target.directory.path) as folder:
+        if Identity.of(folder.status) != target.directory.identity:
+            raise TargetRefused("the directory that was checked", "another one", where=target.asked)
+        descriptor = _make(folder.descriptor, target)
+        try:
+            record = _record(descriptor, target, size_bytes, keep, secret, kernel, now_ns())
+            _name_it(descriptor, folder.descriptor, record, journal)
+        except BaseException:
+            _undo(descriptor, folder.descriptor, Path(target.path).name)
+            raise
+    return Scratch(Path(target.path), descriptor, record, journal, kernel, found.checks)
+
+
+def _new_target(path: str | Path, secret: str, kernel: Kernel) -> NewFileTarget:
+    target = resolve(path, kernel)
+    if isinstance(target, DirectoryTarget):
+        name = f"storscope-scratch-{secret[:12]}.dat"
+        return NewFileTarget(os.fspath(path), str(Path(target.path) / name), target)
+    if isinstance(target, NewFileTarget):
+        return target
+    raise UsageError("a directory or a new name for a scratch file", "something that exists", where=os.fspath(path))
+
+
+def _make(folder: int, target: NewFileTarget) -> int:
+    """A file without a name if possible, else one with."""
+    name, path = Path(target.path).name, target.path
+    try:
+        return os.open(".", os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    except OSError as error:
+        if error.errno not in _NAMELESS_UNSUPPORTED:
+            raise TargetRefused("a scratch file to be created", str(error.strerror), where=path) from error
+    try:
+        return os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    except OSError as error:
+        raise TargetRefused("a scratch file to be created", str(error.strerror), where=path) from error
+
+
+def _record(
+    descriptor: int, target: NewFileTarget, size_bytes: int, keep: bool, secret: str, kernel: Kernel, now_ns: int
+) -> Record:
+    status = os.fstat(descriptor)
+    return Record(
+        word=secret, path=target.path, device=DeviceNumber.of_raw(status.st_dev), inode=status.st_ino,
+        born_ns=born_ns(descriptor), size_bytes=size_bytes, process=this_process(kernel), created_at_ns=now_ns,
+        keep=keep,
+    )  # fmt: skip
+
+
+def _name_it(descriptor: int, folder: int, record: Record, journal: Journal) -> None:
+    """Mark, journal, name: in this order."""
+    lock(descriptor)
+    try:
+        put_mark(descriptor, record.path, record.word)
+        journal.write(record)
+        if os.fstat(descriptor).st_nlink == 0:
+            # linkat(2) with AT_SYMLINK_FOLLOW, which Python uses only if a directory is given. It never replaces.
+            name = Path(record.path).name
+            os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=True)
+        os.ftruncate(descriptor, record.size_bytes)
+    except OSError as error:
+        journal.forget(record)
+        remove_sidecar(record)
+        raise TargetRefused("a scratch file to be created", str(error.strerror), where=record.path) from error
+
+
+def _undo(descriptor: int, folder: int, name: str) -> None:
+    """Takes the name away again from a file that was just created, and from no other that has got it meanwhile."""
+    with contextlib.suppress(OSError):
+        if os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino == os.fstat(descriptor).st_ino:
+            os.unlink(name, dir_fd=folder)
+    os.close(descriptor)
+
+
+class Swept(StrEnum):
+    """What became of a recorded file."""
+
+    REMOVED = "removed"
+    GONE = "already gone"
+    IN_USE = "its process still runs"
+    KEPT = "kept on request"
+    AWAY = "its file system is not mounted there now"
+    NOT_OURS = "left alone: it is not the file that storscope created"
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """A recorded file and what was done."""
+
+    path: str
+    outcome: Swept
+
+
+def sweep(journal: Journal | None = None, kernel: Kernel | None = None) -> list[Leftover]:
+    """Removes what crashed runs left behind. Call it at every start; it removes nothing it cannot prove to be ours."""
+    kernel, journal = kernel or Kernel(), journal or Journal.of_user()
+    return [Leftover(record.path, _sweep(record, journal, kernel)) for record in journal.records()]
+
+
+def _sweep(record: Record, journal: Journal, kernel: Kernel) -> Swept:
+    if is_alive(kernel, record.process):
+        return Swept.IN_USE
+    if record.keep and os.path.lexists(record.path):
+        return Swept.KEPT
+    return remove(record, journal, kernel)
+
+
+def remove(record: Record, journal: Journal, kernel: Kernel) -> Swept:
+    """Removes a recorded file if it is proved to be the one. The record goes once the file is known to be gone."""
+    try:
+        folder = os.open(Path(record.path).parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return Swept.AWAY
+    try:
+        outcome = _remove_in(folder, record, rebooted=record.process.boot != boot_of(kernel))
+    finally:
+        os.close(folder)
+    if outcome is not Swept.AWAY:
+        journal.forget(record)
+    if outcome in {Swept.REMOVED, Swept.GONE}:
+        remove_sidecar(record)
+    return outcome
+
+
+def _remove_in(folder: int, record: Record, *, rebooted: bool) -> Swept:
+    name = Path(record.path).name
+    elsewhere = DeviceNumber.of_raw(os.fstat(folder).st_dev) != record.device
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except FileNotFoundError:
+        return Swept.AWAY if elsewhere else Swept.GONE
+    except OSError:
+        return Swept.NOT_OURS
+    try:
+        if not _is_it(descriptor, record, rebooted):
+            return Swept.AWAY if elsewhere else Swept.NOT_OURS
+        os.unlink(name, dir_fd=folder)
+        return Swept.REMOVED
+    finally:
+        os.close(descriptor)
+
+
+def _is_it(descriptor: int, record: Record, rebooted: bool) -> bool:
+    """Devices may be numbered anew by a reboot; inode, birth and mark are not."""
+    status = os.fstat(descriptor)
+    same_place = rebooted or DeviceNumber.of_raw(status.st_dev) == record.device
+    same_file = stat.S_ISREG(status.st_mode) and status.st_ino == record.inode and status.st_nlink == 1
+    return same_place and same_file and carries_mark(descriptor, record.path, record)
+
+
+def remove_sidecar(record: Record) -> None:
+    """Removes the mark beside a file, if it is there and of that file."""
+    beside = sidecar(record.path)
+    with contextlib.suppress(OSError):
+        if beside.read_text(encoding="ascii", errors="replace") == record.word:
+            beside.unlink()
