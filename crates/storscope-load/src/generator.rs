@@ -186,7 +186,8 @@ impl<D: Device, C: Clock> Generator<D, C> {
     #[inline]
     fn is_over(&self, now: Nanos, stop: &AtomicBool) -> bool {
         let exhausted = self.ios_left == 0 || self.bytes_left == 0;
-        now >= self.end || (exhausted && self.recorder.in_flight() == 0) || stop.load(Ordering::Relaxed)
+        let idle = self.recorder.in_flight() == 0 && self.batch.is_empty();
+        now >= self.end || (exhausted && idle) || stop.load(Ordering::Relaxed)
     }
 
     /// Sends what may go out by `now`.
@@ -279,30 +280,32 @@ impl<D: Device, C: Clock> Generator<D, C> {
 
     #[inline]
     fn complete(&mut self, completion: Completion) -> Result<(), LoadError> {
-        let slot = self.slots[completion.token as usize];
+        let slot = &self.slots[completion.token as usize];
         let Transfer { target, direction, offset, length, then } = slot.transfer;
+        let buffer = slot.buffer;
         if completion.result != length as i32 {
-            return self.fail(completion, slot);
+            return self.fail(completion, *slot);
         }
         let times = Times { intended: slot.intended, submitted: slot.submitted, completed: completion.at };
         let cell = self.cell_of_target[target as usize] as usize;
         self.recorder.completed(cell, direction, times, length);
         self.ending.completed += 1;
         if direction == Direction::Write {
-            self.return_buffer(slot.buffer);
+            self.return_buffer(buffer);
         } else if self.verify {
-            let memory = self.device.buffer(slot.buffer);
+            let memory = self.device.buffer(buffer);
             self.stamper.check(&memory[..(length as usize).min(memory.len())], target, offset)?;
         }
         match then {
             FollowUp::Nothing => self.pace.release(completion.token, completion.at),
-            then => self.follow_up(completion, slot, then),
+            then => self.follow_up(completion, then),
         }
         Ok(())
     }
 
     /// Sends the dependent transfer: it should start the instant the first is done.
-    fn follow_up(&mut self, completion: Completion, slot: Slot, then: FollowUp) {
+    fn follow_up(&mut self, completion: Completion, then: FollowUp) {
+        let slot = self.slots[completion.token as usize];
         let start = Start { slot: completion.token, track: slot.track as usize, intended: completion.at };
         match then {
             FollowUp::Nothing => {}

@@ -26,14 +26,25 @@ const PATIENCE: Nanos = Nanos::from_millis(30_000);
 /// Files, block devices and no-ops through an io_uring.
 pub struct UringDevice<C: Clock> {
     ring: IoUring,
-    /// Emptied only if I/Os in flight would outlive us.
-    arena: Option<Arena>,
-    targets: Arc<Vec<Opened>>,
-    registered: bool,
-    per_piece: u32,
+    /// Taken, but not yet in the ring.
+    pending: Vec<Request>,
+    memory: Memory,
+    /// Keeps the files open.
+    _targets: Arc<Vec<Opened>>,
     depth: usize,
+    /// In the ring.
     in_flight: usize,
     clock: C,
+}
+
+/// What turns a request into an entry.
+struct Memory {
+    /// Emptied only if I/Os in flight would outlive us.
+    arena: Option<Arena>,
+    /// For each target whether it is a no-op.
+    is_nop: Vec<bool>,
+    registered: bool,
+    per_piece: u32,
 }
 
 impl<C: Clock> UringDevice<C> {
@@ -52,40 +63,40 @@ impl<C: Clock> UringDevice<C> {
         let pieces = arena.pieces();
         // SAFETY: the pieces are mapped until the arena is dropped, which is after the ring.
         let registered = unsafe { ring.submitter().register_buffers(&pieces) }.is_ok();
-        let per_piece = arena.per_piece();
-        Ok(Self { ring, arena: Some(arena), targets, registered, per_piece, depth, in_flight: 0, clock })
+        let is_nop = targets.iter().map(|target| target.fd().is_none()).collect();
+        let memory = Memory { per_piece: arena.per_piece(), arena: Some(arena), is_nop, registered };
+        let pending = Vec::with_capacity(depth);
+        Ok(Self { ring, pending, memory, _targets: targets, depth, in_flight: 0, clock })
     }
 
     /// Whether the buffers are registered: plain ones cost 0.1 to 0.3 us more per I/O.
     #[must_use]
     pub fn has_registered_buffers(&self) -> bool {
-        self.registered
+        self.memory.registered
     }
 
+    /// Moves what was taken into the ring, all of it in one go unless the ring is smaller.
     #[inline]
-    fn entry(&self, request: &Request) -> Entry {
-        let token = u64::from(request.token);
-        if matches!(self.targets[request.target as usize], Opened::File { .. }) {
-            return self.transfer(request).user_data(token);
+    fn fill_ring(&mut self) {
+        let mut moved = 0;
+        while moved < self.pending.len() {
+            let mut queue = self.ring.submission();
+            for request in &self.pending[moved..] {
+                let entry = self.memory.entry(request);
+                // SAFETY: file and memory of the entry live until its completion: both are ours, and our drop waits.
+                if unsafe { queue.push(&entry) }.is_err() {
+                    break;
+                }
+                moved += 1;
+            }
+            drop(queue);
+            if moved < self.pending.len() {
+                // A failure to empty the ring shows again when it is entered.
+                let _ = self.ring.submit();
+            }
         }
-        opcode::Nop::new().build().user_data(token | u64::from(request.length) << 32)
-    }
-
-    #[inline]
-    fn transfer(&self, request: &Request) -> Entry {
-        let Request { target, direction, offset, length, buffer, .. } = *request;
-        let file = Fixed(target);
-        let memory = self.arena.as_ref().map_or(std::ptr::null_mut(), |arena| {
-            assert!(length as usize <= arena.buffer_size(), "{length} bytes in a buffer of {}", arena.buffer_size());
-            arena.pointer(buffer)
-        });
-        let piece = (buffer / self.per_piece) as u16;
-        match (direction, self.registered) {
-            (Direction::Read, true) => opcode::ReadFixed::new(file, memory, length, piece).offset(offset).build(),
-            (Direction::Read, false) => opcode::Read::new(file, memory, length).offset(offset).build(),
-            (Direction::Write, true) => opcode::WriteFixed::new(file, memory, length, piece).offset(offset).build(),
-            (Direction::Write, false) => opcode::Write::new(file, memory, length).offset(offset).build(),
-        }
+        self.in_flight += moved;
+        self.pending.clear();
     }
 
     /// Submits, and waits for one completion until `until` if that lies ahead.
@@ -116,6 +127,34 @@ impl<C: Clock> UringDevice<C> {
     }
 }
 
+impl Memory {
+    #[inline]
+    fn entry(&self, request: &Request) -> Entry {
+        let token = u64::from(request.token);
+        if !self.is_nop[request.target as usize] {
+            return self.transfer(request).user_data(token);
+        }
+        opcode::Nop::new().build().user_data(token | u64::from(request.length) << 32)
+    }
+
+    #[inline]
+    fn transfer(&self, request: &Request) -> Entry {
+        let Request { target, direction, offset, length, buffer, .. } = *request;
+        let file = Fixed(target);
+        let memory = self.arena.as_ref().map_or(std::ptr::null_mut(), |arena| {
+            assert!(length as usize <= arena.buffer_size(), "{length} bytes in a buffer of {}", arena.buffer_size());
+            arena.pointer(buffer)
+        });
+        let piece = (buffer / self.per_piece) as u16;
+        match (direction, self.registered) {
+            (Direction::Read, true) => opcode::ReadFixed::new(file, memory, length, piece).offset(offset).build(),
+            (Direction::Read, false) => opcode::Read::new(file, memory, length).offset(offset).build(),
+            (Direction::Write, true) => opcode::WriteFixed::new(file, memory, length, piece).offset(offset).build(),
+            (Direction::Write, false) => opcode::Write::new(file, memory, length).offset(offset).build(),
+        }
+    }
+}
+
 impl<C: Clock> Device for UringDevice<C> {
     fn depth(&self) -> usize {
         self.depth
@@ -123,17 +162,12 @@ impl<C: Clock> Device for UringDevice<C> {
 
     #[inline]
     fn submit(&mut self, request: Request) {
-        let entry = self.entry(&request);
-        self.in_flight += 1;
-        // SAFETY: file and memory of the entry live until its completion: both are ours, and our drop waits for it.
-        while unsafe { self.ring.submission().push(&entry) }.is_err() {
-            // The queue is full; a failure to empty it shows again at the next wait.
-            let _ = self.ring.submit();
-        }
+        self.pending.push(request);
     }
 
     #[inline]
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
+        self.fill_ring();
         self.enter(until)?;
         let at = self.clock.now();
         self.reap(at, done);
@@ -141,7 +175,7 @@ impl<C: Clock> Device for UringDevice<C> {
     }
 
     fn buffer(&mut self, buffer: u32) -> &mut [u8] {
-        self.arena.as_mut().map_or(&mut [], |arena| arena.bytes(buffer))
+        self.memory.arena.as_mut().map_or(&mut [], |arena| arena.bytes(buffer))
     }
 }
 
@@ -150,9 +184,10 @@ impl<C: Clock> Drop for UringDevice<C> {
     fn drop(&mut self) {
         let deadline = self.clock.now() + PATIENCE;
         let mut done = Vec::new();
+        self.pending.clear();
         while self.in_flight > 0 {
             if self.clock.now() > deadline || self.wait(deadline, &mut done).is_err() {
-                std::mem::forget(self.arena.take());
+                std::mem::forget(self.memory.arena.take());
                 return;
             }
         }
@@ -162,6 +197,16 @@ impl<C: Clock> Drop for UringDevice<C> {
 fn build_ring(depth: usize) -> io::Result<IoUring> {
     let entries = (depth.max(1) as u32).min(MOST_SUBMISSIONS);
     let completions = (2 * depth as u32).max(2 * entries).next_power_of_two();
+    let leanest = IoUring::builder()
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .setup_submit_all()
+        .setup_no_sqarray()
+        .setup_cqsize(completions)
+        .build(entries);
+    if leanest.is_ok() {
+        return leanest;
+    }
     let lean = IoUring::builder()
         .setup_single_issuer()
         .setup_defer_taskrun()

@@ -1,0 +1,309 @@
+//! Runs on scratch files, the same on a ring and on threads.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+use storscope_load::{Doubt, Engine, Finished, Interval, LoadError, News, Plan, Run, TargetSpec};
+use storscope_types::{
+    Access, AccessSpec, Bytes, Copy, DataPool, Load, Nanos, Process, Stream, Verification, Workload,
+};
+use tempfile::NamedTempFile;
+
+const SIZE: u64 = 8 << 20;
+/// Exact on a ring; threads report completions in another order than they happened.
+const LITTLE: f64 = 0.02;
+const ENGINES: [(Engine, &str); 2] = [(Engine::IoUring, "io_uring"), (Engine::Threads, "threads")];
+
+/// A written file; /var/tmp is on a real file system where /tmp may not be.
+fn scratch(bytes: u64) -> NamedTempFile {
+    let mut file = tempfile::Builder::new().prefix("storscope-test").tempfile_in("/var/tmp").unwrap();
+    file.write_all(&vec![0xA5; bytes as usize]).unwrap();
+    file.as_file().sync_all().unwrap();
+    file
+}
+
+fn path_of(file: &NamedTempFile, direct: bool) -> TargetSpec {
+    TargetSpec::Path { path: file.path().to_owned(), direct }
+}
+
+fn plan(lines: Vec<AccessSpec>, load: Load, target: TargetSpec, engine: Engine) -> Plan {
+    Plan {
+        workload: Workload::of("test", Stream::new(Access::Mix { lines }, load)),
+        targets: vec![target],
+        engine,
+        seed: 1,
+        duration: Some(Nanos::from_millis(300)),
+        max_ios_per_worker: None,
+        max_bytes_per_worker: None,
+        interval: Nanos::from_millis(100),
+        max_failures: 0,
+    }
+}
+
+fn reads_4k() -> AccessSpec {
+    AccessSpec::random_read(Bytes::from_kib(4))
+}
+
+fn sequential_writes() -> AccessSpec {
+    AccessSpec { read_share: 0.0, random_share: 0.0, ..reads_4k() }
+}
+
+fn closed(outstanding: u32) -> Load {
+    Load::Closed { outstanding }
+}
+
+fn execute(plan: Plan) -> (Vec<Interval>, Finished) {
+    let mut run = Run::start(plan).unwrap();
+    let mut intervals = Vec::new();
+    loop {
+        match run.next(Duration::from_secs(5)) {
+            News::Interval(interval) => intervals.push(*interval),
+            News::Pending => panic!("no interval in five seconds"),
+            News::Finished => return (intervals, run.finish()),
+        }
+    }
+}
+
+fn without_error(finished: Finished) -> storscope_load::RunResult {
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    let ending = finished.result.ending;
+    assert_eq!(ending.submitted, ending.completed + ending.failed, "conservation");
+    finished.result
+}
+
+/// The whole region once from front to back, so that every block carries its stamp.
+fn prefill(file: &NamedTempFile, data: DataPool, engine: Engine) {
+    let mut plan = plan(vec![sequential_writes()], closed(8), path_of(file, false), engine);
+    plan.workload.data = data;
+    (plan.duration, plan.max_bytes_per_worker) = (None, Some(Bytes(SIZE)));
+    let result = without_error(execute(plan).1);
+    assert_eq!(result.total.all().bytes, SIZE);
+}
+
+fn verifying(file: &NamedTempFile, read_share: f64, data: DataPool, engine: Engine) -> Plan {
+    let mut plan = plan(vec![AccessSpec { read_share, ..reads_4k() }], closed(8), path_of(file, false), engine);
+    (plan.workload.data, plan.workload.verification) = (data, Verification::Stamps);
+    plan
+}
+
+#[test]
+fn intervals_come_while_the_run_goes_on_and_add_up_to_the_total() {
+    let file = scratch(SIZE);
+    for (engine, name) in ENGINES {
+        for outstanding in [1, 16] {
+            let plan = plan(vec![reads_4k()], closed(outstanding), path_of(&file, false), engine);
+            let (intervals, finished) = execute(plan);
+            let result = without_error(finished);
+            assert_eq!(intervals.len(), 3);
+            assert_eq!(intervals.iter().map(Interval::ios).sum::<u64>(), result.total.ios());
+            assert_eq!(result.total.duration, Nanos::from_millis(300));
+            assert_eq!(result.engines[0].engine, name);
+            let parts = [&result.total, &result.drain];
+            let area: f64 = parts.iter().map(|part| part.outstanding_mean * part.duration.0 as f64).sum();
+            let service: f64 = parts.iter().map(|part| part.all().service.sum() as f64).sum();
+            assert!((area / service - 1.0).abs() < LITTLE, "{name}: Little's law: {area} and {service}");
+            assert!(result.total.usage.cpu() > Nanos::ZERO);
+        }
+    }
+}
+
+#[test]
+fn what_is_written_verifies_and_mixed_runs_keep_it_so() {
+    for (engine, _) in ENGINES {
+        for data in [
+            DataPool::default(),
+            DataPool { duplicate_ratio: 0.5, compressible_ratio: 0.5, seed: 9, ..DataPool::default() },
+        ] {
+            let file = scratch(SIZE);
+            prefill(&file, data, engine);
+            let mixed = without_error(execute(verifying(&file, 0.5, data, engine)).1);
+            assert!(mixed.total.cells[0].reads.ios > 100 && mixed.total.cells[0].writes.ios > 100);
+            without_error(execute(verifying(&file, 1.0, data, engine)).1);
+        }
+    }
+}
+
+#[test]
+fn a_changed_block_is_found_and_named() {
+    let file = scratch(SIZE);
+    for (engine, _) in ENGINES {
+        prefill(&file, DataPool::default(), engine);
+        file.as_file().write_all_at(&[0; 4096], 40 * 4096).unwrap();
+        let mut block = [0; 4096];
+        file.as_file().read_exact_at(&mut block, 7 * 4096).unwrap();
+        for (at, content, expected) in
+            [(40, [0; 4096], "holds zeros"), (41, block, "carries that of byte 28672 of target 0")]
+        {
+            prefill(&file, DataPool::default(), engine);
+            file.as_file().write_all_at(&content, at * 4096).unwrap();
+            let mut plan = verifying(&file, 1.0, DataPool::default(), engine);
+            plan.duration = Some(Nanos::from_secs_f64(20.0));
+            match execute(plan).1.error {
+                Some(LoadError::Mismatch { target: 0, offset, found }) => {
+                    assert_eq!(offset, at * 4096);
+                    assert!(found.contains(expected), "{found}");
+                }
+                other => panic!("expected a mismatch, found {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_pool_compresses_and_repeats_as_asked() {
+    let data = DataPool { compressible_ratio: 0.25, duplicate_ratio: 0.4, ..DataPool::default() };
+    let file = scratch(SIZE);
+    prefill(&file, data, Engine::IoUring);
+    let mut content = Vec::new();
+    File::open(file.path()).unwrap().read_to_end(&mut content).unwrap();
+    let zeros = content.iter().filter(|&&byte| byte == 0).count() as f64 / content.len() as f64;
+    assert!((zeros - 0.254).abs() < 0.005, "a quarter and 1/256 of the rest are zeros, not {zeros}");
+    let mut seen = std::collections::HashMap::new();
+    content.chunks(4096).for_each(|block| *seen.entry(block).or_insert(0) += 1);
+    let repeated: usize = seen.values().filter(|&&count| count > 1).sum();
+    let share = repeated as f64 / (SIZE / 4096) as f64;
+    assert!((share - 0.4).abs() < 0.04, "{share} of the blocks repeat");
+    assert!(seen.values().filter(|&&count| count > 1).count() <= 64);
+}
+
+#[test]
+fn a_copy_copies() {
+    for (engine, _) in ENGINES {
+        let (source, destination) = (scratch(SIZE), scratch(2 * SIZE));
+        let pattern: Vec<u8> = (0..SIZE).map(|index| (index * 7 / 4096) as u8 ^ index as u8).collect();
+        source.as_file().write_all_at(&pattern, 0).unwrap();
+        let copy = Copy { size: Bytes(65_536), destination: 1, destination_start: Bytes(SIZE), random_share: 0.0 };
+        let mut plan = plan(vec![reads_4k()], closed(4), path_of(&source, false), engine);
+        plan.targets.push(path_of(&destination, false));
+        let stream = Stream { targets: vec![0], ..Stream::new(Access::Copy(copy), closed(4)) };
+        plan.workload = Workload::of("copy", stream);
+        plan.max_bytes_per_worker = Some(Bytes(SIZE));
+        plan.duration = None;
+        without_error(execute(plan).1);
+        let mut copied = vec![0; SIZE as usize];
+        destination.as_file().read_exact_at(&mut copied, SIZE).unwrap();
+        assert!(copied == pattern, "the copy differs");
+    }
+}
+
+#[test]
+fn a_read_only_run_opens_the_target_read_only_and_leaves_it_alone() {
+    let file = scratch(SIZE);
+    let mut permissions = file.as_file().metadata().unwrap().permissions();
+    permissions.set_readonly(true);
+    file.as_file().set_permissions(permissions).unwrap();
+    let before = file.as_file().metadata().unwrap().modified().unwrap();
+    without_error(execute(plan(vec![reads_4k()], closed(4), path_of(&file, true), Engine::Auto)).1);
+    assert_eq!(file.as_file().metadata().unwrap().modified().unwrap(), before);
+    let mut content = Vec::new();
+    File::open(file.path()).unwrap().read_to_end(&mut content).unwrap();
+    assert!(content.iter().all(|&byte| byte == 0xA5));
+}
+
+#[test]
+fn a_descriptor_of_the_caller_can_be_a_target_and_stays_open() {
+    let file = scratch(SIZE);
+    let target = TargetSpec::Fd { fd: file.as_file().as_raw_fd() };
+    let result = without_error(execute(plan(vec![reads_4k()], closed(4), target, Engine::Auto)).1);
+    assert!(result.total.ios() > 0);
+    let mut byte = [0];
+    file.as_file().read_exact_at(&mut byte, 0).unwrap();
+}
+
+#[test]
+fn failed_ios_are_counted_by_errno_and_end_the_run_when_there_are_too_many() {
+    let file = scratch(SIZE);
+    for (engine, _) in ENGINES {
+        // The descriptor is for reading only, so every write fails with EBADF.
+        let reader = File::open(file.path()).unwrap();
+        let target = TargetSpec::Fd { fd: reader.as_raw_fd() };
+        let line = AccessSpec { read_share: 0.5, ..reads_4k() };
+        let mut plan = plan(vec![line], closed(4), target, engine);
+        plan.max_failures = 10;
+        let finished = execute(plan).1;
+        assert!(
+            matches!(finished.error, Some(LoadError::Failed { failed: 11, allowed: 10, .. })),
+            "{:?}",
+            finished.error
+        );
+        assert_eq!(finished.result.total.failures[0].errno, 9);
+        assert_eq!(finished.result.total.failed(), 11);
+        assert!(finished.result.doubts.contains(&Doubt::Failures { failed: 11 }));
+    }
+}
+
+#[test]
+fn several_workers_and_streams_are_put_together_interval_by_interval() {
+    let file = scratch(SIZE);
+    for (engine, _) in ENGINES {
+        let mut plan = plan(vec![reads_4k()], closed(4), path_of(&file, false), engine);
+        plan.workload.streams[0].workers = 3;
+        let lines = vec![sequential_writes()];
+        plan.workload.streams.push(Stream::new(
+            Access::Mix { lines },
+            Load::Open { rate_per_s: 1_000.0, process: Process::Fixed, max_outstanding: 64 },
+        ));
+        let (intervals, finished) = execute(plan);
+        let result = without_error(finished);
+        assert_eq!(intervals.len(), 3);
+        assert!(
+            intervals.iter().all(|interval| interval.cells.len() == 2 && interval.duration == Nanos::from_millis(100))
+        );
+        let writes =
+            result.total.cells.iter().find(|cell| cell.stream == 1).unwrap().writes.ios + result.ending.drained.min(64);
+        assert!((299..=364).contains(&writes), "{writes} writes at 1,000/s in 0.3 s");
+        assert_eq!(result.total.offered_per_s, Some(1_000.0));
+    }
+}
+
+#[test]
+fn a_stop_ends_soon_with_what_was_measured() {
+    let file = scratch(SIZE);
+    let mut plan = plan(vec![reads_4k()], closed(4), path_of(&file, false), Engine::Auto);
+    plan.duration = Some(Nanos::from_secs_f64(3_600.0));
+    let mut run = Run::start(plan).unwrap();
+    assert!(matches!(run.next(Duration::from_secs(5)), News::Interval(_)));
+    let stopped = Instant::now();
+    run.stop();
+    let result = without_error(run.finish());
+    assert!(stopped.elapsed() < Duration::from_secs(1));
+    assert!(result.total.ios() > 0);
+}
+
+#[test]
+fn the_same_rate_is_kept_on_both_engines_and_lateness_is_small_beside_a_second() {
+    let file = scratch(SIZE);
+    for (engine, name) in ENGINES {
+        let load = Load::Open { rate_per_s: 2_000.0, process: Process::Fixed, max_outstanding: 128 };
+        let mut plan = plan(vec![reads_4k()], load, path_of(&file, false), engine);
+        plan.duration = Some(Nanos::SECOND);
+        let result = without_error(execute(plan).1);
+        assert_eq!(result.ending.submitted + result.ending.unsent, 2_000, "{name}");
+        assert!(result.total.all().response.count() >= 1_900, "{name}");
+    }
+}
+
+#[test]
+fn a_plan_that_cannot_run_is_refused_before_anything_is_opened() {
+    let target = TargetSpec::Path { path: "/var/tmp/storscope-does-not-exist".into(), direct: false };
+    let refused = Run::start(plan(vec![], closed(1), target.clone(), Engine::Auto));
+    assert!(matches!(refused, Err(LoadError::Workload(_))));
+    let missing = Run::start(plan(vec![reads_4k()], closed(1), target, Engine::Auto));
+    assert!(matches!(missing, Err(LoadError::Open { .. })));
+    let file = scratch(4096);
+    let mut too_far = plan(vec![reads_4k()], closed(1), path_of(&file, false), Engine::Auto);
+    too_far.workload.streams[0].region.start = Bytes(4096);
+    let message = Run::start(too_far).map(|_| ()).unwrap_err().to_string();
+    assert!(message.contains("streams[0].region"), "{message}");
+}
+
+#[test]
+fn a_plan_round_trips_through_json() {
+    let file = scratch(4096);
+    let plan = plan(vec![reads_4k()], closed(3), path_of(&file, true), Engine::Threads);
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
