@@ -15,6 +15,7 @@ _VERBS: Final = {
     # verb: (module, what it does)
     "import": ("import_evidence", "Read captures into the store."),
     "diagnose": ("diagnose", "Say what is wrong, who causes it and why to believe it."),
+    "workload": ("workload", "Explain and convert workloads: built-in, Iometer, fio, TOML."),
     "store": ("store", "Look into the store: info, query, export."),
     "formats": ("formats", "List the formats that import understands."),
     "rules": ("rules", "List the conditions that diagnose looks for."),

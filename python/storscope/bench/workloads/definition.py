@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from storscope.bench.workloads.loss import Loss
+from storscope.bench.workloads.loss import Loss, LossList
 from storscope.domain.errors import UsageError
 from storscope.domain.workload import Workload
 
@@ -51,6 +51,20 @@ class Definition:
         if name not in known:
             raise UsageError(f"the name of a workload in this {self.form} file", repr(name), hint=_names(known))
         return known[name]
+
+    def only(self, name: str) -> Definition:
+        """The definition with that workload alone."""
+        return replace(self, workloads=(self.named(name),), others=())
+
+
+def unused_workloads(definition: Definition) -> LossList:
+    """The loss of what a form without a place for unused workloads leaves out."""
+    losses = LossList()
+    if definition.others:
+        names = ", ".join(repr(workload.name) for workload in definition.others)
+        reason = "no worker uses them; not written, choose one with --only"
+        losses.elsewhere(f"{len(definition.others)} more workloads", names[:200], reason)
+    return losses
 
 
 def _names(known: dict[str, Workload]) -> str:

@@ -64,7 +64,7 @@ def write_icf(definition: Definition) -> tuple[str, tuple[Loss, ...]]:
 def _note_sources(definition: Definition, losses: LossList) -> None:
     for workload in definition.workloads:
         if workload.source and not workload.source.startswith("Iometer configuration"):
-            losses.lost(workload.name, f"source {workload.source[:60]!r}", "an .icf has no place for it")
+            losses.elsewhere(workload.name, f"source {workload.source[:60]!r}", "an .icf has no place for it")
 
 
 @dataclass
@@ -144,9 +144,11 @@ class _Plan:
         wanted = workload.name if len(workload.streams) == 1 else stream.name or f"{workload.name} {index + 1}"
         name = self.free_name(_icf_name(wanted), lines)
         if name != wanted:
-            self.losses.approximated(f"{where}.name", repr(wanted[:80]), f"called {name!r} in the file")
+            self.losses.elsewhere(f"{where}.name", repr(wanted[:80]), f"called {name!r} in the file")
         if len(workload.streams) == 1 and stream.name:
-            self.losses.lost(f"{where}.name", repr(stream.name), "a workload of one stream has one name in an .icf")
+            self.losses.elsewhere(
+                f"{where}.name", repr(stream.name), "a workload of one stream has one name in an .icf"
+            )
         self.specs[name] = IcfSpec(name, "NONE", lines)
         return name
 
@@ -215,7 +217,7 @@ def _note_unknown(workload: Workload, losses: LossList) -> None:
         losses.lost(f"{workload.name}: verification", workload.verification, "Iometer does not check what it reads")
     joined = " + ".join(dict.fromkeys(stream.name for stream in workload.streams))
     if len(workload.streams) > 1 and joined != workload.name:
-        losses.lost(f"{workload.name}: name", repr(workload.name), "a step of Iometer has its workers' names only")
+        losses.elsewhere(f"{workload.name}: name", repr(workload.name), "a step of Iometer has its workers' names only")
 
 
 def _pattern(workload: Workload, losses: LossList) -> int:
@@ -252,7 +254,7 @@ def _setup_lines(definition: Definition, plan: _Plan) -> list[str]:
     }
     description = _icf_name(definition.description) if definition.description else ""
     if description != definition.description:
-        plan.losses.approximated("description", repr(definition.description[:60]), f"written as {description!r}")
+        plan.losses.elsewhere("description", repr(definition.description[:60]), f"written as {description!r}")
     rows = {name: found or Cycling(1, 32, 1, "LINEAR") for name, found in cycled.items()}
     queue = rows["outstanding"]
     return [

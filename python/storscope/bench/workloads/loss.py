@@ -15,7 +15,7 @@ class LossKind(StrEnum):
     APPROXIMATED = "approximated"
     """The result asks nearly the same."""
     ELSEWHERE = "elsewhere"
-    """It is no part of a workload: a target, a duration, an output; it is said when the workload is run."""
+    """Nothing that is asked of the storage: a target, a duration, a report, a name or a note."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,75 @@
+"""fio options that a workload has no field for, with the reason that a user is told.
+
+Names as in fio 3.42's options.c. What stands in neither table nor reader is listed as not known.
+"""
+
+from __future__ import annotations
+
+_TARGET = "says which target; targets are given when the workload is run"
+_LENGTH = "says how long; durations are given when the workload is run"
+_OUTPUT = "says what fio reports"
+_HOST = "says how fio runs on the host"
+
+ELSEWHERE: dict[str, str] = {
+    **dict.fromkeys(("directory", "filename_format", "nrfiles", "openfiles", "filesize", "opendir",
+                     "file_service_type", "unique_filename", "unlink", "create_on_open", "create_only",
+                     "create_serialize", "create_fsync", "fallocate", "file_append", "overwrite", "fill_device",
+                     "allow_mounted_write", "pre_read", "readonly", "allow_file_create"), _TARGET),
+    **dict.fromkeys(("time_based", "loops", "io_size", "number_ios", "steadystate", "ss",
+                     "steadystate_duration", "ss_dur", "steadystate_ramp_time", "ss_ramp"), _LENGTH),
+    **dict.fromkeys(("group_reporting", "new_group", "lat_percentiles", "clat_percentiles", "slat_percentiles",
+                     "percentile_list", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log",
+                     "log_avg_msec", "log_hist_msec", "log_hist_coarseness", "log_max_value", "log_offset",
+                     "log_compression", "log_store_compressed", "log_unix_epoch", "log_entries", "log_prio",
+                     "log_window_value", "per_job_logs", "disable_lat", "disable_clat", "disable_slat",
+                     "disable_bw_measurement", "disable_bw", "gtod_reduce", "gtod_cpu", "unified_rw_reporting",
+                     "stats", "bwavgtime", "iopsavgtime", "description", "name", "eta", "significant_figures",
+                     "significant-figures", "unit_base", "write_iolog", "disk_util", "clocksource"), _OUTPUT),
+    **dict.fromkeys(("ioengine", "direct", "buffered", "thread", "hipri", "fixedbufs", "registerfiles",
+                     "sqthread_poll", "sqthread_poll_cpu", "iodepth_batch", "iodepth_batch_submit",
+                     "iodepth_batch_complete", "iodepth_batch_complete_min", "iodepth_batch_complete_max",
+                     "cpus_allowed", "cpus_allowed_policy", "cpumask", "numa_cpu_nodes", "numa_mem_policy", "nice",
+                     "prio", "prioclass", "cgroup", "cgroup_weight", "cgroup_nodelete", "mem", "iomem", "mem_align",
+                     "iomem_align", "hugepage-size", "lockmem", "invalidate", "exitall", "exec_prerun", "exec_postrun",
+                     "uid", "gid", "userspace_reap", "nonvectored", "uncached", "exit_what", "continue_on_error",
+                     "ignore_error", "error_dump", "max_open_zones", "reap", "ioscheduler", "fadvise_hint",
+                     "kb_base", "force_async", "nowait", "cmdprio_percentage", "io_submit_mode",
+                     "serialize_overlap"), _HOST),
+    **dict.fromkeys(("randrepeat", "randseed", "allrandrepeat", "random_generator", "use_os_rand"),
+                    "says how random numbers are made; the seed is of the run"),
+    **dict.fromkeys(("scramble_buffers", "refill_buffers"), "every block that storscope writes is different"),
+    **dict.fromkeys(("do_verify", "verify_fatal", "verify_dump", "verify_async", "verify_async_cpus", "verify_backlog",
+                     "verify_backlog_batch", "verify_interval", "verify_offset", "verify_only", "verifysort",
+                     "verify_state_save", "verify_state_load", "verify_pattern", "verify_pattern_interval",
+                     "experimental_verify"), "says how fio verifies; stamps are checked with every read"),
+}  # fmt: skip
+"""Option -> why it is no part of a workload."""
+
+LOST: dict[str, str] = {
+    **dict.fromkeys(("fsync", "fdatasync", "sync", "end_fsync", "fsync_on_close", "write_barrier", "sync_file_range"),
+                    "a workload has no flushes and no synchronous writes"),
+    **dict.fromkeys(("rate_min", "rate_iops_min", "rate_cycle", "rate_ignore_thinktime", "rateminbw"),
+                    "storscope reports a rate that was not reached instead of stopping"),
+    **dict.fromkeys(("latency_target", "latency_window", "latency_percentile", "latency_run", "max_latency"),
+                    "a goal, not a workload: see storscope bench --knee"),
+    **dict.fromkeys(("zonemode", "zonesize", "zonerange", "zoneskip", "zonecapacity", "read_beyond_wp"),
+                    "a workload has no zones"),
+    **dict.fromkeys(("read_iolog", "replay_redirect", "replay_no_stall", "replay_time_scale", "replay_scale",
+                     "replay_align", "replay_skip", "merge_blktrace_file"), "a trace, not a description"),
+    **dict.fromkeys(("startdelay", "wait_for", "start_delay"), "the streams of a workload start together"),
+    **dict.fromkeys(("buffer_pattern", "dedupe_mode", "dedupe_working_set_percentage", "dedupe_global",
+                     "buffer_compress_chunk"), "the pool of data has compressible and duplicate shares only"),
+    **dict.fromkeys(("bs_unaligned", "bs_is_seq_rand", "softrandommap", "experimental"), "has no counterpart"),
+    **dict.fromkeys(("thinktime_spin", "thinktime_iotime", "thinkcycles"), "a pause is waited, not spun"),
+    **dict.fromkeys(("rwmix_cycle", "offset_increment", "offset_align", "size_increment", "rw_sequencer"),
+                    "has no counterpart"),
+    **dict.fromkeys(("trim_percentage", "trim_backlog", "trim_backlog_batch", "trim_verify_zero"),
+                    "a workload does not trim"),
+    **dict.fromkeys(("profile", "job_max_open_zones", "zone_reset_threshold"), "has no counterpart"),
+}  # fmt: skip
+"""Option -> what is lost with it."""
+
+SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "falloc", "ftruncate", "splice"})
+"""Engines that keep one I/O outstanding whatever iodepth says (fio(1), iodepth)."""
+DEFAULT_ENGINE = "psync"
+"""On Linux (fio(1), ioengine)."""

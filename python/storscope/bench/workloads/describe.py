@@ -1,0 +1,173 @@
+"""Explains a workload in words, with every number that decides what it asks of the storage."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from storscope.bench.workloads.definition import Sweep
+from storscope.domain.units import format_bytes, format_duration, format_rate, format_span
+from storscope.domain.workload import (
+    AccessSpec,
+    Closed,
+    Copy,
+    DataPool,
+    HotSpot,
+    Load,
+    Mix,
+    Open,
+    Process,
+    Stream,
+    Verification,
+    Workload,
+    Zipf,
+)
+
+
+def describe(workload: Workload) -> list[str]:
+    """Sentences: first the whole, then each stream, then what is written and checked."""
+    lines = [_whole(workload)]
+    for stream in workload.streams:
+        lines += _stream(stream, is_only=len(workload.streams) == 1)
+    lines += _data(workload)
+    return lines
+
+
+def describe_sweep(sweep: Sweep) -> list[str]:
+    """What a file wants repeated."""
+    lines = []
+    for name, values in (
+        ("outstanding I/Os", sweep.outstanding),
+        ("workers", sweep.workers),
+        ("targets", sweep.targets),
+    ):
+        if values:
+            shown = ", ".join(map(str, values[:12])) + (", ..." if len(values) > 12 else "")
+            lines.append(f"Repeated with {shown} {name}.")
+    if sweep.duration_ns:
+        ramp = f" after {format_span(sweep.ramp_up_ns)} of ramp-up" if sweep.ramp_up_ns else ""
+        lines.append(f"Each run lasts {format_span(sweep.duration_ns)}{ramp}.")
+    return lines
+
+
+def _whole(workload: Workload) -> str:
+    reads = any(stream.access.reads for stream in workload.streams)
+    does = "Reads and writes." if reads and workload.writes else "Only writes." if workload.writes else "Only reads."
+    count = len(workload.streams)
+    return does if count == 1 else f"{count} streams at the same time. {does}"
+
+
+def _stream(stream: Stream, *, is_only: bool) -> Iterator[str]:
+    head = "" if is_only else f"Stream {stream.name!r}: " if stream.name else "A stream: "
+    yield head + _load(stream.load, stream)
+    if isinstance(stream.access, Copy):
+        yield _copy(stream.access)
+    else:
+        yield from _mix(stream.access)
+    if stream.think_time is not None:
+        spread = "always" if stream.think_time.process is Process.FIXED else "on average, exponentially spread,"
+        yield f"After each completion a place in the queue rests {spread} {format_duration(stream.think_time.mean_ns)}."
+    yield from _places(stream)
+
+
+def _load(load: Load, stream: Stream) -> str:
+    workers = "One worker keeps" if stream.workers == 1 else f"{stream.workers} workers each keep"
+    if isinstance(load, Closed):
+        return f"{workers} {_count(load.outstanding, 'I/O')} outstanding on each target (closed loop)."
+    spread = "at random (Poisson)" if load.process is Process.POISSON else "at equal intervals"
+    workers = "one worker" if stream.workers == 1 else f"{stream.workers} workers"
+    limit = f"{workers}, at most {_count(load.max_outstanding, 'I/O')} in flight in each"
+    if isinstance(load, Open):
+        rate = format_rate(load.rate_per_s, "requests/s")
+        return f"{rate} arrive {spread} whatever the storage does (open loop); {limit}."
+    shown = [f"{format_rate(step.rate_per_s, '/s')} for {format_span(step.duration_ns)}" for step in load.steps[:8]]
+    steps = ", ".join(shown)
+    more = f", and {len(load.steps) - 8} more" if len(load.steps) > 8 else ""
+    return f"Requests arrive {spread} at {steps}{more} (open loop); {limit}."
+
+
+def _copy(copy: Copy) -> str:
+    way = "from front to back" if copy.random_share == 0 else f"{_percent(copy.random_share)} at random offsets"
+    start = f" from {format_bytes(copy.destination_start_bytes)} on" if copy.destination_start_bytes else ""
+    return (
+        f"Copies in pieces of {format_bytes(copy.size_bytes)}, {way}: each read is followed by a write to the same "
+        f"place of target {copy.destination}{start}."
+    )
+
+
+def _mix(mix: Mix) -> Iterator[str]:
+    lines = [line for line in mix.lines if line.share > 0]
+    if len(lines) == 1:
+        yield f"Each transfer has {_line(lines[0])}"
+        return
+    total = math.fsum(line.share for line in lines)
+    unit = "transfer" if all(line.burst == 1 for line in lines) else "burst"
+    yield f"For each {unit} one of {len(lines)} kinds is drawn; {_summary(lines)}"
+    for line in lines:
+        yield f"  {_percent(line.share / total)}: {_line(line)}"
+
+
+def _summary(lines: Sequence[AccessSpec]) -> str:
+    """The means over transfers, which lines with bursts weigh more than their share."""
+    total = math.fsum(line.transfer_weight for line in lines)
+
+    def mean(values: Sequence[float]) -> float:
+        return math.fsum(value * line.transfer_weight for value, line in zip(values, lines, strict=True)) / total
+
+    size = mean([line.size_bytes for line in lines])
+    reads, random = mean([line.read_share for line in lines]), mean([line.random_share for line in lines])
+    return f"over all, {format_bytes(size)} on average, {_percent(reads)} reads, {_percent(random)} random."
+
+
+def _line(line: AccessSpec) -> str:
+    kinds = {1.0: "all reads", 0.0: "all writes"}
+    places = {1.0: "all at random offsets", 0.0: "sequential"}
+    does = kinds.get(line.read_share, f"{_percent(line.read_share)} reads")
+    goes = places.get(line.random_share, f"{_percent(line.random_share)} at random offsets, the rest sequential")
+    words = f"{format_bytes(line.size_bytes)}, {does}, {goes}"
+    if line.random_share:
+        words += f", aligned to {format_bytes(line.effective_align_bytes)}"
+    if line.delay_ns or line.burst > 1:
+        pause = f" after a pause of {format_duration(line.delay_ns)}" if line.delay_ns else ""
+        words += f"; {line.burst} back to back{pause}"
+    if line.reply_bytes:
+        words += f"; then a transfer of {format_bytes(line.reply_bytes)} the other way"
+    return words + "."
+
+
+def _places(stream: Stream) -> Iterator[str]:
+    offsets, region = stream.offsets, stream.region
+    if isinstance(offsets, Zipf):
+        yield f"Random offsets follow a Zipf distribution with exponent {offsets.exponent:g}: few places are busy."
+    if isinstance(offsets, HotSpot):
+        yield (
+            f"{_percent(offsets.access_share)} of the random offsets go to {_percent(offsets.space_share)} of the "
+            f"space, from {_percent(offsets.start_share)} on."
+        )
+    if region.start_bytes or region.length_bytes is not None:
+        end = "to the end" if region.length_bytes is None else f"{format_bytes(region.length_bytes)} long"
+        yield f"Uses a region of each target from {format_bytes(region.start_bytes)}, {end}."
+    if stream.targets:
+        yield f"Only on target {', '.join(map(str, stream.targets))}."
+
+
+def _data(workload: Workload) -> Iterator[str]:
+    data = workload.data
+    if workload.writes and data != DataPool():
+        duplicates = (
+            f", {_percent(data.duplicate_ratio)} of blocks are duplicates of {data.duplicate_contents} contents"
+        )
+        yield (
+            f"What is written is zeros for {_percent(data.compressible_ratio)}"
+            f"{duplicates if data.duplicate_ratio else ''}; each block is stamped."
+        )
+    if workload.verification is Verification.STAMPS:
+        yield "Each block that is read is checked for its stamp; it must have been written by storscope before."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count:,} {what}s"

@@ -1,0 +1,108 @@
+"""Finds a workload by name, path or text, and recognises its form by content.
+
+Refuses what is no text, files above 8 MiB and content of an unknown form. A name of a built-in workload goes before a
+file of that name; write ./name for the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from storscope.bench.workloads.builtin import builtin, builtins
+from storscope.bench.workloads.definition import Definition
+from storscope.bench.workloads.fio_job import read_fio
+from storscope.bench.workloads.icf import read_icf
+from storscope.bench.workloads.toml_form import read_toml
+from storscope.domain.errors import ConfigError, MalformedInput, UnknownFormat, UsageError
+from storscope.domain.workload import Workload
+
+MOST_BYTES = 8 * 1024**2
+"""Larger than any definition made by hand; Iometer's with 30 specifications has 11 KB."""
+
+
+def load_workload(source: str | Path) -> Definition:
+    """The definition that `source` names: a built-in workload, a file, or the text itself when it has several lines.
+
+    Raises UsageError when there is neither a workload nor a file of that name, UnknownFormat for content of no known
+    form, MalformedInput or ConfigError with the place for content that breaks its form.
+    """
+    if isinstance(source, str) and source in builtins():
+        return builtin(source)
+    if isinstance(source, str) and "\n" in source:
+        return read_definition(source, "the text")
+    return read_definition(_text_of(Path(source)), str(source))
+
+
+def read_definition(text: str, where: str) -> Definition:
+    """The definition that a text holds, whatever its form."""
+    return _reader(text, where)(text, where)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        # O_NONBLOCK: opening a pipe that nobody writes to must not hang.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except FileNotFoundError:
+        hint = "Built in are: " + ", ".join(builtins()) + "."
+        raise UsageError("a built-in workload or a file", f"neither, of the name {str(path)!r}", hint=hint) from None
+    except ValueError as error:
+        raise UsageError("a path", repr(str(path))[:80]) from error
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise UsageError("a file", "something else", where=str(path))
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise MalformedInput("a definition of at most 8 MiB", "a larger file", where=str(path))
+    return _decoded(content, str(path))
+
+
+def _decoded(content: bytes, where: str) -> str:
+    """UTF-8, UTF-16 with its mark (Windows editors), else Latin-1 as Iometer on Windows writes names."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", errors="replace")
+    if b"\0" in content:
+        raise UnknownFormat("a workload as text", "binary content", where=where)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _reader(text: str, where: str) -> Callable[[str, str], Definition]:
+    """By the first line that says something: Version for .icf, a brace for JSON; then fio's sections, then TOML."""
+    head = text.lstrip()[:200]
+    if re.match(r"version\s+\d", head, re.IGNORECASE) or head.lower().startswith("'test setup"):
+        return read_icf
+    if head.startswith("{"):
+        return _read_json
+    if _is_toml(text):
+        return read_toml
+    if re.search(r"^\s*\[[^\[\]\n]*\]\s*([;#].*)?$", text, re.MULTILINE):
+        return read_fio
+    raise UnknownFormat(
+        "an Iometer .icf, a fio job file, TOML or JSON",
+        repr(head[:40]),
+        where=where,
+        hint="An .icf begins with 'Version', a job file has sections like [job], the TOML form has [[stream]].",
+    )
+
+
+def _is_toml(text: str) -> bool:
+    """What only the TOML form has: its lists of tables, or a name in quotes at the top."""
+    return bool(re.search(r"^\s*(\[\[\s*(workload\.)?(stream|workload)|name\s*=\s*[\"'])", text, re.MULTILINE))
+
+
+def _read_json(text: str, where: str) -> Definition:
+    try:
+        form = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise MalformedInput("JSON", str(error)[:80], where=where) from error
+    try:
+        return Definition("json", (Workload.from_json(form),))
+    except ConfigError as error:
+        raise ConfigError(error.expected, error.found, where=f"{where}: {error.where}", hint=error.hint) from error

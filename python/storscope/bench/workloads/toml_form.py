@@ -1,0 +1,284 @@
+"""The TOML form of workloads: everything a workload can say, with units, strict, and meant to be written by hand.
+
+    name = "oltp"
+
+    [[stream]]
+    name = "data"
+    workers = 4
+    outstanding = 8                  # closed loop; or rate_per_s = 2000; or steps = [{rate_per_s = .., duration = ..}]
+
+    [[stream.line]]
+    size = "8k"                      # sizes are binary: 8k is 8,192 bytes; a plain number is bytes
+    read_share = "70%"               # or 0.7
+
+Keys are those of the JSON form without the unit, since the value carries it. A file holds one workload, or a list
+[[workload]] with a [sweep]. Unknown keys, durations without a unit and values out of range are refused with line and
+key. All keys: docs/workloads.md.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any, TypeGuard
+
+from storscope.bench.workloads._toml_places import Path, find_lines, line_of
+from storscope.bench.workloads.definition import Definition, Sweep
+from storscope.domain.errors import ConfigError
+from storscope.domain.units import bytes_from_text
+from storscope.domain.workload import Workload
+
+_UNITS_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9,
+             "h": 3600 * 10**9}  # fmt: skip
+
+
+def read_toml(text: str, where: str = "the TOML file") -> Definition:
+    """The workloads of a TOML file. Raises ConfigError with line and key."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"TOML: {error}", where=where) from error
+    except RecursionError as error:
+        raise ConfigError("TOML that is nested less deeply", where=where) from error
+    return _Reader(text, where).read(content)
+
+
+class _Reader:
+    def __init__(self, text: str, where: str) -> None:
+        self.lines = find_lines(text)
+        self.where = where
+
+    def read(self, content: Mapping[str, Any]) -> Definition:
+        if "workload" not in content:
+            return Definition("toml", (self.workload(content, ()),))
+        top = self.table(content, (), {"workload": _keep, "sweep": _keep, "targets": _keep, "description": _text})
+        items = self.items(top["workload"], ("workload",))
+        if not items:
+            self.fail(("workload",), "at least one [[workload]]", "none")
+        names = self.items(top.get("targets", []), ("targets",))
+        for index, name in enumerate(names):
+            if not isinstance(name, str):
+                self.fail(("targets", index), "a text", repr(name)[:40])
+        return Definition(
+            "toml",
+            tuple(self.workload(item, ("workload", index)) for index, item in enumerate(items)),
+            sweep=self.sweep(top.get("sweep", {})),
+            targets=tuple(names),
+            description=top.get("description", ""),
+        )
+
+    def fail(self, path: Path, expected: str, found: str, hint: str = "") -> None:
+        line = line_of(self.lines, path)
+        at = f"{self.where}, line {line}" if line else self.where
+        key = ".".join(str(part) for part in path if isinstance(part, str))
+        raise ConfigError(f"{key}: {expected}" if key else expected, found, where=at, hint=hint)
+
+    # Tables ---------------------------------------------------------------------------------------------------------
+
+    def table(self, value: Any, path: Path, parsers: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
+        """The values of a table by key; each parser raises ValueError with what it expected."""
+        if not isinstance(value, Mapping):
+            self.fail(path, "a table", repr(value)[:40])
+        found = {}
+        for key, item in value.items():
+            if key not in parsers:
+                close = difflib.get_close_matches(key, parsers, 1)
+                hint = f"Did you mean {close[0]!r}?" if close else "Known here: " + ", ".join(parsers) + "."
+                self.fail((*path, key), "a key that storscope knows", repr(key)[:60], hint)
+            try:
+                found[key] = parsers[key](item)
+            except ValueError as error:
+                self.fail((*path, key), str(error), repr(item)[:60])
+        return found
+
+    def items(self, value: Any, path: Path) -> list[Any]:
+        if not isinstance(value, list):
+            self.fail(path, "a list", repr(value)[:40])
+        return list(value)
+
+    def workload(self, value: Any, path: Path) -> Workload:
+        top = self.table(value, path, {"name": _text, "source": _text, "verification": _text, "data": _keep,
+                                       "stream": _keep})  # fmt: skip
+        if "name" not in top:
+            self.fail(path, "a name", "none", 'Write name = "...".')
+        if "stream" not in top:
+            self.fail(path, "at least one [[stream]]", "none")
+        streams = self.items(top.pop("stream"), (*path, "stream"))
+        form = {
+            **top,
+            "streams": [self.stream(item, (*path, "stream", index)) for index, item in enumerate(streams)],
+        }
+        if "data" in top:
+            form["data"] = _renamed(self.table(top["data"], (*path, "data"), _DATA))
+        try:
+            return Workload.from_json(form)
+        except ConfigError as error:
+            self.fail((*path, *_toml_path(error.where)), error.expected, error.found)
+            raise
+
+    def stream(self, value: Any, path: Path) -> dict[str, Any]:
+        found = self.table(value, path, _STREAM)
+        form: dict[str, Any] = {key: found[key] for key in ("name", "targets", "workers") if key in found}
+        form["access"] = self.access(found, path)
+        form["load"] = self.load(found, path)
+        if "think_time" in found:
+            form["think_time"] = self.think_time(found["think_time"], (*path, "think_time"))
+        if "region" in found:
+            form["region"] = _renamed(self.table(found["region"], (*path, "region"), {"start": _size, "length": _size}))
+        if "offsets" in found:
+            form["offsets"] = self.offsets(found["offsets"], (*path, "offsets"))
+        return form
+
+    def access(self, found: Mapping[str, Any], path: Path) -> dict[str, Any]:
+        if ("line" in found) == ("copy" in found):
+            self.fail(path, "either [[stream.line]] or [stream.copy]", "both" if "line" in found else "neither")
+        if "copy" in found:
+            return {"kind": "copy", **_renamed(self.table(found["copy"], (*path, "copy"), _COPY))}
+        lines = self.items(found["line"], (*path, "line"))
+        return {
+            "kind": "mix",
+            "lines": [_renamed(self.table(line, (*path, "line", at), _LINE)) for at, line in enumerate(lines)],
+        }
+
+    def load(self, found: Mapping[str, Any], path: Path) -> dict[str, Any]:
+        given = [key for key in ("outstanding", "rate_per_s", "steps") if key in found]
+        if len(given) != 1:
+            self.fail(path, "one of outstanding, rate_per_s and steps", " and ".join(given) or "none")
+        form: dict[str, Any] = {"kind": {"outstanding": "closed", "rate_per_s": "open", "steps": "steps"}[given[0]]}
+        form[given[0]] = found[given[0]]
+        if given[0] == "steps":
+            steps = self.items(found["steps"], (*path, "steps"))
+            parsers = {"rate_per_s": _keep, "duration": _duration}
+            form["steps"] = [_renamed(self.table(step, (*path, "steps", at), parsers)) for at, step in enumerate(steps)]
+        for key in ("process", "max_outstanding"):
+            if key in found and form["kind"] == "closed":
+                self.fail((*path, key), "only with rate_per_s or steps", "outstanding")
+            if key in found:
+                form[key] = found[key]
+        return form
+
+    def think_time(self, value: Any, path: Path) -> dict[str, Any]:
+        """'5ms', exponential, or a table with mean and process."""
+        if not isinstance(value, Mapping):
+            value = {"mean": value}
+        return _renamed(self.table(value, path, {"mean": _duration, "process": _keep}))
+
+    def offsets(self, value: Any, path: Path) -> dict[str, Any]:
+        """'uniform', or a table with kind."""
+        if isinstance(value, str):
+            return {"kind": value}
+        return self.table(value, path, {"kind": _text, "exponent": _keep, "access_share": _ratio,
+                                        "space_share": _ratio, "start_share": _ratio})  # fmt: skip
+
+    def sweep(self, value: Any) -> Sweep:
+        parsers = {"outstanding": _counts, "workers": _counts, "targets": _counts, "duration": _duration,
+                   "ramp_up": _duration}  # fmt: skip
+        return Sweep(**_renamed(self.table(value, ("sweep",), parsers)))
+
+
+# Values ---------------------------------------------------------------------------------------------------------------
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _keep(value: Any) -> Any:
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a text in quotes")  # noqa: TRY004 (the reader adds line and key to ValueErrors)
+    return value
+
+
+def _size(value: Any) -> int:
+    """8192, '8192', '8k', '1.5m', '1g': powers of 1024."""
+    if _is_count(value) and value >= 0:
+        return value
+    try:
+        size = int(bytes_from_text(value)) if isinstance(value, str) and len(value) <= 30 else -1
+    except ValueError:
+        size = -1
+    if size < 0:
+        raise ValueError('a size like "8k" or 8192')
+    return size
+
+
+def _duration(value: Any) -> int:
+    """'10ms', '1.5s', '2h', in nanoseconds; 0 needs no unit."""
+    if value == 0 and not isinstance(value, bool):
+        return 0
+    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([a-zµ]+)\s*", value) if isinstance(value, str) else None
+    if match is None or match[2] not in _UNITS_NS:
+        raise ValueError('a duration with its unit like "10ms"')
+    whole, _, fraction = match[1].partition(".")
+    unit = _UNITS_NS[match[2]]
+    return int(whole) * unit + round(int(fraction or 0) * unit / 10 ** len(fraction))
+
+
+def _ratio(value: Any) -> float:
+    """0.7 or '70%'."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        return float(value)
+    match = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", value) if isinstance(value, str) else None
+    if match is None or float(match[1]) > 100:
+        raise ValueError('a ratio like 0.7 or "70%"')
+    return float(match[1]) / 100
+
+
+def _share(value: Any) -> float:
+    """A weight, which need not be below 1; '70%' is 0.7."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf"):
+        return float(value)
+    return _ratio(value)
+
+
+def _counts(value: Any) -> tuple[int, ...]:
+    sound = isinstance(value, list) and all(_is_count(item) and 0 < item <= 32_768 for item in value)
+    if not sound:
+        raise ValueError("a list of numbers from 1 to 32768")
+    return tuple(value)
+
+
+_LINE: Mapping[str, Callable[[Any], Any]] = {
+    "size": _size, "share": _share, "read_share": _ratio, "random_share": _ratio, "delay": _duration, "burst": _keep,
+    "align": _size, "reply": _size,
+}  # fmt: skip
+_COPY: Mapping[str, Callable[[Any], Any]] = {
+    "size": _size, "destination": _keep, "destination_start": _size, "random_share": _ratio,
+}  # fmt: skip
+_DATA: Mapping[str, Callable[[Any], Any]] = {
+    "compressible_ratio": _ratio, "duplicate_ratio": _ratio, "duplicate_contents": _keep, "pool": _size, "seed": _keep,
+}  # fmt: skip
+_STREAM: Mapping[str, Callable[[Any], Any]] = {
+    "name": _text, "workers": _keep, "targets": _keep, "outstanding": _keep, "rate_per_s": _keep, "steps": _keep,
+    "process": _keep, "max_outstanding": _keep, "think_time": _keep, "offsets": _keep, "region": _keep, "line": _keep,
+    "copy": _keep,
+}  # fmt: skip
+_JSON_NAMES = {
+    "size": "size_bytes", "delay": "delay_ns", "align": "align_bytes", "reply": "reply_bytes", "pool": "pool_bytes",
+    "destination_start": "destination_start_bytes", "start": "start_bytes", "length": "length_bytes",
+    "mean": "mean_ns", "duration": "duration_ns", "ramp_up": "ramp_up_ns",
+}  # fmt: skip
+TOML_NAMES = {json_name: name for name, json_name in _JSON_NAMES.items()}
+"""Field of the JSON form -> its key here."""
+
+
+def _renamed(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {_JSON_NAMES.get(key, key): value for key, value in table.items()}
+
+
+def _toml_path(where: str) -> Path:
+    """streams[0].access.lines[2].size_bytes as the path ('stream', 0, 'line', 2, 'size')."""
+    path: list[str | int] = []
+    for name, index in re.findall(r"(\w+)(?:\[(\d+)\])?", where):
+        if name in {"access", "load"}:
+            continue
+        path.append({"streams": "stream", "lines": "line"}.get(name) or TOML_NAMES.get(name, name))
+        if index:
+            path.append(int(index))
+    return tuple(path)

@@ -1,0 +1,82 @@
+"""storscope workload: list, show, convert."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.group("workload")
+def command() -> None:
+    """Explain and convert workloads: built in, Iometer's .icf, fio's job files, TOML and JSON."""
+
+
+@command.command("list", epilog="\b\nExamples:\n  storscope workload list\n  storscope workload show oltp")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON, with the source of every number.")
+def list_(as_json: bool) -> int:
+    """List the built-in workloads."""
+    from storscope.cli.show_workload import builtins_to_json, print_builtins
+
+    if as_json:
+        import json
+
+        click.echo(json.dumps(builtins_to_json(), indent=2, ensure_ascii=False))
+    else:
+        print_builtins()
+    return 0
+
+
+@command.command("show", epilog=(
+    "\b\nExamples:\n"
+    "  storscope workload show oltp\n"
+    "  storscope workload show test.icf --only \"All in one\"\n"
+    "  storscope workload show job.fio --json"
+))  # fmt: skip
+@click.argument("source", metavar="NAME|FILE")
+@click.option("--only", metavar="NAME", help="Of a file with several workloads, this one.")
+@click.option("--json", "as_json", is_flag=True, help="Print the workload as the load generator reads it, with losses.")
+def show(source: str, only: str | None, as_json: bool) -> int:
+    """Explain a workload in words: what is asked of the storage, and what the file says that is not asked."""
+    from storscope.bench.workloads import load_workload
+    from storscope.cli.show_workload import definition_to_json, print_definition
+
+    definition = load_workload(source)
+    if only is not None:
+        definition = definition.only(only)
+    if as_json:
+        import json
+
+        click.echo(json.dumps(definition_to_json(definition), indent=2, ensure_ascii=False))
+    else:
+        print_definition(definition)
+    return 0
+
+
+@command.command("convert", epilog=(
+    "\b\nExamples:\n"
+    "  storscope workload convert test.icf --to fio -o test.fio\n"
+    "  storscope workload convert job.fio --to toml\n"
+    "  storscope workload convert oltp --to icf -o oltp.icf"
+))  # fmt: skip
+@click.argument("source", metavar="FILE|NAME")
+@click.option("--to", "form", type=click.Choice(["icf", "fio", "toml"]), required=True, help="The form to write.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="[default: standard output]")
+@click.option("--only", metavar="NAME", help="Of a file with several workloads, this one.")
+@click.option("--target", "targets", multiple=True, help="For fio: a file or device, instead of the variable TARGET.")
+def convert(source: str, form: str, output: Path | None, only: str | None, targets: tuple[str, ...]) -> int:
+    """Write a workload in another form. What the form cannot say is listed on standard error, with the reason."""
+    from storscope.bench.workloads import load_workload
+    from storscope.bench.workloads.convert import convert_to
+    from storscope.cli.show_workload import print_losses
+
+    definition = load_workload(source)
+    if only is not None:
+        definition = definition.only(only)
+    text, losses = convert_to(definition, form, targets)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8", newline="\n")
+    print_losses((*definition.losses, *losses))
+    return 0
