@@ -9,11 +9,17 @@ import pytest
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """`needs(tool)`: skips, visibly, where a program of the distribution is absent; in CI that is a failure."""
+    """`needs(tool)`, `needs_root`: skips, visibly, where a program or right is absent; in CI that is a failure."""
     for marker in item.iter_markers("needs"):
         for tool in marker.args:
             if shutil.which(tool) is None:
                 reason = f"needs the program {tool}, which is not installed"
-                if os.environ.get("STORSCOPE_TESTS_MUST_NOT_SKIP"):
-                    pytest.fail(reason, pytrace=False)
-                pytest.skip(reason)
+                _skip(reason)
+    if item.get_closest_marker("needs_root") and os.geteuid() != 0:
+        _skip("needs root: it sets up loop devices and mounts")
+
+
+def _skip(reason: str) -> None:
+    if os.environ.get("STORSCOPE_TESTS_MUST_NOT_SKIP"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
