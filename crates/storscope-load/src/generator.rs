@@ -179,7 +179,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
         sink(self.recorder.rotate(end, self.pace.offered_per_s()));
         self.ending.elapsed = end - self.start;
         outcome?;
-        self.drain(end, sink)?;
+        self.drain(end, now, sink)?;
         Ok(self.ending)
     }
 
@@ -346,12 +346,11 @@ impl<D: Device, C: Clock> Generator<D, C> {
     }
 
     /// Waits for what is in flight, without sending more than the follow-ups it entails.
-    fn drain(&mut self, end: Nanos, sink: &mut dyn FnMut(Interval)) -> Result<(), LoadError> {
+    fn drain(&mut self, end: Nanos, mut now: Nanos, sink: &mut dyn FnMut(Interval)) -> Result<(), LoadError> {
         let (unsent, first) = self.pace.backlog(end);
         self.ending.unsent = unsent;
         self.ending.oldest_unsent = first.map(|first| end - first);
         let completed_before = self.ending.completed;
-        let mut now = end;
         self.take_done()?;
         while self.recorder.in_flight() > 0 || !self.batch.is_empty() {
             let submitted = self.stamp_batch(now);

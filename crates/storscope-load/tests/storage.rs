@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 
 const SIZE: u64 = 8 << 20;
 /// Exact on a ring; threads report completions in another order than they happened.
-const LITTLE: f64 = 0.02;
+const LITTLE: f64 = 0.01;
 const ENGINES: [(Engine, &str); 2] = [(Engine::IoUring, "io_uring"), (Engine::Threads, "threads")];
 
 /// A written file; /var/tmp is on a real file system where /tmp may not be.
