@@ -169,9 +169,7 @@ def cannot_open(name: str, path: str, error: OSError) -> Check:
     """An open that failed. It is never worked around."""
     says = f"{path} cannot be opened: {error.strerror}"
     if error.errno == errno.EBUSY:
-        says = (
-            f"{path} is claimed by something in the kernel: a mount, RAID, LVM, ZFS, swap, an iSCSI target or another"
-        )
+        says = f"{path} is claimed inside the kernel: by a mount, RAID, LVM, ZFS, swap, an iSCSI target or the like"
         return refused(name, says, "Find the user (lsblk, zpool status, dmsetup ls, targetcli ls) and stop it.")
     if error.errno in {errno.EACCES, errno.EPERM}:
         return refused(name, says, "Run as a user who may write to it.")
