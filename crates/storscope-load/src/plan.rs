@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use storscope_types::{Access, Bytes, Load, Nanos, Workload};
 
 use crate::error::LoadError;
-use crate::generator::Limit;
 use crate::place::Span;
 use crate::system::{Opened, TargetSpec};
+use crate::task::Limit;
 
 /// Everything that a run depends on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

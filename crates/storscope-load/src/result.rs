@@ -3,8 +3,8 @@
 use serde::Serialize;
 use storscope_types::{Load, Nanos, Workload};
 
-use crate::generator::Ending;
 use crate::tally::Interval;
+use crate::task::Ending;
 use crate::usage::Usage;
 
 /// Lateness may be this share of the response time (both p99) before the generator, not the storage, is measured.

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use storscope_types::Nanos;
 
 use crate::error::LoadError;
-use crate::generator::Ending;
 use crate::plan::Plan;
 use crate::recorder::empty_interval;
 use crate::result::{EngineUsed, RunResult, doubts};
 use crate::system::FastClock;
 use crate::tally::Interval;
+use crate::task::Ending;
 use crate::usage::Usage;
 use crate::worker::{Ended, Message, Shared, Worker};
 

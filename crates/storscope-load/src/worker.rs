@@ -9,14 +9,13 @@ use storscope_types::Nanos;
 
 use crate::buffers::BufferPlan;
 use crate::error::LoadError;
-use crate::generator::{Ending, Generator, Limit, Task, fill_pool};
+use crate::generator::{Generator, fill_pool};
 use crate::place::Span;
 use crate::plan::{Engine, Plan};
 use crate::result::EngineUsed;
-use crate::system::{
-    Arena, FastClock, Opened, PuntWatch, TargetSpec, ThreadedDevice, UringDevice, timer_slack_to_least,
-};
+use crate::system::{Arena, FastClock, Opened, PuntWatch, TargetSpec, ThreadedDevice, UringDevice, wake_promptly};
 use crate::tally::Interval;
+use crate::task::{Ending, Limit, Task};
 
 /// From the last worker's readiness to the start.
 const COUNTDOWN: Nanos = Nanos::from_millis(2);
@@ -104,7 +103,7 @@ impl Worker {
     fn choose_and_run(&self, engine: &mut Option<EngineUsed>) -> Result<Ending, LoadError> {
         let shared = Arc::clone(&self.shared);
         let mut turnstile = Turnstile { shared: &shared, passed: false };
-        timer_slack_to_least();
+        wake_promptly();
         if matches!(shared.plan.targets[0], TargetSpec::Null { .. }) {
             *engine = Some(self.engine_used("null", None, false));
             return self.run(NullDevice::new(shared.clock, self.depth()), &mut turnstile);

@@ -82,7 +82,10 @@ fn the_mean_response_of_mmc_is_erlangs() {
         let clock = VirtualClock::default();
         let device = QueueingDevice::new(clock.clone(), servers as usize, Nanos(1_000_000), 4096, seed);
         let workload = mix(vec![reads_4k()], open(rate, Process::Poisson, 4096));
-        let outcome = run(device, clock, &task(&workload, &[GIB], seconds(2e6 / rate)));
+        let spans = [GIB];
+        let mut task = task(&workload, &spans, seconds(1e6 / rate));
+        task.interval = Nanos::from_secs_f64(1e5 / rate);
+        let outcome = run(device, clock, &task);
         let mean_s = outcome.total.all().response.mean().unwrap() / 1e9;
         let expected = erlang_c_response(rate, servers, service_s);
         let error = mean_s / expected - 1.0;
@@ -201,6 +204,8 @@ fn on_the_system_clock_rates_hold_from_hundred_to_half_a_million() {
             let sampling = if process == Process::Poisson { 4.0 / f64::sqrt(rate * 0.4) } else { 0.0 };
             let error = offered as f64 / (rate * 0.4) - 1.0;
             assert!(error.abs() <= 0.005 + sampling, "{process:?} {rate}/s offered {offered} ({error:+.4})");
+            let sent = outcome.ending.submitted as f64 / offered as f64;
+            assert!(sent > 0.8, "only {sent} of what was due left within the run, at {rate}/s");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod arena;
 mod clock;
+mod promptness;
 mod punt;
 mod target;
 mod threads;
@@ -9,8 +10,8 @@ mod uring;
 
 pub use arena::Arena;
 pub use clock::FastClock;
+pub(crate) use promptness::wake_promptly;
 pub use punt::PuntWatch;
-pub(crate) use punt::timer_slack_to_least;
 pub use target::{Opened, TargetSpec};
 pub use threads::ThreadedDevice;
 pub use uring::UringDevice;

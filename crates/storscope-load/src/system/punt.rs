@@ -49,12 +49,6 @@ impl PuntWatch {
     }
 }
 
-/// Lets timeouts end when they should: the default slack is 50 us (prctl(2), `PR_SET_TIMERSLACK`). Of the calling thread.
-pub fn timer_slack_to_least() {
-    // SAFETY: the option takes one number; 1 ns is the least.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-}
-
 fn work_of(name: &str) -> Work {
     let Ok(threads) = fs::read_dir("/proc/self/task") else { return Work::default() };
     let of_name =

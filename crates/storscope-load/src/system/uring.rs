@@ -6,7 +6,8 @@
 //! completions. It never spins: on a shared machine spinning takes the CPU that the completion needs.
 //!
 //! Long waits do not set a timer each: a timer of the ring (`IORING_OP_TIMEOUT`) covers all waits that end after it, and
-//! is set again only when it has fired. In a closed loop that is ten times a second.
+//! is set again only when it has fired, so that there is never more than one. In a closed loop that is ten times a
+//! second.
 
 use std::io;
 use std::os::fd::RawFd;
@@ -112,7 +113,7 @@ impl<C: Clock> UringDevice<C> {
     #[inline]
     fn enter(&mut self, until: Nanos) -> Result<(), DeviceError> {
         let wait = until.since(self.clock.now());
-        if wait >= LONG_WAIT && self.tick_at > until {
+        if wait >= LONG_WAIT && self.tick_at == Nanos::NEVER {
             self.set_timer(until, wait);
         }
         let submitter = self.ring.submitter();

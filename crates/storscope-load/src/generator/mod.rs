@@ -5,11 +5,12 @@
 //! handed over, its completion the instant the device saw it done; so for a device that works within the call, the
 //! service time is that of the batch.
 
+mod complete;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::Serialize;
 use storscope_device::{Clock, Completion, Device, Direction, Request};
-use storscope_types::{Access, Nanos, Stream, Verification, Workload};
+use storscope_types::{Access, Nanos, Stream, Verification};
 
 use crate::buffers::{BufferPlan, Buffers};
 use crate::error::LoadError;
@@ -18,68 +19,12 @@ use crate::place::Span;
 use crate::random::Random;
 use crate::recorder::Recorder;
 use crate::stamp::Stamper;
-use crate::tally::{Interval, Times};
+use crate::tally::Interval;
+use crate::task::{Ending, Task};
 use crate::transfer::{FollowUp, Transfer, Transfers};
 
 /// How long a stop may go unnoticed while nothing completes.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(100);
-
-/// What one worker is to do.
-#[derive(Debug, Clone, Copy)]
-pub struct Task<'a> {
-    /// The workload.
-    pub workload: &'a Workload,
-    /// Which of its streams.
-    pub stream_index: u32,
-    /// Which worker of the stream.
-    pub worker: u32,
-    /// Which worker of all streams: seeds differ by it.
-    pub global_worker: u32,
-    /// Index and region of every target, as [`Stream::targets`] counts them.
-    pub spans: &'a [Span],
-    /// Seed of the run.
-    pub seed: u64,
-    /// When it ends.
-    pub limit: Limit,
-    /// Length of an interval.
-    pub interval: Nanos,
-    /// When it starts.
-    pub start: Nanos,
-    /// How many I/Os may fail.
-    pub max_failures: u64,
-}
-
-/// When a worker ends: at the first of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limit {
-    /// After this time.
-    pub duration: Nanos,
-    /// After this many I/Os, all of them completed.
-    pub ios: u64,
-    /// After this many bytes, all of them transferred.
-    pub bytes: u64,
-}
-
-/// How a worker ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Ending {
-    /// I/Os handed to the device.
-    pub submitted: u64,
-    /// I/Os that completed well, those drained at the end included.
-    pub completed: u64,
-    /// I/Os that failed.
-    pub failed: u64,
-    /// I/Os that completed after the end.
-    pub drained: u64,
-    /// Arrivals of the run that were never sent.
-    pub unsent: u64,
-    /// How long the first of them had waited at the end.
-    #[serde(rename = "oldest_unsent_ns")]
-    pub oldest_unsent: Option<Nanos>,
-    /// When it ended, since the start.
-    #[serde(rename = "elapsed_ns")]
-    pub elapsed: Nanos,
-}
 
 /// An I/O in flight.
 #[derive(Debug, Clone, Copy)]
@@ -269,82 +214,6 @@ impl<D: Device, C: Clock> Generator<D, C> {
         submitted
     }
 
-    #[inline]
-    fn take_done(&mut self) -> Result<(), LoadError> {
-        let mut done = std::mem::take(&mut self.done);
-        let outcome = done.iter().try_for_each(|completion| self.complete(*completion));
-        done.clear();
-        self.done = done;
-        outcome
-    }
-
-    #[inline]
-    fn complete(&mut self, completion: Completion) -> Result<(), LoadError> {
-        let slot = &self.slots[completion.token as usize];
-        let Transfer { target, direction, offset, length, then } = slot.transfer;
-        let buffer = slot.buffer;
-        if completion.result != length as i32 {
-            return self.fail(completion, *slot);
-        }
-        let times = Times { intended: slot.intended, submitted: slot.submitted, completed: completion.at };
-        let cell = self.cell_of_target[target as usize] as usize;
-        self.recorder.completed(cell, direction, times, length);
-        self.ending.completed += 1;
-        if direction == Direction::Write {
-            self.return_buffer(buffer);
-        } else if self.verify {
-            let memory = self.device.buffer(buffer);
-            self.stamper.check(&memory[..(length as usize).min(memory.len())], target, offset)?;
-        }
-        match then {
-            FollowUp::Nothing => self.pace.release(completion.token, completion.at),
-            then => self.follow_up(completion, then),
-        }
-        Ok(())
-    }
-
-    /// Sends the dependent transfer: it should start the instant the first is done.
-    fn follow_up(&mut self, completion: Completion, then: FollowUp) {
-        let slot = self.slots[completion.token as usize];
-        let start = Start { slot: completion.token, track: slot.track as usize, intended: completion.at };
-        match then {
-            FollowUp::Nothing => {}
-            FollowUp::Reply(length) => {
-                let transfer = self.transfers.reply(start.track, slot.transfer.direction.opposite(), length);
-                self.submit(start, transfer);
-            }
-            FollowUp::CopyTo { target, offset } => {
-                let write =
-                    Transfer { target, offset, direction: Direction::Write, then: FollowUp::Nothing, ..slot.transfer };
-                let copied = Slot { intended: completion.at, transfer: write, ..slot };
-                self.hand_over(completion.token, copied);
-            }
-        }
-    }
-
-    /// Buffers of copies are those of their reads.
-    #[inline]
-    fn return_buffer(&mut self, buffer: u32) {
-        if self.buffers.is_of_pool(buffer) {
-            self.buffers.give_back(buffer);
-        }
-    }
-
-    fn fail(&mut self, completion: Completion, slot: Slot) -> Result<(), LoadError> {
-        let Transfer { target, direction, offset, length, .. } = slot.transfer;
-        self.recorder.failed((-completion.result).max(0), completion.at);
-        self.ending.failed += 1;
-        if direction == Direction::Write {
-            self.return_buffer(slot.buffer);
-        }
-        self.pace.release(completion.token, completion.at);
-        if self.ending.failed <= self.max_failures {
-            return Ok(());
-        }
-        let (failed, allowed) = (self.ending.failed, self.max_failures);
-        Err(LoadError::Failed { failed, allowed, target, direction, offset, length, reason: reason(completion.result) })
-    }
-
     /// Waits for what is in flight, without sending more than the follow-ups it entails.
     fn drain(&mut self, end: Nanos, mut now: Nanos, sink: &mut dyn FnMut(Interval)) -> Result<(), LoadError> {
         let (unsent, first) = self.pace.backlog(end);
@@ -400,11 +269,4 @@ fn cells(stream: &Stream, targets: &[u32], count: usize) -> (Vec<u32>, Vec<u32>)
         cell_of_target[target as usize] = cell as u32;
     }
     (cells, cell_of_target)
-}
-
-fn reason(result: i32) -> String {
-    if result < 0 {
-        return std::io::Error::from_raw_os_error(-result).to_string();
-    }
-    format!("only {result} bytes were transferred")
 }

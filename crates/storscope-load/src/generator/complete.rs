@@ -1,0 +1,95 @@
+//! What happens when an I/O is done.
+
+use storscope_device::{Clock, Completion, Device, Direction};
+
+use super::{Generator, Slot};
+use crate::error::LoadError;
+use crate::pace::Start;
+use crate::tally::Times;
+use crate::transfer::{FollowUp, Transfer};
+
+impl<D: Device, C: Clock> Generator<D, C> {
+    /// Takes what the device reported.
+    #[inline]
+    pub(super) fn take_done(&mut self) -> Result<(), LoadError> {
+        let mut done = std::mem::take(&mut self.done);
+        let outcome = done.iter().try_for_each(|completion| self.complete(*completion));
+        done.clear();
+        self.done = done;
+        outcome
+    }
+
+    #[inline]
+    fn complete(&mut self, completion: Completion) -> Result<(), LoadError> {
+        let slot = &self.slots[completion.token as usize];
+        let Transfer { target, direction, offset, length, then } = slot.transfer;
+        let buffer = slot.buffer;
+        if completion.result != length as i32 {
+            return self.fail(completion, *slot);
+        }
+        let times = Times { intended: slot.intended, submitted: slot.submitted, completed: completion.at };
+        let cell = self.cell_of_target[target as usize] as usize;
+        self.recorder.completed(cell, direction, times, length);
+        self.ending.completed += 1;
+        if direction == Direction::Write {
+            self.return_buffer(buffer);
+        } else if self.verify {
+            let memory = self.device.buffer(buffer);
+            self.stamper.check(&memory[..(length as usize).min(memory.len())], target, offset)?;
+        }
+        match then {
+            FollowUp::Nothing => self.pace.release(completion.token, completion.at),
+            then => self.follow_up(completion, then),
+        }
+        Ok(())
+    }
+
+    /// Sends the dependent transfer: it should start the instant the first is done.
+    fn follow_up(&mut self, completion: Completion, then: FollowUp) {
+        let slot = self.slots[completion.token as usize];
+        let start = Start { slot: completion.token, track: slot.track as usize, intended: completion.at };
+        match then {
+            FollowUp::Nothing => {}
+            FollowUp::Reply(length) => {
+                let transfer = self.transfers.reply(start.track, slot.transfer.direction.opposite(), length);
+                self.submit(start, transfer);
+            }
+            FollowUp::CopyTo { target, offset } => {
+                let write =
+                    Transfer { target, offset, direction: Direction::Write, then: FollowUp::Nothing, ..slot.transfer };
+                let copied = Slot { intended: completion.at, transfer: write, ..slot };
+                self.hand_over(completion.token, copied);
+            }
+        }
+    }
+
+    /// Buffers of copies are those of their reads.
+    #[inline]
+    fn return_buffer(&mut self, buffer: u32) {
+        if self.buffers.is_of_pool(buffer) {
+            self.buffers.give_back(buffer);
+        }
+    }
+
+    fn fail(&mut self, completion: Completion, slot: Slot) -> Result<(), LoadError> {
+        let Transfer { target, direction, offset, length, .. } = slot.transfer;
+        self.recorder.failed((-completion.result).max(0), completion.at);
+        self.ending.failed += 1;
+        if direction == Direction::Write {
+            self.return_buffer(slot.buffer);
+        }
+        self.pace.release(completion.token, completion.at);
+        if self.ending.failed <= self.max_failures {
+            return Ok(());
+        }
+        let (failed, allowed) = (self.ending.failed, self.max_failures);
+        Err(LoadError::Failed { failed, allowed, target, direction, offset, length, reason: reason(completion.result) })
+    }
+}
+
+fn reason(result: i32) -> String {
+    if result < 0 {
+        return std::io::Error::from_raw_os_error(-result).to_string();
+    }
+    format!("only {result} bytes were transferred")
+}
