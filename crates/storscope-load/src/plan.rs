@@ -1,12 +1,16 @@
 //! A run as its caller plans it: the workload, where, how long, and on which engine.
 
 use serde::{Deserialize, Serialize};
-use storscope_types::{Access, Bytes, Load, Nanos, Workload};
+use storscope_types::{Access, Bytes, Load, Nanos, Stream, Workload};
 
+use crate::buffers::BufferPlan;
 use crate::error::LoadError;
 use crate::place::Span;
 use crate::system::{Opened, TargetSpec};
 use crate::task::Limit;
+
+/// Buffers of all workers together: locked memory that the machine then lacks elsewhere.
+const MOST_MEMORY: Bytes = Bytes::from_mib(4096);
 
 /// Everything that a run depends on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,7 +70,19 @@ impl Plan {
         require(ends || all_steps, "duration_ns", "an end of time, I/Os or bytes", "none")?;
         let nulls = self.targets.iter().filter(|target| matches!(target, TargetSpec::Null { .. })).count();
         let alike = nulls == 0 || nulls == self.targets.len();
-        require(alike, "targets", "null targets alone: they have an engine of their own", "others beside them")
+        require(alike, "targets", "null targets alone: they have an engine of their own", "others beside them")?;
+        self.check_memory()
+    }
+
+    /// All buffers are in memory at the same time.
+    fn check_memory(&self) -> Result<(), LoadError> {
+        let bytes = |stream: &Stream| {
+            let slots = stream.load.slots_per_worker(stream.target_indices(self.targets.len()).len());
+            BufferPlan::new(&self.workload, stream, slots).bytes() as u64 * u64::from(stream.workers)
+        };
+        let total: u64 = self.workload.streams.iter().map(bytes).sum();
+        let expected = format!("queues and transfers whose buffers fit into {} MiB", MOST_MEMORY.0 >> 20);
+        require(total <= MOST_MEMORY.0, "workload.streams", &expected, &format!("{} MiB of them", total >> 20))
     }
 
     /// When a worker of the stream ends.

@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use storscope_device::Clock;
 use storscope_types::Nanos;
 
 use crate::error::LoadError;
@@ -60,8 +61,8 @@ pub struct Run {
     ending: Ending,
     engines: Vec<EngineUsed>,
     error: Option<LoadError>,
-    usage_before: Usage,
-    started_unix_ns: u64,
+    /// The instant at which the clock shows zero.
+    clock_origin_unix_ns: u64,
 }
 
 impl Run {
@@ -83,9 +84,10 @@ impl Run {
             stop: AtomicBool::new(false),
             ready: Barrier::new(workers),
             start: AtomicU64::new(0),
+            usage_before: OnceLock::new(),
         });
-        let usage_before = Usage::of_process();
-        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let clock_origin_unix_ns = (created.as_nanos() as u64).saturating_sub(shared.clock.now().0);
         let (messages, threads) = spawn(&shared, &spans);
         Ok(Self {
             shared,
@@ -98,9 +100,15 @@ impl Run {
             ending: Ending::default(),
             engines: Vec::new(),
             error: None,
-            usage_before,
-            started_unix_ns: started.as_nanos() as u64,
+            clock_origin_unix_ns,
         })
+    }
+
+    /// The instant intervals count from, UTC since 1970; none while workers still prepare.
+    #[must_use]
+    pub fn started_unix_ns(&self) -> Option<u64> {
+        let start = self.shared.start.load(Ordering::SeqCst);
+        (start > 0).then(|| self.clock_origin_unix_ns + start)
     }
 
     /// Ends the run soon; what is in flight is waited for.
@@ -132,13 +140,14 @@ impl Run {
     pub fn finish(mut self) -> Finished {
         while !matches!(self.next(Duration::from_secs(1)), News::Finished) {}
         self.join();
-        let process_usage = Usage::of_process().since(&self.usage_before);
+        let usage_before = self.shared.usage_before.get().copied().unwrap_or_default();
+        let process_usage = Usage::of_process().since(&usage_before);
         let total = self.total.take().unwrap_or_else(empty_interval);
         let doubts = doubts(&total, &self.ending, &self.shared.plan.workload);
         self.engines.sort_by_key(|used| used.stream);
         self.engines.dedup();
         let result = RunResult {
-            started_unix_ns: self.started_unix_ns,
+            started_unix_ns: self.started_unix_ns().unwrap_or(self.clock_origin_unix_ns),
             valid: !doubts.iter().any(crate::Doubt::invalidates),
             total,
             drain: self.drain.take().unwrap_or_else(empty_interval),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, OnceLock};
 
 use storscope_device::{Clock, Device, DeviceError, NullDevice};
 use storscope_types::Nanos;
@@ -16,6 +16,7 @@ use crate::result::EngineUsed;
 use crate::system::{Arena, FastClock, Opened, PuntWatch, TargetSpec, ThreadedDevice, UringDevice, wake_promptly};
 use crate::tally::Interval;
 use crate::task::{Ending, Limit, Task};
+use crate::usage::Usage;
 
 /// From the last worker's readiness to the start.
 const COUNTDOWN: Nanos = Nanos::from_millis(2);
@@ -32,7 +33,10 @@ pub(crate) struct Shared {
     pub clock: FastClock,
     pub stop: AtomicBool,
     pub ready: Barrier,
+    /// Zero until all workers are ready.
     pub start: AtomicU64,
+    /// Of the process, at the start: trials and preparations do not count.
+    pub usage_before: OnceLock<Usage>,
 }
 
 /// What a worker, named by its number in the run, tells it.
@@ -73,6 +77,7 @@ impl Turnstile<'_> {
     fn pass(&mut self) -> Nanos {
         self.passed = true;
         self.shared.ready.wait();
+        self.shared.usage_before.get_or_init(Usage::of_process);
         let start = (self.shared.clock.now() + COUNTDOWN).0;
         // The first to come sets it, the others read it.
         let kept = self.shared.start.compare_exchange(0, start, Ordering::SeqCst, Ordering::SeqCst);

@@ -106,6 +106,9 @@ fn intervals_come_while_the_run_goes_on_and_add_up_to_the_total() {
             let service: f64 = parts.iter().map(|part| part.all().service.sum() as f64).sum();
             assert!((area / service - 1.0).abs() < LITTLE, "{name}: Little's law: {area} and {service}");
             assert!(result.total.usage.cpu() > Nanos::ZERO);
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as f64;
+            let age_s = (now - result.started_unix_ns as f64) / 1e9;
+            assert!((0.3..2.0).contains(&age_s), "started {age_s} s ago");
         }
     }
 }
@@ -296,6 +299,11 @@ fn a_plan_that_cannot_run_is_refused_before_anything_is_opened() {
     let file = scratch(4096);
     let mut too_far = plan(vec![reads_4k()], closed(1), path_of(&file, false), Engine::Auto);
     too_far.workload.streams[0].region.start = Bytes(4096);
+    let mut too_large = plan(vec![reads_4k()], closed(1), path_of(&file, false), Engine::Auto);
+    let line = AccessSpec { read_share: 0.0, size: Bytes::from_mib(512), ..reads_4k() };
+    too_large.workload.streams[0] = Stream::new(Access::Mix { lines: vec![line] }, closed(64));
+    let message = Run::start(too_large).map(|_| ()).unwrap_err().to_string();
+    assert!(message.contains("MiB of them"), "{message}");
     let message = Run::start(too_far).map(|_| ()).unwrap_err().to_string();
     assert!(message.contains("streams[0].region"), "{message}");
 }
