@@ -37,10 +37,16 @@ KIND: Final = "kind"
 _SHOWN_CHARACTERS = 60
 
 
-def require(sound: bool, path: str, expected: str, found: object) -> None:
-    """Raises ConfigError, naming the path, unless `sound`."""
+def require(sound: bool, path: str, expected: str, found: float | str) -> None:
+    """Raises ConfigError, naming the path, unless `sound`. `found` is a number or words of ours."""
     if not sound:
-        raise ConfigError(expected, _shown(found), where=path)
+        raise ConfigError(expected, found if isinstance(found, str) else _shown(found), where=path)
+
+
+def _require_value(sound: bool, path: str, expected: str, value: object) -> None:
+    """As `require`, for a value from outside, which is quoted and cut short."""
+    if not sound:
+        raise ConfigError(expected, _shown(value), where=path)
 
 
 def encode(value: Any) -> Any:
@@ -70,13 +76,13 @@ def decode(wanted: Any, value: Any, path: str = "") -> Any:
 def _plain(wanted: Any, value: Any, path: str) -> Any:
     if wanted is float:
         sound = isinstance(value, int | float) and not isinstance(value, bool) and _is_finite(value)
-        require(sound, path, "a number", value)
+        _require_value(sound, path, "a number", value)
         return float(value)
     if issubclass(wanted, enum.Enum):
         known = [member.value for member in wanted]
-        require(value in known, path, " or ".join(known), value)
+        _require_value(value in known, path, " or ".join(known), value)
         return wanted(value)
-    require(isinstance(value, str), path, "a text", value)
+    _require_value(isinstance(value, str), path, "a text", value)
     return value
 
 
@@ -89,12 +95,12 @@ def _is_finite(value: float) -> bool:
 
 def _integer(limits: Limits, value: Any, path: str) -> int:
     sound = isinstance(value, int) and not isinstance(value, bool) and limits.least <= value <= limits.greatest
-    require(sound, path, f"an integer from {limits.least} to {limits.greatest}", value)
+    _require_value(sound, path, f"an integer from {limits.least} to {limits.greatest}", value)
     return int(value)
 
 
 def _items(wanted: Any, value: Any, path: str) -> tuple[Any, ...]:
-    require(isinstance(value, list | tuple), path, "a list", value)
+    _require_value(isinstance(value, list | tuple), path, "a list", value)
     return tuple(decode(wanted, item, f"{path}[{index}]") for index, item in enumerate(value))
 
 
@@ -103,14 +109,14 @@ def _one_of(members: tuple[Any, ...], value: Any, path: str) -> Any:
         rest = [member for member in members if member is not types.NoneType]
         return None if value is None else decode(rest[0], value, path)
     by_kind = {getattr(member, KIND): member for member in members}
-    require(isinstance(value, Mapping), path, "an object", value)
+    _require_value(isinstance(value, Mapping), path, "an object", value)
     kind = value.get(KIND)
-    require(isinstance(kind, str) and kind in by_kind, f"{path}.{KIND}", " or ".join(by_kind), kind)
+    _require_value(isinstance(kind, str) and kind in by_kind, f"{path}.{KIND}", " or ".join(by_kind), kind)
     return _record(by_kind[kind], {key: item for key, item in value.items() if key != KIND}, path)
 
 
 def _record(wanted: Any, value: Any, path: str) -> Any:
-    require(isinstance(value, Mapping), path or "the workload", "an object", value)
+    _require_value(isinstance(value, Mapping), path or "the workload", "an object", value)
     hints = typing.get_type_hints(wanted, include_extras=True)
     fields = {field.name: field for field in dataclasses.fields(wanted)}
     within = f"{path}." if path else ""

@@ -30,7 +30,8 @@ _TIME_NS = {
     "s": 10**9, "sec": 10**9, "secs": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "mins": 60 * 10**9,
     "h": 3600 * 10**9, "hr": 3600 * 10**9, "hrs": 3600 * 10**9, "d": 86400 * 10**9,
 }  # fmt: skip
-_MOST_SECTIONS = 10_000
+_MOST_SECTIONS = 1_000
+_MOST_OPTIONS = 1_000
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,8 @@ def _check_place(line: str, current: Section | None, where: str, number: int, jo
         )
     if current is None or not re.match(r"[a-zA-Z_][\w]*\s*(=|$)", line):
         raise MalformedInput("a section like [global], then options like bs=4k", repr(line[:60]), where=at)
-    if jobs > _MOST_SECTIONS:
-        raise MalformedInput(f"at most {_MOST_SECTIONS} jobs", "more", where=at)
+    if jobs > _MOST_SECTIONS or len(current.options) > _MOST_OPTIONS:
+        raise MalformedInput(f"at most {_MOST_SECTIONS} jobs of {_MOST_OPTIONS} options", "more", where=at)
 
 
 def _option(line: str, number: int, section: str) -> Option:

@@ -31,6 +31,8 @@ STEP_TYPES = ("LINEAR", "EXPONENTIAL")
 ASSIGNMENTS = ("NONE", "ALL", "DISK", "NET")
 MOST_LINES = 100
 """Lines of an access specification: a slot for each per cent."""
+_MOST_WORKERS = 1024
+_MOST_TARGETS = 1024
 _GREATEST = 2**63 - 1
 
 
@@ -321,13 +323,16 @@ class _Reader:
             self.fail(at, f"shares of {name!r} that add up to 100", found, "Iometer refuses such a specification.")
 
     def workers(self, entries: Sequence[_Entry]) -> Iterator[IcfWorker]:
-        manager, worker = "", None
+        manager, worker, count = "", None, 0
         for entry in entries:
             if entry.key.startswith("manager id"):
                 manager = entry.value.partition(",")[2].strip()
             elif entry.key == "worker":
                 worker = IcfWorker(entry.value, manager)
             elif entry.key.startswith("end worker") and worker is not None:
+                count += 1
+                if count > _MOST_WORKERS:
+                    self.fail(entry.line, f"at most {_MOST_WORKERS} workers", "more")
                 yield worker
                 worker = None
             elif worker is not None:
@@ -349,6 +354,8 @@ class _Reader:
         if key.startswith("assigned access specs"):
             return replace(worker, specs=tuple(text for _, text in entry.data if text))
         if key == "target":
+            if len(worker.targets) >= _MOST_TARGETS:
+                self.fail(line, f"at most {_MOST_TARGETS} targets of a worker", "more")
             return replace(worker, targets=(*worker.targets, entry.value))
         return worker
 

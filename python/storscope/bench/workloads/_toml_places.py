@@ -12,6 +12,8 @@ Path = tuple[str | int, ...]
 """Keys and, after a key of a list of tables, the index: ('stream', 0, 'line', 2, 'size')."""
 
 _HEADER = re.compile(r"\s*(\[{1,2})\s*([\w\-. \"']+?)\s*\]{1,2}\s*(#.*)?$")
+_LONGEST = 300
+"""Characters of a line that are looked at."""
 _KEY = re.compile(r"\s*([\w\-\"'. ]+?)\s*=")
 
 
@@ -21,6 +23,7 @@ def find_lines(text: str) -> dict[Path, int]:
     counts: dict[Path, int] = {}
     table: Path = ()
     for number, line in enumerate(text.splitlines(), 1):
+        line = line[:_LONGEST]
         header = _HEADER.match(line)
         if header:
             table = _table(_parts(header[2]), counts, is_list=header[1] == "[[")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from storscope.bench.workloads.definition import Sweep
-from storscope.domain.units import format_bytes, format_duration, format_rate, format_span
+from storscope.domain.units import NS_PER_S, format_bytes, format_duration, format_rate
 from storscope.domain.workload import (
     AccessSpec,
     Closed,
@@ -45,8 +45,8 @@ def describe_sweep(sweep: Sweep) -> list[str]:
             shown = ", ".join(map(str, values[:12])) + (", ..." if len(values) > 12 else "")
             lines.append(f"Repeated with {shown} {name}.")
     if sweep.duration_ns:
-        ramp = f" after {format_span(sweep.ramp_up_ns)} of ramp-up" if sweep.ramp_up_ns else ""
-        lines.append(f"Each run lasts {format_span(sweep.duration_ns)}{ramp}.")
+        ramp = f" after {_span(sweep.ramp_up_ns)} of ramp-up" if sweep.ramp_up_ns else ""
+        lines.append(f"Each run lasts {_span(sweep.duration_ns)}{ramp}.")
     return lines
 
 
@@ -80,7 +80,7 @@ def _load(load: Load, stream: Stream) -> str:
     if isinstance(load, Open):
         rate = format_rate(load.rate_per_s, "requests/s")
         return f"{rate} arrive {spread} whatever the storage does (open loop); {limit}."
-    shown = [f"{format_rate(step.rate_per_s, '/s')} for {format_span(step.duration_ns)}" for step in load.steps[:8]]
+    shown = [f"{format_rate(step.rate_per_s, '/s')} for {_span(step.duration_ns)}" for step in load.steps[:8]]
     steps = ", ".join(shown)
     more = f", and {len(load.steps) - 8} more" if len(load.steps) > 8 else ""
     return f"Requests arrive {spread} at {steps}{more} (open loop); {limit}."
@@ -163,6 +163,16 @@ def _data(workload: Workload) -> Iterator[str]:
         )
     if workload.verification is Verification.STAMPS:
         yield "Each block that is read is checked for its stamp; it must have been written by storscope before."
+
+
+def _span(time_ns: int) -> str:
+    """A duration without rounding: '2 min 30 s'."""
+    if time_ns < NS_PER_S:
+        return format_duration(time_ns)
+    minutes, seconds = divmod(time_ns / NS_PER_S, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    parts = [f"{count:g} {unit}" for count, unit in ((hours, "h"), (minutes, "min"), (seconds, "s")) if count]
+    return " ".join(parts)
 
 
 def _percent(share: float) -> str:

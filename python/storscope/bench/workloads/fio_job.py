@@ -348,8 +348,12 @@ class _Job:
             self.note("iodepth", f"{engine} keeps one I/O outstanding whatever iodepth says; taken as 1")
             depth = 1
         files = len(self.filenames)
-        if files > 1 and depth > 1:
-            self.note("iodepth", f"of all {files} files together; here of each target")
+        if files > 1:
+            self.note(
+                "iodepth",
+                f"of all {files} files together; here of each target, so {depth} become "
+                f"{max(1, depth // files) * files}",
+            )
             depth = max(1, depth // files)
         return depth
 

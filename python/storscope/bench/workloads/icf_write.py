@@ -221,10 +221,10 @@ def _note_unknown(workload: Workload, losses: LossList) -> None:
 
 
 def _pattern(workload: Workload, losses: LossList) -> int:
-    """0 repeating bytes, 2 full random; 0, Iometer's default, for workloads that do not write."""
+    """0 repeating bytes, 2 full random; also for workloads that do not write, so that one worker serves them all."""
     data, where = workload.data, f"{workload.name}: data"
     if not workload.writes:
-        return 0
+        return 2
     if data.duplicate_ratio:
         losses.lost(f"{where}.duplicate_ratio", f"{data.duplicate_ratio:g}", "Iometer has three fixed patterns")
     if data.compressible_ratio not in {0.0, 1.0}:
@@ -237,7 +237,7 @@ def _pattern(workload: Workload, losses: LossList) -> int:
 
 def _icf_name(name: str) -> str:
     """A name Iometer can hold: without commas and apostrophes at its start, of at most 79 characters."""
-    clean = " ".join("".join(" " if not letter.isprintable() else letter for letter in name).split())
+    clean = "".join(" " if not letter.isprintable() else letter for letter in name).strip()
     return clean.replace(",", ";").lstrip("'")[:_LONGEST_NAME].strip() or "Unnamed"
 
 

@@ -1,6 +1,6 @@
 """Finds a workload by name, path or text, and recognises its form by content.
 
-Refuses what is no text, files above 8 MiB and content of an unknown form. A name of a built-in workload goes before a
+Refuses what is no text, files above 1 MiB and content of an unknown form. A name of a built-in workload goes before a
 file of that name; write ./name for the file.
 """
 
@@ -21,7 +21,7 @@ from storscope.bench.workloads.toml_form import read_toml
 from storscope.domain.errors import ConfigError, MalformedInput, UnknownFormat, UsageError
 from storscope.domain.workload import Workload
 
-MOST_BYTES = 8 * 1024**2
+MOST_BYTES = 1024**2
 """Larger than any definition made by hand; Iometer's with 30 specifications has 11 KB."""
 
 
@@ -57,7 +57,7 @@ def _text_of(path: Path) -> str:
             raise UsageError("a file", "something else", where=str(path))
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise MalformedInput("a definition of at most 8 MiB", "a larger file", where=str(path))
+        raise MalformedInput("a definition of at most 1 MiB", "a larger file", where=str(path))
     return _decoded(content, str(path))
 
 
@@ -82,7 +82,7 @@ def _reader(text: str, where: str) -> Callable[[str, str], Definition]:
         return _read_json
     if _is_toml(text):
         return read_toml
-    if re.search(r"^\s*\[[^\[\]\n]*\]\s*([;#].*)?$", text, re.MULTILINE):
+    if re.search(r"^[ \t]*\[[^\[\]\n]*\][ \t\r]*([;#].*)?$", text, re.MULTILINE):
         return read_fio
     raise UnknownFormat(
         "an Iometer .icf, a fio job file, TOML or JSON",
@@ -94,7 +94,9 @@ def _reader(text: str, where: str) -> Callable[[str, str], Definition]:
 
 def _is_toml(text: str) -> bool:
     """What only the TOML form has: its lists of tables, or a name in quotes at the top."""
-    return bool(re.search(r"^\s*(\[\[\s*(workload\.)?(stream|workload)|name\s*=\s*[\"'])", text, re.MULTILINE))
+    return bool(
+        re.search(r"^[ \t]*(\[\[[ \t]*(workload\.)?(stream|workload)|name[ \t]*=[ \t]*[\"'])", text, re.MULTILINE)
+    )
 
 
 def _read_json(text: str, where: str) -> Definition:

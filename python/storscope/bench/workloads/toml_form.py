@@ -38,7 +38,7 @@ def read_toml(text: str, where: str = "the TOML file") -> Definition:
     """The workloads of a TOML file. Raises ConfigError with line and key."""
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, and plain ones for integers of thousands of digits
         raise ConfigError(f"TOML: {error}", where=where) from error
     except RecursionError as error:
         raise ConfigError("TOML that is nested less deeply", where=where) from error
@@ -73,7 +73,7 @@ class _Reader:
         line = line_of(self.lines, path)
         at = f"{self.where}, line {line}" if line else self.where
         key = ".".join(str(part) for part in path if isinstance(part, str))
-        raise ConfigError(f"{key}: {expected}" if key else expected, found, where=at, hint=hint)
+        raise ConfigError(expected, found, where=f"{at}: {key}" if key else at, hint=hint)
 
     # Tables ---------------------------------------------------------------------------------------------------------
 
@@ -212,12 +212,12 @@ def _duration(value: Any) -> int:
     """'10ms', '1.5s', '2h', in nanoseconds; 0 needs no unit."""
     if value == 0 and not isinstance(value, bool):
         return 0
-    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([a-zµ]+)\s*", value) if isinstance(value, str) else None
+    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d{1,9})?)\s*([a-zµ]+)\s*", value) if isinstance(value, str) else None
     if match is None or match[2] not in _UNITS_NS:
         raise ValueError('a duration with its unit like "10ms"')
     whole, _, fraction = match[1].partition(".")
     unit = _UNITS_NS[match[2]]
-    return int(whole) * unit + round(int(fraction or 0) * unit / 10 ** len(fraction))
+    return int(whole) * unit + int(fraction or 0) * unit // int("1" + "0" * len(fraction))
 
 
 def _ratio(value: Any) -> float:
@@ -276,9 +276,9 @@ def _toml_path(where: str) -> Path:
     """streams[0].access.lines[2].size_bytes as the path ('stream', 0, 'line', 2, 'size')."""
     path: list[str | int] = []
     for name, index in re.findall(r"(\w+)(?:\[(\d+)\])?", where):
-        if name in {"access", "load"}:
+        if name == "load" or (name == "access" and "lines" in where):
             continue
-        path.append({"streams": "stream", "lines": "line"}.get(name) or TOML_NAMES.get(name, name))
+        path.append({"streams": "stream", "lines": "line", "access": "copy"}.get(name) or TOML_NAMES.get(name, name))
         if index:
             path.append(int(index))
     return tuple(path)

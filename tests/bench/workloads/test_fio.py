@@ -1,0 +1,341 @@
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from storscope.bench.workloads.builtin import builtins
+from storscope.bench.workloads.definition import Definition
+from storscope.bench.workloads.fio_job import read_fio
+from storscope.bench.workloads.fio_write import FioRun, write_fio
+from storscope.bench.workloads.loss import LossKind
+from storscope.domain.errors import MalformedInput, StorscopeError
+from storscope.domain.workload import (
+    AccessSpec,
+    Closed,
+    Copy,
+    DataPool,
+    HotSpot,
+    Mix,
+    Open,
+    Process,
+    RateStep,
+    Region,
+    Steps,
+    Stream,
+    ThinkTime,
+    Uniform,
+    Verification,
+    Workload,
+    Zipf,
+)
+from tests.bench.workloads.strategies import workloads
+
+MIXED = (Path(__file__).parent / "samples" / "mixed.fio").read_text()
+MIB = 1024**2
+
+
+def job(options: str, head: str = "[j]\n") -> Stream:
+    return read_fio(head + options.replace(" ", "\n")).workloads[0].streams[0]
+
+
+def lines(stream: Stream) -> tuple[AccessSpec, ...]:
+    assert isinstance(stream.access, Mix)
+    return stream.access.lines
+
+
+def losses_of(options: str) -> str:
+    return "\n".join(map(str, read_fio("[j]\n" + options.replace(" ", "\n")).losses))
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+def test_global_options_hold_for_the_jobs_below_and_stonewall_starts_the_next_workload() -> None:
+    first, second = read_fio(MIXED).workloads
+    assert [stream.name for stream in first.streams] == ["tables", "wal"]
+    assert second.name == "scan"
+    assert [line.size_bytes for line in lines(second.streams[0])] == [128 * 1024]
+
+
+def test_directions_with_sizes_of_their_own_become_lines_with_their_share_of_reads() -> None:
+    found = lines(read_fio(MIXED).workloads[0].streams[0])
+    small, large = found
+    assert (small.size_bytes, large.size_bytes) == (8192, 65536)
+    assert small.share == pytest.approx(0.75 * 0.8 + 0.25)
+    assert small.read_share == pytest.approx(0.6 / 0.85)
+    assert (large.share, large.read_share) == (pytest.approx(0.15), 1.0)
+    assert large.align_bytes == 8192  # fio aligns to the smallest size
+
+
+def test_zones_rates_and_places_are_read() -> None:
+    tables, wal = read_fio(MIXED).workloads[0].streams
+    assert tables.offsets == HotSpot(0.8, 0.2, 0.0)
+    assert tables.workers == 2
+    assert wal.load == Open(500.0, Process.POISSON, 4)
+    assert wal.region == Region(2 * 1024**3, 1024**3)
+    assert (tables.targets, wal.targets) == ((), (0,))
+
+
+def test_options_without_a_field_are_listed_each_with_its_reason() -> None:
+    shown = "\n".join(map(str, read_fio(MIXED).losses))
+    for what in (
+        "fsync=32",
+        "write_hint=short: storscope does not know",
+        "ioengine=libaio",
+        "ioscheduler",
+        "psync keeps",
+    ):
+        assert what in shown
+
+
+@pytest.mark.parametrize(("options", "expected"), [
+    ("rw=randread norandommap", (AccessSpec(4096),)),
+    ("rw=read bs=64k", (AccessSpec(65536, random_share=0.0),)),
+    ("rw=randrw rwmixwrite=30 bs=8k norandommap", (AccessSpec(8192, read_share=0.7),)),
+    ("rw=randrw rwmixread=65 percentage_random=60 norandommap", (AccessSpec(4096, read_share=0.65, random_share=0.6),)),
+    ("rw=randwrite bsrange=4k-12k norandommap", tuple(
+        AccessSpec(4096 * n, 0.333333333333, 0.0, align_bytes=0 if n == 1 else 4096) for n in (1, 2, 3))),
+    ("rw=randread bssplit=4k/40:8k/:16k/ norandommap", (
+        AccessSpec(4096, 0.4), AccessSpec(8192, 0.3, align_bytes=4096), AccessSpec(16384, 0.3, align_bytes=4096))),
+    ("rw=randread blockalign=512 norandommap", (AccessSpec(4096, align_bytes=512),)),
+    ("rw=read thinktime=10ms thinktime_blocks=4", (AccessSpec(4096, random_share=0.0, delay_ns=10**7, burst=4),)),
+    ("rw=read bs=4kib", (AccessSpec(4000, random_share=0.0),)),
+    ("rw=randread:8 norandommap", (AccessSpec(4096, random_share=0.125),)),
+])  # fmt: skip
+def test_a_job_says_what_a_transfer_looks_like(options: str, expected: tuple[AccessSpec, ...]) -> None:
+    assert lines(job(options)) == expected
+
+
+@pytest.mark.parametrize(("options", "load"), [
+    ("rw=read iodepth=32 ioengine=io_uring", Closed(32)),
+    ("rw=read iodepth=32", Closed(1)),
+    ("rw=read rate_iops=100 numjobs=3", Open(300.0, Process.FIXED, 1)),
+    ("rw=rw rate_iops=70,30", Open(100.0, Process.FIXED, 1)),
+    ("rw=rw rate_iops=100", Open(200.0, Process.FIXED, 1)),
+    ("rw=write bs=64k rate=640k", Open(10.0, Process.FIXED, 1)),
+])  # fmt: skip
+def test_a_job_says_how_much_is_asked(options: str, load: object) -> None:
+    assert job(options).load == load
+
+
+@pytest.mark.parametrize(("options", "reason"), [
+    ("rw=randread", "visits each block once"),
+    ("rw=rw", "each have a sequential position"),
+    ("rw=read iodepth=8", "keeps one I/O outstanding"),
+    ("rw=read size=20%", "a share of a target"),
+    ("rw=randread random_distribution=pareto:0.2", "no such distribution"),
+    ("rw=read sync=1", "no synchronous writes"),
+    ("rw=read rate_iops=5 thinktime=9", "arrivals set the pace"),
+    ("rw=write verify=crc32c", "each read checks the stamp"),
+    ("rw=write zero_buffers", "zeros with a stamp"),
+    ("rw=rw rwmixread=70 rate_iops=50", "50 % reads by the rates"),
+    ("rw=read numjobs=4", "a file of its own"),
+])  # fmt: skip
+def test_what_means_something_else_is_said(options: str, reason: str) -> None:
+    assert reason in losses_of(options)
+
+
+def test_data_and_verification_are_read() -> None:
+    workload = read_fio("[j]\nrw=write\nbuffer_compress_percentage=40\ndedupe_percentage=30\nverify=md5").workloads[0]
+    assert workload.data == DataPool(0.4, 0.3)
+    assert workload.verification is Verification.STAMPS
+
+
+def test_trims_are_left_out_and_said() -> None:
+    definition = read_fio("[a]\nrw=randtrim\n[b]\nrw=read")
+    assert [workload.name for workload in definition.workloads] == ["b"]
+    assert "does not trim" in str(definition.losses[0])
+    with pytest.raises(MalformedInput, match="a job that reads or writes"):
+        read_fio("[a]\nrw=trim")
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("[j]\nrw=sideways", r"\[j\] line 2: expected one of"),
+    ("[j]\nbssplit=4k/50:8k/40", r"percentages that add up to 100 \(they give 90\)"),
+    ("[j]\nbssplit=4k/60:8k/50", r"they give 110"),
+    ("[j]\nbs=99999999999999999999g", "a size"),
+    ("[j]\nbs=0", "sizes from 1 byte"),
+    ("[j]\nbs=${BS}", "without variables"),
+    ("[j]\nrwmixread=140\nrw=rw", "0 to 100"),
+    ("[j]\niodepth=99999999999", "iodepth"),
+    ("[j]\nnumjobs=5000", "workers"),
+    ("[j]\nrw=randread\nrandom_distribution=zoned:50/10:50/10", "zones whose sizes add up"),
+    ("bs=4k", "line 1: expected a section"),
+    ("[j]\ninclude other.fio", "Put the included"),
+    ("[j]\n= 4", "options like bs=4k"),
+    ("[global]\nbs=4k", "a job section"),
+])  # fmt: skip
+def test_nonsense_is_refused_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(StorscopeError, match=message):
+        read_fio(text)
+
+
+@given(st.text(max_size=300))
+def test_garbage_is_an_error_of_ours_or_a_definition(garbage: str) -> None:
+    try:
+        read_fio("[job]\nrw=randrw\n" + garbage)
+    except StorscopeError as error:
+        assert error.message()
+
+
+# Writing --------------------------------------------------------------------------------------------------------------
+
+SINGLES = [
+    Stream(Mix((AccessSpec(8192, read_share=0.67),)), Closed(8), workers=4),
+    Stream(Mix((AccessSpec(4096, 0.6, 0.5, 1.0), AccessSpec(16384, 0.4, 0.5, 1.0, align_bytes=4096))), Closed(5)),
+    Stream(Mix((AccessSpec(4096, delay_ns=5 * 10**6, burst=3),)), Closed(2), offsets=Zipf(1.2)),
+    Stream(Mix((AccessSpec(4096, read_share=0.0),)), Open(1000.0, Process.FIXED, 64), region=Region(MIB, 8 * MIB)),
+    Stream(Mix((AccessSpec(4096, read_share=0.3),)), Open(900.0, Process.POISSON, 64), workers=3),
+    Stream(Mix((AccessSpec(4096),)), Closed(1), offsets=HotSpot(0.8, 0.2, 0.5)),
+    Stream(Mix((AccessSpec(4096, 0.5, 1.0, 1.0), AccessSpec(65536, 0.5, 1.0, 0.0))), Closed(8)),
+]
+
+
+@pytest.mark.parametrize("stream", SINGLES, ids=range(len(SINGLES)))
+def test_what_fio_can_say_comes_back_equal(stream: Stream) -> None:
+    definition = Definition("x", (Workload("w", (stream,)),))
+    text, losses = write_fio(definition, FioRun(targets=("/dev/x",)))
+    found = read_fio(text).workloads[0]
+    assert found.name == "w"
+    assert found.streams == (stream,)
+    assert not [loss for loss in losses if loss.kind is LossKind.LOST]
+
+
+def written(workload: Workload) -> tuple[str, str]:
+    text, losses = write_fio(Definition("x", (workload,)), FioRun(targets=("/dev/x", "/dev/y")))
+    return text, "\n".join(map(str, losses))
+
+
+def test_what_fio_cannot_say_is_listed() -> None:
+    reply = Stream(Mix((AccessSpec(4096, reply_bytes=512),)), Closed(4), "a", think_time=ThinkTime(10**6))
+    copy = Stream(Copy(65536, 1, 4096), Closed(4), "b")
+    steps = Stream(Mix((AccessSpec(4096),)), Steps((RateStep(10, 10**9), RateStep(20, 10**9))), "c")
+    text, shown = written(Workload("w", (reply, copy, steps)))
+    for what in ("fio has no replies", "pauses a job", "do not wait for the reads they copy", "2 steps", "per target"):
+        assert what in shown, what
+    assert text.count("startdelay=") == 2
+
+
+def test_poisson_arrivals_too_fast_for_fio_come_with_the_rate_to_expect() -> None:
+    stream = Stream(Mix((AccessSpec(4096),)), Open(60_000.0, Process.POISSON, 64))
+    _, shown = written(Workload("w", (stream,)))
+    # Measured with the null engine: 64,522/s; from the source: 64,494 (floor(1e6/60000) = 16 us).
+    assert f"expect {1e6 * math.expm1(1 / 16):.0f}/s" in shown
+    assert "expect 64494/s" in shown
+
+
+def test_without_targets_a_job_file_names_a_variable_and_never_a_place_of_its_own() -> None:
+    text, _ = write_fio(Definition("builtin", (builtins()["oltp"].workload,)))
+    assert text.count("filename=${TARGET}") == 2
+
+
+def parse_only(path: Path, text: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    path.write_text(text)
+    command = ["fio", "--parse-only", path.name]
+    return subprocess.run(command, cwd=path.parent, env=os.environ | environment, capture_output=True, text=True,
+                          check=False, timeout=30)  # fmt: skip
+
+
+@pytest.mark.needs("fio")
+@pytest.mark.parametrize("name", builtins())
+def test_fio_accepts_the_job_of_every_built_in_workload_once_its_target_is_set(name: str, tmp_path: Path) -> None:
+    text, _ = write_fio(Definition("builtin", (builtins()[name].workload,)))
+    done = parse_only(tmp_path / "job.fio", text, TARGET="/dev/null")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert parse_only(tmp_path / "job.fio", text).returncode != 0
+
+
+@pytest.mark.needs("fio")
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(workload=workloads())
+def test_fio_accepts_the_job_of_any_workload(workload: Workload, tmp_path: Path) -> None:
+    text, _ = write_fio(Definition("x", (workload,)))
+    targets = {f"TARGET{number}": "/dev/null" for number in range(6)}
+    done = parse_only(tmp_path / "job.fio", text, TARGET="/dev/null", **targets)
+    assert (done.returncode, done.stderr) == (0, ""), text
+
+
+# What fio does with it ------------------------------------------------------------------------------------------------
+
+
+def run_logged(folder: Path, stream: Stream, seconds: int = 1) -> list[list[int]]:
+    """Direction, size and offset of every I/O, from fio's own log, of a run of the job we write."""
+    target = folder / "target"
+    if not target.exists():
+        target.write_bytes(os.urandom(MIB) * 64)
+    definition = Definition("x", (Workload("w", (stream,)),))
+    run = FioRun(targets=(str(target),), ioengine="psync", direct=False, runtime_s=seconds)
+    (folder / "job.fio").write_text(write_fio(definition, run)[0])
+    logging = ["--log_offset=1", "--write_lat_log=w", "--output=fio.out"]
+    subprocess.run(["fio", *logging, "job.fio"], cwd=folder, check=True, timeout=60)
+    rows: list[list[int]] = []
+    for log in sorted(folder.glob("w_lat.*.log")):
+        rows += [[int(cell, 0) for cell in line.split(",")[2:5]] for line in log.read_text().splitlines()]
+    return rows
+
+
+def random_share(rows: list[list[int]]) -> float:
+    """Transfers that do not go on where the last one of their direction ended (fio keeps a position for each)."""
+    ends: dict[int, int] = {}
+    jumps = 0
+    for direction, size, offset in rows:
+        jumps += ends.get(direction) != offset
+        ends[direction] = offset + size
+    return jumps / len(rows)
+
+
+@pytest.mark.needs("fio")
+def test_fio_measures_the_mix_that_was_asked_for_in_one_job(tmp_path: Path) -> None:
+    mix = (
+        AccessSpec(4096, 0.5, 0.9, 0.6, align_bytes=4096),
+        AccessSpec(16384, 0.3, 0.2, 0.6, align_bytes=4096),
+        AccessSpec(65536, 0.2, 0.5, 0.6, align_bytes=4096),
+    )
+    region = Region(4 * MIB, 32 * MIB)
+    rows = run_logged(tmp_path, Stream(Mix(mix), Closed(1), region=region))
+    found = Counter((direction, size) for direction, size, _ in rows)
+    assert len(rows) > 5000
+    for line in mix:
+        share = (found[0, line.size_bytes] + found[1, line.size_bytes]) / len(rows)
+        assert share == pytest.approx(line.share, abs=0.03)
+        assert found[0, line.size_bytes] / len(rows) == pytest.approx(line.share * line.read_share, abs=0.03)
+    assert random_share(rows) == pytest.approx(0.6, abs=0.03)
+    assert all(offset >= 4 * MIB and offset + size <= 36 * MIB for _, size, offset in rows)
+
+
+@pytest.mark.needs("fio")
+def test_fio_holds_jobs_tied_by_flow_in_the_proportion_of_the_lines(tmp_path: Path) -> None:
+    mix = (AccessSpec(4096, 0.75, 1.0, 1.0), AccessSpec(32768, 0.25, 0.0, 0.0))
+    rows = run_logged(tmp_path, Stream(Mix(mix), Closed(2)), seconds=2)
+    reads = [row for row in rows if row[0] == 0]
+    writes = [row for row in rows if row[0] == 1]
+    assert len(reads) / len(rows) == pytest.approx(0.75, abs=0.03)
+    assert {size for _, size, _ in reads} == {4096}
+    assert {size for _, size, _ in writes} == {32768}
+    assert random_share(reads) > 0.99
+    assert random_share(writes) < 0.05
+
+
+@pytest.mark.needs("fio")
+def test_fio_reaches_the_rate_and_the_hot_spot(tmp_path: Path) -> None:
+    stream = Stream(
+        Mix((AccessSpec(4096, read_share=0.7),)), Open(1000.0, Process.FIXED, 4), offsets=HotSpot(0.8, 0.1, 0.4)
+    )
+    rows = run_logged(tmp_path, stream, seconds=2)
+    hot = [offset for _, _, offset in rows if 0.4 <= offset / (64 * MIB) < 0.5]
+    assert len(rows) == pytest.approx(2000, rel=0.03)
+    assert sum(row[0] == 0 for row in rows) / len(rows) == pytest.approx(0.7, abs=0.02)
+    assert len(hot) / len(rows) == pytest.approx(0.8, abs=0.05)
+
+
+def test_uniform_is_what_nothing_said_means() -> None:
+    kinds: list[Any] = [job("rw=randread").offsets, job("rw=randread random_distribution=random").offsets]
+    assert kinds == [Uniform(), Uniform()]

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storscope.bench.workloads import load_workload
+from storscope.bench.workloads.builtin import PRACTICE, builtins
+from storscope.bench.workloads.describe import describe
+from storscope.bench.workloads.percent import percents
+from storscope.cli.main import run
+from storscope.domain.errors import StorscopeError, UnknownFormat, UsageError
+from storscope.domain.workload import Copy, Workload
+from tests.bench.workloads.strategies import workloads
+
+SAMPLES = Path(__file__).parent / "samples"
+FILES = sorted(SAMPLES.iterdir())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_form_is_recognised_by_content_not_by_name(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "misnamed.toml"
+    copy.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    found = load_workload(copy)
+    assert found.form == path.suffix[1:]
+    assert [work.streams for work in found.workloads] == [work.streams for work in load_workload(path).workloads]
+
+
+def test_text_and_names_and_windows_encodings_are_taken(tmp_path: Path) -> None:
+    text = (SAMPLES / "mixed.fio").read_text()
+    assert load_workload(text).form == "fio"
+    assert load_workload("oltp").form == "builtin"
+    wide = tmp_path / "wide.icf"
+    wide.write_bytes((SAMPLES / "steps_1.1.0_written.icf").read_text().encode("utf-16"))
+    assert load_workload(wide).form == "icf"
+
+
+def test_json_is_the_generators_own_form(tmp_path: Path) -> None:
+    path = tmp_path / "w.json"
+    path.write_text(json.dumps(builtins()["oltp"].workload.to_json()))
+    assert load_workload(path).workloads == (builtins()["oltp"].workload,)
+    path.write_text(path.read_text().replace('"burst": 1', '"burst": 0'))
+    with pytest.raises(StorscopeError, match=r"w.json: streams\[0\].access.lines\[0\].burst: expected at least one"):
+        load_workload(path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x7fELF\x00\x00",
+        os.urandom(4096),
+        b"just words\nand more",
+        b"{" * 10**5,
+        b"[" * 10**5,
+        b"Version 1.1.0",
+        b"\xff\xfe\x00",
+        b"[j]\nrw=" + b"9" * 10**6,
+        b"Version 1\n" + b"'Worker\n" * 10**5,
+        b"\n" * 10**6,
+        b"[ " + b" " * 10**6,
+        b'name = "a"\n[[stream]]\n[ ' + b" " * 10**6,
+        b'name = "a"\nx = ' + b"9" * 10**5,
+        b"[a]\nrw=trim\n" * 10**4,
+        b"Version 1\n'MANAGER LIST ==\n'Worker\nw\n" + b"'Target\nt\n" * 10**5,
+    ],
+)
+def test_hostile_content_is_refused_as_a_message(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(StorscopeError):
+        load_workload(path)
+    assert run(["workload", "show", str(path)]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_what_is_no_file_is_refused_without_hanging(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path):
+        with pytest.raises((UsageError, OSError)):
+            load_workload(path)
+    with pytest.raises(UsageError, match="Built in are: oltp"):
+        load_workload("no-such-thing")
+    with pytest.raises(UnknownFormat, match="binary"):
+        load_workload("/bin/true")
+
+
+# Built in -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", builtins())
+def test_every_number_of_a_built_in_workload_has_a_source(name: str) -> None:
+    item = builtins()[name]
+    item.workload.check(1)
+    prefixes = [f"{stream.name}: " for stream in item.workload.streams] if len(item.workload.streams) > 1 else [""]
+    covered = {(prefix, word.strip()) for prefix in prefixes for key in item.sources if key.startswith(prefix)
+               for word in key.removeprefix(prefix).split(",")}  # fmt: skip
+    for prefix, stream in zip(prefixes, item.workload.streams, strict=True):
+        needed = {"size", "outstanding"} | ({"workers"} if stream.workers > 1 else set())
+        needed |= {"destination"} if isinstance(stream.access, Copy) else {"reads", "random"}
+        if not isinstance(stream.access, Copy):
+            needed |= {"share"} if len(stream.access.lines) > 1 else set()
+            needed |= {"alignment"} if any(line.align_bytes for line in stream.access.lines) else set()
+        assert {word for found, word in covered if found == prefix} >= needed
+    assert all(source == PRACTICE or len(source) > 30 for source in item.sources.values())
+
+
+def test_the_classics_are_those_of_the_thread() -> None:
+    names = ("max-throughput-read", "real-life", "max-throughput-mixed", "random-8k-70-read")
+    found = [builtins()[name].workload.streams[0] for name in names]
+    lines = [stream.access.lines[0] for stream in found if not isinstance(stream.access, Copy)]
+    shown = [(line.size_bytes, line.read_share, line.random_share, line.align_bytes) for line in lines]
+    assert shown == [(32768, 1, 0, 512), (8192, 0.65, 0.6, 512), (32768, 0.5, 0, 512), (8192, 0.7, 1, 512)]
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+
+@given(workloads())
+def test_every_workload_can_be_explained(workload: Workload) -> None:
+    text = " ".join(describe(workload))
+    assert len(text) > 40
+    assert "None" not in text
+    assert ("write" in text) == workload.writes or "reads" in text
+
+
+def test_the_explanation_says_what_decides() -> None:
+    text = " ".join(describe(load_workload(SAMPLES / "steps_1.1.0_written.icf").workloads[0]))
+    for words in ("2 streams at the same time", "keeps 16 I/Os outstanding on each target", "32 KiB, 50 % reads",
+                  "4 back to back after a pause of 5.00 ms", "a transfer of 512 B the other way",
+                  "from 1 MiB"):  # fmt: skip
+        assert words in text
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=100), st.sampled_from([100, 1000]))
+def test_percentages_add_up_and_are_off_by_less_than_one(shares: list[float], total: int) -> None:
+    found = percents(shares, total)
+    assert sum(found) == total
+    assert all(abs(part - total * share / sum(shares)) < 1.001 for part, share in zip(found, shares, strict=True))
+
+
+# Command line ---------------------------------------------------------------------------------------------------------
+
+
+def test_show_prints_words_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["workload", "show", str(SAMPLES / "steps_1.1.0_written.icf"), "--only", "Spare"]) == 0
+    assert "512 B, all reads, all at random offsets" in capsys.readouterr().out
+    assert run(["workload", "show", str(SAMPLES / "mixed.fio"), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [Workload.from_json(form).name for form in shown["workloads"]] == ["tables + wal", "scan"]
+    assert {loss["kind"] for loss in shown["losses"]} == {"lost", "approximated", "elsewhere"}
+    assert run(["workload", "show", str(SAMPLES / "mixed.fio"), "--only", "x"]) == 2
+    assert "It defines: 'tables + wal', 'scan'" in capsys.readouterr().err
+
+
+def test_list_names_every_built_in_workload(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["workload", "list"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in builtins())
+    assert run(["workload", "list", "--json"]) == 0
+    assert [item["name"] for item in json.loads(capsys.readouterr().out)] == list(builtins())
+
+
+@pytest.mark.parametrize("form", ["icf", "fio", "toml"])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_convert_writes_a_form_that_is_read_again_and_lists_losses_apart(
+    path: Path, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out"
+    targets = ["--target", "/dev/a", "--target", "/dev/b"]
+    assert run(["workload", "convert", str(path), "--to", form, "-o", str(output), *targets]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "Not as in the source" in shown.err
+    before, after = load_workload(path), load_workload(output)
+    assert after.form == form
+    assert len(after.workloads) == len(before.workloads)
+    assert [work.writes for work in after.workloads] == [work.writes for work in before.workloads]
+
+
+def test_what_a_file_says_cannot_command_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "evil.icf"
+    path.write_text((SAMPLES / "classic_2004.07.30_written.icf").read_text().replace("Read it all", "Read\x1b[2Jall"))
+    assert run(["workload", "show", str(path)]) == 0
+    shown = capsys.readouterr()
+    assert "\x1b[2J" not in shown.out + shown.err

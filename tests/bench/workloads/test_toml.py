@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storscope.bench.workloads.builtin import builtins
+from storscope.bench.workloads.definition import Definition, Sweep
+from storscope.bench.workloads.toml_form import read_toml
+from storscope.bench.workloads.toml_write import write_toml
+from storscope.domain.errors import ConfigError, StorscopeError
+from storscope.domain.workload import (
+    AccessSpec,
+    Closed,
+    Copy,
+    HotSpot,
+    Mix,
+    Open,
+    Process,
+    RateStep,
+    Region,
+    Steps,
+    ThinkTime,
+    Workload,
+    Zipf,
+)
+from tests.bench.workloads.strategies import workloads
+
+TEXT = """\
+name = "shop"
+source = "measured in November"
+
+[data]
+compressible_ratio = "50%"
+pool = "8m"
+
+[[stream]]   # customers
+name = "pages"
+workers = 2
+outstanding = 8
+think_time = "1.5ms"
+offsets = { kind = "hot_spot", access_share = "80%", space_share = 0.2 }
+region = { start = "1m", length = "10g" }
+
+[[stream.line]]
+size = "8k"
+share = 3
+read_share = "70%"
+delay = "10ms"
+burst = 4
+
+[[stream.line]]
+size = 512
+align = "4k"
+reply = "1.5k"
+
+[[stream]]
+rate_per_s = 250.5
+process = "fixed"
+offsets = { kind = "zipf", exponent = 0.99 }
+line = [{ size = "4k", random_share = 0 }]
+
+[[stream]]
+steps = [{ rate_per_s = 100, duration = "30s" }, { rate_per_s = 200, duration = "1m" }]
+[stream.copy]
+size = "128k"
+destination = 1
+destination_start = "2g"
+"""
+
+
+def test_every_key_with_its_unit() -> None:
+    workload = read_toml(TEXT).workloads[0]
+    pages, fixed, steps = workload.streams
+    assert (workload.name, workload.source) == ("shop", "measured in November")
+    assert (workload.data.compressible_ratio, workload.data.pool_bytes) == (0.5, 8 * 1024**2)
+    assert (pages.name, pages.workers, pages.load) == ("pages", 2, Closed(8))
+    assert pages.think_time == ThinkTime(1_500_000, Process.POISSON)
+    assert pages.offsets == HotSpot(0.8, 0.2)
+    assert pages.region == Region(1024**2, 10 * 1024**3)
+    assert pages.access == Mix(
+        (
+            AccessSpec(8192, 3.0, 0.7, delay_ns=10_000_000, burst=4),
+            AccessSpec(512, align_bytes=4096, reply_bytes=1536),
+        )
+    )
+    assert (fixed.load, fixed.offsets) == (Open(250.5, Process.FIXED), Zipf(0.99))
+    assert steps.load == Steps((RateStep(100.0, 30 * 10**9), RateStep(200.0, 60 * 10**9)))
+    assert steps.access == Copy(128 * 1024, 1, 2 * 1024**3)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('size = "8k"', 'size = "8q"', r"line 17: stream.line.size: expected .*8k.*, found '8q'"),
+        ('size = "8k"', 'size = "8k"\nsiez = 3', r"line 18: stream.line.siez: .*\n  Did you mean 'size'\?"),
+        ('size = "8k"', 'size = "0"', r"line 17: stream.line.size: expected 1 byte to 1 GiB"),
+        ('size = "8k"\n', "", r"line 16: stream.line.size: expected a value, found nothing"),
+        ('delay = "10ms"', "delay = 10", r"line 20: stream.line.delay: expected a duration with its unit"),
+        ('read_share = "70%"', 'read_share = "170%"', r"line 19: .*a ratio like"),
+        ("share = 3", "share = -3", r"line 18: stream.line.share"),
+        ("burst = 4", "burst = 0", r"line 21: stream.line.burst: expected at least one transfer, found 0"),
+        ("burst = 4", "burst = true", r"line 21: stream.line.burst: expected an integer"),
+        ("outstanding = 8", "outstanding = 8\nrate_per_s = 9", r"line 8: stream: expected one of outstanding"),
+        ("outstanding = 8", "outstanding = 8\nprocess = 'fixed'", r"line 12: stream.process: expected only with rate"),
+        ("outstanding = 8", "outstanding = 99999", r"line 11: stream.outstanding: expected 1 to 32768, found 99999"),
+        ("exponent = 0.99", "exponent = -1", r"line 31: stream.offsets.exponent"),
+        ("space_share = 0.2", "space_share = 0.2, exponent = 3", r"line 13: stream.offsets.exponent"),
+        ("destination = 1", "destination = -1", r"line 38: stream.copy.destination"),
+        ("[stream.copy]", "line = []\n[stream.copy]", r"either \[\[stream.line\]\] or"),
+        ('name = "shop"', 'name = "shop', r"TOML: .*line 1"),
+        ('name = "shop"\n', "", r"a name, found none"),
+        ('compressible_ratio = "50%"', "compressible_ratio = 2", r"line 5: data.compressible_ratio"),
+        ("rate_per_s = 100", "rate_per_s = 0", r"line 35: stream.steps.rate_per_s: expected above 0"),
+    ],
+)
+def test_an_error_names_line_and_key(old: str, new: str, message: str) -> None:
+    assert old in TEXT
+    with pytest.raises(ConfigError, match=message):
+        read_toml(TEXT.replace(old, new, 1))
+
+
+@given(workloads())
+def test_a_workload_comes_back_equal(workload: Workload) -> None:
+    text, losses = write_toml(Definition("x", (workload,)))
+    assert read_toml(text).workloads == (workload,)
+    assert not losses
+
+
+@given(
+    st.lists(workloads(), min_size=1, max_size=3),
+    st.builds(
+        Sweep,
+        st.lists(st.integers(1, 32_768), max_size=5).map(tuple),
+        st.lists(st.integers(1, 100), max_size=3).map(tuple),
+        st.just(()),
+        st.none() | st.integers(0, 10**15),
+        st.none() | st.integers(0, 10**12),
+    ),
+    st.lists(st.text(max_size=9), max_size=3).map(tuple),
+    st.text(max_size=30),
+)
+def test_a_definition_comes_back_equal(
+    found: list[Workload], sweep: Sweep, targets: tuple[str, ...], description: str
+) -> None:
+    definition = Definition("toml", tuple(found), sweep=sweep, targets=targets, description=description)
+    assert read_toml(write_toml(definition)[0]) == definition
+
+
+@pytest.mark.parametrize("name", builtins())
+def test_built_in_workloads_are_examples_to_copy(name: str) -> None:
+    workload = builtins()[name].workload
+    text = write_toml(Definition("builtin", (workload,)))[0]
+    assert tomllib.loads(text)["name"] == name
+    assert read_toml(text).workloads == (workload,)
+
+
+@given(st.text(max_size=200), st.integers(0, len(TEXT)))
+def test_garbage_is_an_error_of_ours_or_a_definition(garbage: str, place: int) -> None:
+    try:
+        read_toml(TEXT[:place] + garbage + TEXT[place:])
+    except StorscopeError as error:
+        assert error.message()
+
+
+def test_the_example_of_the_docs_is_read() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "workloads.md").read_text()
+    blocks = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2
+    shop, several = (read_toml(block) for block in blocks)
+    assert [stream.name for stream in shop.workloads[0].streams] == ["pages", "orders", "nightly"]
+    assert several.sweep.outstanding == (1, 4, 16)
