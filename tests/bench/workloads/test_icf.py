@@ -141,7 +141,13 @@ def test_cycling_adds_or_multiplies_up_to_the_end(kind: str, values: tuple[int, 
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("text", [STEPS, CLASSIC, OLD], ids=["1.1.0", "2004", "1998"])
+REPEATING = (
+    STEPS.replace(",2048,2\n", ",2048,0\n").replace("Mail store\n\tStream in", "Spare").replace("0,0,2", "0,0,0")
+)
+"""The first worker only reads, and its pattern is that of specifications no worker runs."""
+
+
+@pytest.mark.parametrize("text", [STEPS, CLASSIC, OLD, REPEATING], ids=["1.1.0", "2004", "1998", "repeating bytes"])
 def test_a_file_read_and_written_says_the_same(text: str) -> None:
     definition = read_icf(text, "x")
     written, losses = write_icf(definition)

@@ -30,6 +30,8 @@ from storscope.domain.workload import (
 
 _VERSION = "Version 1.1.0 "
 _RULE = "=" * 79
+_FULL_RANDOM = 2
+"""The data pattern whose bytes cannot be compressed."""
 _LONGEST_NAME = 79
 """MAX_NAME of Iometer is 80 with the end of the string."""
 _BAR_CHARTS = (
@@ -44,7 +46,7 @@ _BAR_CHARTS = (
 
 def write_icf(definition: Definition) -> tuple[str, tuple[Loss, ...]]:
     """The text of an .icf and what it could not keep."""
-    plan = _Plan(definition.targets)
+    plan = _Plan(definition)
     for step, workload in enumerate(definition.workloads):
         plan.add_step(step, workload)
     for workload in definition.others:
@@ -78,8 +80,11 @@ class _Slot:
 class _Plan:
     """Which specifications and workers the file gets."""
 
-    def __init__(self, targets: Sequence[str]) -> None:
-        self.targets = targets
+    def __init__(self, definition: Definition) -> None:
+        self.targets = definition.targets
+        writing = [workload for workload in (*definition.workloads, *definition.others) if workload.writes]
+        # Workers that only read have the pattern of those that write, so that one worker serves several steps.
+        self.idle_pattern = _pattern(writing[0], LossList()) if writing else _FULL_RANDOM
         self.specs: dict[str, IcfSpec] = {}
         self.slots: list[_Slot] = []
         self.losses = LossList()
@@ -120,7 +125,7 @@ class _Plan:
             outstanding=self.outstanding(stream, where),
             max_sectors=(length or 0) // SECTOR_BYTES,
             start_sector=start // SECTOR_BYTES,
-            pattern=_pattern(workload, self.losses),
+            pattern=_pattern(workload, self.losses) if workload.writes else self.idle_pattern,
             targets=self.names(stream),
         )
 
@@ -221,10 +226,8 @@ def _note_unknown(workload: Workload, losses: LossList) -> None:
 
 
 def _pattern(workload: Workload, losses: LossList) -> int:
-    """0 repeating bytes, 2 full random; also for workloads that do not write, so that one worker serves them all."""
+    """0 repeating bytes, 2 full random."""
     data, where = workload.data, f"{workload.name}: data"
-    if not workload.writes:
-        return 2
     if data.duplicate_ratio:
         losses.lost(f"{where}.duplicate_ratio", f"{data.duplicate_ratio:g}", "Iometer has three fixed patterns")
     if data.compressible_ratio not in {0.0, 1.0}:
@@ -232,7 +235,7 @@ def _pattern(workload: Workload, losses: LossList) -> int:
     default = DataPool()
     if (data.pool_bytes, data.seed, data.duplicate_contents) != (default.pool_bytes, default.seed, 64):
         losses.lost(where, "pool size, seed or number of contents", "Iometer has three fixed patterns")
-    return 0 if data.compressible_ratio == 1 else 2
+    return 0 if data.compressible_ratio == 1 else _FULL_RANDOM
 
 
 def _icf_name(name: str) -> str:
