@@ -16,7 +16,7 @@ pub struct Task<'a> {
     pub worker: u32,
     /// Which worker of all streams: seeds differ by it.
     pub global_worker: u32,
-    /// Index and region of every target, as [`Stream::targets`] counts them.
+    /// Index and region of every target, as [`Stream::targets`](storscope_types::Stream::targets) counts them.
     pub spans: &'a [Span],
     /// Seed of the run.
     pub seed: u64,
