@@ -27,10 +27,11 @@ from storscope.diagnose.thresholds import load_thresholds
 from storscope.diagnose.windows import bad_windows
 from storscope.domain.errors import InputError, StorscopeError, UsageError
 from storscope.domain.recorder import Recorder
+from storscope.domain.units import PLACEHOLDER_BEFORE_NS, format_time
 from storscope.domain.verdict import Provenance, Verdict, ordered
 from storscope.domain.vocabulary import UNNAMED_SYSTEMS
 from storscope.sources.evidence import Evidence
-from storscope.sources.expand import Progress, Unreadable, expand
+from storscope.sources.expand import STANDARD_INPUT, Progress, Unreadable, expand, spooled
 from storscope.sources.importer import Importer, ImportOptions
 from storscope.sources.importers import importers, recognise
 from storscope.store import CaptureInfo, Store
@@ -110,11 +111,23 @@ def import_paths(
     A file the user named that no importer recognises is a failure; one found in a folder is merely skipped.
     Raises UsageError for paths or formats that do not exist.
     """
+    with spooled(standard_input if Path("-") in paths else None) as stdin_file:
+        return _import_all(store, list(paths), options or ImportOptions(), as_format, replace, stdin_file, progress)
+
+
+def _import_all(
+    store: Store,
+    paths: list[Path],
+    options: ImportOptions,
+    as_format: str | None,
+    replace: bool,
+    stdin_file: Path | None,
+    progress: Progress | None,
+) -> ImportSummary:
     forced = _importer_named(as_format) if as_format else None
-    options = options or ImportOptions()
     summary = ImportSummary()
-    named = {str(path) for path in paths} | {"standard input"}
-    found = expand(list(paths), standard_input, progress)
+    named = {str(path) for path in paths} | {STANDARD_INPUT}
+    found = expand(paths, stdin_file, progress)
     for item in _until_broken(found, summary):
         is_named = item.name in named
         if isinstance(item, Unreadable):
@@ -128,25 +141,28 @@ def import_paths(
             _import_one(store, item, importer, options, replace, summary)
         except InputError as error:
             summary.skipped.append(Skipped(item.name, error.message(), is_error=True))
-    _name_the_unnamed(store, list(paths), options, summary)
+    _name_the_unnamed(store, paths, options, stdin_file, summary)
     return summary
 
 
-_SHARED_KINDS = ("device", "partition", "path", "adapter", "port", "datastore")
-"""Kinds whose names tell a host apart from another."""
+_UNIQUE_NAMES = r"^(naa|eui|t10|mpx\.|uuid|wwn|nvme\.|3?[0-9a-f]{16,})"
+"""Device names that only one device in the world has. 'sda' and 'loop0' identify nothing by themselves."""
 
 
-def _name_the_unnamed(store: Store, paths: list[Path], options: ImportOptions, summary: ImportSummary) -> None:
+def _name_the_unnamed(
+    store: Store, paths: list[Path], options: ImportOptions, stdin_file: Path | None, summary: ImportSummary
+) -> None:
     """Gives captures that do not name their host the name of the one host beside them that has the same devices.
 
-    Only captures of this import are compared, and only when exactly one named host fits. They are imported again
-    under that name, with a note that says so; standard input cannot be read again and keeps its common name.
+    Only captures of this import are compared, and only when exactly one named host fits: it has a device of the same
+    worldwide name, or one of the same plain name seen at the same time. They are imported again under that name, with
+    a note that says so.
     """
     names = {item.capture: _host_beside(store, item, summary) for item in summary.imported if _is_unnamed(item)}
     found = {capture: system for capture, system in names.items() if system is not None}
     if not found:
         return
-    for item in expand([path for path in paths if str(path) != "-"]):
+    for item in expand(paths, stdin_file):
         if isinstance(item, Unreadable) or (capture := _sha256(item.path)[:_ID_LENGTH]) not in found:
             continue
         before = next(one for one in summary.imported if one.capture == capture)
@@ -168,8 +184,12 @@ def _host_beside(store: Store, item: Imported, summary: ImportSummary) -> str | 
     others = [other.capture for other in summary.imported if not _is_unnamed(other)]
     rows = store.query(
         """SELECT DISTINCT other.system FROM entities mine JOIN entities other USING (kind, entity)
-           WHERE mine.capture = $capture AND list_contains($others, other.capture) AND list_contains($kinds, kind)""",
-        {"capture": item.capture, "others": others, "kinds": list(_SHARED_KINDS)},
+           JOIN captures here ON here.capture = mine.capture JOIN captures there ON there.capture = other.capture
+           WHERE mine.capture = $capture AND list_contains($others, other.capture)
+             AND kind IN ('device', 'partition', 'datastore')
+             AND (regexp_matches(entity, $unique)
+                  OR (here.first_time < there.last_time AND there.first_time < here.last_time))""",
+        {"capture": item.capture, "others": others, "unique": _UNIQUE_NAMES},
     ).to_pylist()
     return rows[0]["system"] if len(rows) == 1 else None
 
@@ -315,6 +335,8 @@ def diagnose(
     seed: int = 0,
 ) -> Verdict:
     """Evaluates every rule on what the store holds. Raises ConfigError for a wrong thresholds file."""
+    if since_ns is not None and until_ns is not None and since_ns >= until_ns:
+        raise UsageError("--since before --until", f"{format_time(since_ns)} and {format_time(until_ns)}")
     thresholds = load_thresholds(rules(), thresholds_file)
     captures = store.captures()
     if not captures:
@@ -323,8 +345,10 @@ def diagnose(
         )
     case = Case(store, since_ns, until_ns, thresholds.tier_patterns, seed)
     apply_offsets(case)
-    findings, healthy, not_evaluated = ordered(evaluate(case, rules(), thresholds))
     start_ns, end_ns = _time_range(store, case.time_condition())
+    if start_ns is None:
+        _require_no_range(store, since_ns, until_ns)
+    findings, healthy, not_evaluated = ordered(evaluate(case, rules(), thresholds))
     return Verdict(
         findings=findings,
         healthy=healthy,
@@ -347,11 +371,23 @@ def diagnose(
     )
 
 
+def _require_no_range(store: Store, since_ns: int | None, until_ns: int | None) -> None:
+    """Nothing in a range that was asked for is an error where there is something outside of it."""
+    first_ns, last_ns = _time_range(store, "true")
+    if first_ns is not None and (since_ns is not None or until_ns is not None):
+        raise UsageError(
+            "evidence between --since and --until",
+            f"none; there is some from {format_time(first_ns)} to {format_time(last_ns)} (UTC)",
+            where=str(store.path),
+        )
+
+
 def _time_range(store: Store, condition: str) -> tuple[int | None, int | None]:
     row = store.query(
         f"""SELECT min(first) AS first, max(last) AS last FROM (
             SELECT epoch_ns(time) AS first, epoch_ns(time) + coalesce(duration_ns, 0) AS last
             FROM observations WHERE {condition}
-            UNION ALL SELECT epoch_ns(time), epoch_ns(time) FROM events WHERE {condition})"""
+            UNION ALL SELECT epoch_ns(time), epoch_ns(time) FROM events WHERE {condition})
+            WHERE first >= {PLACEHOLDER_BEFORE_NS}"""
     ).to_pylist()[0]
     return row["first"], row["last"]

@@ -147,7 +147,7 @@ class Case:
         table = self.store.query(
             f"SELECT capture, system, kind, entity, {self.instant()} AS time_ns, "
             f"coalesce(duration_ns, 0) AS duration_ns, {columns} FROM observations "
-            f"WHERE run IS NULL AND {self.time_condition()} "
+            f"WHERE run IS NULL AND time IS NOT NULL AND {self.time_condition()} "
             "ORDER BY system, kind, entity, capture, time"
         )
         return self._series_of(table)
@@ -165,7 +165,7 @@ class Case:
         table = self.store.query(
             f"SELECT capture, system, kind, entity, name, {self.instant()} AS time_ns, "
             "coalesce(duration_ns, 0) AS duration_ns, value FROM counters "
-            f"WHERE run IS NULL AND list_contains($names, name) AND {self.time_condition()} "
+            f"WHERE run IS NULL AND time IS NOT NULL AND list_contains($names, name) AND {self.time_condition()} "
             "ORDER BY system, kind, entity, name, time_ns",
             {"names": list(names)},
         )
@@ -250,6 +250,7 @@ class Case:
         table = self.store.query(
             f"SELECT r.*, o.kind, o.entity, {', '.join('o.' + name for name in CANONICAL)} "
             "FROM runs r LEFT JOIN observations o ON o.capture = r.capture AND o.run = r.run "
+            f"WHERE r.time IS NULL OR {self.time_condition('r.time')} "
             "ORDER BY r.capture, r.time, r.run"
         )
         return plain_rows(table)

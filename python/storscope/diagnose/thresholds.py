@@ -52,6 +52,8 @@ def load_thresholds(rules: Mapping[str, Rule], file: Path | None = None) -> Thre
                 raise _unknown(file, f"[{rule}] {name}", name, list(values[rule]), "a threshold of that rule")
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise ConfigError("a number", repr(value), where=f"{file}: [{rule}] {name}")
+            if value < 0:
+                raise ConfigError("a number of 0 or more", repr(value), where=f"{file}: [{rule}] {name}")
             values[rule][name] = float(value)
             overridden.append(f"{rule}.{name}")
     return Thresholds(values, tuple(overridden), _tier_patterns(file, tiers))

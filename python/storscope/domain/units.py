@@ -14,6 +14,9 @@ NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 
+PLACEHOLDER_BEFORE_NS = 365 * 86_400 * NS_PER_S
+"""Instants in 1970 stand for times that a source did not have: no capture is that old."""
+
 KIB = 1024
 MIB = 1024**2
 GIB = 1024**3
@@ -156,8 +159,15 @@ def format_count(count: float | None) -> str:
 
 
 def format_time(time_ns: int | None) -> str:
-    """An instant in UTC to the second: '2026-11-21 02:30:05Z'. Absent is a dash."""
-    return "–" if time_ns is None else datetime_from_ns(time_ns).strftime("%Y-%m-%d %H:%M:%SZ")
+    """An instant in UTC to the second: '2026-11-21 02:30:05Z'. Absent is a dash.
+
+    Sources without times are placed from 1970 on to keep their order (PLACEHOLDER_BEFORE_NS); they show 'start + 20 s'.
+    """
+    if time_ns is None:
+        return "–"
+    if 0 <= time_ns < PLACEHOLDER_BEFORE_NS:
+        return f"start + {format_span(time_ns)}"
+    return datetime_from_ns(time_ns).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgtp]?)(i?)b?\s*", re.IGNORECASE)

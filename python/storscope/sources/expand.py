@@ -38,6 +38,7 @@ MAX_DEPTH = 4
 _CHUNK_BYTES = 1024**2
 _MAGIC_BYTES = 264
 _STORE_MARKER = "storscope-store.json"
+STANDARD_INPUT = "standard input"
 
 
 @dataclass(frozen=True)
@@ -53,17 +54,30 @@ Progress = Callable[[str, int, int], None]
 """Receives (name, bytes done, bytes in all)."""
 
 
-def expand(
-    paths: list[Path], standard_input: BinaryIO | None = None, progress: Progress | None = None
-) -> Iterator[Found]:
-    """Every readable file under `paths`, in a stable order. `-` is standard input.
+@contextmanager
+def spooled(stream: BinaryIO | None) -> Iterator[Path | None]:
+    """Standard input as a temporary file, so that it can be read more than once."""
+    if stream is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
+        path = Path(directory) / "stdin"
+        with path.open("wb") as out:
+            shutil.copyfileobj(stream, out, _CHUNK_BYTES)
+        yield path
+
+
+def expand(paths: list[Path], standard_input: Path | None = None, progress: Progress | None = None) -> Iterator[Found]:
+    """Every readable file under `paths`, in a stable order. `-` is standard input, which `spooled` made a file.
 
     An Evidence must be used before the next one is taken: members of archives live only until then.
     Raises UsageError for a path that does not exist, UnsafeArchive for a bomb.
     """
     for path in paths:
         if str(path) == "-":
-            yield from _from_stream(standard_input, progress)
+            if standard_input is None:
+                raise UsageError("data on standard input", "none")
+            yield from _from_file(standard_input, STANDARD_INPUT, progress, depth=0)
         elif not path.exists():
             raise UsageError("a file or folder", "nothing of that name", where=str(path))
         elif path.is_dir():
@@ -83,16 +97,6 @@ def _from_folder(folder: Path, progress: Progress | None) -> Iterator[Found]:
             yield from _from_folder(path, progress)
         elif path.is_file():
             yield from _from_file(path, str(path), progress, depth=0)
-
-
-def _from_stream(stream: BinaryIO | None, progress: Progress | None) -> Iterator[Found]:
-    if stream is None:
-        raise UsageError("data on standard input", "none")
-    with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
-        path = Path(directory) / "stdin"
-        with path.open("wb") as out:
-            shutil.copyfileobj(stream, out, _CHUNK_BYTES)
-        yield from _from_file(path, "standard input", progress, depth=0)
 
 
 def _from_file(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
