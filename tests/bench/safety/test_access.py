@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 import threading
 from collections.abc import Callable
@@ -15,7 +16,9 @@ from storscope.bench.safety.access import open_held
 from storscope.bench.safety.check import Outcome
 from storscope.bench.safety.target import DirectoryTarget, FileTarget, NewFileTarget, hold
 from storscope.domain.errors import TargetRefused, UsageError
+from storscope.domain.units import MIB
 from tests.bench.safety import images
+from tests.bench.safety.conftest import Rig, run
 
 PRECIOUS = b"precious data"
 
@@ -301,3 +304,28 @@ def test_no_descriptor_is_left(link: Path, descriptors: Callable[[], int]) -> No
         open_for_writing(link.parent)
     create(link.parent, 4096).close()
     assert descriptors() == before
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("chattr")
+def test_a_file_that_nobody_may_write_is_refused_before_it_is_opened(rig: Rig) -> None:
+    device = rig.loop(rig.image(size_bytes=64 * MIB))
+    run("mkfs.ext4", "-q", device)
+    file = rig.mount(device) / "immutable"
+    file.touch()
+    run("chattr", "+i", file)
+    try:
+        assert [check.name for check in inspect(file).checks if check.outcome is Outcome.REFUSED] == ["open"]
+        with pytest.raises(TargetRefused, match="cannot be opened"):
+            open_for_writing(file)
+    finally:
+        run("chattr", "-i", file)
+
+
+def test_the_limit_of_file_sizes_is_known_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (4096, 4096))
+    (tmp_path / "empty").touch()
+    with pytest.raises(TargetRefused, match="ulimit"):
+        open_for_writing(tmp_path / "empty", grows_to_bytes=MIB)
+    with pytest.raises(TargetRefused, match="ulimit"):
+        create(tmp_path, MIB)

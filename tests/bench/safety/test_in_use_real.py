@@ -9,14 +9,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from storscope.bench.safety import Outcome, create, demand, inspect, open_for_reading, open_for_writing
+from storscope.bench.safety.access import _confirm
 from storscope.bench.safety.block import device_named
 from storscope.bench.safety.kernel import Kernel
 from storscope.bench.safety.permission import OPTION
+from storscope.bench.safety.target import DeviceTarget, hold
 from storscope.domain.errors import TargetRefused
 from storscope.domain.units import MIB
 from tests.bench.safety import images
@@ -243,10 +246,17 @@ def test_a_read_only_device_is_refused(rig: Rig) -> None:
 
 
 HOLD_OPEN = "import os, sys; fd = os.open(sys.argv[1], int(sys.argv[2])); print('open', flush=True); sys.stdin.read()"
-HOLD_MAPPED = (
-    "import mmap, os, sys; fd = os.open(sys.argv[1], os.O_RDWR); m = mmap.mmap(fd, 4096); os.close(fd);"
-    "print('open', flush=True); sys.stdin.read()"
-)
+HOLD_MAPPED = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+fd = os.open(sys.argv[1], os.O_RDWR)
+assert libc.mmap(None, 4096, 3, 1, fd, 0) != ctypes.c_void_p(-1).value  # PROT_READ | PROT_WRITE, MAP_SHARED
+os.close(fd)  # Python's own mmap would keep it open
+print('open', flush=True)
+sys.stdin.read()
+"""
 
 
 class Other:
@@ -333,6 +343,22 @@ def test_a_device_that_was_replaced_under_the_same_name_is_caught(rig: Rig) -> N
             open_for_writing(device, expected=planned)
     finally:
         run("losetup", "--detach", device)
+
+
+def test_a_device_that_was_replaced_between_looking_and_opening_is_caught(rig: Rig) -> None:
+    device = rig.loop()
+    seen = inspect(device).target
+    assert isinstance(seen, DeviceTarget)
+    assert seen.device.sequence is not None
+    later = replace(seen, device=replace(seen.device, sequence=seen.device.sequence + 1))
+    with hold(device) as held:
+        descriptor = held.reopen(os.O_RDONLY)
+        try:
+            _confirm(held, seen, descriptor)
+            with pytest.raises(TargetRefused, match="replaced by another one"):
+                _confirm(held, later, descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def test_a_loop_device_on_a_sparse_file_needs_room_below(rig: Rig) -> None:
