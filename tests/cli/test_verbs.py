@@ -5,6 +5,8 @@ import gzip
 import io
 import json
 import lzma
+import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -132,3 +134,62 @@ def test_help_has_examples_for_every_verb() -> None:
         done = storscope(verb, "--help")
         assert done.returncode == 0
         assert "Example" in done.stdout, verb
+
+
+def test_a_file_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_bytes(JSON.read_bytes()[:700])
+    assert run(["diagnose", str(JSON), str(broken), "--fail-on", "critical"]) == 2
+
+
+def test_a_range_without_evidence_is_an_error_and_names_the_range_there_is(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["diagnose", "--store", str(store), "--since", "2031-01-01"]) == 2
+    assert "2026-11-21 00:48:03Z" in capsys.readouterr().err
+    assert run(["diagnose", "--store", str(store), "--since", "2026-02-01", "--until", "2026-01-01"]) == 2
+
+
+def test_an_import_that_yields_nothing_leaves_no_store(tmp_path: Path) -> None:
+    prose = tmp_path / "letter.txt"
+    prose.write_text("Dear team,\n")
+    assert run(["import", str(prose), "--store", str(tmp_path / "store")]) == 2
+    assert not (tmp_path / "store").exists()
+
+
+def test_an_archive_from_standard_input_is_read_like_the_folder(tmp_path: Path) -> None:
+    packed = tmp_path / "captures.tgz"
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(ROOT / "examples" / "noisy_neighbour", "captures")
+    named = json.loads(storscope("diagnose", packed, "--json").stdout)
+    piped = json.loads(storscope("diagnose", "-", "--json", stdin=packed.read_bytes()).stdout)
+    assert [finding["title"] for finding in piped["findings"]] == [finding["title"] for finding in named["findings"]]
+
+
+def test_a_table_too_wide_for_the_terminal_is_shown_as_records(store: Path) -> None:
+    done = storscope("store", "query", "SELECT * FROM observations WHERE entity = 'vda' LIMIT 1", "--store", store)
+    assert "── row 1" in done.stdout
+    assert "read_ops_per_s" in done.stdout
+    assert "write_ops_per_s" in done.stdout
+
+
+def test_one_table_goes_to_standard_output_and_several_do_not(store: Path) -> None:
+    done = storscope("store", "export", "--store", store, "--format", "csv", "--table", "captures", "-o", "-")
+    assert done.stdout.startswith('"capture"')
+    assert storscope("store", "export", "--store", store, "--format", "csv", "-o", "-").returncode == 2
+
+
+def test_a_damaged_capture_is_named(store: Path) -> None:
+    file = next(store.glob("capture=*/observations.parquet"))
+    file.write_bytes(b"PAR1 not at all")
+    done = storscope("diagnose", "--store", store)
+    assert done.returncode == 2
+    assert str(file.parent.name) in done.stderr
+    assert "import that capture again" in done.stderr
+
+
+def test_a_closed_pipe_is_neither_success_nor_findings(store: Path) -> None:
+    command = f"{sys.executable} -m storscope.cli.main rules --thresholds | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout.strip() in {"141", "0"}  # 0 when all was written before the reader left
+    assert "Traceback" not in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import sys
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ _VERBS: Final = {
     # verb: (module, what it does)
     "import": ("import_evidence", "Read captures into the store."),
     "diagnose": ("diagnose", "Say what is wrong, who causes it and why to believe it."),
+    "compare": ("compare", "Say whether two runs, groups of runs or time ranges differ, and by how much."),
     "workload": ("workload", "Explain and convert workloads: built-in, Iometer, fio, TOML."),
     "store": ("store", "Look into the store: info, query, export."),
     "formats": ("formats", "List the formats that import understands."),
@@ -22,6 +24,9 @@ _VERBS: Final = {
     "explain": ("explain", "Explain one rule: what, why, evidence, when it is wrong."),
     "demo": ("demo", "Diagnose the bundled examples and write a report."),
 }
+
+
+_CLOSED_PIPE: Final = 141
 
 
 class _Verbs(click.Group):
@@ -65,13 +70,17 @@ Examples:
 def cli() -> None:
     """storscope: storage performance workbench. Measure, diagnose, predict, change, verify.
 
-    Exit codes: 0 fine; 1 findings at or above --fail-on; 2 usage or input error; 130 interrupted.
+    Exit codes: 0 fine; 1 findings at or above --fail-on; 2 usage or input error, or nothing could be judged;
+    130 interrupted.
     """
 
 
 def main() -> None:
     """Runs the command line; every error ends as a message, never as a traceback."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code == _CLOSED_PIPE:
+        os._exit(code)  # what is left in the buffer has nowhere to go
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -84,8 +93,9 @@ def run(arguments: list[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted; what was imported completely is kept.", err=True)
         return 130
-    except BrokenPipeError:
-        return 0
+    except (BrokenPipeError, SystemExit):
+        # click turns a closed pipe into SystemExit(1), which would mean findings; 141 is what a shell makes of SIGPIPE.
+        return _CLOSED_PIPE
     except OSError as error:
         click.echo(f"error: {error.filename or 'the system'}: {error.strerror or error}", err=True)
         return 2

@@ -30,8 +30,9 @@ def print_import(summary: ImportSummary, store: Path | None) -> None:
             click.secho(f"FAILED   {skipped.name}: {_without_name(skipped.reason, skipped.name)}", fg="red", err=True)
         else:
             click.echo(f"skipped  {skipped.name}: {_without_name(skipped.reason, skipped.name)}")
-    counts = f"{len(summary.imported)} read, {len(summary.known)} known, {len(summary.skipped)} skipped"
-    click.echo(counts + (f"; store: {store}" if store else ""))
+    failed = len(summary.failures)
+    counts = f"{len(summary.imported)} read, {len(summary.known)} known, {len(summary.skipped) - failed} skipped"
+    click.echo(counts + (f", {failed} FAILED" if failed else "") + (f"; store: {store}" if store else ""))
 
 
 def summary_to_json(summary: ImportSummary) -> dict[str, Any]:

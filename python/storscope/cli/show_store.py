@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import math
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,6 +25,8 @@ from storscope.store import Store
 EXPORTED: Sequence[str] = (*(name for name in TABLES if name not in {"series", "timelines"}), "counters", "captures")
 """Tables as a query sees them; packed series leave as `counters`."""
 _JSON_BATCH_ROWS = 10_000
+_NARROWEST_COLUMN = 9
+"""Characters a column needs to be readable."""
 
 
 def print_info(store: Store, as_json: bool) -> None:
@@ -55,14 +58,33 @@ def print_table(table: pa.Table, limit: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    console = Console()
+    rows = plain_rows(table.slice(0, limit))
+    if table.num_columns * _NARROWEST_COLUMN > console.width:
+        _print_records(rows)
+        _say_cut(table, limit)
+        return
     shown = Table(show_edge=False, header_style="bold", pad_edge=False)
     for field in table.schema:
         numeric = pa.types.is_floating(field.type) or pa.types.is_integer(field.type)
         shown.add_column(Text(field.name), justify="right" if numeric else "left", overflow="fold")
-    for row in plain_rows(table.slice(0, limit)):
+    for row in rows:
         shown.add_row(*(Text(_cell(value)) for value in row.values()))
-    console = Console()
     console.print(shown)
+    _say_cut(table, limit)
+
+
+def _print_records(rows: Sequence[dict[str, Any]]) -> None:
+    """A table too wide for the terminal: a block a row, absent values left out."""
+    for number, row in enumerate(rows, 1):
+        click.secho(f"── row {number}", bold=True)
+        width = max(len(name) for name in row)
+        for name, value in row.items():
+            if value is not None:
+                click.echo(f"{name.ljust(width)}  {_cell(value)}")
+
+
+def _say_cut(table: pa.Table, limit: int) -> None:
     if table.num_rows > limit:
         click.echo(f"{format_count(table.num_rows)} rows, {limit} shown (--limit, or --format csv for all)", err=True)
 
@@ -82,7 +104,16 @@ def export_tables(store: Store, form: str, tables: Sequence[str], output: Path) 
     for name in tables:
         if name not in EXPORTED:
             raise UsageError("a table", repr(name), hint="The tables are: " + ", ".join(EXPORTED) + ".")
+    is_stdout = str(output) == "-"
+    if len(tables) != 1 and (is_stdout or output.is_file()):
+        raise UsageError(
+            "a folder for several tables", f"{'standard output' if is_stdout else 'a file'}", where=str(output),
+            hint="Name one table with --table, or a folder with --output.",
+        )  # fmt: skip
     found = {name: store.query(f"SELECT * FROM {name}") for name in tables or EXPORTED}
+    if is_stdout:
+        write_table(found[tables[0]], form, sys.stdout.buffer)
+        return
     if len(tables) == 1 and not output.is_dir():
         _write_whole(found[tables[0]], form, output)
         click.echo(f"{output}: {format_count(found[tables[0]].num_rows)} rows")

@@ -45,7 +45,9 @@ def _print_headline(verdict: Verdict) -> None:
         first = verdict.findings[0]
         click.secho(f"{first.severity.word.upper()}: {_plain(first.title)}", fg=_COLOURS[first.severity], bold=True)
     elif verdict.healthy:
-        click.secho("HEALTHY: no rule found anything wrong.", fg="green", bold=True)
+        judged = len({item.rule for item in verdict.healthy})
+        rules = judged + len({item.rule for item in verdict.not_evaluated} - {item.rule for item in verdict.healthy})
+        click.secho(f"HEALTHY in what could be judged: {judged} of {rules} rules.", fg="green", bold=True)
     else:
         click.secho("UNDECIDED: this evidence is enough for no rule.", fg="yellow", bold=True)
     counts = Counter(finding.severity for finding in verdict.findings)
@@ -80,8 +82,9 @@ def _print_evidence(rows: EvidenceRows) -> None:
     from rich.text import Text
 
     table = Table(title=Text(rows.caption), title_justify="left", show_edge=False, header_style="bold", pad_edge=False)
-    for column in rows.columns:
-        table.add_column(Text(column), overflow="fold")
+    for number, column in enumerate(rows.columns):
+        numeric = all(isinstance(row[number], int | float | None) for row in rows.rows)
+        table.add_column(Text(column), overflow="fold", no_wrap=numeric, justify="right" if numeric else "left")
     for row in rows.rows[:_ROWS_SHOWN]:
         table.add_row(*(Text(_plain(_number(cell))) for cell in row))
     click.echo()

@@ -53,6 +53,11 @@ class Store:
         _remove_stale(path)
         return cls(path)
 
+    @staticmethod
+    def is_store(path: Path) -> bool:
+        """Whether the directory at `path` says that it is a store, readable or not."""
+        return (path / MARKER).is_file()
+
     def writer(self, info: CaptureInfo | Callable[[], CaptureInfo]) -> CaptureWriter:
         """A writer for one capture; see CaptureWriter."""
         self.forget()
@@ -72,9 +77,7 @@ class Store:
             try:
                 row = plain_rows(pq.read_table(file, partitioning=None))[0]
             except (OSError, IndexError, pa.ArrowException) as error:
-                raise DamagedStore(
-                    "a readable captures.parquet", str(error), where=str(file), hint="Move that directory away."
-                ) from error
+                raise _damaged(file, error) from error
             rows.append({"capture": directory.name.removeprefix("capture=")} | row)
         return sorted(rows, key=lambda row: (row["imported_at"], row["capture"]))
 
@@ -92,6 +95,13 @@ class Store:
         shutil.rmtree(aside)
         self.forget()
 
+    def remove_if_empty(self) -> None:
+        """Takes a store without captures off the disk again, for an import that yielded nothing."""
+        if not any(self.path.glob("capture=*")):
+            self.forget()
+            (self.path / MARKER).unlink()
+            self.path.rmdir()
+
     def query(self, sql: str, parameters: dict[str, Any] | list[Any] | None = None) -> pa.Table:
         """The answer to one SQL statement over the tables and views, as Arrow.
 
@@ -106,6 +116,9 @@ class Store:
             if relation is not None:
                 return relation.to_arrow_table()
         except duckdb.Error as error:
+            damaged = re.search(r"(/[^\s'\"]*\.parquet)", str(error))
+            if damaged and isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
+                raise _damaged(Path(damaged[1]), error) from error
             raise QueryError(
                 _first_lines(str(error)),
                 hint="The tables are: " + ", ".join([*TABLES, "counters", "captures"]) + ".",
@@ -143,6 +156,15 @@ class Store:
             empty = schema.append(pa.field("capture", pa.string())).empty_table()
             connection.register(f"empty_{table}", empty)
             connection.execute(f"CREATE VIEW stored_{table} AS SELECT {columns} FROM empty_{table}")
+
+
+def _damaged(file: Path, error: Exception) -> DamagedStore:
+    return DamagedStore(
+        "a readable Parquet file",
+        _first_lines(str(error)).splitlines()[0],
+        where=str(file),
+        hint=f"Move {file.parent} out of the store and import that capture again.",
+    )
 
 
 def _make(path: Path, marker: Path) -> None:

@@ -41,7 +41,8 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
     """Say what is wrong, who causes it and why to believe it.
 
     With PATHS: reads them and diagnoses what they hold, keeping the tables only if --store is given. Without: diagnoses
-    the store. Exit code 0: nothing at or above --fail-on; 1: findings; 2: error.
+    the store. Exit code 0: nothing at or above --fail-on; 1: findings; 2: error, a file that could not be read, or
+    evidence that is enough for no rule.
     """
     from storscope.store import Store
     from storscope.workbench import diagnose
@@ -54,8 +55,7 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
             store = Store.open(Path(directory) / "store", create=True)
         else:
             store = Store.open(store_path or Path(DEFAULT_STORE), create=bool(paths))
-        if paths:
-            _import(store, paths, chosen)
+        failures = _import(store, paths, chosen) if paths else 0
         verdict = diagnose(
             store,
             thresholds_file=chosen["thresholds"],
@@ -69,18 +69,23 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
 
             write_report(verdict, store, chosen["report"])
             click.echo(f"report: {chosen['report']}", err=True)
-    return exit_code(verdict, chosen["fail_on"])
+    return exit_code(verdict, chosen["fail_on"], failures)
 
 
-def exit_code(verdict: Any, fail_on: str) -> int:
-    """1 when the verdict has a finding of severity `fail_on` or above."""
+def exit_code(verdict: Any, fail_on: str, failures: int = 0) -> int:
+    """1 for a finding of severity `fail_on` or above; else 2 where files failed or no rule could judge; else 0."""
     from storscope.domain.finding import Severity
 
-    return int(verdict.worst is not None and verdict.worst >= Severity[fail_on.upper()])
+    if verdict.worst is not None and verdict.worst >= Severity[fail_on.upper()]:
+        return 1
+    return 2 if failures or not (verdict.findings or verdict.healthy) else 0
 
 
-def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> None:
-    """Imports the evidence; says on standard error what it could not use. Raises when nothing could be read."""
+def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> int:
+    """Imports the evidence; says on standard error what it could not use. Returns how many files failed.
+
+    Raises when nothing could be read.
+    """
     from storscope.cli.show_import import print_problems
     from storscope.domain.errors import InputError
     from storscope.workbench import import_paths
@@ -97,6 +102,7 @@ def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> None
     print_problems(summary, verbose=chosen["verbose"])
     if not summary.captures:
         raise InputError("evidence that an importer understands", "none", hint="What is understood: storscope formats.")
+    return len(summary.failures)
 
 
 def _show(verdict: Any, chosen: dict[str, Any], is_kept: bool) -> None:

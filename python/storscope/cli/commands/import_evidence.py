@@ -36,7 +36,9 @@ def command(paths: tuple[Path, ...], store_path: Path | None, replace: bool, as_
     from storscope.store import Store
     from storscope.workbench import import_paths
 
-    store = Store.open(store_path or Path(DEFAULT_STORE), create=True)
+    path = store_path or Path(DEFAULT_STORE)
+    is_new = not path.exists()
+    store = Store.open(path, create=True)
     with ReadingProgress() as progress:
         summary = import_paths(
             store,
@@ -47,6 +49,8 @@ def command(paths: tuple[Path, ...], store_path: Path | None, replace: bool, as_
             standard_input=sys.stdin.buffer,
             progress=progress,
         )
+    if is_new and not summary.captures:
+        store.remove_if_empty()
     if as_json:
         import json
 

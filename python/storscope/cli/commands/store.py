@@ -64,7 +64,7 @@ def query(store_path: Path | None, sql: str, form: str, limit: int) -> int:
 @click.option("--format", "form", type=_FORMATS, required=True)
 @click.option("--table", "tables", multiple=True, help="Only these tables. [default: all that have rows]")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path),
-              help="A file for one table, a folder for several.")  # fmt: skip
+              help="A file for one table ('-' is standard output), a folder for several.")  # fmt: skip
 def export(store_path: Path | None, form: str, tables: tuple[str, ...], output: Path) -> int:
     """Write tables of the store to files, whole or not at all."""
     from storscope.cli.show_store import export_tables
