@@ -22,7 +22,8 @@ ALLOWED = {
     "bench": {"domain", "_core"},
     "diagnose": {"store", "model", "domain"},
     "report": {"store", "domain"},
-    "workbench": {"sources", "store", "model", "diagnose", "report", "domain"},
+    "compare": {"store", "model", "domain"},
+    "workbench": {"sources", "store", "model", "diagnose", "compare", "report", "domain"},
     "cli": {"workbench", "domain", "store", "sources", "diagnose", "report", "bench"},
 }
 """Room -> rooms it may import. The command line may also show what a room below says of itself."""

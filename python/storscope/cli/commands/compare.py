@@ -1,0 +1,132 @@
+"""storscope compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from storscope.cli.options import DEFAULT_STORE, import_options, make_import_options, store_option
+from storscope.cli.progress import ReadingProgress
+
+_EPILOG = """\b
+What BEFORE and AFTER may be:
+  FILE, FOLDER or ARCHIVE      read for this comparison only
+  STORE                        everything in a store
+  STORE#key=value,...          part of a store (or of evidence)
+  key=value,...                part of the store in use (--store)
+Keys: run (name or pattern, several joined with |), capture (id or file
+name), entity (name or kind/name), system, since, until (ISO 8601).
+
+\b
+Examples:
+  storscope compare before.csv after.csv
+  storscope compare fio_old/ fio_new/ --metric p99 --metric iops
+  storscope compare 'lab#run=base-*' 'lab#run=tuned-*' --threshold 3%
+  storscope compare --store prod \\
+      since=2026-11-20T22:00,until=2026-11-21T02:00,entity=vmhba* \\
+      since=2026-11-21T22:00,until=2026-11-22T02:00,entity=vmhba*
+  storscope compare base.json new.json --json --fail-on worse
+"""
+
+
+class ShareType(click.ParamType[float]):
+    """A share: 5%, 5 % or 0.05. Converted to a ratio."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """A ratio from 0 to below 1."""
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            share = float(text.removesuffix("%")) / 100.0 if text.endswith("%") else float(text)
+        except ValueError:
+            share = -1.0
+        if not 0.0 <= share < 1.0:
+            self.fail(f"expected a share like 5% or 0.05, found {value!r}", param, ctx)
+        return share
+
+
+@click.command("compare", epilog=_EPILOG)
+@click.argument("before")
+@click.argument("after")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Compare this: latency, p99, iops, bandwidth, "
+              "read_latency, write_p99.9, ... (docs/compare.md). May be given more than once.")  # fmt: skip
+@click.option("--threshold", type=ShareType(), default="5%", show_default=True, help="Smallest change that matters.")
+@click.option("--level", type=ShareType(), default="95%", show_default=True, help="Level of the intervals.")
+@click.option("--fail-on", type=click.Choice(["worse", "cannot-tell"]), help="Exit with 1 when something is worse; "
+              "with cannot-tell also when something cannot be told.")  # fmt: skip
+@click.option("--allow-different-load", is_flag=True, help="Judge also runs that were configured differently.")
+@click.option("--entities", "entities_max", type=click.IntRange(1), default=10, show_default=True,
+              help="Compare so many entities of running systems, the busiest first.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap intervals.")
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON (docs/compare-json.md).")
+@click.option("-v", "--verbose", is_flag=True, help="Every note, and how each interval came about.")
+@store_option
+@import_options
+def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> int:
+    """Say whether AFTER differs from BEFORE, by how much, and whether that can be chance.
+
+    Each is a benchmark result (fio, Iometer, a table of results, our own), a group of repeated runs, or the counters
+    of a running system over a time. Runs are paired by access specification. Exit code 1: see --fail-on.
+    """
+    from storscope.domain.comparison import Settings
+    from storscope.workbench import compare
+
+    settings = Settings(
+        metrics=chosen["metrics"],
+        threshold=chosen["threshold"],
+        level=_level(chosen["level"]),
+        seed=chosen["seed"],
+        allow_different_load=chosen["allow_different_load"],
+        entities_max=chosen["entities_max"],
+    )
+    with ReadingProgress() as progress:
+        comparison = compare(
+            before,
+            after,
+            settings,
+            store_path=store_path or Path(DEFAULT_STORE),
+            options=make_import_options(chosen),
+            as_format=chosen["as_format"],
+            progress=progress,
+            told=lambda summary: _tell(summary, verbose=chosen["verbose"]),
+        )
+    _show(comparison, as_json=chosen["as_json"], verbose=chosen["verbose"])
+    return exit_code(comparison, chosen["fail_on"])
+
+
+def exit_code(comparison: Any, fail_on: str | None) -> int:
+    """1 when the comparison holds what `fail_on` names."""
+    from storscope.domain.comparison import Outcome
+
+    failing = {None: [], "worse": [Outcome.WORSE], "cannot-tell": [Outcome.WORSE, Outcome.UNDECIDED]}[fail_on]
+    return int(any(comparison.count(outcome) for outcome in failing))
+
+
+def _level(level: float) -> float:
+    if not 0.5 <= level <= 0.9999:
+        raise click.UsageError(f"--level: expected 50% to 99.99%, found {100 * level:g}%.")
+    return level
+
+
+def _tell(summary: Any, *, verbose: bool) -> None:
+    from storscope.cli.show_import import print_problems
+
+    print_problems(summary, verbose=verbose)
+
+
+def _show(comparison: Any, *, as_json: bool, verbose: bool) -> None:
+    if as_json:
+        import json
+
+        from storscope.domain.comparison_json import comparison_to_json
+
+        click.echo(json.dumps(comparison_to_json(comparison), indent=2, ensure_ascii=False))
+        return
+    from storscope.cli.show_comparison import print_comparison
+
+    print_comparison(comparison, verbose=verbose)

@@ -1,0 +1,305 @@
+"""A comparison on a terminal: the answer first, then the table before / after, then what to beware of."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from storscope.domain.comparison import Comparison, MetricRow, Outcome, PairResult
+from storscope.domain.units import (
+    format_bandwidth,
+    format_count,
+    format_duration,
+    format_rate,
+    format_ratio,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_COLOURS: Final = {Outcome.BETTER: "green", Outcome.WORSE: "red", Outcome.SAME: "cyan", Outcome.UNDECIDED: "yellow"}
+_FORMATS: Final[dict[str, Callable[[float | None], str]]] = {
+    "ns": format_duration,
+    "1/s": lambda value: format_rate(value, "/s"),
+    "B/s": format_bandwidth,
+    "ratio": format_ratio,
+}
+_MAX_WIDTH = 118
+_UNMATCHED_SHOWN = 8
+_NAMES_SHOWN = 3
+
+
+def print_comparison(comparison: Comparison, *, verbose: bool) -> None:
+    """Headline, sides, table, what made each row undecided, warnings, what has no partner."""
+    _print_headline(comparison)
+    for word, side in (("before", comparison.before), ("after", comparison.after)):
+        counted = _counted(side.subjects, "run" if comparison.of_runs else "entity", comparison.of_runs)
+        click.echo(f"{word:<7} {_plain(side.source)}: {counted}")
+    if comparison.pairs:
+        click.echo()
+        _print_table(comparison)
+        _print_reasons(comparison)
+    _print_said("warning", ((warning, pair.name) for pair in comparison.pairs for warning in pair.warnings), "red")
+    if verbose:
+        _print_said("note", ((note, pair.name) for pair in comparison.pairs for note in pair.notes), None)
+        _print_distributions(comparison.pairs)
+        _print_methods(comparison)
+    _print_unmatched(comparison, verbose=verbose)
+    for note in comparison.notes:
+        _wrapped(f"note: {note}")
+    if not verbose and any(pair.notes for pair in comparison.pairs):
+        click.echo("More: --verbose shows all notes and how each interval came about.")
+
+
+def _counted(count: int, one: str, is_regular: bool) -> str:
+    plural = f"{one}s" if is_regular else "entities"
+    return f"{format_count(count)} {one if count == 1 else plural}"
+
+
+# Headline -------------------------------------------------------------------------------------------------------------
+
+
+def _print_headline(comparison: Comparison) -> None:
+    word, colour = _verdict(comparison)
+    click.secho(word, fg=colour, bold=True)
+    counts = [f"{comparison.count(outcome)} {outcome.value}" for outcome in Outcome if comparison.count(outcome)]
+    if counts:
+        click.echo(
+            f"{', '.join(counts)}; changes below {format_ratio(comparison.threshold)} do not count, intervals at "
+            f"{format_ratio(comparison.level)}"
+        )
+
+
+def _verdict(comparison: Comparison) -> tuple[str, str]:
+    worse, better = (_named(comparison, outcome) for outcome in (Outcome.WORSE, Outcome.BETTER))
+    if worse:
+        return f"WORSE: {worse}", "red"
+    if better:
+        return f"BETTER: {better}", "green"
+    if not comparison.pairs:
+        return "CANNOT TELL: nothing on one side belongs to something on the other.", "yellow"
+    if comparison.count(Outcome.SAME) and not comparison.count(Outcome.UNDECIDED):
+        return "NO DIFFERENCE SHOWN.", "cyan"
+    if comparison.count(Outcome.SAME):
+        return "NO DIFFERENCE SHOWN where the evidence is enough; the rest cannot be told.", "yellow"
+    reasons = {row.reason for row in comparison.rows() if row.outcome is Outcome.UNDECIDED}
+    return f"CANNOT TELL{': ' + reasons.pop() if len(reasons) == 1 else ''}.", "yellow"
+
+
+def _named(comparison: Comparison, outcome: Outcome) -> str:
+    found = [
+        f"{row.metric} of {_plain(pair.name)} {_change(row.change)}"
+        for pair in comparison.pairs
+        for row in pair.rows
+        if row.outcome is outcome
+    ]
+    rest = f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else ""
+    return ", ".join(found[:_NAMES_SHOWN]) + rest
+
+
+# Table ----------------------------------------------------------------------------------------------------------------
+
+
+def _print_table(comparison: Comparison) -> None:
+    from rich.console import Console
+
+    width = min(_MAX_WIDTH, shutil.get_terminal_size((_MAX_WIDTH, 24)).columns)
+    Console(width=width, highlight=False).print(_table(comparison))
+
+
+def _table(comparison: Comparison) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    has_interval = any(row.p_value is not None for row in comparison.rows())
+    table = Table(show_edge=False, header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column("access specification" if comparison.of_runs else "entity", overflow="fold", ratio=1)
+    table.add_column("metric", no_wrap=True)
+    for head in ("before", "after", "change"):
+        table.add_column(head, justify="right", no_wrap=True)
+    if has_interval:
+        table.add_column("interval", justify="right", no_wrap=True)
+        table.add_column("by chance", justify="right", no_wrap=True)
+        table.add_column("from", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for pair in comparison.pairs:
+        for index, row in enumerate(pair.rows):
+            cells = [_name(pair) if index == 0 else "", row.metric, *_values(row), _change(row.change)]
+            cells += [_interval(row), _chance(row.p_value), _basis(row)] if has_interval else []
+            word = row.outcome.value if row.outcome else "(load)"
+            colour = _COLOURS[row.outcome] if row.outcome else "dim"
+            table.add_row(*(Text(cell) for cell in cells), Text(word, style=colour))
+        table.add_section()
+    return table
+
+
+def _name(pair: PairResult) -> str:
+    return _plain(pair.name) + ("" if pair.is_comparable else "  [NOT THE SAME LOAD]")
+
+
+def _values(row: MetricRow) -> tuple[str, str]:
+    form = _FORMATS.get(row.unit, _format_plain)
+    return form(row.before), form(row.after)
+
+
+def _format_plain(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.1f}"
+
+
+def _change(change: float | None) -> str:
+    if change is None:
+        return "–"
+    value = 100.0 * change
+    sign = "+" if value > 0 else "−" if value < 0 else "±"
+    return f"{sign}{abs(value):,.{0 if abs(value) >= 99.95 else 1}f} %"
+
+
+def _interval(row: MetricRow) -> str:
+    """The interval of the change; a side without a bound is left open."""
+    if row.p_value is None:
+        return "none"
+    low = _change(row.change_low).removesuffix(" %") if row.change_low is not None else "…"
+    high = _change(row.change_high) if row.change_high is not None else "…"
+    return f"{low} to {high}"
+
+
+def _chance(p_value: float | None) -> str:
+    """The probability that chance alone gives as much."""
+    if p_value is None:
+        return "–"
+    if p_value < 0.001:
+        return "< 0.1 %"
+    return f"{100 * p_value:.{1 if p_value < 0.1 else 0}f} %"
+
+
+_BASES: Final = {
+    "series": "intervals", "runs": "runs", "couples": "runs in turn", "buckets": "I/Os", "bucket-series": "I/Os",
+}  # fmt: skip
+
+
+def _basis(row: MetricRow) -> str:
+    if row.method == "none":
+        return "one value each" if row.values_before == row.values_after == 1 else _both(row, "values")
+    return _both(row, _BASES[row.method])
+
+
+def _both(row: MetricRow, what: str) -> str:
+    return f"{_short(row.values_before)} + {_short(row.values_after)} {what}"
+
+
+def _short(count: int) -> str:
+    for factor, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= 10 * factor:
+            return f"{count / factor:.0f}{unit}"
+    return str(count)
+
+
+# Beneath the table ----------------------------------------------------------------------------------------------------
+
+
+def _print_reasons(comparison: Comparison) -> None:
+    """Why rows are undecided or not shown to differ, rows of one reason together."""
+    reasons: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for pair in comparison.pairs:
+        for row in pair.rows:
+            if row.outcome in (Outcome.UNDECIDED, Outcome.SAME) and row.reason:
+                reasons[row.outcome.value, row.reason][_plain(pair.name)].append(row.metric)
+    if not reasons:
+        return
+    click.echo()
+    for (outcome, reason), rows in reasons.items():
+        about = f" ({_rows(rows)})" if len(reasons) > 1 else ""
+        _wrapped(f"{outcome}: {reason}{about}")
+    _print_advice(comparison)
+
+
+def _rows(rows: dict[str, list[str]]) -> str:
+    """'latency, iops of A; p99 of B', cut after a few."""
+    said = [f"{', '.join(metrics)} of {name}" for name, metrics in rows.items()]
+    rest = f"; and {len(said) - _NAMES_SHOWN} more" if len(said) > _NAMES_SHOWN else ""
+    return "; ".join(said[:_NAMES_SHOWN]) + rest
+
+
+def _print_advice(comparison: Comparison) -> None:
+    unknown = any(
+        pair.is_comparable and row.outcome is Outcome.UNDECIDED and row.method in ("none", "buckets")
+        for pair in comparison.pairs
+        for row in pair.rows
+    )
+    if comparison.of_runs and unknown:
+        _wrapped(
+            "To know what chance can do: three or more runs a side, best taken in turn (A B A B A B), or results per "
+            "interval (fio --status-interval=1)."
+        )
+
+
+def _print_said(word: str, said: Iterable[tuple[str, str]], colour: str | None) -> None:
+    """Sentences with the pairs they are about; one that is about several is printed once."""
+    about: dict[str, list[str]] = {}
+    for sentence, name in said:
+        about.setdefault(sentence, []).append(_plain(name))
+    for sentence, names in about.items():
+        rest = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+        _wrapped(f"{word}: {', '.join(names[:_NAMES_SHOWN])}{rest}: {sentence}", colour)
+
+
+def _print_distributions(pairs: Sequence[PairResult]) -> None:
+    for pair in pairs:
+        if pair.distribution is not None:
+            _wrapped(
+                f"latencies of {_plain(pair.name)}: an I/O after takes longer than one before in "
+                f"{format_ratio(pair.distribution.probability_slower)} of random pairs (Mann-Whitney, by chance "
+                f"{_chance(pair.distribution.p_value)} if I/Os were independent, which they are not)"
+            )
+
+
+_METHODS: Final = {
+    "series": "intervals: blocks of neighbouring intervals are resampled, so that their correlation counts",
+    "runs": "runs: Welch's test on the means of the runs",
+    "couples": "runs in turn: the paired test on couples of runs next to each other",
+    "buckets": "I/Os without order: counts resampled as if I/Os were independent; too narrow where they cluster",
+    "bucket-series": "I/Os per interval: blocks of intervals are resampled; bounds are edges of buckets",
+}
+
+
+def _print_methods(comparison: Comparison) -> None:
+    used = {row.method for row in comparison.rows()}
+    for method, words in _METHODS.items():
+        if method in used:
+            _wrapped(f"interval from {words}.")
+    if len(comparison.pairs) > 1 and any(row.p_value is not None for row in comparison.rows()):
+        _wrapped(
+            f"A verdict takes into account that each metric is compared {len(comparison.pairs)} times (Holm); the "
+            "column 'by chance' is of the row alone."
+        )
+
+
+def _print_unmatched(comparison: Comparison, *, verbose: bool) -> None:
+    if not comparison.unmatched:
+        return
+    click.echo()
+    click.secho("Without a partner", bold=True)
+    shown = comparison.unmatched if verbose else comparison.unmatched[:_UNMATCHED_SHOWN]
+    for item in shown:
+        _wrapped(f"– {item.name} ({item.side} only): {item.reason}", None, "  ")
+    if len(shown) < len(comparison.unmatched):
+        click.echo(f"  and {len(comparison.unmatched) - len(shown)} more (--verbose names them)")
+
+
+def _wrapped(text: str, colour: str | None = None, indent: str = "") -> None:
+    width = min(_MAX_WIDTH, shutil.get_terminal_size((_MAX_WIDTH, 24)).columns)
+    lines = textwrap.wrap(
+        _plain(text), width, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    click.secho("\n".join(lines), fg=colour)
+
+
+def _plain(text: str) -> str:
+    """Control characters from captures must not reach the terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)

@@ -1,0 +1,65 @@
+"""A run as one: its whole-length row apart from its intervals, and its parts (workers, targets) added up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from storscope.compare.subjects import FloatArray, Intervals
+
+Row = Mapping[str, Any]
+
+_SUMS: Final = (
+    "ops_per_s", "read_ops_per_s", "write_ops_per_s", "bytes_per_s", "read_bytes_per_s", "write_bytes_per_s",
+    "queue_depth_mean",
+)  # fmt: skip
+_MEANS: Final = {
+    "latency_ns_mean": "ops_per_s",
+    "read_latency_ns_mean": "read_ops_per_s",
+    "write_latency_ns_mean": "write_ops_per_s",
+}
+"""Column -> the rate it is weighted by."""
+_WHOLE_SHARE: Final = 0.9
+
+
+def split_whole(rows: Sequence[Row]) -> tuple[Row | None, list[Row]]:
+    """The row that covers all others, and the others. A single row is the whole; several without such are intervals."""
+    if len(rows) == 1:
+        return rows[0], []
+    longest = max(rows, key=lambda row: row["duration_ns"] or 0)
+    others = [row for row in rows if row is not longest]
+    covered = sum(row["duration_ns"] or 0 for row in others)
+    if len(others) > 1 and covered and (longest["duration_ns"] or 0) >= _WHOLE_SHARE * covered:
+        return longest, others
+    return None, list(rows)
+
+
+def combined(parts: Sequence[Intervals]) -> Intervals | None:
+    """Parts that ran at the same time, added up interval by interval; None when their intervals do not correspond.
+
+    Rates add up; latencies are weighted by operations; what cannot be added is left out.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    if len({len(part) for part in parts}) != 1:
+        return None
+    columns: dict[str, FloatArray] = {}
+    for name in _SUMS:
+        if all(name in part.columns for part in parts):
+            columns[name] = np.sum([part.columns[name] for part in parts], axis=0)
+    for name, rate in _MEANS.items():
+        if all(name in part.columns and rate in part.columns for part in parts):
+            columns[name] = _weighted_mean(parts, name, rate)
+    return Intervals(np.mean([part.duration_s for part in parts], axis=0), columns)
+
+
+def _weighted_mean(parts: Sequence[Intervals], name: str, rate: str) -> FloatArray:
+    """A part without operations has no latency and needs none; a latency that is missing makes the mean missing."""
+    operations = np.stack([part.columns[rate] for part in parts])
+    latency = np.where(operations > 0, np.stack([part.columns[name] for part in parts]), 0.0)
+    total = operations.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean: FloatArray = (latency * operations).sum(axis=0) / total
+    return np.where(total > 0, mean, np.nan)

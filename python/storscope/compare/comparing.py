@@ -1,0 +1,193 @@
+"""The comparison as a whole: read both sides, pair, measure the differences, judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from storscope.compare.differences import Found, differences, distribution
+from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
+from storscope.compare.judging import Circumstances, row_of
+from storscope.compare.matching import Matched, Pair, match_entities, match_runs
+from storscope.compare.metrics import metrics_named
+from storscope.compare.reading import captures_of, read_entities, read_runs
+from storscope.compare.selection import Side
+from storscope.compare.subjects import Subject
+from storscope.domain.comparison import ComparedSide, Comparison, PairResult, Settings
+from storscope.domain.errors import InputError, UsageError
+from storscope.domain.units import format_count
+from storscope.model.compare import holm
+from storscope.store import Store
+
+
+@dataclass(frozen=True)
+class _Read:
+    """One side as it was read."""
+
+    side: Side
+    captures: dict[str, str]
+    subjects: list[Subject]
+    has_counters_too: bool
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A pair with its differences, before they are judged."""
+
+    pair: Pair
+    found: list[Found]
+    conflicts: list[str]
+    warnings: list[str]
+    notes: list[str]
+
+
+def compare_sides(
+    before: tuple[Store, Side], after: tuple[Store, Side], settings: Settings, *, version: str
+) -> Comparison:
+    """Compares what the two sides name. Raises InputError when a side is empty, UsageError when they are the same."""
+    metrics = metrics_named(settings.metrics)
+    one, other = (_read(store, side) for store, side in (before, after))
+    _refuse_unlike(one, other)
+    of_runs = one.subjects[0].is_run
+    notes = _notes(one, other, of_runs)
+    matched = match_runs(one.subjects, other.subjects) if of_runs else match_entities(one.subjects, other.subjects)
+    pairs = matched.pairs if of_runs else _busiest(matched, settings.entities_max, notes)
+    measured = []
+    for pair in pairs:
+        found, missing = differences(pair, metrics, settings.seed, settings.level)
+        conflicts = load_conflicts(pair)
+        measured.append(_Measured(pair, found, conflicts, warnings_of(pair), [*notes_of(pair), *missing]))
+    return Comparison(
+        before=_side(one),
+        after=_side(other),
+        of_runs=of_runs,
+        pairs=_judge(measured, settings),
+        unmatched=matched.unmatched,
+        notes=notes,
+        level=settings.level,
+        threshold=settings.threshold,
+        seed=settings.seed,
+        storscope_version=version,
+    )
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+def _read(store: Store, side: Side) -> _Read:
+    captures = captures_of(store, side.selector)
+    runs = [] if side.selector.entity else read_runs(store, side.selector, captures)
+    entities = [] if side.selector.run else read_entities(store, side.selector, captures)
+    subjects = runs or entities
+    if not subjects:
+        raise InputError(
+            "a benchmark run or counters of a running system",
+            "none that fits",
+            where=side.text,
+            hint="See what there is: storscope store query --store DIR 'SELECT capture, run, name FROM runs'.",
+        )
+    return _Read(side, captures, subjects, has_counters_too=bool(runs) and any(entity.activity for entity in entities))
+
+
+def _refuse_unlike(one: _Read, other: _Read) -> None:
+    if one.subjects[0].is_run != other.subjects[0].is_run:
+        kinds = ["benchmark runs" if read.subjects[0].is_run else "counters" for read in (one, other)]
+        raise UsageError(
+            "the same kind of evidence on both sides",
+            f"{kinds[0]} before, {kinds[1]} after",
+            hint="Choose with run=NAME or entity=NAME.",
+        )
+    if _identities(one) == _identities(other):
+        raise UsageError("two different sides", f"the same evidence twice ({one.side.text} and {other.side.text})")
+
+
+def _identities(read: _Read) -> set[tuple[object, ...]]:
+    """What the side rests on. The same counters in other times are other evidence."""
+    selector = read.side.selector
+    times = () if read.subjects[0].is_run else (selector.since_ns, selector.until_ns)
+    return {(subject.capture, subject.key, *times) for subject in read.subjects}
+
+
+def _notes(one: _Read, other: _Read, of_runs: bool) -> list[str]:
+    notes = []
+    shared = len(_identities(one) & _identities(other))
+    if shared:
+        notes.append(f"{format_count(shared)} runs are on both sides: the sides are not independent.")
+    if not of_runs and _overlap(one, other):
+        notes.append("The two time ranges overlap: what is in both makes the sides look alike.")
+    if of_runs and (one.has_counters_too or other.has_counters_too):
+        notes.append("Counters of running systems are there too; entity=NAME compares those.")
+    return notes
+
+
+def _overlap(one: _Read, other: _Read) -> bool:
+    a, b = one.side.selector, other.side.selector
+    shares = {subject.capture for subject in one.subjects} & {subject.capture for subject in other.subjects}
+    apart = (a.until_ns is not None and b.since_ns is not None and a.until_ns <= b.since_ns) or (
+        b.until_ns is not None and a.since_ns is not None and b.until_ns <= a.since_ns
+    )
+    return bool(shares) and a.entity == b.entity and not apart
+
+
+def _busiest(matched: Matched, most: int, notes: list[str]) -> list[Pair]:
+    """The busiest pairs; says how many there are beside them."""
+    if len(matched.pairs) > most:
+        notes.append(
+            f"The {most} busiest of {format_count(len(matched.pairs))} entities are compared; choose others with "
+            "entity=NAME, or more with --entities."
+        )
+    return matched.pairs[:most]
+
+
+def _side(read: _Read) -> ComparedSide:
+    used = {capture for subject in read.subjects for capture in subject.capture.split(",")}
+    return ComparedSide(
+        read.side.text, [path for capture, path in read.captures.items() if capture in used], len(read.subjects)
+    )
+
+
+# Judging --------------------------------------------------------------------------------------------------------------
+
+
+def _judge(measured: Sequence[_Measured], settings: Settings) -> list[PairResult]:
+    adjusted = _adjusted(found for item in measured for found in item.found)
+    results = []
+    for item in measured:
+        subjects = (*item.pair.before, *item.pair.after)
+        is_comparable = not item.conflicts
+        circumstances = Circumstances(
+            is_comparable=is_comparable or settings.allow_different_load,
+            rates_are_load=not subjects[0].is_run or any(subject.has_fixed_rate for subject in subjects),
+            threshold=settings.threshold,
+            level=settings.level,
+            comparisons=len(measured),
+        )
+        loud = [f"NOT THE SAME LOAD: {'; '.join(item.conflicts)}."] if item.conflicts else []
+        results.append(
+            PairResult(
+                name=item.pair.name,
+                load_before=item.pair.before[0].load,
+                load_after=item.pair.after[0].load,
+                runs_before=[subject.key for subject in item.pair.before],
+                runs_after=[subject.key for subject in item.pair.after],
+                rows=[row_of(found, circumstances, adjusted.get(id(found))) for found in item.found],
+                is_comparable=is_comparable,
+                warnings=[*loud, *item.warnings],
+                notes=item.notes,
+                distribution=distribution(item.pair),
+            )
+        )
+    return results
+
+
+def _adjusted(found: Iterable[Found]) -> dict[int, float]:
+    """p values by the identity of the row, adjusted within each metric for the number of pairs (Holm)."""
+    by_metric: dict[str, list[Found]] = {}
+    for one in found:
+        if one.difference.p_value is not None:
+            by_metric.setdefault(one.metric.name, []).append(one)
+    adjusted: dict[int, float] = {}
+    for rows in by_metric.values():
+        values = holm([row.difference.p_value or 0.0 for row in rows])
+        adjusted |= {id(row): value for row, value in zip(rows, values, strict=True)}
+    return adjusted

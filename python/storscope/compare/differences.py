@@ -1,0 +1,177 @@
+"""The difference of each figure of a pair, by the statistics that its evidence allows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from storscope.compare.matching import Pair
+from storscope.compare.metrics import Metric
+from storscope.compare.subjects import FloatArray, HistogramPart, Subject
+from storscope.domain.comparison import Distribution
+from storscope.model.compare import (
+    INTERVALS_MIN,
+    Difference,
+    compare_couples,
+    compare_runs,
+    compare_series,
+    only_values,
+)
+from storscope.model.compare_histograms import (
+    Buckets,
+    buckets_of,
+    compare_percentile,
+    mann_whitney_of_buckets,
+)
+
+_MEASURES: Final = ("response", "lat", "clat", "service")
+"""Latencies from the most to the least complete; both sides must have the same one. Submission alone is none."""
+_COUPLES_MIN = 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """A figure's difference; `doubt` says why it has no interval."""
+
+    metric: Metric
+    difference: Difference
+    doubt: str = ""
+
+
+def differences(pair: Pair, metrics: Sequence[Metric], seed: int, level: float) -> tuple[list[Found], list[str]]:
+    """What can be compared of the pair, and sentences about the metrics that only one side has."""
+    found, missing = [], []
+    for metric in metrics:
+        has = [_has(group, metric) for group in (pair.before, pair.after)]
+        if all(has):
+            result = _percentile(pair, metric, seed, level) if metric.share else _mean(pair, metric, seed, level)
+            if result is not None:
+                found.append(result)
+            else:
+                missing.append(f"{metric.name}: the sides timed different parts of an I/O.")
+        elif any(has):
+            missing.append(f"{metric.name}: only the side {'before' if has[0] else 'after'} has it.")
+    return found, missing
+
+
+def _has(group: Sequence[Subject], metric: Metric) -> bool:
+    if metric.share:
+        return all(_histograms(subject, metric, None) for subject in group)
+    return all(subject.measured().value(metric) is not None for subject in group)
+
+
+# Means ----------------------------------------------------------------------------------------------------------------
+
+
+def _mean(pair: Pair, metric: Metric, seed: int, level: float) -> Found:
+    if len(pair.before) == len(pair.after) == 1:
+        return _of_two(pair.before[0], pair.after[0], metric, seed, level)
+    return _of_groups(
+        metric, pair, [[_value(run, metric) for run in group] for group in (pair.before, pair.after)], level
+    )
+
+
+def _value(subject: Subject, metric: Metric) -> float:
+    value = subject.measured().value(metric)
+    assert value is not None
+    return value
+
+
+def _of_two(before: Subject, after: Subject, metric: Metric, seed: int, level: float) -> Found:
+    series = [subject.measured().series(metric) for subject in (before, after)]
+    if series[0] is None or series[1] is None or max(len(series[0]), len(series[1])) < 2:
+        return Found(metric, only_values(_value(before, metric), _value(after, metric)), "no interval: one value each")
+    difference = compare_series(series[0], series[1], seed=seed, level=level)
+    few = min(len(series[0]), len(series[1]))
+    doubt = "" if difference.difference else f"no interval: {few} intervals are too few ({INTERVALS_MIN} are needed)"
+    return Found(metric, difference, doubt)
+
+
+def _of_groups(metric: Metric, pair: Pair, values: list[list[float]], level: float) -> Found:
+    before, after = (np.asarray(side, dtype=np.float64) for side in values)
+    couples = _in_couples(pair)
+    if couples is not None:
+        difference = compare_couples(before[couples[0]], after[couples[1]], level=level)
+    else:
+        difference = compare_runs(before, after, level=level)
+    return Found(metric, difference, "" if difference.difference else "no interval: the runs do not differ at all")
+
+
+def _in_couples(pair: Pair) -> tuple[list[int], list[int]] | None:
+    """The order of the runs on both sides when they were taken in turn, one of each side in every couple; else None."""
+    runs = [(run.time_ns, side, index) for side, group in enumerate((pair.before, pair.after))
+            for index, run in enumerate(group)]  # fmt: skip
+    if len(pair.before) != len(pair.after) or len(pair.before) < _COUPLES_MIN or any(run[0] is None for run in runs):
+        return None
+    ordered = sorted(runs, key=lambda run: run[0] or 0)
+    if any(first[1] == second[1] for first, second in zip(ordered[::2], ordered[1::2], strict=True)):
+        return None
+    return [index for _, side, index in ordered if side == 0], [index for _, side, index in ordered if side == 1]
+
+
+# Percentiles ----------------------------------------------------------------------------------------------------------
+
+
+def _percentile(pair: Pair, metric: Metric, seed: int, level: float) -> Found | None:
+    measure = _common_measure(pair)
+    if measure is None:
+        return None
+    share = metric.share or 0.0
+    before, after = ([_buckets(run, metric, measure) for run in group] for group in (pair.before, pair.after))
+    if len(before) == len(after) == 1:
+        return Found(metric, compare_percentile(before[0], after[0], share, seed=seed, level=level))
+    return _of_groups(metric, pair, [[one.percentile(share) for one in side] for side in (before, after)], level)
+
+
+def _common_measure(pair: Pair) -> str | None:
+    timed = [{part.measure for part in run.measured().histograms} for run in (*pair.before, *pair.after)]
+    return next((measure for measure in _MEASURES if all(measure in own for own in timed)), None)
+
+
+def _histograms(subject: Subject, metric: Metric | None, measure: str | None) -> list[HistogramPart]:
+    """The histograms of the metric's operations; those of all operations together where there are such."""
+    wanted = metric.operations if metric else ()
+    parts = [
+        part
+        for part in subject.measured().histograms
+        if part.measure in _MEASURES and part.counts.sum() and (measure is None or part.measure == measure)
+    ]
+    together = [part for part in parts if part.operation == "all"]
+    return [part for part in parts if part.operation in wanted] if wanted else together or parts
+
+
+def _buckets(subject: Subject, metric: Metric | None, measure: str) -> Buckets:
+    """A row per instant: reads and writes of one interval belong together."""
+    by_time: dict[int | None, list[HistogramPart]] = defaultdict(list)
+    for part in _histograms(subject, metric, measure):
+        by_time[part.time_ns].append(part)
+    instants = sorted(by_time, key=lambda time: time or 0)
+    return buckets_of([_together(by_time[time]) for time in instants])
+
+
+def _together(
+    parts: Sequence[HistogramPart],
+) -> tuple[FloatArray, FloatArray, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    return (
+        np.concatenate([part.low_ns for part in parts]),
+        np.concatenate([part.high_ns for part in parts]),
+        np.concatenate([part.counts for part in parts]),
+    )
+
+
+def distribution(pair: Pair) -> Distribution | None:
+    """Mann-Whitney on the latency distributions, when both sides have them of the same part of an I/O."""
+    measure = _common_measure(pair)
+    groups = (pair.before, pair.after)
+    if measure is None or not all(_histograms(run, None, measure) for group in groups for run in group):
+        return None
+    sides = []
+    for group in groups:
+        parts = [part for run in group for part in _histograms(run, None, measure)]
+        sides.append(buckets_of([_together(parts)]))
+    said = mann_whitney_of_buckets(*sides)
+    return Distribution(said.probability, said.p_value)

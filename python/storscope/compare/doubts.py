@@ -1,0 +1,116 @@
+"""What makes two sides incomparable, or their comparison doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from storscope.compare.matching import Pair, load_differences
+from storscope.compare.metrics import METRICS
+from storscope.compare.subjects import Subject
+from storscope.compare.wording import listed, percent
+from storscope.domain.units import format_bytes, format_count, format_ratio, format_span
+
+_DURATION_TOLERANCE = 1.25
+_CONCURRENCY_TOLERANCE = 1.2
+"""In-flight numbers that differ by more make latencies incomparable: 20 % more in flight is up to 20 % more latency."""
+_OWN_ENGINE = "storscope"
+"""Our own benchmark runs until its result is precise enough, so that its runs differ in length by design."""
+
+_FIELDS: Final[dict[str, tuple[str, Callable[[float | None], str]]]] = {
+    "block_bytes": ("block size", format_bytes),
+    "read_ratio": ("share of reads", format_ratio),
+    "random_ratio": ("share of random access", format_ratio),
+    "outstanding": ("number of outstanding I/Os", format_count),
+}
+
+
+def load_conflicts(pair: Pair) -> list[str]:
+    """What was configured differently: each makes the two incomparable."""
+    one, other = pair.before[0], pair.after[0]
+    if not one.is_run:
+        return []
+    found = [
+        f"{_FIELDS[name][0]} {_FIELDS[name][1](a)} before, {_FIELDS[name][1](b)} after"
+        for name, a, b in load_differences(one.load, other.load)
+    ]
+    lengths = [_length_ns(group) for group in (pair.before, pair.after)]
+    if lengths[0] and lengths[1] and _OWN_ENGINE not in (one.engine, other.engine):
+        ratio = max(lengths[0], lengths[1]) / min(lengths[0], lengths[1])
+        if ratio > _DURATION_TOLERANCE:
+            found.append(f"ran {format_span(lengths[0])} before, {format_span(lengths[1])} after")
+    return found
+
+
+def _length_ns(group: Sequence[Subject]) -> float | None:
+    known = [subject.duration_ns for subject in group if subject.duration_ns]
+    return sum(known) / len(known) if known else None
+
+
+def warnings_of(pair: Pair) -> list[str]:
+    """Doubts that weigh on the comparison, each a sentence."""
+    found = []
+    failed = [subject for subject in (*pair.before, *pair.after) if subject.status not in (None, "ok")]
+    if failed:
+        found.append("Did not end well: " + listed([f"{run.key} ({run.status})" for run in failed]) + ".")
+    found += _concurrency(pair) if pair.before[0].is_run else _demand(pair)
+    return found
+
+
+def _mean(group: Sequence[Subject], metric: str) -> float | None:
+    values = [subject.measured().value(METRICS[metric]) for subject in group]
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if len(known) == len(values) else None
+
+
+def _concurrency(pair: Pair) -> list[str]:
+    """Little's law on both sides: rate x latency is what was in flight."""
+    if any(subject.has_fixed_rate for subject in (*pair.before, *pair.after)):
+        return []
+    one, other = (_mean(group, "in_flight") for group in (pair.before, pair.after))
+    found = []
+    if one and other and max(one, other) / min(one, other) > _CONCURRENCY_TOLERANCE:
+        found.append(
+            f"Unequal concurrency: by Little's law (IOPS × latency) {one:,.1f} I/Os were in flight before and "
+            f"{other:,.1f} after. The latencies do not compare directly; look at IOPS beside them."
+        )
+    for side, group, flight in (("before", pair.before, one), ("after", pair.after, other)):
+        configured = group[0].load.outstanding
+        if flight and configured and not 1 / _CONCURRENCY_TOLERANCE < flight / configured < _CONCURRENCY_TOLERANCE:
+            found.append(
+                f"Of {format_count(configured)} configured outstanding I/Os {flight:,.1f} were in flight {side}: "
+                "the generator paused or waited, or the table does not hold together."
+            )
+    return found
+
+
+def _demand(pair: Pair) -> list[str]:
+    """On a running system operations are what users asked for; a latency at another load compares badly."""
+    rates = [_mean(group, "iops") for group in (pair.before, pair.after)]
+    if not rates[0] or not rates[1]:
+        return []
+    change = rates[1] / rates[0] - 1
+    if 1 / _CONCURRENCY_TOLERANCE < 1 + change < _CONCURRENCY_TOLERANCE:
+        return []
+    return [f"Not the same load: operations changed by {percent(change)}, which moves latency by itself."]
+
+
+def notes_of(pair: Pair) -> list[str]:
+    """What the reader should know, without weight on the verdict."""
+    found = list(pair.notes)
+    one, other = pair.before[0], pair.after[0]
+    if not one.is_run:
+        return found
+    for name, (words, form) in _FIELDS.items():
+        a, b = getattr(one.load, name), getattr(other.load, name)
+        if (a is None) != (b is None):
+            side = "before" if a is None else "after"
+            found.append(f"The {words} is not stated {side} ({form(b if a is None else a)} on the other side).")
+    if all(getattr(side.load, name) is None for side in (one, other) for name in _FIELDS):
+        found.append("Neither side states its load; that both ran the same is taken from you.")
+    engines = [sorted({str(subject.engine) for subject in group}) for group in (pair.before, pair.after)]
+    if engines[0] != engines[1] and "unknown" not in (*engines[0], *engines[1]):
+        found.append(
+            f"Measured by {listed(engines[0])} before, by {listed(engines[1])} after: they do not time I/Os alike."
+        )
+    return found

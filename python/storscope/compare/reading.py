@@ -1,0 +1,229 @@
+"""Reading subjects out of a store: the runs it holds, else the entities whose counters it holds."""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from storscope.compare.combining import combined, split_whole
+from storscope.compare.selection import Selector
+from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject
+from storscope.domain.comparison import Load
+from storscope.domain.schema import CANONICAL
+from storscope.domain.units import NS_PER_S
+from storscope.store import Store
+
+Row = Mapping[str, Any]
+
+_KINDS: Final = ("job", "process", "host", "device")
+"""Entities of a run from the whole to its parts; the first that has what is asked for is used."""
+_RATE_PARAMETERS: Final = ("rate", "rate_iops", "rate_process", "rate_per_s")
+_COLUMNS: Final = ", ".join(CANONICAL)
+
+
+def captures_of(store: Store, selector: Selector) -> dict[str, str]:
+    """Capture id -> path, of the captures that are meant."""
+    return {
+        row["capture"]: row["path"]
+        for row in store.captures()
+        if selector.takes_capture(row["capture"], str(row["path"]))
+    }
+
+
+# Runs -----------------------------------------------------------------------------------------------------------------
+
+
+def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list[Subject]:
+    """The runs that are meant, in the order of their times and of their files."""
+    parameters = {"captures": list(captures)}
+    runs = store.query(
+        """SELECT * EXCLUDE (time), epoch_ns(time) AS time_ns
+           FROM (SELECT *, row_number() OVER () AS position FROM runs)
+           WHERE list_contains($captures, capture) ORDER BY capture, time, position""",
+        parameters,
+    ).to_pylist()
+    chosen = [
+        row
+        for row in runs
+        if selector.takes_run(row["run"], row["name"]) and selector.takes_system(row["system"] or "")
+    ]
+    if not chosen:
+        return []
+    observed = _by_run(
+        store.query(
+            f"""SELECT capture, run, system, kind, entity, epoch_ns(time) AS time_ns, duration_ns, {_COLUMNS}
+                FROM observations WHERE run IS NOT NULL AND list_contains($captures, capture) ORDER BY time""",
+            parameters,
+        ).to_pylist()
+    )
+    histograms = _by_run(
+        store.query(
+            """SELECT capture, run, kind, entity, epoch_ns(time) AS time_ns, duration_ns, operation, measure,
+                      bucket_low_ns, bucket_high_ns, counts
+               FROM histograms WHERE run IS NOT NULL AND list_contains($captures, capture) ORDER BY time""",
+            parameters,
+        ).to_pylist()
+    )
+    subjects = []
+    for row in chosen:
+        key = (row["capture"], row["run"])
+        measured = _measured_run(observed[key], histograms[key], selector)
+        if measured is not None:
+            subjects.append(_run(row, measured))
+    return subjects
+
+
+def _by_run(rows: list[Row]) -> dict[tuple[str, str], list[Row]]:
+    grouped: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row["capture"], row["run"]].append(row)
+    return grouped
+
+
+def _run(row: Row, measured: Measured) -> Subject:
+    parameters = dict(row["parameters"] or ())
+    return Subject(
+        capture=row["capture"],
+        key=row["run"],
+        name=row["name"] or row["run"],
+        is_run=True,
+        measured=lambda: measured,
+        load=Load(*(row[name] for name in ("block_bytes", "read_ratio", "random_ratio", "outstanding", "workers"))),
+        engine=row["engine"],
+        time_ns=row["time_ns"],
+        duration_ns=row["duration_ns"],
+        status=row["status"],
+        has_fixed_rate=any(parameters.get(name) for name in _RATE_PARAMETERS),
+    )
+
+
+def _measured_run(rows: Sequence[Row], histograms: Sequence[Row], selector: Selector) -> Measured | None:
+    """None when nothing of the run lies within the times that are meant."""
+    by_kind: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        if selector.takes_time(row["time_ns"], _end_ns(row)):
+            by_kind[row["kind"]].append(row)
+    whole = intervals = None
+    for kind in (*_KINDS, *(kind for kind in by_kind if kind not in _KINDS)):
+        parts = [split_whole(own) for own in _by_entity(by_kind[kind])]
+        totals = [total for total, _ in parts if total]
+        series = [steps for _, steps in parts if len(steps) > 1]
+        if whole is None and totals and len(totals) == len(parts):
+            whole = combined([arrays([total]) for total in totals])
+        if intervals is None and series and len(series) == len(parts):
+            intervals = combined([arrays(steps) for steps in series])
+    if whole is None and intervals is None:
+        return None
+    return Measured(whole, intervals, _histograms(histograms, selector))
+
+
+def _end_ns(row: Row) -> int | None:
+    return None if row["time_ns"] is None else int(row["time_ns"] + (row["duration_ns"] or 0))
+
+
+def _by_entity(rows: Iterable[Row]) -> list[list[Row]]:
+    grouped: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row["system"], row["entity"]].append(row)
+    return list(grouped.values())
+
+
+def arrays(rows: Sequence[Row]) -> Intervals:
+    """Rows of the table `observations` as arrays. A row without a length weighs as one second."""
+    seconds = np.asarray([(row["duration_ns"] or NS_PER_S) / NS_PER_S for row in rows], dtype=np.float64)
+    columns = {
+        name: np.asarray([np.nan if row[name] is None else row[name] for row in rows], dtype=np.float64)
+        for name in CANONICAL
+        if any(row[name] is not None for row in rows)
+    }
+    return Intervals(seconds, columns)
+
+
+def _histograms(rows: Sequence[Row], selector: Selector) -> list[HistogramPart]:
+    """Those of the run as a whole where there are such, else those of its parts; per interval where there are such."""
+    inside = [row for row in rows if selector.takes_time(row["time_ns"], _end_ns(row))]
+    kind = next((kind for kind in _KINDS if any(row["kind"] == kind for row in inside)), None)
+    grouped: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in inside:
+        if kind is None or row["kind"] == kind:
+            grouped[row["entity"], row["operation"], row["measure"]].append(row)
+    return [_histogram(row) for own in grouped.values() for row in (split_whole(own)[1] or own)]
+
+
+def _histogram(row: Row) -> HistogramPart:
+    return HistogramPart(
+        row["time_ns"],
+        row["operation"],
+        row["measure"],
+        np.asarray(row["bucket_low_ns"], dtype=np.float64),
+        np.asarray([np.inf if high is None else high for high in row["bucket_high_ns"]], dtype=np.float64),
+        np.asarray(row["counts"], dtype=np.int64),
+    )
+
+
+# Running systems ------------------------------------------------------------------------------------------------------
+
+
+def read_entities(store: Store, selector: Selector, captures: Iterable[str]) -> list[Subject]:
+    """The entities with counters that are meant, the busiest first; their series are read when they are needed."""
+    rows = store.query(
+        f"""SELECT system, kind, entity, sum(coalesce(ops_per_s, 0) * coalesce(duration_ns, 0)) AS activity,
+                   list(DISTINCT capture) AS captures
+            FROM observations WHERE run IS NULL AND list_contains($captures, capture) AND {_within(selector)}
+            GROUP BY ALL ORDER BY activity DESC, system, kind, entity""",
+        {"captures": list(captures)},
+    ).to_pylist()
+    return [
+        Subject(
+            capture=",".join(sorted(row["captures"])),
+            key=f"{row['system']}/{row['kind']}/{row['entity']}",
+            name=f"{row['kind']} {row['entity']}",
+            is_run=False,
+            measured=functools.cache(functools.partial(_measured_entity, store, selector, row)),
+            activity=row["activity"] or 0.0,
+        )
+        for row in rows
+        if selector.takes_entity(row["kind"], row["entity"]) and selector.takes_system(row["system"])
+    ]
+
+
+def _within(selector: Selector) -> str:
+    """SQL for the times that are meant; integers only, so nothing needs quoting."""
+    conditions = ["TRUE"]
+    if selector.since_ns is not None:
+        conditions.append(f"epoch_ns(time) >= {selector.since_ns}")
+    if selector.until_ns is not None:
+        conditions.append(f"epoch_ns(time) + coalesce(duration_ns, 0) <= {selector.until_ns}")
+    return " AND ".join(conditions)
+
+
+def _measured_entity(store: Store, selector: Selector, entity: Row) -> Measured:
+    rows = store.query(
+        f"""SELECT capture, epoch_ns(time) AS time_ns, duration_ns, {_COLUMNS} FROM observations
+            WHERE run IS NULL AND list_contains($captures, capture) AND system = $system AND kind = $kind
+              AND entity = $entity AND {_within(selector)} ORDER BY time""",
+        {name: entity[name] for name in ("captures", "system", "kind", "entity")},
+    ).to_pylist()
+    return Measured(None, arrays(_once(rows)))
+
+
+def _once(rows: Sequence[Row]) -> list[Row]:
+    """Where captures overlap in time the fuller one is used, so that nothing is counted twice."""
+    by_capture: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_capture[row["capture"]].append(row)
+    kept: list[list[Row]] = []
+    for own in sorted(by_capture.values(), key=len, reverse=True):
+        if all(_is_apart(own, other) for other in kept):
+            kept.append(own)
+    return sorted((row for own in kept for row in own), key=lambda row: row["time_ns"] or 0)
+
+
+def _is_apart(one: Sequence[Row], other: Sequence[Row]) -> bool:
+    if one[0]["time_ns"] is None or other[0]["time_ns"] is None:
+        return False
+    return bool(one[-1]["time_ns"] < other[0]["time_ns"] or other[-1]["time_ns"] < one[0]["time_ns"])

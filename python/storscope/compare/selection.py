@@ -1,0 +1,120 @@
+"""What the two sides of a comparison may be, as text: PATH, PATH#key=value,... or key=value,...
+
+PATH is evidence (a file, a folder, an archive) or a store. The keys narrow it down; without PATH they narrow down the
+store in use. Several values of `run` are joined with '|'. A comma belongs to the value unless a key and '=' follow it,
+since names of runs hold commas.
+
+    before.csv                             everything in a file
+    lab-store#run=randread*                runs whose name fits a pattern: repeated runs of one load are one group
+    lab-store#capture=1f3a                 what one capture (the beginning of its id, or its file's name) yielded
+    prod#since=2026-11-20T22:00,until=2026-11-21T02:00,entity=vmhba*    counters of a running system in a time range
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import fnmatch
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from storscope.domain.errors import UsageError
+from storscope.domain.units import ns_from_datetime
+
+KEYS: Final = ("run", "capture", "entity", "system", "since", "until")
+_NEXT_KEY = re.compile(rf",(?=(?:{'|'.join(KEYS)})=)")
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """Which part of a store is meant. None means all. Names are patterns with * and ?, or the exact name."""
+
+    run: str | None = None
+    capture: str | None = None
+    entity: str | None = None
+    system: str | None = None
+    since_ns: int | None = None
+    until_ns: int | None = None
+
+    def takes_run(self, run: str, name: str | None) -> bool:
+        """Whether a run of that id and name is meant."""
+        return self.run is None or any(_fits(text, self.run) for text in (run, name) if text)
+
+    def takes_capture(self, capture: str, path: str) -> bool:
+        """Whether a capture is meant: by the beginning of its id, its path or its file name."""
+        if self.capture is None or capture.startswith(self.capture):
+            return True
+        return any(_fits(text, self.capture) for text in (path, path.replace("\\", "/").rsplit("/", 1)[-1]))
+
+    def takes_entity(self, kind: str, entity: str) -> bool:
+        """Whether an entity is meant: by its name or as 'kind/name'."""
+        return self.entity is None or _fits(entity, self.entity) or _fits(f"{kind}/{entity}", self.entity)
+
+    def takes_system(self, system: str) -> bool:
+        """Whether a system is meant."""
+        return self.system is None or _fits(system, self.system)
+
+    def takes_time(self, start_ns: int | None, end_ns: int | None) -> bool:
+        """Whether an interval lies within the times asked for. One without times does unless times are asked for."""
+        if self.since_ns is None and self.until_ns is None:
+            return True
+        if start_ns is None:
+            return False
+        return (self.since_ns is None or start_ns >= self.since_ns) and (
+            self.until_ns is None or (start_ns if end_ns is None else end_ns) <= self.until_ns
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side: where its evidence is (None: the store in use) and which part of it is meant."""
+
+    text: str
+    path: Path | None
+    selector: Selector
+
+
+def parse_side(text: str) -> Side:
+    """The side a user means. Raises UsageError for what is neither a path nor a selection."""
+    if Path(text).exists():
+        return Side(text, Path(text), Selector())
+    where, mark, selection = text.partition("#")
+    if mark:
+        return Side(text, Path(where) if where else None, _selector(selection, text))
+    if text.split("=", 1)[0] in KEYS and "=" in text:
+        return Side(text, None, _selector(text, text))
+    raise UsageError(
+        "a file, folder, archive or store, or a selection like run=NAME",
+        f"{text!r}, which does not exist",
+        hint="A part of a store is named STORE#run=NAME; see storscope compare --help.",
+    )
+
+
+def _selector(text: str, whole: str) -> Selector:
+    names: dict[str, str] = {}
+    times: dict[str, int] = {}
+    for part in _NEXT_KEY.split(text):
+        key, mark, value = part.partition("=")
+        if not mark or key not in KEYS or not value:
+            raise UsageError("one of " + ", ".join(f"{key}=..." for key in KEYS), repr(part), where=whole)
+        if key in ("since", "until"):
+            times[key] = _instant(value, whole)
+        else:
+            names[key] = value
+    return Selector(since_ns=times.get("since"), until_ns=times.get("until"), **names)
+
+
+def _instant(text: str, whole: str) -> int:
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError("a time like 2026-11-20T22:00 or 2026-11-20T22:00+01:00", repr(text), where=whole) from None
+    return ns_from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC))
+
+
+def _fits(text: str, pattern: str) -> bool:
+    """The exact text, or one of the patterns joined with '|'. Brackets are text: names of devices hold them."""
+    return text == pattern or any(
+        text == one or fnmatch.fnmatchcase(text, one.replace("[", "[[]")) for one in pattern.split("|")
+    )

@@ -1,0 +1,111 @@
+"""What is compared: a benchmark run, or an entity of a running system over a time, with its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from storscope.compare.metrics import DURATION, IN_FLIGHT, Metric
+from storscope.domain.comparison import Load
+from storscope.domain.units import NS_PER_S
+from storscope.model.compare import Weighted
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Figures over time. `columns` are canonical ones, NaN where absent; weights are seconds."""
+
+    duration_s: FloatArray
+    columns: Mapping[str, FloatArray]
+
+    def __len__(self) -> int:
+        return len(self.duration_s)
+
+    def weighted(self, metric: Metric) -> Weighted | None:
+        """The metric's series with its weights, intervals without it left out; None when none has it."""
+        values = self.column(metric.column)
+        weights = self._weights(metric, values)
+        usable = np.isfinite(values) & np.isfinite(weights) & (weights > 0)
+        if not usable.any():
+            return None
+        return Weighted((values * weights)[usable], weights[usable])
+
+    def column(self, name: str) -> FloatArray:
+        """A canonical column or `IN_FLIGHT`; all NaN when the source did not have it."""
+        if name == IN_FLIGHT:
+            return in_flight(self.column("ops_per_s"), self.column("latency_ns_mean"))
+        found = self.columns.get(name)
+        return np.full(len(self), np.nan) if found is None else found
+
+    def _weights(self, metric: Metric, values: FloatArray) -> FloatArray:
+        """Latencies are weighted by operations; where none of them is known, by time."""
+        if metric.weight == DURATION:
+            return self.duration_s
+        operations = self.column(metric.weight) * self.duration_s
+        return operations if np.isfinite(operations[np.isfinite(values)]).any() else self.duration_s
+
+
+def in_flight(ops_per_s: FloatArray, latency_ns: FloatArray) -> FloatArray:
+    """Little's law: rate x latency is the number in flight."""
+    number: FloatArray = ops_per_s * latency_ns / NS_PER_S
+    return number
+
+
+@dataclass(frozen=True)
+class HistogramPart:
+    """One latency histogram of a subject, as it stands in the store."""
+
+    time_ns: int | None
+    operation: str
+    measure: str
+    low_ns: FloatArray
+    high_ns: FloatArray
+    counts: IntArray
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The figures of a subject: over its whole length, over its intervals where there are any, its histograms."""
+
+    whole: Intervals | None
+    intervals: Intervals | None
+    histograms: Sequence[HistogramPart] = ()
+
+    def value(self, metric: Metric) -> float | None:
+        """The figure over the whole length; None when the source does not have it."""
+        for source in (self.whole, self.intervals):
+            series = source.weighted(metric) if source is not None else None
+            if series is not None:
+                return series.mean
+        return None
+
+    def series(self, metric: Metric) -> Weighted | None:
+        """The figure over time; None when there are no intervals."""
+        return self.intervals.weighted(metric) if self.intervals is not None else None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One run, or one entity of a running system."""
+
+    capture: str
+    key: str
+    """What it is within its capture: the run's id, or the entity."""
+    name: str
+    """Of its access specification, or of the entity."""
+    is_run: bool
+    measured: Callable[[], Measured]
+    load: Load = field(default_factory=Load)
+    engine: str | None = None
+    time_ns: int | None = None
+    duration_ns: int | None = None
+    status: str | None = None
+    has_fixed_rate: bool = False
+    activity: float = 0.0
+    """Operations, for showing the busiest first."""

@@ -1,0 +1,149 @@
+"""A comparison: what differs between two sides, by how much, and whether that can be chance."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+
+class Outcome(enum.Enum):
+    """What may be said of a difference."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    SAME = "no difference shown"
+    UNDECIDED = "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to compare."""
+
+    metrics: Sequence[str] = ()
+    """Names of metrics; empty: the usual ones."""
+    threshold: float = 0.05
+    """Smallest change that matters, as a ratio."""
+    level: float = 0.95
+    seed: int = 0
+    allow_different_load: bool = False
+    """Judge also what was driven differently."""
+    entities_max: int = 10
+    """Entities of running systems that are compared, the busiest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """One figure on both sides. Ratios are of the value before: a change of 0.1 is 10 % more."""
+
+    metric: str
+    unit: str
+    """'ns', '1/s', 'B/s', 'ratio' or '' (a plain number)."""
+    better: str | None
+    """'higher' or 'lower'; None for what is load rather than performance, which is not judged."""
+    before: float
+    after: float
+    change: float | None
+    change_low: float | None
+    change_high: float | None
+    """Bounds of the change; None without interval, or where the interval has no end on that side."""
+    difference_low: float | None
+    difference_high: float | None
+    """Bounds of after - before, in `unit`."""
+    p_value: float | None
+    """Probability of a difference at least as large by chance alone, when there is none."""
+    p_value_adjusted: float | None
+    """The same, adjusted for the number of access specifications compared (Holm)."""
+    method: str
+    values_before: int
+    values_after: int
+    independent: float | None
+    outcome: Outcome | None
+    reason: str
+    """Why the outcome is what it is; empty for a plain better or worse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What was configured; None where the source does not say."""
+
+    block_bytes: float | None = None
+    read_ratio: float | None = None
+    random_ratio: float | None = None
+    outstanding: float | None = None
+    workers: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Mann-Whitney on whole latency distributions. Takes I/Os as independent, so its p value is too small."""
+
+    probability_slower: float
+    """That a random I/O after takes longer than a random one before; 0.5 without difference."""
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairResult:
+    """One access specification, or one entity, on both sides."""
+
+    name: str
+    load_before: Load
+    load_after: Load
+    runs_before: Sequence[str]
+    runs_after: Sequence[str]
+    rows: Sequence[MetricRow]
+    is_comparable: bool
+    """False when the two were driven differently, so that no difference can be blamed on the storage."""
+    warnings: Sequence[str]
+    """What makes the comparison doubtful."""
+    notes: Sequence[str]
+    distribution: Distribution | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """What is on one side only."""
+
+    side: str
+    """'before' or 'after'."""
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSide:
+    """What one side was."""
+
+    source: str
+    """As the user named it."""
+    captures: Sequence[str]
+    """Files that were used."""
+    subjects: int
+    """Runs, or entities of running systems."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The whole answer of `storscope compare`."""
+
+    before: ComparedSide
+    after: ComparedSide
+    of_runs: bool
+    """True for benchmark runs, False for counters of running systems."""
+    pairs: Sequence[PairResult]
+    unmatched: Sequence[Unmatched]
+    notes: Sequence[str]
+    level: float
+    threshold: float
+    seed: int
+    storscope_version: str
+
+    def rows(self) -> Iterator[MetricRow]:
+        """Every row of every pair."""
+        for pair in self.pairs:
+            yield from pair.rows
+
+    def count(self, outcome: Outcome) -> int:
+        """Rows with that outcome."""
+        return sum(row.outcome is outcome for row in self.rows())
