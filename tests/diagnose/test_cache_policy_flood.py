@@ -9,7 +9,7 @@ from storscope.diagnose.rules.cache_policy_flood import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
-from tests.diagnose.evidence import START_NS, Writer, only_finding, statements
+from tests.diagnose.evidence import HOUR_NS, START_NS, Writer, only_finding, statements
 from tests.support.cases import findings, judge, make_case
 
 _A = EntityRef("EVA", "controller", "A")
@@ -91,3 +91,96 @@ def test_a_failed_battery_and_write_through_are_one_critical_finding(tmp_path: P
     finding = only_finding(judge(RULE, make_case(tmp_path, _volumes({"v1": "WT"}), battery)))
     assert finding.severity is Severity.CRITICAL
     assert "Batteries: A failed." in finding.summary
+
+
+# The last known state ----------------------------------------------------------------------------------------------
+
+
+def _log(*lines: tuple[int | None, str, str], text: str = "said") -> Writer:
+    """Events of controller A: (minute, type, policy or state)."""
+
+    def write(recorder: Recorder) -> None:
+        for minute, type_, word in lines:
+            time_ns = None if minute is None else START_NS + minute * 60_000_000_000
+            key = "policy" if type_ == "cache_policy_changed" else "state"
+            recorder.event(_A, time_ns, type_, text, attributes={key: word})
+
+    return write
+
+
+_POLICY, _BATTERY = "cache_policy_changed", "battery_changed"
+
+
+@pytest.mark.parametrize("word", ["write-through", "disabled"])
+def test_write_through_that_never_went_back_is_critical(word: str, tmp_path: Path) -> None:
+    case = make_case(tmp_path, _log((0, _POLICY, word), (1, _POLICY, "write-back"), (2, _POLICY, word),
+                                    (90, _BATTERY, "good")))  # fmt: skip
+    finding = only_finding(judge(RULE, case))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.title == "1 controller of EVA without write-back cache"
+    assert finding.start_ns == START_NS + 120_000_000_000
+    assert "not changed back" in finding.summary
+
+
+def test_write_through_that_went_back_is_healthy(tmp_path: Path) -> None:
+    outcomes = judge(RULE, make_case(tmp_path, _log((0, _POLICY, "write-through"), (1, _POLICY, "write-back"))))
+    (statement,) = statements(outcomes)
+    assert "in write-back mode" in statement
+    assert not findings(RULE, make_case(tmp_path / "2", _log((0, _BATTERY, "degraded"), (1, _BATTERY, "good"))))
+
+
+def test_a_degraded_battery_is_a_warning(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _log((0, _BATTERY, "good"), (5, _BATTERY, "degraded")))))
+    assert finding.severity is Severity.WARNING
+    assert "Batteries: A degraded." in finding.summary
+
+
+def test_a_good_battery_does_not_speak_for_its_neighbour(tmp_path: Path) -> None:
+    one = _log((0, _BATTERY, "degraded"), text="battery assembly 1 has changed")
+    two = _log((5, _BATTERY, "good"), text="battery assembly 2 has changed")
+    assert "A degraded" in only_finding(judge(RULE, make_case(tmp_path, one, two))).summary
+
+
+def test_one_controller_does_not_speak_for_the_other(tmp_path: Path) -> None:
+    def other(recorder: Recorder) -> None:
+        b = EntityRef("EVA", "controller", "B")
+        recorder.event(b, START_NS + HOUR_NS, _POLICY, "x", attributes={"policy": "write-back"})
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, _log((0, _POLICY, "write-through")), other)))
+    assert finding.entities == (_A,)
+
+
+def test_without_times_the_more_frequent_word_counts(tmp_path: Path) -> None:
+    through, back = (None, _POLICY, "write-through"), (None, _POLICY, "write-back")
+    assert findings(RULE, make_case(tmp_path / "1", _log(through, back, through)))
+    assert not findings(RULE, make_case(tmp_path / "2", _log(through, back)))
+
+
+def test_a_flood_with_write_through_is_one_critical_finding(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _events(400), _log((60, _POLICY, "write-through")))
+    finding = only_finding(judge(RULE, case))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.title == "Flood of cache events on EVA"
+    assert "Controller A writes through" in finding.summary
+
+
+def test_a_disabled_cache_by_its_settings_is_critical(tmp_path: Path) -> None:
+    case = make_case(tmp_path, lambda recorder: recorder.fact(_A, "write_cache", "disabled"))
+    assert only_finding(judge(RULE, case)).severity is Severity.CRITICAL
+
+
+def test_settings_that_contradict_the_events_make_it_a_warning(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _log((0, _POLICY, "write-through")), lambda r: r.fact(_A, "write_cache", "enabled"))
+    finding = only_finding(judge(RULE, case))
+    assert finding.severity is Severity.WARNING
+    assert "say otherwise" in finding.summary
+
+
+def test_a_battery_test_may_explain_write_through_at_the_end_of_the_log(tmp_path: Path) -> None:
+    short = _log((0, _POLICY, "write-through"), (5, _BATTERY, "good"))
+    long = _log((0, _POLICY, "write-through"), (500, _BATTERY, "good"))
+    confidence = [
+        only_finding(judge(RULE, make_case(tmp_path / str(number), log))).confidence
+        for number, log in enumerate((short, long))
+    ]
+    assert confidence[0] < confidence[1]
