@@ -48,6 +48,8 @@ class Dialect:
     """Given the options, says where the counters of a place go."""
     unit_of: Callable[[str], str]
     """Unit of a counter without a canonical column, from its name."""
+    first_sample_is_data: bool
+    """False where the first row has no interval of its own and may cover the time since boot (esxtop)."""
     describe: Callable[[Recorder, Layout], None]
     """Records labels and links, once a capture."""
 
@@ -93,6 +95,7 @@ class _Section:
         self._clock = Clock(self._names[0], options)
         self._layout = self._lay_out()
         self._short_rows = 0
+        self._is_first = not dialect.first_sample_is_data
 
     def read(self) -> None:
         """Reads, and writes block by block."""
@@ -163,6 +166,10 @@ class _Section:
         self._count(parsed.tally)
         rows, starts, lengths = self._clock.intervals(parsed.times, parsed.tally.stamps)
         self._count_rows_without_time(parsed, len(rows))
+        if self._is_first and len(rows):
+            self._is_first = False
+            rows, starts, lengths = rows[1:], starts[1:], lengths[1:]
+            self._recorder.omit("first samples: they have no interval of their own and may cover the time since boot")
         if not len(rows):
             return
         values = parsed.values if len(rows) == len(parsed.times) else parsed.values[:, rows]

@@ -168,7 +168,7 @@ def _link(recorder: Recorder, place: Place, entity: EntityRef) -> None:
         recorder.link(entity, "uses", EntityRef(system, "adapter", instance.partition(":")[0]))
 
 
-_DIALECT = Dialect("esxtop", _home_of, _unit_of, _describe)
+_DIALECT = Dialect("esxtop", _home_of, _unit_of, first_sample_is_data=False, describe=_describe)
 
 
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:

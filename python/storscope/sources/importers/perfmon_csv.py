@@ -116,7 +116,8 @@ def _describe(recorder: Recorder, layout: Layout) -> None:
         )
 
 
-_DIALECT = Dialect("perfmon", _home_of, _unit_of, _describe)
+# Rates of the first sample are blank by themselves; what is counted at an instant is data.
+_DIALECT = Dialect("perfmon", _home_of, _unit_of, first_sample_is_data=True, describe=_describe)
 
 
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
