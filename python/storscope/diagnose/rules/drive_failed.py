@@ -1,0 +1,223 @@
+"""A drive has failed and nothing says that its data is whole again, or a rebuild is running.
+
+Looks for
+    Drives whose failure was logged without a later end of a rebuild, drives whose state is failed, and rebuilds that
+    began and did not end.
+
+Why it matters
+    Until the data of a failed drive has been rebuilt, its group has less redundancy or none: the next failure loses
+    data. While a rebuild runs it takes drive time from everybody, and the group is slower than usual.
+
+Evidence
+    Array events about drives, rebuilds, levelling and restriping, and the state of drives (fact: state).
+
+When it is wrong
+    A drive that was pulled to be replaced is logged like one that failed. A rebuild whose end stands in a later log
+    looks as if it was still running. Logs do not say when a drive was replaced, only that the data is whole again.
+
+References
+    Patterson, Gibson and Katz, "A Case for Redundant Arrays of Inexpensive Disks" (1988), on the exposure while a
+    drive is being rebuilt. No threshold is involved.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from storscope.diagnose.case import Case, Event
+from storscope.diagnose.rule import Rule, Settings
+from storscope.diagnose.rules._entities import counted, joined, listed, where
+from storscope.diagnose.rules._logs import event_rows, events_by_system, times_of, window_of
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import format_time
+
+_NAME = "drive-failed"
+_FAILED, _STARTED, _FINISHED = "disk_failed", "rebuild_started", "rebuild_finished"
+_EVENTS = (_FAILED, _STARTED, _FINISHED)
+_LOG_EVENTS = ("array_event", "battery_changed")
+"""Events that only a log of an array has: where one is, the failure of a drive would be logged too. Owners and write
+modes also change between two samples of counters, which know nothing of failures.
+"""
+_STATE_BAD = re.compile(r"(?i).*\b(fail\w*|fault\w*|dead|broken|missing|inoperative|inoperable|predict\w*).*")
+_STATE_BUSY = re.compile(r"(?i).*\b(rebuild\w*|reconstruct\w*|copy.?back|recovering|resync\w*).*")
+_STATE_GOOD = re.compile(
+    r"(?i)\s*(normal|good|ok|online|optimal|up|active|healthy|spare|hot.?spare|available|ready)\s*"
+)
+
+
+@dataclass
+class _Drives:
+    """What is known of the drives of one system."""
+
+    states: dict[EntityRef, str] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+
+    def failed_by_state(self) -> set[EntityRef]:
+        return {drive for drive, state in self.states.items() if _STATE_BAD.fullmatch(state)}
+
+    def contradicted(self, drives: Sequence[EntityRef]) -> list[EntityRef]:
+        """Drives that failed in the log and whose state is good."""
+        return [drive for drive in drives if _STATE_GOOD.fullmatch(self.states.get(drive, ""))]
+
+    def logged(self, *types: str) -> list[Event]:
+        return [event for event in self.events if event.type in types]
+
+    def running(self) -> list[EntityRef]:
+        """What a rebuild has begun on that has not ended, or whose state says so."""
+        begun = [e for e in _entities(self.logged(_STARTED)) if _left_open(self.events, e)]
+        return sorted({*begun, *(drive for drive, state in self.states.items() if _STATE_BUSY.fullmatch(state))})
+
+
+def _entities(events: Sequence[Event]) -> list[EntityRef]:
+    return sorted({event.entity for event in events})
+
+
+def _left_open(events: Sequence[Event], entity: EntityRef) -> bool:
+    """True when a rebuild's last word is its beginning; without times, when it began more often than it ended."""
+    own = [event for event in events if event.entity == entity and event.type in (_STARTED, _FINISHED)]
+    timed = [event for event in own if event.time_ns is not None]
+    if timed:
+        return timed[-1].type == _STARTED
+    return 2 * sum(event.type == _STARTED for event in own) > len(own)
+
+
+def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+    outcomes = [outcome for system, drives in _drives(case).items() for outcome in _judge(case, system, drives)]
+    return outcomes or [NotEvaluated(_NAME, "the event log of the array, or the state of its drives")]
+
+
+def _drives(case: Case) -> dict[str, _Drives]:
+    found: dict[str, _Drives] = {}
+    for entity, facts in sorted(case.facts_by_entity.items()):
+        state = facts.get("state")
+        known = state is not None and any(p.fullmatch(state.value) for p in (_STATE_BAD, _STATE_BUSY, _STATE_GOOD))
+        if entity.kind == "disk" and state is not None and known:
+            found.setdefault(entity.system, _Drives()).states[entity] = state.value
+    for system, events in events_by_system(case, *_EVENTS, *_LOG_EVENTS).items():
+        drives = found.setdefault(system, _Drives())
+        drives.events = [event for event in events if event.type in _EVENTS]
+    return dict(sorted(found.items()))
+
+
+def _judge(case: Case, system: str, drives: _Drives) -> list[Outcome]:
+    failed = _entities(drives.logged(_FAILED))
+    whole = [drive for drive in failed if _is_whole(case, drives, drive)]
+    exposed = sorted((set(failed) - set(whole)) | drives.failed_by_state())
+    running = drives.running()
+    if exposed or running:
+        return [_finding(case, system, drives, exposed, running)]
+    if whole:
+        return [Healthy(_NAME, _rebuilt_words(case, system, drives, whole))]
+    if drives.states:
+        return [Healthy(_NAME, f"None of {counted(len(drives.states), 'drive')} of {system} has failed.")]
+    return [Healthy(_NAME, f"No drive failed in the events of {system}.")]
+
+
+def _is_whole(case: Case, drives: _Drives, drive: EntityRef) -> bool:
+    """True when a rebuild that may concern the drive ended after the drive last failed."""
+    group = {target for target in case.components(drive) if target.kind == "disk_group"} | {drive}
+    known = len(group) > 1
+    ends = [
+        event for event in drives.logged(_FINISHED)
+        if not known or event.entity in group or event.entity.kind not in ("disk", "disk_group")
+    ]  # fmt: skip
+    failures = [event for event in drives.logged(_FAILED) if event.entity == drive]
+    times = times_of(failures)
+    if times:
+        return any(event.time_ns is not None and event.time_ns >= max(times) for event in ends)
+    return bool(ends) and len(ends) >= len(failures)
+
+
+def _rebuilt_words(case: Case, system: str, drives: _Drives, whole: list[EntityRef]) -> str:
+    ended = max(times_of(drives.logged(_FINISHED)), default=None)
+    at = f", the last rebuild at {format_time(ended)}" if ended is not None else ""
+    drive = f"{counted(len(whole), 'drive')} of {system} failed ({listed(case, whole)})"
+    return f"{drive} and the data was rebuilt since{at}; see that each was replaced."
+
+
+def _severity(drives: _Drives, exposed: list[EntityRef], running: list[EntityRef]) -> Severity:
+    """A rebuild under way is expected; several drives without one are close to losing data."""
+    certain = len(exposed) - len(drives.contradicted(exposed))
+    if certain > 1:
+        return Severity.WARNING if running else Severity.CRITICAL
+    return Severity.INFO if running or not certain else Severity.WARNING
+
+
+def _finding(
+    case: Case, system: str, drives: _Drives, exposed: list[EntityRef], running: list[EntityRef]
+) -> Finding:  # fmt: skip
+    start, end = window_of([event for event in drives.events if event.entity in {*exposed, *running}])
+    doubtful = drives.contradicted(exposed)
+    return Finding(
+        rule=_NAME,
+        severity=_severity(drives, exposed, running),
+        confidence=0.5 if doubtful else 0.9 if drives.failed_by_state() else 0.8,
+        title=_title(system, exposed, running),
+        summary=_summary(case, drives, exposed, running, doubtful),
+        why=(
+            "A rebuild reads and writes whole drives: a slow-down of its group is expected until it ends."
+            if running
+            else "The group of a failed drive has less redundancy until it is rebuilt: the next failure may lose data."
+        ),
+        innocent=(
+            "The rebuild ended, or the drive was replaced, after the evidence ends; or the drive was pulled on purpose."
+        ),
+        check="Look at the state of drives and groups in the array's management: redundant, rebuilding or degraded?",
+        remedy=(
+            "Let the rebuild end before judging performance, keep heavy jobs off its group, replace the failed drive."
+            if running
+            else "Replace the drive and see a rebuild begin and end; have a backup before anything else is touched."
+        ),
+        source="A failed drive is a fault by itself; no threshold is involved.",
+        entities=tuple(sorted({*exposed, *running})),
+        start_ns=start,
+        end_ns=end,
+        evidence=_evidence(case, system, drives, [*exposed, *running]),
+        weight=0.2 if running else 0.5,
+        numbers={"drives_failed": len(exposed), "rebuilds_running": len(running)},
+    )
+
+
+def _title(system: str, exposed: list[EntityRef], running: list[EntityRef]) -> str:
+    if running:
+        return f"A rebuild is running on {system}: expect a slow-down"
+    return f"{counted(len(exposed), 'failed drive')} of {system} not rebuilt"
+
+
+def _summary(
+    case: Case, drives: _Drives, exposed: list[EntityRef], running: list[EntityRef], doubtful: list[EntityRef]
+) -> str:
+    words = []
+    if exposed:
+        named = []
+        for drive in exposed[:4]:
+            times = times_of([e for e in drives.logged(_FAILED) if e.entity == drive])
+            at = f" at {format_time(max(times))}" if times else ""
+            named.append(f"{case.label(drive)}{at}")
+        rest = [f"{len(exposed) - 4:,} more"] if len(exposed) > 4 else []
+        words.append(f"Failed: {joined([*named, *rest], 5)}.")
+    if running:
+        words.append(f"A rebuild has begun and not ended on {listed(case, running)}: an expected slow-down.")
+    elif exposed:
+        words.append("No end of a rebuild follows in the evidence.")
+    if doubtful:
+        words.append(f"The state read of {listed(case, doubtful)} is good, so it may have been replaced since.")
+    return " ".join(words)
+
+
+def _evidence(case: Case, system: str, drives: _Drives, entities: list[EntityRef]) -> tuple[EvidenceRows, ...]:
+    rows = []
+    if drives.events:
+        rows.append(event_rows(case, f"Drives and rebuilds in the events of {system}", system, *_EVENTS))
+    stated = [entity for entity in entities if entity in drives.states]
+    if stated:
+        condition = where(stated, "name = 'state'")
+        sql = f"SELECT entity AS drive, value AS state FROM facts WHERE {condition} ORDER BY entity"
+        rows.append(case.evidence(f"State of drives of {system}", sql))
+    return tuple(rows)
+
+
+RULE = Rule(name=_NAME, title="a drive has failed or a rebuild is running", evaluate=_evaluate)
