@@ -96,3 +96,14 @@ def test_a_log_without_such_lines_is_healthy_and_no_log_is_not(tmp_path: Path) -
 def test_thresholds_take_effect(tmp_path: Path) -> None:
     case = make_case(tmp_path, _lines([40.0] * 4))
     assert not findings(RULE, case, latency_ns_disk=50e6)
+
+
+@pytest.mark.parametrize("count", [3, 8, 40])
+def test_less_evidence_gives_no_more_severity(count: int, tmp_path: Path) -> None:
+    """Severe lines without times are not worse than more of them with times, spread over days."""
+    untimed = only_finding(
+        judge(RULE, make_case(tmp_path / "untimed", _lines([300.0] * count, times_ns=[None] * count)))
+    )
+    timed = only_finding(judge(RULE, make_case(tmp_path / "timed", _lines([300.0] * 8))))
+    assert untimed.severity is timed.severity is Severity.WARNING
+    assert untimed.confidence < timed.confidence

@@ -14,7 +14,8 @@ Evidence
 
 When it is wrong
     Large I/Os take longer without anything being wrong: backups and file copies of 64 to 256 KiB raise the mean. A
-    device that is disk or flash is told from facts or from your settings, else disk is assumed.
+    device that is disk or flash is told from facts or from your settings, else disk is assumed. Lines without times
+    may be old and say nothing of how often they come: they are never called critical.
 
 References
     Broadcom knowledge base 318927 (the trigger, and 10 ms for disk and 1 to 2 ms for flash as a rule of thumb).
@@ -27,7 +28,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Event, sql_text
+from storscope.diagnose.case import Case, Event, Tier, sql_text
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, listed
 from storscope.diagnose.rules._logs import (
@@ -97,7 +98,7 @@ def _finding(case: Case, settings: Settings, system: str, events: list[Event], a
     return Finding(
         rule=_NAME,
         severity=_severity(case, settings, above, per_hour),
-        confidence=(0.7 if tier.is_assumed else 0.85) if len(above) > 1 else 0.5,
+        confidence=_confidence(tier, above),
         title=f"{system} logged latency up to {format_duration(worst.value)}",
         summary=(
             f"{counted(len(above), 'line')} of {len(events):,} about deteriorated latency name a latency that hurts: "
@@ -132,10 +133,17 @@ def _finding(case: Case, settings: Settings, system: str, events: list[Event], a
     )  # fmt: skip
 
 
+def _confidence(tier: Tier, above: list[Event]) -> float:
+    """Lines without times may be of any age, and say nothing of how often they come."""
+    if len(above) == 1:
+        return 0.5
+    return (0.7 if tier.is_assumed else 0.85) - (0 if times_of(above) else 0.15)
+
+
 def _severity(case: Case, settings: Settings, above: list[Event], per_hour: int) -> Severity:
     factor = settings["severe_factor"]
     severe = sum((event.value or 0) >= factor * _bound(case, settings, event.entity) for event in above)
-    often = max(per_hour, len(above) if not times_of(above) else 0) >= settings["lines_per_h_severe"]
+    often = per_hour >= settings["lines_per_h_severe"]  # 0 without times: how often is not known, so not critical
     if severe and often and 2 * severe >= len(above):
         return Severity.CRITICAL
     return Severity.WARNING if len(above) >= settings["lines_min_count"] or severe else Severity.INFO
