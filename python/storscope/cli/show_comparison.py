@@ -30,6 +30,7 @@ _FORMATS: Final[dict[str, Callable[[float | None], str]]] = {
     "ratio": format_ratio,
 }
 _MAX_WIDTH = 118
+_NAME_WIDTH = 22
 _UNMATCHED_SHOWN = 8
 _NAMES_SHOWN = 3
 
@@ -118,24 +119,33 @@ def _table(comparison: Comparison) -> Table:
 
     has_interval = any(row.p_value is not None for row in comparison.rows())
     table = Table(show_edge=False, header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
-    table.add_column("access specification" if comparison.of_runs else "entity", overflow="fold", ratio=1)
+    names = max(len(line) for pair in comparison.pairs for line in _about(pair))
+    head = "access specification" if comparison.of_runs else "entity"
+    table.add_column(head, overflow="fold", min_width=min(_NAME_WIDTH, names), ratio=1)
     table.add_column("metric", no_wrap=True)
-    for head in ("before", "after", "change"):
+    for head in ("before", "after", "change", *(("interval", "by chance") if has_interval else ())):
         table.add_column(head, justify="right", no_wrap=True)
-    if has_interval:
-        table.add_column("interval", justify="right", no_wrap=True)
-        table.add_column("by chance", justify="right", no_wrap=True)
-        table.add_column("from", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for pair in comparison.pairs:
-        for index, row in enumerate(pair.rows):
-            cells = [_name(pair) if index == 0 else "", row.metric, *_values(row), _change(row.change)]
-            cells += [_interval(row), _chance(row.p_value), _basis(row)] if has_interval else []
+        for about, row in zip(_beside(_about(pair), len(pair.rows)), pair.rows, strict=True):
+            cells = [about, row.metric, *_values(row), _change(row.change)]
+            cells += [_interval(row), _chance(row.p_value)] if has_interval else []
             word = row.outcome.value if row.outcome else "(load)"
             colour = _COLOURS[row.outcome] if row.outcome else "dim"
             table.add_row(*(Text(cell) for cell in cells), Text(word, style=colour))
         table.add_section()
     return table
+
+
+def _about(pair: PairResult) -> list[str]:
+    """Its name, and what its rows rest on."""
+    return [_name(pair), *dict.fromkeys(f"  {_basis(row)}" for row in pair.rows)]
+
+
+def _beside(lines: Sequence[str], rows: int) -> list[str]:
+    """The lines as cells of so many rows; what is left over goes into the last."""
+    cells = [*lines[:rows], *[""] * (rows - len(lines))]
+    return [*cells[:-1], "\n".join([cells[-1], *lines[rows:]])] if cells else []
 
 
 def _name(pair: PairResult) -> str:

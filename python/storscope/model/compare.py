@@ -56,7 +56,7 @@ class Difference:
     difference: Interval | None = None
     """after - before."""
     ratio: Interval | None = None
-    """after / before; a bound is infinite when `before` cannot be told from 0."""
+    """after / before, at least 0 since no figure here is negative; infinite where `before` cannot be told from 0."""
     p_value: float | None = None
     """Probability of a difference at least as large when there is none."""
     values_before: int = 1
@@ -185,21 +185,28 @@ def _from_replicates(
     uncertain = np.sqrt(freedom / rng.chisquare(freedom, len(shifted[0])))
     one, other = (part * uncertain for part in shifted)
     d = after - before
-    deviation = other - one
+    differences = d + other - one
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(before + one > 0, (after + other) / (before + one), math.inf)
-    beyond = int((np.abs(deviation) >= abs(d) - 1e-12 * abs(before)).sum())
+        ratios = np.where(before + one > 0, np.maximum(after + other, 0.0) / (before + one), math.inf)
     independent = min(side.independent for side in sides)
     return Difference(
         before,
         after,
         method,
-        _between(d, d + deviation, level),
+        _between(d, differences, level),
         _between(after / before, ratios, level) if before > 0 else None,
-        (1 + beyond) / (1 + len(deviation)),
+        chance(int((differences <= 0).sum()), int((differences >= 0).sum()), len(differences)),
         *counts,
         independent,
     )
+
+
+def chance(not_above: int, not_below: int, replicates: int) -> float:
+    """Two-sided p value from how many replicates do not lie above, and not below, no difference at all.
+
+    It is below 1 - level exactly where the interval of that level leaves out no difference.
+    """
+    return min(1.0, 2.0 * (1 + min(not_above, not_below)) / (1 + replicates))
 
 
 def _between(estimate: float, values: FloatArray, level: float) -> Interval:
@@ -277,18 +284,18 @@ def _by_student(
 
 
 def fieller(means: tuple[float, float], spread: tuple[float, float, float], t: float) -> tuple[float, float]:
-    """Bounds of after / before: the ratios that a t test does not refuse (Fieller 1954).
+    """Bounds of after / before: the ratios that a t test does not refuse (Fieller 1954); at least 0.
 
-    Both are infinite where `before` cannot be told from 0.
+    They are 0 and infinity where `before` cannot be told from 0.
     """
     before, after = means
     a = before**2 - t**2 * spread[0]
     b = before * after - t**2 * spread[2]
     c = after**2 - t**2 * spread[1]
     if a <= 0:
-        return -math.inf, math.inf
+        return 0.0, math.inf
     root = math.sqrt(max(0.0, b**2 - a * c))
-    return (b - root) / a, (b + root) / a
+    return max(0.0, (b - root) / a), max(0.0, (b + root) / a)
 
 
 # Many comparisons -----------------------------------------------------------------------------------------------------

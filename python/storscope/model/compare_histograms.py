@@ -20,6 +20,7 @@ from storscope.model.compare import (
     LEVEL,
     Difference,
     Method,
+    chance,
     corrected_correlation,
     pooled,
     spread_correction,
@@ -104,7 +105,7 @@ def compare_percentile(
         Method.BUCKET_SERIES if in_order else Method.BUCKETS,
         _outer(b - a, low_b - high_a, high_b - low_a, level),
         _outer(b / a, low_b / high_a, _over(high_b, low_a), level) if a > 0 else None,
-        _chance(int((low_b < high_a).sum()), int((high_b > low_a).sum()), replicates),
+        chance(int((low_b < high_a).sum()), int((high_b > low_a).sum()), replicates),
         before.size,
         after.size,
         min(_independent(side, share) for side in (before, after)) if in_order else None,
@@ -176,10 +177,6 @@ def _outer(estimate: float, low: FloatArray, high: FloatArray, level: float) -> 
         float(np.quantile(high, 1.0 - tail, method="higher")),
         level,
     )
-
-
-def _chance(not_above: int, not_below: int, replicates: int) -> float:
-    return min(1.0, 2.0 * (1 + min(not_above, not_below)) / (1 + replicates))
 
 
 # Mann-Whitney ---------------------------------------------------------------------------------------------------------
