@@ -131,3 +131,41 @@ class WideCsvTally:
     @property
     def stamps(self) -> list[tuple[int, bytes]]:
         """Row in the block and first 64 bytes of each time stamp of another form."""
+
+class RunError(Exception):
+    """What the load generator refuses; args are (kind, message).
+
+    Kinds: workload, plan, open, failed, mismatch, device, panicked. Turned into the error tree by
+    `storscope.bench.engine`, nowhere else.
+    """
+
+    args: tuple[str, str]
+
+class LoadRun:
+    """A run of the load generator under way. All calls release the interpreter lock.
+
+    One thread drives it: `stop` from another one waits until a `next` that is waiting has returned. Dropping the
+    object stops the run and waits for what is in flight.
+    """
+
+    def __init__(self, plan: str) -> None:
+        """Opens the targets and starts the workers of a plan as JSON (crates/storscope-load/src/plan.rs).
+
+        A descriptor in the plan is duplicated and stays the caller's. Raises RunError.
+        """
+
+    @property
+    def started_ns(self) -> int | None:
+        """UTC since 1970 that intervals count from; None while the workers prepare."""
+
+    def next(self, timeout_s: float) -> bytes | None:
+        """The next interval as JSON (tally.rs), `{}` if none is complete in time, None after the last."""
+
+    def stop(self) -> None:
+        """Ends the run soon; take the rest with `next` or pass over it with `finish`."""
+
+    def finish(self) -> bytes:
+        """Waits for the end: JSON with `result` (result.rs), `doubts_in_words` and `error` (kind, message) or null.
+
+        The run is over then: every further call but `stop` raises RuntimeError.
+        """

@@ -3,6 +3,7 @@
 
 use pyo3::prelude::*;
 
+mod load;
 mod wide_csv;
 
 /// The Rust core of storscope.
@@ -10,6 +11,8 @@ mod wide_csv;
 mod _core {
     use super::*;
 
+    #[pymodule_export]
+    use super::load::{LoadRun, RunError};
     #[pymodule_export]
     use super::wide_csv::{ReadError, WideCsv, WideCsvBlock, WideCsvPlan, WideCsvTally};
 
