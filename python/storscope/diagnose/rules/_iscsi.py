@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.rules._entities import joined
 from storscope.domain.entity import EntityRef
 
 BOUND_PORTS = "the ports bound to an iSCSI adapter (esxcli iscsi networkportal list)"
@@ -15,14 +16,29 @@ BOUND_PORTS = "the ports bound to an iSCSI adapter (esxcli iscsi networkportal l
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """An iSCSI adapter and the VMkernel ports bound to it, in order of name."""
+    """An iSCSI adapter and the VMkernel ports bound to it, in order of name.
+
+    Adapters that share a bound port are one: what is wrong with a port is one cause, whatever it is bound to.
+    """
 
     entity: EntityRef
     ports: Sequence[EntityRef]
+    others: Sequence[EntityRef] = ()
+    """Further adapters of the same host that share bound ports with the first."""
+
+    @property
+    def entities(self) -> tuple[EntityRef, ...]:
+        """The adapter and those it shares ports with."""
+        return (self.entity, *self.others)
+
+    @property
+    def name(self) -> str:
+        """'vmhba36', or 'vmhba36 and vmhba37' where they share ports."""
+        return joined([entity.name for entity in self.entities])
 
 
 def bound_adapters(case: Case) -> list[Adapter]:
-    """Every iSCSI adapter that has bound ports."""
+    """Every iSCSI adapter that has bound ports; those that share a port are one."""
     found: dict[EntityRef, set[EntityRef]] = defaultdict(set)
     for port, facts in case.facts_by_entity.items():
         bound = facts.get("iscsi_bound")
@@ -30,7 +46,13 @@ def bound_adapters(case: Case) -> list[Adapter]:
             for adapter in case.linked(port, "uses"):
                 if adapter.kind == "adapter":
                     found[adapter].add(port)
-    return [Adapter(adapter, sorted(ports)) for adapter, ports in sorted(found.items())]
+    groups: list[tuple[list[EntityRef], set[EntityRef]]] = []
+    for adapter, ports in sorted(found.items()):
+        sharing = [group for group in groups if group[1] & ports]
+        groups = [group for group in groups if not group[1] & ports]
+        adapters = sorted({adapter, *(entity for group in sharing for entity in group[0])})
+        groups.append((adapters, ports.union(*(group[1] for group in sharing))))
+    return [Adapter(adapters[0], sorted(ports), tuple(adapters[1:])) for adapters, ports in sorted(groups)]
 
 
 def portgroup_of(case: Case, port: EntityRef) -> EntityRef | None:
@@ -93,7 +115,7 @@ def is_iscsi(case: Case, adapter: EntityRef) -> bool:
     """True when the evidence shows that an adapter speaks iSCSI."""
     facts = case.facts_by_entity.get(adapter, {})
     return bool({"iscsi_kind", "delayed_ack", "login_timeout_s"} & set(facts)) or any(
-        adapter == bound.entity for bound in bound_adapters(case)
+        adapter in bound.entities for bound in bound_adapters(case)
     )
 
 

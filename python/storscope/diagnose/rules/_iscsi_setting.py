@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -36,15 +37,18 @@ class Setting:
 
 
 def judge_setting(case: Case, setting: Setting, entities: Sequence[EntityRef]) -> list[Outcome]:
-    """One outcome per entity that has, or should have, the fact."""
+    """One outcome per entity that has, or should have, the fact; entities of one host set alike are one finding."""
     if not entities:
         return [NotEvaluated(setting.rule, setting.needs.format(entity="ADAPTER"))]
     unknown = [entity for entity in entities if case.fact(entity, setting.fact) is None]
     outcomes: list[Outcome] = []
+    alike: dict[tuple[str, str, str | None], list[EntityRef]] = defaultdict(list)
     for entity in entities:
         fact = case.fact(entity, setting.fact)
         if fact is not None:
-            outcomes.append(_judge(case, setting, entity, fact))
+            maker = advising_maker(case, entity, setting)
+            alike[entity.system, fact.value, maker.name if maker is not None else None].append(entity)
+    outcomes += [_judge(case, setting, group) for group in alike.values()]
     if unknown:
         outcomes.append(NotEvaluated(setting.rule, setting.needs.format(entity=joined([e.name for e in unknown]))))
     return outcomes
@@ -69,23 +73,26 @@ def advising_maker(case: Case, entity: EntityRef, setting: Setting) -> Maker | N
     return next((maker for maker in makers if maker is not None and setting.advice(maker) is not None), None)
 
 
-def _judge(case: Case, setting: Setting, entity: EntityRef, fact: Fact) -> Outcome:
-    maker = advising_maker(case, entity, setting)
+def _judge(case: Case, setting: Setting, entities: Sequence[EntityRef]) -> Outcome:
+    """One outcome for entities of one host with the same value and the same maker behind them."""
+    fact, maker = case.facts_by_entity[entities[0]][setting.fact], advising_maker(case, entities[0], setting)
+    names = joined([entity.name for entity in entities])
     if maker is None:
         return NotEvaluated(
             setting.rule,
-            f"the maker of the array behind {entity.name} (esxcli storage nmp device list), whose advice decides; "
+            f"the maker of the array behind {names} (esxcli storage nmp device list), whose advice decides; "
             f"{setting.fact} is {fact.value}",
         )
     words = {
-        "entity": entity.name,
+        "entity": names,
         "value": fact.value,
         "maker": maker.name,
         "advised": f"{maker.login_timeout_s or 0:.0f}",
     }
     if not setting.bad(fact, maker):
         return Healthy(setting.rule, setting.healthy.format(**words))
-    devices = [device for device in iscsi_devices(case, entity) if maker_of(case, device) is maker]
+    reached = {device for entity in entities for device in iscsi_devices(case, entity)}
+    devices = [device for device in reached if maker_of(case, device) is maker]
     return Finding(
         rule=setting.rule,
         severity=setting.severity,
@@ -95,14 +102,19 @@ def _judge(case: Case, setting: Setting, entity: EntityRef, fact: Fact) -> Outco
         why=setting.why.format(**words),
         innocent=setting.innocent.format(**words),
         check=setting.check.format(**words),
-        remedy=setting.remedy.format(**words),
+        remedy=setting.remedy.format(**words | {"entity": entities[0].name}) + _likewise(entities[1:]),
         source=setting.advice(maker) or "",
-        entities=(entity,),
+        entities=tuple(entities),
         evidence=(
             case.evidence(
-                f"The setting of {entity.name}",
-                f"""SELECT entity, name, value FROM facts WHERE {where([entity], f"name = '{setting.fact}'")}""",
+                f"The setting of {names}",
+                f"""SELECT entity, name, value FROM facts WHERE {where(entities, f"name = '{setting.fact}'")}""",
             ),
         ),
         weight=setting.weight,
     )
+
+
+def _likewise(others: Sequence[EntityRef]) -> str:
+    """The remedy shows the command for one entity, to be copied; the others follow in words."""
+    return f" (likewise for {joined([entity.name for entity in others])})" if others else ""

@@ -51,11 +51,11 @@ def _judge(case: Case, adapter: Adapter) -> Outcome:
         return _finding(case, adapter, faults)
     unknown = [port.name for port in adapter.ports if port not in known]
     if unknown:
-        return NotEvaluated(_NAME, f"{_UPLINKS}; not known for {joined(unknown)} of {adapter.entity.name}")
+        return NotEvaluated(_NAME, f"{_UPLINKS}; not known for {joined(unknown)} of {adapter.name}")
     pairs = ", ".join(f"{port.name} {active[0]}" for port, (active, _) in known.items())
     if len(known) == 1:
-        return Healthy(_NAME, f"The only port bound to {adapter.entity.name} has one active uplink: {pairs}.")
-    return Healthy(_NAME, f"Each port bound to {adapter.entity.name} has one active uplink of its own: {pairs}.")
+        return Healthy(_NAME, f"The only port bound to {adapter.name} has one active uplink: {pairs}.")
+    return Healthy(_NAME, f"Each port bound to {adapter.name} has one active uplink of its own: {pairs}.")
 
 
 def _faults(case: Case, adapter: Adapter, known: dict[EntityRef, tuple[list[str], list[str]]]) -> dict[EntityRef, str]:
@@ -87,8 +87,8 @@ def _finding(case: Case, adapter: Adapter, faults: dict[EntityRef, str]) -> Find
         rule=_NAME,
         severity=Severity.WARNING,
         confidence=0.9,
-        title=f"Ports bound to {adapter.entity.name} lack an uplink of their own",
-        summary=f"Of {len(adapter.ports)} ports bound to {adapter.entity.name}: {'; '.join(texts)}.",
+        title=f"Ports bound to {adapter.name} lack an uplink of their own",
+        summary=f"Of {len(adapter.ports)} ports bound to {adapter.name}: {'; '.join(texts)}.",
         why=(
             "Teaming may then move a port to another NIC without multipathing knowing: two paths share one link, and "
             "what looks redundant is lost with one cable."
@@ -106,7 +106,7 @@ def _finding(case: Case, adapter: Adapter, faults: dict[EntityRef, str]) -> Find
             "each port; then re-scan the adapter."
         ),
         source="VMware vSphere Storage 6.0, best practices for port binding: exactly one active uplink, no standby.",
-        entities=(*sorted(faults), adapter.entity),
+        entities=(*sorted(faults), *adapter.entities),
         evidence=(
             case.evidence(
                 "Bound ports and the uplinks of their port groups",

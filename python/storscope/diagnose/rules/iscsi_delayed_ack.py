@@ -36,7 +36,7 @@ _SETTING = Setting(
     bad=lambda fact, maker: is_true(fact.value) is True,
     advice=lambda maker: maker.delayed_ack_off,
     title="Delayed ACK is on for {entity}; {maker} advises off",
-    summary="The iSCSI adapter {entity} delays acknowledgements (DelayedAck={value}).",
+    summary="iSCSI acknowledgements are delayed on {entity} (DelayedAck={value}).",
     why="After a lost segment the array waits for acknowledgements that come up to 200 ms late: short congestion "
     "becomes long stalls.",
     innocent="There is no loss on the storage network, or the setting was changed on the targets themselves.",

@@ -49,7 +49,7 @@ def _judge(case: Case, adapter: Adapter) -> Outcome:
     ports = {port: way[port] for port, way in ways.items() if port in way}
     beyond = {part: mtu for way in ways.values() for part, mtu in way.items() if part.kind != "port"}
     if not ports or (not beyond and len(ports) < 2):
-        return NotEvaluated(_NAME, f"MTU of the ports of {adapter.entity.name} and of what is behind them")
+        return NotEvaluated(_NAME, f"MTU of the ports of {adapter.name} and of what is behind them")
     if len(set(ports.values()) | set(beyond.values())) > 1:
         return _finding(case, adapter, ways, ports)
     return Healthy(_NAME, _healthy_words(ports, beyond))
@@ -100,7 +100,7 @@ def _finding(
         title=(
             f"{joined([port.name for port in choked], 2)} sends larger frames than its way takes"
             if choked
-            else f"MTU differs along the iSCSI ports of {adapter.entity.name}"
+            else f"MTU differs along the iSCSI ports of {adapter.name}"
         ),
         summary="MTU " + ", ".join(f"{_plain(values[part])} on {part.name}" for part in parts) + ".",
         why=(
@@ -120,7 +120,7 @@ def _finding(
         remedy="Set one MTU on ports, virtual switch, NICs, physical switches and array: "
         f"{_plain(most)} everywhere, or {_plain(least)} everywhere.",
         source="VMware vSphere Storage 6.0, jumbo frames: the same MTU along the whole path. No threshold is involved.",
-        entities=(*(choked or ports), adapter.entity),
+        entities=(*(choked or ports), *adapter.entities),
         evidence=(
             case.evidence(
                 "MTU along the bound ports",

@@ -48,7 +48,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
 def _judge(case: Case, adapter: Adapter) -> Outcome:
     networks = {port: found for port in adapter.ports if (found := network_of(case, port)) is not None}
     if not networks:
-        return NotEvaluated(_NAME, f"address and netmask of the ports of {adapter.entity.name} (esxcfg-vmknic -l)")
+        return NotEvaluated(_NAME, f"address and netmask of the ports of {adapter.name} (esxcfg-vmknic -l)")
     portals = target_portals(case, adapter.entity.system)
     subnets = sorted({interface.network for interface in networks.values()})
     stray = [portal for portal in portals if not any(portal in subnet for subnet in subnets)]
@@ -88,9 +88,9 @@ def _finding(
         rule=_NAME,
         severity=Severity.WARNING,
         confidence=0.85 if several or stray == portals else 0.6,
-        title=f"Ports bound to {adapter.entity.name} "
+        title=f"Ports bound to {adapter.name} "
         + ("lie in several subnets" if several else "cannot reach every target portal directly"),
-        summary=f"Bound to {adapter.entity.name}: {places}.{missing}",
+        summary=f"Bound to {adapter.name}: {places}.{missing}",
         why=(
             "Every bound port tries every portal. Across subnets no session comes up without a route: paths are "
             "missing, and each re-scan and each start waits for the time-outs."
@@ -108,7 +108,7 @@ def _finding(
             "and let each find the portals of its own subnet."
         ),
         source="VMware knowledge base 2038869: bound ports and targets in one broadcast domain.",
-        entities=(*networks, adapter.entity),
+        entities=(*networks, *adapter.entities),
         evidence=(
             case.evidence(
                 "Addresses of the bound ports",
