@@ -23,7 +23,7 @@ ALLOWED = {
     "diagnose": {"store", "model", "domain"},
     "report": {"store", "domain"},
     "compare": {"store", "model", "domain"},
-    "workbench": {"sources", "store", "model", "diagnose", "compare", "report", "domain"},
+    "workbench": {"sources", "bench", "store", "model", "diagnose", "compare", "report", "domain"},
     "cli": {"workbench", "domain", "store", "sources", "diagnose", "report", "bench"},
 }
 """Room -> rooms it may import. The command line may also show what a room below says of itself."""

@@ -1,0 +1,132 @@
+"""Runs a workload on targets that are open, with the Rust generator, and yields its intervals as they complete.
+
+The engine opens nothing by path: it gets descriptors that `bench.safety` checked. The core's errors become the error
+tree here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from storscope import _core
+from storscope.bench.figures import Interval, Outcome
+from storscope.domain.errors import ConfigError, StorscopeError, TargetRefused
+from storscope.domain.units import NS_PER_S
+from storscope.domain.workload import Workload
+
+_PATIENCE_S = 0.1
+"""How soon a request to stop is noticed."""
+
+
+@dataclass(frozen=True)
+class DescriptorTarget:
+    """An open file or block device. It stays the caller's."""
+
+    descriptor: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As the plan names it."""
+        return {"kind": "fd", "fd": self.descriptor}
+
+
+@dataclass(frozen=True)
+class NoTarget:
+    """No storage: `null` measures the generator alone, `nop` the generator with an io_uring."""
+
+    kind: str
+    size_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As the plan names it."""
+        return {"kind": self.kind, "size_bytes": self.size_bytes}
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What is run. Draws depend on `seed` alone. It ends after `duration_ns`; rate steps may end it before."""
+
+    workload: Workload
+    targets: tuple[DescriptorTarget | NoTarget, ...]
+    duration_ns: int
+    seed: int
+    interval_ns: int = NS_PER_S
+    max_failures: int = 0
+    max_bytes_per_worker: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As crates/storscope-load/src/plan.rs reads it."""
+        return {
+            "workload": self.workload.to_json(),
+            "targets": [target.to_json() for target in self.targets],
+            "duration_ns": self.duration_ns,
+            "seed": self.seed,
+            "interval_ns": self.interval_ns,
+            "max_failures": self.max_failures,
+            "max_bytes_per_worker": self.max_bytes_per_worker,
+        }
+
+
+class EngineRun:
+    """A run under way: iterate over it, then ask for its `outcome`."""
+
+    def __init__(self, plan: RunPlan) -> None:
+        """Starts it. Raises ConfigError for a plan that cannot be run, TargetRefused if a target does not open."""
+        with _core_errors():
+            self._run = _core.LoadRun(json.dumps(plan.to_json()))
+        self._stopped = False
+
+    @property
+    def started_ns(self) -> int | None:
+        """UTC that intervals count from; None while workers prepare."""
+        return self._run.started_ns
+
+    def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Interval]:
+        """Each interval as soon as it is complete. Ends early, with what was measured, when `stop` says so."""
+        while (news := self._run.next(_PATIENCE_S)) is not None:
+            form = json.loads(news)
+            if form:
+                yield Interval(form)
+            if not self._stopped and stop():
+                self._stopped = True
+                self._run.stop()
+
+    def outcome(self) -> Outcome:
+        """Waits for the end. What ended the run early is in the outcome, not raised: there may be figures."""
+        form = json.loads(self._run.finish())
+        error = form["error"]
+        return Outcome(
+            form["result"],
+            tuple(form["doubts_in_words"]),
+            None if error is None else (error["kind"], error["message"]),
+            self._stopped,
+        )
+
+
+_EXPECTED: Final = {
+    "failed": ("I/Os that succeed", "The target or what it lies on is failing; see the kernel's log."),
+    "mismatch": ("blocks that hold what was written to them", "Data was corrupted, or storscope did not write it."),
+    "device": ("an engine that works", "Look at the kernel's log, and at limits on locked memory (ulimit -l)."),
+    "panicked": ("a generator that works", "This is a defect of storscope; please report it."),
+}
+
+
+def run_error(kind: str, message: str) -> StorscopeError:
+    """The error of the tree for one of the core's."""
+    if kind in {"workload", "plan"}:
+        return ConfigError("a run that can be carried out", message)
+    if kind == "open":
+        return TargetRefused("a target that opens", message)
+    expected, hint = _EXPECTED[kind]
+    return StorscopeError(expected, message, hint=hint)
+
+
+@contextmanager
+def _core_errors() -> Iterator[None]:
+    try:
+        yield
+    except _core.RunError as error:
+        raise run_error(*error.args) from error

@@ -1,0 +1,188 @@
+"""What the engine measured, as values: latencies of an interval or a run, and what follows from them.
+
+Read from the JSON of crates/storscope-load (tally.rs, result.rs) and crates/storscope-stats (histogram.rs).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from storscope.domain.units import NS_PER_S
+
+MEASURES = ("response", "service", "lateness")
+"""Intended to complete, submit to complete, intended to submit."""
+DIRECTIONS = {"reads": "read", "writes": "write"}
+"""The engine's word and the tables' for each direction."""
+
+
+@dataclass
+class Latencies:
+    """A distribution in buckets of (low, high), both included, in ns; at most 0.8 % wide."""
+
+    counts: Counter[tuple[int, int]] = field(default_factory=Counter)
+    sum_ns: float = 0.0
+    max_ns: int | None = None
+
+    @classmethod
+    def merged(cls, forms: Iterable[Mapping[str, Any]]) -> Latencies:
+        """The sum of histograms as the engine writes them."""
+        whole = cls()
+        for form in forms:
+            whole._add(form)
+        return whole
+
+    def _add(self, form: Mapping[str, Any]) -> None:
+        if not form["count"]:
+            return
+        bounds = zip(form["bucket_low_ns"], form["bucket_high_ns"], strict=True)
+        for bucket, count in zip(bounds, form["bucket_count"], strict=True):
+            self.counts[bucket] += count
+        self.sum_ns += form["mean_ns"] * form["count"]
+        self.max_ns = max(form["max_ns"], self.max_ns or 0)
+
+    @property
+    def count(self) -> int:
+        """How many."""
+        return self.counts.total()
+
+    @property
+    def mean_ns(self) -> float | None:
+        """From the exact sum; None of none."""
+        return self.sum_ns / self.count if self.count else None
+
+    def quantile_ns(self, share: float) -> int | None:
+        """What a share of them does not exceed: at most 0.8 % above the true one and never below. None of none."""
+        if self.max_ns is None:
+            return None
+        wanted = max(1, math.ceil(share * self.count))
+        seen = 0
+        for (_, high), count in sorted(self.counts.items()):
+            seen += count
+            if seen >= wanted:
+                return min(high, self.max_ns)
+        return self.max_ns
+
+    def buckets(self) -> list[tuple[float, float, int]]:
+        """As the tables have them: low < latency <= high, where ours include both ends."""
+        return [(low - 1, high, count) for (low, high), count in sorted(self.counts.items())]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """The I/Os of one direction, or of both, over all streams and targets."""
+
+    ios: int
+    bytes: int
+    response: Latencies
+    service: Latencies
+    lateness: Latencies
+
+    def of(self, measure: str) -> Latencies:
+        """The latencies that `measure` (one of MEASURES) timed."""
+        return {"response": self.response, "service": self.service, "lateness": self.lateness}[measure]
+
+
+class Interval:
+    """What happened in an interval, or in all of them."""
+
+    def __init__(self, form: Mapping[str, Any]) -> None:
+        self.form = form
+
+    @property
+    def index(self) -> int:
+        """Counts from 0."""
+        return int(self.form["index"])
+
+    @property
+    def start_ns(self) -> int:
+        """Since the run's start."""
+        return int(self.form["start_ns"])
+
+    @property
+    def duration_ns(self) -> int:
+        """Its length."""
+        return int(self.form["duration_ns"])
+
+    @property
+    def outstanding_mean(self) -> float:
+        """Mean number of I/Os in flight, as the engine counted them."""
+        return float(self.form["outstanding_mean"])
+
+    @property
+    def offered_per_s(self) -> float | None:
+        """Arrivals asked for; None in a closed loop."""
+        offered = self.form["offered_per_s"]
+        return None if offered is None else float(offered)
+
+    @property
+    def failed(self) -> int:
+        """I/Os that failed; they are in no latency."""
+        return sum(item["count"] for item in self.form["failures"])
+
+    @property
+    def cpu_ns(self) -> int:
+        """CPU time of the workers, user and system."""
+        return int(self.form["usage"]["user_ns"] + self.form["usage"]["system_ns"])
+
+    @property
+    def context_switches(self) -> int:
+        """Of the workers, voluntary or not."""
+        return int(self.form["usage"]["voluntary_switches"] + self.form["usage"]["involuntary_switches"])
+
+    def direction(self, *names: str) -> Direction:
+        """`reads`, `writes` or both together, over all streams and targets."""
+        tallies = [cell[name] for cell in self.form["cells"] for name in names]
+        response, service, lateness = (Latencies.merged(tally[measure] for tally in tallies) for measure in MEASURES)
+        ios, size = (sum(tally[name] for tally in tallies) for name in ("ios", "bytes"))
+        return Direction(ios, size, response, service, lateness)
+
+    @property
+    def all(self) -> Direction:
+        """Both directions."""
+        return self.direction(*DIRECTIONS)
+
+    def per_s(self, count: float) -> float | None:
+        """A rate over the interval; None of an empty one."""
+        return count / self.duration_ns * NS_PER_S if self.duration_ns else None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    result: Mapping[str, Any]
+    doubts: tuple[str, ...]
+    error: tuple[str, str] | None
+    """Kind and message of what ended it early."""
+    stopped: bool = False
+    """Whether it was asked to end early."""
+
+    @property
+    def total(self) -> Interval:
+        """All intervals together, without what was drained after the end."""
+        return Interval(self.result["total"])
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the latencies mean what they say."""
+        return bool(self.result["valid"]) and self.error is None
+
+    @property
+    def engines(self) -> list[str]:
+        """How the I/Os were made, with the reason where it is another engine than asked for."""
+        used = [item["engine"] + (f" ({item['reason']})" if item["reason"] else "") for item in self.result["engines"]]
+        return list(dict.fromkeys(used))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; `from_json` reads them again."""
+        return {"result": self.result, "doubts": self.doubts, "error": self.error, "stopped": self.stopped}
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Outcome:
+        """What `to_json` wrote."""
+        error = form["error"]
+        return cls(form["result"], tuple(form["doubts"]), None if error is None else tuple(error), form["stopped"])

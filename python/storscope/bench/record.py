@@ -1,0 +1,201 @@
+"""Writes a run into the tables. Its one entity is a job; each interval is an observation with three distributions.
+
+The `runs` row has what was asked; `parameters` has the whole workload and what is doubted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from storscope.bench.figures import DIRECTIONS, MEASURES, Interval, Outcome
+from storscope.domain.entity import EntityRef
+from storscope.domain.recorder import Recorder
+from storscope.domain.units import NS_PER_S
+from storscope.domain.workload import AccessSpec, Closed, Copy, Stream, Workload
+
+ENGINE = "storscope"
+_PERCENTILES = (0.5, 0.99)
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a run before it starts."""
+
+    run: str
+    workload: Workload
+    target: str
+    target_kind: str
+    system: str
+    seed: int
+    version: str
+    planned_ns: int
+    started_ns: int
+    direct: bool
+    doubts: tuple[str, ...] = ()
+    """Of the target: a prefill that could not be proved, a page cache in the way."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; `from_json` reads them again."""
+        return {**self.__dict__, "workload": self.workload.to_json()}
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> About:
+        """What `to_json` wrote."""
+        return cls(**{**form, "workload": Workload.from_json(form["workload"]), "doubts": tuple(form["doubts"])})
+
+
+def record_run(recorder: Recorder, about: About, intervals: Iterable[Interval], outcome: Outcome | None) -> None:
+    """Writes a whole run. Without an outcome it was killed: what there is was measured until then."""
+    entity = EntityRef(about.system, "job", about.run)
+    start_ns = about.started_ns if outcome is None else int(outcome.result["started_unix_ns"])
+    measured_ns = 0
+    for interval in intervals:
+        _record_interval(recorder, entity, about.run, start_ns, interval)
+        measured_ns += interval.duration_ns
+    recorder.notes.tool, recorder.notes.tool_version = ENGINE, about.version
+    recorder.notes.system, recorder.notes.clock = about.system, "UTC of this host"
+    for doubt in doubts_of(about, outcome):
+        recorder.warn(doubt)
+    _record_facts(recorder, entity, about, outcome)
+    _record_parameters(recorder, about, outcome, start_ns, measured_ns)
+
+
+def doubts_of(about: About, outcome: Outcome | None) -> tuple[str, ...]:
+    """Everything that makes the figures mean less than they seem to."""
+    if outcome is None:
+        return (*about.doubts, "The run was killed; its last interval is lost, and nothing judged its figures.")
+    ended = () if outcome.error is None else (f"The run ended early: {outcome.error[1]}",)
+    stopped = ("The run was interrupted; it is shorter than planned.",) if outcome.stopped else ()
+    return (*about.doubts, *outcome.doubts, *ended, *stopped)
+
+
+def status_of(outcome: Outcome | None) -> str:
+    """In a word, as `runs` has it: only 'ok' ended well."""
+    if outcome is None:
+        return "killed"
+    if outcome.error is not None:
+        return "failed"
+    if outcome.stopped:
+        return "interrupted"
+    return "ok" if outcome.is_valid else "invalid"
+
+
+def _record_interval(recorder: Recorder, entity: EntityRef, run: str, start_ns: int, interval: Interval) -> None:
+    begin_ns, length_ns = start_ns + interval.start_ns, interval.duration_ns
+    recorder.observe(entity, begin_ns, length_ns, _observed(interval), run=run)
+    for engines_word, word in DIRECTIONS.items():
+        direction = interval.direction(engines_word)
+        for measure in MEASURES:
+            buckets = direction.of(measure).buckets()
+            recorder.histogram(entity, begin_ns, length_ns, word, measure, buckets, run=run)
+    for name, unit, value in _counted(interval):
+        recorder.counter(entity, begin_ns, length_ns, name, unit, value, run=run)
+    if len(interval.form["cells"]) > 1:
+        recorder.omit("figures per stream and target; their sum is recorded", len(interval.form["cells"]))
+
+
+def _observed(interval: Interval) -> dict[str, float | None]:
+    whole = interval.all
+    values: dict[str, float | None] = {
+        "ops_per_s": interval.per_s(whole.ios),
+        "bytes_per_s": interval.per_s(whole.bytes),
+        "latency_ns_mean": whole.response.mean_ns,
+        "latency_ns_max": whole.response.max_ns,
+        "device_latency_ns_mean": whole.service.mean_ns,
+        "queue_depth_mean": interval.outstanding_mean,
+    }
+    for engines_word, word in DIRECTIONS.items():
+        direction = interval.direction(engines_word)
+        values[f"{word}_ops_per_s"] = interval.per_s(direction.ios)
+        values[f"{word}_bytes_per_s"] = interval.per_s(direction.bytes)
+        values[f"{word}_latency_ns_mean"] = direction.response.mean_ns
+    return values
+
+
+def _counted(interval: Interval) -> list[tuple[str, str, float | None]]:
+    whole = interval.all
+    return [
+        ("lateness mean", "ns", whole.lateness.mean_ns),
+        ("offered", "1/s", interval.offered_per_s),
+        ("failed", "", interval.failed),
+        ("cpu per I/O", "ns", interval.cpu_ns / whole.ios if whole.ios else None),
+        ("context switches", "", interval.context_switches),
+        *((f"lateness p{share:.0%}".rstrip("%"), "ns", whole.lateness.quantile_ns(share)) for share in _PERCENTILES),
+    ]
+
+
+def _record_facts(recorder: Recorder, entity: EntityRef, about: About, outcome: Outcome | None) -> None:
+    recorder.fact(entity, "target", about.target)
+    recorder.fact(entity, "target kind", about.target_kind)
+    recorder.fact(entity, "direct I/O", about.direct)
+    if outcome is None:
+        return
+    recorder.fact(entity, "engine used", ", ".join(outcome.engines) or None)
+    recorder.fact(entity, "clock", outcome.result["clock"])
+    recorder.fact(entity, "valid", outcome.is_valid)
+    for name, value in outcome.result["ending"].items():
+        recorder.fact(entity, name.removesuffix("_ns"), value, "ns" if name.endswith("_ns") else None)
+
+
+def _record_parameters(
+    recorder: Recorder, about: About, outcome: Outcome | None, start_ns: int, measured_ns: int
+) -> None:
+    workload = about.workload
+    asked = asked_of(workload.streams)
+    recorder.run(
+        about.run, engine=ENGINE, engine_version=about.version, name=workload.name, system=about.system,
+        time_ns=start_ns, duration_ns=measured_ns, block_bytes=asked["block_bytes"], read_ratio=asked["read_ratio"],
+        random_ratio=asked["random_ratio"], outstanding=asked["outstanding"], workers=asked["workers"],
+        seed=str(about.seed), status=status_of(outcome),
+        parameters={
+            "target": about.target,
+            "target_kind": about.target_kind,
+            "direct": "true" if about.direct else "false",
+            "planned_s": f"{about.planned_ns / NS_PER_S:g}",
+            "engine_used": "unknown" if outcome is None else ", ".join(outcome.engines),
+            "valid": "unknown" if outcome is None else str(outcome.is_valid).lower(),
+            "doubts": " ".join(doubts_of(about, outcome)),
+            "workload": json.dumps(workload.to_json(), sort_keys=True),
+        },
+    )  # fmt: skip
+
+
+def asked_of(streams: Sequence[Stream]) -> dict[str, float | None]:
+    """One figure for each column of `runs`; null where streams differ, since a mean of unlike streams says nothing."""
+    lines = [_mean_line(stream) for stream in streams]
+    closed = [stream.load.outstanding for stream in streams if isinstance(stream.load, Closed)]
+    depths = [depth * stream.workers for depth, stream in zip(closed, streams, strict=False)]
+    single = len(streams) == 1
+    return {
+        "block_bytes": lines[0][0] if single else None,
+        "read_ratio": lines[0][1] if single else None,
+        "random_ratio": lines[0][2] if single else None,
+        "outstanding": float(sum(depths)) if len(closed) == len(streams) else None,
+        "workers": float(sum(stream.workers for stream in streams)),
+    }
+
+
+def _mean_line(stream: Stream) -> tuple[float, float, float]:
+    """Size, share of reads and of random offsets, as means over transfers."""
+    if isinstance(stream.access, Copy):
+        return float(stream.access.size_bytes), 0.5, stream.access.random_share
+    lines = stream.access.lines
+    total = math.fsum(line.transfer_weight for line in lines)
+
+    def mean(of: Sequence[float]) -> float:
+        return math.fsum(value * line.transfer_weight for value, line in zip(of, lines, strict=True)) / total
+
+    return (
+        mean([line.size_bytes for line in lines]),
+        mean([_reads(line) for line in lines]),
+        mean([line.random_share for line in lines]),
+    )
+
+
+def _reads(line: AccessSpec) -> float:
+    """A reply goes the other way, so that half of its transfers read."""
+    return 0.5 if line.reply_bytes else line.read_share

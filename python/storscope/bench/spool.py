@@ -1,0 +1,100 @@
+"""A run's intervals on disk while it lasts, so that a crash loses at most the one under way.
+
+One JSON document a line: what is known of the run, each interval, at the end the outcome. The file is locked while its
+process lives; one that nobody locks was left by a process that was killed, and is still good up to its last whole line.
+Lines go to the kernel at once but are not forced to the disk, which may be the one that is measured: a killed process
+loses nothing by that, a power failure does.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from storscope.bench.figures import Interval, Outcome
+from storscope.bench.record import About
+
+_PATTERN = ".bench-*.jsonl"
+
+
+class SpoolWriter:
+    """Appends to the spool of a run under way."""
+
+    def __init__(self, directory: Path, about: About) -> None:
+        self.path = directory / f".bench-{about.run}.jsonl"
+        self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        self._write({"about": about.to_json()})
+
+    def append(self, interval: Interval) -> None:
+        """One more interval."""
+        self._write({"interval": interval.form})
+
+    def end(self, outcome: Outcome) -> None:
+        """How it ended."""
+        self._write({"outcome": outcome.to_json()})
+
+    def close(self) -> None:
+        """Leaves the file to whoever reads it."""
+        os.close(self._descriptor)
+
+    def _write(self, form: dict[str, Any]) -> None:
+        line = json.dumps(form, separators=(",", ":")).encode() + b"\n"
+        while line:
+            line = line[os.write(self._descriptor, line) :]
+
+
+class Spooled:
+    """A run as its spool has it."""
+
+    def __init__(self, path: Path) -> None:
+        """Reads the first line and the last. Raises ValueError if the first is not whole."""
+        self.path = path
+        first = next(self._lines(), None)
+        if first is None or "about" not in first:
+            raise ValueError(f"{path}: a spool without its first line")
+        self.about = About.from_json(first["about"])
+
+    def intervals(self) -> Iterator[Interval]:
+        """Every interval that was written completely."""
+        return (Interval(form["interval"]) for form in self._lines() if "interval" in form)
+
+    def outcome(self) -> Outcome | None:
+        """How it ended; None if it was killed."""
+        ends = [form["outcome"] for form in self._lines() if "outcome" in form]
+        return Outcome.from_json(ends[-1]) if ends else None
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        with self.path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                yield json.loads(line)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield True
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(descriptor)
+
+
+def abandoned(directory: Path) -> Iterator[Path]:
+    """Spools whose process is gone; each stays locked for the caller until the next one is asked for."""
+    for path in sorted(directory.glob(_PATTERN)):
+        try:
+            with _locked(path) as is_free:
+                if is_free:
+                    yield path
+        except FileNotFoundError:  # its process has just published it
+            continue

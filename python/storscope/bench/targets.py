@@ -1,0 +1,206 @@
+"""From a path to an open target that a run may use, prepared so that the figures mean something.
+
+A directory or a new name gets a scratch file, written through and proved written before it is measured: reading what
+was never written measures memory. Existing files and devices are opened through the checks of `bench.safety`, read-only
+if the workload only reads. The engine gets the very descriptor that was checked.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from storscope.bench.engine import DescriptorTarget, EngineRun, NoTarget, RunPlan, run_error
+from storscope.bench.safety import (
+    DirectoryTarget,
+    ExtentMap,
+    FileTarget,
+    NewFileTarget,
+    OpenTarget,
+    Scratch,
+    create,
+    extents_of,
+    open_for_reading,
+    open_for_writing,
+    resolve,
+)
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.errors import ConfigError, StorscopeError, TargetRefused, UsageError
+from storscope.domain.load import Closed, Region
+from storscope.domain.units import MIB, NS_PER_S, format_bytes
+from storscope.domain.workload import Stream, Workload
+
+DEFAULT_SCRATCH_BYTES = 1024 * MIB
+_PREFILL_BYTES = MIB
+_PREFILL_OUTSTANDING = 8
+_ENOUGH_NS = 24 * 3600 * NS_PER_S
+
+Told = Callable[[str], None]
+"""Hears what is being done, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A target that can be measured."""
+
+    descriptor: int
+    name: str
+    kind: str
+    """scratch, file or device."""
+    direct: bool
+    doubts: tuple[str, ...]
+    workload: Workload
+    """Confined to the part of the target that was asked for."""
+
+
+@contextmanager
+def ready_target(
+    path: str | Path, workload: Workload, size_bytes: int | None, *, permission: str | None, direct: bool, told: Told
+) -> Iterator[Ready]:
+    """Opens, and if need be creates and fills, what a run needs; takes it down again at the end.
+
+    Raises TargetRefused for what must not be written, ConfigError for a workload that does not fit.
+    """
+    workload.check(1)
+    target = resolve(path)
+    with ExitStack() as stack:
+        if isinstance(target, DirectoryTarget | NewFileTarget):
+            if permission is not None:
+                raise UsageError("no --overwrite, as nothing existing would be overwritten", repr(permission))
+            yield _scratch(stack, path, workload, scratch_size(size_bytes), direct, told)
+        else:
+            yield _existing(stack, path, workload, size_bytes, permission, direct)
+
+
+def scratch_size(size_bytes: int | None) -> int:
+    """The size of a scratch file: whole MiB, as it is filled with transfers of that size."""
+    size = DEFAULT_SCRATCH_BYTES if size_bytes is None else size_bytes
+    if size < MIB or size % MIB:
+        raise UsageError("a size of whole MiB for a scratch file", f"{size} bytes", hint="For example --size 1G.")
+    return size
+
+
+def confined(workload: Workload, size_bytes: int | None) -> Workload:
+    """The workload with streams that reach to the end of the target ending at `size_bytes` instead."""
+    if size_bytes is None:
+        return workload
+    return replace(workload, streams=tuple(_confined(stream, size_bytes) for stream in workload.streams))
+
+
+def _confined(stream: Stream, size_bytes: int) -> Stream:
+    region = stream.region
+    if region.length_bytes is not None:
+        return stream
+    if region.start_bytes >= size_bytes:
+        raise ConfigError(f"a region that starts before {format_bytes(size_bytes)}", format_bytes(region.start_bytes))
+    return replace(stream, region=Region(region.start_bytes, size_bytes - region.start_bytes))
+
+
+def check_fits(workload: Workload, size_bytes: int) -> None:
+    """Whether the engine would run it on a target of that size; tried on no storage for a moment."""
+    plan = RunPlan(workload, (NoTarget("null", size_bytes),), duration_ns=1, seed=0, max_failures=0)
+    EngineRun(plan).outcome()
+
+
+# Scratch files --------------------------------------------------------------------------------------------------------
+
+
+def _scratch(
+    stack: ExitStack, path: str | Path, workload: Workload, size_bytes: int, direct: bool, told: Told
+) -> Ready:
+    check_fits(workload, size_bytes)
+    scratch = stack.enter_context(create(path, size_bytes))
+    told(f"Filling {scratch.path} with {format_bytes(size_bytes)}.")
+    is_direct = _fill(stack, scratch, workload, size_bytes, direct)
+    doubts = [*_cache_doubts(direct, is_direct), *_extent_doubts(extents_of(scratch.descriptor, sync=True))]
+    descriptor, _ = _reopened(stack, scratch, os.O_RDWR if workload.writes else os.O_RDONLY, is_direct)
+    return Ready(descriptor, str(scratch.path), "scratch", is_direct, tuple(doubts), workload)
+
+
+def _reopened(stack: ExitStack, scratch: Scratch, flags: int, direct: bool) -> tuple[int, bool]:
+    """Another descriptor of the same file, past the page cache if its file system can do that."""
+    path = f"/proc/self/fd/{scratch.descriptor}"
+    try:
+        descriptor, is_direct = os.open(path, flags | os.O_CLOEXEC | (os.O_DIRECT if direct else 0)), direct
+    except OSError as error:
+        if not direct or error.errno != errno.EINVAL:
+            raise
+        descriptor, is_direct = os.open(path, flags | os.O_CLOEXEC), False
+    stack.callback(os.close, descriptor)
+    return descriptor, is_direct
+
+
+def _fill(stack: ExitStack, scratch: Scratch, workload: Workload, size_bytes: int, direct: bool) -> bool:
+    """Writes every byte once, with the workload's own data and stamps, to the device. Whether that was direct."""
+    descriptor, is_direct = _reopened(stack, scratch, os.O_RDWR, direct)
+    line = AccessSpec(_PREFILL_BYTES, read_share=0.0, random_share=0.0, align_bytes=workload.stamp_unit_bytes)
+    stream = Stream(Mix((line,)), Closed(_PREFILL_OUTSTANDING))
+    filling = Workload("prefill", (stream,), data=workload.data)
+    plan = RunPlan(filling, (DescriptorTarget(descriptor),), _ENOUGH_NS, seed=0, max_bytes_per_worker=size_bytes)
+    run = EngineRun(plan)
+    for _ in run.intervals():
+        pass
+    outcome = run.outcome()
+    if outcome.error is not None:
+        raise run_error(*outcome.error)
+    os.fsync(descriptor)
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    if outcome.result["ending"]["completed"] * _PREFILL_BYTES != size_bytes:
+        raise StorscopeError("a scratch file filled completely", f"{outcome.result['ending']['completed']} MiB")
+    return is_direct
+
+
+# What exists ----------------------------------------------------------------------------------------------------------
+
+
+def _existing(
+    stack: ExitStack, path: str | Path, workload: Workload, size_bytes: int | None, permission: str | None, direct: bool
+) -> Ready:
+    opened, is_direct = _opened(path, workload.writes, permission, direct)
+    stack.enter_context(opened)
+    doubts = list(_cache_doubts(direct, is_direct))
+    kind = "file" if isinstance(opened.target, FileTarget) else "device"
+    if kind == "file":
+        doubts += _extent_doubts(extents_of(opened.descriptor))
+    return Ready(opened.descriptor, opened.target.path, kind, is_direct, tuple(doubts), confined(workload, size_bytes))
+
+
+def _opened(path: str | Path, writes: bool, permission: str | None, direct: bool) -> tuple[OpenTarget, bool]:
+    def attempt(direct: bool) -> OpenTarget:
+        if writes:
+            return open_for_writing(path, permission=permission, direct=direct)
+        return open_for_reading(path, direct=direct)
+
+    try:
+        return attempt(direct), direct
+    except TargetRefused as error:
+        cause = error.__cause__
+        if not (direct and isinstance(cause, OSError) and cause.errno == errno.EINVAL):
+            raise
+        return attempt(False), False
+
+
+# Doubts ---------------------------------------------------------------------------------------------------------------
+
+
+def _cache_doubts(wanted: bool, direct: bool) -> Iterator[str]:
+    if not direct:
+        why = "the file system knows no O_DIRECT" if wanted else "as asked with --buffered"
+        yield f"I/Os go through the page cache ({why}): reads may never reach the device."
+
+
+def _extent_doubts(found: ExtentMap) -> Iterator[str]:
+    if found.is_fully_written is None:
+        yield "The file system does not tell whether every block is written: reads may be answered from memory."
+    elif not found.is_fully_written:
+        missing = found.size_bytes - (found.written_bytes or 0)
+        yield (
+            f"Not the device: {format_bytes(missing)} of the file are holes, unwritten or not yet on the device, "
+            "and reading them is answered from memory."
+        )
+    if found.encoded_bytes:
+        yield "The file system compresses or encrypts the file: its device transfers another number of bytes."
