@@ -8,7 +8,7 @@ from storscope.diagnose.rules.proxied_operations import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
-from tests.diagnose.evidence import Writer, needs, only_finding, statements, write_series
+from tests.diagnose.evidence import START_NS, STEP_NS, Writer, needs, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
 
 
@@ -76,3 +76,43 @@ def test_io_over_non_optimised_paths_is_found(tmp_path: Path) -> None:
 
 def test_without_an_optimised_path_there_is_no_choice(tmp_path: Path) -> None:
     assert needs(judge(RULE, make_case(tmp_path, _paths(0, 900, with_optimised=False))))
+
+
+def _sides(owner: tuple[float, float], other: tuple[float, float], samples: int = 30) -> Writer:
+    """A volume with (reads, writes) per second at its owner A and at B, as evaperf counts them per controller."""
+
+    def write(recorder: Recorder) -> None:
+        volume = EntityRef("EVA", "vdisk", "v1")
+        write_series(
+            recorder, volume, read_ops_per_s=owner[0] + other[0], write_ops_per_s=owner[1] + other[1],
+            forwarded_per_s=sum(other),
+        )  # fmt: skip
+        for index in range(samples):
+            for side, (reads, writes) in (("A", owner), ("B", other)):
+                for name, value in (("Read Hit Req/s", 0.25 * reads), ("Read Miss Req/s", 0.75 * reads),
+                                    ("Write Req/s", writes), ("Write Latency (ms)", 7.0)):  # fmt: skip
+                    recorder.counter(volume, START_NS + index * STEP_NS, STEP_NS, f"{name} via {side}", "per_s", value)
+
+    return write
+
+
+def test_reads_are_divided_by_reads(tmp_path: Path) -> None:
+    """An EVA moves a volume by its reads: few operations may be most of the reads."""
+    finding = only_finding(judge(RULE, make_case(tmp_path, _sides(owner=(40, 900), other=(60, 0)))))
+    assert finding.numbers["forwarded_share_max"] == pytest.approx(0.6)
+    assert finding.severity is Severity.CRITICAL
+    assert "60 % of v1's reads" in finding.title
+    assert finding.evidence[1].rows
+    assert "With most reads on the wrong side" in finding.summary
+
+
+def test_forwarded_writes_are_not_taken_for_reads(tmp_path: Path) -> None:
+    (statement,) = statements(judge(RULE, make_case(tmp_path, _sides(owner=(100, 0), other=(1, 900)))))
+    assert "none has more than 0.99 % forwarded" in statement
+
+
+def test_the_reads_of_an_interval_that_could_be_either_sides_are_left_out(tmp_path: Path) -> None:
+    """Both sides with as many operations: whose reads were forwarded is not known, the share of operations is."""
+    finding = only_finding(judge(RULE, make_case(tmp_path, _sides(owner=(90, 10), other=(10, 90)))))
+    assert finding.numbers["forwarded_share_max"] == pytest.approx(0.5)
+    assert "operations are forwarded" in finding.title

@@ -11,6 +11,7 @@ Why it matters
 Evidence
     Forwarded operations per volume or controller (evaperf vd: the row of the other controller; MSA:
     num-forwarded-cmds), or operations per path with the path's state (esxtop and `esxcli storage nmp path list`).
+    Where reads are counted per controller (evaperf), the share is that of reads; else that of all operations.
 
 When it is wrong
     While a controller or fabric is in service, forwarding is what keeps volumes reachable. Writes are mirrored to the
@@ -25,21 +26,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case, FloatArray, Series
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import by_system, counted, listed, observed
 from storscope.diagnose.rules._intervals import ends, hull, total, weighted_mean
 from storscope.diagnose.rules._paths import is_unoptimised, paths_by_device, series_of
 from storscope.domain.entity import EntityRef
-from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_rate, format_ratio
 from storscope.model.bootstrap import ratio_interval
 
 _NAME = "proxied-operations"
 _HP = 'HP 4400 EVA user guide, "Implicit LUN transition"'
+_PER_SIDE = r"(?i)^(read|write)\b.*req.* via "
+"""Counters of operations per controller, as the importer of evaperf names them: 'Read Hit Req/s via B'."""
 _NEEDS = (
     "forwarded operations (evaperf vd with the rows of both controllers; MSA show controller-statistics), or "
     "operations per path with the path's state"
@@ -51,7 +55,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     crossing = _crossing(case, settings)
     if not shares and not crossing:
         return [NotEvaluated(_NAME, _NEEDS)]
-    bad = {entity: share for entity, share in shares.items() if share > settings["forwarded_share_max"]}
+    bad = {entity: part for entity, part in shares.items() if part.share > settings["forwarded_share_max"]}
     outcomes: list[Outcome] = [
         _forwarded(case, settings, {entity: bad[entity] for entity in entities}) for entities in by_system(bad).values()
     ]
@@ -61,7 +65,9 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     ]
     if outcomes:
         return outcomes
-    worst = max({**shares, **crossing}.items(), key=lambda item: item[1])
+    worst = max(
+        {**{entity: part.share for entity, part in shares.items()}, **crossing}.items(), key=lambda item: item[1]
+    )
     whole = counted(len(shares) + len(crossing), "volume or controller", "volumes and controllers")
     return [Healthy(_NAME, f"Of {whole} none has more than {format_ratio(worst[1])} forwarded ({worst[0].name}).")]
 
@@ -69,42 +75,97 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
 # Forwarded ---------------------------------------------------------------------------------------------------------
 
 
-def _shares(case: Case, settings: Settings) -> dict[EntityRef, float]:
-    """Entity -> forwarded operations over all that could be forwarded; nearly idle ones are left out."""
+@dataclass(frozen=True, slots=True)
+class _Forwarded:
+    """What one entity forwarded and what it could have forwarded, interval by interval, both known."""
+
+    forwarded: FloatArray
+    whole: FloatArray
+    what: str
+    """'reads' or 'operations': what both count."""
+
+    @property
+    def share(self) -> float:
+        """Forwarded over all; nothing forwarded of nothing is 0."""
+        whole = float(self.whole.sum())
+        return min(1.0, float(self.forwarded.sum()) / whole) if whole > 0 else 0.0
+
+
+def _shares(case: Case, settings: Settings) -> dict[EntityRef, _Forwarded]:
+    """Entity -> what was forwarded, in reads where reads per controller are known; nearly idle ones are left out."""
     found = {}
-    volumes = {entity.system for entity in case.series("vdisk", needs=("forwarded_per_s",))}
-    for entity, series in case.series(needs=("forwarded_per_s",)).items():
+    known = case.series(needs=("forwarded_per_s",))
+    reads = _forwarded_reads(case) if known else {}
+    volumes = {entity.system for entity in known if entity.kind == "vdisk"}
+    for entity, series in known.items():
         if entity.kind != "vdisk" and entity.system in volumes:
             continue  # a controller is the sum of its volumes
-        forwarded, whole = series["forwarded_per_s"], _base(series)
-        keep = np.isfinite(forwarded) & np.isfinite(whole)
-        if keep.any() and whole[keep].mean() >= settings["ops_per_s_min"]:
-            found[entity] = min(1.0, float(forwarded[keep].sum() / whole[keep].sum()))
+        part = _of_reads(series, reads.get(entity)) or _of_operations(series)
+        if part is not None and part.whole.mean() >= settings["ops_per_s_min"]:
+            found[entity] = part
     return found
 
 
-def _base(series: Series) -> np.ndarray:
-    return series["ops_per_s"] if series.has("ops_per_s") else series["read_ops_per_s"]
+def _of_reads(series: Series, reads: Mapping[int, float] | None) -> _Forwarded | None:
+    if reads is None:
+        return None
+    forwarded = np.array([reads.get(int(time_ns), np.nan) for time_ns in series.time_ns])
+    forwarded[series["forwarded_per_s"] == 0] = 0.0
+    return _kept(forwarded, series["read_ops_per_s"], "reads")
 
 
-def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, float]) -> Finding:
-    worst = max(bad, key=lambda entity: (bad[entity], entity))
-    series = case.all_series[worst]
-    forwarded, whole = series["forwarded_per_s"], _base(series)
+def _of_operations(series: Series) -> _Forwarded | None:
+    """Forwarded operations over all; they may be writes, so that reads alone are no measure for them."""
+    if series.has("ops_per_s"):
+        return _kept(series["forwarded_per_s"], series["ops_per_s"], "operations")
+    return _kept(series["forwarded_per_s"], series["read_ops_per_s"], "operations")
+
+
+def _kept(forwarded: FloatArray, whole: FloatArray, what: str) -> _Forwarded | None:
     keep = np.isfinite(forwarded) & np.isfinite(whole)
-    interval = ratio_interval(forwarded[keep], whole[keep], seed=case.seed)
-    moves = [entity for entity, share in bad.items() if share > settings["transfer_share"]]
+    return _Forwarded(forwarded[keep], whole[keep], what) if keep.any() else None
+
+
+def _forwarded_reads(case: Case) -> dict[EntityRef, dict[int, float]]:
+    """Volume -> instant -> reads per second at the controller that did not own it then.
+
+    evaperf counts reads per controller ("Read Hit Req/s via B"). Which controller forwarded is told by the operations
+    of its side, which are those that `forwarded_per_s` counts; the owner of today need not be the one of then.
+    """
+    table = case.store.query(
+        f"""WITH sides AS (
+            SELECT system, kind, entity, time, capture, regexp_extract(name, ' via (.+)$', 1) AS side,
+                   sum(value) AS ops, sum(value) FILTER (name ILIKE 'read%') AS reads
+            FROM counters WHERE run IS NULL AND kind = 'vdisk' AND time IS NOT NULL AND {case.time_condition()}
+            AND regexp_matches(name, '{_PER_SIDE}') GROUP BY ALL)
+        SELECT o.system, o.kind, o.entity, {case.instant("o.time")} AS time_ns, max(s.reads) AS reads
+        FROM observations o JOIN sides s USING (system, kind, entity, time, capture)
+        WHERE o.run IS NULL AND o.forwarded_per_s > 0 AND s.reads IS NOT NULL
+        AND abs(s.ops - o.forwarded_per_s) <= 1e-6 * o.forwarded_per_s
+        GROUP BY ALL HAVING count(DISTINCT s.side) = 1"""
+    )
+    found: dict[EntityRef, dict[int, float]] = defaultdict(dict)
+    for row in table.to_pylist():
+        found[EntityRef(row["system"], row["kind"], row["entity"])][row["time_ns"]] = row["reads"]
+    return dict(found)
+
+
+def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, _Forwarded]) -> Finding:
+    worst = max(bad, key=lambda entity: (bad[entity].share, entity))
+    part = bad[worst]
+    interval = ratio_interval(part.forwarded, part.whole, seed=case.seed)
+    moves = [entity for entity, other in bad.items() if other.share > settings["transfer_share"]]
     start, end = hull([span for entity in bad if (span := ends(case.all_series[entity])) is not None])
     return Finding(
         rule=_NAME,
         severity=Severity.CRITICAL if moves else Severity.WARNING,
-        confidence=0.85 if keep.sum() >= _FEW else 0.65,
-        title=f"{format_ratio(bad[worst])} of {case.label(worst)}'s operations are forwarded between controllers",
+        confidence=0.85 if len(part.whole) >= _FEW else 0.65,
+        title=f"{format_ratio(part.share)} of {case.label(worst)}'s {part.what} are forwarded between controllers",
         summary=(
             f"{counted(len(bad), worst.kind)} of {worst.system} with more than "
-            f"{format_ratio(settings['forwarded_share_max'])} of the operations at the controller that does not own "
-            f"it; worst {case.label(worst)} with {format_ratio(bad[worst])}{_range(interval.low, interval.high)}, "
-            f"{format_rate(float(forwarded[keep].mean()), 'a second')}. {_moves(case, moves)}"
+            f"{format_ratio(settings['forwarded_share_max'])} of the {part.what} at the controller that does not own "
+            f"it; worst {case.label(worst)} with {format_ratio(part.share)}{_range(interval.low, interval.high)}, "
+            f"{format_rate(float(part.forwarded.mean()), 'a second')}. {_moves(case, moves, part.what)}"
         ),
         why="Each forwarded read takes an extra hop and a copy between the controllers, and work for both processors.",
         innocent="A controller, port or fabric is in service, so that only the other side could be reached.",
@@ -120,18 +181,31 @@ def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, float]) -
         entities=tuple(bad),
         start_ns=start,
         end_ns=end,
-        evidence=(
-            case.evidence(
-                "Forwarded operations",
-                f"""SELECT kind, entity, avg(forwarded_per_s) AS forwarded_per_s_mean, avg(ops_per_s) AS ops_per_s_mean,
-                avg(read_ops_per_s) AS read_ops_per_s_mean, sum(forwarded_per_s) / nullif(sum(ops_per_s), 0) AS share
-                FROM observations WHERE {observed(case, bad, "forwarded_per_s IS NOT NULL")}
-                GROUP BY kind, entity ORDER BY share DESC, kind, entity""",
-            ),
-        ),
+        evidence=_forwarded_rows(case, bad),
         weight=0.6 if moves else 0.4,
-        numbers={"forwarded_share_max": bad[worst], "entities": len(bad), "above_transfer_share": len(moves)},
+        numbers={"forwarded_share_max": part.share, "entities": len(bad), "above_transfer_share": len(moves)},
     )
+
+
+def _forwarded_rows(case: Case, bad: Mapping[EntityRef, _Forwarded]) -> tuple[EvidenceRows, ...]:
+    rows = case.evidence(
+        "Forwarded operations",
+        f"""SELECT kind, entity, avg(forwarded_per_s) AS forwarded_per_s_mean, avg(ops_per_s) AS ops_per_s_mean,
+        avg(read_ops_per_s) AS read_ops_per_s_mean,
+        sum(forwarded_per_s) / nullif(sum(ops_per_s), 0) AS share_of_operations
+        FROM observations WHERE {observed(case, bad, "forwarded_per_s IS NOT NULL")}
+        GROUP BY kind, entity ORDER BY share_of_operations DESC, kind, entity""",
+    )
+    by_reads = [entity for entity, part in bad.items() if part.what == "reads"]
+    if not by_reads:
+        return (rows,)
+    sides = case.evidence(
+        "Operations per controller",
+        f"""SELECT entity, name, avg(value) AS per_s_mean FROM counters
+        WHERE {observed(case, by_reads, f"regexp_matches(name, '{_PER_SIDE}')")}
+        GROUP BY entity, name ORDER BY entity, name""",
+    )
+    return rows, sides
 
 
 _FEW = 12
@@ -144,10 +218,10 @@ def _range(low: float, high: float) -> str:
     return f" (95 % interval {format_ratio(max(low, 0.0))} to {format_ratio(min(high, 1.0))})"
 
 
-def _moves(case: Case, moves: list[EntityRef]) -> str:
+def _moves(case: Case, moves: list[EntityRef], what: str) -> str:
     if not moves:
         return ""
-    return f"With most operations on the wrong side, an EVA will transfer ownership of {listed(case, moves, 3)}."
+    return f"With most {what} on the wrong side, an EVA will transfer ownership of {listed(case, moves, 3)}."
 
 
 # Over paths that are not optimised ---------------------------------------------------------------------------------
@@ -213,7 +287,7 @@ RULE = Rule(
     title="operations reach the controller that does not own the volume",
     evaluate=_evaluate,
     thresholds=(
-        Threshold("forwarded_share_max", 0.1, "share of operations that may be forwarded", "ours"),
+        Threshold("forwarded_share_max", 0.1, "share of reads (else operations) that may be forwarded", "ours"),
         Threshold("transfer_share", 0.5, "share from which an EVA transfers ownership", _HP),
         Threshold("unoptimised_share_max", 0.05, "share of operations over non-optimised paths", "ours"),
         Threshold("ops_per_s_min", 10, "mean operations per second below which a share says nothing", "ours"),
