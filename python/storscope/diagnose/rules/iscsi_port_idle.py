@@ -34,7 +34,7 @@ from storscope.diagnose.rules._entities import joined, where
 from storscope.diagnose.rules._iscsi import Adapter, bound_adapters
 from storscope.diagnose.rules._paths import is_dead, paths_by_device
 from storscope.domain.entity import EntityRef
-from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_ratio
 
 _NAME = "iscsi-port-idle"
@@ -99,19 +99,7 @@ def _finding(
         remedy=_remedy(idlest, ways),
         source="Share above 80 % of two or more bound ports: our bound; equal round robin gives 50 %.",
         entities=(idlest, busiest, *adapter.entities),
-        evidence=(
-            case.evidence(
-                f"Packets per port bound to {adapter.name}",
-                f"""SELECT entity AS port,
-                    max(number) FILTER (name = 'tx_packets') AS tx_packets,
-                    max(number) FILTER (name = 'rx_packets') AS rx_packets,
-                    max(value) FILTER (name = 'nic_driver') AS nic_driver,
-                    max(number) FILTER (name = 'speed_mbit') AS speed_mbit,
-                    max(value) FILTER (name = 'link_up') AS link_up,
-                    max(value) FILTER (name = 'path_status') AS path_status
-                FROM facts WHERE {where(packets)} GROUP BY entity ORDER BY entity""",
-            ),
-        ),
+        evidence=_evidence(case, adapter, packets, ways),
         weight=share,
         numbers={"tx_packets_least": sent_least, "tx_packets_most": sent_most, "share_of_busiest": share},
     )
@@ -160,6 +148,28 @@ def _hardware_guard(case: Case, adapter: Adapter) -> _Guard:
         "Whether the adapter offloads iSCSI, which would hide traffic from these counters, is not known.",
         "Or the adapter offloads iSCSI (dependent hardware), so that its storage packets are not counted on the NIC.",
     )
+
+
+def _evidence(
+    case: Case, adapter: Adapter, packets: dict[EntityRef, float], ways: list[str]
+) -> tuple[EvidenceRows, ...]:
+    rows = case.evidence(
+        f"Packets per port bound to {adapter.name}",
+        f"""SELECT entity AS port,
+            max(number) FILTER (name = 'tx_packets') AS tx_packets,
+            max(number) FILTER (name = 'rx_packets') AS rx_packets,
+            max(value) FILTER (name = 'nic_driver') AS nic_driver,
+            max(number) FILTER (name = 'speed_mbit') AS speed_mbit,
+            max(value) FILTER (name = 'link_up') AS link_up,
+            max(value) FILTER (name = 'path_status') AS path_status
+        FROM facts WHERE {where(packets)} GROUP BY entity ORDER BY entity""",
+    )
+    if len(ways) < 2:
+        return (rows,)
+    paths = [path for entity in adapter.entities for path in case.linked_from(entity, "uses") if path.kind == "path"]
+    sql = f"""SELECT target AS device, entity AS path FROM links
+        WHERE {where(paths, "relation = 'leads_to'")} ORDER BY target, entity"""
+    return rows, case.evidence(f"Paths over {adapter.name}", sql)
 
 
 # The paths ---------------------------------------------------------------------------------------------------------
