@@ -77,8 +77,13 @@ def match_runs(before: Sequence[Subject], after: Sequence[Subject]) -> Matched:
 def _by_name(subjects: Iterable[Subject]) -> dict[str, list[Group]]:
     named: dict[str, list[Subject]] = defaultdict(list)
     for subject in subjects:
-        named[" ".join(subject.name.split()).casefold()].append(subject)
+        named[_plain_name(subject.name)].append(subject)
     return {name: _by_load(group) for name, group in named.items()}
+
+
+def _plain_name(name: str) -> str:
+    """Without regard to case and to the number of spaces."""
+    return " ".join(name.split()).casefold()
 
 
 def _by_load(subjects: Iterable[Subject]) -> list[Group]:
@@ -142,13 +147,13 @@ def _pair_name(before: Group, after: Group) -> str:
     if names[0] == names[1] and len(names[0]) == 1:
         return names[0][0]
     if len(names[0]) == len(names[1]) == 1:
-        return names[0][0] if names[0][0].casefold() == names[1][0].casefold() else f"{names[0][0]} → {names[1][0]}"
+        return names[0][0] if _plain_name(names[0][0]) == _plain_name(names[1][0]) else f"{names[0][0]} → {names[1][0]}"
     return load_in_words(before[0].load)
 
 
 def _without_partner(side: str, group: Group, others: Sequence[Subject]) -> Unmatched:
     name, load = group[0].name, load_in_words(group[0].load)
-    namesakes = [subject for subject in others if subject.name.casefold() == name.casefold()]
+    namesakes = [subject for subject in others if _plain_name(subject.name) == _plain_name(name)]
     if namesakes:
         loads = listed(list(dict.fromkeys(load_in_words(subject.load) for subject in namesakes)))
         return Unmatched(side, name, f"the other side ran it with another load: {loads}; this one: {load}")

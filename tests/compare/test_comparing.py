@@ -1,0 +1,318 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storscope.compare import compare_sides, parse_side
+from storscope.domain.comparison import Outcome, Settings
+from storscope.domain.entity import EntityRef
+from storscope.domain.errors import InputError, UsageError
+from storscope.domain.recorder import Recorder
+from tests.compare.evidence import SECOND, START, compared, device, noisy, only, row, run
+from tests.support.cases import make_store
+
+# What is said ---------------------------------------------------------------------------------------------------------
+
+
+def test_ten_percent_less_is_worse_in_rate_and_in_latency(tmp_path: Path) -> None:
+    pair = only(compared(tmp_path, [run("a", noisy(1000, seed=1))], [run("a", noisy(900, seed=2))]))
+    iops, latency = row(pair, "iops"), row(pair, "latency")
+    assert (iops.outcome, latency.outcome) == (Outcome.WORSE, Outcome.WORSE)
+    assert iops.change == pytest.approx(-0.1, abs=0.02)
+    assert iops.change_low is not None
+    assert iops.change_high is not None
+    assert iops.change_low < -0.1 < iops.change_high
+    assert iops.p_value is not None
+    assert iops.p_value < 0.01
+    assert iops.method == "series"
+    in_flight = row(pair, "in_flight")
+    assert (in_flight.outcome, in_flight.better) == (None, None)
+    assert in_flight.before == pytest.approx(16)
+
+
+def test_the_other_way_round_it_is_better(tmp_path: Path) -> None:
+    pair = only(compared(tmp_path, [run("a", noisy(900, seed=2))], [run("a", noisy(1000, seed=1))]))
+    assert {row(pair, name).outcome for name in ("iops", "latency", "bandwidth")} == {Outcome.BETTER}
+
+
+def test_the_same_within_the_threshold_shows_no_difference(tmp_path: Path) -> None:
+    pair = only(compared(tmp_path, [run("a", noisy(1000, 300, seed=1))], [run("a", noisy(1000, 300, seed=7))]))
+    assert row(pair, "iops").outcome is Outcome.SAME
+    assert row(pair, "iops").reason.startswith("at most")
+
+
+def test_a_real_difference_below_the_threshold_does_not_count(tmp_path: Path) -> None:
+    sides = ([run("a", noisy(1000, 600, seed=1, spread=0.02))], [run("a", noisy(970, 600, seed=2, spread=0.02))])
+    iops = row(only(compared(tmp_path, *sides)), "iops")
+    assert iops.outcome is Outcome.SAME
+    assert "below the threshold of 5 %" in iops.reason
+    assert row(only(compared(tmp_path / "1", *sides, threshold=0.01)), "iops").outcome is Outcome.WORSE
+
+
+def test_noise_as_wide_as_the_threshold_cannot_tell(tmp_path: Path) -> None:
+    iops = row(
+        only(compared(tmp_path, [run("a", noisy(1000, 40, seed=1, spread=0.4))],
+                      [run("a", noisy(1000, 40, seed=3, spread=0.4))])), "iops"
+    )  # fmt: skip
+    assert iops.outcome is Outcome.UNDECIDED
+    assert iops.reason.startswith("could be anything from −")
+
+
+def test_a_drifting_series_amounts_to_too_few_values(tmp_path: Path) -> None:
+    pair = only(compared(tmp_path, [run("a", list(np.linspace(500, 1000, 60)))], [run("a", noisy(1500, 60))]))
+    assert row(pair, "iops").outcome is Outcome.UNDECIDED
+    assert "independent values" in row(pair, "iops").reason
+
+
+def test_one_value_each_has_no_interval(tmp_path: Path) -> None:
+    iops = row(only(compared(tmp_path, [run("a", 1000)], [run("a", 2000)])), "iops")
+    assert (iops.change, iops.p_value, iops.change_low) == (1.0, None, None)
+    assert iops.outcome is Outcome.UNDECIDED
+    assert iops.reason == "no interval: one value each"
+
+
+def test_few_intervals_are_counted(tmp_path: Path) -> None:
+    iops = row(only(compared(tmp_path, [run("a", noisy(1000, 5))], [run("a", noisy(2000, 5))])), "iops")
+    assert iops.outcome is Outcome.UNDECIDED
+    assert "5 intervals are too few (8 are needed)" in iops.reason
+
+
+def test_a_false_alarm_among_many_is_as_rare_as_among_one(tmp_path: Path) -> None:
+    """Twelve equal loads, compared eight times: without Holm about every other comparison would find something."""
+    alarms = singles = 0
+    for trial in range(8):
+        sides = [
+            [run(f"load-{k}", noisy(1000, 60, seed=hash((trial, side, k)) % 2**32, rho=0.3)) for k in range(12)]
+            for side in (0, 1)
+        ]
+        found = compared(tmp_path / str(trial), *sides, metrics=("iops",), threshold=0.0)
+        alarms += any(pair.outcome in (Outcome.WORSE, Outcome.BETTER) for pair in found.rows())
+        singles += any((pair.p_value or 1) < 0.05 for pair in found.rows())
+    assert alarms <= 2
+    assert singles >= 2
+
+
+def test_not_alone_but_among_many_is_said(tmp_path: Path) -> None:
+    before = [run(f"load-{k}", noisy(1000, 60, seed=k)) for k in range(10)]
+    after = [run(f"load-{k}", noisy(1000 if k else 1022, 60, seed=100 + k)) for k in range(10)]
+    found = compared(tmp_path, before, after, metrics=("iops",), threshold=0.0)
+    for pair in found.pairs:
+        (only_row,) = pair.rows
+        assert only_row.p_value is not None
+        assert only_row.p_value_adjusted is not None
+        assert only_row.p_value_adjusted >= only_row.p_value
+        if only_row.p_value < 0.05 <= only_row.p_value_adjusted:
+            assert "not as one of 10 comparisons" in only_row.reason
+
+
+# Repeated runs --------------------------------------------------------------------------------------------------------
+
+
+def test_the_runs_are_the_unit_of_repeated_runs(tmp_path: Path) -> None:
+    """Each run is long and steady, but runs differ: intervals alone would find a difference that is none."""
+    before = [run("a", noisy(mean, 100, seed=k, spread=0.01), id=f"a{k}", start=1000 * k)
+              for k, mean in enumerate((900, 1000, 1100))]  # fmt: skip
+    after = [run("a", noisy(mean, 100, seed=9 + k, spread=0.01), id=f"a{k}", start=9000 + 1000 * k)
+             for k, mean in enumerate((960, 1060, 1160))]  # fmt: skip
+    iops = row(only(compared(tmp_path, before, after)), "iops")
+    assert (iops.method, iops.values_before, iops.values_after) == ("runs", 3, 3)
+    assert iops.outcome is Outcome.UNDECIDED
+    assert iops.p_value == pytest.approx(0.5, abs=0.1)  # t = 60 / sqrt(2 x 100^2 / 3) = 0.73 with 4 degrees
+
+
+def test_runs_taken_in_turn_are_compared_couple_by_couple(tmp_path: Path) -> None:
+    drift = (0, 200, 400, 600)
+    jitter = (3, -5, 4, -2)
+    before = [run("a", 1000 + d, id=f"a{k}", start=200 * k) for k, d in enumerate(drift)]
+    after = [run("a", 900 + d + jitter[k], id=f"a{k}", start=200 * k + 100) for k, d in enumerate(drift)]
+    iops = row(only(compared(tmp_path, before, after)), "iops")
+    assert iops.method == "couples"
+    assert iops.outcome is Outcome.WORSE
+
+
+def test_one_after_the_other_they_are_not_couples(tmp_path: Path) -> None:
+    before = [run("a", 1000 + k, id=f"a{k}", start=k) for k in range(3)]
+    after = [run("a", 900 + k, id=f"a{k}", start=100 + k) for k in range(3)]
+    assert row(only(compared(tmp_path, before, after)), "iops").method == "runs"
+
+
+# What makes them incomparable -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"outstanding": 32.0}, "number of outstanding I/Os 16 before, 32 after"),
+        ({"block_bytes": 8192.0}, "block size 4 KiB before, 8 KiB after"),
+        ({"duration_s": 600.0}, "ran 60 s before, 10 min after"),
+    ],
+)
+def test_a_different_load_is_said_loudly_and_not_judged(tmp_path: Path, change: dict[str, float], words: str) -> None:
+    sides = ([run("a", noisy(1000))], [run("a", noisy(500), **change)])  # type: ignore[arg-type]
+    pair = only(compared(tmp_path, *sides))
+    assert not pair.is_comparable
+    assert pair.warnings[0].startswith("NOT THE SAME LOAD")
+    assert words in pair.warnings[0]
+    assert row(pair, "iops").outcome is Outcome.UNDECIDED
+    assert row(pair, "iops").p_value is not None
+    judged = only(compared(tmp_path / "1", *sides, allow_different_load=True))
+    assert row(judged, "iops").outcome is Outcome.WORSE
+    assert judged.warnings[0].startswith("NOT THE SAME LOAD")
+
+
+def test_our_own_runs_may_differ_in_length(tmp_path: Path) -> None:
+    sides = ([run("a", noisy(1000), engine="storscope")], [run("a", noisy(900), engine="storscope", duration_s=300.0)])
+    assert only(compared(tmp_path, *sides)).is_comparable
+
+
+def test_a_load_that_one_side_does_not_state_is_noted(tmp_path: Path) -> None:
+    pair = only(compared(tmp_path, [run("a", 100)], [run("a", 100, outstanding=None, latency_ns=1.6e8)]))
+    assert pair.is_comparable
+    assert "The number of outstanding I/Os is not stated after (16 on the other side)." in pair.notes
+
+
+def test_unequal_concurrency_is_found_by_littles_law(tmp_path: Path) -> None:
+    pair = only(compared(tmp_path, [run("a", 1000, latency_ns=8e6)], [run("a", 1000, latency_ns=16e6)]))
+    said = " ".join(pair.warnings)
+    assert "8.0 I/Os were in flight before and 16.0 after" in said
+    assert "Of 16 configured outstanding I/Os 8.0 were in flight before" in said
+
+
+def test_at_a_fixed_rate_operations_are_load_and_concurrency_follows_latency(tmp_path: Path) -> None:
+    fixed = {"rate_iops": "1000"}
+    pair = only(
+        compared(
+            tmp_path,
+            [run("a", noisy(1000), latency_ns=8e6, parameters=fixed)],
+            [run("a", noisy(1000, seed=5), latency_ns=16e6, parameters=fixed)],
+        )
+    )
+    assert row(pair, "iops").outcome is None
+    assert not pair.warnings
+
+
+def test_a_run_that_failed_is_named(tmp_path: Path) -> None:
+    pair = only(compared(tmp_path, [run("a", 1000)], [run("a", 1000, status="error 84 (EILSEQ)")]))
+    assert "a (error 84 (EILSEQ))" in pair.warnings[0]
+
+
+# Running systems ------------------------------------------------------------------------------------------------------
+
+
+def test_two_times_of_a_running_system(tmp_path: Path) -> None:
+    rates = noisy(500, 240, seed=1)
+    latency = [*noisy(1e6, 120, seed=2), *noisy(2e6, 120, seed=3)]
+    store = make_store(tmp_path, device("sda", rates, latency))
+    middle = "2027-01-15T08:02:00"
+    sides = (parse_side(f"until={middle}"), parse_side(f"since={middle}"))
+    found = compare_sides((store, sides[0]), (store, sides[1]), Settings(), version="test")
+    pair = only(found)
+    assert row(pair, "latency").outcome is Outcome.WORSE
+    assert row(pair, "latency").change == pytest.approx(1.0, abs=0.05)
+    assert (row(pair, "latency").values_before, row(pair, "latency").values_after) == (120, 120)
+    assert row(pair, "iops").outcome is None
+    assert not found.notes
+
+
+def test_another_load_on_a_running_system_is_a_warning(tmp_path: Path) -> None:
+    flat = [1e6] * 60
+    pair = only(compared(tmp_path, [device("sda", noisy(500, 60), flat)], [device("sda", noisy(900, 60), flat)]))
+    assert "operations changed by +80.0 %" in pair.warnings[0]
+
+
+def test_two_captures_of_the_same_time_count_once(tmp_path: Path) -> None:
+    flat = [1e6] * 60
+    before = [device("sda", noisy(500, 60), flat), device("sda", noisy(100, 30), flat[:30])]
+    pair = only(compared(tmp_path, before, [device("sda", noisy(500, 60), flat)]))
+    assert row(pair, "iops").values_before == 60
+    assert row(pair, "iops").before == pytest.approx(500, rel=0.05)
+
+
+# Histograms and parts -------------------------------------------------------------------------------------------------
+
+
+def test_percentiles_come_from_histograms(tmp_path: Path) -> None:
+    before = [run("a", noisy(1000), histogram=[[0, 990, 0, 10, 0]])]
+    after = [run("a", noisy(1000, seed=3), histogram=[[0, 900, 0, 0, 100]])]
+    pair = only(compared(tmp_path, before, after, metrics=("p50", "p99", "read_p99.9", "write_p99")))
+    assert (row(pair, "p50").change, row(pair, "p99").before) == (0.0, 3e4)
+    assert row(pair, "p99").after == pytest.approx(24e4)
+    assert row(pair, "p99").method == "buckets"
+    assert "takes I/Os as independent" in row(pair, "p99").reason
+    assert row(pair, "read_p99.9").before == pytest.approx(12e4)
+    assert [one.metric for one in pair.rows] == ["p50", "p99", "read_p99.9"]
+    assert pair.distribution is not None
+    assert pair.distribution.probability_slower == pytest.approx(0.99 * 0.1 + 0.01 * 0.1 + 0.99 * 0.9 / 2)
+
+
+def test_a_histogram_per_interval_is_judged(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    before = [run("a", noisy(1000), histogram=rng.poisson([0.1, 900, 60, 40, 1], (60, 5)).tolist())]
+    after = [run("a", noisy(1000, seed=3), histogram=rng.poisson([0.1, 500, 60, 40, 0.1, 400], (60, 6)).tolist())]
+    pair = only(compared(tmp_path, before, after, metrics=("p99",)))
+    assert row(pair, "p99").method == "bucket-series"
+    assert row(pair, "p99").outcome is Outcome.WORSE
+
+
+def test_a_metric_that_one_side_lacks_is_said(tmp_path: Path) -> None:
+    pair = only(compared(tmp_path, [run("a", 10, histogram=[[0, 1]])], [run("a", 10)]))
+    assert "p99: only the side before has it." in pair.notes
+    assert "p99" not in [one.metric for one in pair.rows]
+
+
+def test_workers_that_ran_together_add_up(tmp_path: Path) -> None:
+    def workers(rate: float) -> object:
+        def write(recorder: Recorder) -> None:
+            recorder.run("w", engine="iometer", name="w", system="h", time_ns=START, duration_ns=20 * SECOND)
+            for name, share, latency in (("Worker 1", 0.75, 1e6), ("Worker 2", 0.25, 5e6)):
+                for k in range(20):
+                    figures = {"ops_per_s": rate * share, "latency_ns_mean": latency}
+                    recorder.observe(EntityRef("h", "process", name), START + k * SECOND, SECOND, figures, run="w")
+
+        return write
+
+    pair = only(compared(tmp_path, [workers(1000)], [workers(2000)]))  # type: ignore[list-item]
+    assert (row(pair, "iops").before, row(pair, "iops").after) == (1000, 2000)
+    assert row(pair, "latency").before == pytest.approx(2e6)
+    assert row(pair, "iops").method == "series"
+
+
+def test_the_whole_of_a_run_is_not_taken_for_an_interval(tmp_path: Path) -> None:
+    def with_whole(mean: float, seed: int) -> object:
+        def write(recorder: Recorder) -> None:
+            run("a", noisy(mean, 30, seed=seed))(recorder)
+            recorder.observe(EntityRef("host", "job", "a"), START, 30 * SECOND, {"ops_per_s": 7.0}, run="a")
+
+        return write
+
+    pair = only(compared(tmp_path, [with_whole(1000, 1)], [with_whole(1000, 2)], metrics=("iops",)))  # type: ignore[list-item]
+    assert row(pair, "iops").values_before == 30
+    assert row(pair, "iops").before == pytest.approx(1000, rel=0.05)
+
+
+# Refusals -------------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_evidence_twice_is_refused(tmp_path: Path) -> None:
+    store = make_store(tmp_path, run("a"))
+    side = parse_side(str(tmp_path))
+    with pytest.raises(UsageError, match="same evidence twice"):
+        compare_sides((store, side), (store, side), Settings(), version="test")
+
+
+def test_runs_do_not_compare_with_counters(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="benchmark runs before, counters after"):
+        compared(tmp_path, [run("a")], [device("sda", [1.0] * 9, [1.0] * 9)])
+
+
+def test_an_empty_side_is_refused(tmp_path: Path) -> None:
+    store = make_store(tmp_path, run("a"))
+    with pytest.raises(InputError, match="none that fits"):
+        compare_sides((store, parse_side("run=b")), (store, parse_side("run=a")), Settings(), version="test")
+
+
+def test_an_unknown_metric_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="bandwidth"):
+        compared(tmp_path, [run("a")], [run("a")], metrics=("speed",))
