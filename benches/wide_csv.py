@@ -35,14 +35,14 @@ _STORSCOPE = (
     _COMMON
     + """
 from pathlib import Path
-from storscope import workbench
+from storscope.workbench import importing
 from storscope.sources.importers import importers
 from storscope.store import Store
 importers()
 imported_bytes = peak_bytes()
 started = time.perf_counter()
 store = Store.open(Path(sys.argv[2]), create=True)
-done = workbench.import_paths(store, [Path(sys.argv[1])])
+done = importing.import_paths(store, [Path(sys.argv[1])])
 [capture] = done.imported
 tell(started, before_bytes=imported_bytes, rows=capture.rows, omitted=sum(capture.omitted.values()))
 """

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from benches import _esxtop_like, wide_csv
 
-from storscope import workbench
 from storscope.store import Store
+from storscope.workbench import importing
 
 COLUMNS, ROWS = 700, 90
 
@@ -36,7 +36,7 @@ def test_the_store_then_holds_what_polars_reads(tmp_path: Path) -> None:
     _esxtop_like.write(path, COLUMNS, ROWS)
     table = pl.read_csv(path)
     store = Store.open(tmp_path / "store", create=True)
-    workbench.import_paths(store, [path])
+    importing.import_paths(store, [path])
     found = store.query(
         "SELECT kind, entity, name, list(value ORDER BY time) AS values FROM counters GROUP BY ALL"
     ).to_pylist()

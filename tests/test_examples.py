@@ -13,7 +13,8 @@ from storscope.domain.finding import Severity
 from storscope.domain.units import ns_from_datetime
 from storscope.domain.verdict import Verdict
 from storscope.store import Store
-from storscope.workbench import diagnose, import_paths
+from storscope.workbench.diagnosing import diagnose
+from storscope.workbench.importing import import_paths
 
 
 def _verdict(folder: Path, directory: Path) -> Verdict:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from benches import _esxtop_like
 
-from storscope import workbench
 from storscope.store import Store
+from storscope.workbench import importing
 
 
 @pytest.fixture
@@ -22,23 +22,23 @@ def wide(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["hash first", "hash last"])
 def hash_meanwhile(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workbench, "_HASHED_MEANWHILE_BYTES", 0)
-    at_once = workbench._sha256
+    monkeypatch.setattr(importing, "_HASHED_MEANWHILE_BYTES", 0)
+    at_once = importing._sha256
 
     def late(path: Path) -> str:
         time.sleep(0.3)
         return at_once(path)
 
     if request.param == "hash last":
-        monkeypatch.setattr(workbench, "_sha256", late)
+        monkeypatch.setattr(importing, "_sha256", late)
 
 
 @pytest.mark.usefixtures("hash_meanwhile")
 def test_a_file_is_published_under_its_hash_and_known_the_second_time(tmp_path: Path, wide: Path) -> None:
     store = Store.open(tmp_path / "store", create=True)
-    first = workbench.import_paths(store, [wide])
+    first = importing.import_paths(store, [wide])
     assert [item.capture for item in first.imported] == [hashlib.sha256(wide.read_bytes()).hexdigest()[:16]]
-    second = workbench.import_paths(store, [wide])
+    second = importing.import_paths(store, [wide])
     assert not second.imported
     assert [item.capture for item in second.known] == first.captures
     assert len(store.captures()) == 1
@@ -50,5 +50,5 @@ def test_a_file_is_published_under_its_hash_and_known_the_second_time(tmp_path: 
 def test_a_file_that_breaks_off_leaves_nothing(tmp_path: Path, wide: Path) -> None:
     wide.write_bytes(wide.read_bytes()[:1000])
     store = Store.open(tmp_path / "store", create=True)
-    assert workbench.import_paths(store, [wide]).failures
+    assert importing.import_paths(store, [wide]).failures
     assert [path.name for path in store.path.iterdir()] == ["storscope-store.json"]

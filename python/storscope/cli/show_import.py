@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from storscope.domain.units import format_count
-from storscope.workbench import Imported, ImportSummary
+from storscope.workbench.importing import Imported, ImportSummary
 
 _ROWS_WORTH_NAMING = ("observations", "series", "histograms", "events", "facts", "runs")
 

@@ -74,7 +74,7 @@ def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> 
     of a running system over a time. Runs are paired by access specification. Exit code 1: see --fail-on.
     """
     from storscope.domain.comparison import Settings
-    from storscope.workbench import compare
+    from storscope.workbench.comparing import compare
 
     settings = Settings(
         metrics=chosen["metrics"],

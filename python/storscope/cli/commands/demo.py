@@ -41,7 +41,8 @@ def _show_example(folder: Path, words: str, report: Path, verbose: bool) -> None
     from storscope.domain.finding import Severity
     from storscope.report import write_report
     from storscope.store import Store
-    from storscope.workbench import diagnose, import_paths
+    from storscope.workbench.diagnosing import diagnose
+    from storscope.workbench.importing import import_paths
 
     click.secho(f"── {words}", bold=True)
     click.echo(f"   {folder}\n")

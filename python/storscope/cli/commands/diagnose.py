@@ -45,7 +45,7 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
     evidence that is enough for no rule.
     """
     from storscope.store import Store
-    from storscope.workbench import diagnose
+    from storscope.workbench.diagnosing import diagnose
 
     with ExitStack() as stack:
         if paths and store_path is None:
@@ -88,7 +88,7 @@ def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> int:
     """
     from storscope.cli.show_import import print_problems
     from storscope.domain.errors import InputError
-    from storscope.workbench import import_paths
+    from storscope.workbench.importing import import_paths
 
     with ReadingProgress() as progress:
         summary = import_paths(

@@ -34,7 +34,7 @@ def command(paths: tuple[Path, ...], store_path: Path | None, replace: bool, as_
     """
     from storscope.cli.show_import import print_import, summary_to_json
     from storscope.store import Store
-    from storscope.workbench import import_paths
+    from storscope.workbench.importing import import_paths
 
     path = store_path or Path(DEFAULT_STORE)
     is_new = not path.exists()

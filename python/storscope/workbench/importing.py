@@ -1,17 +1,13 @@
-"""The workbench joins the rooms: sources write into the store, diagnosis reads it, reports show it.
-
-It holds no logic of its own beyond the order of steps.
-"""
+"""Importing: files, folders, archives and streams into the store."""
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
 import platform
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,18 +16,8 @@ from typing import BinaryIO
 import pyarrow as pa
 
 import storscope
-from storscope.compare import Side, compare_sides, parse_side
-from storscope.diagnose.case import Case
-from storscope.diagnose.clocks import apply_offsets
-from storscope.diagnose.engine import evaluate
-from storscope.diagnose.rules import rules
-from storscope.diagnose.thresholds import load_thresholds
-from storscope.diagnose.windows import bad_windows
-from storscope.domain.comparison import Comparison, Settings
-from storscope.domain.errors import InputError, StorscopeError, UsageError
+from storscope.domain.errors import InputError, UsageError
 from storscope.domain.recorder import Recorder
-from storscope.domain.units import PLACEHOLDER_BEFORE_NS, format_time
-from storscope.domain.verdict import Provenance, Verdict, ordered
 from storscope.domain.vocabulary import UNNAMED_SYSTEMS
 from storscope.sources.evidence import Evidence
 from storscope.sources.expand import STANDARD_INPUT, Progress, Unreadable, expand, spooled
@@ -39,13 +25,9 @@ from storscope.sources.importer import Importer, ImportOptions
 from storscope.sources.importers import importers, recognise
 from storscope.store import CaptureInfo, Store
 
-_HASH_CHUNK_BYTES = 1024**2
 _ID_LENGTH = 16
 _HASHED_MEANWHILE_BYTES = 8 * 1024**2
 """A larger file is hashed while it is read; a smaller one before, so that a known one is not read at all."""
-
-
-# Import ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -324,135 +306,3 @@ def _not_recognised(evidence: Evidence) -> str:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-# Diagnose -------------------------------------------------------------------------------------------------------------
-
-
-def diagnose(
-    store: Store,
-    *,
-    thresholds_file: Path | None = None,
-    since_ns: int | None = None,
-    until_ns: int | None = None,
-    seed: int = 0,
-) -> Verdict:
-    """Evaluates every rule on what the store holds. Raises ConfigError for a wrong thresholds file."""
-    if since_ns is not None and until_ns is not None and since_ns >= until_ns:
-        raise UsageError("--since before --until", f"{format_time(since_ns)} and {format_time(until_ns)}")
-    thresholds = load_thresholds(rules(), thresholds_file)
-    captures = store.captures()
-    if not captures:
-        raise StorscopeError(
-            "evidence in the store", "none", where=str(store.path), hint="Import something: storscope import FILE..."
-        )
-    case = Case(store, since_ns, until_ns, thresholds.tier_patterns, seed)
-    apply_offsets(case)
-    start_ns, end_ns = _time_range(store, case.time_condition())
-    if start_ns is None:
-        _require_no_range(store, since_ns, until_ns)
-    findings, healthy, not_evaluated = ordered(evaluate(case, rules(), thresholds))
-    return Verdict(
-        findings=findings,
-        healthy=healthy,
-        not_evaluated=not_evaluated,
-        start_ns=start_ns,
-        end_ns=end_ns,
-        provenance=Provenance(
-            storscope_version=storscope.__version__,
-            host=platform.node(),
-            made_at_ns=time.time_ns(),
-            store=str(store.path),
-            captures=captures,
-            thresholds=thresholds.values,
-            overridden=thresholds.overridden,
-            notes=list(dict.fromkeys(case.notes)),
-            seed=seed,
-        ),
-        bad_windows=bad_windows(case),
-        clock_offsets_ns=dict(case.clock_offsets_ns),
-    )
-
-
-def _require_no_range(store: Store, since_ns: int | None, until_ns: int | None) -> None:
-    """Nothing in a range that was asked for is an error where there is something outside of it."""
-    first_ns, last_ns = _time_range(store, "true")
-    if first_ns is not None and (since_ns is not None or until_ns is not None):
-        raise UsageError(
-            "evidence between --since and --until",
-            f"none; there is some from {format_time(first_ns)} to {format_time(last_ns)} (UTC)",
-            where=str(store.path),
-        )
-
-
-def _time_range(store: Store, condition: str) -> tuple[int | None, int | None]:
-    row = store.query(
-        f"""SELECT min(first) AS first, max(last) AS last FROM (
-            SELECT epoch_ns(time) AS first, epoch_ns(time) + coalesce(duration_ns, 0) AS last
-            FROM observations WHERE {condition}
-            UNION ALL SELECT epoch_ns(time), epoch_ns(time) FROM events WHERE {condition})
-            WHERE first >= {PLACEHOLDER_BEFORE_NS}"""
-    ).to_pylist()[0]
-    return row["first"], row["last"]
-
-
-# Compare --------------------------------------------------------------------------------------------------------------
-
-
-def compare(
-    before: str,
-    after: str,
-    settings: Settings,
-    *,
-    store_path: Path | None = None,
-    options: ImportOptions | None = None,
-    as_format: str | None = None,
-    progress: Progress | None = None,
-    told: Callable[[ImportSummary], None] | None = None,
-) -> Comparison:
-    """Compares two sides, each evidence or part of a store (see compare/selection.py).
-
-    Evidence is imported into a store that lives as long as the call; `told` hears what could not be read. A side
-    without a path is part of the store at `store_path`.
-    """
-    sides = (parse_side(before), parse_side(after))
-
-    def imported(side: Side, into: Path) -> Store:
-        store = Store.open(into, create=True)
-        summary = import_paths(store, [_path(side)], options=options, as_format=as_format, progress=progress)
-        if told is not None:
-            told(summary)
-        if not summary.captures:
-            raise InputError(
-                "evidence that an importer understands",
-                "none",
-                where=side.text,
-                hint="What is understood: storscope formats.",
-            )
-        return store
-
-    with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
-        stores = [
-            _store_of_side(side, store_path) or imported(side, Path(directory) / f"side-{number}")
-            for number, side in enumerate(sides)
-        ]
-        try:
-            return compare_sides((stores[0], sides[0]), (stores[1], sides[1]), settings, version=storscope.__version__)
-        finally:
-            for store in stores:
-                store.forget()
-
-
-def _path(side: Side) -> Path:
-    if side.path is None or not side.path.exists():
-        raise UsageError("a file, folder, archive or store that exists", repr(side.text))
-    return side.path
-
-
-def _store_of_side(side: Side, store_path: Path | None) -> Store | None:
-    """The store that the side names or that is in use; None when it names evidence."""
-    if side.path is None:
-        if store_path is None:
-            raise UsageError("a store for the selection", "none", where=side.text, hint="Name it with --store DIR.")
-        return Store.open(store_path)
-    return Store.open(side.path) if Store.is_store(side.path) else None

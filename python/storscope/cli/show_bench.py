@@ -1,0 +1,153 @@
+"""Shows a measurement: a live line on standard error, then the figures."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from storscope.domain.units import (
+    format_bandwidth,
+    format_bytes,
+    format_count,
+    format_duration,
+    format_rate,
+    format_span,
+)
+
+if TYPE_CHECKING:
+    from storscope.bench.figures import Direction, Interval, Latencies
+    from storscope.cli.interruption import Interruption
+    from storscope.workbench.benchmarking import Benched
+
+_SHARES = (0.5, 0.9, 0.99, 0.999)
+_BARS = "▁▂▃▄▅▆▇█"
+_SPARKLINE_POINTS = 20
+
+
+class LiveLine:
+    """One line that is redrawn on a terminal; without one, only sentences are printed."""
+
+    def __init__(self, planned_ns: int, interruption: Interruption) -> None:
+        self._planned_ns = planned_ns
+        self._interruption = interruption
+        self._is_terminal = sys.stderr.isatty()
+        self._rates: list[float] = []
+
+    def __enter__(self) -> LiveLine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._rates and self._is_terminal:
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+    def say(self, sentence: str) -> None:
+        """What is being done."""
+        click.echo(sentence, err=True)
+
+    def show(self, interval: Interval) -> None:
+        """The latest interval: IOPS, latency, time to go."""
+        whole = interval.all
+        self._rates = [*self._rates, interval.per_s(whole.ios) or 0.0][-_SPARKLINE_POINTS:]
+        if not self._is_terminal:
+            return
+        left_ns = max(0, self._planned_ns - interval.start_ns - interval.duration_ns)
+        click.echo(
+            f"\r\x1b[K{sparkline(self._rates)} {format_rate(self._rates[-1])}, "
+            f"{format_duration(whole.response.mean_ns)} mean, {format_duration(whole.response.quantile_ns(0.99))} p99, "
+            f"{format_span(left_ns)} left",
+            err=True,
+            nl=False,
+        )
+
+
+def sparkline(values: list[float]) -> str:
+    """Bars from zero to the greatest value."""
+    top = max(values, default=0.0) or 1.0
+    return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in values)
+
+
+def print_benched(benched: Benched, store: Path) -> None:
+    """The figures, what they rest on, and every doubt."""
+    about, outcome = benched.about, benched.outcome
+    total = outcome.total
+    through = "" if about.direct else ", through the page cache"
+    click.secho(f"{about.workload.name} on {about.target} ({about.target_kind}{through})", bold=True)
+    click.echo(f"{format_span(total.duration_ns)}, seed {about.seed}, {', '.join(outcome.engines)}\n")
+    for name, words in (("reads", "reads"), ("writes", "writes")):
+        _print_direction(total, total.direction(name), words)
+    _print_whole(total)
+    _print_doubts(benched)
+    click.echo(f"\nIn the store {store} as capture {benched.capture}, run {about.run}.", err=True)
+
+
+def _print_direction(total: Interval, direction: Direction, words: str) -> None:
+    if not direction.ios:
+        return
+    rate, bandwidth = total.per_s(direction.ios), total.per_s(direction.bytes)
+    click.echo(f"{click.style(words, bold=True)}: {format_rate(rate)}, {format_bandwidth(bandwidth)}")
+    for measure, meaning in (("response", "what a user waits"), ("service", "what the device takes")):
+        click.echo(f"  {measure:<9} {_latency_words(direction.of(measure))}   ({meaning})")
+
+
+def _latency_words(latencies: Latencies) -> str:
+    shares = ", ".join(f"p{share * 100:g} {format_duration(latencies.quantile_ns(share))}" for share in _SHARES)
+    return f"mean {format_duration(latencies.mean_ns)}, {shares}, max {format_duration(latencies.max_ns)}"
+
+
+def _print_whole(total: Interval) -> None:
+    whole = total.all
+    if not whole.ios:
+        return
+    late = format_duration(whole.lateness.quantile_ns(0.99))
+    click.echo(f"in flight: {total.outstanding_mean:.2f} on average; generator late by {late} at p99")
+    click.echo(
+        f"own cost: {format_duration(total.cpu_ns / whole.ios)} of CPU per I/O, "
+        f"{format_count(total.context_switches)} context switches; moved {format_bytes(whole.bytes)}"
+    )
+
+
+def _print_doubts(benched: Benched) -> None:
+    if benched.doubts:
+        click.echo()
+    for doubt in benched.doubts:
+        click.secho(f"doubt: {doubt}", fg="yellow")
+    if not benched.outcome.is_valid:
+        click.secho("INVALID: the latencies do not mean what they say, for the reasons above.", fg="red", bold=True)
+
+
+def benched_to_json(benched: Benched) -> dict[str, Any]:
+    """The result as plain JSON values."""
+    about, outcome = benched.about, benched.outcome
+    total = outcome.total
+    return {
+        "capture": benched.capture, "run": about.run, "status": benched.status, "valid": outcome.is_valid,
+        "doubts": list(benched.doubts), "target": about.target, "target_kind": about.target_kind,
+        "direct": about.direct, "workload": about.workload.to_json(), "seed": about.seed, "engines": outcome.engines,
+        "duration_ns": total.duration_ns, "outstanding_mean": total.outstanding_mean,
+        "cpu_per_io_ns": total.cpu_ns / total.all.ios if total.all.ios else None,
+        "context_switches": total.context_switches, "failed": outcome.result["ending"]["failed"],
+        **{word: _direction_to_json(total, total.direction(name))
+           for name, word in (("reads", "read"), ("writes", "write"))},
+        "all": _direction_to_json(total, total.all),
+    }  # fmt: skip
+
+
+def _direction_to_json(total: Interval, direction: Direction) -> dict[str, Any]:
+    return {
+        "ios": direction.ios,
+        "bytes": direction.bytes,
+        "ops_per_s": total.per_s(direction.ios),
+        "bytes_per_s": total.per_s(direction.bytes),
+        **{name: _latencies_to_json(direction.of(name)) for name in ("response", "service", "lateness")},
+    }
+
+
+def _latencies_to_json(latencies: Latencies) -> dict[str, Any]:
+    quantiles = {f"p{share * 100:g}_ns": latencies.quantile_ns(share) for share in _SHARES}
+    return {"mean_ns": latencies.mean_ns, "max_ns": latencies.max_ns, **quantiles}

@@ -1,0 +1,151 @@
+"""A benchmark: open the target, run the workload, store each interval while the next is measured."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import storscope
+from storscope.bench.engine import DescriptorTarget, EngineRun, RunPlan
+from storscope.bench.figures import Interval, Outcome
+from storscope.bench.record import About, doubts_of, record_run, status_of
+from storscope.bench.safety import sweep
+from storscope.bench.spool import Spooled, SpoolWriter, abandoned
+from storscope.bench.targets import Ready, ready_target
+from storscope.domain.recorder import Recorder
+from storscope.domain.units import NS_PER_S
+from storscope.domain.workload import Workload
+from storscope.store import CaptureInfo, Store
+
+_ID_LENGTH = 16
+
+
+@dataclass(frozen=True)
+class BenchSettings:
+    """How a measurement is made. `size_bytes` is of a scratch file, or of the part of a target that is used."""
+
+    duration_ns: int
+    seed: int
+    size_bytes: int | None = None
+    permission: str | None = None
+    direct: bool = True
+    interval_ns: int = NS_PER_S
+
+
+@dataclass(frozen=True)
+class Benched:
+    """A measurement that is in the store as `capture`."""
+
+    capture: str
+    about: About
+    outcome: Outcome
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why its figures may mean less than they seem to."""
+        return doubts_of(self.about, self.outcome)
+
+    @property
+    def status(self) -> str:
+        """As in the table `runs`."""
+        return status_of(self.outcome)
+
+
+def bench(
+    store: Store,
+    target: str,
+    workload: Workload,
+    settings: BenchSettings,
+    *,
+    told: Callable[[str], None],
+    watch: Callable[[Interval], None],
+    stop: Callable[[], bool],
+) -> Benched:
+    """Measures a target and stores what was measured, also when `stop` or an error ended it early.
+
+    First removes scratch files of runs that crashed, and stores what those had measured. Raises TargetRefused for a
+    target that must not be written, ConfigError for a workload that does not fit, UsageError.
+    """
+    sweep()
+    for capture in recover_runs(store):
+        told(f"A run that was killed is in the store as {capture}, without its last interval.")
+    with ready_target(
+        target, workload, settings.size_bytes, permission=settings.permission, direct=settings.direct, told=told
+    ) as ready:
+        plan = RunPlan(
+            ready.workload, (DescriptorTarget(ready.descriptor),), settings.duration_ns, settings.seed,
+            settings.interval_ns,
+        )  # fmt: skip
+        return _measure(store, plan, _about(ready, settings), watch, stop)
+
+
+def _measure(
+    store: Store, plan: RunPlan, about: About, watch: Callable[[Interval], None], stop: Callable[[], bool]
+) -> Benched:
+    run = EngineRun(plan)
+    spool = SpoolWriter(store.path, about)
+    try:
+        for interval in run.intervals(stop):
+            spool.append(interval)
+            watch(interval)
+        outcome = run.outcome()
+        spool.end(outcome)
+        return Benched(_publish(store, spool.path), about, outcome)
+    finally:
+        spool.close()
+
+
+def _about(ready: Ready, settings: BenchSettings) -> About:
+    now_ns = time.time_ns()
+    return About(
+        run=f"bench-{now_ns:x}",
+        workload=ready.workload,
+        target=ready.name,
+        target_kind=ready.kind,
+        system=platform.node(),
+        seed=settings.seed,
+        version=storscope.__version__,
+        planned_ns=settings.duration_ns,
+        started_ns=now_ns,
+        direct=ready.direct,
+        doubts=ready.doubts,
+    )
+
+
+def recover_runs(store: Store) -> list[str]:
+    """Stores what runs had measured whose process was killed; returns the captures. Runs under way are left alone."""
+    captures = []
+    for path in abandoned(store.path):
+        try:
+            captures.append(_publish(store, path))
+        except ValueError:  # killed before anything was measured
+            path.unlink()
+    return captures
+
+
+def _publish(store: Store, spool: Path) -> str:
+    """Makes a capture of a spool and removes it. The capture is named by its content, so twice gives one."""
+    spooled, digest = Spooled(spool), hashlib.sha256(spool.read_bytes()).hexdigest()
+    info = CaptureInfo(
+        id=digest[:_ID_LENGTH],
+        path=f"bench of {spooled.about.target}",
+        sha256=digest,
+        size_bytes=spool.stat().st_size,
+        format="storscope-bench",
+        importer_version=1,
+        imported_at_ns=time.time_ns(),
+        imported_on=platform.node(),
+        storscope_version=storscope.__version__,
+        options={},
+    )
+    with store.writer(info) as writer:
+        recorder = Recorder(writer.write)
+        record_run(recorder, spooled.about, spooled.intervals(), spooled.outcome())
+        recorder.finish()
+        writer.commit(recorder)
+    spool.unlink()
+    return info.id

@@ -1,0 +1,86 @@
+"""Diagnosing: every rule on what a store holds."""
+
+from __future__ import annotations
+
+import platform
+import time
+from pathlib import Path
+
+import storscope
+from storscope.diagnose.case import Case
+from storscope.diagnose.clocks import apply_offsets
+from storscope.diagnose.engine import evaluate
+from storscope.diagnose.rules import rules
+from storscope.diagnose.thresholds import load_thresholds
+from storscope.diagnose.windows import bad_windows
+from storscope.domain.errors import StorscopeError, UsageError
+from storscope.domain.units import PLACEHOLDER_BEFORE_NS, format_time
+from storscope.domain.verdict import Provenance, Verdict, ordered
+from storscope.store import Store
+
+
+def diagnose(
+    store: Store,
+    *,
+    thresholds_file: Path | None = None,
+    since_ns: int | None = None,
+    until_ns: int | None = None,
+    seed: int = 0,
+) -> Verdict:
+    """Evaluates every rule on what the store holds. Raises ConfigError for a wrong thresholds file."""
+    if since_ns is not None and until_ns is not None and since_ns >= until_ns:
+        raise UsageError("--since before --until", f"{format_time(since_ns)} and {format_time(until_ns)}")
+    thresholds = load_thresholds(rules(), thresholds_file)
+    captures = store.captures()
+    if not captures:
+        raise StorscopeError(
+            "evidence in the store", "none", where=str(store.path), hint="Import something: storscope import FILE..."
+        )
+    case = Case(store, since_ns, until_ns, thresholds.tier_patterns, seed)
+    apply_offsets(case)
+    start_ns, end_ns = _time_range(store, case.time_condition())
+    if start_ns is None:
+        _require_no_range(store, since_ns, until_ns)
+    findings, healthy, not_evaluated = ordered(evaluate(case, rules(), thresholds))
+    return Verdict(
+        findings=findings,
+        healthy=healthy,
+        not_evaluated=not_evaluated,
+        start_ns=start_ns,
+        end_ns=end_ns,
+        provenance=Provenance(
+            storscope_version=storscope.__version__,
+            host=platform.node(),
+            made_at_ns=time.time_ns(),
+            store=str(store.path),
+            captures=captures,
+            thresholds=thresholds.values,
+            overridden=thresholds.overridden,
+            notes=list(dict.fromkeys(case.notes)),
+            seed=seed,
+        ),
+        bad_windows=bad_windows(case),
+        clock_offsets_ns=dict(case.clock_offsets_ns),
+    )
+
+
+def _require_no_range(store: Store, since_ns: int | None, until_ns: int | None) -> None:
+    """Nothing in a range that was asked for is an error where there is something outside of it."""
+    first_ns, last_ns = _time_range(store, "true")
+    if first_ns is not None and (since_ns is not None or until_ns is not None):
+        raise UsageError(
+            "evidence between --since and --until",
+            f"none; there is some from {format_time(first_ns)} to {format_time(last_ns)} (UTC)",
+            where=str(store.path),
+        )
+
+
+def _time_range(store: Store, condition: str) -> tuple[int | None, int | None]:
+    row = store.query(
+        f"""SELECT min(first) AS first, max(last) AS last FROM (
+            SELECT epoch_ns(time) AS first, epoch_ns(time) + coalesce(duration_ns, 0) AS last
+            FROM observations WHERE {condition}
+            UNION ALL SELECT epoch_ns(time), epoch_ns(time) FROM events WHERE {condition})
+            WHERE first >= {PLACEHOLDER_BEFORE_NS}"""
+    ).to_pylist()[0]
+    return row["first"], row["last"]
