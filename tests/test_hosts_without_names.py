@@ -1,0 +1,67 @@
+"""Captures that do not name their host join the one beside them, when there is reason to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from storscope.cli.commands.demo import examples_folder
+from storscope.domain.vocabulary import DEFAULT_ESXI_SYSTEM, UNNAMED_SYSTEMS
+from storscope.sources.importer import ImportOptions
+from storscope.store import Store
+from storscope.workbench.importing import import_paths
+
+IMPORTERS = Path(__file__).parent / "importers"
+
+
+def _systems(store: Store) -> set[str]:
+    return {row["system"] for row in store.query("SELECT DISTINCT system FROM entities").to_pylist()}
+
+
+def test_captures_of_one_time_and_disk_become_one_host(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    summary = import_paths(store, [examples_folder() / "noisy_neighbour"])
+    assert _systems(store) == {"vm"}
+    joined = [item for item in summary.imported if any("names no host" in warning for warning in item.warnings)]
+    assert len(joined) == 5
+
+
+def test_a_common_disk_name_at_another_time_joins_nothing(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    import_paths(
+        store,
+        [IMPORTERS / "iostat_json" / "sysstat_12.6_debian12.json", IMPORTERS / "fio_json" / "fio_3.33_jsonplus.json"],
+    )
+    assert len(_systems(store) & UNNAMED_SYSTEMS) == 1
+    assert "vm" in _systems(store)
+
+
+ESXTOP = """"(PDH-CSV 4.0) (UTC)(0)","\\\\esx07\\Physical Disk SCSI Device({device})\\Reads/sec"
+"11/02/2026 10:00:00","1.00"
+"11/02/2026 10:00:05","2.00"
+"11/02/2026 10:00:10","3.00"
+"""
+
+
+def test_a_worldwide_name_joins_configuration_text_to_its_host(tmp_path: Path) -> None:
+    device = "naa.6090a048007daca3efe4f47da571ad50"
+    esxtop = tmp_path / "esxtop.csv"
+    esxtop.write_text(ESXTOP.format(device=device))
+    store = Store.open(tmp_path / "store", create=True)
+    import_paths(store, [examples_folder() / "equallogic" / "esxcli_storage_nmp_device_list.txt", esxtop])
+    assert _systems(store) == {"esx07"}
+
+
+def test_two_hosts_that_fit_leave_it_unnamed(tmp_path: Path) -> None:
+    device = "naa.6090a048007daca3efe4f47da571ad50"
+    for host in ("esx07", "esx08"):
+        (tmp_path / f"{host}.csv").write_text(ESXTOP.format(device=device).replace("esx07", host))
+    config = examples_folder() / "equallogic" / "esxcli_storage_nmp_device_list.txt"
+    store = Store.open(tmp_path / "store", create=True)
+    import_paths(store, [tmp_path / "esx07.csv", tmp_path / "esx08.csv", config])
+    assert DEFAULT_ESXI_SYSTEM in _systems(store)
+
+
+def test_the_user_s_word_goes_before_any_guess(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    import_paths(store, [examples_folder() / "noisy_neighbour" / "diskstats.txt"], options=ImportOptions(system="mine"))
+    assert _systems(store) == {"mine"}
