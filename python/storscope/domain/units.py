@@ -34,11 +34,6 @@ def ns_from_ms(ms: float) -> float:
     return ms * NS_PER_MS
 
 
-def ns_from_s(s: float) -> float:
-    """Seconds to nanoseconds."""
-    return s * NS_PER_S
-
-
 def bytes_from_kib(kib: float) -> float:
     """KiB (1,024 bytes) to bytes."""
     return kib * KIB

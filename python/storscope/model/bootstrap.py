@@ -115,12 +115,6 @@ def interval_from_replicates(
     )
 
 
-def mean_interval(values: FloatArray, *, seed: int = 0, level: float = LEVEL) -> Interval:
-    """The mean of a series with its interval."""
-    rows = np.stack([values, np.ones_like(values)], axis=1)
-    return interval_of_sums(rows, lambda s: s[:, 0] / s[:, 1], block=block_length(values), seed=seed, level=level)
-
-
 def ratio_interval(top: FloatArray, bottom: FloatArray, *, seed: int = 0, level: float = LEVEL) -> Interval:
     """sum(top) / sum(bottom) with its interval: a share, or a mean latency weighted by operations."""
     ratio = float(top.sum() / bottom.sum()) if bottom.sum() else math.nan

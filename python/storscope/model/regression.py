@@ -77,8 +77,3 @@ def scaled(values: FloatArray) -> FloatArray:
     """Values shifted and scaled to mean 0 and deviation 1, for sums that keep their digits; zeros when constant."""
     spread = float(values.std())
     return (values - values.mean()) / spread if spread > 0 else np.zeros_like(values)
-
-
-def clipped(values: FloatArray, upper: float = 0.995) -> FloatArray:
-    """Values with those above the quantile `upper` brought down to it, so that one spike makes no slope."""
-    return np.minimum(values, np.quantile(values, upper)) if len(values) else values

@@ -49,12 +49,3 @@ def where(entities: Iterable[EntityRef], *conditions: str) -> str:
 def observed(case: Case, entities: Iterable[EntityRef], *conditions: str) -> str:
     """As `where`, for observations and counters of running systems in the time range of the case."""
     return where(entities, "run IS NULL", case.time_condition(), *conditions)
-
-
-def host_of(case: Case, entity: EntityRef) -> EntityRef | None:
-    """The host or array an entity is a member of, where a link says so; else the only one of its system."""
-    for target in case.linked(entity, "member_of"):
-        if target.kind in {"host", "array"}:
-            return target
-    tops = [other for other in case.entities if other.system == entity.system and other.kind in {"host", "array"}]
-    return tops[0] if len(tops) == 1 else None

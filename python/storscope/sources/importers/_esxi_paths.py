@@ -6,7 +6,7 @@ import re
 
 from storscope.sources.importers._esxi_book import Book
 from storscope.sources.importers._esxi_devices import device_of, link_path
-from storscope.sources.importers._esxi_text import Record, key_value
+from storscope.sources.importers._esxi_text import Record
 from storscope.sources.importers._vmware_names import DEVICE_ID, find_device
 
 _RUNTIME_NAME = re.compile(r"vmhba\d+:C\d+:T\d+:L\d+")
@@ -80,8 +80,3 @@ class MpathTable:
         book.fact(path, "transport", match["transport"])
         book.fact(path, "path_ends", match["details"])
         return True
-
-
-def starts_mpath(line: str) -> bool:
-    """True for the first line of `esxcfg-mpath -b`; a UID of a path is none."""
-    return _MPATH_DEVICE.fullmatch(line) is not None and key_value(line) is not None
