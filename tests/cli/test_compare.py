@@ -1,0 +1,155 @@
+"""storscope compare, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from storscope.cli.main import run
+from tests.compare import evidence
+from tests.support.cases import make_store
+
+ROOT = Path(__file__).parent.parent.parent
+IMPORTERS = ROOT / "tests" / "importers"
+BEFORE = IMPORTERS / "results_table" / "eva4400_before_published.csv"
+AFTER = Path(__file__).parent.parent / "compare" / "eva4400_after_published.csv"
+STATUS = IMPORTERS / "fio_json" / "fio_3.33_status_interval_jsonplus.json"
+SCHEMA = json.loads((ROOT / "docs" / "compare.schema.json").read_text())
+
+
+def compared(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> dict[str, Any]:
+    assert run(["compare", *map(str, arguments), "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    jsonschema.validate(found, SCHEMA)
+    return found
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    """A store with repeated runs: base and slower."""
+    runs = [
+        evidence.run(f"{name}-{k}", mean + 3 * k, start=mean * 10 + 100 * k)
+        for name, mean in (("base", 1000), ("slow", 800))
+        for k in range(4)
+    ]
+    make_store(tmp_path / "lab", *runs)
+    return tmp_path / "lab"
+
+
+def test_the_table_before_and_after_of_the_field_report(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", str(BEFORE), str(AFTER)]) == 0
+    said = capsys.readouterr().out
+    lines = {" ".join(line.split()) for line in said.splitlines()}
+    assert "Max Throughput-100%Read latency 2.67 ms 5.09 ms +90.6 % cannot tell" in lines
+    assert any(line.startswith("one value each iops 10,809 /s 11,686 /s +8.1 %") for line in lines)
+    assert any(line.startswith("one value each iops 1,530 /s 5,113 /s +234 %") for line in lines)
+    assert "Max Throughput-50%Read latency 34.0 ms 6.63 ms −80.5 % cannot tell" in lines
+    assert "CANNOT TELL: no interval: one value each." in said
+    assert "28.9 I/Os were in flight before and 59.5 after" in " ".join(said.split())
+    assert "RealLife-60%Rand-65%Read (before only)" in said
+
+
+def test_the_json_of_the_field_report_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    found = compared(capsys, BEFORE, AFTER)
+    first = found["pairs"][0]
+    assert first["load_before"]["outstanding"] == 64
+    for row in first["rows"]:
+        assert (row["p_value"], row["change_low"], row["difference_high"]) == (None, None, None)
+    assert first["rows"][0]["change"] == pytest.approx(5.09 / 2.67 - 1)
+    assert {item["name"] for item in found["unmatched"]} == {"RealLife-60%Rand-65%Read", "Random-8k-70%Read"}
+
+
+def test_runs_of_a_store_are_chosen_by_pattern_and_fail_the_pipeline(
+    lab: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = [f"{lab}#run=base*", f"{lab}#run=slow*"]
+    found = compared(capsys, *sides)
+    assert found["counts"]["worse"] == 3
+    assert found["before"]["subjects"] == found["after"]["subjects"] == 4
+    assert run(["compare", *sides, "--fail-on", "worse"]) == 1
+    assert run(["compare", *reversed(sides), "--fail-on", "worse"]) == 0
+    assert run(["compare", *sides, "--fail-on", "worse", "--threshold", "30%"]) == 0
+    capsys.readouterr()
+
+
+def test_the_store_in_use_needs_no_path(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compared(capsys, "run=base*", "run=slow*", "--store", lab)["counts"]["worse"] == 3
+
+
+def test_the_headline_names_what_is_worse(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", f"{lab}#run=base*", f"{lab}#run=slow*", "--metric", "iops"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("WORSE: iops of ")
+    assert "4 + 4 runs" in said
+    assert "< 0.1 %" in said
+
+
+def test_fail_on_cannot_tell(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", str(BEFORE), str(AFTER), "--fail-on", "worse"]) == 0
+    assert run(["compare", str(BEFORE), str(AFTER), "--fail-on", "cannot-tell"]) == 1
+    capsys.readouterr()
+
+
+def test_fio_by_the_interval_and_iometer_compare_with_the_same_words(capsys: pytest.CaptureFixture[str]) -> None:
+    found = compared(capsys, STATUS, IMPORTERS / "iometer_csv" / "inst_1.1.0_written.csv")
+    (pair,) = found["pairs"]
+    assert not pair["comparable"]
+    assert "block size 4 KiB before, 8 KiB after" in pair["warnings"][0]
+    assert "fio before, by iometer after" in " ".join(pair["notes"])
+    latency = next(row for row in pair["rows"] if row["metric"] == "latency")
+    assert (latency["values_before"], latency["values_after"], latency["outcome"]) == (4, 3, "cannot tell")
+
+
+def test_folders_are_compared_and_verbose_says_how(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "old" / "a.json").write_bytes((IMPORTERS / "fio_json" / "fio_3.33_jsonplus.json").read_bytes())
+    (tmp_path / "new" / "b.json").write_bytes(STATUS.read_bytes())
+    assert run(["compare", str(tmp_path / "old"), str(tmp_path / "new"), "-v", "--metric", "p99"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "NOT THE SAME LOAD" in said
+    assert "counts resampled as if I/Os were independent" in said
+    assert "(Mann-Whitney" in said
+
+
+def test_control_characters_of_evidence_do_not_reach_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_store(tmp_path / "s", evidence.run("a\x1b[31m"), evidence.run("lone\x1b[2J", block_bytes=512.0))
+    make_store(tmp_path / "t", lambda recorder: recorder.warn("x"), evidence.run("a\x1b[31m", 2000))
+    assert run(["compare", str(tmp_path / "s"), str(tmp_path / "t")]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no-such-file", "b"], "which does not exist"),
+        ([str(BEFORE), str(BEFORE)], "the same evidence twice"),
+        ([str(BEFORE), str(AFTER), "--threshold", "much"], "expected a share like 5%"),
+        ([str(BEFORE), str(AFTER), "--level", "5%"], "expected 50% to 99.99%"),
+        ([str(BEFORE), str(AFTER), "--metric", "speed"], "Known are: latency"),
+        ([str(BEFORE), str(ROOT / "pyproject.toml")], "evidence that an importer understands"),
+        ([str(BEFORE), "gone#run=x"], "gone#run=x"),
+        (["run=x", "run=y", "--store", "nowhere"], "a storscope store"),
+    ],
+)
+def test_what_cannot_be_compared_ends_with_a_sentence(
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["compare", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", "--help"]) == 0
+    assert "storscope compare before.csv after.csv" in capsys.readouterr().out
