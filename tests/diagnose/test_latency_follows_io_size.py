@@ -32,6 +32,40 @@ def test_the_slope_is_found_with_its_interval(tmp_path: Path) -> None:
     assert "MB/s" in finding.title
 
 
+def test_a_backup_of_one_hour_a_day_is_seen(tmp_path: Path) -> None:
+    def backup(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        hour = (np.arange(ops.shape[1]) // 30) % 24 == 2
+        moved[0] = ops[0] * np.where(hour, 128, 8) * 1024
+        latency[0] = np.where(hour, 30, 4) * MS * rng.gamma(80, 1 / 80, len(hour))
+
+    [finding] = findings(RULE, make_case(tmp_path, day(backup, count=3 * 720, step_s=120)))
+    assert finding.entities == [entity("v00")]
+    assert finding.numbers["size_bytes_large"] == pytest.approx(128 * 1024)
+    assert "from 4" in finding.summary
+    assert finding.numbers["bytes_per_s_high"] > 100 * 100 * 1024
+
+
+def test_what_speaks_against_the_size_is_said_and_not_its_opposite(tmp_path: Path) -> None:
+    def hog(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[:, 100:160] *= 8
+        moved[:, 100:160] *= 8 * 32
+        latency[:, 100:160] *= 9
+
+    [loaded] = judge(RULE, make_case(tmp_path / "load", day(hog)))
+    assert isinstance(loaded, Healthy)
+    assert "operations per second explain" in loaded.statement
+    assert "at most" not in loaded.statement
+    [few] = judge(RULE, make_case(tmp_path / "sizes", day(sizes)), large_io_bytes=1e6)
+    assert isinstance(few, Healthy)
+    assert "none is large" in few.statement
+
+
+def test_the_rows_are_those_of_the_captures_in_use(tmp_path: Path) -> None:
+    [finding] = findings(RULE, make_case(tmp_path, day(sizes), day(sizes)))
+    counts = [int(row[2]) for row in finding.evidence[0].rows if row[0] == "v01" and row[2] is not None]
+    assert sum(counts) == 720
+
+
 def test_a_load_of_one_size_is_healthy(tmp_path: Path) -> None:
     [healthy] = judge(RULE, make_case(tmp_path, day()))
     assert isinstance(healthy, Healthy)

@@ -49,3 +49,17 @@ def where(entities: Iterable[EntityRef], *conditions: str) -> str:
 def observed(case: Case, entities: Iterable[EntityRef], *conditions: str) -> str:
     """As `where`, for observations and counters of running systems in the time range of the case."""
     return where(entities, "run IS NULL", case.time_condition(), *conditions)
+
+
+def in_use(case: Case, entities: Iterable[EntityRef], *conditions: str) -> str:
+    """As `observed`, for observations of the captures the case uses: those it set aside would count twice."""
+    groups: dict[tuple[str, ...], list[EntityRef]] = defaultdict(list)
+    for entity in entities:
+        series = case.all_series.get(entity)
+        groups[series.captures if series else ()].append(entity)
+    chosen = " OR ".join(
+        where(found, f"capture IN {sql_list(captures)}" if captures else "true")
+        for captures, found in sorted(groups.items())
+    )
+    parts = [f"({chosen or 'false'})", "run IS NULL", case.time_condition(), *conditions]
+    return " AND ".join(part for part in parts if part != "true")

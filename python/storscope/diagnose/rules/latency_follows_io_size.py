@@ -32,7 +32,7 @@ import numpy as np
 from storscope.diagnose.case import Case, FloatArray
 from storscope.diagnose.peers import Grid, grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
-from storscope.diagnose.rules._entities import counted, listed, observed
+from storscope.diagnose.rules._entities import counted, in_use, listed
 from storscope.diagnose.rules._load import between, kind_word, named
 from storscope.diagnose.windows import busy
 from storscope.domain.entity import EntityRef
@@ -45,7 +45,10 @@ _NAME = "latency-follows-io-size"
 _KINDS = ("vdisk", "device", "datastore", "vm_disk", "vm", "disk_group", "array")
 _STEP_BYTES = 64 * KIB
 _SPREAD_MIN = 1.5
-"""Large over small size (95th over 5th percentile); below it there is no size to explain anything by."""
+"""Large over small size; below it there is no size to explain anything by."""
+_TAIL_INTERVALS = 10
+_TAIL_MAX, _TAIL_MIN = 0.05, 0.002
+"""Small and large size are those of the outermost ten intervals (ours), so that one hour a day, or a week, is seen."""
 
 
 _OTHERS = (*_KINDS, "partition", "process")
@@ -68,12 +71,12 @@ class _Fit:
     """Nanoseconds per 64 KiB."""
     size_small: float
     size_large: float
-    """5th and 95th percentile of the mean size, bytes."""
+    """Mean sizes that the outermost ten intervals reach, bytes."""
     large_ns: float
     small_ns: float
     """Fitted latency there."""
     bytes_per_s: float
-    """95th percentile of the bytes per second."""
+    """Bytes per second that the busiest ten intervals reach."""
     columns: FloatArray
     weights: FloatArray
     start_ns: int
@@ -106,55 +109,64 @@ def _fit(settings: Settings, grid: Grid, column: int) -> _Fit | None:
     ops, size, latency = ops[keep], moved[keep] / ops[keep] / _STEP_BYTES, latency[keep]
     # Weighted by operations, but no interval counts more than four usual ones; a single spike makes no slope.
     weights = np.minimum(ops / np.median(ops), 4.0)
-    columns = np.column_stack([size, np.minimum(latency, np.quantile(latency, 0.995))])
+    tail = min(_TAIL_MAX, max(_TAIL_MIN, _TAIL_INTERVALS / len(size)))
+    columns = np.column_stack([size, np.minimum(latency, np.quantile(latency, max(0.995, 1 - tail / 2)))])
     sums = total_moments(columns, weights)
     offset, slope = (float(each) for each in coefficients(sums, 2)[0])
     by_load = total_moments(np.column_stack([ops, columns[:, 1]]), weights)
     rises = float(coefficients(by_load, 2)[0, 1]) > 0
-    small, large = np.quantile(size, [0.05, 0.95])
+    small, large = np.quantile(size, [tail, 1 - tail])
     times = grid.time_ns[keep]
     return _Fit(
         grid.entities[column], float(explained_share(sums, 2)[0]),
         float(explained_share(by_load, 2)[0]) if rises else 0.0, slope, float(small) * _STEP_BYTES,
         float(large) * _STEP_BYTES, offset + slope * float(large), offset + slope * float(small),
-        float(np.quantile(moved[keep], 0.95)), columns, weights, int(times[0]), int(times[-1]) + grid.step_ns,
+        float(np.quantile(moved[keep], 1 - tail)), columns, weights, int(times[0]), int(times[-1]) + grid.step_ns,
     )  # fmt: skip
 
 
 def _judge(case: Case, settings: Settings, system: str, fits: list[_Fit]) -> Outcome:
-    explained = [
-        fit for fit in fits if _is_explained(settings, fit) and not _small_suffers_too(case, settings, fit.entity)
-    ]
+    failed = {fit.entity: _failed(case, settings, fit) for fit in fits}
+    explained = [fit for fit in fits if not failed[fit.entity]]
     if not explained:
         most = max(fits, key=lambda fit: fit.share)
-        if most.share > settings["explained_share"] and most.size_large >= settings["large_io_bytes"]:
-            return Healthy(
-                _NAME,
-                f"I/O size is not to blame on {system}: latency of {named(case, most.entity)} goes with it "
-                f"({format_ratio(most.share)}), but as well with load, or with the latency of small I/O beside it.",
-            )
-        return Healthy(
-            _NAME,
-            f"I/O size does not explain latency on {system}: at most {format_ratio(most.share)} of its differences "
-            f"({named(case, most.entity)}, sizes {format_bytes(most.size_small)} to {format_bytes(most.size_large)}).",
-        )
+        return Healthy(_NAME, _not_blamed(case, settings, system, most, failed[most.entity]))
     kind = min((fit.entity.kind for fit in explained), key=_KINDS.index)
     own = sorted((fit for fit in explained if fit.entity.kind == kind), key=lambda fit: (-fit.share, fit.entity))
     return _finding(case, settings, own)
 
 
-def _is_explained(settings: Settings, fit: _Fit) -> bool:
+def _not_blamed(case: Case, settings: Settings, system: str, most: _Fit, failed: str) -> str:
+    sizes = f"{format_bytes(most.size_small)} to {format_bytes(most.size_large)}"
+    if most.share <= settings["explained_share"]:
+        return (
+            f"I/O size does not explain latency on {system}: at most {format_ratio(most.share)} of its differences "
+            f"({named(case, most.entity)}, sizes {sizes})."
+        )
     return (
-        fit.share > settings["explained_share"]
-        and fit.share_of_load < _LOAD_AS_WELL * fit.share
-        and fit.slope_ns > 0
-        and fit.size_large >= settings["large_io_bytes"]
-        and fit.size_large >= _SPREAD_MIN * max(fit.size_small, 1.0)
+        f"I/O size is not to blame on {system}: {format_ratio(most.share)} of the differences in latency of "
+        f"{named(case, most.entity)} go with the size ({sizes}), but {failed}."
     )
 
 
-def _small_suffers_too(case: Case, settings: Settings, entity: EntityRef) -> bool:
-    """True when small I/O, on the entity or beside it, is slow at the same times: then size is not to blame."""
+def _failed(case: Case, settings: Settings, fit: _Fit) -> str:
+    """What speaks against the size, in words; empty when nothing does."""
+    if fit.share <= settings["explained_share"]:
+        return f"it explains only {format_ratio(fit.share)}"
+    if fit.size_large < settings["large_io_bytes"]:
+        return f"none is large: that begins at {format_bytes(settings['large_io_bytes'])}"
+    if fit.size_large < _SPREAD_MIN * max(fit.size_small, 1.0):
+        return "the sizes hardly differ"
+    if fit.slope_ns <= 0:
+        return "the larger I/O is the quicker one"
+    if fit.share_of_load >= _LOAD_AS_WELL * fit.share:
+        return f"its operations per second explain {format_ratio(fit.share_of_load)} as well"
+    other = _small_that_suffers_too(case, settings, fit.entity)
+    return f"the small I/O of {named(case, other)} is slow at the same times" if other else ""
+
+
+def _small_that_suffers_too(case: Case, settings: Settings, entity: EntityRef) -> EntityRef | None:
+    """Whose small I/O, on the entity or beside it, is slow at the same times: then size is not to blame."""
     whole = case.all_series[entity]
     for other, series in case.all_series.items():
         if other == entity or other.system != entity.system or other.kind not in _OTHERS:
@@ -170,8 +182,8 @@ def _small_suffers_too(case: Case, settings: Settings, entity: EntityRef) -> boo
         enough = known.sum() >= settings["intervals_min_count"]
         is_small = enough and np.quantile(size[known], 0.95) < settings["large_io_bytes"]
         if is_small and float(np.mean(scaled(one[known]) * scaled(two[known]))) > _IN_STEP:
-            return True
-    return False
+            return other
+    return None
 
 
 def _bounds(case: Case, fit: _Fit) -> Interval:
@@ -227,7 +239,7 @@ def _finding(case: Case, settings: Settings, fits: list[_Fit]) -> Finding:
         numbers={
             "explained_share": fit.share, "slope_ns_per_64kib": slope.estimate, "slope_ns_per_64kib_low": slope.low,
             "slope_ns_per_64kib_high": slope.high, "size_bytes_large": fit.size_large,
-            "bytes_per_s_p95": fit.bytes_per_s, "entities": float(len(fits)),
+            "bytes_per_s_high": fit.bytes_per_s, "entities": float(len(fits)),
         },
     )  # fmt: skip
 
@@ -240,7 +252,7 @@ def _rows(case: Case, entities: list[EntityRef]) -> EvidenceRows:
         count(*) AS intervals, round(median(latency_ns_mean)) AS latency_ns_median,
         round(median(bytes_per_s)) AS bytes_per_s_median
         FROM observations WHERE {
-            observed(case, entities[:5], "latency_ns_mean IS NOT NULL", "ops_per_s >= 1", "bytes_per_s > 0")
+            in_use(case, entities[:5], "latency_ns_mean IS NOT NULL", "ops_per_s >= 1", "bytes_per_s > 0")
         }
         GROUP BY ALL ORDER BY entity, size_bytes_from""",
     )
@@ -253,7 +265,7 @@ RULE = Rule(
     thresholds=(
         Threshold("explained_share", 0.5, "share of the variance of latency that size must explain",
                   "common practice, no citation"),
-        Threshold("large_io_bytes", 64 * KIB, "mean size that must be reached by the largest twentieth of intervals",
+        Threshold("large_io_bytes", 64 * KIB, "mean size that must be reached by the ten intervals with the largest",
                   "64 KiB: largest I/O of Windows Server 2003; backups use 64 to 256 KiB"),
         Threshold("intervals_min_count", 30, "busy intervals below which nothing is said", "ours"),
     ),
