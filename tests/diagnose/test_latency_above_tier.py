@@ -45,6 +45,35 @@ def test_the_innocent_idle_disk_and_rare_spikes_are_healthy(tmp_path: Path) -> N
     assert findings(RULE, make_case(tmp_path, day(idle))) == []
 
 
+def test_a_few_slow_seconds_are_information_at_most(tmp_path: Path) -> None:
+    def slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency[0, 3] = 90 * MS
+        ops[0, 3] *= 20
+
+    case = make_case(tmp_path, day(slow, count=10, step_s=1, volumes=1))
+    [finding] = findings(RULE, case)
+    assert finding.severity is Severity.INFO
+    assert "only 1.00 s" in finding.title
+    assert "too little to judge" in finding.summary
+    [judged] = findings(RULE, case, above_min_s=1)
+    assert judged.severity is Severity.CRITICAL
+
+
+def test_a_few_slow_operations_are_information_at_most(tmp_path: Path) -> None:
+    def few(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[:] = 6
+        latency[0, :1] = 90 * MS
+
+    case = make_case(tmp_path, day(few, count=8, step_s=30, volumes=1))
+    assert findings(RULE, case)[0].severity is Severity.INFO
+    assert findings(RULE, case, above_min_operations=100)[0].severity is Severity.CRITICAL
+
+
+def test_a_time_that_two_captures_saw_is_counted_once(tmp_path: Path) -> None:
+    [finding] = findings(RULE, make_case(tmp_path, day(latency_ms=50), day(latency_ms=50), day(latency_ms=50)))
+    assert {row[2] for row in finding.evidence[0].rows} == {720}
+
+
 def test_large_backup_reads_have_wider_limits(tmp_path: Path) -> None:
     large = make_case(tmp_path / "large", day(latency_ms=16, size_bytes=256 * 1024))
     small = make_case(tmp_path / "small", day(latency_ms=16))

@@ -3,7 +3,7 @@
 Looks for
     Entities with a tenth or more of their operations, or ten minutes on end, above the latency limits of their tier.
     Latency is weighted by operations; nearly idle intervals do not count; on disk the limits are wider for I/O of more
-    than 64 KiB.
+    than 64 KiB. Less than 30 s or 200 operations above the limit are told as information, never as a warning.
 
 Why it matters
     Applications wait for storage one operation after another. On disk 15 ms is slow and 25 ms is felt by everyone; on
@@ -25,15 +25,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from storscope.diagnose.case import Case, FloatArray, Series
 from storscope.diagnose.peers import LAYER_KINDS
 from storscope.diagnose.rule import Rule, Settings, Threshold
-from storscope.diagnose.rules._entities import counted, listed, observed
-from storscope.diagnose.rules._intervals import longest_run, weighted_mean
+from storscope.diagnose.rules._entities import counted, in_use, listed
+from storscope.diagnose.rules._intervals import BoolArray, longest_run, seconds, weighted_mean
 from storscope.diagnose.rules._load import kind_word, named, opening
 from storscope.diagnose.windows import CRITICAL_NS, TIER_RULE, WARNING_NS, TierLimits, tier_limits
 from storscope.domain.entity import EntityRef
@@ -55,6 +55,10 @@ class _Verdict:
     share: float
     """Share of operations above the limit of its severity (warning limit when healthy)."""
     longest_ns: int
+    above_ns: int
+    """Time above that limit in all."""
+    operations: float
+    """Operations above it in all; NaN when no rate is known."""
     mean_ns: float
     """Mean latency of all its operations."""
     waiting: float
@@ -85,14 +89,22 @@ def _judge(case: Case, settings: Settings, series: Series) -> _Verdict | None:
     limits = tier_limits(case, series.entity, settings)
     widened = _widening(settings, series, limits)
     weight = np.where(active, np.nan_to_num(weight), 0.0)
+    slight = None
     for severity, limit in ((Severity.CRITICAL, limits.critical_ns), (Severity.WARNING, limits.warning_ns)):
         above = active & (latency > limit * widened)
-        share = float(weight[above].sum() / weight.sum())
-        longest = longest_run(above) * series.interval_ns
-        long_enough = longest >= settings["sustained_s"] * NS_PER_S and longest_run(above) >= 3
-        if share >= settings["sustained_share"] or long_enough:
-            return _verdict(series, limits, severity, share, longest, weight, limit, above)
-    return _verdict(series, limits, None, share, longest, weight, limits.warning_ns, active)
+        found = _verdict(series, limits, severity, weight, limit, above, above)
+        long_enough = found.longest_ns >= settings["sustained_s"] * NS_PER_S and longest_run(above) >= 3
+        if found.share >= settings["sustained_share"] or long_enough:
+            if _is_enough(settings, found):
+                return found
+            slight = slight or replace(found, severity=Severity.INFO)
+    return slight or _verdict(series, limits, None, weight, limits.warning_ns, above, active)
+
+
+def _is_enough(settings: Settings, verdict: _Verdict) -> bool:
+    """False for a few seconds, or a few operations: whatever their share, they prove nothing."""
+    few = verdict.operations < settings["above_min_operations"]
+    return verdict.above_ns >= settings["above_min_s"] * NS_PER_S and not few
 
 
 def _widening(settings: Settings, series: Series, limits: TierLimits) -> FloatArray:
@@ -103,15 +115,19 @@ def _widening(settings: Settings, series: Series, limits: TierLimits) -> FloatAr
 
 
 def _verdict(
-    series: Series, limits: TierLimits, severity: Severity | None, share: float, longest_ns: int, weight: FloatArray,
-    limit_ns: float, where: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    series: Series, limits: TierLimits, severity: Severity | None, weight: FloatArray, limit_ns: float,
+    above: BoolArray, where: BoolArray,
 ) -> _Verdict:  # fmt: skip
-    latency = series["latency_ns_mean"]
-    inside = np.flatnonzero(where)
+    """What happened `above` the limit; it is told of the time `where`."""
+    latency, inside = series["latency_ns_mean"], np.flatnonzero(where)
+    lengths = seconds(series)
+    operations = float((weight * lengths)[above].sum()) if series.has("ops_per_s") else float("nan")
     return _Verdict(
-        series.entity, limits, severity, share, longest_ns, weighted_mean(latency, weight),
-        float(np.nansum(weight * latency) / 1e9), limit_ns, int(series.time_ns[inside[0]]),
-        int(series.time_ns[inside[-1]]) + series.interval_ns,
+        series.entity, limits, severity, float(weight[above].sum() / weight.sum()),
+        longest_run(above) * series.interval_ns, round(float(lengths[above].sum()) * NS_PER_S), operations,
+        weighted_mean(latency, weight), float(np.nansum(weight * latency) / 1e9), limit_ns,
+        int(series.time_ns[inside[0]]) if len(inside) else 0,
+        int(series.time_ns[inside[-1]]) + series.interval_ns if len(inside) else 0,
     )  # fmt: skip
 
 
@@ -119,7 +135,8 @@ def _outcome(case: Case, settings: Settings, system: str, verdicts: list[_Verdic
     bad = [verdict for verdict in verdicts if verdict.severity]
     if not bad:
         return Healthy(_NAME, _good(case, system, verdicts))
-    return _finding(case, settings, system, verdicts, bad)
+    sure = [verdict for verdict in bad if verdict.severity is not Severity.INFO]
+    return _finding(case, settings, system, verdicts, sure or bad)
 
 
 def _good(case: Case, system: str, verdicts: list[_Verdict]) -> str:
@@ -151,13 +168,14 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[_Verdic
     return Finding(
         rule=_NAME,
         severity=severity,
-        confidence=0.7 if worst.limits.assumed else 0.9,
-        title=f"{what} above {format_duration(worst.limit_ns)}, too slow for {worst.limits.tier}",
+        confidence=0.3 if severity is Severity.INFO else 0.7 if worst.limits.assumed else 0.9,
+        title=_title(what, worst, severity),
         summary=(
             f"{format_ratio(worst.share)} of the operations of {named(case, worst.entity)} took more than "
             f"{format_duration(worst.limit_ns)} ({_tier_words(worst.limits)}) as interval means, "
             f"{format_span(worst.longest_ns)} on end at the longest; the mean of all is "
             f"{format_duration(worst.mean_ns)}. "
+            + _evidence_words(worst, severity)
             + (f"Above their limits on {system}: {listed(case, entities)}. " if len(main) > 1 else "")
             + (f"Seen again at {' and '.join(others)}." if others else "")
         ).strip(),
@@ -188,6 +206,20 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[_Verdic
     )  # fmt: skip
 
 
+def _title(what: str, worst: _Verdict, severity: Severity) -> str:
+    limit = format_duration(worst.limit_ns)
+    if severity is Severity.INFO:
+        return f"{what} above {limit}, only {format_span(worst.above_ns)} of evidence"
+    return f"{what} above {limit}, too slow for {worst.limits.tier}"
+
+
+def _evidence_words(worst: _Verdict, severity: Severity) -> str:
+    if severity is not Severity.INFO:
+        return ""
+    some = f" and {worst.operations:,.0f} operations" if np.isfinite(worst.operations) else ""
+    return f"That is only {format_span(worst.above_ns)}{some} of evidence, too little to judge. "
+
+
 _SOURCES = {
     "disk": "PAL threshold files for Windows Server, Broadcom knowledge base 318927",
     "flash": "common practice, no citation",
@@ -203,7 +235,7 @@ def _rows(case: Case, settings: Settings, entities: list[EntityRef], worst: _Ver
         round(sum(coalesce(ops_per_s, 1) * latency_ns_mean) / sum(coalesce(ops_per_s, 1))) AS latency_ns_mean,
         round(quantile_cont(latency_ns_mean, 0.95)) AS latency_ns_p95, round(avg(ops_per_s), 1) AS ops_per_s
         FROM observations WHERE {
-            observed(case, entities, "latency_ns_mean IS NOT NULL", f"coalesce(ops_per_s, {idle:g} + 1) >= {idle:g}")
+            in_use(case, entities, "latency_ns_mean IS NOT NULL", f"coalesce(ops_per_s, {idle:g} + 1) >= {idle:g}")
         }
         GROUP BY kind, entity ORDER BY intervals_above DESC, latency_ns_mean DESC""",
     )
@@ -226,6 +258,9 @@ RULE = Rule(
                   "PAL threshold files for Windows Server: 35 ms instead of 25 ms"),
         Threshold("sustained_share", 0.1, "share of operations above the limit that makes it sustained", "ours"),
         Threshold("sustained_s", 600, "time on end above the limit that makes it sustained", "ours"),
+        Threshold("above_min_s", 30, "time above the limit in all, below which it is information only", "ours"),
+        Threshold("above_min_operations", 200, "operations above the limit, below which it is information only",
+                  "ours"),
         Threshold("idle_ops_per_s", 5, "operations per second below which an interval is nearly idle", "ours"),
         Threshold("intervals_min_count", 3, "busy intervals below which nothing is said", "ours"),
     ),
