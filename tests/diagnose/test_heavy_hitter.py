@@ -92,6 +92,27 @@ def test_thresholds_take_effect(tmp_path: Path) -> None:
     assert findings(RULE, case, excess_factor=50.0)[0].severity is Severity.INFO
 
 
+def test_an_idle_machine_or_a_moment_has_no_heavy_hitter(tmp_path: Path) -> None:
+    def heavy(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[1:] = 0
+        moved[1:] = 0
+
+    def idle(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        heavy(rng, ops, moved, latency)
+        ops *= 0.11
+        moved *= 0.11
+
+    short = make_case(tmp_path / "short", day(heavy, count=2, step_s=1))
+    quiet = make_case(tmp_path / "quiet", day(idle))
+    for case in (short, quiet):
+        [outcome] = judge(RULE, case)
+        assert isinstance(outcome, NotEvaluated)
+        assert "the heaviest here has" in outcome.needs
+    assert len(findings(RULE, short, seen_min_s=1)) == 1
+    assert len(findings(RULE, quiet, load_min_ops_per_s=5)) == 1
+    assert len(findings(RULE, quiet, load_min_bytes_per_s=1e4)) == 1
+
+
 def test_one_entity_alone_cannot_be_compared(tmp_path: Path) -> None:
     [outcome] = judge(RULE, make_case(tmp_path, day(volumes=1)))
     assert isinstance(outcome, NotEvaluated)

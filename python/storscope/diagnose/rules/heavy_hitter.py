@@ -3,7 +3,8 @@
 Looks for
     Among entities of one kind in one system (VMs, volumes, devices, processes): the one with more than half of the
     operations, bytes or queue time (operations x latency) in the bad windows, and whether that is more than it takes
-    at other times. Without a bad window the whole time is looked at, and the finding is only for information.
+    at other times. Without a bad window the whole time is looked at, and the finding is only for information; then
+    the heaviest must bring 50 operations or 10 MiB a second, and be seen for a minute.
 
 Why it matters
     Whoever has most of the queue time decides how long everybody's operations wait. If its load is new in the bad
@@ -36,7 +37,15 @@ from storscope.diagnose.rules._load import kind_word, named, opening, span_of, t
 from storscope.diagnose.windows import bad_windows, tier_limits
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
+from storscope.domain.units import (
+    MIB,
+    NS_PER_S,
+    format_bandwidth,
+    format_duration,
+    format_rate,
+    format_ratio,
+    format_span,
+)
 
 _NAME = "heavy-hitter"
 _LOAD_SHARE_MIN = 0.3
@@ -62,6 +71,8 @@ class _Top:
     latency_ns: float
     """Mean latency of all operations in the time looked at."""
     windows: Sequence[tuple[int, int]]
+    seen_ns: int
+    """Length of the intervals looked at."""
 
     @property
     def entity(self) -> EntityRef:
@@ -81,13 +92,31 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     known = {top.entity: top for top in tops if top is not None}
     if not known:
         return [NotEvaluated(_NAME, "operations per interval of at least two entities of one kind (esxtop, iostat -x)")]
+    idle = {top.entity.system: _idle(settings, top) for top in _one_per_system(known) if not _counts(settings, top)}
+    known = {entity: top for entity, top in known.items() if _counts(settings, top)}
     heavy = {entity: top for entity, top in known.items() if _is_heavy(settings, top)}
     outcomes: list[Outcome] = [
         _finding(case, settings, [heavy[entity] for entity in cluster]) for cluster in clusters(case, heavy)
     ]
     systems = {entity.system for entity in heavy}
     outcomes += [_healthy(case, top) for top in _one_per_system(known) if top.entity.system not in systems]
-    return outcomes
+    told = {entity.system for entity in known}
+    return outcomes + [outcome for system, outcome in idle.items() if system not in told]
+
+
+def _counts(settings: Settings, top: _Top) -> bool:
+    """False for a machine that is nearly idle or was seen for a moment: somebody always has most of nothing."""
+    loaded = top.ops >= settings["load_min_ops_per_s"] or top.bytes >= settings["load_min_bytes_per_s"]
+    return top.bad or (loaded and top.seen_ns >= settings["seen_min_s"] * NS_PER_S)
+
+
+def _idle(settings: Settings, top: _Top) -> NotEvaluated:
+    return NotEvaluated(
+        _NAME,
+        f"an hour with load on {top.entity.system}: {format_rate(settings['load_min_ops_per_s'])} or "
+        f"{format_bandwidth(settings['load_min_bytes_per_s'])} of one {kind_word(top.entity.kind)} over "
+        f"{settings['seen_min_s']:g} s; the heaviest here has {format_rate(top.ops)} over {format_span(top.seen_ns)}",
+    )
 
 
 def _top(case: Case, grid: Grid) -> _Top | None:
@@ -108,6 +137,7 @@ def _top(case: Case, grid: Grid) -> _Top | None:
         _excess(measures, looked_at, column),
         weighted_mean(grid.total_latency_ns[looked_at], np.nan_to_num(grid.total_ops[looked_at])),
         windows if bad else [(int(grid.time_ns[0]), int(grid.time_ns[-1]) + grid.step_ns)],
+        count * grid.step_ns,
     )  # fmt: skip
 
 
@@ -240,5 +270,8 @@ RULE = Rule(
                   "ours: more than all others together"),
         Threshold("excess_factor", 1.5, "load in the bad window over load at other times that makes it a suspect",
                   "ours"),
+        Threshold("load_min_ops_per_s", 50, "load of the heaviest that is worth naming when nothing is bad", "ours"),
+        Threshold("load_min_bytes_per_s", 10 * MIB, "the same in bytes; either is enough", "ours"),
+        Threshold("seen_min_s", 60, "time looked at, below which nothing is said when nothing is bad", "ours"),
     ),
 )  # fmt: skip
