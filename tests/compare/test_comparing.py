@@ -279,6 +279,22 @@ def test_workers_that_ran_together_add_up(tmp_path: Path) -> None:
     assert row(pair, "iops").method == "series"
 
 
+def test_workers_cut_at_different_intervals_stay_in_step(tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        recorder.run("w", engine="iometer", name="w", system="h", time_ns=START, duration_ns=40 * SECOND)
+        for late, name in ((0, "Worker 1"), (SECOND // 4, "Worker 2")):
+            for k in range(40):
+                at = START + k * SECOND + late
+                recorder.observe(EntityRef("h", "process", name), at, SECOND, {"ops_per_s": 10.0 + k}, run="w")
+
+    store = make_store(tmp_path, write)
+    sides = (parse_side("until=2027-01-15T08:00:20"), parse_side("since=2027-01-15T08:00:20"))
+    found = compare_sides((store, sides[0]), (store, sides[1]), Settings(metrics=("iops",)), version="test")
+    iops = row(only(found), "iops")
+    assert (iops.values_before, iops.values_after) == (19, 20)
+    assert iops.before == pytest.approx(2 * np.mean([10.0 + k for k in range(19)]))
+
+
 def test_the_whole_of_a_run_is_not_taken_for_an_interval(tmp_path: Path) -> None:
     def with_whole(mean: float, seed: int) -> object:
         def write(recorder: Recorder) -> None:
@@ -300,6 +316,13 @@ def test_the_same_evidence_twice_is_refused(tmp_path: Path) -> None:
     side = parse_side(str(tmp_path))
     with pytest.raises(UsageError, match="same evidence twice"):
         compare_sides((store, side), (store, side), Settings(), version="test")
+
+
+def test_times_that_overlap_are_said(tmp_path: Path) -> None:
+    store = make_store(tmp_path, device("sda", [100.0] * 60, [1e6] * 60))
+    sides = (parse_side("until=2027-01-15T08:00:40"), parse_side("since=2027-01-15T08:00:20"))
+    found = compare_sides((store, sides[0]), (store, sides[1]), Settings(), version="test")
+    assert found.notes == ["1 entity is on both sides at the same times, which makes them alike."]
 
 
 def test_runs_do_not_compare_with_counters(tmp_path: Path) -> None:

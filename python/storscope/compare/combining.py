@@ -36,6 +36,20 @@ def split_whole(rows: Sequence[Row]) -> tuple[Row | None, list[Row]]:
     return None, list(rows)
 
 
+def in_step(parts: Sequence[Sequence[Row]]) -> list[list[Row]]:
+    """The intervals that every part has, where a cut in time left some parts one more than others.
+
+    Parts that report together start within half an interval of each other. Unlike counts without times stay unlike.
+    """
+    if len({len(part) for part in parts}) == 1 or any(row["time_ns"] is None for part in parts for row in part):
+        return [list(part) for part in parts]
+    step = float(np.median([row["duration_ns"] or 0 for part in parts for row in part])) or 1.0
+    origin = np.median([part[0]["time_ns"] for part in parts])
+    rounds = [{round((row["time_ns"] - origin) / step): row for row in part} for part in parts]
+    common = sorted(set.intersection(*(set(own) for own in rounds)))
+    return [[own[index] for index in common] for own in rounds]
+
+
 def combined(parts: Sequence[Intervals]) -> Intervals | None:
     """Parts that ran at the same time, added up interval by interval; None when their intervals do not correspond.
 

@@ -11,7 +11,7 @@ from storscope.compare.judging import Circumstances, row_of
 from storscope.compare.matching import Matched, Pair, match_entities, match_runs
 from storscope.compare.metrics import metrics_named
 from storscope.compare.reading import captures_of, read_entities, read_runs
-from storscope.compare.selection import Side
+from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
 from storscope.domain.comparison import ComparedSide, Comparison, PairResult, Settings
 from storscope.domain.errors import InputError, UsageError
@@ -102,31 +102,34 @@ def _refuse_unlike(one: _Read, other: _Read) -> None:
 
 
 def _identities(read: _Read) -> set[tuple[object, ...]]:
-    """What the side rests on. The same counters in other times are other evidence."""
+    """What the side rests on. The same run or counters at other times are other evidence."""
     selector = read.side.selector
-    times = () if read.subjects[0].is_run else (selector.since_ns, selector.until_ns)
-    return {(subject.capture, subject.key, *times) for subject in read.subjects}
+    return {(subject.capture, subject.key, selector.since_ns, selector.until_ns) for subject in read.subjects}
 
 
 def _notes(one: _Read, other: _Read, of_runs: bool) -> list[str]:
     notes = []
-    shared = len(_identities(one) & _identities(other))
-    if shared:
-        notes.append(f"{format_count(shared)} runs are on both sides: the sides are not independent.")
-    if not of_runs and _overlap(one, other):
-        notes.append("The two time ranges overlap: what is in both makes the sides look alike.")
+    shared = _sources(one) & _sources(other)
+    if shared and not _are_apart(one.side.selector, other.side.selector):
+        words = ("run is", "runs are") if of_runs else ("entity is", "entities are")
+        counted = f"{format_count(len(shared))} {words[len(shared) > 1]}"
+        notes.append(f"{counted} on both sides at the same times, which makes them alike.")
     if of_runs and (one.has_counters_too or other.has_counters_too):
         notes.append("Counters of running systems are there too; entity=NAME compares those.")
     return notes
 
 
-def _overlap(one: _Read, other: _Read) -> bool:
-    a, b = one.side.selector, other.side.selector
-    shares = {subject.capture for subject in one.subjects} & {subject.capture for subject in other.subjects}
-    apart = (a.until_ns is not None and b.since_ns is not None and a.until_ns <= b.since_ns) or (
-        b.until_ns is not None and a.since_ns is not None and b.until_ns <= a.since_ns
-    )
-    return bool(shares) and a.entity == b.entity and not apart
+def _sources(read: _Read) -> set[tuple[str, str]]:
+    return {(subject.capture, subject.key) for subject in read.subjects}
+
+
+def _are_apart(one: Selector, other: Selector) -> bool:
+    """Whether one range of times ends before the other begins."""
+    return _ends_before(one, other) or _ends_before(other, one)
+
+
+def _ends_before(one: Selector, other: Selector) -> bool:
+    return one.until_ns is not None and other.since_ns is not None and one.until_ns <= other.since_ns
 
 
 def _busiest(matched: Matched, most: int, notes: list[str]) -> list[Pair]:

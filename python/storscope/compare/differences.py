@@ -98,7 +98,8 @@ def _of_groups(metric: Metric, pair: Pair, values: list[list[float]], level: flo
         difference = compare_couples(before[couples[0]], after[couples[1]], level=level)
     else:
         difference = compare_runs(before, after, level=level)
-    return Found(metric, difference, "" if difference.difference else "no interval: the repetitions agree to the last digit")
+    doubt = "" if difference.difference else "no interval: the repetitions agree to the last digit"
+    return Found(metric, difference, doubt)
 
 
 def _in_couples(pair: Pair) -> tuple[list[int], list[int]] | None:

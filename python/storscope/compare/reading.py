@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from storscope.compare.combining import combined, split_whole
+from storscope.compare.combining import combined, in_step, split_whole
 from storscope.compare.selection import Selector
 from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject
 from storscope.domain.comparison import Load
@@ -115,7 +115,7 @@ def _measured_run(rows: Sequence[Row], histograms: Sequence[Row], selector: Sele
         if whole is None and totals and len(totals) == len(parts):
             whole = combined([arrays([total]) for total in totals])
         if intervals is None and series and len(series) == len(parts):
-            intervals = combined([arrays(steps) for steps in series])
+            intervals = combined([arrays(steps) for steps in in_step(series)])
     if whole is None and intervals is None:
         return None
     return Measured(whole, intervals, _histograms(histograms, selector))
