@@ -26,10 +26,12 @@ class SpoolWriter:
     """Appends to the spool of a run under way."""
 
     def __init__(self, directory: Path, about: About) -> None:
-        self.path = directory / f".bench-{about.run}.jsonl"
-        self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        self.path = directory / f".{about.run}.jsonl"
+        draft = self.path.with_suffix(".new")
+        self._descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         self._write({"about": about.to_json()})
+        draft.rename(self.path)  # only now: nobody sees it without its lock and its first line
 
     def append(self, interval: Interval) -> None:
         """One more interval."""
@@ -82,9 +84,12 @@ def _locked(path: Path) -> Iterator[bool]:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
     except BlockingIOError:
+        os.close(descriptor)
         yield False
+        return
+    try:
+        yield os.fstat(descriptor).st_nlink > 0  # none: its process published it before we had the lock
     finally:
         os.close(descriptor)
 

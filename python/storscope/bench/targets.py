@@ -165,7 +165,11 @@ def _existing(
     doubts = list(_cache_doubts(direct, is_direct))
     kind = "file" if isinstance(opened.target, FileTarget) else "device"
     if kind == "file":
-        doubts += _extent_doubts(extents_of(opened.descriptor))
+        doubts += _extent_doubts(extents_of(opened.descriptor, sync=True))
+    elif any(stream.access.reads for stream in workload.streams):
+        doubts.append(
+            "Not known: whether all of the device was ever written. What was not is answered without a medium."
+        )
     return Ready(opened.descriptor, opened.target.path, kind, is_direct, tuple(doubts), confined(workload, size_bytes))
 
 

@@ -1,0 +1,169 @@
+"""The verb as a whole: real runs on scratch files, in the store, also when they are interrupted or killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from storscope.cli.main import run
+from storscope.store import Store
+from tests.bench.safety.conftest import Rig
+
+_PROGRAM = (sys.executable, "-m", "storscope.cli.main", "bench")
+
+
+def _measured(
+    target: Path, capsys: pytest.CaptureFixture[str], *options: str, data: Path | None = None
+) -> dict[str, object]:
+    store = (data or target).parent / "store"
+    arguments = ["bench", str(target), "--workload", "random-8k-70-read", "--duration", "2s", "--size", "16M"]
+    assert run([*arguments, "--store", str(store), "--json", *options]) == 0
+    result: dict[str, object] = json.loads(capsys.readouterr().out)
+    return result
+
+
+def _started(data: Path, duration: str = "60s") -> subprocess.Popen[str]:
+    options = ("--workload", "oltp", "--size", "16M", "--duration", duration, "--store", str(data.parent / "store"))
+    return subprocess.Popen([*_PROGRAM, str(data), *options], stderr=subprocess.PIPE, text=True)
+
+
+def _wait_for_intervals(data: Path, count: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        spools = list((data.parent / "store").glob(".bench-*.jsonl"))
+        if spools and spools[0].read_bytes().count(b"\n") > count:
+            return
+        time.sleep(0.05)
+    pytest.fail("no interval was spooled")
+
+
+def test_what_is_printed_is_what_is_stored(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = _measured(data, capsys, "--seed", "7")
+    store = Store.open(data.parent / "store")
+    (row,) = store.query("SELECT run, name, status, seed, read_ratio, block_bytes, duration_ns FROM runs").to_pylist()
+    assert row["run"] == result["run"]
+    assert (row["name"], row["seed"], row["block_bytes"]) == ("random-8k-70-read", "7", 8192.0)
+    assert (row["status"], row["duration_ns"]) == (result["status"], result["duration_ns"])
+    assert row["read_ratio"] == pytest.approx(0.7)
+    ios = store.query("SELECT sum(ops_per_s * duration_ns / 1e9) AS ios FROM observations").to_pylist()[0]["ios"]
+    printed = result["all"]
+    assert isinstance(printed, dict)
+    assert ios == pytest.approx(printed["ios"])
+    counted = store.query(
+        "SELECT measure, sum(list_sum(counts)) AS ios FROM histograms GROUP BY measure ORDER BY measure"
+    ).to_pylist()
+    assert [(row["measure"], row["ios"]) for row in counted] == [
+        (measure, printed["ios"]) for measure in ("lateness", "response", "service")
+    ]
+    assert not list(data.iterdir())
+    assert not list((data.parent / "store").glob(".*"))
+
+
+def test_two_runs_can_be_compared(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = _measured(data, capsys), _measured(data, capsys)
+    assert first["run"] != second["run"]
+    sides = [f"run={first['run']}", f"run={second['run']}"]
+    assert run(["compare", *sides, "--store", str(data.parent / "store"), "--json"]) in {0, 1}
+    assert json.loads(capsys.readouterr().out)
+
+
+def test_an_interrupted_run_is_kept(data: Path) -> None:
+    process = _started(data)
+    _wait_for_intervals(data, 1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+    rows = Store.open(data.parent / "store").query("SELECT status, duration_ns FROM runs").to_pylist()
+    assert [row["status"] for row in rows] == ["interrupted"]
+    assert rows[0]["duration_ns"] > 500_000_000
+    assert not list(data.iterdir())
+
+
+def test_a_killed_run_loses_at_most_one_interval(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    process = _started(data)
+    _wait_for_intervals(data, 2)
+    process.kill()
+    process.communicate(timeout=30)
+    assert list(data.iterdir()), "a scratch file is left for the next start"
+    result = _measured(data, capsys)
+    store = Store.open(data.parent / "store")
+    rows = store.query("SELECT run, status, duration_ns FROM runs WHERE run != ?", [result["run"]]).to_pylist()
+    assert [row["status"] for row in rows] == ["killed"]
+    assert rows[0]["duration_ns"] >= 2_000_000_000
+    intervals = store.query("SELECT count(*) AS n FROM observations WHERE run = ?", [rows[0]["run"]]).to_pylist()
+    assert intervals[0]["n"] >= 2
+    assert not list(data.iterdir())
+
+
+def test_a_run_under_way_is_not_taken_for_a_killed_one(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    process = _started(data)
+    try:
+        _wait_for_intervals(data, 1)
+        result = _measured(data, capsys)
+        rows = Store.open(data.parent / "store").query("SELECT run FROM runs").to_pylist()
+        assert [row["run"] for row in rows] == [result["run"]]
+        assert list((data.parent / "store").glob(".bench-*.jsonl"))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert not list(data.iterdir())
+
+
+def test_a_file_of_somebody_else_is_not_written(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    foreign = data / "foreign"
+    foreign.write_bytes(b"precious")
+    before = foreign.stat()
+    store = data.parent / "store"
+    assert run(["bench", str(foreign), "--workload", "log", "--duration", "1s", "--store", str(store)]) == 2
+    assert "would be lost" in capsys.readouterr().err
+    assert foreign.read_bytes() == b"precious"
+    assert foreign.stat().st_mtime_ns == before.st_mtime_ns
+    assert not store.exists(), "a refused run makes no store"
+
+
+def test_a_dry_run_writes_nothing(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", str(data), "--workload", "oltp", "--size", "16M", "--dry-run"]) == 0
+    assert "Nothing has been written." in capsys.readouterr().out
+    assert not list(data.iterdir())
+    assert [path.name for path in data.parent.iterdir()] == ["data"]
+
+
+def test_reading_a_file_changes_nothing(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = data / "file"
+    path.write_bytes(os.urandom(16 * 1024**2))
+    path.chmod(0o400)
+    content, before = path.read_bytes(), path.stat()
+    store = data.parent / "store"
+    arguments = ["bench", str(path), "--workload", "backup", "--duration", "1s", "--store", str(store), "--json"]
+    assert run(arguments) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["target_kind"], result["write"]["ios"]) == ("file", 0)
+    assert result["read"]["ios"] > 0
+    assert path.read_bytes() == content
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+
+
+@pytest.mark.needs_root
+def test_a_device_that_is_free_is_measured_and_one_that_carries_something_is_not(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with ExitStack() as stack:
+        device = Rig(data, stack).loop(Rig(data, stack).image(size_bytes=64 * 1024**2))
+        result = _measured(device, capsys, data=data)
+        assert result["target_kind"] == "device"
+        written = result["write"]
+        assert isinstance(written, dict)
+        assert written["ios"] > 0
+        with device.open("r+b") as node:
+            node.write(b"XFSB")
+        arguments = ["bench", str(device), "--workload", "log", "--duration", "1s", "--store", str(data.parent / "no")]
+        assert run(arguments) == 2
+        assert "XFS" in capsys.readouterr().err
