@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,35 @@ def _slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency:
 
 def test_a_stretch_of_bad_latency_is_one_window(tmp_path: Path) -> None:
     assert bad_windows(make_case(tmp_path, day(_slow))) == {"array": [(at(100), at(160))]}
+
+
+def _hog(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+    """v00 does 3,000 operations a second at 8 ms; two others with 150 wait 30 ms instead of 4."""
+    ops[0, 100:160] = 3_000
+    latency[0, 100:160] = 8 * MS
+    latency[1:3, 100:160] = 30 * MS
+
+
+def test_victims_beside_many_quick_operations_make_a_window(tmp_path: Path) -> None:
+    assert bad_windows(make_case(tmp_path, day(_hog, volumes=3)))["array"] == [(at(100), at(160))]
+
+
+def test_two_of_twenty_make_a_window_and_one_of_twenty_does_not(tmp_path: Path) -> None:
+    def slow(count: int) -> Callable[[np.random.Generator, FloatArray, FloatArray, FloatArray], None]:
+        def change(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+            latency[:count, 100:160] = 30 * MS
+
+        return change
+
+    assert bad_windows(make_case(tmp_path / "two", day(slow(2), volumes=20)))["array"] == [(at(100), at(160))]
+    assert bad_windows(make_case(tmp_path / "one", day(slow(1), volumes=20)))["array"] == []
+
+
+def test_a_volume_that_is_always_slow_is_no_window(tmp_path: Path) -> None:
+    def archive(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency[0] *= 9
+
+    assert bad_windows(make_case(tmp_path, day(archive)))["array"] == []
 
 
 def test_a_good_day_has_none_and_says_so(tmp_path: Path) -> None:

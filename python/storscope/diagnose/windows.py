@@ -3,11 +3,14 @@
 A system's latency is the mean over all operations of its volumes. An interval is bad when it lies above the critical
 threshold of the tier, or far above the system's own light quarter and not small in itself. Neighbouring bad intervals
 are merged, short ones dropped. Nearly idle intervals are never bad: a disk that spins up makes nobody wait.
+
+A mean hides victims beside an entity that does many quick operations. So an interval is also bad when an entity with
+real load, or a tenth of the entities and at least two, are bad by their own limits and their own light quarter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +30,17 @@ BASELINE_FACTOR = 3.0
 """Times the light quarter's latency from which an interval is bad (ours)."""
 FLOOR_SHARE = 1 / 3
 """Below this share of the warning threshold, no rise is bad (ours)."""
+REAL_SHARE = 0.1
+"""Part of the system's usual operations (medians) from which one entity alone makes an interval bad (ours)."""
+SEVERAL_SHARE = 0.1
+SEVERAL_MIN = 2
+"""Part and number of the entities at work that make an interval bad together (ours)."""
+ENTITY_OPS_MIN = 5.0
+"""Operations per second below which one entity's latency says nothing (ours)."""
+CHANGED_FACTOR = 2.0
+"""Times its own light quarter that an entity's latency must be: one that is always slow makes no window (ours)."""
+STAY_NS = 10 * NS_PER_S
+"""Entities must suffer this long on end: the mean of few operations is noisier than that of all (ours)."""
 SHORTEST_NS = 30 * NS_PER_S
 SHORTEST_INTERVALS = 2
 GAP_INTERVALS = 2
@@ -66,18 +80,44 @@ def bad_windows(case: Case) -> dict[str, list[tuple[int, int]]]:
 
 
 def bad_intervals(case: Case, grid: Grid) -> BoolArray:
-    """True for the intervals of a grid in which the mean latency of all operations was bad."""
+    """True for the intervals of a grid in which the mean latency of all operations, or that of victims, was bad."""
     limits = [tier_limits(case, entity) for entity in grid.entities]
     timed = np.where(np.isfinite(grid.latency_ns), np.nan_to_num(grid.ops), 0.0)
     critical = _weighted(timed, np.array([limit.critical_ns for limit in limits]))
     warning = _weighted(timed, np.array([limit.warning_ns for limit in limits]))
     latency = grid.total_latency_ns
     baseline = light_latency_ns(latency)
-    # Where disk is only assumed, a third of its limit could hide everything a flash system suffers.
-    assumed = all(limit.assumed and limit.tier == "disk" for limit in limits)
-    floor = warning * (FLOOR_SHARE / 3 if assumed else FLOOR_SHARE)
+    floor = warning * _floor_share(limits)
     bad = (latency > critical) | ((latency > BASELINE_FACTOR * baseline) & (latency > floor))
+    if len(grid.entities) > 1:
+        bad |= _victims_suffer(grid, limits)
     return bad & busy(grid.total_ops)
+
+
+def _floor_share(limits: Sequence[TierLimits]) -> float:
+    """Where disk is only assumed, a third of its limit could hide everything a flash system suffers."""
+    assumed = all(limit.assumed and limit.tier == "disk" for limit in limits)
+    return FLOOR_SHARE / 3 if assumed else FLOOR_SHARE
+
+
+def _victims_suffer(grid: Grid, limits: Sequence[TierLimits]) -> BoolArray:
+    """True where an entity with real load, or several entities, are bad by their own limits and baseline."""
+    ops, latency = np.nan_to_num(grid.ops), grid.latency_ns
+    critical = np.array([limit.critical_ns for limit in limits])
+    floor = np.array([limit.warning_ns for limit in limits]) * _floor_share(limits)
+    baseline = np.array([light_latency_ns(column) for column in latency.T])
+    usual = np.array([np.median(column[column > 0]) if (column > 0).any() else 0.0 for column in ops.T])
+    working = (ops >= np.maximum(ENTITY_OPS_MIN, 0.02 * usual)) & np.isfinite(latency)
+    risen = (latency > BASELINE_FACTOR * baseline) & (latency > floor)
+    bad = working & (((latency > critical) & (latency > CHANGED_FACTOR * baseline)) | risen)
+    real = usual >= REAL_SHARE * max(float(usual.sum()), 1e-9)
+    several = np.maximum(SEVERAL_MIN, SEVERAL_SHARE * working.sum(axis=1))
+    suffering: BoolArray = (bad & real).any(axis=1) | (bad.sum(axis=1) >= several)
+    lasting = np.zeros(len(suffering), dtype=bool)
+    for first, last in runs_of(suffering):
+        long_enough = (last - first + 1) * grid.step_ns >= STAY_NS and last - first + 1 >= SHORTEST_INTERVALS
+        lasting[first : last + 1] = long_enough
+    return lasting
 
 
 def busy(ops: FloatArray) -> BoolArray:
