@@ -53,6 +53,19 @@ def test_sharing_only_a_host_is_no_shared_storage(tmp_path: Path) -> None:
     assert finding.severity is Severity.INFO
 
 
+def test_what_spoke_against_a_high_correlation_is_said(tmp_path: Path) -> None:
+    def mild(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency[:] = 4 * MS * rng.gamma(3_000, 1 / 3_000, latency.shape)
+        for start in (100, 260, 430, 600):
+            ops[3, start : start + 18] *= 15
+            latency[:, start : start + 18] *= 1.3
+
+    [healthy] = judge(RULE, make_case(tmp_path, day(mild)))
+    assert isinstance(healthy, Healthy)
+    assert "less than 1.5 times" in healthy.statement
+    assert "volume v03" in healthy.statement
+
+
 def test_a_steady_day_is_healthy_with_the_greatest_correlation(tmp_path: Path) -> None:
     [healthy] = judge(RULE, make_case(tmp_path, day(volumes=4)))
     assert isinstance(healthy, Healthy)

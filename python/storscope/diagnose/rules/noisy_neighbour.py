@@ -136,6 +136,8 @@ class _Field:
     bad: BoolArray
     correlations: list[float]
     """Every partial correlation that was looked at."""
+    refused: list[tuple[float, str]]
+    """(partial correlation, what spoke against it in words) of those that went with latency and still do not count."""
 
 
 def _suspicions(case: Case, settings: Settings, grid: Grid) -> list[_Suspicion]:
@@ -158,7 +160,8 @@ def _field(case: Case, grid: Grid) -> _Field:
     if not bad.any():
         total = np.nan_to_num(grid.total_latency_ns)
         bad = total >= np.quantile(total, 0.9)
-    return _Field(grid, log_latency, loads, bad, case.memo.setdefault((_NAME, grid.system), []))
+    seen, refused = (case.memo.setdefault((_NAME, grid.system, what), []) for what in ("seen", "refused"))
+    return _Field(grid, log_latency, loads, bad, seen, refused)
 
 
 def _filled(values: FloatArray) -> FloatArray:
@@ -200,7 +203,12 @@ def _suspicion(case: Case, settings: Settings, field: _Field, column: int, accep
     sharing = [v for v in victims_of if _shared(case, entity, field.grid.entities[v])]
     components = [_shared(case, entity, field.grid.entities[v]) for v in sharing]
     common = frozenset.intersection(*components) or components[0] if components else frozenset()
-    return _weighed(settings, field, column, measure, lag, sharing or victims_of, common, accepted)
+    weighed = _weighed(settings, field, column, measure, lag, sharing or victims_of, common, accepted)
+    if isinstance(weighed, str):
+        suspect, hurt = named(case, entity), listed(case, [field.grid.entities[v] for v in sharing or victims_of])
+        field.refused.append((best[0] / len(victims_of), f"{suspect} and the latency of {hurt}, but {weighed}"))
+        return None
+    return weighed
 
 
 def _shared(case: Case, one: EntityRef, other: EntityRef) -> frozenset[EntityRef]:
@@ -269,8 +277,8 @@ def _controls(
 def _weighed(
     settings: Settings, field: _Field, column: int, measure: str, lag: int, victims: list[int],
     components: frozenset[EntityRef], accepted: list[int],
-) -> _Suspicion | None:  # fmt: skip
-    """Intervals for the victims taken together; None when chance could do it or nobody was hurt noticeably."""
+) -> _Suspicion | str:  # fmt: skip
+    """Intervals for the victims taken together; words when chance could do it or nobody was hurt noticeably."""
     load = field.loads[measure]
     suspect = _lagged(load[:, column], lag)
     latency = _typical(field.log_latency[:, victims])
@@ -279,7 +287,7 @@ def _weighed(
     loud_from = float((quiet_at + loud_at) / 2)
     loud = suspect >= loud_from
     if min((loud & known).sum(), (~loud & known).sum()) < _LOUD_INTERVALS_MIN:
-        return None
+        return f"it was loud (or quiet) in fewer than {_LOUD_INTERVALS_MIN} intervals"
     quiet_ns = float(np.exp(np.median(latency[known & ~loud])))
     loud_ns = float(np.exp(np.median(latency[known & loud])))
     controls = _controls(field, load, column, victims, accepted, latency)
@@ -289,8 +297,15 @@ def _weighed(
     spread = float(latency[known].std())
     low, middle, high = (float(np.exp(b * reach * spread)) for b in (slope.low, slope.estimate, slope.high))
     factor = Interval(middle, low, high)
-    if r.low < _R_LOW_MIN or r.estimate < settings["r_level_min"] or loud_ns < settings["slower_factor"] * quiet_ns:
-        return None
+    if r.estimate < settings["r_level_min"]:
+        return f"taken together it is {r.estimate:.2f}, below {settings['r_level_min']:g}"
+    if r.low < _R_LOW_MIN:
+        return f"chance could do it ({between(r, '{:.2f}'.format)})"
+    if loud_ns < settings["slower_factor"] * quiet_ns:
+        return (
+            f"nobody was hurt noticeably: {format_duration(loud_ns)} while it is loud, {format_duration(quiet_ns)} "
+            f"while it is quiet, less than {settings['slower_factor']:g} times as much"
+        )
     return _Suspicion(
         field.grid, column, measure, tuple(victims), components, r, factor, quiet_ns, loud_ns, loud_from,
         float(_shares(load[field.bad])[column]), float(_shares(field.grid.waiting[field.bad])[column]),
@@ -476,13 +491,16 @@ def _rows(case: Case, one: _Suspicion) -> EvidenceRows:
 
 def _healthy(case: Case, chosen: Sequence[Grid], system: str) -> Healthy:
     grid = next(grid for grid in chosen if grid.system == system)
-    seen: list[float] = case.memo.get((_NAME, system), [])
+    seen: list[float] = case.memo.get((_NAME, system, "seen"), [])
+    refused: list[tuple[float, str]] = case.memo.get((_NAME, system, "refused"), [])
     greatest = f"the greatest partial correlation is {max(seen):.2f}" if seen else "none goes with it"
-    return Healthy(
-        _NAME,
-        f"No {kind_word(grid.kind)} of {system} explains the latency of the others: of {len(grid.entities):,} over "
-        f"{len(grid.time_ns):,} intervals {greatest}, once their own load is taken out.",
+    text = (
+        f"No {kind_word(grid.kind)} of {system} slows down the others: of {len(grid.entities):,} over "
+        f"{len(grid.time_ns):,} intervals {greatest}, once their own load is taken out"
     )
+    if refused:
+        return Healthy(_NAME, f"{text}: {max(refused)[1]}.")
+    return Healthy(_NAME, f"{text}.")
 
 
 RULE = Rule(
