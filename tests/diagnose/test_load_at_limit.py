@@ -16,18 +16,20 @@ from tests.support.cases import findings, judge, make_case
 CAPACITY = 4_000.0
 
 
-def queue(utilisation: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Latency of M/M/1 at 4 ms of service, with the noise of an interval's mean."""
-    return 4 * MS / (1 - np.minimum(utilisation, 0.97)) * rng.gamma(60, 1 / 60, utilisation.shape)
+def queue(utilisation: FloatArray, rng: np.random.Generator, service_ms: float = 4) -> FloatArray:
+    """Latency of M/M/1, with the noise of an interval's mean."""
+    return service_ms * MS / (1 - np.minimum(utilisation, 0.97)) * rng.gamma(60, 1 / 60, utilisation.shape)
 
 
-def volumes(utilisation: FloatArray, seed: int = 0, kind: str = "vdisk", count: int = 4) -> Callable[[Recorder], None]:
+def volumes(
+    utilisation: FloatArray, seed: int = 0, kind: str = "vdisk", count: int = 4, service_ms: float = 4
+) -> Callable[[Recorder], None]:
     """A writer of volumes that share one queue of known capacity."""
 
     def write(recorder: Recorder) -> None:
         rng = np.random.default_rng(seed)
         part = rng.dirichlet(np.full(count, 30.0), len(utilisation)).T
-        latency = np.tile(queue(utilisation, rng), (count, 1))
+        latency = np.tile(queue(utilisation, rng, service_ms), (count, 1))
         columns = {"ops_per_s": CAPACITY * utilisation * part, "latency_ns_mean": latency}
         record(recorder, columns, [f"v{number:02}" for number in range(count)], kind=kind)
 
@@ -52,8 +54,10 @@ def test_with_room_to_spare_it_says_how_much(tmp_path: Path) -> None:
 def test_near_the_knee_is_a_warning_with_the_known_knee(tmp_path: Path) -> None:
     use = walk(0.05, 0.6)
     use[-180:] = 0.46
-    [finding] = findings(RULE, make_case(tmp_path, volumes(use)))
+    [finding] = findings(RULE, make_case(tmp_path, volumes(use, service_ms=9)))
     assert finding.severity is Severity.WARNING
+    assert "twice the" in finding.summary
+    assert "extrapolated: the least" not in finding.summary
     assert finding.numbers["knee_ops_per_s"] == pytest.approx(CAPACITY / 2, rel=0.1)
     assert finding.numbers["knee_low_ops_per_s"] < CAPACITY / 2 < finding.numbers["knee_high_ops_per_s"]
     assert finding.numbers["capacity_low_ops_per_s"] < CAPACITY < finding.numbers["capacity_high_ops_per_s"]
@@ -80,10 +84,79 @@ def test_short_bursts_are_told_apart_from_saturation(tmp_path: Path) -> None:
     assert "saturation" not in finding.summary
 
 
-def test_a_load_that_stays_flat_shows_no_knee(tmp_path: Path) -> None:
-    [healthy] = judge(RULE, make_case(tmp_path, day()))
+def test_a_load_that_hardly_varies_tells_nothing(tmp_path: Path) -> None:
+    [outcome] = judge(RULE, make_case(tmp_path, day()))
+    assert isinstance(outcome, NotEvaluated)
+    assert "wider range of load" in outcome.needs
+
+
+def test_flat_latency_over_a_wide_range_of_load_is_healthy(tmp_path: Path) -> None:
+    use = walk(0.05, 0.6)
+
+    def flat(recorder: Recorder) -> None:
+        rng = np.random.default_rng(3)
+        latency = 4 * MS * rng.gamma(60, 1 / 60, (2, len(use)))
+        record(recorder, {"ops_per_s": np.tile(1_000 * use, (2, 1)), "latency_ns_mean": latency}, ["a", "b"])
+
+    [healthy] = judge(RULE, make_case(tmp_path, flat))
     assert isinstance(healthy, Healthy)
-    assert "No knee seen" in healthy.statement
+    assert healthy.statement.startswith("No limit of both volumes of array together within 1,")
+
+
+def test_good_latency_near_the_knee_is_about_headroom_and_information_at_most(tmp_path: Path) -> None:
+    use = walk(0.3, 0.8)
+    use[-400:] = 0.9
+    case = make_case(tmp_path, volumes(use, kind="device", count=1, service_ms=0.15))
+    [finding] = findings(RULE, case)
+    assert finding.severity is Severity.INFO
+    assert "latency still good" in finding.title
+    assert "saturat" not in finding.title + finding.summary
+    assert "headroom" in finding.summary
+    assert "extrapolated: the least load seen" in finding.summary
+    assert findings(RULE, make_case(tmp_path / "slow", volumes(use)))[0].severity is Severity.CRITICAL
+
+
+def backup(recorder: Recorder) -> None:
+    """Two devices: an hour a day 1,700 operations of 124 KiB at 40 ms, else 300 of 9 KiB at 3.4 ms."""
+    rng = np.random.default_rng(4)
+    on = (np.arange(2_160) // 30) % 24 == 2
+    ops = np.where(on, rng.normal(850, 120, (2, 2_160)), rng.normal(150, 30, (2, 2_160)))
+    latency = np.where(on, 40, 3.4) * MS * rng.gamma(200, 1 / 200, (2, 2_160))
+    columns = {"ops_per_s": ops, "bytes_per_s": ops * np.where(on, 124, 9) * 1024, "latency_ns_mean": latency}
+    record(recorder, columns, ["sda", "sdb"], kind="device", step_s=120)
+
+
+def test_a_backup_that_is_switched_on_shows_no_knee(tmp_path: Path) -> None:
+    [outcome] = judge(RULE, make_case(tmp_path, backup))
+    assert isinstance(outcome, NotEvaluated)
+    assert "both devices of array together" in outcome.needs
+    assert "load between" in outcome.needs
+
+
+def test_sizes_that_change_with_the_load_are_told(tmp_path: Path) -> None:
+    use = walk(0.05, 0.6)
+    use[900:1_300] = 0.93
+
+    def mixed(recorder: Recorder) -> None:
+        rng = np.random.default_rng(6)
+        ops = CAPACITY * use[None, :]
+        size = np.where(ops > CAPACITY / 2, 128, 8) * 1024
+        columns = {"ops_per_s": ops, "bytes_per_s": ops * size, "latency_ns_mean": queue(use[None, :], rng)}
+        record(recorder, columns, ["v0"])
+
+    case = make_case(tmp_path, mixed)
+    [finding] = findings(RULE, case)
+    assert finding.severity is Severity.WARNING
+    assert "128 KiB beyond it against 8" in finding.summary
+    assert findings(RULE, case, size_factor=100)[0].severity is Severity.CRITICAL
+
+
+def test_the_words_follow_the_factor(tmp_path: Path) -> None:
+    use = walk(0.05, 0.8)
+    use[-180:] = 0.75
+    [finding] = findings(RULE, make_case(tmp_path, volumes(use)), knee_latency_factor=3)
+    assert "latency is 3 times the" in finding.summary
+    assert "twice" not in finding.summary
 
 
 def test_the_innocent_rise_that_a_neighbour_makes_is_no_limit(tmp_path: Path) -> None:
@@ -121,7 +194,7 @@ def test_volumes_of_one_group_are_added_up_when_others_hide_it(tmp_path: Path) -
 def test_thresholds_take_effect(tmp_path: Path) -> None:
     use = walk(0.05, 0.6)
     use[-180:] = 0.3
-    case = make_case(tmp_path, volumes(use))
+    case = make_case(tmp_path, volumes(use, service_ms=8))
     assert all(one.severity < Severity.WARNING for one in findings(RULE, case, beyond_share=1.0))
     assert findings(RULE, case, utilisation_ratio=0.4)[0].severity is Severity.WARNING
 

@@ -51,6 +51,49 @@ def test_latency_that_falls_with_load_is_no_knee() -> None:
     assert not find_knee(load, 1e9 / load * rng.gamma(20, 1 / 20, 600)).seen
 
 
+def test_a_step_across_loads_nobody_saw_is_no_knee() -> None:
+    rng = np.random.default_rng(7)
+    backup = np.arange(1_200) % 240 < 15
+    load = np.where(backup, rng.normal(1_700, 250, 1_200), rng.normal(300, 60, 1_200))
+    latency = np.where(backup, 40e6, 3.4e6) * rng.gamma(200, 1 / 200, 1_200)
+    knee = find_knee(load, latency)
+    assert not knee.seen
+    assert "hardly any load between" in knee.reason
+    between = (load > 500) & (load < 1_100)
+    knee = find_knee(load[~between], latency[~between])
+    assert not knee.seen
+    assert knee.reason.startswith("no load between 4")
+    short = find_knee(load[:200], latency[:200])
+    assert not short.seen
+
+
+def test_a_gap_does_not_hide_a_rise_that_had_begun() -> None:
+    rng = np.random.default_rng(8)
+    use = wandering(rng, 800, 0.05, 0.35)
+    use[::20] = 0.85
+    knee = find_knee(200 * use, 5e6 / (1 - use) * rng.gamma(100, 1 / 100, 800))
+    assert knee.seen
+    assert knee.knee.estimate == pytest.approx(100, rel=0.1)
+
+
+def test_a_light_load_nobody_saw_is_said_to_be_extrapolated() -> None:
+    rng = np.random.default_rng(9)
+    for low, extrapolated in ((0.02, False), (0.4, True)):
+        use = wandering(rng, 800, low, 0.8)
+        knee = find_knee(200 * use, 5e6 / (1 - use) * rng.gamma(100, 1 / 100, 800))
+        assert knee.seen
+        assert knee.light_is_extrapolated is extrapolated
+        assert knee.load_min == pytest.approx(200 * low, abs=8)
+
+
+def test_flat_is_said_only_of_a_load_that_varied_widely() -> None:
+    rng = np.random.default_rng(10)
+    latency = 5e6 * rng.gamma(100, 1 / 100, 600)
+    assert find_knee(wandering(rng, 600, 100, 1_000), latency).flat
+    assert not find_knee(wandering(rng, 600, 500, 1_000), latency).flat
+    assert not find_knee(wandering(rng, 600, 100, 1_000), 1e9 / wandering(rng, 600, 10, 1_000)).flat
+
+
 def test_wild_intervals_do_not_move_the_knee() -> None:
     rng = np.random.default_rng(5)
     load, latency = single_server(rng, CAPACITY_PER_S, CAPACITY_PER_S * wandering(rng, 600, 0.05, 0.9), 10)

@@ -8,9 +8,11 @@ which latency is `ratio` times L0; at ratio 2 and c = 1 that is where load / lat
 Intervals are binned by load, and the curve is fitted to the bins' robust means of log latency, so a few wild
 intervals, or many at one load, do not decide. Bounds come from resampling blocks of time.
 
-It refuses when there are too few intervals, when the load hardly varies, when latency does not rise with load, and
-when the rise is not explained by load. Beware: load is one number here. Where the mix of sizes or of reads and writes
-changes with the load, the knee is that of the mixture; and what another entity does to this one is noise here.
+It refuses when there are too few intervals, when the load hardly varies, when latency does not rise with load, when
+the rise is not explained by load, and when latency only steps up across a range of load in which nothing was seen: a
+backup that is switched on shows two states, not the way between them. Beware: load is one number here. Where the mix
+of sizes or of reads and writes changes with the load, the knee is that of the mixture; and what another entity does
+to this one is noise here.
 """
 
 from __future__ import annotations
@@ -30,6 +32,15 @@ KNEE_RATIO = 2.0
 INTERVALS_MIN = 30
 _BINS = 24
 _BIN_ROWS_MIN = 3
+_GAP_SHARE = 0.15
+"""A range of load without intervals is a gap from this share of the highest load."""
+_RISE_BEFORE_GAP_MIN = 1.15
+"""Latency must have risen by this factor before the gap, else where it climbs is anybody's guess."""
+_WIDE_RATIO = 3.0
+_FLAT_RATIO, _FLAT_SPREAD = 1.6, 2.5
+"""Latency is flat where no bin's latency is more than the former times the median, and the 90th percentile of single
+intervals is no more than the latter times the 10th; said only of a load that varied by `_WIDE_RATIO`."""
+_EXTRAPOLATED_RATIO = 1.2
 _REPLICATES = 300
 _SHAPES_RESAMPLED = 400
 """Only this many of the best shapes compete in the resamples; the others never win."""
@@ -38,6 +49,9 @@ _CAPACITY_GRID = np.concatenate([np.linspace(0.94, 1.3, 73), np.geomspace(1.31, 
 """Capacities tried, in units of the highest load that was seen often enough to make a bin."""
 _MODEL_ERROR = 0.03
 """Bounds are never nearer to the estimate than this: the curve is an approximation, and resampling cannot see that."""
+_RISE_MIN = 1.4
+_SPARSE_INTERVALS = 240
+"""With fewer intervals a gap is sought between single ones, not between bins of at least three."""
 _UTILISATION_MAX = 0.985
 """Beyond it the curve is held: noise in the load must not make an infinite latency."""
 
@@ -59,6 +73,17 @@ class Knee:
     """Share of the variance of the bins' log latency that the curve explains."""
     rise: Interval
     """Fitted latency at the highest load over that at light load."""
+    load_min: float = np.nan
+    """Lowest load of a bin."""
+    latency_min_load_ns: float = np.nan
+    """Latency observed there."""
+    flat: bool = False
+    """True when the load varied widely and latency stayed flat."""
+
+    @property
+    def light_is_extrapolated(self) -> bool:
+        """True when nobody observed the light-load latency: even at the least load it was clearly higher."""
+        return self.latency_min_load_ns > _EXTRAPOLATED_RATIO * self.light_latency_ns.estimate
 
     def latency_ns(self, load: FloatArray) -> FloatArray:
         """The fitted latency at these loads."""
@@ -90,7 +115,35 @@ def find_knee(load: FloatArray, latency_ns: FloatArray, *, ratio: float = KNEE_R
     bins = _Bins.of(load, latency_ns)
     if len(bins.centre) < 4 or bins.centre[0] > 0.7 * bins.centre[-1]:
         return _none("the load hardly varies, so latency cannot be set against it", load)
-    return _judged(_fitted(bins, ratio, seed))
+    knee = _judged(_fitted(bins, ratio, seed))
+    if knee.seen and (reason := _step_across_gap(bins, load, ratio * knee.light_latency_ns.estimate)):
+        knee = replace(knee, seen=False, reason=reason)
+    means = bins.means
+    flat = knee.rise.estimate < _RISE_MIN and float(means.max() / np.median(means)) <= _FLAT_RATIO
+    flat &= float(np.divide(*np.quantile(latency_ns, [0.9, 0.1]))) <= _FLAT_SPREAD
+    wide = bins.centre[-1] >= _WIDE_RATIO * bins.centre[0]
+    return replace(knee, load_min=float(bins.centre[0]), latency_min_load_ns=float(means[0]), flat=bool(flat and wide))
+
+
+def _step_across_gap(bins: _Bins, load: FloatArray, limit_ns: float) -> str:
+    """Why latency passes the limit where nothing was observed; empty when it was observed, or had begun to rise."""
+    known, means = np.sort(load) if len(load) < _SPARSE_INTERVALS else bins.centre, bins.means
+    wide = np.flatnonzero(np.diff(known) > _GAP_SHARE * bins.centre[-1])
+    for low, high in ((known[at], known[at + 1]) for at in wide):
+        middle = (low + high) / 2
+        below, above = means[bins.centre < middle], means[bins.centre > middle]
+        if not len(below) or not len(above) or below[-1] > limit_ns or above[0] < limit_ns:
+            continue
+        third = max(len(below) // 3, 1)
+        if len(below) < 3 or below[-third:].mean() < _RISE_BEFORE_GAP_MIN * below[:third].mean():
+            half = bins.centre[-1] / (2 * _BINS)
+            low, high = load[load <= low + half].max(), load[load >= high - half].min()
+            seen = "hardly any" if ((load > low) & (load < high)).any() else "no"
+            return (
+                f"{seen} load between {low:,.0f} and {high:,.0f} operations per second was seen, and latency steps "
+                f"from {below[-1] / 1e6:.3g} ms to {above[0] / 1e6:.3g} ms across that gap"
+            )
+    return ""
 
 
 @dataclass(frozen=True)
@@ -102,6 +155,13 @@ class _Bins:
     rows: FloatArray
     """(intervals, 2 bins): member or not, and log latency where member."""
     block: int
+
+    @property
+    def means(self) -> FloatArray:
+        """Mean latency of each bin, in ns."""
+        count, total = np.split(self.rows.sum(axis=0), 2)
+        result: FloatArray = total / count
+        return result
 
     @classmethod
     def of(cls, load: FloatArray, latency_ns: FloatArray) -> _Bins:
@@ -212,10 +272,10 @@ def _losses(shapes: FloatArray, logs: FloatArray, weight: FloatArray) -> tuple[F
 
 def _reason(rise: float, explained: float, knee: float, load_max: float) -> str:
     """Why there is no knee to speak of; empty when there is one."""
-    if rise < 1.4:
-        return f"latency stays flat up to {load_max:,.0f} operations per second"
+    if rise < _RISE_MIN:
+        return f"on average latency stays flat up to {load_max:,.0f} operations per second"
     if explained < 0.5:
-        return f"load explains only {100 * explained:.0f} % of the differences in latency"
+        return f"operations per second explain only {100 * explained:.0f} % of the differences in latency"
     if knee > 2.0 * load_max:
         return f"latency has only begun to rise at {load_max:,.0f} operations per second"
     return ""

@@ -3,7 +3,8 @@
 Looks for
     The knee of latency against load, per entity and for all volumes of a system together, from the intervals observed;
     how near the load of the last hour (or of the last bad window) is to it; and whether time beyond the knee is
-    saturation (load on a plateau while latency stays high) or short bursts.
+    saturation (load on a plateau while latency stays high) or short bursts. Where latency stays below the warning limit
+    of its tier, that is information about headroom and no more.
 
 Why it matters
     Up to the knee more load costs little; beyond it every operation more makes all others wait. Who is at 80 % of it
@@ -11,7 +12,8 @@ Why it matters
 
 Evidence
     Operations and latency over at least 30 intervals in which the load went up and down: iostat -x -t, esxtop -b,
-    EVAperf, perfmon. A capture of a quiet hour shows no knee.
+    EVAperf, perfmon. A capture of a quiet hour shows no knee, nor does a backup that is switched on and off: what lies
+    between the two loads was not seen.
 
 When it is wrong
     Load is counted in operations: where the mix of sizes or of reads and writes differs at high load, the knee is that
@@ -40,7 +42,7 @@ from storscope.diagnose.rules._load import between, kind_word, named, rows_sql
 from storscope.diagnose.windows import bad_windows, tier_limits
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import NS_PER_S, format_duration, format_rate, format_ratio, format_span
+from storscope.domain.units import NS_PER_S, format_bytes, format_duration, format_rate, format_ratio, format_span
 from storscope.model.bootstrap import Interval
 from storscope.model.knee import INTERVALS_MIN, Knee, find_knee
 from storscope.model.overload import Overload, judge_overload
@@ -67,6 +69,8 @@ class _Subject:
     words: str
     grid: Grid
     ops: FloatArray
+    moved: FloatArray
+    """Bytes per second; NaN where absent."""
     latency_ns: FloatArray
     is_sum: bool
 
@@ -87,6 +91,13 @@ class _State:
     overload: Overload
     hurts: bool
     """True when latency then is above the warning limit of the tier."""
+    harmful: bool
+    """True when it is above it then or in the longest stay beyond the knee."""
+    warning_ns: float
+    factor: float
+    """Latency over that of light load that defines the knee."""
+    sizes: tuple[float, float] | None
+    """Median bytes an operation below and beyond the knee, where they differ much."""
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
@@ -108,14 +119,19 @@ def _subjects(case: Case) -> dict[str, list[_Subject]]:
     found: dict[str, list[_Subject]] = defaultdict(list)
     for system, grid in sorted(system_grids(case).items()):
         if len(grid.entities) > 1 and _slow_down_together(grid):
-            found[system].append(_sum(grid, _top_entity(case, system), f"all {len(grid.entities):,} "
-                                      f"{kind_word(grid.kind, 2)} of {system} together"))  # fmt: skip
+            words = f"{_all_words(grid)} of {system} together"
+            found[system].append(_sum(grid, _top_entity(case, system), words))
         found[system] += _partial_sums(case, grid)
     for grid in grids(case, _KINDS):
         order = np.argsort(-grid.waiting.sum(axis=0), kind="stable")[:_ENTITIES_MAX]
         found[grid.system] += [_single(case, grid, int(column)) for column in order]
     usable = {system: [one for one in subjects if _timed(one) >= INTERVALS_MIN] for system, subjects in found.items()}
     return {system: subjects for system, subjects in usable.items() if subjects}
+
+
+def _all_words(grid: Grid) -> str:
+    number = len(grid.entities)
+    return f"{'both' if number == 2 else f'all {number:,}'} {kind_word(grid.kind, 2)}"
 
 
 def _slow_down_together(grid: Grid) -> bool:
@@ -148,12 +164,16 @@ def _timed(subject: _Subject) -> int:
 
 
 def _sum(grid: Grid, entity: EntityRef, words: str) -> _Subject:
-    return _Subject(entity, words, grid, grid.total_ops, grid.total_latency_ns, True)
+    known = np.isfinite(grid.bytes) | ~np.isfinite(grid.ops)
+    moved = np.where(known.all(axis=1), np.nansum(grid.bytes, axis=1), np.nan)
+    return _Subject(entity, words, grid, grid.total_ops, moved, grid.total_latency_ns, True)
 
 
 def _single(case: Case, grid: Grid, column: int) -> _Subject:
     entity = grid.entities[column]
-    return _Subject(entity, named(case, entity), grid, grid.ops[:, column], grid.latency_ns[:, column], False)
+    return _Subject(
+        entity, named(case, entity), grid, grid.ops[:, column], grid.bytes[:, column], grid.latency_ns[:, column], False
+    )
 
 
 def _top_entity(case: Case, system: str) -> EntityRef:
@@ -197,8 +217,11 @@ def _judge(case: Case, settings: Settings, system: str, subjects: list[_Subject]
         seen += states
     if seen:
         return Healthy(_NAME, _room(seen[0]))
+    flat = [(subject, knee) for subject, knee in unseen if knee.flat]
+    if flat:
+        return Healthy(_NAME, _no_limit(*flat[0]))
     if unseen:
-        return Healthy(_NAME, _no_knee(*unseen[0]))
+        return NotEvaluated(_NAME, _no_knee(*unseen[0]))
     return NotEvaluated(_NAME, f"entities of {system} whose latency goes with their own load and not with others'")
 
 
@@ -228,7 +251,26 @@ def _state(case: Case, settings: Settings, subject: _Subject, knee: Knee) -> _St
         step_ns=subject.grid.step_ns, sustained_ns=round(sustained_ns),
     )  # fmt: skip
     near = Interval(load / knee.knee.estimate, load / knee.knee.high, load / knee.knee.low)
-    return _State(subject, knee, when, load, latency, near, overload, latency > warning_ns)
+    stay = slice(overload.first, overload.last + 1) if overload.first >= 0 else slice(0)
+    harmful = latency > warning_ns or median(subject.latency_ns[stay]) > warning_ns
+    return _State(
+        subject, knee, when, load, latency, near, overload, latency > warning_ns, harmful, warning_ns,
+        settings["knee_latency_factor"], _sizes(settings, subject, knee.knee.estimate),
+    )  # fmt: skip
+
+
+def _sizes(settings: Settings, subject: _Subject, knee: float) -> tuple[float, float] | None:
+    """Median bytes an operation below and beyond the knee; None where they are alike or not known."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = subject.moved / subject.ops
+    known = np.isfinite(size)
+    below, beyond = (
+        median(size[known & (subject.ops < 0.95 * knee)]),
+        median(size[known & (subject.ops >= 0.95 * knee)]),
+    )
+    if not (below > 0 and beyond > 0):
+        return None
+    return (below, beyond) if max(below, beyond) >= settings["size_factor"] * min(below, beyond) else None
 
 
 def _now(case: Case, subject: _Subject, sustained_ns: float) -> tuple[BoolArray, str]:
@@ -250,6 +292,15 @@ def _now(case: Case, subject: _Subject, sustained_ns: float) -> tuple[BoolArray,
 
 
 def _severity(settings: Settings, state: _State) -> Severity | None:
+    """None when there is room. Latency below the tier's warning is information: nobody waits, room gets scarce."""
+    severity = _nearness(settings, state)
+    if severity is None or not state.harmful:
+        return severity and Severity.INFO
+    # Where the sizes differ as well, the load may not be what slows.
+    return min(severity, Severity.WARNING) if state.sizes else severity
+
+
+def _nearness(settings: Settings, state: _State) -> Severity | None:
     if state.utilisation.estimate > 1.0 and state.overload.kind == "saturated":
         return Severity.CRITICAL if state.hurts else Severity.WARNING
     if state.utilisation.estimate > settings["utilisation_ratio"]:
@@ -266,10 +317,17 @@ def _severity(settings: Settings, state: _State) -> Severity | None:
 
 def _knee_words(state: _State) -> str:
     knee = state.knee
-    return (
-        f"the knee is at {format_rate(knee.knee.estimate)} ({between(knee.knee, format_rate)}), where latency is twice "
-        f"the {format_duration(knee.light_latency_ns.estimate)} of light load"
+    times = "twice" if state.factor == 2 else f"{state.factor:g} times"
+    text = (
+        f"the knee is at {format_rate(knee.knee.estimate)} ({between(knee.knee, format_rate)}), where latency is "
+        f"{times} the {format_duration(knee.light_latency_ns.estimate)} of light load"
     )
+    if knee.light_is_extrapolated:
+        text += (
+            f" (extrapolated: the least load seen, {format_rate(knee.load_min)}, took "
+            f"{format_duration(knee.latency_min_load_ns)})"
+        )
+    return text
 
 
 def _room(state: _State) -> str:
@@ -280,8 +338,30 @@ def _room(state: _State) -> str:
     )
 
 
+def _no_limit(subject: _Subject, knee: Knee) -> str:
+    return (
+        f"No limit of {subject.words} within {format_rate(knee.load_max)}: latency stays flat from "
+        f"{format_rate(knee.load_min)} up to it, {format_duration(knee.latency_min_load_ns)} at the least load."
+    )
+
+
 def _no_knee(subject: _Subject, knee: Knee) -> str:
-    return f"No knee seen for {subject.words}: {knee.reason}; where the limit lies is not known."
+    if "explain" in knee.reason:
+        return (
+            f"a load test in steps (fio or Iometer), or a time in which operations explain the latency of "
+            f"{subject.words}: here {knee.reason}; sizes or neighbours may explain the rest"
+        )
+    return (
+        f"a wider range of load on {subject.words} (a busier hour, or a load test in steps with fio or Iometer): "
+        f"{knee.reason}"
+    )
+
+
+def _mix_words(state: _State) -> str:
+    if state.sizes is None:
+        return ""
+    below, beyond = (format_bytes(size) for size in state.sizes)
+    return f"The mean I/O is {beyond} beyond it against {below} below, so the size may be what slows, not the load. "
 
 
 def _finding(case: Case, settings: Settings, severity: Severity, states: list[_State]) -> Finding:
@@ -291,14 +371,21 @@ def _finding(case: Case, settings: Settings, severity: Severity, states: list[_S
     return Finding(
         rule=_NAME,
         severity=severity,
-        confidence=min(0.9, 0.4 + 0.5 * state.knee.explained),
+        confidence=min(
+            0.5 if state.sizes or state.knee.light_is_extrapolated else 0.9, 0.4 + 0.5 * state.knee.explained
+        ),
         title=_title(settings, state),
         summary=(
             f"For {subject.words} {_knee_words(state)}. {_now_words(state)} {_overload_words(state)} "
-            f"The curve's pole, the most it can do, is at about {format_rate(state.knee.capacity.estimate)} "
-            f"({between(state.knee.capacity, format_rate)}). {_others(states)}"
+            f"{_mix_words(state)}The curve's pole, the most it can do, is extrapolated to about "
+            f"{format_rate(state.knee.capacity.estimate)} ({between(state.knee.capacity, format_rate)}). "
+            f"{_good_words(state)}{_others(states)}"
         ).strip(),
-        why="Beyond the knee every operation more makes all others wait; there is no room for a failure or for growth.",
+        why=(
+            "Beyond the knee every operation more makes all others wait; there is no room for a failure or for growth."
+            if state.harmful
+            else "Nobody waits yet, but headroom gets scarce: from here on latency grows faster than load."
+        ),
         innocent=(
             "The mix changed at the same time: larger I/O, more writes, another neighbour on the same drives; or it is "
             "a batch that nobody waits for."
@@ -323,11 +410,22 @@ def _finding(case: Case, settings: Settings, severity: Severity, states: list[_S
     )
 
 
+def _good_words(state: _State) -> str:
+    if state.harmful:
+        return ""
+    limits = format_duration(state.warning_ns)
+    return f"Latency is below the {limits} of its tier all the same: this is about headroom, not about harm. "
+
+
 def _title(settings: Settings, state: _State) -> str:
     words = state.subject.words[0].upper() + state.subject.words[1:]
+    near = state.utilisation.estimate > settings["utilisation_ratio"]
+    if not state.harmful:
+        share = format_ratio(state.utilisation.estimate)
+        return f"{words}: {f'at {share} of' if near else 'at times beyond'} the knee, latency still good"
     if state.overload.kind == "saturated" and state.utilisation.estimate > 1.0:
         return f"{words}: saturated, beyond the knee"
-    if state.utilisation.estimate > settings["utilisation_ratio"]:
+    if near:
         return f"{words}: at {format_ratio(state.utilisation.estimate)} of the knee"
     return f"{words}: {'saturated at times' if state.overload.kind == 'saturated' else 'bursts go beyond the knee'}"
 
@@ -344,6 +442,8 @@ def _overload_words(state: _State) -> str:
     if overload.kind == "none":
         return "It never stayed beyond it."
     longest = format_span(overload.longest_ns)
+    if overload.kind == "saturated" and not state.harmful:
+        return f"{format_ratio(overload.share)} of the time lies beyond it, {longest} on end at the longest."
     if overload.kind == "saturated":
         return (
             f"This is saturation: {format_ratio(overload.share)} of the time lies beyond it, {longest} on end with the "
@@ -407,6 +507,8 @@ RULE = Rule(
         Threshold("knee_latency_factor", 2.0, "latency over that of light load that defines the knee",
                   "common practice; where load over latency is greatest for one server (Kleinrock 1979)"),
         Threshold("saturated_s", 300, "time on end beyond the knee that is saturation and no burst", "ours"),
+        Threshold("size_factor", 1.5, "mean I/O size beyond the knee over that below (or the reverse) that is told",
+                  "ours"),
         Threshold("beyond_share", 0.01, "share of the time beyond the knee that is worth reporting by itself", "ours"),
     ),
 )  # fmt: skip
