@@ -17,7 +17,8 @@ pub struct Recorder {
     /// Where the integral of `in_flight` has got to.
     counted_to: Nanos,
     in_flight: u64,
-    area: u128,
+    /// Of the present interval, in ns; below 0 when an I/O is told late that ended before the interval began.
+    area: i128,
     usage_before: Usage,
 }
 
@@ -56,6 +57,7 @@ impl Recorder {
     #[inline]
     pub fn completed(&mut self, cell: usize, direction: Direction, times: Times, length: u32) {
         self.count_to(times.completed);
+        self.take_back_after(times.completed);
         self.in_flight -= 1;
         self.current.cells[cell].tally(direction).record(times, length);
     }
@@ -63,6 +65,7 @@ impl Recorder {
     /// An I/O failed.
     pub fn failed(&mut self, errno: i32, at: Nanos) {
         self.count_to(at);
+        self.take_back_after(at);
         self.in_flight -= 1;
         count_failures(&mut self.current.failures, Failures { errno, count: 1 });
     }
@@ -84,10 +87,17 @@ impl Recorder {
         done
     }
 
+    /// Threads report completions late and in another order than they happened: what was counted beyond this one's end
+    /// was not in flight. Over a run and its drain the integral is then that of the I/Os' own times.
+    #[inline]
+    fn take_back_after(&mut self, end: Nanos) {
+        self.area -= i128::from((self.counted_to - end).0);
+    }
+
     #[inline]
     fn count_to(&mut self, at: Nanos) {
         if at > self.counted_to {
-            self.area += u128::from(self.in_flight) * u128::from((at - self.counted_to).0);
+            self.area += i128::from(self.in_flight) * i128::from((at - self.counted_to).0);
             self.counted_to = at;
         }
     }

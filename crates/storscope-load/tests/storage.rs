@@ -13,7 +13,7 @@ use storscope_types::{
 use tempfile::NamedTempFile;
 
 const SIZE: u64 = 8 << 20;
-/// Exact on a ring; threads report completions in another order than they happened.
+/// What is left are stamps of batches that were handed over while the first of them already ended.
 const LITTLE: f64 = 0.01;
 const ENGINES: [(Engine, &str); 2] = [(Engine::IoUring, "io_uring"), (Engine::Threads, "threads")];
 
