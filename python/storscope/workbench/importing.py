@@ -285,7 +285,7 @@ def _capture_info(evidence: Evidence, importer: Importer, options: ImportOptions
 
 def _why_empty(recorder: Recorder) -> str:
     said = [*recorder.notes.warnings, *(f"{count:,} left out: {why}." for why, count in recorder.notes.omitted.items())]
-    return " ".join(said) or "The file holds headings only."
+    return " ".join(f"{sentence.rstrip('.')}." for sentence in said) or "The file holds headings only."
 
 
 def _importer_named(name: str) -> Importer:
