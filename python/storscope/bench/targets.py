@@ -53,8 +53,8 @@ class Ready:
     """scratch, file or device."""
     direct: bool
     doubts: tuple[str, ...]
-    workload: Workload
-    """Confined to the part of the target that was asked for."""
+    confined_bytes: int | None = None
+    """Workloads are confined to the first part of the target; None is all of it."""
 
 
 @contextmanager
@@ -118,7 +118,7 @@ def _scratch(
     is_direct = _fill(stack, scratch, workload, size_bytes, direct)
     doubts = [*_cache_doubts(direct, is_direct), *_extent_doubts(extents_of(scratch.descriptor, sync=True))]
     descriptor, _ = _reopened(stack, scratch, os.O_RDWR if workload.writes else os.O_RDONLY, is_direct)
-    return Ready(descriptor, str(scratch.path), "scratch", is_direct, tuple(doubts), workload)
+    return Ready(descriptor, str(scratch.path), "scratch", is_direct, tuple(doubts))
 
 
 def _reopened(stack: ExitStack, scratch: Scratch, flags: int, direct: bool) -> tuple[int, bool]:
@@ -170,7 +170,7 @@ def _existing(
         doubts.append(
             "Not known: whether all of the device was ever written. What was not is answered without a medium."
         )
-    return Ready(opened.descriptor, opened.target.path, kind, is_direct, tuple(doubts), confined(workload, size_bytes))
+    return Ready(opened.descriptor, opened.target.path, kind, is_direct, tuple(doubts), size_bytes)
 
 
 def _opened(path: str | Path, writes: bool, permission: str | None, direct: bool) -> tuple[OpenTarget, bool]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import platform
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import storscope
@@ -15,7 +16,7 @@ from storscope.bench.figures import Interval, Outcome
 from storscope.bench.record import About, doubts_of, record_run, status_of
 from storscope.bench.safety import sweep
 from storscope.bench.spool import Spooled, SpoolWriter, abandoned
-from storscope.bench.targets import Ready, ready_target
+from storscope.bench.targets import Ready, confined, ready_target
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Workload
@@ -55,17 +56,49 @@ class Benched:
         return status_of(self.outcome)
 
 
-def bench(
+class BenchSession:
+    """An open target, on which one measurement after another is made; each is a capture of its own."""
+
+    def __init__(self, store: Store, ready: Ready, settings: BenchSettings, stop: Callable[[], bool]) -> None:
+        self._store, self._ready, self._settings, self._stop = store, ready, settings, stop
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the user asked for an end: no further measurement should start."""
+        return self._stop()
+
+    def measure(
+        self, workload: Workload, watch: Callable[[Interval], None] = lambda _: None, *, seed: int | None = None,
+        duration_ns: int | None = None,
+    ) -> Benched:  # fmt: skip
+        """Runs a workload and stores what was measured, also when it ended early.
+
+        `workload` may not ask for more than the one that the session was opened for: no writes if that only read.
+        Raises ConfigError for one that does not fit the target.
+        """
+        settings = self._settings
+        settings = replace(
+            settings, seed=settings.seed if seed is None else seed, duration_ns=duration_ns or settings.duration_ns
+        )
+        used = confined(workload, self._ready.confined_bytes)
+        plan = RunPlan(
+            used, (DescriptorTarget(self._ready.descriptor),), settings.duration_ns, settings.seed,
+            settings.interval_ns,
+        )  # fmt: skip
+        return _measure(self._store, plan, _about(self._ready, used, settings), watch, self._stop)
+
+
+@contextmanager
+def bench_session(
     store: Store,
     target: str,
     workload: Workload,
     settings: BenchSettings,
     *,
     told: Callable[[str], None],
-    watch: Callable[[Interval], None],
     stop: Callable[[], bool],
-) -> Benched:
-    """Measures a target and stores what was measured, also when `stop` or an error ended it early.
+) -> Iterator[BenchSession]:
+    """Opens a target for a workload and others like it: creates and fills what is needed, and takes it down at the end.
 
     First removes scratch files of runs that crashed, and stores what those had measured. Raises TargetRefused for a
     target that must not be written, ConfigError for a workload that does not fit, UsageError.
@@ -76,11 +109,22 @@ def bench(
     with ready_target(
         target, workload, settings.size_bytes, permission=settings.permission, direct=settings.direct, told=told
     ) as ready:
-        plan = RunPlan(
-            ready.workload, (DescriptorTarget(ready.descriptor),), settings.duration_ns, settings.seed,
-            settings.interval_ns,
-        )  # fmt: skip
-        return _measure(store, plan, _about(ready, settings), watch, stop)
+        yield BenchSession(store, ready, settings, stop)
+
+
+def bench(
+    store: Store,
+    target: str,
+    workload: Workload,
+    settings: BenchSettings,
+    *,
+    told: Callable[[str], None],
+    watch: Callable[[Interval], None],
+    stop: Callable[[], bool],
+) -> Benched:
+    """One measurement in a session of its own; see there."""
+    with bench_session(store, target, workload, settings, told=told, stop=stop) as session:
+        return session.measure(workload, watch)
 
 
 def _measure(
@@ -99,11 +143,11 @@ def _measure(
         spool.close()
 
 
-def _about(ready: Ready, settings: BenchSettings) -> About:
+def _about(ready: Ready, workload: Workload, settings: BenchSettings) -> About:
     now_ns = time.time_ns()
     return About(
         run=f"bench-{now_ns:x}",
-        workload=ready.workload,
+        workload=workload,
         target=ready.name,
         target_kind=ready.kind,
         system=platform.node(),
