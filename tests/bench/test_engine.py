@@ -10,7 +10,7 @@ import pytest
 
 from storscope.bench.engine import DescriptorTarget, EngineRun, NoTarget, RunPlan
 from storscope.bench.figures import MEASURES, Interval, Latencies, Outcome
-from storscope.bench.targets import ready_target
+from storscope.bench.targets import confined, ready_target
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.errors import ConfigError, UsageError
 from storscope.domain.load import Closed, Open, Region
@@ -92,7 +92,7 @@ def test_reads_of_a_scratch_file_obey_littles_law_and_leave_nothing_behind(data:
     with ready_target(data, _workload(), _SIZE, permission=None, direct=True, told=lambda _: None) as ready:
         flags = fcntl.fcntl(ready.descriptor, fcntl.F_GETFL)
         assert flags & os.O_ACCMODE == os.O_RDONLY
-        plan = RunPlan(ready.workload, (DescriptorTarget(ready.descriptor),), NS_PER_S, seed=1)
+        plan = RunPlan(_workload(), (DescriptorTarget(ready.descriptor),), NS_PER_S, seed=1)
         _, outcome = _ran(plan)
     assert not list(data.iterdir())
     total = outcome.total
@@ -130,7 +130,7 @@ def test_only_the_part_of_a_file_that_was_asked_for_is_used(data: Path) -> None:
     path = data / "file"
     path.write_bytes(os.urandom(_SIZE))
     with ready_target(path, _workload(), MIB, permission=None, direct=False, told=lambda _: None) as ready:
-        assert ready.workload.streams[0].region == Region(0, MIB)
+        assert confined(_workload(), ready.confined_bytes).streams[0].region == Region(0, MIB)
         assert any("page cache" in doubt for doubt in ready.doubts)
 
 
