@@ -7,11 +7,8 @@ Expected shape: a line with the time, then the file as the kernel prints it, aga
 The time is ISO 8601 (`date -u +%FT%TZ`, `date -Is`, `date -Ins`), seconds since 1970 with or without a fraction
 (`date +%s.%N`), or what `date` prints by itself. Without time lines --interval must be given, since rates need it.
 
-Fields: Documentation/admin-guide/iostats.rst and block/genhd.c (`diskstats_show`) of Linux 6.x: 11 after the name,
-15 since 4.18 (discards), 17 since 5.5 (flushes); partitions before 2.6.25 have 4. Times are printed as unsigned 32-bit
-milliseconds and wrap; every other counter that falls was reset, and such an interval is left out. Rates are
-differences over the time between the time lines; latency is the difference of the time over that of the operations.
-Since times are whole milliseconds, the mean latency of n operations is known to 1/n ms; the error does not add up.
+Fields, wraps and resets are those of domain/diskstats.py; an interval with a reset is left out. Rates are differences
+over the time between the time lines; latency is the difference of the time over that of the operations.
 
 Beware: a time line in whole seconds makes the rates of a 1 s loop uncertain by half; take it with %N.
 """
@@ -20,11 +17,10 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
-from storscope.domain import units
+from storscope.domain import diskstats, units
+from storscope.domain.diskstats import Counters
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
@@ -32,23 +28,12 @@ from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM, disk_of_partition
 from storscope.sources.importers._whole_lines import whole_lines
 
-_NAMES: Final = (
-    "rio", "rmerge", "rsect", "rms", "wio", "wmerge", "wsect", "wms", "inflight", "ticks", "weighted",
-    "dio", "dmerge", "dsect", "dms", "fio", "fms",
-)  # fmt: skip
-_OLD_PARTITION: Final = ("rio", "rsect", "wio", "wsect")
-_FIELD_COUNTS: Final = (4, 11, 15, 17)
-_TIMES: Final = frozenset(("rms", "wms", "ticks", "weighted", "dms", "fms"))
-_WRAP_MS: Final = 2**32
-
 _LINE = re.compile(r"\s*\d+\s+\d+\s+\S+(?:\s+\d+){4,}\s*")
 _EPOCH = re.compile(r"(\d{9,11})(?:[.,](\d{1,9}))?|(\d{9,11})(\d{9})")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|UTC|[+-]\d\d:?\d\d)?")
 _DATE_COMMAND = re.compile(
     r"[A-Z][a-z]{2} +([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: ([AP]M))? ([A-Za-z]{2,5}|[+-]\d\d) (\d{4})"
 )
-
-Counters = Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -68,7 +53,7 @@ def _recognise(head: Head) -> float:
 
 
 def _is_disk_line(line: str) -> bool:
-    return bool(_LINE.fullmatch(line)) and len(line.split()) - 3 in _FIELD_COUNTS
+    return bool(_LINE.fullmatch(line)) and len(line.split()) - 3 in diskstats.FIELD_COUNTS
 
 
 def _time(line: str, options: ImportOptions) -> _Time | None:
@@ -151,14 +136,14 @@ class _Reader:
             self.recorder.warn("Only one snapshot: rates need two. Let the loop run longer.")
 
     def _disk(self, name: str, values: list[int]) -> None:
-        names = _OLD_PARTITION if len(values) == 4 else _NAMES
-        if len(values) not in _FIELD_COUNTS and len(values) < len(_NAMES):
+        counters = diskstats.counters_of(values)
+        if counters is None:
             self.recorder.omit("disk lines with a field count no kernel prints (cut or damaged)")
             return
         if name in self._now:
             self._complete()
         self.recorder.omit("fields after the 17th, of a kernel later than this importer", max(0, len(values) - 17))
-        self._now[name] = dict(zip(names, values, strict=False))
+        self._now[name] = counters
 
     def _complete(self) -> None:
         """The snapshot is whole: compare it with the one before."""
@@ -212,47 +197,23 @@ class _Reader:
                 self._device(name, before.ns, span_ns, self._before[name], counters)
 
     def _device(self, name: str, start_ns: int, span_ns: int, before: Counters, now: Counters) -> None:
-        deltas = self._deltas(before, now)
-        if deltas is None:
+        change = diskstats.change(before, now)
+        if change is None:
             self.recorder.omit("intervals with a counter reset")
             return
+        self.recorder.omit("times that went back without a wrap (old kernels do this)", change.times_back)
         entity = self._entities.get(name) or self._meet(name)
         seconds = span_ns / units.NS_PER_S
-        self.recorder.observe(entity, start_ns, span_ns, self._canonical(deltas, seconds))
-        for counter, unit, value in _counters(deltas, now, seconds):
+        self.recorder.observe(entity, start_ns, span_ns, self._canonical(change.deltas, seconds))
+        for counter, unit, value in diskstats.other_counters(change.deltas, now, seconds):
             self.recorder.counter(entity, start_ns, span_ns, counter, unit, value)
 
-    def _deltas(self, before: Counters, now: Counters) -> dict[str, int] | None:
-        """Differences, wrapped times unwrapped; None after a reset. A time that fell without a wrap is left out."""
-        deltas = {}
-        for name, value in now.items():
-            delta = value - before.get(name, value)
-            if name not in _TIMES:
-                if delta < 0 and name != "inflight":
-                    return None
-            elif delta < 0:
-                if before[name] < _WRAP_MS / 2 or before[name] >= _WRAP_MS:
-                    self.recorder.omit("times that went back without a wrap (old kernels do this)")
-                    continue
-                delta += _WRAP_MS
-            deltas[name] = delta
-        return deltas
-
-    def _canonical(self, deltas: Mapping[str, int], seconds: float) -> dict[str, float | None]:
-        busy = deltas["ticks"] / (seconds * 1000) if "ticks" in deltas else None
-        if busy is not None and busy > 1:
+    def _canonical(self, deltas: Counters, seconds: float) -> dict[str, float | None]:
+        values = diskstats.canonical(deltas, seconds)
+        if (values["busy_ratio"] or 0.0) > 1:
             self.recorder.omit("busy shares above 1 cut to 1 (the time line and the counters are not read at once)")
-            busy = 1.0
-        return {
-            "read_ops_per_s": deltas["rio"] / seconds,
-            "write_ops_per_s": deltas["wio"] / seconds,
-            "read_bytes_per_s": deltas["rsect"] * units.SECTOR_BYTES / seconds,
-            "write_bytes_per_s": deltas["wsect"] * units.SECTOR_BYTES / seconds,
-            "read_latency_ns_mean": _mean_ns(deltas.get("rms"), deltas["rio"]),
-            "write_latency_ns_mean": _mean_ns(deltas.get("wms"), deltas["wio"]),
-            "queue_depth_mean": deltas["weighted"] / (seconds * 1000) if "weighted" in deltas else None,
-            "busy_ratio": busy,
-        }
+            values["busy_ratio"] = 1.0
+        return values
 
     def _meet(self, name: str) -> EntityRef:
         self._system = self.options.system or DEFAULT_LINUX_SYSTEM
@@ -264,27 +225,6 @@ class _Reader:
         self.recorder.link(entity, "member_of", EntityRef(self._system, "host", self._system))
         self._entities[name] = entity
         return entity
-
-
-def _mean_ns(total_ms: int | None, operations: int) -> float | None:
-    """Mean time of an operation; None where nothing was timed."""
-    return None if total_ms is None or operations <= 0 else units.ns_from_ms(total_ms / operations)
-
-
-def _counters(deltas: Mapping[str, int], now: Counters, seconds: float) -> list[tuple[str, str, float | None]]:
-    """What has no canonical column, under the names iostat gives it."""
-    rates = (("rmerge", "rrqm/s"), ("wmerge", "wrqm/s"), ("dio", "d/s"), ("dmerge", "drqm/s"), ("fio", "f/s"))
-    found: list[tuple[str, str, float | None]] = [
-        (shown, "1/s", deltas[name] / seconds) for name, shown in rates if name in deltas
-    ]
-    if "dsect" in deltas:
-        found.append(("dkB/s", "KiB/s", deltas["dsect"] / 2 / seconds))
-    for time, operations, shown in (("dms", "dio", "d_await"), ("fms", "fio", "f_await")):
-        if time in deltas and deltas[operations] > 0:
-            found.append((shown, "ms", deltas[time] / deltas[operations]))
-    if "inflight" in now:
-        found.append(("in flight at the end", "", float(now["inflight"])))
-    return found
 
 
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
