@@ -9,6 +9,7 @@
 mod arrivals;
 mod buffers;
 mod error;
+mod gather;
 mod generator;
 mod pace;
 mod place;
@@ -23,6 +24,7 @@ mod tally;
 mod task;
 mod transfer;
 mod usage;
+mod virtual_run;
 mod worker;
 mod zipf;
 
@@ -41,4 +43,5 @@ pub use tally::{Cell, Failures, Interval, Tally, Times};
 pub use task::{Ending, Limit, Task};
 pub use transfer::{FollowUp, Transfer, Transfers};
 pub use usage::Usage;
+pub use virtual_run::{Lifetime, VirtualRun, slots_of};
 pub use zipf::Zipf;

@@ -3,7 +3,6 @@
 //! Intervals of the workers are put together as soon as all have them, so the caller can store each while the next is
 //! measured. Dropping a run stops it.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Barrier, OnceLock};
@@ -11,20 +10,15 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use storscope_device::Clock;
-use storscope_types::Nanos;
 
 use crate::error::LoadError;
+use crate::gather::Gathering;
 use crate::plan::Plan;
-use crate::recorder::empty_interval;
 use crate::result::{EngineUsed, RunResult, doubts};
 use crate::system::FastClock;
 use crate::tally::Interval;
-use crate::task::Ending;
 use crate::usage::Usage;
 use crate::worker::{Ended, Message, Shared, Worker};
-
-/// More intervals than any run has.
-const ENDED: u32 = u32::MAX;
 
 /// What a run says when asked for news.
 #[derive(Debug)]
@@ -52,13 +46,7 @@ pub struct Run {
     shared: Arc<Shared>,
     messages: Receiver<Message>,
     threads: Vec<JoinHandle<()>>,
-    /// For each worker the number of intervals it has finished; all there can be once it has ended.
-    progress: Vec<u32>,
-    /// Intervals that not all workers have finished.
-    open: BTreeMap<u32, Interval>,
-    total: Option<Interval>,
-    drain: Option<Interval>,
-    ending: Ending,
+    gathering: Gathering,
     engines: Vec<EngineUsed>,
     error: Option<LoadError>,
     /// The instant at which the clock shows zero.
@@ -93,11 +81,7 @@ impl Run {
             shared,
             messages,
             threads,
-            progress: vec![0; workers],
-            open: BTreeMap::new(),
-            total: None,
-            drain: None,
-            ending: Ending::default(),
+            gathering: Gathering::new(workers),
             engines: Vec::new(),
             error: None,
             clock_origin_unix_ns,
@@ -120,14 +104,14 @@ impl Run {
     pub fn next(&mut self, patience: Duration) -> News {
         let deadline = Instant::now() + patience;
         loop {
-            if let Some(interval) = self.take_complete() {
+            if let Some(interval) = self.gathering.take_complete() {
                 return News::Interval(Box::new(interval));
             }
-            if self.progress.iter().all(|&finished| finished == ENDED) {
+            if self.gathering.is_over() {
                 return News::Finished;
             }
             match self.messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(Message::Interval(worker, interval)) => self.collect(worker, *interval),
+                Ok(Message::Interval(worker, interval)) => self.gathering.collect(worker, *interval),
                 Ok(Message::Ended(worker, ended)) => self.count_ended(worker, ended),
                 Err(RecvTimeoutError::Timeout) => return News::Pending,
                 Err(RecvTimeoutError::Disconnected) => self.count_panicked(),
@@ -142,16 +126,16 @@ impl Run {
         self.join();
         let usage_before = self.shared.usage_before.get().copied().unwrap_or_default();
         let process_usage = Usage::of_process().since(&usage_before);
-        let total = self.total.take().unwrap_or_else(empty_interval);
-        let doubts = doubts(&total, &self.ending, &self.shared.plan.workload);
+        let (total, drain, ending) = self.gathering.sum();
+        let doubts = doubts(&total, &ending, &self.shared.plan.workload);
         self.engines.sort_by_key(|used| used.stream);
         self.engines.dedup();
         let result = RunResult {
             started_unix_ns: self.started_unix_ns().unwrap_or(self.clock_origin_unix_ns),
             valid: !doubts.iter().any(crate::Doubt::invalidates),
             total,
-            drain: self.drain.take().unwrap_or_else(empty_interval),
-            ending: self.ending,
+            drain,
+            ending,
             engines: std::mem::take(&mut self.engines),
             clock: self.shared.clock.name(),
             process_usage,
@@ -160,48 +144,17 @@ impl Run {
         Finished { result, error: self.error.take() }
     }
 
-    /// The lowest interval, if every worker that still works has finished it.
-    fn take_complete(&mut self) -> Option<Interval> {
-        let finished = self.progress.iter().min().copied().unwrap_or(ENDED);
-        let interval = self.open.first_entry().filter(|entry| *entry.key() < finished)?.remove();
-        match &mut self.total {
-            Some(total) => total.merge_next(&interval),
-            None => self.total = Some(interval.clone()),
-        }
-        Some(interval)
-    }
-
-    fn collect(&mut self, worker: u32, interval: Interval) {
-        if interval.drain {
-            match &mut self.drain {
-                Some(drain) => drain.merge_worker(&interval),
-                None => self.drain = Some(interval),
-            }
-            return;
-        }
-        self.progress[worker as usize] = interval.index + 1;
-        match self.open.get_mut(&interval.index) {
-            Some(known) => known.merge_worker(&interval),
-            None => {
-                self.open.insert(interval.index, interval);
-            }
-        }
-    }
-
     fn count_ended(&mut self, worker: u32, ended: Ended) {
-        self.progress[worker as usize] = ENDED;
         self.engines.extend(ended.engine);
-        match ended.outcome {
-            Ok(ending) => self.ending.add(&ending),
-            Err(error) => {
-                self.error.get_or_insert(error);
-            }
+        self.gathering.end(worker, ended.outcome.as_ref().ok());
+        if let Err(error) = ended.outcome {
+            self.error.get_or_insert(error);
         }
     }
 
     /// Each worker sends its end, unless it panicked.
     fn count_panicked(&mut self) {
-        self.progress.fill(ENDED);
+        self.gathering.end_all();
         self.error.get_or_insert(LoadError::Panicked);
     }
 
@@ -238,16 +191,4 @@ fn spawn(shared: &Arc<Shared>, spans: &[Vec<crate::Span>]) -> (Receiver<Message>
         }
     }
     (messages, threads)
-}
-
-impl Ending {
-    fn add(&mut self, other: &Self) {
-        self.submitted += other.submitted;
-        self.completed += other.completed;
-        self.failed += other.failed;
-        self.drained += other.drained;
-        self.unsent += other.unsent;
-        self.oldest_unsent = self.oldest_unsent.max(other.oldest_unsent);
-        self.elapsed = Nanos(self.elapsed.0.max(other.elapsed.0));
-    }
 }

@@ -24,8 +24,10 @@ pub struct Task<'a> {
     pub limit: Limit,
     /// Length of an interval.
     pub interval: Nanos,
-    /// When it starts.
+    /// When it starts: intervals count from there.
     pub start: Nanos,
+    /// How long after that the first request may go out, or arrivals begin.
+    pub delay: Nanos,
     /// How many I/Os may fail.
     pub max_failures: u64,
 }

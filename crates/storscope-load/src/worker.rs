@@ -186,6 +186,7 @@ impl Worker {
             limit: plan.limit(self.stream as usize),
             interval: plan.interval,
             start,
+            delay: Nanos::ZERO,
             max_failures: plan.max_failures,
         }
     }

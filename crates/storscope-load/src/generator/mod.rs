@@ -6,6 +6,7 @@
 //! service time is that of the batch.
 
 mod complete;
+mod steps;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -73,7 +74,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
         let slots = stream.load.slots_per_worker(targets.len());
         let mut random = Random::of_worker(task.seed, task.global_worker);
         let (cell_targets, cell_of_target) = cells(stream, &targets, task.spans.len());
-        let pace = Pace::new(stream, task.worker, targets.len(), slots, task.start, random.split());
+        let pace = Pace::new(stream, task.worker, targets.len(), slots, task.start + task.delay, random.split());
         Self {
             device,
             clock,
@@ -120,12 +121,18 @@ impl<D: Device, C: Clock> Generator<D, C> {
                 Err(error) => break Err(error),
             }
         };
-        let end = now.min(self.end);
-        sink(self.recorder.rotate(end, self.pace.offered_per_s()));
-        self.ending.elapsed = end - self.start;
+        let end = self.close(now, sink);
         outcome?;
         self.drain(end, now, sink)?;
         Ok(self.ending)
+    }
+
+    /// Ends the last interval. Returns the instant of the end.
+    fn close(&mut self, now: Nanos, sink: &mut dyn FnMut(Interval)) -> Nanos {
+        let end = now.min(self.end);
+        sink(self.recorder.rotate(end, self.pace.offered_per_s()));
+        self.ending.elapsed = end - self.start;
+        end
     }
 
     #[inline]
@@ -183,19 +190,29 @@ impl<D: Device, C: Clock> Generator<D, C> {
     #[inline]
     fn wait(&mut self, now: Nanos, sink: &mut dyn FnMut(Interval)) -> Result<Nanos, LoadError> {
         let submitted = self.stamp_batch(now);
-        let may_send = self.ios_left > 0 && self.bytes_left > 0;
-        let next_start = if may_send { self.pace.wake_at() } else { Nanos::NEVER };
-        let wake_at = next_start.min(self.recorder.boundary()).min(self.end);
-        let until = wake_at.min(submitted.saturating_add(LONGEST_WAIT));
+        let until = self.wake_at().min(submitted.saturating_add(LONGEST_WAIT));
         let after = self.device.wait(until, &mut self.done)?;
-        while after >= self.recorder.boundary() && self.recorder.boundary() < self.end {
-            let boundary = self.recorder.boundary();
-            sink(self.recorder.rotate(boundary, self.pace.offered_per_s()));
-        }
+        self.rotate_until(after, sink);
         if after < self.end {
             self.take_done()?;
         }
         Ok(after)
+    }
+
+    /// When there is something to do even if nothing completes.
+    #[inline]
+    fn wake_at(&self) -> Nanos {
+        let may_send = self.ios_left > 0 && self.bytes_left > 0;
+        let next_start = if may_send { self.pace.wake_at() } else { Nanos::NEVER };
+        next_start.min(self.recorder.boundary()).min(self.end)
+    }
+
+    #[inline]
+    fn rotate_until(&mut self, now: Nanos, sink: &mut dyn FnMut(Interval)) {
+        while now >= self.recorder.boundary() && self.recorder.boundary() < self.end {
+            let boundary = self.recorder.boundary();
+            sink(self.recorder.rotate(boundary, self.pace.offered_per_s()));
+        }
     }
 
     /// Gives the batch its submission time. With nothing to submit there is no need to read the clock.
@@ -216,9 +233,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
 
     /// Waits for what is in flight, without sending more than the follow-ups it entails.
     fn drain(&mut self, end: Nanos, mut now: Nanos, sink: &mut dyn FnMut(Interval)) -> Result<(), LoadError> {
-        let (unsent, first) = self.pace.backlog(end);
-        self.ending.unsent = unsent;
-        self.ending.oldest_unsent = first.map(|first| end - first);
+        self.count_backlog(end);
         let completed_before = self.ending.completed;
         self.take_done()?;
         while self.recorder.in_flight() > 0 || !self.batch.is_empty() {
@@ -226,11 +241,21 @@ impl<D: Device, C: Clock> Generator<D, C> {
             now = self.device.wait(submitted.saturating_add(LONGEST_WAIT), &mut self.done)?;
             self.take_done()?;
         }
+        self.close_drain(completed_before, now, sink);
+        Ok(())
+    }
+
+    fn count_backlog(&mut self, end: Nanos) {
+        let (unsent, first) = self.pace.backlog(end);
+        self.ending.unsent = unsent;
+        self.ending.oldest_unsent = first.map(|first| end - first);
+    }
+
+    fn close_drain(&mut self, completed_before: u64, now: Nanos, sink: &mut dyn FnMut(Interval)) {
         self.ending.drained = self.ending.completed - completed_before;
         let mut rest = self.recorder.rotate(now, None);
         rest.drain = true;
         sink(rest);
-        Ok(())
     }
 }
 

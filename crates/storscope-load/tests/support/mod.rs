@@ -45,6 +45,7 @@ pub fn task<'a>(workload: &'a Workload, spans: &'a [Span], limit: Limit) -> Task
         limit,
         interval: Nanos::SECOND,
         start: Nanos::ZERO,
+        delay: Nanos::ZERO,
         max_failures: 0,
     }
 }

@@ -1,0 +1,96 @@
+//! Puts the intervals of all workers together, each as soon as all have finished it.
+
+use std::collections::BTreeMap;
+
+use storscope_types::Nanos;
+
+use crate::recorder::empty_interval;
+use crate::tally::Interval;
+use crate::task::Ending;
+
+/// More intervals than any run has.
+const ENDED: u32 = u32::MAX;
+
+/// Intervals and ends of the workers of a run.
+#[derive(Debug)]
+pub(crate) struct Gathering {
+    /// For each worker the number of intervals it has finished; all there can be once it has ended.
+    progress: Vec<u32>,
+    /// Intervals that not all workers have finished.
+    open: BTreeMap<u32, Interval>,
+    total: Option<Interval>,
+    drain: Option<Interval>,
+    ending: Ending,
+}
+
+impl Gathering {
+    /// Of so many workers.
+    pub fn new(workers: usize) -> Self {
+        Self { progress: vec![0; workers], open: BTreeMap::new(), total: None, drain: None, ending: Ending::default() }
+    }
+
+    /// Whether all workers have ended.
+    pub fn is_over(&self) -> bool {
+        self.progress.iter().all(|&finished| finished == ENDED)
+    }
+
+    /// A worker has finished an interval.
+    pub fn collect(&mut self, worker: u32, interval: Interval) {
+        if interval.drain {
+            match &mut self.drain {
+                Some(drain) => drain.merge_worker(&interval),
+                None => self.drain = Some(interval),
+            }
+            return;
+        }
+        self.progress[worker as usize] = interval.index + 1;
+        match self.open.get_mut(&interval.index) {
+            Some(known) => known.merge_worker(&interval),
+            None => {
+                self.open.insert(interval.index, interval);
+            }
+        }
+    }
+
+    /// A worker has ended; without an ending it failed.
+    pub fn end(&mut self, worker: u32, ending: Option<&Ending>) {
+        self.progress[worker as usize] = ENDED;
+        if let Some(ending) = ending {
+            self.ending.add(ending);
+        }
+    }
+
+    /// No worker will say anything more.
+    pub fn end_all(&mut self) {
+        self.progress.fill(ENDED);
+    }
+
+    /// The lowest interval, if every worker that still works has finished it.
+    pub fn take_complete(&mut self) -> Option<Interval> {
+        let finished = self.progress.iter().min().copied().unwrap_or(ENDED);
+        let interval = self.open.first_entry().filter(|entry| *entry.key() < finished)?.remove();
+        match &mut self.total {
+            Some(total) => total.merge_next(&interval),
+            None => self.total = Some(interval.clone()),
+        }
+        Some(interval)
+    }
+
+    /// All intervals taken together, what was drained after the end, and the counts.
+    pub fn sum(&mut self) -> (Interval, Interval, Ending) {
+        let taken = |interval: &mut Option<Interval>| interval.take().unwrap_or_else(empty_interval);
+        (taken(&mut self.total), taken(&mut self.drain), self.ending)
+    }
+}
+
+impl Ending {
+    fn add(&mut self, other: &Self) {
+        self.submitted += other.submitted;
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.drained += other.drained;
+        self.unsent += other.unsent;
+        self.oldest_unsent = self.oldest_unsent.max(other.oldest_unsent);
+        self.elapsed = Nanos(self.elapsed.0.max(other.elapsed.0));
+    }
+}
