@@ -9,6 +9,7 @@
 mod access;
 mod check;
 mod data;
+pub mod design;
 mod load;
 mod offsets;
 mod units;

@@ -1,0 +1,129 @@
+//! The drives of a simulated array.
+//!
+//! A [`Drive`] takes operations and says when it next needs attention; whoever owns the clock calls it then. It has one
+//! place in the caller's event list whatever goes on inside: the arm, the link, the cache that is written back.
+//!
+//! ```
+//! use storscope_device::Direction;
+//! use storscope_sim::drive::{Drive, DriveOp, catalogue};
+//! use storscope_types::Nanos;
+//!
+//! let design = catalogue::find("samsung-f1-1tb").unwrap().design();
+//! let mut drive = Drive::new(&design, 1, 0);
+//! drive.submit(Nanos::ZERO, DriveOp { tag: 7, direction: Direction::Read, offset: 1 << 30, length: 4096 });
+//! let at = drive.next_event();
+//! assert_eq!(drive.advance(at), Some(7));
+//! assert_eq!(drive.next_event(), Nanos::NEVER);
+//! ```
+//!
+//! Beware: time must not go backwards between calls, and `advance` must be called at `next_event`, not later.
+
+mod geometry;
+mod mechanical;
+mod seek;
+
+use storscope_device::Direction;
+use storscope_types::Nanos;
+use storscope_types::design::drive::DriveDesign;
+
+use mechanical::Mechanical;
+
+/// One operation on a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DriveOp {
+    /// Comes back when it is done.
+    pub tag: u32,
+    /// Read or write.
+    pub direction: Direction,
+    /// Byte offset on this drive.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u32,
+}
+
+/// A drive in virtual time.
+#[derive(Debug)]
+pub struct Drive {
+    model: Model,
+    size_bytes: u64,
+    failed: bool,
+}
+
+#[derive(Debug)]
+enum Model {
+    Mechanical(Mechanical),
+}
+
+macro_rules! each {
+    ($self:expr, $model:ident => $call:expr) => {
+        match $self {
+            Model::Mechanical($model) => $call,
+        }
+    };
+}
+
+impl Drive {
+    /// A drive as designed, idle. Drives of one design differ by `index`: their platters stand at different angles.
+    ///
+    /// The design must have passed [`DriveDesign::check`].
+    #[must_use]
+    pub fn new(design: &DriveDesign, seed: u64, index: u32) -> Self {
+        let model = match design {
+            DriveDesign::Mechanical(design) => Model::Mechanical(Mechanical::new(design, seed, index)),
+            DriveDesign::Flash(_) | DriveDesign::Curve(_) => todo!(),
+        };
+        Self { model, size_bytes: design.size().0, failed: false }
+    }
+
+    /// Takes an operation, and starts it if it can.
+    pub fn submit(&mut self, now: Nanos, op: DriveOp) {
+        each!(&mut self.model, model => model.submit(now, op));
+    }
+
+    /// When [`Drive::advance`] must be called next; [`Nanos::NEVER`] when idle.
+    #[must_use]
+    pub fn next_event(&self) -> Nanos {
+        each!(&self.model, model => model.next_event())
+    }
+
+    /// Handles what is due at `now`, and starts what can start. Returns the tag of what completed; nothing when the
+    /// event was the drive's own, such as a write from its cache.
+    pub fn advance(&mut self, now: Nanos) -> Option<u32> {
+        each!(&mut self.model, model => model.advance(now))
+    }
+
+    /// Operations that wait.
+    #[must_use]
+    pub fn queue_len(&self) -> usize {
+        each!(&self.model, model => model.queue_len())
+    }
+
+    /// Operations being served.
+    #[must_use]
+    pub fn in_service(&self) -> usize {
+        each!(&self.model, model => model.in_service())
+    }
+
+    /// For how long the drive has been busy in all until `now`.
+    #[must_use]
+    pub fn busy(&self, now: Nanos) -> Nanos {
+        each!(&self.model, model => model.busy(now))
+    }
+
+    /// Marks the drive as failed. What it has taken still completes; the caller sends no more.
+    pub fn fail(&mut self) {
+        self.failed = true;
+    }
+
+    /// Whether it has failed.
+    #[must_use]
+    pub fn is_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Usable bytes.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+}

@@ -1,0 +1,7 @@
+//! The array simulator: discrete events in virtual time.
+//!
+//! Same seed, same bytes, on any machine. Nothing here reads a clock, opens a file or allocates per I/O.
+
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
+pub mod drive;

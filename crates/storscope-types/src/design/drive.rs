@@ -1,0 +1,271 @@
+//! The drives of a design: mechanical, flash, or a measured curve.
+//!
+//! Times are nanoseconds, sizes bytes, rates bytes per second; the unit stands in the field's name. Every field says its
+//! sound range; [`DriveDesign::check`] holds them to it. What a drive leaves out is left out on purpose: see the
+//! catalogue of components in the documentation.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Nanos};
+
+mod check;
+
+pub use check::DriveError;
+
+/// A drive, by what its behaviour is computed from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum DriveDesign {
+    /// Platters and an arm.
+    Mechanical(MechanicalDesign),
+    /// Flash behind a controller.
+    Flash(FlashDesign),
+    /// Throughput against queue depth, as measured.
+    Curve(CurveDesign),
+}
+
+impl DriveDesign {
+    /// Usable bytes.
+    #[must_use]
+    pub fn size(&self) -> Bytes {
+        match self {
+            Self::Mechanical(design) => design.size,
+            Self::Flash(design) => design.size,
+            Self::Curve(design) => design.size,
+        }
+    }
+}
+
+/// A drive with platters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MechanicalDesign {
+    /// Usable bytes; 1 MB to 100 TB.
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
+    /// Turns per minute; 1,000 to 30,000.
+    pub turns_per_min: f64,
+    /// How long the arm takes.
+    pub seek: SeekDesign,
+    /// Sustained rate at the outer edge, where the lowest addresses are; switching between tracks is included, as in
+    /// data sheets.
+    pub outer_rate_bytes_per_s: f64,
+    /// Sustained rate at the inner edge; at most the outer rate.
+    pub inner_rate_bytes_per_s: f64,
+    /// Zones of equal width; 1 to 64.
+    #[serde(default = "default_zones")]
+    pub zones: u32,
+    /// Recording surfaces: tracks of a cylinder, between which only the head is switched; 1 to 32.
+    #[serde(default = "default_heads")]
+    pub heads: u32,
+    /// Switch to the next track of a cylinder. Tracks are laid out so that sequential transfers lose just this.
+    #[serde(default = "default_head_switch", rename = "head_switch_ns")]
+    pub head_switch: Nanos,
+    /// Time the drive spends on a command before the arm moves: decoding, controller.
+    #[serde(rename = "overhead_ns")]
+    pub overhead: Nanos,
+    /// Time a read takes that is in the drive's buffer, without its transfer.
+    #[serde(default = "default_hit", rename = "hit_ns")]
+    pub hit: Nanos,
+    /// What a write to the media takes longer than a read: the head must be still.
+    #[serde(default, rename = "write_settle_ns")]
+    pub write_settle: Nanos,
+    /// Rate of the link for transfers from and to the buffer.
+    #[serde(default = "default_interface")]
+    pub interface_rate_bytes_per_s: f64,
+    /// Reading on after a read, into the buffer. Absent: never.
+    #[serde(default)]
+    pub read_ahead: Option<ReadAheadDesign>,
+    /// Reporting writes as done before they are on the media. Absent: off.
+    #[serde(default)]
+    pub write_cache: Option<WriteCacheDesign>,
+    /// Sorting of what waits. Absent: first come, first served.
+    #[serde(default)]
+    pub queueing: Option<QueueingDesign>,
+}
+
+/// The seek curve, in one of two forms.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "form", rename_all = "snake_case", deny_unknown_fields)]
+pub enum SeekDesign {
+    /// Three numbers of a data sheet, joined by Lee and Katz (1993): a·√(x−1) + b·(x−1) + c over cylinders.
+    DataSheet {
+        /// One cylinder.
+        #[serde(rename = "track_to_track_ns")]
+        track_to_track: Nanos,
+        /// Mean over random pairs of addresses' cylinders, about that of a third of the stroke.
+        #[serde(rename = "average_ns")]
+        average: Nanos,
+        /// From edge to edge.
+        #[serde(rename = "full_stroke_ns")]
+        full_stroke: Nanos,
+    },
+    /// a + b·√x + c·x with x as a share of the stroke; zero without movement.
+    Curve {
+        /// Nanoseconds of any movement.
+        a_ns: f64,
+        /// Nanoseconds of the root of the whole stroke.
+        b_ns: f64,
+        /// Nanoseconds of the whole stroke; may be negative as long as the curve rises.
+        c_ns: f64,
+    },
+}
+
+/// Reading on into the buffer after a read.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadAheadDesign {
+    /// Streams that are kept apart; 1 to 64.
+    pub segments: u32,
+    /// Bytes of a segment: what is read on at most.
+    #[serde(rename = "segment_bytes")]
+    pub segment: Bytes,
+}
+
+/// Writes that are done when they are in the drive's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WriteCacheDesign {
+    /// Bytes it holds.
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
+    /// Separate extents it holds; adjacent writes share one.
+    pub extents: u32,
+    /// Among how many of the oldest extents the next to be written is chosen: 1 keeps their order.
+    pub window: u32,
+}
+
+/// Command queueing: the shortest positioning time among a limited window of the oldest requests.
+///
+/// A drive with `n` requests waiting looks at the oldest `n` to the power of `gamma`; an ideal drive has 1. Real
+/// firmware gains 37 to 67 % of what the ideal gains on a logarithmic scale.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueingDesign {
+    /// The power; 0 to 1.
+    pub gamma: f64,
+    /// Requests outstanding, the one that just finished included, below which nothing is sorted; 1 or more.
+    #[serde(default = "default_least_depth")]
+    pub least_depth: u32,
+    /// Requests the drive takes; later ones wait outside and are not seen. 1 to 1024.
+    pub depth: u32,
+}
+
+/// A drive of flash memory: dies work in parallel behind one link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlashDesign {
+    /// Usable bytes.
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
+    /// Dies, or planes, that work at the same time; 1 to 1024.
+    pub dies: u32,
+    /// Bytes of a page: what one die reads or programs at a time.
+    #[serde(rename = "page_bytes")]
+    pub page: Bytes,
+    /// Controller and link, for each command.
+    #[serde(rename = "overhead_ns")]
+    pub overhead: Nanos,
+    /// Mean time of a die to read a page.
+    #[serde(rename = "read_ns")]
+    pub read: Nanos,
+    /// Mean time of a die to program a page.
+    #[serde(rename = "program_ns")]
+    pub program: Nanos,
+    /// Standard deviation over mean of both, log-normal; 0 to 3.
+    #[serde(default = "default_flash_cv")]
+    pub latency_cv: f64,
+    /// Most commands per second through the controller. Absent: no limit but the others.
+    #[serde(default)]
+    pub commands_per_s: Option<f64>,
+    /// Rate of the link.
+    pub interface_rate_bytes_per_s: f64,
+    /// Time to take a write into memory.
+    #[serde(rename = "write_accept_ns")]
+    pub write_accept: Nanos,
+    /// Pages of writes held in memory before the next has to wait for a die; 0: none.
+    #[serde(default = "default_flash_buffer")]
+    pub buffer_pages: u32,
+    /// Pages programmed for each page written, in the steady state; 1 to 20.
+    #[serde(default = "one")]
+    pub write_amplification: f64,
+    /// Time of a die to erase a block.
+    #[serde(default, rename = "erase_ns")]
+    pub erase: Nanos,
+    /// Pages of a block: one erase is due for as many programmed pages.
+    #[serde(default = "default_block_pages")]
+    pub pages_per_block: u32,
+}
+
+/// A drive by its measured throughput.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CurveDesign {
+    /// Usable bytes.
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
+    /// Reads per second against outstanding requests.
+    pub reads: Vec<CurvePoint>,
+    /// Writes per second; the same as reads where absent.
+    #[serde(default)]
+    pub writes: Option<Vec<CurvePoint>>,
+    /// Standard deviation over mean of the time between completions while there is work; 1 is exponential. 0 to 3.
+    #[serde(default = "one")]
+    pub cv: f64,
+    /// Bytes of the requests the curve was measured with.
+    #[serde(rename = "block_bytes")]
+    pub block: Bytes,
+    /// Rate at which larger requests transfer what they have more. Absent: size does not matter.
+    #[serde(default)]
+    pub rate_bytes_per_s: Option<f64>,
+}
+
+/// One point of a measured curve.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CurvePoint {
+    /// Outstanding requests.
+    pub qd: u32,
+    /// Completions per second.
+    pub iops: f64,
+}
+
+fn default_zones() -> u32 {
+    16
+}
+
+fn default_heads() -> u32 {
+    4
+}
+
+fn default_head_switch() -> Nanos {
+    Nanos::from_micros(800)
+}
+
+fn default_hit() -> Nanos {
+    Nanos::from_micros(100)
+}
+
+fn default_interface() -> f64 {
+    250e6
+}
+
+fn default_least_depth() -> u32 {
+    1
+}
+
+fn default_flash_cv() -> f64 {
+    0.2
+}
+
+fn default_flash_buffer() -> u32 {
+    256
+}
+
+fn default_block_pages() -> u32 {
+    256
+}
+
+fn one() -> f64 {
+    1.0
+}

@@ -1,0 +1,3 @@
+//! What a storage design is made of.
+
+pub mod drive;
