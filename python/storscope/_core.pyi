@@ -169,3 +169,21 @@ class LoadRun:
 
         The run is over then: every further call but `stop` raises RuntimeError.
         """
+
+def warm_up(series: list[float]) -> int | None:
+    """The index that a series is settled from (MSER-5): None when it is not, or is shorter than 20 values.
+
+    Of a series without a warm-up it may name a small index all the same.
+    """
+
+def mean_interval(series: list[float], confidence: float) -> tuple[float, float, float] | None:
+    """Mean, half the width of its interval, and how many independent values the series is worth.
+
+    Neighbours may depend on each other. None with fewer than eight values.
+    """
+
+def strongest_change(series: list[float]) -> tuple[int, float, float, float] | None:
+    """First index of the new level, mean before, mean after, probability that chance alone looks like that.
+
+    None with fewer than ten values, or a constant series.
+    """

@@ -4,6 +4,7 @@
 use pyo3::prelude::*;
 
 mod load;
+mod stats;
 mod wide_csv;
 
 /// The Rust core of storscope.
@@ -13,6 +14,8 @@ mod _core {
 
     #[pymodule_export]
     use super::load::{LoadRun, RunError};
+    #[pymodule_export]
+    use super::stats::{mean_interval, strongest_change, warm_up};
     #[pymodule_export]
     use super::wide_csv::{ReadError, WideCsv, WideCsvBlock, WideCsvPlan, WideCsvTally};
 
