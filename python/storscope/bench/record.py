@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from storscope.bench.figures import DIRECTIONS, MEASURES, Interval, Outcome
@@ -37,10 +37,12 @@ class About:
     direct: bool
     doubts: tuple[str, ...] = ()
     """Of the target: a prefill that could not be proved, a page cache in the way."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the run is part of (a sweep's id and point); kept among its parameters."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` reads them again."""
-        return {**self.__dict__, "workload": self.workload.to_json()}
+        return {**self.__dict__, "labels": dict(self.labels), "workload": self.workload.to_json()}
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> About:
@@ -152,6 +154,7 @@ def _record_parameters(
         random_ratio=asked["random_ratio"], outstanding=asked["outstanding"], workers=asked["workers"],
         seed=str(about.seed), status=status_of(outcome),
         parameters={
+            **about.labels,
             "target": about.target,
             "target_kind": about.target_kind,
             "direct": "true" if about.direct else "false",

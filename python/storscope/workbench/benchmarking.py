@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -63,17 +63,23 @@ class BenchSession:
         self._store, self._ready, self._settings, self._stop = store, ready, settings, stop
 
     @property
+    def target(self) -> Ready:
+        """What is measured."""
+        return self._ready
+
+    @property
     def is_interrupted(self) -> bool:
         """Whether the user asked for an end: no further measurement should start."""
         return self._stop()
 
     def measure(
         self, workload: Workload, watch: Callable[[Interval], None] = lambda _: None, *, seed: int | None = None,
-        duration_ns: int | None = None,
+        duration_ns: int | None = None, labels: Mapping[str, str] | None = None,
     ) -> Benched:  # fmt: skip
         """Runs a workload and stores what was measured, also when it ended early.
 
         `workload` may not ask for more than the one that the session was opened for: no writes if that only read.
+        `labels` say what the run is part of; they are kept among its parameters.
         Raises ConfigError for one that does not fit the target.
         """
         settings = self._settings
@@ -85,7 +91,8 @@ class BenchSession:
             used, (DescriptorTarget(self._ready.descriptor),), settings.duration_ns, settings.seed,
             settings.interval_ns,
         )  # fmt: skip
-        return _measure(self._store, plan, _about(self._ready, used, settings), watch, self._stop)
+        about = replace(_about(self._ready, used, settings), labels=labels or {})
+        return _measure(self._store, plan, about, watch, self._stop)
 
 
 @contextmanager

@@ -1,0 +1,307 @@
+"""Sweeps: a matrix of workloads, and the order in which to measure it.
+
+A matrix is made of axes as people write them ('sizes=4k,64k modes=randread jobs=1,8'), in fio's words, or of the
+workloads of a file with its own list of workers and outstanding I/Os (Iometer's test cycling). The order resists drift:
+each repetition is a block in which every point comes once, at random, and of many random orders that one is taken in
+which no value of an axis comes early or late on the whole (rerandomisation: Morgan and Rubin 2012, Annals of Statistics
+40(2)). A device that slows down meanwhile then biases no value of an axis against another.
+
+Refuses what is no axis, and matrices of more than 10,000 points.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from storscope.bench.workloads.definition import Definition
+from storscope.domain.errors import UsageError
+from storscope.domain.load import Closed
+from storscope.domain.sweep import Point
+from storscope.domain.units import bytes_from_text
+from storscope.domain.workload import AccessSpec, Mix, Stream, Workload
+
+_Value = TypeVar("_Value")
+
+MOST_POINTS = 10_000
+DEFAULT_SIZE_BYTES = 4096
+DEFAULT_READ_SHARE = 0.5
+"""fio's rwmixread."""
+
+_MIXED = None
+PATTERNS: Final[dict[str, tuple[float | None, float]]] = {
+    "read": (1.0, 0.0),
+    "write": (0.0, 0.0),
+    "randread": (1.0, 1.0),
+    "randwrite": (0.0, 1.0),
+    "rw": (_MIXED, 0.0),
+    "readwrite": (_MIXED, 0.0),
+    "randrw": (_MIXED, 1.0),
+}
+"""fio's rw= (HOWTO, 'I/O type'): share of reads, share of random offsets. None: the mix decides."""
+
+_NAMES: Final = {
+    "sizes": "sizes", "size": "sizes", "bs": "sizes", "blocksizes": "sizes",
+    "modes": "modes", "mode": "modes", "rw": "modes",
+    "jobs": "jobs", "numjobs": "jobs",
+    "depth": "depth", "depths": "depth", "iodepth": "depth",
+    "mix": "mix", "rwmixread": "mix",
+}  # fmt: skip
+_HINT = "For example: --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 depth=1,16 mix=70"
+_CANDIDATES = 200
+_LEAST_CANDIDATES = 20
+_POSITIONS = 200_000
+"""How many positions the choice of an order may look at; large matrices balance themselves."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What varies. An empty axis was not given."""
+
+    sizes: tuple[int, ...] = ()
+    modes: tuple[str, ...] = ()
+    jobs: tuple[int, ...] = ()
+    depth: tuple[int, ...] = ()
+    mix: tuple[float, ...] = ()
+    """Shares of reads of mixed modes."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A point and the workload that measures it."""
+
+    point: Point
+    workload: Workload
+
+
+def is_axis(text: str) -> bool:
+    """Whether an argument of the command line is an axis rather than a target."""
+    name, equals, _ = text.partition("=")
+    return bool(equals) and name.lower() in _NAMES
+
+
+def axes_of(texts: Sequence[str]) -> Axes:
+    """Axes as people write them: 'sizes=4k,64k'. Raises UsageError for a name or a value that is none."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        axis = _NAMES.get(name.lower())
+        if axis is None or not equals:
+            raise UsageError("axes like sizes=4k,64k", repr(text), hint=_HINT)
+        if axis in found:
+            raise UsageError(f"the axis {axis} once", f"twice, the second time as {text!r}", hint=_HINT)
+        found[axis] = tuple(dict.fromkeys(part.strip() for part in values.split(",") if part.strip()))
+        if not found[axis]:
+            raise UsageError(f"values of the axis {axis}", "none", hint=_HINT)
+    return Axes(
+        sizes=_each(found, "sizes", _size),
+        modes=_each(found, "modes", _mode),
+        jobs=_each(found, "jobs", _count),
+        depth=_each(found, "depth", _count),
+        mix=_each(found, "mix", _share),
+    )
+
+
+def _each(found: dict[str, tuple[str, ...]], axis: str, of: Callable[[str], _Value]) -> tuple[_Value, ...]:
+    values = []
+    for text in found.get(axis, ()):
+        try:
+            values.append(of(text))
+        except ValueError as error:
+            raise UsageError(f"values of the axis {axis}", f"{text!r}: {error}", hint=_HINT) from error
+    return tuple(dict.fromkeys(values))
+
+
+def _size(text: str) -> int:
+    size = bytes_from_text(text)
+    if size <= 0:
+        raise ValueError("a block has at least one byte")
+    return size
+
+
+def _mode(text: str) -> str:
+    if text.lower() not in PATTERNS:
+        raise ValueError("the modes are " + ", ".join(PATTERNS))
+    return text.lower()
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise ValueError("at least 1")
+    return count
+
+
+def _share(text: str) -> float:
+    percent = float(text.removesuffix("%"))
+    if not 0 < percent < 100:
+        raise ValueError("a percentage of reads between 0 and 100")
+    return percent / 100
+
+
+# The matrix -----------------------------------------------------------------------------------------------------------
+
+
+def matrix(axes: Axes) -> list[Planned]:
+    """A point for each combination of the axes; one that was not given has one value: 4 KiB, randread, 1 job, depth 1."""
+    modes = axes.modes or ("randread",)
+    if axes.mix and not any(PATTERNS[mode][0] is _MIXED for mode in modes):
+        raise UsageError("a mixed mode (rw, randrw) for the axis mix", ", ".join(modes), hint=_HINT)
+    points = [
+        Point(mode, size, jobs, depth, share)
+        for mode in modes
+        for share in ((axes.mix or (DEFAULT_READ_SHARE,)) if PATTERNS[mode][0] is _MIXED else (None,))
+        for size, jobs, depth in itertools.product(
+            axes.sizes or (DEFAULT_SIZE_BYTES,), axes.jobs or (1,), axes.depth or (1,)
+        )
+    ]
+    return _checked([Planned(point, _workload_of(point)) for point in points])
+
+
+def _workload_of(point: Point) -> Workload:
+    reads, randoms = PATTERNS[point.mode]
+    line = AccessSpec(
+        point.block_bytes or DEFAULT_SIZE_BYTES,
+        read_share=reads if point.read_share is None and reads is not None else point.read_share or 0.0,
+        random_share=randoms,
+    )
+    stream = Stream(Mix((line,)), Closed(point.depth or 1), workers=point.jobs or 1)
+    return Workload(point.words, (stream,), source="storscope bench --sweep")
+
+
+def matrix_of(definition: Definition, axes: Axes) -> list[Planned]:
+    """The workloads of a file, each with every number of jobs and depth: of the axes, else of the file's own list."""
+    if axes.sizes or axes.modes or axes.mix:
+        raise UsageError(
+            "the axes jobs and depth with --workload", "sizes, modes or mix",
+            hint="The workload says what is asked; leave --workload out to sweep sizes and modes.",
+        )  # fmt: skip
+    counts = axes.jobs or definition.sweep.workers or (None,)
+    depths = axes.depth or definition.sweep.outstanding or (None,)
+    return _checked(
+        [
+            Planned(
+                Point(workload.name, _only_size(workload), jobs, depth),
+                _with_load(workload, jobs, depth),
+            )
+            for workload in definition.workloads
+            for jobs, depth in itertools.product(counts, depths)
+        ]
+    )
+
+
+def _only_size(workload: Workload) -> int | None:
+    sizes = {
+        line.size_bytes for stream in workload.streams if isinstance(stream.access, Mix) for line in stream.access.lines
+    }
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _with_load(workload: Workload, jobs: int | None, depth: int | None) -> Workload:
+    streams = []
+    for stream in workload.streams:
+        if depth is not None and not isinstance(stream.load, Closed):
+            raise UsageError("a closed loop, whose depth can vary", f"arrivals at a rate in {workload.name!r}")
+        load = stream.load if depth is None else Closed(depth)
+        streams.append(replace(stream, load=load, workers=stream.workers if jobs is None else jobs))
+    return replace(workload, streams=tuple(streams))
+
+
+def _checked(planned: list[Planned]) -> list[Planned]:
+    if len(planned) > MOST_POINTS:
+        raise UsageError(f"a matrix of at most {MOST_POINTS:,} points", f"{len(planned):,}")
+    keys = [item.point.key for item in planned]
+    twice = next((key for key in keys if keys.count(key) > 1), None) if len(set(keys)) < len(keys) else None
+    if twice is not None:
+        raise UsageError("workloads with names of their own", f"two points {twice!r}", hint="Choose one with --only.")
+    for item in planned:
+        item.workload.check(1)
+    return planned
+
+
+def demanding(planned: Sequence[Planned]) -> Workload:
+    """A workload that needs what any of them needs of a target: its rights, its size, its alignment."""
+    if len({item.workload.data for item in planned}) == 1:
+        data = planned[0].workload.data
+    else:
+        raise UsageError("workloads of one sweep that write the same data", "several data pools")
+    streams = {
+        replace(stream, workers=1, load=Closed(1), think_time=None): None
+        for item in planned
+        for stream in item.workload.streams
+    }
+    return Workload("everything in the sweep", tuple(streams), source="storscope bench --sweep", data=data)
+
+
+# The order ------------------------------------------------------------------------------------------------------------
+
+
+def balanced_order(points: Sequence[Point], blocks: int, seed: int) -> list[list[int]]:
+    """For each block the indices of the points in the order to measure them. The same seed gives the same order."""
+    generator = random.Random(seed)
+    factors = _factors(points)
+    sums = [0] * len(points)
+    order = []
+    for block in range(blocks):
+        groups = factors if block == 0 else [*factors, [[index] for index in range(len(points))]]
+        chosen = min(_shuffles(len(points), generator), key=lambda one: _imbalance(one, sums, groups, block + 1))
+        for place, index in enumerate(chosen):
+            sums[index] += place
+        order.append(chosen)
+    return order
+
+
+def imbalance(points: Sequence[Point], order: Sequence[Sequence[int]]) -> float:
+    """How early or late the worst value of an axis comes on the whole, in standard deviations of a random order."""
+    sums = [0] * len(points)
+    for block in order:
+        for place, index in enumerate(block):
+            sums[index] += place
+    return _deviation(sums, _factors(points), len(order))
+
+
+def _factors(points: Sequence[Point]) -> list[list[list[int]]]:
+    """For each axis that varies, the indices of the points at each of its values."""
+    columns: list[list[Hashable]] = [
+        [point.title for point in points],
+        [point.block_bytes for point in points],
+        [point.jobs for point in points],
+        [point.depth for point in points],
+    ]
+    factors = []
+    for column in columns:
+        groups: dict[Hashable, list[int]] = {}
+        for index, value in enumerate(column):
+            groups.setdefault(value, []).append(index)
+        if len(groups) > 1:
+            factors.append(list(groups.values()))
+    return factors
+
+
+def _shuffles(count: int, generator: random.Random) -> list[list[int]]:
+    candidates = max(_LEAST_CANDIDATES, min(_CANDIDATES, _POSITIONS // max(1, count)))
+    return [generator.sample(range(count), count) for _ in range(candidates)]
+
+
+def _imbalance(order: Sequence[int], sums: Sequence[int], factors: list[list[list[int]]], blocks: int) -> float:
+    totals = list(sums)
+    for place, index in enumerate(order):
+        totals[index] += place
+    return _deviation(totals, factors, blocks)
+
+
+def _deviation(sums: Sequence[int], factors: list[list[list[int]]], blocks: int) -> float:
+    """Greatest |sum of places - its mean| over its standard deviation when m of n are drawn without replacement."""
+    count = len(sums)
+    worst = 0.0
+    for groups in factors:
+        for members in groups:
+            size = len(members)
+            spread = math.sqrt(blocks * size * (count - size) * (count + 1) / 12)
+            middle = blocks * size * (count - 1) / 2
+            worst = max(worst, abs(sum(sums[index] for index in members) - middle) / spread)
+    return worst

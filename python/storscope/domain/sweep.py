@@ -1,0 +1,133 @@
+"""A matrix of measurements: its points, and what was measured at each.
+
+Also a series of the same measurements over time: then a cell stands for a point and a slot of the schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from storscope.domain.units import format_bytes, format_ratio
+
+FIGURES = ("ops_per_s", "bytes_per_s", "latency_ns_mean", "latency_ns_p99")
+"""What a table and a chart of a sweep show. Latency is the response: from when an I/O should have started."""
+
+DIRECTED = ("read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s")
+"""The same load by direction, for tables that have a column for each."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One place of the matrix. None stands for what the workload itself decides, or does not have.
+
+    `mode` is one of fio's patterns, or the name of a workload. `jobs` are workers, each with `depth` I/Os outstanding.
+    `read_share` is given for mixed modes only.
+    """
+
+    mode: str
+    block_bytes: int | None = None
+    jobs: int | None = None
+    depth: int | None = None
+    read_share: float | None = None
+
+    @property
+    def key(self) -> str:
+        """A text that no other point of the matrix has; the same in every process."""
+        named = {"size": self.block_bytes, "jobs": self.jobs, "depth": self.depth, "read": self.read_share}
+        return " ".join([self.mode, *(f"{name}={value:g}" for name, value in named.items() if value is not None)])
+
+    @property
+    def load_words(self) -> str:
+        """'4 jobs, depth 8': how much is asked at a time."""
+        jobs = [] if self.jobs is None else [f"{self.jobs} job{'' if self.jobs == 1 else 's'}"]
+        depth = [] if self.depth is None else [f"depth {self.depth}"]
+        return ", ".join(jobs + depth)
+
+    @property
+    def title(self) -> str:
+        """'randrw, 70 % reads': the mode with its mix."""
+        return self.mode if self.read_share is None else f"{self.mode}, {format_ratio(self.read_share)} reads"
+
+    @property
+    def words(self) -> str:
+        """The point in words."""
+        size = "" if self.block_bytes is None else format_bytes(self.block_bytes)
+        return ", ".join(part for part in (self.title, size, self.load_words) if part)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure, and the interval that holds the true one with 95 % confidence where repetitions give one."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the interval; None where there is none."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What was measured at a point, over `runs` repetitions. Figures that are absent were not measured."""
+
+    point: Point
+    runs: int
+    figures: Mapping[str, Estimate]
+    doubts: tuple[str, ...] = ()
+    slot: int | None = None
+    """Of a series over time: which one."""
+    elapsed_ns: int | None = None
+    """Of a series over time: since its start."""
+    invalid_runs: int = 0
+    """Runs whose latencies do not mean what they say."""
+
+    def get(self, name: str) -> Estimate | None:
+        """A figure; None where it is absent."""
+        return self.figures.get(name)
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """What a sweep, or a series, has measured so far."""
+
+    id: str
+    target: str
+    target_kind: str
+    cells: tuple[Cell, ...]
+    planned: int
+    """Measurements that were asked for."""
+    done: int
+    """Measurements that ended well."""
+    repeats: int
+    duration_ns: int
+    """Asked for, of each."""
+    seed: str
+    started_ns: int | None
+    ended_ns: int | None
+    size_bytes: int | None = None
+    """Of the target, where it is known."""
+    direct: bool = True
+    doubts: tuple[str, ...] = ()
+    interval_ns: int | None = None
+    """Of a series over time: from one slot's start to the next."""
+    notes: tuple[str, ...] = field(default=())
+    """What a reader should know: pauses, slots that were missed."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was measured that was asked for."""
+        return self.done >= self.planned
+
+    @property
+    def is_series(self) -> bool:
+        """Whether the same was measured again and again on a schedule."""
+        return self.interval_ns is not None
+
+    @property
+    def modes(self) -> list[str]:
+        """The modes with their mixes, in the order of the matrix."""
+        return list(dict.fromkeys(cell.point.title for cell in self.cells))
