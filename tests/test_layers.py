@@ -20,11 +20,12 @@ ALLOWED = {
     "model": {"domain"},
     "sources": {"domain", "_core"},
     "bench": {"domain", "_core"},
+    "sim": {"domain", "_core"},
     "diagnose": {"store", "model", "domain"},
     "report": {"store", "domain"},
     "compare": {"store", "model", "domain"},
-    "workbench": {"sources", "bench", "store", "model", "diagnose", "compare", "report", "domain"},
-    "cli": {"workbench", "domain", "store", "sources", "diagnose", "report", "bench"},
+    "workbench": {"sources", "bench", "sim", "store", "model", "diagnose", "compare", "report", "domain"},
+    "cli": {"workbench", "domain", "store", "sources", "diagnose", "report", "bench", "sim"},
 }
 """Room -> rooms it may import. The command line may also show what a room below says of itself."""
 
