@@ -130,3 +130,8 @@ def integer_of(option: Option, text: str, where: str, greatest: int = 2**31 - 1)
         expected = f"a number from 0 to {greatest} for {option.name}"
         raise MalformedInput(expected, repr(text[:40]), where=f"{where}, {option.where}")
     return int(text)
+
+
+def time_text(seconds: float) -> str:
+    """A time as options take it."""
+    return f"{seconds:.0f}s" if seconds == round(seconds) else f"{round(seconds * 1e6)}us"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from storscope.bench.workloads.loss import LossList
+
 
 def percents(shares: Sequence[float], total: int = 100) -> list[int]:
     """Integers in proportion to `shares` that add up to `total`, by largest remainders; each is off by less than 1."""
@@ -16,3 +18,11 @@ def percents(shares: Sequence[float], total: int = 100) -> list[int]:
     for at in order[: total - sum(found)]:
         found[at] += 1
     return found
+
+
+def whole_percent(share: float, where: str, what: str, losses: LossList) -> int:
+    """A share as whole per cent; what is rounded is a loss."""
+    percent = round(100 * share)
+    if abs(percent - 100 * share) > 1e-6:
+        losses.approximated(where, f"{100 * share:.4g} % {what}", f"rounded to {percent} %")
+    return percent

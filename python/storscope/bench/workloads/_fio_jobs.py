@@ -1,0 +1,231 @@
+"""From the streams of a definition to fio jobs.
+
+A stream becomes one job if `_fio_parts` finds that one is enough; else several, held in proportion by `flow` (closed
+loop) or by their rates (open loop). A copy becomes a reading and a writing job; rate steps become jobs that start one
+after the other. Each job knows which stream it stands for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from storscope.bench.workloads._fio_data import data_options
+from storscope.bench.workloads._fio_load import load_options, rate_options
+from storscope.bench.workloads._fio_parts import Part, parts_of
+from storscope.bench.workloads._fio_text import time_text
+from storscope.bench.workloads._fio_transfer import transfer_options
+from storscope.bench.workloads.definition import Definition
+from storscope.bench.workloads.loss import LossList
+from storscope.bench.workloads.percent import percents
+from storscope.domain.units import NS_PER_S
+from storscope.domain.workload import (
+    AccessSpec,
+    Closed,
+    Copy,
+    Load,
+    Mix,
+    Open,
+    Process,
+    Region,
+    Steps,
+    Stream,
+    Workload,
+)
+
+_MOST_FLOW = 1000
+
+
+@dataclass(frozen=True)
+class FioJob:
+    """A section of a job file. `stream` is the index of what it stands for; it starts `start_ns` into the run."""
+
+    name: str
+    options: tuple[str, ...]
+    stream: int = 0
+    start_ns: int = 0
+
+    def with_options(self, *options: str) -> FioJob:
+        """The same with more of them."""
+        return replace(self, options=(*self.options, *options))
+
+
+class JobWriter:
+    """Writes the workloads of a definition, and collects what is lost. `targets` take the place of its own names."""
+
+    def __init__(self, definition: Definition, targets: Sequence[str]) -> None:
+        self.losses = LossList()
+        self._given = tuple(targets)
+        self._names = self._given or definition.targets
+        self._flows = 0
+        streams = [stream for workload in definition.workloads for stream in workload.streams]
+        used = [at for stream in streams for at in (*stream.targets, _copied(stream))]
+        self._count = max(1 + max(used, default=0), len(self._given), len(definition.targets))
+
+    def workload(self, workload: Workload) -> list[FioJob]:
+        """The jobs of a workload, which run together."""
+        workload.check()
+        jobs: list[FioJob] = []
+        for index, stream in enumerate(workload.streams):
+            where = f"{workload.name}: streams[{index}]"
+            name = workload.name if len(workload.streams) == 1 else stream.name or f"{workload.name} {index + 1}"
+            options = data_options(workload, stream, self.losses)
+            found = self._stream(stream, name, where)
+            jobs += [replace(job.with_options(*options), name=_job_name(job.name), stream=index) for job in found]
+        if workload.source:
+            self.losses.elsewhere(workload.name, f"source {workload.source[:60]!r}", "a job file has no place for it")
+        return jobs
+
+    def _stream(self, stream: Stream, name: str, where: str) -> list[FioJob]:
+        if stream.think_time is not None:
+            stream = self._without_think_time(stream, where)
+        if isinstance(stream.load, Steps):
+            return self._steps(stream, stream.load, name, where)
+        if isinstance(stream.access, Copy):
+            return self._copy(stream, stream.access, name, where)
+        return self._mix(stream, stream.access, name, where)
+
+    def _without_think_time(self, stream: Stream, where: str) -> Stream:
+        """A constant think time of one place in the queue is a delay; fio has no other."""
+        think = stream.think_time
+        assert think is not None
+        what = f"{think.mean_ns / 1e6:g} ms, {think.process}"
+        alone = stream.load == Closed(1) and isinstance(stream.access, Mix)
+        if alone and isinstance(stream.access, Mix) and not any(line.delay_ns for line in stream.access.lines):
+            if think.process is Process.POISSON:
+                self.losses.approximated(f"{where}.think_time", what, "fio's thinktime is constant")
+            lines = tuple(replace(line, delay_ns=think.mean_ns, burst=1) for line in stream.access.lines)
+            if any(line.burst > 1 for line in stream.access.lines):
+                self.losses.approximated(f"{where}.access", "burst", "transfers are paced one by one by the think time")
+            return replace(stream, access=Mix(lines), think_time=None)
+        self.losses.lost(f"{where}.think_time", what, "fio pauses a job, not a place in its queue")
+        return replace(stream, think_time=None)
+
+    def _steps(self, stream: Stream, load: Steps, name: str, where: str) -> list[FioJob]:
+        """A job for each step, which starts when the one before is over."""
+        self.losses.approximated(
+            f"{where}.load", f"{len(load.steps)} steps", "jobs with startdelay; queues start empty"
+        )
+        jobs: list[FioJob] = []
+        start_ns = 0
+        for number, step in enumerate(load.steps, 1):
+            one = replace(stream, load=Open(step.rate_per_s, load.process, load.max_outstanding))
+            time = (
+                f"startdelay={time_text(start_ns / NS_PER_S)}",
+                f"runtime={time_text(step.duration_ns / NS_PER_S)}",
+            )
+            found = self._stream(one, f"{name} step {number}", where)
+            jobs += [replace(job.with_options(*time), start_ns=start_ns) for job in found]
+            start_ns += step.duration_ns
+        return jobs
+
+    def _copy(self, stream: Stream, copy: Copy, name: str, where: str) -> list[FioJob]:
+        """A reading and a writing job in step; which write follows which read is lost."""
+        reason = "fio's writes do not wait for the reads they copy; two jobs in equal proportion are written"
+        self.losses.lost(f"{where}.access", f"a copy to target {copy.destination}", reason)
+        line = AccessSpec(copy.size_bytes, random_share=copy.random_share)
+        source = self._mix(replace(stream, access=Mix((line,)), load=_half(stream.load)), Mix((line,)), "", where)
+        written = replace(line, read_share=0.0)
+        there = replace(
+            stream,
+            access=Mix((written,)),
+            load=_half(stream.load),
+            targets=(copy.destination,),
+            region=Region(copy.destination_start_bytes, stream.region.length_bytes),
+        )
+        target = self._mix(there, Mix((written,)), "", where)
+        tie = self._tie(1) if not stream.load.is_open else ()
+        return [
+            FioJob(f"{name} (1/2)", (*source[0].options, *tie)),
+            FioJob(f"{name} (2/2)", (*target[0].options, *tie)),
+        ]
+
+    def _tie(self, weight: int) -> tuple[str, ...]:
+        return (f"flow={weight}", f"flow_id={self._flows}")
+
+    # A mix ------------------------------------------------------------------------------------------------------------
+
+    def _mix(self, stream: Stream, mix: Mix, name: str, where: str) -> list[FioJob]:
+        for at, line in enumerate(mix.lines):
+            if line.reply_bytes:
+                reason = "fio has no replies; the first transfer of each pair is kept"
+                self.losses.lost(f"{where}.access.lines[{at}]", f"reply of {line.reply_bytes} bytes", reason)
+        parts = parts_of([line for line in mix.lines if line.share > 0])
+        self._flows += 1
+        if len(parts) == 1:
+            return [FioJob(name, self._part(parts[0], stream, stream.load, 1.0, where))]
+        return self._several(parts, stream, name, where)
+
+    def _several(self, parts: Sequence[Part], stream: Stream, name: str, where: str) -> list[FioJob]:
+        """Jobs in proportion: by flow in a closed loop, by rate in an open one."""
+        total = math.fsum(part.weight for part in parts)
+        weights = _flow_weights([part.weight for part in parts])
+        loads = [stream.load] * len(parts)
+        if isinstance(stream.load, Closed):
+            depth = max(stream.load.outstanding, len(parts))
+            depths = [1 + extra for extra in percents([part.weight for part in parts], depth - len(parts))]
+            loads = [Closed(share) for share in depths]
+            reason = f"lines differ in randomness or pauses: {len(parts)} jobs tied by flow, their depths {depths}"
+            self.losses.approximated(f"{where}.access", f"{stream.load.outstanding} outstanding in one queue", reason)
+        jobs = []
+        for number, (part, load, weight) in enumerate(zip(parts, loads, weights, strict=True), 1):
+            tie = () if load.is_open else self._tie(weight)
+            options = (*self._part(part, stream, load, part.weight / total, where), *tie)
+            jobs.append(FioJob(f"{name} ({number}/{len(parts)})", options))
+        return jobs
+
+    def _part(self, part: Part, stream: Stream, load: Load, share: float, where: str) -> tuple[str, ...]:
+        """All options of a job but its data."""
+        options = transfer_options(part, stream.offsets, where, self.losses)
+        options += self._place(stream)
+        options += load_options(load, len(self._indices(stream)), where, self.losses)
+        if stream.workers > 1:
+            options.append(f"numjobs={stream.workers}")
+        if isinstance(load, Open):
+            options += rate_options(load, part, share / stream.workers, where, self.losses)
+        return tuple(options)
+
+    # Targets ----------------------------------------------------------------------------------------------------------
+
+    def _place(self, stream: Stream) -> list[str]:
+        options = [f"filename={':'.join(self._filename(at) for at in self._indices(stream))}"]
+        if stream.region.start_bytes:
+            options.append(f"offset={stream.region.start_bytes}")
+        if stream.region.length_bytes:
+            options.append(f"size={stream.region.length_bytes}")
+        return options
+
+    def _indices(self, stream: Stream) -> Sequence[int]:
+        return stream.targets or range(self._count)
+
+    def _filename(self, index: int) -> str:
+        """A given name, else one of the file's if it is a path here, else a variable."""
+        names = self._names
+        if index < len(names) and (self._given or names[index].startswith(("/", "${"))):
+            return names[index].replace(":", "\\:")
+        if index < len(names):
+            self.losses.elsewhere("targets", names[index][:60], "no path of this system; set TARGET when fio runs")
+        return "${TARGET}" if self._count == 1 else f"${{TARGET{index}}}"
+
+
+def _copied(stream: Stream) -> int:
+    return stream.access.destination if isinstance(stream.access, Copy) else 0
+
+
+def _flow_weights(weights: Sequence[float]) -> list[int]:
+    """Integers from 1 to 1000 in proportion, the smallest there are."""
+    found = [max(1, weight) for weight in percents(weights, _MOST_FLOW)]
+    divisor = math.gcd(*found)
+    return [weight // divisor for weight in found]
+
+
+def _half(load: Load) -> Load:
+    return Closed(max(1, load.outstanding // 2)) if isinstance(load, Closed) else load
+
+
+def _job_name(name: str) -> str:
+    """A section's name: one line without brackets and comment signs, and not 'global'."""
+    clean = "".join(" " if not letter.isprintable() else letter for letter in name)
+    clean = clean.replace("[", "(").replace("]", ")").replace(";", ",").replace("#", "No. ").strip()
+    return f"job {clean}".strip() if clean.lower() in {"global", ""} else clean

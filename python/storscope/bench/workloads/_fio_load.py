@@ -1,0 +1,53 @@
+"""How much a fio job asks for: its depth, or its rate.
+
+fio's rates are integers for each job and direction; they wait for completions.
+"""
+
+from __future__ import annotations
+
+import math
+
+from storscope.bench.workloads._fio_parts import Part
+from storscope.bench.workloads.loss import LossList
+from storscope.domain.workload import Closed, Load, Open, Process
+
+_FAST_POISSON_PER_S = 1000
+"""Below this rate fio's Poisson arrivals are less than 0.1 % too fast (usec_for_io of io_u.c)."""
+
+
+def load_options(load: Load, targets: int, where: str, losses: LossList) -> list[str]:
+    """The depth of a job that works on so many targets. An open loop needs `rate_options` too."""
+    if not isinstance(load, Closed):
+        assert isinstance(load, Open)
+        return [f"iodepth={load.max_outstanding}"]
+    depth = load.outstanding * targets
+    if targets > 1:
+        reason = f"fio keeps {depth} over all {targets} targets together"
+        losses.approximated(f"{where}.load", f"{load.outstanding} outstanding per target", reason)
+    return [f"iodepth={depth}"]
+
+
+def rate_options(load: Open, part: Part, share: float, where: str, losses: LossList) -> list[str]:
+    """The rate of each process of a job that has a share of the arrivals."""
+    per_job = load.rate_per_s * share
+    reason = "fio's rate waits for completions and counts latency from then, not from the arrival"
+    losses.approximated(f"{where}.load", f"{load.rate_per_s:g} arrivals/s", reason)
+    reads = part.reads
+    rates = [max(1, round(per_job * part)) if part else 0 for part in (reads, 1 - reads)]
+    if abs(sum(rates) - per_job) > 1e-3 * per_job:
+        what = f"{per_job:g}/s for each job"
+        losses.approximated(f"{where}.load", what, f"rounded to {sum(rates)}/s: fio's rates are integers")
+    options = ["rate_iops=" + (str(max(rates)) if 0 in rates else f"{rates[0]},{rates[1]}")]
+    if load.process is Process.POISSON:
+        options.append("rate_process=poisson")
+        _note_poisson(max(rates), where, losses)
+    return options
+
+
+def _note_poisson(rate: int, where: str, losses: LossList) -> None:
+    """Mean gap of fio's arrivals: 1 / (e^(1/m) - 1) us with m = floor(1e6 / rate); it cuts each gap to whole us."""
+    whole_us = 10**6 // rate
+    real = 1e6 * math.expm1(1 / whole_us) if whole_us else math.inf
+    if rate > _FAST_POISSON_PER_S and real > rate * 1.001:
+        reason = f"fio's Poisson arrivals are cut to whole microseconds: expect {real:.0f}/s"
+        losses.approximated(f"{where}.load", f"{rate} Poisson arrivals/s", reason)
