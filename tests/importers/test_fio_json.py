@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storscope.domain.errors import MalformedInput
+from storscope.domain.fio_buckets import bucket_from_value, value_from_index
 from storscope.sources.evidence import Evidence
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers import _fio
@@ -159,7 +160,7 @@ def plat_val_to_idx(value: int) -> int:
 
 @given(st.integers(0, 2**34 - 1))
 def test_a_latency_lies_in_the_bounds_of_the_bucket_that_fio_counts_it_in(latency_ns: int) -> None:
-    low, high = _fio.bucket_from_value(latency_ns, "ns")
+    low, high = bucket_from_value(latency_ns, "ns")
     assert low < latency_ns <= high
     assert plat_val_to_idx(int(high)) == plat_val_to_idx(latency_ns)
     assert plat_val_to_idx(int(high) + 1) == plat_val_to_idx(latency_ns) + 1
@@ -168,13 +169,13 @@ def test_a_latency_lies_in_the_bounds_of_the_bucket_that_fio_counts_it_in(latenc
 
 @given(st.integers(0, 29 * 64 - 1))
 def test_an_index_names_the_bucket_that_its_value_falls_into(index: int) -> None:
-    assert plat_val_to_idx(_fio.value_from_index(index)) == index
+    assert plat_val_to_idx(value_from_index(index)) == index
 
 
 def test_the_last_bucket_reaches_to_the_greatest_latency() -> None:
     thirty_s = 30e9
-    assert _fio.bucket_from_value(2**34 - 1, "ns", thirty_s)[1] == thirty_s
-    assert _fio.bucket_from_value(1000, "ns", thirty_s)[1] < 1100
+    assert bucket_from_value(2**34 - 1, "ns", thirty_s)[1] == thirty_s
+    assert bucket_from_value(1000, "ns", thirty_s)[1] < 1100
 
 
 def test_bins_by_index_in_microseconds_get_bounds_in_ns() -> None:

@@ -47,9 +47,6 @@ DISK_TOTALS = {
 _LONGEST_MS = 10 * 366 * 86_400_000.0
 _DEFAULT_BLOCK_BYTES = 4096
 _DEFAULT_READ_PERCENT = 50.0
-_PLAT_BITS = 6
-_PLAT_GROUPS = {"ns": 29, "us": 19}
-NS_OF = {"ns": 1.0, "us": float(units.NS_PER_US), "ms": float(units.NS_PER_MS), "s": float(units.NS_PER_S)}
 
 
 @dataclass(frozen=True)
@@ -201,34 +198,6 @@ def version_below(version: str | None, *parts: int) -> bool | None:
     """Whether 'fio-2.20-12-gabc' is older than `parts`; None when the version cannot be read."""
     match = re.match(r"(?:fio[- ])?(\d+(?:\.\d+)*)", version or "")
     return None if match is None else tuple(int(part) for part in match[1].split(".")) < parts
-
-
-# Buckets ---------------------------------------------------------------------------------------------------------
-
-
-def bucket_from_value(value: int, unit: str, greatest_ns: float | None = None) -> tuple[float, float]:
-    """The bounds in ns, low < latency <= high, of the bucket that fio's `plat_val_to_idx` puts `value` into.
-
-    fio counts whole units in 64 buckets an octave (FIO_IO_U_PLAT_BITS 6): exact below 128, then groups of 64 whose
-    width doubles. The last bucket of the last group takes everything above; it is closed with `greatest_ns`.
-    """
-    shift = max(0, value.bit_length() - 1 - _PLAT_BITS)
-    low = (value >> shift) << shift
-    high = low + (1 << shift)
-    factor = NS_OF[unit]
-    last = ((1 << (_PLAT_BITS + 1)) - 1) << (_PLAT_GROUPS[unit] - 2)
-    high_ns = high * factor - 1
-    if low >= last and greatest_ns is not None:
-        high_ns = max(high_ns, greatest_ns)
-    return low * factor - 1, high_ns
-
-
-def value_from_index(index: int) -> int:
-    """The lowest value of bucket `index`: the inverse of `plat_val_to_idx` (fio's `plat_idx_to_val`, low end)."""
-    if index < 2 << _PLAT_BITS:
-        return index
-    shift = (index >> _PLAT_BITS) - 1
-    return (1 << (shift + _PLAT_BITS)) + ((index % (1 << _PLAT_BITS)) << shift)
 
 
 # Times -----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from storscope.domain import units
+from storscope.domain.fio_buckets import value_from_index
 from storscope.sources.importers import _fio
 from storscope.sources.importers._fio import Direction, number
 
@@ -83,7 +84,7 @@ class Job:
     def bins(self, name: str, measure: str) -> Counter[int]:
         """Counts by the bin's value (3.0 and later) or, where the list says its own layout, by index (2.14 to 2.21)."""
         raw = mapping(self.timed(self.sections()[name], measure).get("bins"))
-        of_key = _fio.value_from_index if "FIO_IO_U_PLAT_BITS" in raw else int
+        of_key = value_from_index if "FIO_IO_U_PLAT_BITS" in raw else int
         counts = {of_key(int(key)): number(count) for key, count in raw.items() if key.isdecimal() and len(key) < 20}
         return Counter({value: int(count) for value, count in counts.items() if count and 0 < count < _MOST_COUNTS})
 

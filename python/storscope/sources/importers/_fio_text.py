@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from storscope.domain import units
-from storscope.sources.importers._fio import NS_OF, Direction, bounded_ms, number, version_below
+from storscope.domain.fio_buckets import NS_OF
+from storscope.sources.importers._fio import Direction, bounded_ms, number, version_below
 from storscope.sources.importers._fio import size_bytes as bytes_of_option
 from storscope.sources.importers._fio_documents import COMPLAINT
 

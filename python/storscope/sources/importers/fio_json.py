@@ -20,6 +20,7 @@ from typing import Any
 
 from storscope.domain import units
 from storscope.domain.entity import EntityRef
+from storscope.domain.fio_buckets import bucket_from_value
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
@@ -225,7 +226,7 @@ def _added_buckets(job: Job, before: Job | None, name: str, measure: str) -> lis
     greatest = number(job.timed(job.sections()[name], measure).get("max"))
     greatest_ns = None if greatest is None else greatest * job.ns_of_unit
     return [
-        (*_fio.bucket_from_value(value, job.unit, greatest_ns), count)
+        (*bucket_from_value(value, job.unit, greatest_ns), count)
         for value, count in sorted(counts.items())
         if count > 0
     ]

@@ -23,6 +23,7 @@ from functools import cached_property
 
 from storscope.domain import units
 from storscope.domain.entity import EntityRef
+from storscope.domain.fio_buckets import NS_OF
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
@@ -299,7 +300,7 @@ class _Writer:
             elif match := _BANDWIDTH.fullmatch(column):
                 values[f"{_direction(match)}bytes_per_s"] = value * self._scales[column]
             elif match := (_MAX_LATENCY.fullmatch(column) or _LATENCY.fullmatch(column)):
-                values[_latency_column(match)] = value * _fio.NS_OF[match["unit"]]
+                values[_latency_column(match)] = value * NS_OF[match["unit"]]
         for way in ("", "read_", "write_"):
             # A direction without an I/O has no latency, whatever the table prints.
             if values.get(f"{way}ops_per_s") == 0:
