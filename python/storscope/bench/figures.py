@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from storscope.bench.device_check import DeviceCheck
 from storscope.domain.units import NS_PER_S
 
 MEASURES = ("response", "service", "lateness")
@@ -160,6 +161,8 @@ class Outcome:
     """Kind and message of what ended it early."""
     stopped: bool = False
     """Whether it was asked to end early."""
+    device: DeviceCheck | None = None
+    """What the devices below did meanwhile; None if nobody looked."""
 
     @property
     def total(self) -> Interval:
@@ -179,10 +182,16 @@ class Outcome:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` reads them again."""
-        return {"result": self.result, "doubts": self.doubts, "error": self.error, "stopped": self.stopped}
+        return {
+            "result": self.result, "doubts": self.doubts, "error": self.error, "stopped": self.stopped,
+            "device": None if self.device is None else self.device.to_json(),
+        }  # fmt: skip
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> Outcome:
         """What `to_json` wrote."""
-        error = form["error"]
-        return cls(form["result"], tuple(form["doubts"]), None if error is None else tuple(error), form["stopped"])
+        error, device = form["error"], form.get("device")
+        return cls(
+            form["result"], tuple(form["doubts"]), None if error is None else tuple(error), form["stopped"],
+            None if device is None else DeviceCheck.from_json(device),
+        )  # fmt: skip

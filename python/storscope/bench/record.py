@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from storscope.bench.device_check import DeviceCheck
 from storscope.bench.figures import DIRECTIONS, MEASURES, Interval, Outcome
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
@@ -37,17 +38,26 @@ class About:
     direct: bool
     doubts: tuple[str, ...] = ()
     """Of the target: a prefill that could not be proved, a page cache in the way."""
+    links: tuple[tuple[str, str], ...] = ()
+    """What the target and the devices below it rest on (see Underneath)."""
+    prefill: DeviceCheck | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     """What the run is part of (a sweep's id and point); kept among its parameters."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` reads them again."""
-        return {**self.__dict__, "labels": dict(self.labels), "workload": self.workload.to_json()}
+        prefill = None if self.prefill is None else self.prefill.to_json()
+        return {**self.__dict__, "labels": dict(self.labels), "workload": self.workload.to_json(), "prefill": prefill}
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> About:
         """What `to_json` wrote."""
-        return cls(**{**form, "workload": Workload.from_json(form["workload"]), "doubts": tuple(form["doubts"])})
+        prefill = None if form.get("prefill") is None else DeviceCheck.from_json(form["prefill"])
+        known = {
+            "workload": Workload.from_json(form["workload"]), "doubts": tuple(form["doubts"]), "prefill": prefill,
+            "links": tuple((upper, lower) for upper, lower in form.get("links", ())),
+        }  # fmt: skip
+        return cls(**{**form, **known})
 
 
 def record_run(recorder: Recorder, about: About, intervals: Iterable[Interval], outcome: Outcome | None) -> None:
@@ -72,7 +82,8 @@ def doubts_of(about: About, outcome: Outcome | None) -> tuple[str, ...]:
         return (*about.doubts, "The run was killed; its last interval is lost, and nothing judged its figures.")
     ended = () if outcome.error is None else (f"The run ended early: {outcome.error[1]}",)
     stopped = ("The run was interrupted; it is shorter than planned.",) if outcome.stopped else ()
-    return (*about.doubts, *outcome.doubts, *ended, *stopped)
+    device = () if outcome.device is None else outcome.device.doubts
+    return (*about.doubts, *outcome.doubts, *device, *ended, *stopped)
 
 
 def status_of(outcome: Outcome | None) -> str:
@@ -134,6 +145,12 @@ def _record_facts(recorder: Recorder, entity: EntityRef, about: About, outcome: 
     recorder.fact(entity, "target", about.target)
     recorder.fact(entity, "target kind", about.target_kind)
     recorder.fact(entity, "direct I/O", about.direct)
+    for upper, lower in about.links:
+        source = _device(about.system, upper) if upper else entity
+        recorder.link(source, "lives_on", _device(about.system, lower))
+    for stage, check in (("prefill", about.prefill), ("run", None if outcome is None else outcome.device)):
+        if check is not None:
+            _record_check(recorder, entity, stage, check)
     if outcome is None:
         return
     recorder.fact(entity, "engine used", ", ".join(outcome.engines) or None)
@@ -141,6 +158,25 @@ def _record_facts(recorder: Recorder, entity: EntityRef, about: About, outcome: 
     recorder.fact(entity, "valid", outcome.is_valid)
     for name, value in outcome.result["ending"].items():
         recorder.fact(entity, name.removesuffix("_ns"), value, "ns" if name.endswith("_ns") else None)
+
+
+def _device(system: str, reference: str) -> EntityRef:
+    kind, _, name = reference.partition("/")
+    return EntityRef(system, kind, name)
+
+
+def _record_check(recorder: Recorder, entity: EntityRef, stage: str, check: DeviceCheck) -> None:
+    """What the devices did, beside what was asked of them."""
+    recorder.fact(entity, f"{stage}: done by", check.answer.value)
+    recorder.fact(entity, f"{stage}: devices", ", ".join(check.devices) or None)
+    for word, asked in check.asked.items():
+        recorder.fact(entity, f"{stage}: {word} by the generator", asked.bytes, "bytes")
+        recorder.fact(entity, f"{stage}: {word} for this process", check.process_bytes[word], "bytes")
+        if check.moved is not None:
+            moved = check.moved[word]
+            recorder.fact(entity, f"{stage}: {word} by the devices", moved.bytes, "bytes")
+            recorder.fact(entity, f"{stage}: {word} operations of the devices", moved.ios)
+            recorder.fact(entity, f"{stage}: {word} operations merged before", moved.merged)
 
 
 def _record_parameters(

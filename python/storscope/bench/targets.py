@@ -14,6 +14,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from storscope.bench.device_check import Answer, Asked, DeviceCheck
+from storscope.bench.device_counters import DeviceWatch
 from storscope.bench.engine import DescriptorTarget, EngineRun, NoTarget, RunPlan, run_error
 from storscope.bench.safety import (
     DirectoryTarget,
@@ -28,6 +30,7 @@ from storscope.bench.safety import (
     open_for_writing,
     resolve,
 )
+from storscope.bench.underneath import Underneath, underneath
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.errors import ConfigError, StorscopeError, TargetRefused, UsageError
 from storscope.domain.load import Closed, Region
@@ -38,6 +41,8 @@ DEFAULT_SCRATCH_BYTES = 1024 * MIB
 _PREFILL_BYTES = MIB
 _PREFILL_OUTSTANDING = 8
 _ENOUGH_NS = 24 * 3600 * NS_PER_S
+
+_NOTHING_KNOWN = Underneath((), None, "nobody looked")
 
 Told = Callable[[str], None]
 """Hears what is being done, in a sentence."""
@@ -55,6 +60,11 @@ class Ready:
     doubts: tuple[str, ...]
     confined_bytes: int | None = None
     """Workloads are confined to the first part of the target; None is all of it."""
+    under: Underneath = _NOTHING_KNOWN
+    extents: ExtentMap | None = None
+    """Of a file, before it is measured."""
+    prefill: DeviceCheck | None = None
+    """What the devices did while a scratch file was filled."""
 
 
 @contextmanager
@@ -115,10 +125,17 @@ def _scratch(
     check_fits(workload, size_bytes)
     scratch = stack.enter_context(create(path, size_bytes))
     told(f"Filling {scratch.path} with {format_bytes(size_bytes)}.")
+    under = underneath(scratch.descriptor)
+    watch = DeviceWatch(under, direct=direct, extents=None)
     is_direct = _fill(stack, scratch, workload, size_bytes, direct)
-    doubts = [*_cache_doubts(direct, is_direct), *_extent_doubts(extents_of(scratch.descriptor, sync=True))]
+    extents = extents_of(scratch.descriptor, sync=True)
+    prefill = watch.compare({"read": Asked(0, 0), "write": Asked(size_bytes // _PREFILL_BYTES, size_bytes)})
+    doubts = [*_cache_doubts(direct, is_direct), *_extent_doubts(extents), *_prefill_doubts(prefill, extents)]
     descriptor, _ = _reopened(stack, scratch, os.O_RDWR if workload.writes else os.O_RDONLY, is_direct)
-    return Ready(descriptor, str(scratch.path), "scratch", is_direct, tuple(doubts))
+    return Ready(
+        descriptor, str(scratch.path), "scratch", is_direct, tuple(doubts), under=under, extents=extents,
+        prefill=prefill,
+    )  # fmt: skip
 
 
 def _reopened(stack: ExitStack, scratch: Scratch, flags: int, direct: bool) -> tuple[int, bool]:
@@ -164,13 +181,17 @@ def _existing(
     stack.enter_context(opened)
     doubts = list(_cache_doubts(direct, is_direct))
     kind = "file" if isinstance(opened.target, FileTarget) else "device"
-    if kind == "file":
-        doubts += _extent_doubts(extents_of(opened.descriptor, sync=True))
+    extents = extents_of(opened.descriptor, sync=True) if kind == "file" else None
+    if extents is not None:
+        doubts += _extent_doubts(extents)
     elif any(stream.access.reads for stream in workload.streams):
         doubts.append(
             "Not known: whether all of the device was ever written. What was not is answered without a medium."
         )
-    return Ready(opened.descriptor, opened.target.path, kind, is_direct, tuple(doubts), size_bytes)
+    return Ready(
+        opened.descriptor, opened.target.path, kind, is_direct, tuple(doubts), size_bytes,
+        underneath(opened.descriptor), extents,
+    )  # fmt: skip
 
 
 def _opened(path: str | Path, writes: bool, permission: str | None, direct: bool) -> tuple[OpenTarget, bool]:
@@ -208,3 +229,13 @@ def _extent_doubts(found: ExtentMap) -> Iterator[str]:
         )
     if found.encoded_bytes:
         yield "The file system compresses or encrypts the file: its device transfers another number of bytes."
+
+
+def _prefill_doubts(prefill: DeviceCheck, extents: ExtentMap) -> Iterator[str]:
+    """What the counters add to the extent map. That there is no device is said once, of the run itself."""
+    if prefill.answer is not Answer.NOT_THE_DEVICE or prefill.moved is None or extents.encoded_bytes:
+        return
+    yield (
+        f"The filling is not proved: of {format_bytes(prefill.asked['write'].bytes)} the device wrote "
+        f"{format_bytes(prefill.moved['write'].bytes)}; what it kept elsewhere may be read from there."
+    )

@@ -15,10 +15,12 @@ from storscope.domain.units import (
     format_count,
     format_duration,
     format_rate,
+    format_ratio,
     format_span,
 )
 
 if TYPE_CHECKING:
+    from storscope.bench.device_check import DeviceCheck
     from storscope.bench.figures import Direction, Interval, Latencies
     from storscope.cli.interruption import Interruption
     from storscope.workbench.benchmarking import Benched
@@ -82,6 +84,8 @@ def print_benched(benched: Benched, store: Path) -> None:
     for name, words in (("reads", "reads"), ("writes", "writes")):
         _print_direction(total, total.direction(name), words)
     _print_whole(total)
+    if outcome.device is not None:
+        _print_device(outcome.device)
     _print_doubts(benched)
     click.echo(f"\nIn the store {store} as capture {benched.capture}, run {about.run}.", err=True)
 
@@ -112,6 +116,19 @@ def _print_whole(total: Interval) -> None:
     )
 
 
+def _print_device(check: DeviceCheck) -> None:
+    """What the devices below did meanwhile, beside what the generator did."""
+    if check.moved is None:
+        return
+    parts = [
+        f"{word} {format_bytes(check.moved[word].bytes)} in {format_count(check.moved[word].ios)} operations"
+        f" ({format_ratio(ratio)} of the generator's bytes)"
+        for word in check.moved
+        if (ratio := check.ratio(word)) is not None
+    ]
+    click.echo(f"device {', '.join(check.devices)}: {'; '.join(parts) or 'nothing to compare'}: {check.answer.value}")
+
+
 def _print_doubts(benched: Benched) -> None:
     if benched.doubts:
         click.echo()
@@ -135,6 +152,8 @@ def benched_to_json(benched: Benched) -> dict[str, Any]:
         **{word: _direction_to_json(total, total.direction(name))
            for name, word in (("reads", "read"), ("writes", "write"))},
         "all": _direction_to_json(total, total.all),
+        "device": None if outcome.device is None else outcome.device.to_json(),
+        "prefill": None if about.prefill is None else about.prefill.to_json(),
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import storscope
+from storscope.bench.device_counters import DeviceWatch, asked_of
 from storscope.bench.engine import DescriptorTarget, EngineRun, RunPlan
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.record import About, doubts_of, record_run, status_of
@@ -92,7 +93,7 @@ class BenchSession:
             settings.interval_ns,
         )  # fmt: skip
         about = replace(_about(self._ready, used, settings), labels=labels or {})
-        return _measure(self._store, plan, about, watch, self._stop)
+        return _measure(self._store, plan, self._ready, about, watch, self._stop)
 
 
 @contextmanager
@@ -135,8 +136,9 @@ def bench(
 
 
 def _measure(
-    store: Store, plan: RunPlan, about: About, watch: Callable[[Interval], None], stop: Callable[[], bool]
+    store: Store, plan: RunPlan, ready: Ready, about: About, watch: Callable[[Interval], None], stop: Callable[[], bool]
 ) -> Benched:
+    devices = DeviceWatch(ready.under, direct=ready.direct, extents=ready.extents)
     run = EngineRun(plan)
     spool = SpoolWriter(store.path, about)
     try:
@@ -144,6 +146,7 @@ def _measure(
             spool.append(interval)
             watch(interval)
         outcome = run.outcome()
+        outcome = replace(outcome, device=devices.compare(asked_of(outcome.result)))
         spool.end(outcome)
         return Benched(_publish(store, spool.path), about, outcome)
     finally:
@@ -164,6 +167,8 @@ def _about(ready: Ready, workload: Workload, settings: BenchSettings) -> About:
         started_ns=now_ns,
         direct=ready.direct,
         doubts=ready.doubts,
+        links=ready.under.links,
+        prefill=ready.prefill,
     )
 
 
