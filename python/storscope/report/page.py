@@ -23,6 +23,7 @@ from storscope.report.heatmap import event_map, heat_maps
 from storscope.report.layers import layers_of
 from storscope.report.pack import Packer, island_json
 from storscope.report.provenance import capture_views, threshold_views, what_was_read
+from storscope.report.queues import queue_maps
 from storscope.report.reading import read_evidence, read_labels
 from storscope.report.runs import run_table
 from storscope.report.scatter import scatters
@@ -61,6 +62,7 @@ def render(verdict: Verdict, store: Store) -> str:
     layers = layers_of(evidence)
     drawn, left_out = timelines(layers, verdict.bad_windows, packer)
     maps = heat_maps(layers, [timeline.system for timeline in drawn], verdict.bad_windows, store, span, packer)
+    queues = queue_maps(store, span, packer)
     events = event_map(store, span, packer)
     points = scatters(layers, verdict.findings, verdict.bad_windows, packer)
     runs = run_table(store, packer)
@@ -75,6 +77,7 @@ def render(verdict: Verdict, store: Store) -> str:
         timelines=drawn,
         timelines_left_out=left_out,
         heat_maps=maps,
+        queue_maps=queues,
         event_map=events,
         talkers=talker_tables(layers, verdict.bad_windows),
         scatters=points,

@@ -29,7 +29,7 @@
   function layout(host, chart, cells) {
     const width = page.widthOf(host), named = Boolean(chart.names);
     const gutter = named ? nameRoom(chart.names, Math.max(96, width * 0.25)) : 68;
-    const row = named ? Math.max(13, Math.min(22, 420 / chart.rows)) : Math.max(6, Math.min(16, 300 / chart.rows));
+    const row = named ? Math.max(chart.rows > 40 ? 4 : 13, Math.min(22, (chart.rows > 40 ? 600 : 420) / chart.rows)) : Math.max(6, Math.min(16, 300 / chart.rows));
     const known = cells.filter((value) => value > 0);
     const low = known.reduce((a, b) => Math.min(a, b), Infinity), high = known.reduce((a, b) => Math.max(a, b), -Infinity);
     const { start, width: step, count } = chart.columns;
@@ -62,7 +62,7 @@
         seen = seen || value !== null;
         if (!(value > 0)) continue;
         context.fillStyle = `rgb(${page.heat(0.06 + 0.94 * share(view, value)).join(" ")})`;
-        const top = y(view, row), gap = view.named ? 1 : 0;
+        const top = y(view, row), gap = view.named && view.row >= 8 ? 1 : 0;
         context.fillRect(left, Math.round(top), Math.max(right - left, 1), Math.round(top + view.row) - Math.round(top) - gap);
       }
       if (!seen && !view.named) drawAbsent(context, left, view.plot.top, right - left, view.plot.height);
@@ -101,7 +101,10 @@
 
   function nameLabels(context, view) {
     context.fillStyle = page.theme.ink;
-    view.chart.names.forEach((name, row) => context.fillText(fitted(context, name, view.gutter - 10), view.plot.left - 8, y(view, row) + view.row / 2));
+    const every = Math.ceil(12 / view.row); // names that would overlap are left out; pointing at a row still tells its name
+    view.chart.names.forEach((name, row) => {
+      if (row % every === 0) context.fillText(fitted(context, name, view.gutter - 10), view.plot.left - 8, y(view, row) + view.row / 2);
+    });
   }
 
   function fitted(context, name, room) {

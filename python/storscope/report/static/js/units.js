@@ -26,6 +26,7 @@
     bytes_per_s: absent((rate) => scaled(rate, BANDWIDTH, three)),
     ops_per_s: absent((rate) => `${three(rate)} IOPS`),
     operations: absent((count) => `${Math.round(count).toLocaleString("en-US")} operations`),
+    requests: absent((count) => `${three(count)} requests`),
     events: absent((count) => `${Math.round(count).toLocaleString("en-US")} ${Math.round(count) === 1 ? "event" : "events"}`),
   };
 
@@ -40,14 +41,15 @@
     ops_per_s: kilo,
     operations: kilo,
     events: kilo,
+    requests: short,
   };
 
   const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
   const two = (number) => String(number).padStart(2, "0");
   const day = (date) => `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
 
-  /** '2026-11-21 02:30:05Z' */
-  page.instant = (seconds) => new Date(Math.floor(seconds) * 1000).toISOString().replace("T", " ").replace(".000Z", "Z");
+  /** '2026-11-21 02:30:05Z', with milliseconds where there are some */
+  page.instant = (seconds) => new Date(Math.round(seconds * 1000)).toISOString().replace("T", " ").replace(".000Z", "Z");
 
   /** '2026-11-21 02:30:00 to 02:31:00Z' */
   page.interval = function (from, to) {

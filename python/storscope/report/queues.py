@@ -1,0 +1,109 @@
+"""Queue maps: how many requests wait at each drive over time.
+
+A drive that everybody waits for while the others idle is one bright line, and a convoy that moves from drive to drive
+a staircase: means over all drives show neither. Drives keep the order of their names, in which layouts count them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from storscope.domain.units import NS_PER_MS, NS_PER_S, format_count, format_ratio, format_span
+from storscope.report.heatmap import Columns, HeatMap
+from storscope.report.pack import Packer
+from storscope.report.reading import FloatArray, IntArray, time_condition
+from storscope.report.wording import counted, kind_word
+from storscope.store import Store
+
+LEAST_DRIVES = 4
+ROWS_MAX = 256
+COLUMNS_MAX = 400
+_KIND = "disk"
+
+
+def queue_maps(store: Store, span: tuple[int | None, int | None], packer: Packer) -> list[HeatMap]:
+    """One map for each system with the queues of at least four drives."""
+    table = store.query(
+        "SELECT system, entity, epoch_ns(time) AS time_ns, duration_ns, queue_depth_mean AS depth FROM observations "
+        f"WHERE kind = '{_KIND}' AND queue_depth_mean IS NOT NULL AND time IS NOT NULL AND {time_condition(*span)} "
+        "ORDER BY system, time"
+    )
+    systems = table.column("system").to_numpy(zero_copy_only=False).astype(str)
+    found = []
+    for system in np.unique(systems):
+        part = table.filter(systems == system)
+        names = part.column("entity").to_numpy(zero_copy_only=False).astype(str)
+        times, lengths = (part.column(name).to_numpy().astype(np.int64) for name in ("time_ns", "duration_ns"))
+        drives = sorted(set(names.tolist()), key=_natural)
+        if len(drives) >= LEAST_DRIVES:
+            depths = part.column("depth").to_numpy().astype(np.float64)
+            found.append(_map(str(system), drives, names, times, lengths, depths, packer))
+    return found
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    """Numbers in names count as numbers: disk 2 before disk 10."""
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", name)]
+
+
+def _map(
+    system: str, drives: list[str], names: np.typing.NDArray[np.str_], times: IntArray, lengths: IntArray,
+    depths: FloatArray, packer: Packer,
+) -> HeatMap:  # fmt: skip
+    columns = _slices(times, lengths)
+    row_of = {name: row for row, name in enumerate(drives[:ROWS_MAX])}
+    rows = np.array([row_of.get(name, -1) for name in names])
+    kept = rows >= 0
+    cells = np.full((len(row_of), columns.count), np.nan)
+    np.fmax.at(cells, (rows[kept], columns.of(times[kept])), depths[kept])
+    words = kind_word(_KIND, 2)
+    left = f" {len(drives) - len(row_of)} more {words} are left out." if len(drives) > len(row_of) else ""
+    return HeatMap(
+        title=f"At which {kind_word(_KIND)} did requests wait, and when?",
+        system=system,
+        note=f"Stronger colour means more requests at the {kind_word(_KIND)}, waiting or in service: the greatest "
+        f"interval mean in each {format_span(columns.width_ns) if columns.width_ns >= NS_PER_S else _ms(columns)}. "
+        f"{_spread(cells)}{left}",
+        legend="requests",
+        heads=[kind_word(_KIND).capitalize(), "Mean", "Highest"],
+        rows=[[name, *_mean_and_peak(cells[row])] for name, row in row_of.items()],
+        chart={
+            "kind": "matrix", **columns.chart(), "names": list(row_of), "rows": len(row_of),
+            "cells": packer.add_values(cells.ravel()), "unit": "requests", "scale": "log",
+        },
+        aria=f"Heat map of {system}: requests at {counted(len(row_of), kind_word(_KIND), words)} over time.",
+    )  # fmt: skip
+
+
+def _ms(columns: Columns) -> str:
+    return f"{columns.width_ns / NS_PER_MS:g} ms"
+
+
+def _slices(times: IntArray, lengths: IntArray) -> Columns:
+    start, end, interval = int(times.min()), int((times + lengths).max()), max(1, int(np.median(lengths)))
+    steps = math.ceil(math.ceil((end - start) / interval) / COLUMNS_MAX)
+    width = max(1, steps) * interval
+    return Columns(start, width, max(1, math.ceil((end - start) / width)))
+
+
+def _spread(cells: FloatArray) -> str:
+    """How unevenly the waiting is spread at an instant: what a mean over time hides."""
+    filled = np.nan_to_num(cells)
+    at_once = filled.sum(axis=0)
+    busy = at_once > 0
+    if not busy.any():
+        return "Nothing waits."
+    share = float(np.mean(filled.max(axis=0)[busy] / at_once[busy]))
+    return (
+        f"At an average instant the busiest one holds {format_ratio(share)} of all requests; evenly spread it would hold "
+        f"{format_ratio(1 / len(cells))}."
+    )
+
+
+def _mean_and_peak(values: FloatArray) -> list[str]:
+    if not np.isfinite(values).any():
+        return ["–", "–"]
+    return [f"{float(np.nanmean(values)):.2f}", format_count(round(float(np.nanmax(values)), 1))]

@@ -1,0 +1,60 @@
+"""The queues of drives over time: a convoy is seen, an even load too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from storscope.domain.entity import EntityRef
+from storscope.domain.recorder import Recorder
+from storscope.report.pack import Packer
+from storscope.report.queues import queue_maps
+from tests.report.evidence import START_NS
+from tests.support.cases import make_store
+
+_SLICE_NS = 20_000_000
+_DRIVES, _SLICES = 46, 250
+
+
+def _drives(depths: np.ndarray) -> object:
+    """Drives 1 to 46 of an array, one row each."""
+
+    def write(recorder: Recorder) -> None:
+        entities = [EntityRef("array-a", "disk", f"disk {number}") for number in range(1, len(depths) + 1)]
+        times = START_NS + np.arange(depths.shape[1], dtype=np.int64) * _SLICE_NS
+        durations = np.full(depths.shape[1], _SLICE_NS, dtype=np.int64)
+        recorder.observe_columns(entities, times, durations, {"queue_depth_mean": depths})
+        recorder.notes.system = "array-a"
+
+    return write
+
+
+def convoy() -> np.ndarray:
+    """Forty requests that move on by a pair in every fifth slice, and nearly nothing elsewhere."""
+    depths = np.full((_DRIVES, _SLICES), 0.2)
+    for slice_ in range(_SLICES):
+        pair = (slice_ // 5) % (_DRIVES // 2)
+        depths[2 * pair : 2 * pair + 2, slice_] = 20.0
+    return depths
+
+
+def test_a_convoy_is_a_staircase_and_its_note_says_how_uneven_it_is(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", _drives(convoy()))
+    packer = Packer()
+    (map_,) = queue_maps(store, (None, None), packer)
+    assert map_.chart["names"] == [f"disk {number}" for number in range(1, _DRIVES + 1)]
+    assert "20 ms" in map_.note
+    assert "holds 41 % of all requests; evenly spread it would hold 2 %" in map_.note
+    assert map_.rows[9] == ["disk 10", "0.99", "20"]  # two visits of five slices
+
+
+def test_drives_that_share_the_load_hold_equal_parts(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", _drives(np.full((8, 50), 3.0)))
+    (map_,) = queue_maps(store, (None, None), Packer())
+    assert "holds 12 % of all requests; evenly spread it would hold 12 %" in map_.note
+
+
+def test_fewer_than_four_drives_make_no_map(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", _drives(np.full((3, 50), 3.0)))
+    assert queue_maps(store, (None, None), Packer()) == []
