@@ -98,8 +98,8 @@ def _spread(cells: FloatArray) -> str:
         return "Nothing waits."
     share = float(np.mean(filled.max(axis=0)[busy] / at_once[busy]))
     return (
-        f"At an average instant the busiest one holds {format_ratio(share)} of all requests; evenly spread it would hold "
-        f"{format_ratio(1 / len(cells))}."
+        f"At an average instant the busiest one holds {format_ratio(share)} of all requests; evenly spread it would "
+        f"hold {format_ratio(1 / len(cells))}."
     )
 
 
