@@ -84,6 +84,18 @@ fn intervals_of_dependent_values_hold_the_mean_as_often_as_they_say() {
 }
 
 #[test]
+fn intervals_of_short_dependent_series_do_not_promise_too_much() {
+    for (rho, count, least) in [(0.5, 40, 0.92), (0.8, 40, 0.88), (0.9, 80, 0.88), (0.95, 80, 0.8)] {
+        let mut normals = Normals::new(7);
+        let runs = 1_000;
+        let held =
+            (0..runs).filter(|_| mean_interval(&normals.autoregressive(rho, count), 0.95).unwrap().contains(0.0));
+        let coverage = held.count() as f64 / f64::from(runs);
+        assert!((least..0.99).contains(&coverage), "{coverage} of {count} values at rho {rho}");
+    }
+}
+
+#[test]
 fn intervals_are_not_wider_than_dependence_demands() {
     let series = Normals::new(3).autoregressive(0.0, 10_000);
     let half_width = mean_interval(&series, 0.95).unwrap().half_width;
