@@ -94,6 +94,10 @@ class EngineRun:
                 self._stopped = True
                 self._run.stop()
 
+    def end(self) -> None:
+        """Ends the run because enough was measured, which is no interruption. Take the rest of the intervals."""
+        self._run.stop()
+
     def outcome(self) -> Outcome:
         """Waits for the end. What ended the run early is in the outcome, not raised: there may be figures."""
         form = json.loads(self._run.finish())

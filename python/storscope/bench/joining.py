@@ -1,0 +1,62 @@
+"""Puts consecutive intervals together to one, in the form the engine writes them.
+
+What merge_next in crates/storscope-load/src/tally.rs does: counts add up, the number in flight is weighted by time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from storscope.bench.buckets import Buckets
+from storscope.bench.figures import DIRECTIONS, MEASURES, Interval
+
+Form = dict[str, Any]
+
+
+def joined(intervals: Iterable[Interval], index: int = 0) -> Interval | None:
+    """One interval over all of them, numbered `index`; None of none. Latencies keep their buckets: nothing is lost."""
+    forms = [interval.form for interval in intervals]
+    if not forms:
+        return None
+    first, last = forms[0], forms[-1]
+    duration_ns = sum(form["duration_ns"] for form in forms)
+    in_flight = sum(form["outstanding_mean"] * form["duration_ns"] for form in forms)
+    offered = [form["offered_per_s"] for form in forms if form["offered_per_s"] is not None]
+    return Interval({
+        "index": index, "start_ns": first["start_ns"], "duration_ns": duration_ns, "drain": False,
+        "cells": _cells(forms),
+        "submitted": sum(form["submitted"] for form in forms),
+        "in_flight_at_end": last["in_flight_at_end"],
+        "outstanding_mean": in_flight / duration_ns if duration_ns else 0.0,
+        "offered_per_s": offered[-1] if offered else None,
+        "failures": _failures(forms),
+        "usage": {name: sum(form["usage"][name] for form in forms) for name in first["usage"]},
+    })  # fmt: skip
+
+
+def _cells(forms: Sequence[Any]) -> list[Form]:
+    grouped: dict[tuple[int, int], list[Form]] = {}
+    for form in forms:
+        for cell in form["cells"]:
+            grouped.setdefault((cell["stream"], cell["target"]), []).append(cell)
+    return [
+        {"stream": stream, "target": target, **{name: _tally([cell[name] for cell in cells]) for name in DIRECTIONS}}
+        for (stream, target), cells in grouped.items()
+    ]
+
+
+def _tally(tallies: Sequence[Form]) -> Form:
+    histograms = {
+        measure: Buckets.merged(Buckets.from_form(tally[measure]) for tally in tallies).to_form()
+        for measure in MEASURES
+    }
+    return {name: sum(tally[name] for tally in tallies) for name in ("ios", "bytes")} | histograms
+
+
+def _failures(forms: Sequence[Any]) -> list[Form]:
+    counts: dict[int, int] = {}
+    for form in forms:
+        for failure in form["failures"]:
+            counts[failure["errno"]] = counts.get(failure["errno"], 0) + failure["count"]
+    return [{"errno": errno, "count": count} for errno, count in counts.items()]

@@ -1,0 +1,139 @@
+"""What is said of a measurement: which part of it counts, why it ended, its figures and how sure they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from storscope.bench.samples import BANDWIDTH, IOPS, MEAN, Figure, Sample, Samples
+from storscope.bench.settling import LEAST_SAMPLES, Estimate, WarmUp, estimate, warm_up
+from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_span
+
+_STATISTICS = (IOPS, BANDWIDTH, MEAN, "p50", "p99", "p99.9")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The figures are of `from_ns` to `to_ns` of the run, without whole intervals before and a cut-off one after."""
+
+    figure: str
+    """The one that the measurement was for."""
+    from_ns: int
+    to_ns: int
+    start: str
+    """A sentence on the warm-up."""
+    ended: str
+    """A sentence on why the run took as long as it did."""
+    estimates: Mapping[str, Estimate]
+    """By the figures' names."""
+    doubts: tuple[str, ...] = ()
+    goal_met: bool | None = None
+    """Whether it got what it ran for; None when it ran for a fixed time."""
+
+    @property
+    def chosen(self) -> Estimate | None:
+        """The figure that the measurement was for; None without any I/O."""
+        return self.estimates.get(self.figure)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; `from_json` reads them again."""
+        estimates = {name: one.to_json() for name, one in self.estimates.items()}
+        return {**self.__dict__, "doubts": list(self.doubts), "estimates": estimates}
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Judgement:
+        """What `to_json` wrote."""
+        estimates = {name: Estimate.from_json(one) for name, one in form["estimates"].items()}
+        return cls(**{**form, "doubts": tuple(form["doubts"]), "estimates": estimates})
+
+
+def estimates_of(samples: Sequence[Sample], figure: Figure) -> dict[str, Estimate]:
+    """The usual figures and the chosen one, of all I/Os and, where there are both, of reads and of writes."""
+    both = all(any(part.ios for part in side) for side in zip(*(sample.parts(None) for sample in samples), strict=True))
+    figures = [Figure(name) for name in _STATISTICS]
+    if samples and both:
+        figures += [Figure(name, direction) for direction in ("read", "write") for name in _STATISTICS]
+    if figure not in figures:
+        figures.append(figure)
+    found = ((one.name, estimate(one, samples)) for one in figures)
+    return {name: one for name, one in found if one is not None}
+
+
+# Warm-up --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The part of a run that counts."""
+
+    from_ns: int
+    samples: tuple[Sample, ...]
+    start: WarmUp
+    ramp_ns: int
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the rest can be judged: neither drifting nor too short to tell."""
+        return self.start.samples is not None
+
+    @property
+    def duration_ns(self) -> int:
+        """How much of the run that is."""
+        return sum(sample.duration_ns for sample in self.samples)
+
+    @property
+    def sentence(self) -> str:
+        """How long the warm-up was and why."""
+        first = f"The first {format_span(self.from_ns)} are left out"
+        if self.start.is_too_short:
+            asked = f" {first}: the workload's own ramp-up." if self.ramp_ns else ""
+            return f"No warm-up was looked for: the run has fewer than {LEAST_SAMPLES} samples.{asked}"
+        if self.start.samples is None:
+            return "No end of a warm-up was found: nothing is left out."
+        if self.start.figure is None or self.start.before is None or self.start.after is None:
+            return f"{first}: the workload's own ramp-up." if self.ramp_ns else "No warm-up was found."
+        shown = [shown_value(self.start.figure, value) for value in (self.start.before, self.start.after)]
+        return f"{first} as warm-up: {self.start.figure.words} went from {shown[0]} to {shown[1]}."
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What makes the figures of this part mean less."""
+        if self.is_settled or self.start.is_too_short:
+            return ()
+        figure, before, after = self.start.figure, self.start.before, self.start.after
+        assert figure is not None  # it is what moved
+        moved = f"{figure.words} still went from {shown_value(figure, before)} to {shown_value(figure, after)}"
+        return (f"The storage had not settled: {moved}. Measure longer, or with --steady-state.",)
+
+
+def settled(samples: Samples, grid_ns: int, ramp_ns: int = 0) -> Settled:
+    """The run without its warm-up, cut where an interval of `grid_ns` ends; at least `ramp_ns` are left out."""
+    step_ns = max(grid_ns, samples.length_ns)
+    ramp_end_ns = _up_to(ramp_ns, step_ns)
+    after_ramp = samples.between(ramp_end_ns)
+    found = warm_up(after_ramp)
+    from_ns = ramp_end_ns if not found.samples else _up_to(after_ramp[found.samples].start_ns, step_ns)
+    return Settled(from_ns, tuple(samples.between(from_ns)), found, ramp_ns)
+
+
+def _up_to(value_ns: int, step_ns: int) -> int:
+    return math.ceil(value_ns / step_ns) * step_ns if step_ns else value_ns
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+
+def shown_value(figure: Figure, value: float | None) -> str:
+    """A figure's value with its unit."""
+    if figure.statistic == IOPS:
+        return format_rate(value)
+    return format_bandwidth(value) if figure.statistic == BANDWIDTH else format_duration(value)
+
+
+def shown_share(share: float | None) -> str:
+    """A half width as people write it: '±1.3 %'. Absent says so."""
+    if share is None:
+        return "an interval that cannot be told yet"
+    return f"±{share * 100:.1f} %" if share < 0.1 else f"±{share * 100:.0f} %"

@@ -1,0 +1,162 @@
+"""When a run has settled, and how sure its figures are.
+
+Warm-up: MSER-5 (White, Cobb and Spratt, WSC 2000) says where to cut; a cut counts only if the level really changed
+(CUSUM with a long-run deviation, see crates/storscope-stats/src/change.rs), since MSER cuts a little off any noise.
+
+Intervals: batch means or the effective number of independent samples, whichever is wider, so that neighbouring samples
+may depend on each other (interval.rs). A rate is a mean over time; a mean latency is a ratio, whose residuals are
+taken (delta method); a quantile's interval is that of the share of I/Os at or below it, read back from the histogram
+(Woodruff, "Confidence intervals for medians and other position measures", 1952).
+
+Beware: all of it speaks of this run. How much another run on another day would differ, no single run can tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from storscope import _core
+from storscope.bench.buckets import Buckets
+from storscope.bench.samples import IOPS, MEAN, Figure, FloatArray, Sample
+
+CONFIDENCE = 0.95
+LEAST_SAMPLES = 20
+"""Fewer do not show a warm-up (MSER-5 works on means of five)."""
+_CHANCE = 0.01
+"""A change of level that chance explains with more than this probability is none."""
+_LEAST_CHANGE = 0.01
+"""A start that differs by less makes no difference to anybody."""
+_WATCHED = (Figure(IOPS), Figure(MEAN))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure with its interval, in the figure's unit. A bound that cannot be told is None."""
+
+    value: float
+    low: float | None
+    high: float | None
+    independent: float | None = None
+    """About how many independent samples it rests on."""
+
+    @property
+    def half_width(self) -> float | None:
+        """The greater distance of a bound from the value."""
+        if self.low is None or self.high is None:
+            return None
+        return max(self.value - self.low, self.high - self.value)
+
+    @property
+    def relative(self) -> float | None:
+        """The half width as a share of the value."""
+        half = self.half_width
+        return None if half is None or not self.value else half / abs(self.value)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; `from_json` reads them again."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Estimate:
+        """What `to_json` wrote."""
+        return cls(**form)
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What the start of a run looks like."""
+
+    samples: int | None
+    """How many to leave out; None when the run has not settled, or is too short to tell."""
+    is_too_short: bool = False
+    figure: Figure | None = None
+    """What moved; None when nothing did."""
+    before: float | None = None
+    after: float | None = None
+    """The figure's mean in what is left out and in what is kept; for one that has not settled, around its change."""
+
+
+# Warm-up --------------------------------------------------------------------------------------------------------------
+
+
+def warm_up(samples: Sequence[Sample]) -> WarmUp:
+    """How many samples at the start to leave out: where both the rate and the response have settled."""
+    if len(samples) < LEAST_SAMPLES:
+        return WarmUp(None, is_too_short=True)
+    found = [warm_up_of(figure, figure.series(samples)) for figure in _WATCHED]
+    moving = next((one for one in found if one.samples is None), None)
+    return moving or max(found, key=lambda one: one.samples or 0)
+
+
+def warm_up_of(figure: Figure, series: FloatArray) -> WarmUp:
+    """The same for one figure; samples without a value are passed over."""
+    places = np.flatnonzero(np.isfinite(series))
+    values = series[places]
+    if len(values) < LEAST_SAMPLES:
+        return WarmUp(0)
+    change = _core.strongest_change(values.tolist())
+    if change is None or change[3] > _CHANCE or _small(change[1], change[2]):
+        return WarmUp(0)
+    cut = _core.warm_up(values.tolist())
+    if cut is None:
+        return WarmUp(None, figure=figure, before=change[1], after=change[2])
+    if cut == 0:
+        return WarmUp(0)
+    before, after = float(values[:cut].mean()), float(values[cut:].mean())
+    return WarmUp(0) if _small(before, after) else WarmUp(int(places[cut]), False, figure, before, after)
+
+
+def _small(before: float, after: float) -> bool:
+    return abs(after - before) < _LEAST_CHANGE * abs(before)
+
+
+# Intervals ------------------------------------------------------------------------------------------------------------
+
+
+def estimate(figure: Figure, samples: Sequence[Sample]) -> Estimate | None:
+    """The figure over settled samples, with its 95 % interval; None where there is no value at all."""
+    value = figure.of(samples)
+    if value is None:
+        return None
+    parts = [sample.part(figure.direction) for sample in samples]
+    if figure.share is not None:
+        return _quantile(figure.share, [part.response for part in parts])
+    if figure.statistic == MEAN:
+        weights = np.asarray([part.ios for part in parts], dtype=np.float64)
+        sums = np.asarray([part.response.sum_ns for part in parts])
+        deviation = (sums - value * weights) / weights.mean()
+        return _around(value, deviation)
+    return _around(value, figure.series(samples) - value)
+
+
+def _around(value: float, deviations: FloatArray) -> Estimate:
+    found = _core.mean_interval(deviations.tolist(), CONFIDENCE)
+    if found is None:
+        return Estimate(value, None, None)
+    _, half_width, independent = found
+    return Estimate(value, max(0.0, value - half_width), value + half_width, independent)
+
+
+def _quantile(share: float, parts: Sequence[Buckets]) -> Estimate:
+    """From how the share of I/Os at or below the quantile varies between samples."""
+    whole = Buckets.merged(parts)
+    value = whole.quantile_ns(share)
+    assert value is not None  # there are I/Os, or the figure would have no value
+    below = np.asarray([part.at_most(value) for part in parts], dtype=np.float64)
+    counts = np.asarray([part.total for part in parts], dtype=np.float64)
+    reached = below.sum() / counts.sum()
+    found = _core.mean_interval(((below - reached * counts) / counts.mean()).tolist(), CONFIDENCE)
+    if found is None:
+        return Estimate(float(value), None, None)
+    _, half_width, independent = found
+    # Of n independent I/Os the share itself is uncertain by this much, however alike the samples are.
+    half_width = max(half_width, 1.96 * math.sqrt(share * (1.0 - share) / counts.sum()))
+    low = whole.bucket_of(share - half_width) if share > half_width else None
+    high = whole.bucket_of(share + half_width) if share + half_width < 1.0 else None
+    return Estimate(float(value), None if low is None else float(low[0]), None if high is None else float(high[1]),
+                    independent)  # fmt: skip
