@@ -105,8 +105,8 @@ impl Geometry {
 
     /// Nanoseconds to read or write `length` bytes from `start` to `end`, the place behind the last byte.
     #[inline]
-    pub fn transfer_ns(&self, start: &Place, end: &Place, length: u32) -> f64 {
-        let along = f64::from(length) * start.tracks_per_byte * self.turn_ns;
+    pub fn transfer_ns(&self, start: &Place, end: &Place, length: u64) -> f64 {
+        let along = length as i64 as f64 * start.tracks_per_byte * self.turn_ns;
         let switches = (end.track - start.track).max(0.0);
         let steps = (end.cylinder - start.cylinder).max(0.0);
         along + switches * self.switch_ns + steps * self.step_ns

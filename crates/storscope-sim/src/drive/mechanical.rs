@@ -1,90 +1,352 @@
-//! A drive with platters.
+//! A drive with platters: one arm, one link, and what waits for them.
+//!
+//! Reads that are in the buffer and writes that go to the cache need only the link; the rest needs the arm. The arm takes
+//! the request it reaches first among a window of the oldest. It writes its cache back when nothing else waits for it, or,
+//! once writes wait for room, in competition with what does.
 
 use std::collections::VecDeque;
 
+use storscope_device::Direction;
 use storscope_types::Nanos;
 use storscope_types::design::drive::MechanicalDesign;
 
 use super::DriveOp;
-use super::geometry::{Geometry, Place, fraction};
-use super::seek::SeekCurve;
+use super::arm::{Arm, Stretch};
+use super::geometry::fraction;
+use super::read_ahead::{Lookup, ReadAhead};
+use super::window::Window;
+use super::write_cache::{Extent, WriteCache};
+
+/// Room for waiting requests from the start; more makes the queue grow.
+const QUEUE_ROOM: usize = 256;
 
 /// See [`MechanicalDesign`].
 #[derive(Debug)]
 pub struct Mechanical {
-    geometry: Geometry,
-    seek: SeekCurve,
-    turn_ns: f64,
-    turns_per_ns: f64,
+    arm: Arm,
+    window: Window,
+    read_ahead: Option<ReadAhead>,
+    write_cache: Option<WriteCache>,
     overhead_ns: f64,
-    phase_turns: f64,
-    head: Place,
-    waiting: VecDeque<DriveOp>,
-    serving: Option<DriveOp>,
-    done_at: Nanos,
+    write_settle_ns: f64,
+    hit_ns: f64,
+    link_ns_per_byte: f64,
+    size_bytes: u64,
+
+    /// For the arm, oldest first.
+    waiting: VecDeque<Waiting>,
+    /// Writes for which the cache has no room.
+    blocked: VecDeque<DriveOp>,
+    /// For the link: in the buffer, or in the cache already.
+    ready: VecDeque<DriveOp>,
+
+    job: Job,
+    arm_done_at: Nanos,
+    link_tag: u32,
+    link_done_at: Nanos,
     busy: Nanos,
+    busy_since: Nanos,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    op: DriveOp,
+    stretch: Stretch,
+}
+
+/// What the arm is doing.
+#[derive(Debug, Clone, Copy)]
+enum Job {
+    Nothing,
+    Serving(DriveOp),
+    WritingBack(Extent),
 }
 
 impl Mechanical {
     pub fn new(design: &MechanicalDesign, seed: u64, index: u32) -> Self {
-        let geometry = Geometry::new(design);
-        let turn_ns = 60e9 / design.turns_per_min;
         Self {
-            seek: SeekCurve::new(&design.seek, geometry.cylinders()),
-            geometry,
-            turn_ns,
-            turns_per_ns: 1.0 / turn_ns,
+            arm: Arm::new(design, phase_turns(seed, index)),
+            window: Window::new(design.queueing.as_ref()),
+            read_ahead: design.read_ahead.as_ref().map(ReadAhead::new),
+            write_cache: design.write_cache.as_ref().map(WriteCache::new),
             overhead_ns: design.overhead.0 as f64,
-            phase_turns: fraction((seed % 1000) as f64 * 0.618 + f64::from(index) * 0.754_877_666),
-            head: Place::default(),
-            waiting: VecDeque::with_capacity(64),
-            serving: None,
-            done_at: Nanos::NEVER,
+            write_settle_ns: design.write_settle.0 as f64,
+            hit_ns: design.hit.0 as f64,
+            link_ns_per_byte: 1e9 / design.interface_rate_bytes_per_s,
+            size_bytes: design.size.0,
+            waiting: VecDeque::with_capacity(QUEUE_ROOM),
+            blocked: VecDeque::with_capacity(if design.write_cache.is_some() { QUEUE_ROOM } else { 0 }),
+            ready: VecDeque::with_capacity(QUEUE_ROOM),
+            job: Job::Nothing,
+            arm_done_at: Nanos::NEVER,
+            link_tag: 0,
+            link_done_at: Nanos::NEVER,
             busy: Nanos::ZERO,
+            busy_since: Nanos::NEVER,
         }
     }
 
     pub fn submit(&mut self, now: Nanos, op: DriveOp) {
-        self.waiting.push_back(op);
-        if self.serving.is_none() {
-            self.start(now);
+        self.route(now, op);
+        self.start(now);
+        if self.busy_since == Nanos::NEVER {
+            self.busy_since = now;
         }
     }
 
+    #[inline]
     pub fn next_event(&self) -> Nanos {
-        self.done_at
+        self.arm_done_at.min(self.link_done_at)
     }
 
     pub fn advance(&mut self, now: Nanos) -> Option<u32> {
-        let done = self.serving.take()?;
-        self.done_at = Nanos::NEVER;
+        let done = if self.link_done_at <= self.arm_done_at { self.finish_link() } else { self.finish_arm(now) };
         self.start(now);
-        Some(done.tag)
+        if self.next_event() == Nanos::NEVER {
+            self.busy += now.since(self.busy_since);
+            self.busy_since = Nanos::NEVER;
+        }
+        done
     }
 
     pub fn queue_len(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.blocked.len() + self.ready.len()
     }
 
     pub fn in_service(&self) -> usize {
-        usize::from(self.serving.is_some())
+        usize::from(matches!(self.job, Job::Serving(_))) + usize::from(self.link_done_at != Nanos::NEVER)
     }
 
     pub fn busy(&self, now: Nanos) -> Nanos {
-        if self.serving.is_some() { self.busy.since(self.done_at.since(now)) } else { self.busy }
+        self.busy + now.since(self.busy_since)
     }
 
-    fn start(&mut self, now: Nanos) {
-        let Some(op) = self.waiting.pop_front() else { return };
-        let start = self.geometry.place(op.offset);
-        let end = self.geometry.place(op.offset + u64::from(op.length));
-        let seek = self.overhead_ns + self.seek.time_ns((start.cylinder - self.head.cylinder).abs());
-        let under_head = self.phase_turns + (now.0 as i64 as f64 + seek) * self.turns_per_ns;
-        let wait = fraction(start.angle + 1.0 - fraction(under_head)) * self.turn_ns;
-        let service = Nanos((seek + wait + self.geometry.transfer_ns(&start, &end, op.length)) as u64);
-        self.head = end;
-        self.serving = Some(op);
-        self.done_at = now + service;
-        self.busy += service;
+    /// Puts a request where it will be served from.
+    #[inline]
+    fn route(&mut self, now: Nanos, op: DriveOp) {
+        match op.direction {
+            Direction::Read => self.route_read(now, op),
+            Direction::Write => self.route_write(now, op),
+        }
     }
+
+    #[inline]
+    fn route_read(&mut self, now: Nanos, op: DriveOp) {
+        let end = op.offset + u64::from(op.length);
+        if self.in_buffer(now, op.offset, end) {
+            self.ready.push_back(op);
+        } else {
+            self.waiting.push_back(Waiting { op, stretch: self.arm.stretch(op.offset) });
+        }
+    }
+
+    #[inline]
+    fn in_buffer(&mut self, now: Nanos, start: u64, end: u64) -> bool {
+        let dirty = self.write_cache.as_ref().is_some_and(|cache| cache.holds(start, end));
+        let ahead = self.read_ahead.as_mut();
+        dirty || ahead.is_some_and(|ahead| ahead.lookup(now, start, end) == Lookup::Hit)
+    }
+
+    #[inline]
+    fn route_write(&mut self, now: Nanos, op: DriveOp) {
+        let end = op.offset + u64::from(op.length);
+        let stopped_at = self.read_ahead.as_mut().and_then(|ahead| ahead.forget(now, op.offset, end));
+        if let Some(byte) = stopped_at {
+            self.arm.follow(byte);
+        }
+        let Some(cache) = &mut self.write_cache else {
+            self.waiting.push_back(Waiting { op, stretch: self.arm.stretch(op.offset) });
+            return;
+        };
+        let arm = &self.arm;
+        if self.blocked.is_empty() && cache.take(op.offset, end, |offset| arm.stretch(offset)) {
+            self.ready.push_back(op);
+        } else {
+            self.blocked.push_back(op);
+        }
+    }
+
+    fn finish_link(&mut self) -> Option<u32> {
+        self.link_done_at = Nanos::NEVER;
+        Some(self.link_tag)
+    }
+
+    fn finish_arm(&mut self, now: Nanos) -> Option<u32> {
+        self.arm_done_at = Nanos::NEVER;
+        match std::mem::replace(&mut self.job, Job::Nothing) {
+            Job::Nothing => None,
+            Job::Serving(op) => {
+                self.read_on(now, &op);
+                Some(op.tag)
+            }
+            Job::WritingBack(extent) => {
+                if let Some(cache) = &mut self.write_cache {
+                    cache.written(&extent);
+                }
+                self.admit_blocked();
+                None
+            }
+        }
+    }
+
+    /// After a read from the media the arm reads on.
+    #[inline]
+    fn read_on(&mut self, now: Nanos, op: &DriveOp) {
+        let Some(ahead) = &mut self.read_ahead else { return };
+        if op.direction == Direction::Read {
+            let end = op.offset + u64::from(op.length);
+            if !ahead.is_filling() {
+                ahead.read(now, op.offset, end, self.arm.rate(), self.size_bytes);
+            }
+        }
+    }
+
+    /// Takes waiting writes into the cache, in their order, as far as there is room.
+    fn admit_blocked(&mut self) {
+        let Some(cache) = &mut self.write_cache else { return };
+        let arm = &self.arm;
+        while let Some(op) = self.blocked.front() {
+            if !cache.take(op.offset, op.offset + u64::from(op.length), |offset| arm.stretch(offset)) {
+                return;
+            }
+            self.ready.extend(self.blocked.pop_front());
+        }
+    }
+
+    #[inline]
+    fn start(&mut self, now: Nanos) {
+        while matches!(self.job, Job::Nothing) && self.start_arm(now) {}
+        if self.link_done_at == Nanos::NEVER {
+            self.start_link(now);
+        }
+    }
+
+    fn start_link(&mut self, now: Nanos) {
+        let Some(op) = self.ready.pop_front() else { return };
+        self.link_tag = op.tag;
+        self.link_done_at = now + self.link_time(op.length);
+    }
+
+    fn link_time(&self, length: u32) -> Nanos {
+        Nanos((self.hit_ns + f64::from(length) * self.link_ns_per_byte) as u64)
+    }
+
+    /// Gives the idle arm something to do. Returns whether it should be asked again: what it was to read has come into
+    /// the buffer meanwhile.
+    #[inline]
+    fn start_arm(&mut self, now: Nanos) -> bool {
+        let request = self.nearest_request(now);
+        let extent = if request.is_none() || !self.blocked.is_empty() { self.nearest_extent(now) } else { None };
+        match (request, extent) {
+            (None, None) => false,
+            (Some((index, request_ns)), Some((_, extent_ns))) if request_ns <= extent_ns => self.serve(now, index),
+            (_, Some((index, reach_ns))) => self.write_back(now, index, reach_ns),
+            (Some((index, _)), None) => self.serve(now, index),
+        }
+    }
+
+    /// The waiting request that the arm reaches first, and when.
+    #[inline]
+    fn nearest_request(&mut self, now: Nanos) -> Option<(usize, f64)> {
+        let window = self.window.size(self.waiting.len()).min(self.waiting.len());
+        if window <= 1 {
+            return self.waiting.front().map(|waiting| (0, self.request_ns(now, waiting)));
+        }
+        let mut nearest = (0, f64::INFINITY);
+        for (index, waiting) in self.waiting.iter().take(window).enumerate() {
+            let reach_ns = self.request_ns(now, waiting);
+            if reach_ns < nearest.1 {
+                nearest = (index, reach_ns);
+            }
+        }
+        Some(nearest)
+    }
+
+    #[inline]
+    fn request_ns(&self, now: Nanos, waiting: &Waiting) -> f64 {
+        let settle_ns = if waiting.op.direction == Direction::Write { self.write_settle_ns } else { 0.0 };
+        self.arm.reach_ns(now, self.overhead_ns, settle_ns, &waiting.stretch)
+    }
+
+    fn nearest_extent(&self, now: Nanos) -> Option<(usize, f64)> {
+        let candidates = self.write_cache.as_ref()?.candidates().iter();
+        let reach = |extent: &Extent| {
+            let adjacent = extent.stretch.offset == self.arm.head_byte();
+            let settle_ns = if adjacent { 0.0 } else { self.write_settle_ns };
+            self.arm.reach_ns(now, 0.0, settle_ns, &extent.stretch)
+        };
+        candidates.map(reach).enumerate().min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Has the arm serve a waiting request. Returns whether the arm is still idle.
+    #[inline]
+    fn serve(&mut self, now: Nanos, index: usize) -> bool {
+        let Some(Waiting { op, stretch }) = self.waiting.remove(index) else { return false };
+        if let Some(lookup) = self.look_again(now, &op) {
+            match lookup {
+                Lookup::Hit => {
+                    self.ready.push_back(op);
+                    return true;
+                }
+                Lookup::Coming(at) => {
+                    self.arm_done_at = at.max(now + self.link_time(op.length));
+                    self.job = Job::Serving(op);
+                    return false;
+                }
+                Lookup::Miss => {}
+            }
+        }
+        self.serve_from_media(now, op, &stretch);
+        false
+    }
+
+    #[inline]
+    fn look_again(&mut self, now: Nanos, op: &DriveOp) -> Option<Lookup> {
+        if op.direction == Direction::Write {
+            return None;
+        }
+        let end = op.offset + u64::from(op.length);
+        let lookup = self.read_ahead.as_mut()?.lookup(now, op.offset, end);
+        if let Lookup::Coming(_) = lookup {
+            self.read_ahead.as_mut()?.keep_filling(end);
+        }
+        Some(lookup)
+    }
+
+    #[inline]
+    fn serve_from_media(&mut self, now: Nanos, op: DriveOp, stretch: &Stretch) {
+        self.interrupt(now);
+        let settle_ns = if op.direction == Direction::Write { self.write_settle_ns } else { 0.0 };
+        let reach_ns = self.arm.reach_ns(now, self.overhead_ns, settle_ns, stretch);
+        let service_ns = reach_ns + self.arm.transfer(stretch, u64::from(op.length));
+        self.arm_done_at = now + Nanos(service_ns as u64);
+        self.job = Job::Serving(op);
+    }
+
+    fn write_back(&mut self, now: Nanos, index: usize, reach_ns: f64) -> bool {
+        self.interrupt(now);
+        let Some(cache) = &mut self.write_cache else { return false };
+        let extent = cache.remove(index);
+        let length = extent.end - extent.stretch.offset;
+        let service_ns = reach_ns + self.arm.transfer(&extent.stretch, length);
+        self.arm_done_at = now + Nanos(service_ns as u64);
+        self.job = Job::WritingBack(extent);
+        // The place in the list is free at once, the bytes when written.
+        self.admit_blocked();
+        false
+    }
+
+    /// Ends the reading on; the head is where that has come to.
+    #[inline]
+    fn interrupt(&mut self, now: Nanos) {
+        if let Some(byte) = self.read_ahead.as_mut().and_then(|ahead| ahead.stop(now)) {
+            self.arm.follow(byte);
+        }
+    }
+}
+
+/// The angle at which this drive's platters start: golden-ratio steps spread the drives of one array evenly.
+fn phase_turns(seed: u64, index: u32) -> f64 {
+    let of_seed = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11) as f64 / (1_u64 << 53) as f64;
+    fraction(of_seed + f64::from(index) * 0.618_033_988_749_894_9)
 }

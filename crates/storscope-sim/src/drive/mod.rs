@@ -18,14 +18,25 @@
 //!
 //! Beware: time must not go backwards between calls, and `advance` must be called at `next_event`, not later.
 
+mod arm;
+mod curve;
+pub mod fit;
+mod flash;
 mod geometry;
+mod maths;
 mod mechanical;
+mod read_ahead;
 mod seek;
+mod variate;
+mod window;
+mod write_cache;
 
 use storscope_device::Direction;
 use storscope_types::Nanos;
 use storscope_types::design::drive::DriveDesign;
 
+use curve::Curve;
+use flash::Flash;
 use mechanical::Mechanical;
 
 /// One operation on a drive.
@@ -50,14 +61,19 @@ pub struct Drive {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a pointer between a drive and its state would cost a miss per event")]
 enum Model {
     Mechanical(Mechanical),
+    Flash(Flash),
+    Curve(Curve),
 }
 
 macro_rules! each {
     ($self:expr, $model:ident => $call:expr) => {
         match $self {
             Model::Mechanical($model) => $call,
+            Model::Flash($model) => $call,
+            Model::Curve($model) => $call,
         }
     };
 }
@@ -70,7 +86,8 @@ impl Drive {
     pub fn new(design: &DriveDesign, seed: u64, index: u32) -> Self {
         let model = match design {
             DriveDesign::Mechanical(design) => Model::Mechanical(Mechanical::new(design, seed, index)),
-            DriveDesign::Flash(_) | DriveDesign::Curve(_) => todo!(),
+            DriveDesign::Flash(design) => Model::Flash(Flash::new(design, seed, index)),
+            DriveDesign::Curve(design) => Model::Curve(Curve::new(design, seed, index)),
         };
         Self { model, size_bytes: design.size().0, failed: false }
     }

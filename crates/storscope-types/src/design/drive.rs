@@ -189,6 +189,9 @@ pub struct FlashDesign {
     /// Pages programmed for each page written, in the steady state; 1 to 20.
     #[serde(default = "one")]
     pub write_amplification: f64,
+    /// Pages a die moves at a time when it makes room: what a read may have to wait for; 1 to 1024.
+    #[serde(default = "default_cleaning_burst")]
+    pub cleaning_burst_pages: u32,
     /// Time of a die to erase a block.
     #[serde(default, rename = "erase_ns")]
     pub erase: Nanos,
@@ -260,6 +263,10 @@ fn default_flash_cv() -> f64 {
 
 fn default_flash_buffer() -> u32 {
     256
+}
+
+fn default_cleaning_burst() -> u32 {
+    4
 }
 
 fn default_block_pages() -> u32 {

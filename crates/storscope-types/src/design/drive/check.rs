@@ -105,6 +105,7 @@ fn check_flash(design: &FlashDesign) -> Result<(), DriveError> {
     within(design.interface_rate_bytes_per_s, 1e4, 1e12, "interface_rate_bytes_per_s", "10 kB/s to 1 TB/s")?;
     within(design.write_amplification, 1.0, 20.0, "write_amplification", "1 to 20")?;
     within(f64::from(design.pages_per_block), 1.0, 1e5, "pages_per_block", "1 to 100000")?;
+    within(f64::from(design.cleaning_burst_pages), 1.0, 1024.0, "cleaning_burst_pages", "1 to 1024")?;
     within(f64::from(design.buffer_pages), 0.0, 1e6, "buffer_pages", "0 to 1000000")?;
     if let Some(rate) = design.commands_per_s {
         within(rate, 1.0, 1e8, "commands_per_s", "1 to 1e8")?;

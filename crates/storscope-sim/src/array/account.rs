@@ -1,0 +1,144 @@
+//! Where the time of host I/Os went.
+
+use serde::Serialize;
+use storscope_stats::Histogram;
+use storscope_types::Nanos;
+
+/// A part of an I/O's time. Together they are its latency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Waiting in the host because a queue limit was reached.
+    HostQueue,
+    /// On the host's flash.
+    HostFlash,
+    /// On the front-end link, waiting for it included.
+    FrontEnd,
+    /// Waiting for a controller.
+    ControllerQueue,
+    /// Being worked on by one, parity included.
+    ControllerService,
+    /// On the link between the controllers, waiting for it included.
+    MirrorLink,
+    /// Waiting for room in the write cache or for data that was being read ahead.
+    CacheWait,
+    /// On the back-end link, waiting for it included.
+    BackEnd,
+    /// Waiting for a drive.
+    DriveQueue,
+    /// Being served by one.
+    DriveService,
+    /// Waiting for the slowest of several drives or stripes.
+    Join,
+}
+
+impl Part {
+    /// All parts, in the order an I/O meets them.
+    pub const ALL: [Self; 11] = [
+        Self::HostQueue,
+        Self::HostFlash,
+        Self::FrontEnd,
+        Self::ControllerQueue,
+        Self::ControllerService,
+        Self::MirrorLink,
+        Self::CacheWait,
+        Self::BackEnd,
+        Self::DriveQueue,
+        Self::DriveService,
+        Self::Join,
+    ];
+}
+
+/// What I/Os of one target did.
+#[derive(Debug, Clone)]
+pub struct Account {
+    /// Nanoseconds by direction (reads, writes) and part.
+    pub spent: [[u64; Part::ALL.len()]; 2],
+    /// I/Os that came, by direction.
+    pub submitted: [u64; 2],
+    /// I/Os that were answered.
+    pub completed: [u64; 2],
+    /// Of those, with an error.
+    pub failed: [u64; 2],
+    /// Bytes of those answered.
+    pub bytes: [u64; 2],
+    /// Their latencies.
+    pub latency: [Histogram; 2],
+    /// I/Os that came through another controller than the owner.
+    pub proxied: [u64; 2],
+    /// Present when counting began.
+    pub present_at_start: u64,
+    /// Present now.
+    pub present: u64,
+    /// When `present` changed.
+    pub changed: Nanos,
+    /// Integral of `present`.
+    pub area: u64,
+    /// Sum of the times I/Os were present, of those that have left.
+    pub residence: u64,
+}
+
+impl Account {
+    /// Nothing counted.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            spent: [[0; Part::ALL.len()]; 2],
+            submitted: [0; 2],
+            completed: [0; 2],
+            failed: [0; 2],
+            bytes: [0; 2],
+            latency: [Histogram::new(), Histogram::new()],
+            proxied: [0; 2],
+            present_at_start: 0,
+            present: 0,
+            changed: Nanos::ZERO,
+            area: 0,
+            residence: 0,
+        }
+    }
+
+    /// Begins anew; what is under way stays.
+    pub fn restart(&mut self, now: Nanos) {
+        let present = self.present;
+        *self = Self { present, present_at_start: present, changed: now, ..Self::new() };
+    }
+
+    /// An I/O comes.
+    #[inline]
+    pub fn came(&mut self, write: bool, now: Nanos) {
+        self.count(now);
+        self.present += 1;
+        self.submitted[usize::from(write)] += 1;
+    }
+
+    /// An I/O that came at `since`, or was there when counting began, is answered.
+    #[inline]
+    pub fn answered(&mut self, write: bool, bytes: u32, submitted: Nanos, began: Nanos, now: Nanos) {
+        self.count(now);
+        self.present -= 1;
+        let direction = usize::from(write);
+        self.completed[direction] += 1;
+        self.bytes[direction] += u64::from(bytes);
+        self.latency[direction].record(now.0 - submitted.0);
+        self.residence += now.0 - submitted.0.max(began.0);
+    }
+
+    #[inline]
+    fn count(&mut self, now: Nanos) {
+        self.area += self.present * (now.0 - self.changed.0);
+        self.changed = now;
+    }
+
+    /// Adds to a part.
+    #[inline]
+    pub fn spend(&mut self, write: bool, part: Part, time: Nanos) {
+        self.spent[usize::from(write)][part as usize] += time.0;
+    }
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Self::new()
+    }
+}

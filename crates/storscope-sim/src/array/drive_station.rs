@@ -1,0 +1,148 @@
+//! A drive as a station of the array: the drive, and what is known about its queue.
+
+use storscope_device::Direction;
+use storscope_types::Nanos;
+
+use crate::drive::{Drive, DriveOp};
+
+/// A drive and its statistics.
+#[derive(Debug)]
+pub struct DriveStation {
+    /// The drive.
+    pub drive: Drive,
+    present: u32,
+    most: u32,
+    changed: Nanos,
+    last_done: Nanos,
+    area: u64,
+    /// What `area` and `most` were when the present slice of time began.
+    slice_area: u64,
+    slice_most: u32,
+    /// Counts since statistics began.
+    pub totals: DriveTotals,
+    busy_at_start: Nanos,
+}
+
+/// What a drive has done since statistics began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DriveTotals {
+    /// Operations that came, by direction.
+    pub submitted: [u64; 2],
+    /// Operations that were done.
+    pub completed: u64,
+    /// Bytes of those that came, by direction.
+    pub bytes: [u64; 2],
+    /// Sum of their times at the drive since statistics began.
+    pub response: u64,
+    /// Sum of the times between being chosen and done.
+    pub service: u64,
+    /// Operations present when statistics began.
+    pub present_at_start: u64,
+}
+
+/// The times of an operation that is done.
+#[derive(Debug, Clone, Copy)]
+pub struct OpTimes {
+    /// From submission.
+    pub response: Nanos,
+    /// From when the drive turned to it.
+    pub service: Nanos,
+}
+
+impl DriveStation {
+    /// An idle drive.
+    #[must_use]
+    pub fn new(drive: Drive) -> Self {
+        Self {
+            drive,
+            present: 0,
+            most: 0,
+            changed: Nanos::ZERO,
+            last_done: Nanos::ZERO,
+            area: 0,
+            slice_area: 0,
+            slice_most: 0,
+            totals: DriveTotals::default(),
+            busy_at_start: Nanos::ZERO,
+        }
+    }
+
+    /// Takes an operation. Returns when the drive's next event is, if that may have changed.
+    #[inline]
+    pub fn submit(&mut self, now: Nanos, op: DriveOp) -> Nanos {
+        self.count(now);
+        self.present += 1;
+        self.slice_most = self.slice_most.max(self.present);
+        let direction = usize::from(op.direction == Direction::Write);
+        self.totals.submitted[direction] += 1;
+        self.totals.bytes[direction] += u64::from(op.length);
+        self.drive.submit(now, op);
+        self.drive.next_event()
+    }
+
+    /// Counts an operation that was submitted at `submitted` and is done now; `began` is when statistics began.
+    ///
+    /// A drive turns to an operation when it has finished the one before, or at once. Of drives that serve several side
+    /// by side this is the time since the last completion: the share of the drive the operation used.
+    #[inline]
+    pub fn done(&mut self, now: Nanos, submitted: Nanos, began: Nanos) -> OpTimes {
+        self.count(now);
+        self.present -= 1;
+        let start = self.last_done.max(submitted);
+        self.last_done = now;
+        let times = OpTimes { response: now - submitted, service: now - start };
+        self.totals.completed += 1;
+        self.totals.response += now.0 - submitted.0.max(began.0);
+        self.totals.service += times.service.0;
+        times
+    }
+
+    #[inline]
+    fn count(&mut self, now: Nanos) {
+        self.area += u64::from(self.present) * (now.0 - self.changed.0);
+        self.changed = now;
+    }
+
+    /// Operations present.
+    #[inline]
+    #[must_use]
+    pub fn present(&self) -> u32 {
+        self.present
+    }
+
+    /// Ends a slice of time: the integral of the number present within it, and the most that were.
+    pub fn end_slice(&mut self, now: Nanos) -> (u64, u32) {
+        self.count(now);
+        let slice = (self.area - self.slice_area, self.slice_most);
+        self.most = self.most.max(self.slice_most);
+        (self.slice_area, self.slice_most) = (self.area, self.present);
+        slice
+    }
+
+    /// Begins to count anew; operations stay.
+    pub fn restart(&mut self, now: Nanos) {
+        self.count(now);
+        (self.area, self.slice_area) = (0, 0);
+        (self.most, self.slice_most) = (self.present, self.present);
+        self.totals = DriveTotals { present_at_start: u64::from(self.present), ..DriveTotals::default() };
+        self.busy_at_start = self.drive.busy(now);
+    }
+
+    /// The integral of the number present, until now.
+    #[must_use]
+    pub fn area(&self, now: Nanos) -> u64 {
+        self.area + u64::from(self.present) * now.since(self.changed).0
+    }
+
+    /// Most present at a time.
+    #[must_use]
+    pub fn most(&self) -> u32 {
+        self.most.max(self.slice_most)
+    }
+
+    /// How long the drive was busy since statistics began.
+    #[must_use]
+    pub fn busy(&self, now: Nanos) -> Nanos {
+        self.drive.busy(now).since(self.busy_at_start)
+    }
+}

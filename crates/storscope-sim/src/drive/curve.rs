@@ -1,0 +1,124 @@
+//! A drive by its measured throughput: a station whose rate depends on how much is in it.
+//!
+//! With n requests in it, it completes them at the curve's rate for n, oldest first; between the points the rate is
+//! interpolated on logarithmic scales, beyond the last it stays. A closed loop with n outstanding so gets exactly what was
+//! measured; mean response follows from Little's law. What is not there: where on the drive a request goes, sequential
+//! access, and any effect of reads on writes but waiting.
+
+use std::collections::VecDeque;
+
+use storscope_device::Direction;
+use storscope_types::Nanos;
+use storscope_types::design::drive::{CurveDesign, CurvePoint};
+
+use super::DriveOp;
+use super::maths;
+use super::variate::{Random, Spread};
+
+/// See [`CurveDesign`].
+#[derive(Debug)]
+pub struct Curve {
+    read_means_ns: Vec<f64>,
+    write_means_ns: Vec<f64>,
+    spread: Spread,
+    block_bytes: u32,
+    ns_per_byte: f64,
+    random: Random,
+    inside: VecDeque<DriveOp>,
+    done_at: Nanos,
+    busy: Nanos,
+    busy_since: Nanos,
+}
+
+impl Curve {
+    pub fn new(design: &CurveDesign, seed: u64, index: u32) -> Self {
+        Self {
+            read_means_ns: means_ns(&design.reads),
+            write_means_ns: means_ns(design.writes.as_ref().unwrap_or(&design.reads)),
+            spread: Spread::new(design.cv),
+            block_bytes: u32::try_from(design.block.0).unwrap_or(u32::MAX),
+            ns_per_byte: design.rate_bytes_per_s.map_or(0.0, |rate| 1e9 / rate),
+            random: Random::new(seed, index),
+            inside: VecDeque::with_capacity(256),
+            done_at: Nanos::NEVER,
+            busy: Nanos::ZERO,
+            busy_since: Nanos::NEVER,
+        }
+    }
+
+    pub fn submit(&mut self, now: Nanos, op: DriveOp) {
+        self.inside.push_back(op);
+        if self.inside.len() == 1 {
+            self.busy_since = now;
+            self.start(now);
+        } else {
+            self.hurry(now);
+        }
+    }
+
+    #[inline]
+    pub fn next_event(&self) -> Nanos {
+        self.done_at
+    }
+
+    pub fn advance(&mut self, now: Nanos) -> Option<u32> {
+        let op = self.inside.pop_front()?;
+        if self.inside.is_empty() {
+            self.done_at = Nanos::NEVER;
+            self.busy += now.since(self.busy_since);
+            self.busy_since = Nanos::NEVER;
+        } else {
+            self.start(now);
+        }
+        Some(op.tag)
+    }
+
+    pub fn queue_len(&self) -> usize {
+        self.inside.len().saturating_sub(1)
+    }
+
+    pub fn in_service(&self) -> usize {
+        usize::from(!self.inside.is_empty())
+    }
+
+    pub fn busy(&self, now: Nanos) -> Nanos {
+        self.busy + now.since(self.busy_since)
+    }
+
+    fn start(&mut self, now: Nanos) {
+        let Some(op) = self.inside.front() else { return };
+        let more_bytes = f64::from(op.length.saturating_sub(self.block_bytes));
+        let time_ns = self.mean_ns(op.direction, self.inside.len()) * self.spread.draw(&mut self.random);
+        self.done_at = now + Nanos((time_ns + more_bytes * self.ns_per_byte) as u64);
+    }
+
+    /// What is left of the current service goes at the rate of the new number inside.
+    fn hurry(&mut self, now: Nanos) {
+        let Some(op) = self.inside.front() else { return };
+        let count = self.inside.len();
+        let ratio = self.mean_ns(op.direction, count) / self.mean_ns(op.direction, count - 1);
+        self.done_at = now + Nanos((self.done_at.since(now).0 as f64 * ratio) as u64);
+    }
+
+    fn mean_ns(&self, direction: Direction, count: usize) -> f64 {
+        let means = if direction == Direction::Read { &self.read_means_ns } else { &self.write_means_ns };
+        means[count.min(means.len()) - 1]
+    }
+}
+
+/// Mean time between completions for 1, 2, ... requests inside, up to the last point.
+fn means_ns(points: &[CurvePoint]) -> Vec<f64> {
+    let last = points.last().map_or(1, |point| point.qd);
+    (1..=last).map(|qd| 1e9 / rate_at(points, qd)).collect()
+}
+
+fn rate_at(points: &[CurvePoint], qd: u32) -> f64 {
+    let above = points.iter().position(|point| point.qd >= qd).unwrap_or(points.len() - 1);
+    let (low, high) = (points[above.saturating_sub(1)], points[above]);
+    if above == 0 || high.qd == qd {
+        return high.iops;
+    }
+    let depth = |qd: u32| maths::ln(f64::from(qd));
+    let share = (depth(qd) - depth(low.qd)) / (depth(high.qd) - depth(low.qd));
+    maths::exp(maths::ln(low.iops) * (1.0 - share) + maths::ln(high.iops) * share)
+}

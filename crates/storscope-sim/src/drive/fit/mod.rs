@@ -1,0 +1,3 @@
+//! Parameters of a drive from measurements of it.
+
+pub mod closed_loop;

@@ -1,0 +1,216 @@
+//! A station whose service times are known on arrival: controllers and links.
+//!
+//! First come, first served by `c` servers means that a job starts at the later of now and the instant the first server
+//! is free. So its departure is known when it arrives, and one event per job is enough. After the service a job may
+//! take a fixed time to get across (the latency of a link), which occupies nobody.
+//!
+//! Beware: with several servers a short job may overtake a long one; the ring is kept in order of departure.
+
+use std::collections::VecDeque;
+
+use storscope_types::Nanos;
+
+/// What happens to a job that arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// Time until a server takes it.
+    pub wait: Nanos,
+    /// Whether it is the next to leave, so that the event list must know.
+    pub is_next: bool,
+}
+
+/// Servers with one queue, and what is known about them.
+#[derive(Debug, Clone)]
+pub struct Station {
+    free_at: Box<[Nanos]>,
+    latency: Nanos,
+    /// Instant of departure and job, in order.
+    ring: VecDeque<(Nanos, u32)>,
+    since: Nanos,
+    changed: Nanos,
+    area: u64,
+    arrived: u64,
+    departed: u64,
+    service: u64,
+    residence: u64,
+    most: usize,
+}
+
+/// What a station has done since its statistics began.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StationTotals {
+    /// How long it has been watched.
+    pub time: Nanos,
+    /// Jobs that came.
+    pub arrived: u64,
+    /// Jobs that left.
+    pub departed: u64,
+    /// Jobs there at the beginning.
+    pub present_at_start: u64,
+    /// Servers.
+    pub servers: usize,
+    /// Server time spent until now.
+    pub busy: Nanos,
+    /// Integral of the number present, in nanoseconds.
+    pub area: u64,
+    /// Sum over all jobs of the time they were present, until now.
+    pub residence: u64,
+    /// Most jobs present.
+    pub most: usize,
+}
+
+impl Station {
+    /// Idle servers.
+    #[must_use]
+    pub fn new(servers: usize, latency: Nanos) -> Self {
+        Self {
+            free_at: vec![Nanos::ZERO; servers.max(1)].into_boxed_slice(),
+            latency,
+            ring: VecDeque::with_capacity(256),
+            since: Nanos::ZERO,
+            changed: Nanos::ZERO,
+            area: 0,
+            arrived: 0,
+            departed: 0,
+            service: 0,
+            residence: 0,
+            most: 0,
+        }
+    }
+
+    /// A job comes and needs `service` of a server.
+    #[inline]
+    pub fn arrive(&mut self, now: Nanos, job: u32, service: Nanos) -> Departure {
+        let server = self.first_free();
+        let start = self.free_at[server].max(now);
+        let done = start + service;
+        self.free_at[server] = done;
+        let leave = done + self.latency;
+        self.count(now);
+        self.arrived += 1;
+        self.service += service.0;
+        self.residence += leave.0 - now.0;
+        let is_next = self.enqueue(leave, job);
+        self.most = self.most.max(self.ring.len());
+        Departure { wait: start - now, is_next }
+    }
+
+    #[inline]
+    fn first_free(&self) -> usize {
+        if self.free_at.len() == 1 {
+            return 0;
+        }
+        (0..self.free_at.len()).min_by_key(|&server| self.free_at[server]).unwrap_or(0)
+    }
+
+    /// Keeps the ring in order of departure, ties in order of arrival. Returns whether the job is first.
+    #[inline]
+    fn enqueue(&mut self, leave: Nanos, job: u32) -> bool {
+        let mut place = self.ring.len();
+        self.ring.push_back((leave, job));
+        while place > 0 && self.ring[place - 1].0 > leave {
+            self.ring.swap(place, place - 1);
+            place -= 1;
+        }
+        place == 0
+    }
+
+    /// When the next job leaves.
+    #[inline]
+    #[must_use]
+    pub fn next_event(&self) -> Nanos {
+        self.ring.front().map_or(Nanos::NEVER, |first| first.0)
+    }
+
+    /// The job that leaves now.
+    #[inline]
+    pub fn leave(&mut self, now: Nanos) -> Option<u32> {
+        self.count(now);
+        self.departed += 1;
+        self.ring.pop_front().map(|first| first.1)
+    }
+
+    #[inline]
+    fn count(&mut self, now: Nanos) {
+        self.area += (now.0 - self.changed.0) * self.ring.len() as u64;
+        self.changed = now;
+    }
+
+    /// Jobs present.
+    #[must_use]
+    pub fn present(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Begins to count anew; jobs stay.
+    pub fn restart(&mut self, now: Nanos) {
+        let pending: u64 = self.free_at.iter().map(|free| free.since(now).0).sum();
+        (self.since, self.changed, self.area) = (now, now, 0);
+        (self.arrived, self.departed, self.most) = (0, 0, self.ring.len());
+        self.service = pending;
+        self.residence = self.ring.iter().map(|job| job.0.since(now).0).sum();
+    }
+
+    /// What was counted until `now`.
+    #[must_use]
+    pub fn totals(&self, now: Nanos) -> StationTotals {
+        let pending: u64 = self.free_at.iter().map(|free| free.since(now).0).sum();
+        let unspent: u64 = self.ring.iter().map(|job| job.0.since(now).0).sum();
+        let present = self.ring.len() as u64;
+        StationTotals {
+            time: now.since(self.since),
+            arrived: self.arrived,
+            departed: self.departed,
+            present_at_start: (self.departed + present).saturating_sub(self.arrived),
+            servers: self.free_at.len(),
+            busy: Nanos(self.service.saturating_sub(pending)),
+            area: self.area + now.since(self.changed).0 * present,
+            residence: self.residence.saturating_sub(unspent),
+            most: self.most,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_server_serves_in_order_and_the_latency_occupies_nobody() {
+        let mut station = Station::new(1, Nanos(5));
+        assert_eq!(station.arrive(Nanos(0), 1, Nanos(10)), Departure { wait: Nanos(0), is_next: true });
+        assert_eq!(station.arrive(Nanos(4), 2, Nanos(10)), Departure { wait: Nanos(6), is_next: false });
+        assert_eq!(station.next_event(), Nanos(15));
+        assert_eq!(station.leave(Nanos(15)), Some(1));
+        assert_eq!(station.next_event(), Nanos(25));
+        let totals = station.totals(Nanos(25));
+        assert_eq!((totals.busy, totals.arrived, totals.departed), (Nanos(20), 2, 1));
+    }
+
+    #[test]
+    fn with_two_servers_a_short_job_overtakes() {
+        let mut station = Station::new(2, Nanos::ZERO);
+        station.arrive(Nanos(0), 1, Nanos(100));
+        assert!(station.arrive(Nanos(0), 2, Nanos(10)).is_next);
+        assert_eq!(station.arrive(Nanos(5), 3, Nanos(10)).wait, Nanos(5));
+        assert_eq!(station.leave(Nanos(10)), Some(2));
+        assert_eq!(station.leave(Nanos(20)), Some(3));
+        assert_eq!(station.leave(Nanos(100)), Some(1));
+    }
+
+    #[test]
+    fn the_integral_of_the_number_present_is_the_sum_of_the_times_present() {
+        let mut station = Station::new(1, Nanos(3));
+        for job in 0..10 {
+            station.arrive(Nanos(u64::from(job) * 7), job, Nanos(11));
+        }
+        let mut now = Nanos(63);
+        while station.next_event() < Nanos(100) {
+            now = station.next_event();
+            station.leave(now);
+        }
+        let totals = station.totals(now + Nanos(1));
+        assert!(totals.area > 0 && totals.area == totals.residence, "{totals:?}");
+        assert_eq!(totals.busy, Nanos(now.0 + 1));
+    }
+}

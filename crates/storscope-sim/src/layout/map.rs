@@ -1,0 +1,199 @@
+//! The mapping of all layouts: stripes of segments, and the drives a stripe lies on.
+//!
+//! A stripe has `data` data segments and `parity` parity segments, or one segment and its copies. Parity rotates to the
+//! left and data follow it ("left symmetric", the default of Linux md, drivers/md/raid5.c:raid5_compute_sector), so
+//! that a sequential read visits all drives in turn.
+
+use storscope_types::Bytes;
+use storscope_types::design::{GroupDesign, Layout};
+
+use super::pool::Arrangement;
+use crate::kernel::Divisor;
+
+/// A place on a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// Index of the drive in its group.
+    pub drive: u32,
+    /// Byte offset on it.
+    pub offset: u64,
+}
+
+/// A part of an I/O within one segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// The stripe.
+    pub stripe: u64,
+    /// Which of its data segments.
+    pub index: u64,
+    /// First byte within the segment.
+    pub start: u64,
+    /// Bytes.
+    pub length: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Form {
+    /// Stripe after stripe over the sets.
+    Sets(Divisor),
+    /// All of a set before the next; the divisor is the stripes of a set.
+    Chain(Divisor),
+    Pool(Arrangement),
+}
+
+/// The mapping of a group.
+#[derive(Debug, Clone)]
+pub struct Map {
+    form: Form,
+    segment: Divisor,
+    data: Divisor,
+    width: Divisor,
+    parity: u64,
+    copies: u64,
+    stripes: u64,
+}
+
+impl Map {
+    /// Of a group that passed its check, with drives of this size. Pools are arranged by the seed.
+    #[must_use]
+    pub fn new(group: &GroupDesign, drive_size: Bytes, seed: u64) -> Self {
+        let shape = group.shape(drive_size);
+        let form = match group.layout {
+            Layout::Pool => Form::Pool(Arrangement::new(group.count, &shape, group.segment.0, seed)),
+            Layout::Raid1 => Form::Chain(Divisor::new((shape.stripes / shape.sets).max(1))),
+            _ => Form::Sets(Divisor::new(shape.sets)),
+        };
+        Self {
+            form,
+            segment: Divisor::new(group.segment.0),
+            data: Divisor::new(shape.data),
+            width: Divisor::new(shape.width()),
+            parity: shape.parity,
+            copies: shape.copies,
+            stripes: shape.stripes,
+        }
+    }
+
+    /// Data segments of a stripe.
+    #[inline]
+    #[must_use]
+    pub const fn data(&self) -> u64 {
+        self.data.value()
+    }
+
+    /// Parity segments of a stripe.
+    #[inline]
+    #[must_use]
+    pub const fn parity(&self) -> u64 {
+        self.parity
+    }
+
+    /// Copies of a segment.
+    #[inline]
+    #[must_use]
+    pub const fn copies(&self) -> u64 {
+        self.copies
+    }
+
+    /// Drives of a stripe.
+    #[inline]
+    #[must_use]
+    pub const fn width(&self) -> u64 {
+        self.width.value()
+    }
+
+    /// Bytes of a segment.
+    #[inline]
+    #[must_use]
+    pub const fn segment(&self) -> u64 {
+        self.segment.value()
+    }
+
+    /// Bytes of data of a stripe.
+    #[inline]
+    #[must_use]
+    pub const fn stripe_bytes(&self) -> u64 {
+        self.segment.value() * self.data.value()
+    }
+
+    /// Stripes of the group.
+    #[must_use]
+    pub const fn stripes(&self) -> u64 {
+        self.stripes
+    }
+
+    /// The first part of an I/O that lies within one segment.
+    #[inline]
+    #[must_use]
+    pub fn first_piece(&self, offset: u64, length: u64) -> Piece {
+        let (segment, start) = self.segment.split(offset);
+        let (stripe, index) = self.data.split(segment);
+        Piece { stripe, index, start, length: length.min(self.segment.value() - start) }
+    }
+
+    /// The parts of an I/O, in order.
+    pub fn pieces(&self, offset: u64, length: u64) -> impl Iterator<Item = Piece> {
+        let mut at = offset;
+        std::iter::from_fn(move || {
+            let left = offset + length - at;
+            (left > 0).then(|| {
+                let piece = self.first_piece(at, left);
+                at += piece.length;
+                piece
+            })
+        })
+    }
+
+    /// The position in its stripe of a data segment, or of the first copy of it.
+    #[inline]
+    #[must_use]
+    pub fn position_of_data(&self, stripe: u64, index: u64) -> u64 {
+        if self.parity == 0 { index } else { self.turn(self.first_parity(stripe) + self.parity + index) }
+    }
+
+    /// The position in its stripe of a parity segment.
+    #[inline]
+    #[must_use]
+    pub fn position_of_parity(&self, stripe: u64, index: u64) -> u64 {
+        self.turn(self.first_parity(stripe) + index)
+    }
+
+    #[inline]
+    fn first_parity(&self, stripe: u64) -> u64 {
+        self.width.value() - 1 - self.width.split(self.row(stripe)).1
+    }
+
+    #[inline]
+    fn row(&self, stripe: u64) -> u64 {
+        match &self.form {
+            Form::Sets(sets) => sets.split(stripe).0,
+            Form::Chain(_) | Form::Pool(_) => stripe,
+        }
+    }
+
+    /// Wraps a position below twice the width.
+    #[inline]
+    fn turn(&self, position: u64) -> u64 {
+        let width = self.width.value();
+        if position >= width { position - width } else { position }
+    }
+
+    /// Where a position of a stripe starts.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, stripe: u64, position: u64) -> Place {
+        match &self.form {
+            Form::Sets(sets) => {
+                let (row, set) = sets.split(stripe);
+                let drive = (set * self.width.value() + position) as u32;
+                Place { drive, offset: row * self.segment.value() }
+            }
+            Form::Chain(per_set) => {
+                let (set, row) = per_set.split(stripe);
+                let drive = (set * self.width.value() + position) as u32;
+                Place { drive, offset: row * self.segment.value() }
+            }
+            Form::Pool(arrangement) => arrangement.place(stripe, position),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What it takes to write a part of a stripe with parity.
+//!
+//! Read-modify-write reads the old data and the old parity, reconstruct-write the data that is not written; a full
+//! stripe reads nothing. The choice is by the number of reads, so that RAID 5 reconstructs from about half a stripe on
+//! (the threshold of DiskSim's "RMW vs. reconstruct" parameter; Patterson, Gibson and Katz 1988 for the phases). On a
+//! stripe with failed drives what they held is computed from the others.
+
+use storscope_types::design::ParityUpdate;
+
+use super::map::{Map, Place};
+
+/// A run of bytes of one segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slice {
+    /// Position in the stripe.
+    pub position: u64,
+    /// First byte within the segment.
+    pub start: u64,
+    /// Byte after the last.
+    pub end: u64,
+}
+
+/// How the parity is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpdateKind {
+    /// Everything is new.
+    FullStripe,
+    /// From the old data and the old parity.
+    ReadModifyWrite,
+    /// From the data that is not written.
+    ReconstructWrite,
+    /// From all that is left: the stripe has lost what is partly written.
+    ReadAll,
+    /// No parity is left to update.
+    NoParity,
+}
+
+/// A write to a part of one stripe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Update {
+    /// The stripe.
+    pub stripe: u64,
+    /// First byte within the stripe's data.
+    pub start: u64,
+    /// Byte after the last.
+    pub end: u64,
+}
+
+impl Update {
+    /// The part of a data segment that is written; empty when start is not below end.
+    fn covered(&self, map: &Map, index: u64) -> (u64, u64) {
+        let base = index * map.segment();
+        (self.start.max(base) - base, self.end.clamp(base, base + map.segment()) - base)
+    }
+
+    fn touched(&self, map: &Map) -> std::ops::RangeInclusive<u64> {
+        self.start / map.segment()..=(self.end - 1) / map.segment()
+    }
+
+    /// The parts of a parity segment that change: one, or two when the end of one data segment and the beginning of the
+    /// next are written and leave a gap.
+    fn changed(&self, map: &Map) -> [(u64, u64); 2] {
+        let segment = map.segment();
+        let (first, last) = (*self.touched(map).start(), *self.touched(map).end());
+        let (from, to) = (self.start % segment, (self.end - 1) % segment + 1);
+        if first == last {
+            [(from, to), (0, 0)]
+        } else if last == first + 1 && to < from {
+            [(0, to), (from, segment)]
+        } else {
+            [(0, segment), (0, 0)]
+        }
+    }
+
+    /// The new data.
+    pub fn new_data(&self, map: &Map, mut emit: impl FnMut(Slice)) {
+        for index in self.touched(map) {
+            let (start, end) = self.covered(map, index);
+            emit(Slice { position: map.position_of_data(self.stripe, index), start, end });
+        }
+    }
+
+    /// The parity that changes.
+    pub fn parity(&self, map: &Map, mut emit: impl FnMut(Slice)) {
+        for (start, end) in self.changed(map).into_iter().filter(|range| range.0 < range.1) {
+            for index in 0..map.parity() {
+                emit(Slice { position: map.position_of_parity(self.stripe, index), start, end });
+            }
+        }
+    }
+
+    /// The data beside the new that the changed parity covers, too.
+    fn other_data(&self, map: &Map, mut emit: impl FnMut(Slice)) {
+        for (from, to) in self.changed(map).into_iter().filter(|range| range.0 < range.1) {
+            for index in 0..map.data() {
+                let position = map.position_of_data(self.stripe, index);
+                let (start, end) = self.covered(map, index);
+                if start >= end || end <= from || start >= to {
+                    emit(Slice { position, start: from, end: to });
+                    continue;
+                }
+                if start > from {
+                    emit(Slice { position, start: from, end: start });
+                }
+                if end < to {
+                    emit(Slice { position, start: end, end: to });
+                }
+            }
+        }
+    }
+
+    /// How the parity is made, with `alive` telling which positions can be used.
+    pub fn choose(&self, map: &Map, policy: ParityUpdate, alive: impl Fn(u64) -> bool) -> UpdateKind {
+        if self.start == 0 && self.end == map.stripe_bytes() {
+            return UpdateKind::FullStripe;
+        }
+        let parity_left = (0..map.parity()).any(|index| alive(map.position_of_parity(self.stripe, index)));
+        if !parity_left {
+            return UpdateKind::NoParity;
+        }
+        let (modify, modify_sound) = self.cost(|emit| self.new_data(map, emit), &alive);
+        let (reconstruct, reconstruct_sound) = self.cost(|emit| self.other_data(map, emit), &alive);
+        let parity = self.cost(|emit| self.parity(map, emit), &alive).0;
+        let prefers_modify = match policy {
+            ParityUpdate::Cheaper => modify + parity <= reconstruct,
+            ParityUpdate::ReadModifyWrite => true,
+            ParityUpdate::ReconstructWrite => false,
+        };
+        match (modify_sound, reconstruct_sound) {
+            (true, sound) if prefers_modify || !sound => UpdateKind::ReadModifyWrite,
+            (_, true) => UpdateKind::ReconstructWrite,
+            (_, false) => UpdateKind::ReadAll,
+        }
+    }
+
+    /// How many slices are read, and whether all of them can be.
+    fn cost(&self, slices: impl FnOnce(&mut dyn FnMut(Slice)), alive: &impl Fn(u64) -> bool) -> (u64, bool) {
+        let (mut count, mut sound) = (0, true);
+        slices(&mut |slice| {
+            if alive(slice.position) {
+                count += 1;
+            } else {
+                sound = false;
+            }
+        });
+        (count, sound)
+    }
+
+    /// What has to be read first. Slices on positions that are not alive are emitted as well.
+    pub fn reads(&self, map: &Map, kind: UpdateKind, mut emit: impl FnMut(Slice)) {
+        match kind {
+            UpdateKind::FullStripe | UpdateKind::NoParity => {}
+            UpdateKind::ReadModifyWrite => {
+                self.new_data(map, &mut emit);
+                self.parity(map, &mut emit);
+            }
+            UpdateKind::ReconstructWrite => self.other_data(map, emit),
+            UpdateKind::ReadAll => {
+                for (start, end) in self.changed(map).into_iter().filter(|range| range.0 < range.1) {
+                    (0..map.width()).for_each(|position| emit(Slice { position, start, end }));
+                }
+            }
+        }
+    }
+
+    /// Bytes that go through the parity computation: the new data and what was read for it.
+    #[must_use]
+    pub fn parity_bytes(&self, map: &Map, kind: UpdateKind) -> u64 {
+        let mut bytes = if kind == UpdateKind::NoParity { 0 } else { self.end - self.start };
+        self.reads(map, kind, |slice| bytes += slice.end - slice.start);
+        bytes
+    }
+}
+
+impl Slice {
+    /// Where it lies.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, map: &Map, stripe: u64) -> Place {
+        let segment = map.place(stripe, self.position);
+        Place { drive: segment.drive, offset: segment.offset + self.start }
+    }
+}
