@@ -3,7 +3,8 @@
 From /proc/diskstats for the devices, and from /proc/self/io for what this process caused to be read and written.
 
 Beware: the counters are of whole devices. What others moved meanwhile can hide what a cache kept from the device: where
-both are possible the doubt is of the excess. Other I/O of this process counts as its own.
+both are possible the doubt is of the excess. Other I/O of this process, and of children it waited for, counts as its
+own.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Rig:
         point = self.folder / f"mount-{device.name}"
         point.mkdir()
         run("mount", *options, device, point)
-        self._stack.callback(run, "umount", point)
+        self._stack.callback(_unmount, point)
         return point
 
     def bind(self, source: Path, target: Path) -> None:
@@ -71,6 +71,15 @@ class Rig:
         if done.returncode != 0:
             pytest.skip(f"the kernel refuses swapon here: {done.stderr.strip()}")
         self._stack.callback(run, "swapoff", area)
+
+
+def _unmount(point: Path) -> None:
+    """The kernel may still be taking down a ring that had a file open: it does so after the ring was closed."""
+    for _ in range(50):
+        if subprocess.run(["umount", str(point)], capture_output=True, check=False).returncode == 0:
+            return
+        time.sleep(0.1)
+    run("umount", point)
 
 
 def _detach(device: Path) -> None:
