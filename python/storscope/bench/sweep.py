@@ -147,7 +147,7 @@ def _share(text: str) -> float:
 
 
 def matrix(axes: Axes) -> list[Planned]:
-    """A point for each combination of the axes; one that was not given has one value: 4 KiB, randread, 1 job, depth 1."""
+    """A point for each combination of the axes. One not given has one value: 4 KiB, randread, 1 job, depth 1."""
     modes = axes.modes or ("randread",)
     if axes.mix and not any(PATTERNS[mode][0] is _MIXED for mode in modes):
         raise UsageError("a mixed mode (rw, randrw) for the axis mix", ", ".join(modes), hint=_HINT)

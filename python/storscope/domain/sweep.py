@@ -6,7 +6,7 @@ Also a series of the same measurements over time: then a cell stands for a point
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from storscope.domain.units import format_bytes, format_ratio
 
@@ -114,8 +114,10 @@ class SweepResult:
     doubts: tuple[str, ...] = ()
     interval_ns: int | None = None
     """Of a series over time: from one slot's start to the next."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     """What a reader should know: pauses, slots that were missed."""
+    failures: tuple[str, ...] = ()
+    """Points that could not be measured just now, and why."""
 
     @property
     def is_complete(self) -> bool:

@@ -9,5 +9,6 @@ and scripts only lay out and draw what they get. Nothing is drawn that was not o
 """
 
 from storscope.report.page import write_report
+from storscope.report.sweep_page import write_sweep_report
 
-__all__ = ["write_report"]
+__all__ = ["write_report", "write_sweep_report"]

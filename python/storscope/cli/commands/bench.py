@@ -10,12 +10,15 @@ from typing import Any
 import click
 
 from storscope.cli.options import DEFAULT_STORE, DurationType, store_option
+from storscope.cli.sweep_command import is_sweep, sweep_command, sweep_options
 
 _EPILOG = """\b
 Examples:
   storscope bench /mnt/array --workload oltp
   storscope bench /mnt/array --workload job.fio --duration 5m --size 20G
   storscope bench /dev/sdb --workload backup --dry-run
+  storscope bench /dev/sdb --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 --report sweep.html
+  storscope bench /mnt/nas/file --workload random-8k --time-series 10m/30s --for 4h
 """
 _DEFAULT_DURATION_S = 10.0
 _INTERRUPTED = 130
@@ -40,7 +43,7 @@ class SizeType(click.ParamType[int]):
 
 @click.command("bench", epilog=_EPILOG)
 @click.argument("target", metavar="DIR|FILE|DEVICE")
-@click.option("--workload", "source", required=True, metavar="NAME|FILE", help="See: storscope workload list.")
+@click.option("--workload", "source", metavar="NAME|FILE", help="See: storscope workload list.")
 @click.option("--only", metavar="NAME", help="Of a file with several workloads, this one.")
 @click.option("--duration", type=DurationType(), help="[default: 10s, or what the workload's file says]")
 @click.option("--size", type=SizeType(), help="Of the scratch file [default: 1G], or of the part of TARGET to use.")
@@ -48,11 +51,13 @@ class SizeType(click.ParamType[int]):
 @click.option("--buffered", is_flag=True, help="Through the page cache, instead of past it (O_DIRECT).")
 @click.option("--overwrite", "permission", metavar="WORD", help="What identifies a target with content; see --dry-run.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, check all of it, and write nothing.")
+@sweep_options
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
-    target: str, source: str, only: str | None, duration: float | None, size: int | None, seed: int | None,
+    target: str, source: str | None, only: str | None, duration: float | None, size: int | None, seed: int | None,
     buffered: bool, permission: str | None, dry_run: bool, store_path: Path | None, as_json: bool,
+    **_: Any,
 ) -> int:  # fmt: skip
     """Measure what a directory, file or block device does under a workload.
 
@@ -64,6 +69,11 @@ def command(
     from storscope.domain.errors import UsageError
     from storscope.domain.units import NS_PER_S
 
+    chosen = click.get_current_context().params
+    if is_sweep(chosen):
+        return sweep_command(target, chosen)
+    if source is None:
+        raise UsageError("--workload NAME or --sweep", "neither", hint="See: storscope workload list.")
     definition = load_workload(source)
     if only is not None:
         definition = definition.only(only)

@@ -1,0 +1,319 @@
+"""Shows a sweep or a series: a live line while it runs, then a table with bars, or CSV, JSON and fio's table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from storscope.cli.show_bench import LiveLine
+from storscope.domain.sweep import DIRECTED, FIGURES, Cell, Estimate, Point, SweepResult
+from storscope.domain.units import (
+    GIB,
+    KIB,
+    MIB,
+    NS_PER_S,
+    format_bandwidth,
+    format_bytes,
+    format_count,
+    format_duration,
+    format_rate,
+    format_span,
+    format_time,
+)
+
+if TYPE_CHECKING:
+    from storscope.bench.figures import Interval
+    from storscope.cli.interruption import Interruption
+    from storscope.workbench.benchmarking import Benched
+
+_BAR_WIDTH = 18
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_MOST_DOUBTS = 6
+
+
+class SweepLine(LiveLine):
+    """The live line of a matrix: which measurement it is, what it gives, and when all will be done."""
+
+    def __init__(self, total: int, duration_ns: int, interruption: Interruption) -> None:
+        super().__init__(duration_ns, interruption)
+        self._total, self._left_ns, self._head = total, 0, ""
+
+    def __enter__(self) -> SweepLine:
+        return self
+
+    def begin(self, number: int, point: Point, left_ns: int) -> None:
+        """A measurement starts."""
+        self._rates, self._left_ns = [], left_ns
+        self._head = f"{number}/{self._total} {point.words}"
+        self._draw(f"{self._head} …")
+
+    def show(self, interval: Interval) -> None:
+        """The latest interval."""
+        whole = interval.all
+        rate = format_rate(interval.per_s(whole.ios))
+        left_ns = max(0, self._left_ns - interval.start_ns - interval.duration_ns)
+        latency = (
+            f"{format_duration(whole.response.mean_ns)} mean, {format_duration(whole.response.quantile_ns(0.99))} p99"
+        )
+        self._draw(f"{self._head}: {rate}, {latency}; all done in {format_span(left_ns)}")
+
+    def end(self, number: int, point: Point, benched: Benched) -> None:
+        """A measurement is in the store."""
+        total = benched.outcome.total
+        whole = total.all
+        left_ns = max(0, self._left_ns - total.duration_ns)
+        self._draw("")
+        self.say(
+            f"{number}/{self._total} {point.words}: {format_rate(total.per_s(whole.ios))}, "
+            f"{format_bandwidth(total.per_s(whole.bytes))}, {format_duration(whole.response.mean_ns)} mean, "
+            f"{format_duration(whole.response.quantile_ns(0.99))} p99"
+            f"{'' if benched.status == 'ok' else f' ({benched.status})'}"
+            f"{f'; {format_span(left_ns)} left' if number < self._total else ''}"
+        )
+
+    def wait(self, left_ns: int) -> None:
+        """Until the next slot."""
+        self._draw(f"waiting for the next slot: {format_span(left_ns)}")
+
+    def _draw(self, text: str) -> None:
+        if self._is_terminal:
+            click.echo(f"\r\x1b[K{text}", err=True, nl=False)
+
+
+# The table on a terminal ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Column:
+    head: str
+    words: Callable[[Cell], str]
+    is_text: bool = False
+
+
+def print_sweep(result: SweepResult) -> None:
+    """The table by mode with bars, then doubts and what is missing."""
+    click.secho(headline(result), bold=True)
+    click.echo(scope(result))
+    for mode in result.modes:
+        cells = [cell for cell in result.cells if cell.point.title == mode]
+        click.echo()
+        click.secho(mode, bold=True)
+        _print_table(cells, _columns(result, cells))
+    _print_notes(result)
+
+
+def headline(result: SweepResult) -> str:
+    """'Sweep of /mnt/array (scratch file): 36 of 36 measurements of 10 s'."""
+    kind = "Series" if result.is_series else "Sweep"
+    repeats = f", {result.repeats} repetitions of each" if result.repeats > 1 and not result.is_series else ""
+    return (
+        f"{kind} on {result.target} ({result.target_kind}): {result.done} of {result.planned} measurements "
+        f"of {format_span(result.duration_ns)}{repeats}"
+    )
+
+
+def scope(result: SweepResult) -> str:
+    """When, how large, how."""
+    parts = [f"{format_time(result.started_ns)} to {format_time(result.ended_ns)}"]
+    parts += [format_bytes(result.size_bytes)] if result.size_bytes else []
+    parts += [f"every {format_span(result.interval_ns)}"] if result.interval_ns else []
+    parts += ["past the page cache (O_DIRECT)" if result.direct else "through the page cache", f"seed {result.seed}"]
+    return ", ".join(parts)
+
+
+def _columns(result: SweepResult, cells: Sequence[Cell]) -> list[_Column]:
+    def varies(of: Callable[[Cell], object]) -> bool:
+        return len({of(cell) for cell in cells}) > 1
+
+    columns = []
+    if result.is_series:
+        columns.append(_Column("after", lambda cell: format_span(cell.elapsed_ns)))
+    if any(cell.point.block_bytes for cell in cells):
+        columns.append(_Column("size", lambda cell: format_bytes(cell.point.block_bytes)))
+    if any(cell.point.jobs for cell in cells):
+        columns.append(_Column("jobs", lambda cell: format_count(cell.point.jobs)))
+    if varies(lambda cell: cell.point.depth) or any((cell.point.depth or 1) > 1 for cell in cells):
+        columns.append(_Column("depth", lambda cell: format_count(cell.point.depth)))
+    columns += [
+        _Column("IOPS", lambda cell: _estimated(cell, "ops_per_s", lambda value: format_rate(value, "").strip())),
+        _Column("", _bar_of(cells), is_text=True),
+        _Column("bandwidth", lambda cell: _estimated(cell, "bytes_per_s", format_bandwidth)),
+        _Column("mean latency", lambda cell: _estimated(cell, "latency_ns_mean", format_duration)),
+        _Column("p99", lambda cell: _estimated(cell, "latency_ns_p99", format_duration)),
+    ]
+    if any(cell.invalid_runs or cell.doubts for cell in cells):
+        columns.append(_Column("", _mark, is_text=True))
+    return columns
+
+
+def _estimated(cell: Cell, name: str, words: Callable[[float | None], str]) -> str:
+    found = cell.get(name)
+    if found is None:
+        return "–"
+    return words(found.value) if found.half_width is None else f"{words(found.value)} ± {words(found.half_width)}"
+
+
+def _bar_of(cells: Sequence[Cell]) -> Callable[[Cell], str]:
+    """Bars from zero to the greatest IOPS of the mode."""
+    top = max((found.value for cell in cells if (found := cell.get("ops_per_s"))), default=0.0) or 1.0
+
+    def bar(cell: Cell) -> str:
+        found = cell.get("ops_per_s")
+        eighths = round((found.value if found else 0.0) / top * _BAR_WIDTH * 8)
+        return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).rstrip().ljust(_BAR_WIDTH)
+
+    return bar
+
+
+def _mark(cell: Cell) -> str:
+    if cell.invalid_runs:
+        return "INVALID"
+    return "doubt" if cell.doubts else ""
+
+
+def _print_table(cells: Sequence[Cell], columns: Sequence[_Column]) -> None:
+    rows = [[column.head for column in columns], *([column.words(cell) for column in columns] for cell in cells)]
+    widths = [max(len(row[index]) for row in rows) for index in range(len(columns))]
+    for number, row in enumerate(rows):
+        parts = [
+            text.ljust(width) if column.is_text else text.rjust(width)
+            for text, width, column in zip(row, widths, columns, strict=True)
+        ]
+        click.secho("  " + "  ".join(parts).rstrip(), dim=number == 0)
+
+
+def _print_notes(result: SweepResult) -> None:
+    if any(cell.get("ops_per_s") and cell.figures["ops_per_s"].low is not None for cell in result.cells):
+        click.echo("\n± is half of the 95 % interval of the mean over repetitions (Student's t).")
+    click.echo()
+    for failure in result.failures:
+        click.secho(f"not measured: {failure}", fg="red")
+    for note in result.notes:
+        click.secho(f"note: {note}", fg="yellow")
+    for doubt in result.doubts:
+        click.secho(f"doubt: {doubt}", fg="yellow")
+    doubted = [(cell.point.words, doubt) for cell in result.cells for doubt in cell.doubts]
+    for words, doubt in doubted[:_MOST_DOUBTS]:
+        click.secho(f"doubt: {words}: {doubt}", fg="yellow")
+    if len(doubted) > _MOST_DOUBTS:
+        click.secho(f"… and {len(doubted) - _MOST_DOUBTS} more doubts; --format json has all.", fg="yellow")
+    if not result.is_complete and not result.is_series:
+        click.secho(
+            f"{result.planned - result.done} measurements are missing; the same command continues with them.",
+            fg="yellow",
+        )
+
+
+# For programs ---------------------------------------------------------------------------------------------------------
+
+
+def fio_table(result: SweepResult) -> str:
+    """The table that scripts around fio's sweeps make: semicolons, one row a point.
+
+    READMB and WRITEMB are in 2^20 bytes per second, as fio counted them then; SIZE and BLOCKSIZE are as in a job file.
+    Where depth or mix varies, or a series has several rows of a point, a column more tells the rows apart.
+    """
+    heads: list[tuple[str, Callable[[Cell], str]]] = [
+        ("DEVICE", lambda _: result.target),
+        ("SIZE", lambda _: fio_size(result.size_bytes) if result.size_bytes else ""),
+        ("MODE", lambda cell: cell.point.mode),
+        ("BLOCKSIZE", lambda cell: fio_size(cell.point.block_bytes) if cell.point.block_bytes else ""),
+        ("NUMJOBS", lambda cell: str(cell.point.jobs or "")),
+        ("READMB", lambda cell: _number(cell, "read_bytes_per_s", MIB, 3)),
+        ("WRITEMB", lambda cell: _number(cell, "write_bytes_per_s", MIB, 3)),
+        ("READIOS", lambda cell: _number(cell, "read_ops_per_s", 1, 1)),
+        ("WRITEIOS", lambda cell: _number(cell, "write_ops_per_s", 1, 1)),
+    ]
+    if len({cell.point.depth for cell in result.cells}) > 1:
+        heads.append(("IODEPTH", lambda cell: str(cell.point.depth or "")))
+    if len({cell.point.read_share for cell in result.cells if cell.point.read_share is not None}) > 1:
+        heads.append(("READPCT", lambda cell: _percent(cell.point.read_share)))
+    if result.is_series:
+        heads.append(("SECONDS", lambda cell: _seconds(cell.elapsed_ns)))
+    return _rows(heads, result.cells, ";")
+
+
+def fio_size(size: int) -> str:
+    """A size as fio writes it: '512', '4k', '16M', '49G'."""
+    for factor, letter in ((GIB, "G"), (MIB, "M"), (KIB, "k")):
+        if size % factor == 0:
+            return f"{size // factor}{letter}"
+    return str(size)
+
+
+def sweep_csv(result: SweepResult) -> str:
+    """Every figure with its interval, units in the names: what a spreadsheet or a program takes."""
+    heads: list[tuple[str, Callable[[Cell], str]]] = [
+        ("target", lambda _: result.target),
+        ("mode", lambda cell: cell.point.mode),
+        ("read_share", lambda cell: _plain(cell.point.read_share)),
+        ("block_bytes", lambda cell: _plain(cell.point.block_bytes)),
+        ("jobs", lambda cell: _plain(cell.point.jobs)),
+        ("depth", lambda cell: _plain(cell.point.depth)),
+        *([("elapsed_s", lambda cell: _seconds(cell.elapsed_ns))] if result.is_series else []),
+        ("runs", lambda cell: str(cell.runs)),
+        ("invalid_runs", lambda cell: str(cell.invalid_runs)),
+    ]
+    for name in (*FIGURES, *DIRECTED):
+        heads += [(name + end, _part(name, part)) for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))]
+    return _rows(heads, result.cells, ",")
+
+
+def sweep_json(result: SweepResult) -> str:
+    """Everything, as JSON."""
+    form: dict[str, Any] = {
+        name: value for name, value in result.__dict__.items() if name not in ("cells", "doubts", "notes", "failures")
+    }
+    form |= {"complete": result.is_complete, "doubts": list(result.doubts), "notes": list(result.notes)}
+    form["failures"] = list(result.failures)
+    form["cells"] = [
+        {
+            **cell.point.__dict__, "words": cell.point.words, "slot": cell.slot, "elapsed_ns": cell.elapsed_ns,
+            "runs": cell.runs, "invalid_runs": cell.invalid_runs, "doubts": list(cell.doubts),
+            "figures": {name: found.__dict__ for name, found in cell.figures.items()},
+        }
+        for cell in result.cells
+    ]  # fmt: skip
+    return json.dumps(form, indent=2, ensure_ascii=False)
+
+
+def _rows(heads: Sequence[tuple[str, Callable[[Cell], str]]], cells: Sequence[Cell], separator: str) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    writer.writerow([head for head, _ in heads])
+    writer.writerows([words(cell) for _, words in heads] for cell in cells)
+    return text.getvalue()
+
+
+def _part(name: str, part: str) -> Callable[[Cell], str]:
+    def words(cell: Cell) -> str:
+        found: Estimate | None = cell.get(name)
+        return "" if found is None else _plain(getattr(found, part))
+
+    return words
+
+
+def _number(cell: Cell, name: str, unit: float, digits: int) -> str:
+    """Zero without a fraction: no I/O of that direction."""
+    found = cell.get(name)
+    if found is None:
+        return ""
+    return f"{found.value / unit:.{digits}f}" if found.value else "0"
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{value:.10g}"
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share * 100:g}"
+
+
+def _seconds(ns: int | None) -> str:
+    return "" if ns is None else f"{ns / NS_PER_S:.3f}"

@@ -1,0 +1,280 @@
+/* A sweep: small charts of rate, throughput and latency over one axis of the matrix, one line for each load. */
+(function (page) {
+  "use strict";
+
+  const HEIGHT = 250, TWO_COLUMNS = 700, GAP = 20, AXIS_WIDTH = 68;
+  const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
+  const MARKERS = ["circle", "square", "triangle", "diamond", "down", "cross"];
+  const KIND = { ops_per_s: "ops_per_s", bytes_per_s: "bytes_per_s", latency_ns_mean: "latency", latency_ns_p99: "latency" };
+
+  /** Draws one mode into `host`; keeps what the reader chose over redraws. */
+  page.sweep = function (host, chart, columns) {
+    const state = (host.state = host.state || { log: null, line: -1, place: -1 });
+    for (const plot of host.plots || []) plot.destroy();
+    const group = { host, chart, state, x: chart.x.map((number) => columns[number]), plots: [] };
+    group.columns = chart.panels.map((panel) => panel.lines.map((line) => line.map((number) => columns[number])));
+    const width = page.widthOf(host), two = width >= TWO_COLUMNS && chart.panels.length > 1, grid = document.createElement("div");
+    grid.className = two ? "panels two" : "panels";
+    host.replaceChildren(controls(group, () => page.sweep(host, chart, columns)), grid);
+    chart.panels.forEach((panel, number) => {
+      const box = document.createElement("div");
+      grid.append(box);
+      group.plots.push(plotOf(group, number, box, two ? Math.floor((width - GAP) / 2) : width));
+    });
+    host.plots = group.plots;
+    keys(group);
+  };
+
+  const colour = (line) => page.sweepColours[line % page.sweepColours.length];
+  const dash = (line) => DASHES[Math.floor(line / 8) % DASHES.length];
+  const marker = (line) => MARKERS[line % MARKERS.length];
+
+  function readColours() {
+    const text = getComputedStyle(document.documentElement).getPropertyValue("--lines");
+    page.sweepColours = text.split(",").map((part) => part.trim());
+  }
+
+  function controls(group, redraw) {
+    readColours();
+    const { chart, state } = group, bar = document.createElement("div"), legend = document.createElement("ul");
+    bar.className = "controls";
+    legend.className = "legend";
+    if (chart.labels.length > 1) chart.labels.forEach((label, line) => legend.append(entry(group, label, line)));
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = isLog(group, 0) || chart.panels.some((panel, number) => isLog(group, number)) ? "Scales from zero" : "Log scales";
+    button.onclick = () => { state.log = button.textContent === "Log scales"; redraw(); };
+    bar.append(legend, button);
+    return bar;
+  }
+
+  /** Until the reader chooses, each panel takes the scale that shows its values. */
+  const isLog = (group, number) => (group.state.log === null ? group.chart.panels[number].log : group.state.log);
+
+  /** A line of the legend; pressed, it alone is strong. */
+  function entry(group, label, line) {
+    const item = document.createElement("li"), button = document.createElement("button"), canvas = document.createElement("canvas");
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = 30 * ratio;
+    canvas.height = 14 * ratio;
+    canvas.style.width = "30px";
+    canvas.style.height = "14px";
+    const context = canvas.getContext("2d");
+    strokeLine(context, [[1 * ratio, 7 * ratio], [29 * ratio, 7 * ratio]], line, ratio, 1);
+    drawMarker(context, 15 * ratio, 7 * ratio, line, 4 * ratio, ratio);
+    button.type = "button";
+    button.append(canvas, label);
+    button.setAttribute("aria-pressed", String(group.state.line === line));
+    button.onclick = () => {
+      group.state.line = group.state.line === line ? -1 : line;
+      for (const [at, other] of [...item.parentElement.children].entries()) other.firstChild.setAttribute("aria-pressed", String(at === group.state.line));
+      for (const plot of group.plots) plot.redraw(false);
+    };
+    item.append(button);
+    return item;
+  }
+
+  function plotOf(group, number, box, width) {
+    const { chart } = group, panel = chart.panels[number], axis = chart.axis, values = axis.values;
+    const log = isLog(group, number), [low, high] = bounds(group.columns[number], log);
+    const { quiet, line, font } = page.theme;
+    const shared = { stroke: quiet, font, gap: 6, grid: { stroke: line, width: 1 } };
+    const options = {
+      width, height: HEIGHT, legend: { show: false }, padding: [24, 14, 0, 0],
+      cursor: { points: { show: false }, drag: { x: false, y: false }, x: false, y: false },
+      scales: {
+        x: axis.is_time ? { time: false, range: () => [0, values[values.length - 1] * 1.02] } : { time: false, distr: 3, log: 2, range: () => around(values) },
+        y: log ? { distr: 3, range: () => [low, high] } : { range: () => [0, high] },
+      },
+      axes: [
+        { ...shared, size: 30, label: axis.title, labelFont: font, labelSize: 20, labelGap: 2, ticks: { stroke: line, size: 5 },
+          ...(axis.is_time ? timeTicks() : { splits: () => values, filter: (u, splits) => splits, values: (u, splits) => thinned(u, splits, axis.labels) }) },
+        { ...shared, size: AXIS_WIDTH, space: 30, ticks: { show: false },
+          values: (u, splits) => splits.map((value) => (value === null ? null : value === 0 ? "0" : page.tick[KIND[panel.name]](value))) },
+      ],
+      series: [{}, { paths: () => null, points: { show: false } }],
+      hooks: { draw: [(u) => drawLines(u, group, number), (u) => drawTitle(u, panel.title)] },
+    };
+    const plot = new uPlot(options, [values, values.map(() => (low + high) / 2)], box);
+    follow(group, plot, number);
+    return plot;
+  }
+
+  /** From a little below the least to a little above the greatest value, on a logarithmic axis. */
+  function around(values) {
+    const least = values[0], most = values[values.length - 1], room = Math.pow(most / least, 0.04);
+    return [least / room, most * room];
+  }
+
+  function bounds(lines, log) {
+    const all = lines.flatMap((columns) => columns.flatMap((column) => Array.from(column))).filter((value) => value !== null && !Number.isNaN(value) && (!log || value > 0));
+    const most = Math.max(...all), least = Math.min(...all);
+    return log ? [least / 1.25, most * 1.25] : [0, (most || 1) * 1.08];
+  }
+
+  const span = (seconds) => (seconds === 0 ? "0" : seconds < 120 ? `${Number(seconds.toPrecision(3))} s` : seconds < 7200 ? `${Number((seconds / 60).toPrecision(3))} min` : `${Number((seconds / 3600).toPrecision(3))} h`);
+
+  function timeTicks() {
+    const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800];
+    return {
+      splits: (u, at, low, high) => {
+        const wanted = Math.max(2, u.bbox.width / uPlot.pxRatio / 80), step = steps.find((size) => high / size <= wanted) || steps[steps.length - 1];
+        return Array.from({ length: Math.floor(high / step) + 1 }, (_, tick) => tick * step);
+      },
+      values: (u, splits) => splits.map(span),
+    };
+  }
+
+  /** Labels of the values; where they would touch, only some. */
+  function thinned(u, splits, labels) {
+    let free = -Infinity;
+    u.ctx.font = page.theme.font;
+    return splits.map((value, at) => {
+      const wide = u.ctx.measureText(labels[at]).width, middle = u.valToPos(value, "x");
+      if (middle - wide / 2 < free) return "";
+      free = middle + wide / 2 + 8;
+      return labels[at];
+    });
+  }
+
+  function drawTitle(u, title) {
+    const context = u.ctx, ratio = uPlot.pxRatio;
+    context.save();
+    context.scale(ratio, ratio);
+    context.font = page.theme.strong;
+    context.fillStyle = page.theme.ink;
+    context.textAlign = "left";
+    context.textBaseline = "alphabetic";
+    context.fillText(title, u.bbox.left / ratio, u.bbox.top / ratio - 9);
+    context.restore();
+  }
+
+  function drawLines(u, group, number) {
+    const { state } = group, ratio = uPlot.pxRatio, order = group.columns[number].map((_, line) => line);
+    if (state.line >= 0) order.push(order.splice(state.line, 1)[0]);
+    for (const line of order) {
+      const [values, low, high] = group.columns[number][line], x = group.x[line], faint = state.line >= 0 && state.line !== line;
+      const places = positions(u, x, values);
+      u.ctx.save();
+      u.ctx.globalAlpha = faint ? 0.22 : 1;
+      if (low) drawBars(u, x, low, high, line);
+      for (const part of parts(places)) strokeLine(u.ctx, part, line, ratio, state.line === line ? 2.6 : 1.8);
+      places.forEach((place, at) => place && drawMarker(u.ctx, place[0], place[1], line, (state.line === line && state.place === at ? 6 : 3.6) * ratio, ratio));
+      u.ctx.restore();
+    }
+  }
+
+  const known = (value) => value !== null && value !== undefined && !Number.isNaN(value);
+
+  function positions(u, x, values) {
+    return Array.from(values, (value, at) => (known(value) && (value > 0 || u.scales.y.distr !== 3) ? [u.valToPos(x[at], "x", true), u.valToPos(value, "y", true)] : null));
+  }
+
+  /** Runs of neighbours that were measured: nothing is drawn over what is missing. */
+  function parts(places) {
+    const found = [[]];
+    for (const place of places) place ? found[found.length - 1].push(place) : found.push([]);
+    return found.filter((part) => part.length > 1);
+  }
+
+  function strokeLine(context, part, line, ratio, width) {
+    context.save();
+    context.strokeStyle = colour(line);
+    context.lineWidth = width * ratio;
+    context.lineJoin = "round";
+    context.setLineDash(dash(line).map((length) => length * ratio));
+    context.beginPath();
+    part.forEach(([x, y], at) => (at ? context.lineTo(x, y) : context.moveTo(x, y)));
+    context.stroke();
+    context.restore();
+  }
+
+  /** Intervals: a bar with caps, inside the plot. */
+  function drawBars(u, x, low, high, line) {
+    const context = u.ctx, ratio = uPlot.pxRatio, cap = 4 * ratio, { top, height } = u.bbox;
+    context.strokeStyle = colour(line);
+    context.lineWidth = 1.2 * ratio;
+    const clip = (y) => Math.min(Math.max(y, top), top + height);
+    for (let at = 0; at < x.length; at++) {
+      if (!known(low[at]) || !known(high[at])) continue;
+      const middle = u.valToPos(x[at], "x", true), upper = clip(u.valToPos(high[at], "y", true));
+      const lower = low[at] > 0 || u.scales.y.distr !== 3 ? clip(u.valToPos(low[at], "y", true)) : top + height;
+      context.beginPath();
+      context.moveTo(middle, upper);
+      context.lineTo(middle, lower);
+      for (const end of [upper, lower]) { context.moveTo(middle - cap, end); context.lineTo(middle + cap, end); }
+      context.stroke();
+    }
+  }
+
+  function drawMarker(context, x, y, line, radius, ratio) {
+    const kind = marker(line);
+    context.save();
+    context.fillStyle = context.strokeStyle = colour(line);
+    context.lineWidth = 1.8 * ratio;
+    context.beginPath();
+    if (kind === "circle") context.arc(x, y, radius, 0, 7);
+    else if (kind === "square") context.rect(x - radius * 0.88, y - radius * 0.88, radius * 1.76, radius * 1.76);
+    else if (kind === "cross") { context.moveTo(x - radius, y - radius); context.lineTo(x + radius, y + radius); context.moveTo(x + radius, y - radius); context.lineTo(x - radius, y + radius); }
+    else {
+      const corners = { triangle: [[0, -1.2], [1.1, 0.8], [-1.1, 0.8]], down: [[0, 1.2], [1.1, -0.8], [-1.1, -0.8]], diamond: [[0, -1.3], [1.3, 0], [0, 1.3], [-1.3, 0]] }[kind];
+      corners.forEach(([dx, dy], at) => (at ? context.lineTo(x + dx * radius, y + dy * radius) : context.moveTo(x + dx * radius, y + dy * radius)));
+      context.closePath();
+    }
+    if (kind === "cross") context.stroke(); else context.fill();
+    context.restore();
+  }
+
+  /** Everything that was measured at a place of a line, in words. */
+  function reading(group, line, place) {
+    const { chart } = group, axis = chart.axis, at = group.x[line][place];
+    const index = axis.values.reduce((best, value, number) => (Math.abs(value - at) < Math.abs(axis.values[best] - at) ? number : best), 0);
+    const where = axis.is_time ? `after ${span(at)}` : `${axis.title} ${axis.labels[index]}`;
+    const rows = chart.panels.map((panel, number) => {
+      const [values, low, high] = group.columns[number][line], format = page.format[KIND[panel.name]];
+      const spread = low && known(low[place]) ? ` (${format(low[place])} to ${format(high[place])})` : "";
+      return [panel.title, (known(values[place]) ? format(values[place]) : "no value") + spread];
+    });
+    return [chart.labels.length > 1 ? `${chart.labels[line]}, ${where}` : where, rows];
+  }
+
+  function choose(group, plot, number, line, place) {
+    const { state } = group;
+    if (line < 0) { state.place = -1; if (!pressed(group)) state.line = -1; page.hideTip(); for (const one of group.plots) one.redraw(false); return null; }
+    if (!pressed(group) || state.line === line) { state.line = line; state.place = place; }
+    for (const one of group.plots) one.redraw(false);
+    const said = reading(group, line, place), area = plot.over.getBoundingClientRect(), value = group.columns[number][line][0][place];
+    page.showTip(...said, area.left + plot.valToPos(group.x[line][place], "x"), area.top + (known(value) ? plot.valToPos(value, "y") : 0));
+    return said;
+  }
+
+  const pressed = (group) => Boolean(group.host.querySelector('.legend [aria-pressed="true"]'));
+
+  function follow(group, plot, number) {
+    plot.over.onpointermove = (event) => choose(group, plot, number, ...nearest(group, plot, number, event.offsetX, event.offsetY));
+    plot.over.onpointerleave = () => choose(group, plot, number, -1, -1);
+  }
+
+  function nearest(group, plot, number, left, top) {
+    let best = [-1, -1], least = 32 * 32;
+    group.columns[number].forEach(([values], line) => {
+      for (let place = 0; place < values.length; place++) {
+        if (!known(values[place])) continue;
+        const dx = plot.valToPos(group.x[line][place], "x") - left, dy = plot.valToPos(values[place], "y") - top, away = dx * dx + dy * dy;
+        if (away < least) { least = away; best = [line, place]; }
+      }
+    });
+    return best;
+  }
+
+  /** Left and right along a line, up and down from line to line. */
+  function keys(group) {
+    let line = 0, place = -1;
+    page.onKeys(group.host, (dx, dy) => {
+      line = Math.min(Math.max(line + dy, 0), group.x.length - 1);
+      place = Math.min(Math.max(place + dx, 0), group.x[line].length - 1);
+      const said = choose(group, group.plots[0], 0, line, place);
+      if (said) page.say(group.host, ...said);
+    }, () => choose(group, group.plots[0], 0, -1, -1));
+  }
+})((window.storscope = window.storscope || {}));

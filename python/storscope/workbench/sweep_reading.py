@@ -1,0 +1,197 @@
+"""What a sweep or a series has measured, read from the store: to continue it, and to show it again.
+
+Runs carry as parameters which sweep they are part of (`sweep`), the digest of what was asked (`sweep_plan`), their
+point (`sweep_point`) and the repetition or slot (`sweep_block`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from storscope.bench.sweep import Planned
+from storscope.domain.sweep import DIRECTED, FIGURES, Cell, Estimate, Point
+from storscope.domain.units import NS_PER_S, format_span, format_time
+from storscope.model.student import two_sided_quantile
+from storscope.store import Store
+
+MEASURED: Final = frozenset({"ok", "invalid"})
+"""States of a run that was measured to its end; others are measured again."""
+_LEVEL: Final = 0.95
+_SHARE: Final = 0.99
+_PAUSE_NS: Final = 600 * NS_PER_S
+"""A gap between two runs of a sweep that is told: the device may have been in another state."""
+_LATE_NS: Final = NS_PER_S
+"""A start later than this is told."""
+_MOST_NAMED: Final = 6
+
+
+@dataclass(frozen=True)
+class SweepRun:
+    """A run of a sweep."""
+
+    run: str
+    point: str
+    block: int
+    status: str
+    started_ns: int
+    duration_ns: int
+    parameters: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it needs no other run in its place."""
+        return self.status in MEASURED
+
+
+def latest_sweep(store: Store, digest: str) -> str | None:
+    """The id of the newest sweep that asked the same; None if there is none."""
+    rows = store.query(
+        """SELECT parameters['sweep'] AS sweep FROM runs
+           WHERE parameters['sweep_plan'] = ? GROUP BY 1 ORDER BY max(time) DESC LIMIT 1""",
+        [digest],
+    ).to_pylist()
+    return rows[0]["sweep"] if rows else None
+
+
+def runs_of(store: Store, sweep: str, *, figures: bool = True) -> list[SweepRun]:
+    """The runs of a sweep in the order of their times; without `figures`, only what they are."""
+    rows = store.query(
+        """SELECT r.run, r.status, r.duration_ns, epoch_ns(r.time) AS time_ns, r.parameters, c.warnings
+           FROM runs r JOIN captures c USING (capture) WHERE r.parameters['sweep'] = ? ORDER BY r.time""",
+        [sweep],
+    ).to_pylist()
+    found = _figures(store, sweep) if figures else {}
+    return [_sweep_run(row, found.get(row["run"], {})) for row in rows]
+
+
+def _sweep_run(row: Mapping[str, Any], figures: Mapping[str, float]) -> SweepRun:
+    parameters = dict(row["parameters"])
+    return SweepRun(
+        run=row["run"],
+        point=parameters["sweep_point"],
+        block=int(parameters["sweep_block"]),
+        status=row["status"],
+        started_ns=row["time_ns"],
+        duration_ns=row["duration_ns"],
+        parameters=parameters,
+        warnings=tuple(row["warnings"] or ()),
+        figures=figures,
+    )
+
+
+# Figures --------------------------------------------------------------------------------------------------------------
+
+_RATES = """
+SELECT run, sum(duration_ns) AS ns, {rates},
+       sum(latency_ns_mean * ops_per_s * duration_ns) / nullif(sum(ops_per_s * duration_ns), 0) AS latency_ns_mean
+FROM observations WHERE run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?) GROUP BY run
+"""
+_TAILS = """
+WITH buckets AS (
+    SELECT run, unnest(bucket_high_ns) AS high, unnest(counts) AS ios FROM histograms
+    WHERE measure = 'response' AND run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?)
+), sums AS (SELECT run, high, sum(ios) AS ios FROM buckets GROUP BY run, high),
+ranked AS (
+    SELECT run, high, sum(ios) OVER (PARTITION BY run ORDER BY high) AS seen, sum(ios) OVER (PARTITION BY run) AS total
+    FROM sums
+)
+SELECT run, min(high) AS latency_ns_p99 FROM ranked WHERE seen >= ? * total GROUP BY run
+"""
+"""The upper end of the bucket that holds it: at most 0.8 % above the true one, never below."""
+
+
+def _figures(store: Store, sweep: str) -> dict[str, dict[str, float]]:
+    """Run -> its figures over all of its intervals."""
+    names = ["ops_per_s", "bytes_per_s", *DIRECTED]
+    rates = ", ".join(f"sum({name} * duration_ns) / nullif(sum(duration_ns), 0) AS {name}" for name in names)
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in store.query(_RATES.format(rates=rates), [sweep]).to_pylist():
+        found[row["run"]] |= {name: row[name] for name in (*names, "latency_ns_mean") if row[name] is not None}
+    for row in store.query(_TAILS, [sweep, _SHARE]).to_pylist():
+        found[row["run"]]["latency_ns_p99"] = float(row["latency_ns_p99"])
+    return found
+
+
+def cells_of(planned: Sequence[Planned], runs: Iterable[SweepRun], *, start_ns: int | None = None) -> list[Cell]:
+    """A cell for each point that was measured, in the order of the matrix.
+
+    With `start_ns` it is a series: a cell for each point and slot, in the order of the slots.
+    """
+    grouped: dict[tuple[int | None, str], list[SweepRun]] = defaultdict(list)
+    for run in runs:
+        if run.is_measured:
+            grouped[None if start_ns is None else run.block, run.point].append(run)
+    slots = sorted({slot for slot, _ in grouped}, key=lambda slot: -1 if slot is None else slot)
+    return [
+        _cell(item.point, grouped[slot, item.point.key], slot, start_ns)
+        for slot in slots
+        for item in planned
+        if (slot, item.point.key) in grouped
+    ]
+
+
+def _cell(point: Point, runs: Sequence[SweepRun], slot: int | None, start_ns: int | None) -> Cell:
+    figures = {}
+    for name in (*FIGURES, *DIRECTED):
+        values = [run.figures[name] for run in runs if name in run.figures]
+        if values:
+            figures[name] = estimate(values)
+    return Cell(
+        point,
+        len(runs),
+        figures,
+        doubts=tuple(dict.fromkeys(warning for run in runs for warning in run.warnings)),
+        slot=slot,
+        elapsed_ns=None if start_ns is None else runs[0].started_ns - start_ns,
+        invalid_runs=sum(run.status == "invalid" for run in runs),
+    )
+
+
+def estimate(values: Sequence[float]) -> Estimate:
+    """The mean of repetitions with Student's 95 % interval, cut at 0; of one value there is no interval."""
+    mean = statistics.fmean(values)
+    if len(values) < 2:
+        return Estimate(mean)
+    width = two_sided_quantile(_LEVEL, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    return Estimate(mean, max(0.0, mean - width), mean + width)
+
+
+# What a reader should know --------------------------------------------------------------------------------------------
+
+
+def pauses(runs: Sequence[SweepRun]) -> list[str]:
+    """Where a sweep was continued after a while: what was measured before and after may be of another device state."""
+    notes = []
+    for one, other in itertools.pairwise(runs):
+        gap_ns = other.started_ns - one.started_ns - one.duration_ns
+        if gap_ns > _PAUSE_NS:
+            notes.append(f"There was a pause of {format_span(gap_ns)} before {format_time(other.started_ns)}.")
+    return notes
+
+
+def off_schedule(cells: Sequence[Cell], interval_ns: int) -> list[str]:
+    """Slots in which nothing was measured, as the one before overran them, and slots that started late."""
+    starts: dict[int, int] = {}
+    for cell in cells:
+        if cell.slot is not None and cell.elapsed_ns is not None:
+            starts[cell.slot] = min(cell.elapsed_ns, starts.get(cell.slot, cell.elapsed_ns))
+    missed = sorted(set(range(max(starts, default=0))) - set(starts))
+    late = [start - slot * interval_ns for slot, start in starts.items() if start - slot * interval_ns > _LATE_NS]
+    notes = []
+    if missed:
+        after = ", ".join(format_span(slot * interval_ns) for slot in missed[:_MOST_NAMED])
+        notes.append(
+            f"{len(missed)} slots were left out, as what was measured before them took longer than the "
+            f"{format_span(interval_ns)} of a slot: those after {after}{' …' if len(missed) > _MOST_NAMED else ''}."
+        )
+    if late:
+        notes.append(f"{len(late)} slots started late, by up to {format_span(max(late))}.")
+    return notes

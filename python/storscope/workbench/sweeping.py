@@ -1,0 +1,228 @@
+"""Sweeps: many measurements on one open target, each in the store as soon as it is made, continued where they ended.
+
+A matrix is measured in blocks, one for each repetition, in a balanced order (`bench.sweep`). What was measured to its
+end is not measured again: after Ctrl-C or a crash the same call goes on with the points that are missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from storscope.bench.figures import Interval
+from storscope.bench.sweep import Planned, balanced_order, demanding
+from storscope.domain.errors import ConfigError, UsageError
+from storscope.domain.sweep import Point, SweepResult
+from storscope.domain.units import format_time
+from storscope.store import Store
+from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings, bench_session, recover_runs
+from storscope.workbench.sweep_reading import cells_of, latest_sweep, off_schedule, pauses, runs_of
+
+_SEEDS = 2**64
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """What is measured where. The settings' duration is of each measurement, their seed of the order and all draws."""
+
+    target: str
+    planned: tuple[Planned, ...]
+    settings: BenchSettings
+    repeats: int = 1
+    interval_ns: int | None = None
+    """Of a series over time: from one slot to the next; `repeats` is the number of slots."""
+
+    @property
+    def total(self) -> int:
+        """Measurements that are asked for."""
+        return len(self.planned) * self.repeats
+
+    @property
+    def points(self) -> list[Point]:
+        """The points of the matrix, in its order."""
+        return [item.point for item in self.planned]
+
+    @property
+    def digest(self) -> str:
+        """What makes it the same sweep: all but the seed and the permission to write."""
+        settings = self.settings
+        form = {
+            "target": str(Path(self.target).absolute()),
+            "points": [[item.point.key, item.workload.to_json()] for item in self.planned],
+            "settings": [settings.duration_ns, settings.size_bytes, settings.direct],
+            "repeats": self.repeats,
+            "interval_ns": self.interval_ns,
+        }
+        return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()[:16]
+
+
+class SweepWatch(Protocol):
+    """Hears what a sweep does."""
+
+    def say(self, sentence: str) -> None:
+        """A sentence for the user."""
+
+    def begin(self, number: int, point: Point, left_ns: int) -> None:
+        """A measurement starts: the `number`-th of all; what is left will take about `left_ns` with it."""
+
+    def show(self, interval: Interval) -> None:
+        """An interval of it."""
+
+    def end(self, number: int, point: Point, benched: Benched) -> None:
+        """It ended, and is in the store."""
+
+    def wait(self, left_ns: int) -> None:
+        """Nothing is measured until the next slot."""
+
+
+@dataclass
+class SweepState:
+    """A sweep under way."""
+
+    id: str
+    digest: str
+    seed: int
+    started_ns: int
+    done: set[tuple[str, int]]
+    failures: list[str]
+
+
+def run_sweep(
+    store: Store, plan: SweepPlan, watch: SweepWatch, stop: Callable[[], bool], *, fresh: bool | None = None
+) -> SweepResult:
+    """Measures what is missing of a sweep and returns all of it.
+
+    `fresh` starts anew; False continues the latest one that asked the same, also when nothing is missing; None
+    continues it if something is. Raises TargetRefused, ConfigError and UsageError as `bench_session` does. A point that
+    cannot be measured is told and left out.
+    """
+    for capture in recover_runs(store):
+        watch.say(f"A run that was killed is in the store as {capture}, without its last interval.")
+    sweep = _continued(store, plan, watch, fresh) or new_state(plan)
+    order = balanced_order(plan.points, plan.repeats, sweep.seed)
+    todo = [
+        (block, index)
+        for block, places in enumerate(order)
+        for index in places
+        if (plan.planned[index].point.key, block) not in sweep.done
+    ]
+    if todo:
+        with bench_session(
+            store, plan.target, demanding(plan.planned), plan.settings, told=watch.say, stop=stop
+        ) as session:
+            _measure_all(session, plan, sweep, todo, watch)
+    return read_sweep(store, plan, sweep.id, sweep.failures)
+
+
+def _continued(store: Store, plan: SweepPlan, watch: SweepWatch, fresh: bool | None) -> SweepState | None:
+    found = None if fresh else latest_sweep(store, plan.digest)
+    if found is None:
+        if fresh is False:
+            watch.say("No sweep in the store asked the same; a new one starts.")
+        return None
+    runs = runs_of(store, found, figures=False)
+    done = {(run.point, run.block) for run in runs if run.is_measured}
+    if len(done) >= plan.total and fresh is None:
+        return None
+    when = format_time(int(runs[0].parameters["sweep_started_ns"]))
+    watch.say(
+        f"The sweep {found} of {when} is continued: {len(done)} of {plan.total} measurements are in the store "
+        "(--fresh starts anew)."
+    )
+    return SweepState(
+        found, plan.digest, int(runs[0].parameters["sweep_seed"]), int(runs[0].parameters["sweep_started_ns"]), done, []
+    )
+
+
+def new_state(plan: SweepPlan) -> SweepState:
+    """Of a sweep that starts now."""
+    now_ns = time.time_ns()
+    return SweepState(f"sweep-{now_ns:x}", plan.digest, plan.settings.seed, now_ns, set(), [])
+
+
+def _measure_all(
+    session: BenchSession, plan: SweepPlan, sweep: SweepState, todo: Sequence[tuple[int, int]], watch: SweepWatch
+) -> None:
+    before = plan.total - len(todo)
+    began = time.monotonic_ns()
+    for number, (block, index) in enumerate(todo):
+        if session.is_interrupted:
+            return
+        each = (time.monotonic_ns() - began) / number if number else plan.settings.duration_ns
+        watch.begin(before + number + 1, plan.planned[index].point, round(each * (len(todo) - number)))
+        measure_point(session, plan, sweep, block, index, before + number + 1, watch)
+
+
+def measure_point(
+    session: BenchSession, plan: SweepPlan, sweep: SweepState, block: int, index: int, number: int, watch: SweepWatch
+) -> None:
+    """One measurement of a sweep. One that cannot be made, or fails, is told and leaves the others alone."""
+    item = plan.planned[index]
+    labels = {
+        "sweep": sweep.id, "sweep_plan": sweep.digest, "sweep_point": item.point.key, "sweep_block": str(block),
+        "sweep_order": str(number), "sweep_size_bytes": str(_size_bytes(session)), "sweep_seed": str(sweep.seed),
+        "sweep_started_ns": str(sweep.started_ns),
+    }  # fmt: skip
+    seed = (sweep.seed + block * len(plan.planned) + index) % _SEEDS
+    try:
+        benched = session.measure(item.workload, watch.show, seed=seed, labels=labels)
+    except (ConfigError, UsageError) as error:
+        sweep.failures.append(f"{item.point.words}: {error}")
+        return
+    if benched.outcome.error is not None:
+        sweep.failures.append(f"{item.point.words}: {benched.outcome.error[1]}")
+    watch.end(number, item.point, benched)
+
+
+def _size_bytes(session: BenchSession) -> int:
+    """Of what is measured: the whole target, or its first part."""
+    ready = session.target
+    return ready.confined_bytes or os.lseek(ready.descriptor, 0, os.SEEK_END)
+
+
+# What there is --------------------------------------------------------------------------------------------------------
+
+
+def show_sweep(store: Store, plan: SweepPlan) -> SweepResult:
+    """The latest sweep in the store that asked the same. Raises UsageError if there is none."""
+    found = latest_sweep(store, plan.digest)
+    if found is None:
+        raise UsageError(
+            "a sweep in the store that asked the same", "none", where=str(store.path),
+            hint="The target, every axis, --duration, --size, --repeat and --buffered must be as they were.",
+        )  # fmt: skip
+    return read_sweep(store, plan, found)
+
+
+def read_sweep(store: Store, plan: SweepPlan, sweep: str, failures: Sequence[str] = ()) -> SweepResult:
+    """Everything a sweep has measured."""
+    runs = runs_of(store, sweep)
+    parameters = dict(runs[-1].parameters) if runs else {}
+    started_ns = int(parameters["sweep_started_ns"]) if runs else None
+    cells = cells_of(plan.planned, runs, start_ns=started_ns if plan.interval_ns is not None else None)
+    common = set.intersection(*(set(cell.doubts) for cell in cells)) if cells else set()
+    return SweepResult(
+        id=sweep,
+        target=plan.target,
+        target_kind=parameters.get("target_kind", "unknown"),
+        cells=tuple(replace(cell, doubts=tuple(d for d in cell.doubts if d not in common)) for cell in cells),
+        planned=plan.total,
+        done=len({(run.point, run.block) for run in runs if run.is_measured}),
+        repeats=plan.repeats,
+        duration_ns=plan.settings.duration_ns,
+        seed=parameters.get("sweep_seed", str(plan.settings.seed)),
+        started_ns=started_ns,
+        ended_ns=max((run.started_ns + run.duration_ns for run in runs), default=None),
+        size_bytes=int(parameters["sweep_size_bytes"]) if "sweep_size_bytes" in parameters else None,
+        direct=parameters.get("direct", "true") == "true",
+        doubts=tuple(doubt for doubt in (cells[0].doubts if cells else ()) if doubt in common),
+        interval_ns=plan.interval_ns,
+        notes=tuple(pauses(runs) if plan.interval_ns is None else off_schedule(cells, plan.interval_ns)),
+        failures=tuple(failures),
+    )
