@@ -2,6 +2,7 @@
 
 mod arena;
 mod clock;
+mod entrance;
 mod promptness;
 mod punt;
 mod target;
