@@ -109,7 +109,9 @@ impl Closed {
 
     #[inline]
     fn next(&mut self, now: Nanos, transfers: &mut Transfers) -> Option<Start> {
-        self.wake_thinkers(now);
+        if !self.thinking.is_empty() {
+            self.wake_thinkers(now);
+        }
         if !self.begun {
             self.begun = true;
             self.close_gate(now, transfers);
@@ -118,7 +120,9 @@ impl Closed {
             return None;
         }
         let (slot, ready_at) = self.ready.pop_front()?;
-        Some(Start { slot, track: (slot / self.per_target) as usize, intended: ready_at.max(self.gate) })
+        // A division is slower than all the rest here, and most workers have one target.
+        let track = if slot < self.per_target { 0 } else { slot / self.per_target };
+        Some(Start { slot, track: track as usize, intended: ready_at.max(self.gate) })
     }
 
     /// Draws the next burst if the present one was sent; its delay counts from now.
@@ -143,7 +147,6 @@ impl Closed {
         self.thinking.push(Reverse((at + thought, slot)));
     }
 
-    #[inline]
     fn wake_thinkers(&mut self, now: Nanos) {
         while let Some(&Reverse((at, slot))) = self.thinking.peek() {
             if at > now {

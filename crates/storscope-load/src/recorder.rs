@@ -1,4 +1,7 @@
 //! Keeps the present interval, and the integral of what is in flight.
+//!
+//! I/Os that are sent together and found done together have their instants in common: they are counted together, which
+//! costs a fifth of counting each.
 
 use storscope_device::Direction;
 use storscope_types::Nanos;
@@ -14,6 +17,8 @@ pub struct Recorder {
     start: Nanos,
     length: Nanos,
     current: Interval,
+    /// Completed and not yet in `current`.
+    alike: Alike,
     /// Where the integral of `in_flight` has got to.
     counted_to: Nanos,
     in_flight: u64,
@@ -22,13 +27,24 @@ pub struct Recorder {
     usage_before: Usage,
 }
 
+/// I/Os that completed one after another and differ in nothing that is counted.
+#[derive(Debug, Clone, Copy)]
+struct Alike {
+    cell: usize,
+    direction: Direction,
+    times: Times,
+    ios: u64,
+    bytes: u64,
+}
+
 impl Recorder {
     /// For a run that starts at `start` with intervals of `length`.
     #[must_use]
     pub fn new(stream: u32, targets: Vec<u32>, start: Nanos, length: Nanos) -> Self {
         let current = empty(stream, &targets, 0, Nanos::ZERO);
         let usage_before = Usage::of_thread();
-        Self { stream, targets, start, length, current, counted_to: start, in_flight: 0, area: 0, usage_before }
+        let alike = Alike::NONE;
+        Self { stream, targets, start, length, current, alike, counted_to: start, in_flight: 0, area: 0, usage_before }
     }
 
     /// The end of the present interval.
@@ -53,19 +69,39 @@ impl Recorder {
         self.current.submitted += count;
     }
 
-    /// An I/O is done. The caller sees to it that `at` lies in the present interval.
+    /// An I/O is done. The caller sees to it that the end lies in the present interval, and calls
+    /// [`Recorder::settle`] after the last of those it found done together.
     #[inline]
     pub fn completed(&mut self, cell: usize, direction: Direction, times: Times, length: u32) {
+        let alike = &mut self.alike;
+        if times != alike.times || cell != alike.cell || direction != alike.direction {
+            self.settle();
+            self.alike = Alike { cell, direction, times, ios: 0, bytes: 0 };
+        }
+        self.alike.ios += 1;
+        self.alike.bytes += u64::from(length);
+    }
+
+    /// Counts the I/Os that are done.
+    #[inline]
+    pub fn settle(&mut self) {
+        let Alike { cell, direction, times, ios, bytes } = self.alike;
+        if ios == 0 {
+            return;
+        }
         self.count_to(times.completed);
-        self.take_back_after(times.completed);
-        self.in_flight -= 1;
-        self.current.cells[cell].tally(direction).record(times, length);
+        self.take_back_after(times.completed, ios);
+        self.in_flight -= ios;
+        self.current.cells[cell].tally(direction).record_many(times, ios, bytes);
+        self.alike.ios = 0;
+        self.alike.bytes = 0;
     }
 
     /// An I/O failed.
     pub fn failed(&mut self, errno: i32, at: Nanos) {
+        self.settle();
         self.count_to(at);
-        self.take_back_after(at);
+        self.take_back_after(at, 1);
         self.in_flight -= 1;
         count_failures(&mut self.current.failures, Failures { errno, count: 1 });
     }
@@ -87,11 +123,11 @@ impl Recorder {
         done
     }
 
-    /// Threads report completions late and in another order than they happened: what was counted beyond this one's end
+    /// Threads report completions late and in another order than they happened: what was counted beyond their end
     /// was not in flight. Over a run and its drain the integral is then that of the I/Os' own times.
     #[inline]
-    fn take_back_after(&mut self, end: Nanos) {
-        self.area -= i128::from((self.counted_to - end).0);
+    fn take_back_after(&mut self, end: Nanos, ios: u64) {
+        self.area -= i128::from((self.counted_to - end).0) * i128::from(ios);
     }
 
     #[inline]
@@ -101,6 +137,16 @@ impl Recorder {
             self.counted_to = at;
         }
     }
+}
+
+impl Alike {
+    const NONE: Self = Self {
+        cell: 0,
+        direction: Direction::Read,
+        times: Times { intended: Nanos::ZERO, submitted: Nanos::ZERO, completed: Nanos::ZERO },
+        ios: 0,
+        bytes: 0,
+    };
 }
 
 /// An interval in which nothing happened.
@@ -121,5 +167,42 @@ fn empty(stream: u32, targets: &[u32], index: u32, start: Nanos) -> Interval {
         offered_per_s: None,
         failures: Vec::with_capacity(8),
         usage: Usage::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Cell, whether it reads, and when it was intended, sent and done; few values, so that many are alike.
+    fn completions() -> impl Strategy<Value = Vec<(usize, bool, u64, u64, u64)>> {
+        prop::collection::vec((0..2_usize, any::<bool>(), 0..3_u64, 3..6_u64, 6..9_u64), 1..60)
+    }
+
+    /// The interval that these make, counted together or one by one.
+    fn interval(completions: &[(usize, bool, u64, u64, u64)], one_by_one: bool) -> String {
+        let mut recorder = Recorder::new(0, vec![0, 1], Nanos::ZERO, Nanos(100));
+        recorder.submitted(completions.len() as u64, Nanos(3));
+        for &(cell, reads, intended, submitted, completed) in completions {
+            let direction = if reads { Direction::Read } else { Direction::Write };
+            let times = Times { intended: Nanos(intended), submitted: Nanos(submitted), completed: Nanos(completed) };
+            recorder.completed(cell, direction, times, 4096);
+            if one_by_one {
+                recorder.settle();
+            }
+        }
+        recorder.settle();
+        assert_eq!(recorder.in_flight(), 0);
+        let interval = Interval { usage: Usage::default(), ..recorder.rotate(Nanos(100), None) };
+        serde_json::to_string(&interval).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn counting_together_is_the_same_as_counting_each(completions in completions()) {
+            prop_assert_eq!(interval(&completions, false), interval(&completions, true));
+        }
     }
 }

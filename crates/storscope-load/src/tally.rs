@@ -23,7 +23,7 @@ pub struct Tally {
 }
 
 /// The three instants of an I/O.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
     /// When it should have started.
     pub intended: Nanos,
@@ -37,11 +37,17 @@ impl Tally {
     /// Counts one I/O.
     #[inline]
     pub fn record(&mut self, times: Times, length: u32) {
-        self.ios += 1;
-        self.bytes += u64::from(length);
-        self.response.record(times.completed.since(times.intended).0);
-        self.service.record(times.completed.since(times.submitted).0);
-        self.lateness.record(times.submitted.since(times.intended).0);
+        self.record_many(times, 1, u64::from(length));
+    }
+
+    /// Counts `ios` I/Os that have their instants in common and transferred `bytes` together.
+    #[inline]
+    pub fn record_many(&mut self, times: Times, ios: u64, bytes: u64) {
+        self.ios += ios;
+        self.bytes += bytes;
+        self.response.record_many(times.completed.since(times.intended).0, ios);
+        self.service.record_many(times.completed.since(times.submitted).0, ios);
+        self.lateness.record_many(times.submitted.since(times.intended).0, ios);
     }
 
     /// Adds what another tally counted.

@@ -106,7 +106,7 @@ impl Transfers {
     }
 
     /// The next transfer of the burst, to the `track`-th target of the worker. Call [`Transfers::begin_burst`] before.
-    #[inline]
+    #[inline(always)]
     pub fn next(&mut self, track: usize) -> Transfer {
         self.left_in_burst -= 1;
         let line = &self.lines[self.line];

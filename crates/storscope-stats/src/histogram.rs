@@ -60,6 +60,19 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Counts one value `times` times.
+    #[inline]
+    pub fn record_many(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.counts[index_of(value)] += times;
+        self.count += times;
+        self.sum += u128::from(value) * u128::from(times);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
     /// Adds what another histogram counted.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {

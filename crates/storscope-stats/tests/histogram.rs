@@ -45,6 +45,17 @@ proptest! {
     }
 
     #[test]
+    fn recording_many_is_the_same_as_recording_each(values in latencies(), times in 0..5_u64) {
+        let mut many = Histogram::new();
+        values.iter().for_each(|&value| many.record_many(value, times));
+        let each: Vec<u64> = values.iter().flat_map(|&value| (0..times).map(move |_| value)).collect();
+        let each = of(&each);
+        prop_assert!(many.buckets().eq(each.buckets()));
+        prop_assert_eq!((many.count(), many.sum(), many.min(), many.max()),
+            (each.count(), each.sum(), each.min(), each.max()));
+    }
+
+    #[test]
     fn every_value_lies_in_its_bucket_and_the_bucket_is_narrow(value in any::<u64>()) {
         let (low, high) = Histogram::bounds_of(value);
         prop_assert!(low <= value && value <= high);

@@ -14,6 +14,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
     pub(super) fn take_done(&mut self) -> Result<(), LoadError> {
         let mut done = std::mem::take(&mut self.done);
         let outcome = done.iter().try_for_each(|completion| self.complete(*completion));
+        self.recorder.settle();
         done.clear();
         self.done = done;
         outcome
