@@ -8,6 +8,10 @@ use super::seek::SeekCurve;
 
 /// Turns by which the head may be early and still catch the first sector; hides that instants are whole nanoseconds.
 const TOLERANCE_TURNS: f64 = 1e-6;
+/// The same for single precision.
+const TOLERANCE_SINGLE: f32 = 2e-5;
+/// Adding and subtracting this rounds to a whole number: 2 to the power of the bits of a mantissa.
+const WHOLE: f32 = 8_388_608.0;
 
 /// The arm, the angle of the platters, and where things lie.
 #[derive(Debug)]
@@ -21,6 +25,33 @@ pub struct Arm {
     head_switch_ns: f64,
     head: Place,
     head_byte: u64,
+    /// The seek curve in turns.
+    seek_turns: [f32; 3],
+}
+
+/// Where the arm stands at an instant, in turns and single precision: enough to choose among requests.
+#[derive(Debug, Clone, Copy)]
+pub struct Aim {
+    cylinder: f32,
+    under_head: f32,
+    seek_turns: [f32; 3],
+}
+
+impl Aim {
+    /// Turns until the head is at `angle` of `cylinder`, with `before` turns of other work first.
+    #[inline]
+    pub fn turns_to(&self, cylinder: f32, angle: f32, before: f32) -> f32 {
+        let beyond = (cylinder - self.cylinder).abs() - 1.0;
+        let [base, root, linear] = self.seek_turns;
+        let within = beyond.max(0.0);
+        let seek = base + root * within.sqrt() + linear * within;
+        let moved = before + if beyond < 0.0 { 0.0 } else { seek };
+        // Both angles are below 1 and a seek is at least 0, so this is above 0 after adding enough whole turns.
+        let behind = moved + self.under_head - angle + 1.0;
+        let nearest_turn = (behind + WHOLE) - WHOLE;
+        let early = nearest_turn - behind;
+        moved + if early < -TOLERANCE_SINGLE { early + 1.0 } else { early.max(0.0) }
+    }
 }
 
 /// A stretch of the media.
@@ -37,8 +68,10 @@ impl Arm {
     pub fn new(design: &MechanicalDesign, phase_turns: f64) -> Self {
         let geometry = Geometry::new(design);
         let turn_ns = 60e9 / design.turns_per_min;
+        let seek = SeekCurve::new(&design.seek, geometry.cylinders());
         Self {
-            seek: SeekCurve::new(&design.seek, geometry.cylinders()),
+            seek,
+            seek_turns: seek.scaled(1.0 / turn_ns),
             geometry,
             turn_ns,
             turns_per_ns: 1.0 / turn_ns,
@@ -55,27 +88,37 @@ impl Arm {
         Stretch { offset, start: self.geometry.place(offset) }
     }
 
-    /// Nanoseconds until the head is at the start of `to`, when it may leave at `now` after `before_ns`, and needs
-    /// `settle_ns` more than for reading.
+    /// Nanoseconds until the head is at the start of `to`, when at `now` other work of `before_ns` comes first.
     #[inline]
-    pub fn reach_ns(&self, now: Nanos, before_ns: f64, settle_ns: f64, to: &Stretch) -> f64 {
+    pub fn reach_ns(&self, now: Nanos, before_ns: f64, to: &Stretch) -> f64 {
         let place = &to.start;
         let apart = (place.cylinder - self.head.cylinder).abs();
         let switch_ns = if place.track == self.head.track { 0.0 } else { self.head_switch_ns };
-        let moved_ns = before_ns + settle_ns + self.seek.time_ns(apart).max(switch_ns);
+        let moved_ns = before_ns + self.seek.time_ns(apart).max(switch_ns);
         let under_head = self.phase_turns + (now.0 as i64 as f64 + moved_ns) * self.turns_per_ns;
-        moved_ns + fraction(place.angle + 1.0 + TOLERANCE_TURNS - fraction(under_head)) * self.turn_ns
+        moved_ns + fraction(place.angle + TOLERANCE_TURNS - under_head) * self.turn_ns
     }
 
     /// Nanoseconds to transfer `length` bytes once the head is at the start of `from`. The head is behind them then.
     #[inline]
     pub fn transfer(&mut self, from: &Stretch, length: u64) -> f64 {
-        let end_byte = from.offset + length;
-        let end = self.geometry.place(end_byte);
-        let time_ns = self.geometry.transfer_ns(&from.start, &end, length);
+        let (end, time_ns) = self.geometry.transfer(from.offset, &from.start, length);
         self.head = end;
-        self.head_byte = end_byte;
+        self.head_byte = from.offset + length;
         time_ns
+    }
+
+    /// Where the arm stands at `now`.
+    #[inline]
+    pub fn aim(&self, now: Nanos) -> Aim {
+        let under_head = fraction(self.phase_turns + now.0 as i64 as f64 * self.turns_per_ns) as f32;
+        Aim { cylinder: self.head.cylinder as f32, under_head, seek_turns: self.seek_turns }
+    }
+
+    /// Turns per nanosecond.
+    #[inline]
+    pub fn turns_per_ns(&self) -> f64 {
+        self.turns_per_ns
     }
 
     /// The byte behind the last that was read or written.

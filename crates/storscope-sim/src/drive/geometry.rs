@@ -8,16 +8,16 @@ use storscope_types::design::drive::MechanicalDesign;
 
 use super::seek::SeekCurve;
 
-/// Buckets of the table that finds a zone.
-const BUCKETS: usize = 256;
+/// Least number of buckets of the table that finds a zone; at most twice as many.
+const LEAST_BUCKETS: u64 = 128;
 
 /// The drive's layout.
 #[derive(Debug)]
 pub struct Geometry {
     zones: Vec<Zone>,
     /// For each bucket of addresses, the zone of its first byte.
-    buckets: [u8; BUCKETS],
-    buckets_per_byte: f64,
+    buckets: Vec<u8>,
+    bucket_bits: u32,
     per_head: f64,
     turn_ns: f64,
     /// What a switch to the next track costs, and what one to the next cylinder costs more.
@@ -43,6 +43,8 @@ pub struct Place {
     pub cylinder: f64,
     /// Track within its zone, a whole number.
     pub track: f64,
+    /// How much of the track lies before it, in tracks.
+    pub along: f64,
     /// Angle in turns, 0 to 1.
     pub angle: f64,
     /// Tracks per byte here.
@@ -61,10 +63,11 @@ impl Geometry {
         let zones = lay_zones(design, cylinders / count, track_bytes);
         let switch_ns = design.head_switch.0 as f64;
         let step_ns = (SeekCurve::new(&design.seek, cylinders).time_ns(1.0) - switch_ns).max(0.0);
+        let bucket_bits = (design.size.0 / LEAST_BUCKETS).max(1).ilog2();
         Self {
-            buckets: fill_buckets(&zones, design.size.0 as f64),
+            buckets: fill_buckets(&zones, design.size.0, bucket_bits),
             zones,
-            buckets_per_byte: BUCKETS as f64 / design.size.0 as f64,
+            bucket_bits,
             per_head: 1.0 / heads,
             turn_ns,
             switch_ns,
@@ -84,32 +87,37 @@ impl Geometry {
     #[inline]
     pub fn place(&self, offset: u64) -> Place {
         let byte = offset as i64 as f64;
-        let bucket = ((byte * self.buckets_per_byte) as usize).min(BUCKETS - 1);
-        let mut zone = &self.zones[self.buckets[bucket] as usize];
-        let mut next = self.buckets[bucket] as usize + 1;
-        while byte >= zone.end_byte && next < self.zones.len() {
-            zone = &self.zones[next];
-            next += 1;
+        let bucket = ((offset >> self.bucket_bits) as usize).min(self.buckets.len() - 1);
+        let mut index = self.buckets[bucket] as usize;
+        while byte >= self.zones[index].end_byte {
+            index += 1;
         }
+        let zone = &self.zones[index];
         let tracks = (byte - zone.start_byte) * zone.tracks_per_byte;
         let track = floor(tracks);
         let cylinder = floor(track * self.per_head);
-        let angle = tracks - track + track * self.switch_turns + cylinder * self.step_turns;
+        let along = tracks - track;
+        let angle = along + track * self.switch_turns + cylinder * self.step_turns;
         Place {
             cylinder: zone.first_cylinder + cylinder,
             track,
+            along,
             angle: fraction(angle),
             tracks_per_byte: zone.tracks_per_byte,
         }
     }
 
-    /// Nanoseconds to read or write `length` bytes from `start` to `end`, the place behind the last byte.
+    /// Where `length` bytes from `start` at byte `offset` end, and the nanoseconds to read or write them.
     #[inline]
-    pub fn transfer_ns(&self, start: &Place, end: &Place, length: u64) -> f64 {
-        let along = length as i64 as f64 * start.tracks_per_byte * self.turn_ns;
+    pub fn transfer(&self, offset: u64, start: &Place, length: u64) -> (Place, f64) {
+        let tracks = length as i64 as f64 * start.tracks_per_byte;
+        if start.along + tracks < 1.0 {
+            return (*start, tracks * self.turn_ns);
+        }
+        let end = self.place(offset + length);
         let switches = (end.track - start.track).max(0.0);
         let steps = (end.cylinder - start.cylinder).max(0.0);
-        along + switches * self.switch_ns + steps * self.step_ns
+        (end, tracks * self.turn_ns + switches * self.switch_ns + steps * self.step_ns)
     }
 
     /// Bytes per nanosecond of a long sequential transfer at `place`.
@@ -134,29 +142,35 @@ fn lay_zones(design: &MechanicalDesign, width: f64, track_bytes: impl Fn(f64) ->
         let bytes = track_bytes(f64::from(zone));
         let end_byte = start_byte + bytes * width * f64::from(design.heads);
         let first_cylinder = floor(f64::from(zone) * width);
+        let last = zone + 1 == design.zones;
+        let end_byte = if last { f64::INFINITY } else { end_byte };
         zones.push(Zone { start_byte, end_byte, tracks_per_byte: 1.0 / bytes, first_cylinder });
         start_byte = end_byte;
     }
     zones
 }
 
-fn fill_buckets(zones: &[Zone], size_bytes: f64) -> [u8; BUCKETS] {
-    let mut buckets = [0; BUCKETS];
-    for (index, bucket) in buckets.iter_mut().enumerate() {
-        let first = size_bytes * index as f64 / BUCKETS as f64;
-        *bucket = zones.iter().position(|zone| first < zone.end_byte).unwrap_or(zones.len() - 1) as u8;
-    }
-    buckets
+fn fill_buckets(zones: &[Zone], size_bytes: u64, bucket_bits: u32) -> Vec<u8> {
+    let zone_of = |bucket: u64| {
+        let first = (bucket << bucket_bits) as f64;
+        zones.iter().position(|zone| first < zone.end_byte).unwrap_or(zones.len() - 1) as u8
+    };
+    (0..=(size_bytes >> bucket_bits)).map(zone_of).collect()
 }
 
-/// The whole part of what is not negative; the library's `floor` is a call on plain x86-64.
+/// The whole part of what is not negative and below 2^51. Adding 2^52 rounds to the nearest; the library's `floor` is a
+/// call on plain x86-64.
 #[inline]
 fn floor(value: f64) -> f64 {
-    value as i64 as f64
+    const WHOLE: f64 = 4_503_599_627_370_496.0;
+    let nearest = (value + WHOLE) - WHOLE;
+    if nearest > value { nearest - 1.0 } else { nearest }
 }
 
-/// The part behind the point, for values above zero.
+/// The part behind the point, counted from the next lower whole number.
 #[inline]
 pub fn fraction(value: f64) -> f64 {
-    value - floor(value)
+    const WHOLE: f64 = 6_755_399_441_055_744.0;
+    let from_nearest = value - ((value + WHOLE) - WHOLE);
+    if from_nearest < 0.0 { from_nearest + 1.0 } else { from_nearest }
 }

@@ -11,8 +11,9 @@ use storscope_types::Nanos;
 use storscope_types::design::drive::MechanicalDesign;
 
 use super::DriveOp;
-use super::arm::{Arm, Stretch};
+use super::arm::Arm;
 use super::geometry::fraction;
+use super::line::{Line, Waiting};
 use super::read_ahead::{Lookup, ReadAhead};
 use super::window::Window;
 use super::write_cache::{Extent, WriteCache};
@@ -34,7 +35,7 @@ pub struct Mechanical {
     size_bytes: u64,
 
     /// For the arm, oldest first.
-    waiting: VecDeque<Waiting>,
+    waiting: Line,
     /// Writes for which the cache has no room.
     blocked: VecDeque<DriveOp>,
     /// For the link: in the buffer, or in the cache already.
@@ -46,12 +47,6 @@ pub struct Mechanical {
     link_done_at: Nanos,
     busy: Nanos,
     busy_since: Nanos,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Waiting {
-    op: DriveOp,
-    stretch: Stretch,
 }
 
 /// What the arm is doing.
@@ -74,7 +69,7 @@ impl Mechanical {
             hit_ns: design.hit.0 as f64,
             link_ns_per_byte: 1e9 / design.interface_rate_bytes_per_s,
             size_bytes: design.size.0,
-            waiting: VecDeque::with_capacity(QUEUE_ROOM),
+            waiting: Line::new(),
             blocked: VecDeque::with_capacity(if design.write_cache.is_some() { QUEUE_ROOM } else { 0 }),
             ready: VecDeque::with_capacity(QUEUE_ROOM),
             job: Job::Nothing,
@@ -136,7 +131,7 @@ impl Mechanical {
         if self.in_buffer(now, op.offset, end) {
             self.ready.push_back(op);
         } else {
-            self.waiting.push_back(Waiting { op, stretch: self.arm.stretch(op.offset) });
+            self.wait_for_arm(op);
         }
     }
 
@@ -155,7 +150,7 @@ impl Mechanical {
             self.arm.follow(byte);
         }
         let Some(cache) = &mut self.write_cache else {
-            self.waiting.push_back(Waiting { op, stretch: self.arm.stretch(op.offset) });
+            self.wait_for_arm(op);
             return;
         };
         let arm = &self.arm;
@@ -164,6 +159,14 @@ impl Mechanical {
         } else {
             self.blocked.push_back(op);
         }
+    }
+
+    #[inline]
+    fn wait_for_arm(&mut self, op: DriveOp) {
+        let settle_ns = if op.direction == Direction::Write { self.write_settle_ns } else { 0.0 };
+        let before_ns = self.overhead_ns + settle_ns;
+        let waiting = Waiting { op, stretch: self.arm.stretch(op.offset), before_ns };
+        self.waiting.push(waiting, self.arm.turns_per_ns());
     }
 
     fn finish_link(&mut self) -> Option<u32> {
@@ -235,37 +238,32 @@ impl Mechanical {
     /// the buffer meanwhile.
     #[inline]
     fn start_arm(&mut self, now: Nanos) -> bool {
-        let request = self.nearest_request(now);
-        let extent = if request.is_none() || !self.blocked.is_empty() { self.nearest_extent(now) } else { None };
-        match (request, extent) {
-            (None, None) => false,
-            (Some((index, request_ns)), Some((_, extent_ns))) if request_ns <= extent_ns => self.serve(now, index),
-            (_, Some((index, reach_ns))) => self.write_back(now, index, reach_ns),
-            (Some((index, _)), None) => self.serve(now, index),
+        let requests = self.waiting.len();
+        if requests == 0 {
+            return self.start_writing_back(now);
         }
+        let window = self.window.size(requests).min(requests);
+        let index = if window > 1 { self.waiting.nearest(window, &self.arm.aim(now)) } else { 0 };
+        if !self.blocked.is_empty() && self.extent_is_nearer(now, index) {
+            return self.start_writing_back(now);
+        }
+        self.serve(now, index)
     }
 
-    /// The waiting request that the arm reaches first, and when.
-    #[inline]
-    fn nearest_request(&mut self, now: Nanos) -> Option<(usize, f64)> {
-        let window = self.window.size(self.waiting.len()).min(self.waiting.len());
-        if window <= 1 {
-            return self.waiting.front().map(|waiting| (0, self.request_ns(now, waiting)));
+    fn start_writing_back(&mut self, now: Nanos) -> bool {
+        if let Some((index, reach_ns)) = self.nearest_extent(now) {
+            self.write_back(now, index, reach_ns);
         }
-        let mut nearest = (0, f64::INFINITY);
-        for (index, waiting) in self.waiting.iter().take(window).enumerate() {
-            let reach_ns = self.request_ns(now, waiting);
-            if reach_ns < nearest.1 {
-                nearest = (index, reach_ns);
-            }
-        }
-        Some(nearest)
+        false
     }
 
-    #[inline]
-    fn request_ns(&self, now: Nanos, waiting: &Waiting) -> f64 {
-        let settle_ns = if waiting.op.direction == Direction::Write { self.write_settle_ns } else { 0.0 };
-        self.arm.reach_ns(now, self.overhead_ns, settle_ns, &waiting.stretch)
+    fn extent_is_nearer(&self, now: Nanos, index: usize) -> bool {
+        let request = self.waiting.get(index);
+        let request_ns = request.map(|waiting| self.arm.reach_ns(now, waiting.before_ns, &waiting.stretch));
+        match (self.nearest_extent(now), request_ns) {
+            (Some((_, extent_ns)), Some(request_ns)) => extent_ns < request_ns,
+            (extent, _) => extent.is_some(),
+        }
     }
 
     fn nearest_extent(&self, now: Nanos) -> Option<(usize, f64)> {
@@ -273,7 +271,7 @@ impl Mechanical {
         let reach = |extent: &Extent| {
             let adjacent = extent.stretch.offset == self.arm.head_byte();
             let settle_ns = if adjacent { 0.0 } else { self.write_settle_ns };
-            self.arm.reach_ns(now, 0.0, settle_ns, &extent.stretch)
+            self.arm.reach_ns(now, settle_ns, &extent.stretch)
         };
         candidates.map(reach).enumerate().min_by(|a, b| a.1.total_cmp(&b.1))
     }
@@ -281,51 +279,50 @@ impl Mechanical {
     /// Has the arm serve a waiting request. Returns whether the arm is still idle.
     #[inline]
     fn serve(&mut self, now: Nanos, index: usize) -> bool {
-        let Some(Waiting { op, stretch }) = self.waiting.remove(index) else { return false };
-        if let Some(lookup) = self.look_again(now, &op) {
-            match lookup {
-                Lookup::Hit => {
-                    self.ready.push_back(op);
-                    return true;
-                }
-                Lookup::Coming(at) => {
-                    self.arm_done_at = at.max(now + self.link_time(op.length));
-                    self.job = Job::Serving(op);
-                    return false;
-                }
-                Lookup::Miss => {}
+        let Some(waiting) = self.waiting.remove(index) else { return false };
+        match self.look_again(now, &waiting.op) {
+            Lookup::Hit => {
+                self.ready.push_back(waiting.op);
+                true
+            }
+            Lookup::Coming(at) => {
+                self.arm_done_at = at.max(now + self.link_time(waiting.op.length));
+                self.job = Job::Serving(waiting.op);
+                false
+            }
+            Lookup::Miss => {
+                self.serve_from_media(now, &waiting);
+                false
             }
         }
-        self.serve_from_media(now, op, &stretch);
-        false
     }
 
     #[inline]
-    fn look_again(&mut self, now: Nanos, op: &DriveOp) -> Option<Lookup> {
+    fn look_again(&mut self, now: Nanos, op: &DriveOp) -> Lookup {
+        let Some(ahead) = &mut self.read_ahead else { return Lookup::Miss };
         if op.direction == Direction::Write {
-            return None;
+            return Lookup::Miss;
         }
         let end = op.offset + u64::from(op.length);
-        let lookup = self.read_ahead.as_mut()?.lookup(now, op.offset, end);
+        let lookup = ahead.lookup(now, op.offset, end);
         if let Lookup::Coming(_) = lookup {
-            self.read_ahead.as_mut()?.keep_filling(end);
+            ahead.keep_filling(end);
         }
-        Some(lookup)
+        lookup
     }
 
     #[inline]
-    fn serve_from_media(&mut self, now: Nanos, op: DriveOp, stretch: &Stretch) {
+    fn serve_from_media(&mut self, now: Nanos, waiting: &Waiting) {
         self.interrupt(now);
-        let settle_ns = if op.direction == Direction::Write { self.write_settle_ns } else { 0.0 };
-        let reach_ns = self.arm.reach_ns(now, self.overhead_ns, settle_ns, stretch);
-        let service_ns = reach_ns + self.arm.transfer(stretch, u64::from(op.length));
+        let reach_ns = self.arm.reach_ns(now, waiting.before_ns, &waiting.stretch);
+        let service_ns = reach_ns + self.arm.transfer(&waiting.stretch, u64::from(waiting.op.length));
         self.arm_done_at = now + Nanos(service_ns as u64);
-        self.job = Job::Serving(op);
+        self.job = Job::Serving(waiting.op);
     }
 
-    fn write_back(&mut self, now: Nanos, index: usize, reach_ns: f64) -> bool {
+    fn write_back(&mut self, now: Nanos, index: usize, reach_ns: f64) {
         self.interrupt(now);
-        let Some(cache) = &mut self.write_cache else { return false };
+        let Some(cache) = &mut self.write_cache else { return };
         let extent = cache.remove(index);
         let length = extent.end - extent.stretch.offset;
         let service_ns = reach_ns + self.arm.transfer(&extent.stretch, length);
@@ -333,7 +330,6 @@ impl Mechanical {
         self.job = Job::WritingBack(extent);
         // The place in the list is free at once, the bytes when written.
         self.admit_blocked();
-        false
     }
 
     /// Ends the reading on; the head is where that has come to.

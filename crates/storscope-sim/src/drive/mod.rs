@@ -23,6 +23,7 @@ mod curve;
 pub mod fit;
 mod flash;
 mod geometry;
+mod line;
 mod maths;
 mod mechanical;
 mod read_ahead;

@@ -37,4 +37,9 @@ impl SeekCurve {
         let beyond = cylinders - 1.0;
         if beyond < 0.0 { 0.0 } else { self.base_ns + self.root_ns * beyond.sqrt() + self.linear_ns * beyond }
     }
+
+    /// The same in other units and single precision, for comparisons: base, root and linear part.
+    pub fn scaled(&self, scale: f64) -> [f32; 3] {
+        [(self.base_ns * scale) as f32, (self.root_ns * scale) as f32, (self.linear_ns * scale) as f32]
+    }
 }
