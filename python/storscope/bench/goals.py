@@ -23,7 +23,7 @@ DEFAULT_WITHIN = 0.02
 DEFAULT_LONGEST_NS = 60 * NS_PER_S
 _LEAST_NS = 5 * NS_PER_S
 """Shorter measurements repeat badly however narrow their interval is: what disturbs storage comes every few seconds."""
-_LEAST_INDEPENDENT = 10
+_LEAST_INDEPENDENT = 15
 """An interval from fewer independent samples may be narrow by luck, and asking again and again finds the luck."""
 DEFAULT_ROUND_NS = 60 * NS_PER_S
 WINDOW_ROUNDS = 5
@@ -124,6 +124,11 @@ class FixedTime:
 _CUT_SHORT = "It ended early."
 
 
+def fixed_time(workload: Workload, duration_ns: int) -> FixedTime:
+    """What is measured of a workload when only a time is given."""
+    return FixedTime(duration_ns, default_figure(workload), settles=not has_steps(workload))
+
+
 def _values_only(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
     """Where the level changes on purpose an interval would mean nothing."""
     return {name: Estimate(one.value, None, None) for name, one in estimates.items()}
@@ -155,13 +160,13 @@ class Precision:
         return f"{self.figure.name} within ±{self.within:.3g}, at most {format_span(self.longest_ns)}"
 
     def progress(self, samples: Samples, grid_ns: int) -> Progress:
-        """Enough when settled, long enough, and within the wanted interval now and a tenth of the time ago."""
+        """Enough when settled, long enough, and within the wanted interval now and a fifth of the time ago."""
         cap_ns = max(0, self.longest_ns - samples.end_ns)
         kept = settled(samples, grid_ns, self.ramp_ns)
         if not kept.is_settled:
             return Progress(samples.end_ns, cap_ns, says="warming up")
         relative = _relative(self.figure, kept.samples)
-        before = _relative(self.figure, kept.samples[: len(kept.samples) * 9 // 10])
+        before = _relative(self.figure, kept.samples[: len(kept.samples) * 4 // 5])
         too_short_ns = max(0, _LEAST_NS - kept.duration_ns)
         is_enough = not too_short_ns and _is_within(relative, self.within) and _is_within(before, self.within)
         says = f"{shown_share(relative)} of {self.figure.name}, ±{self.within * 100:.3g} % wanted" if relative else ""

@@ -13,12 +13,22 @@ from storscope.bench.figures import DIRECTIONS, MEASURES, Interval
 
 Form = dict[str, Any]
 
+_AT_ONCE = 64
+"""How many are held in memory: a run of a day has 86,400."""
+
 
 def joined(intervals: Iterable[Interval], index: int = 0) -> Interval | None:
     """One interval over all of them, numbered `index`; None of none. Latencies keep their buckets: nothing is lost."""
+    pending: list[Interval] = []
+    for interval in intervals:
+        pending.append(interval)
+        if len(pending) == _AT_ONCE:
+            pending = [_joined(pending, index)]
+    return _joined(pending, index) if pending else None
+
+
+def _joined(intervals: Sequence[Interval], index: int) -> Interval:
     forms = [interval.form for interval in intervals]
-    if not forms:
-        return None
     first, last = forms[0], forms[-1]
     duration_ns = sum(form["duration_ns"] for form in forms)
     in_flight = sum(form["outstanding_mean"] * form["duration_ns"] for form in forms)

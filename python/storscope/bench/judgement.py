@@ -32,6 +32,10 @@ class Judgement:
     goal_met: bool | None = None
     """Whether it got what it ran for; None when it ran for a fixed time."""
 
+    def counts(self, start_ns: int) -> bool:
+        """Whether an interval that starts then is in the figures."""
+        return self.from_ns <= start_ns < self.to_ns
+
     @property
     def chosen(self) -> Estimate | None:
         """The figure that the measurement was for; None without any I/O."""

@@ -24,24 +24,26 @@ class Runs(Protocol):
         """Each interval as soon as it is complete."""
 
     def end(self) -> None:
-        """Ends the run, as it has what it was for."""
+        """Ends the run, as it has what it was for. Only goals that do not take a fixed time ask for it."""
 
     def outcome(self) -> Outcome:
         """How it ended."""
 
 
-def sample_ns(interval_ns: int) -> int:
-    """How long the engine's own intervals are for recorded ones of that length."""
-    short = interval_ns // SAMPLES_PER_INTERVAL
-    return short if short >= _SHORTEST_NS and interval_ns % SAMPLES_PER_INTERVAL == 0 else interval_ns
+def parts_of(interval_ns: int) -> int:
+    """Into how many samples a recorded interval of that length is cut."""
+    is_even = interval_ns % SAMPLES_PER_INTERVAL == 0
+    return SAMPLES_PER_INTERVAL if is_even and interval_ns >= SAMPLES_PER_INTERVAL * _SHORTEST_NS else 1
 
 
 class Measuring:
-    """Drives a run whose plan has intervals of `sample_ns(interval_ns)`."""
+    """Drives a run whose own intervals are `parts` times shorter than those that are recorded, of `interval_ns`."""
 
-    def __init__(self, run: Runs, goal: Goal, interval_ns: int) -> None:
+    def __init__(
+        self, run: Runs, goal: Goal, interval_ns: int, *, parts: int = SAMPLES_PER_INTERVAL, measure: str = "response"
+    ) -> None:
         self._run, self._goal, self._interval_ns = run, goal, interval_ns
-        self._parts = interval_ns // sample_ns(interval_ns)
+        self._parts, self._measure = parts, measure
         self._samples = Samples()
         self._has_ended = False
         self.progress = Progress(0, goal.longest_ns)
@@ -57,7 +59,7 @@ class Measuring:
             if self._has_ended:
                 continue
             pending.append(short)
-            self._samples.add(Sample.of(short))
+            self._samples.add(Sample.of(short, self._measure))
             if len(pending) == self._parts:
                 yield self._next(pending)
                 pending = []

@@ -54,12 +54,12 @@ class Sample:
     writes: Part = Part()
 
     @classmethod
-    def of(cls, interval: Interval) -> Sample:
-        """An interval of the engine, all streams and targets together."""
+    def of(cls, interval: Interval, measure: str = "response") -> Sample:
+        """An interval of the engine, all streams and targets together; `measure` is what stands for the latency."""
         reads, writes = (
             Part.merged(
                 [
-                    Part(cell[name]["ios"], cell[name]["bytes"], Buckets.from_form(cell[name]["response"]))
+                    Part(cell[name]["ios"], cell[name]["bytes"], Buckets.from_form(cell[name][measure]))
                     for cell in interval.form["cells"]
                 ]
             )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from storscope.bench.figures import Interval, Outcome
+from storscope.bench.judgement import Judgement
 from storscope.bench.record import About
 
 _PATTERN = ".bench-*.jsonl"
@@ -32,14 +33,22 @@ class SpoolWriter:
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         self._write({"about": about.to_json()})
         draft.rename(self.path)  # only now: nobody sees it without its lock and its first line
+        self.is_empty = True
+        """Whether no interval is in it."""
 
     def append(self, interval: Interval) -> None:
         """One more interval."""
         self._write({"interval": interval.form})
+        self.is_empty = False
 
-    def end(self, outcome: Outcome) -> None:
-        """How it ended."""
-        self._write({"outcome": outcome.to_json()})
+    def end(self, outcome: Outcome, judgement: Judgement | None = None) -> None:
+        """How it ended, and what is said of it."""
+        judged = {} if judgement is None else {"judgement": judgement.to_json()}
+        self._write({"outcome": outcome.to_json(), **judged})
+
+    def discard(self) -> None:
+        """Removes it: nothing was measured."""
+        self.path.unlink()
 
     def close(self) -> None:
         """Leaves the file to whoever reads it."""
@@ -68,8 +77,17 @@ class Spooled:
 
     def outcome(self) -> Outcome | None:
         """How it ended; None if it was killed."""
-        ends = [form["outcome"] for form in self._lines() if "outcome" in form]
-        return Outcome.from_json(ends[-1]) if ends else None
+        end = self._end()
+        return None if end is None else Outcome.from_json(end["outcome"])
+
+    def judgement(self) -> Judgement | None:
+        """What is said of it; None if it was killed, or nobody judged it."""
+        end = self._end()
+        return None if end is None or "judgement" not in end else Judgement.from_json(end["judgement"])
+
+    def _end(self) -> dict[str, Any] | None:
+        ends = [form for form in self._lines() if "outcome" in form]
+        return ends[-1] if ends else None
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         with self.path.open("rb") as file:
