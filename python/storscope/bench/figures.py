@@ -16,6 +16,8 @@ from storscope.domain.units import NS_PER_S
 
 MEASURES = ("response", "service", "lateness")
 """Intended to complete, submit to complete, intended to submit."""
+PARTS_OF_SERVICE = ("slat", "clat")
+"""What fio splits it into: until the kernel has taken the I/O, and from then on. Absent from other engines."""
 DIRECTIONS = {"reads": "read", "writes": "write"}
 """The engine's word and the tables' for each direction."""
 
@@ -109,9 +111,10 @@ class Interval:
         return int(self.form["duration_ns"])
 
     @property
-    def outstanding_mean(self) -> float:
-        """Mean number of I/Os in flight, as the engine counted them."""
-        return float(self.form["outstanding_mean"])
+    def outstanding_mean(self) -> float | None:
+        """Mean number of I/Os in flight, as the engine counted them; None from one that does not (fio)."""
+        counted = self.form["outstanding_mean"]
+        return None if counted is None else float(counted)
 
     @property
     def offered_per_s(self) -> float | None:
@@ -140,6 +143,15 @@ class Interval:
         response, service, lateness = (Latencies.merged(tally[measure] for tally in tallies) for measure in MEASURES)
         ios, size = (sum(tally[name] for tally in tallies) for name in ("ios", "bytes"))
         return Direction(ios, size, response, service, lateness)
+
+    def parts_of_service(self, name: str) -> dict[str, Latencies]:
+        """What fio tells of its parts in a direction; nothing from other engines."""
+        tallies = [cell[name] for cell in self.form["cells"]]
+        return {
+            part: Latencies.merged(tally[part] for tally in tallies)
+            for part in PARTS_OF_SERVICE
+            if all(part in tally for tally in tallies)
+        }
 
     @property
     def all(self) -> Direction:

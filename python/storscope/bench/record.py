@@ -43,6 +43,11 @@ class About:
     prefill: DeviceCheck | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     """What the run is part of (a sweep's id and point); kept among its parameters."""
+    engine: str = ENGINE
+    engine_version: str | None = None
+    """None: that of storscope."""
+    job: str | None = None
+    """What another engine was given to run."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` reads them again."""
@@ -66,9 +71,9 @@ def record_run(recorder: Recorder, about: About, intervals: Iterable[Interval], 
     start_ns = about.started_ns if outcome is None else int(outcome.result["started_unix_ns"])
     measured_ns = 0
     for interval in intervals:
-        _record_interval(recorder, entity, about.run, start_ns, interval)
+        _record_interval(recorder, entity, about, start_ns, interval)
         measured_ns += interval.duration_ns
-    recorder.notes.tool, recorder.notes.tool_version = ENGINE, about.version
+    recorder.notes.tool, recorder.notes.tool_version = about.engine, about.engine_version or about.version
     recorder.notes.system, recorder.notes.clock = about.system, "UTC of this host"
     for doubt in doubts_of(about, outcome):
         recorder.warn(doubt)
@@ -97,27 +102,36 @@ def status_of(outcome: Outcome | None) -> str:
     return "ok" if outcome.is_valid else "invalid"
 
 
-def _record_interval(recorder: Recorder, entity: EntityRef, run: str, start_ns: int, interval: Interval) -> None:
-    begin_ns, length_ns = start_ns + interval.start_ns, interval.duration_ns
-    recorder.observe(entity, begin_ns, length_ns, _observed(interval), run=run)
+def _record_interval(recorder: Recorder, entity: EntityRef, about: About, start_ns: int, interval: Interval) -> None:
+    begin_ns, length_ns, run = start_ns + interval.start_ns, interval.duration_ns, about.run
+    recorder.observe(entity, begin_ns, length_ns, _observed(interval, latency_of(about)), run=run)
     for engines_word, word in DIRECTIONS.items():
         direction = interval.direction(engines_word)
-        for measure in MEASURES:
-            buckets = direction.of(measure).buckets()
-            recorder.histogram(entity, begin_ns, length_ns, word, measure, buckets, run=run)
+        timed = {measure: direction.of(measure) for measure in MEASURES} | interval.parts_of_service(engines_word)
+        for measure, latencies in timed.items():
+            recorder.histogram(entity, begin_ns, length_ns, word, measure, latencies.buckets(), run=run)
     for name, unit, value in _counted(interval):
         recorder.counter(entity, begin_ns, length_ns, name, unit, value, run=run)
     if len(interval.form["cells"]) > 1:
         recorder.omit("figures per stream and target; their sum is recorded", len(interval.form["cells"]))
 
 
-def _observed(interval: Interval) -> dict[str, float | None]:
+def latency_of(about: About) -> str:
+    """What stands for the latency that a user sees: the response; in a closed loop of fio, which has none, the service.
+
+    In an open loop of fio nothing does: how long an I/O waited to be started is not in its figures.
+    """
+    is_open = any(stream.load.is_open for stream in about.workload.streams)
+    return "response" if about.engine == ENGINE or is_open else "service"
+
+
+def _observed(interval: Interval, seen: str) -> dict[str, float | None]:
     whole = interval.all
     values: dict[str, float | None] = {
         "ops_per_s": interval.per_s(whole.ios),
         "bytes_per_s": interval.per_s(whole.bytes),
-        "latency_ns_mean": whole.response.mean_ns,
-        "latency_ns_max": whole.response.max_ns,
+        "latency_ns_mean": whole.of(seen).mean_ns,
+        "latency_ns_max": whole.of(seen).max_ns,
         "device_latency_ns_mean": whole.service.mean_ns,
         "queue_depth_mean": interval.outstanding_mean,
     }
@@ -125,7 +139,7 @@ def _observed(interval: Interval) -> dict[str, float | None]:
         direction = interval.direction(engines_word)
         values[f"{word}_ops_per_s"] = interval.per_s(direction.ios)
         values[f"{word}_bytes_per_s"] = interval.per_s(direction.bytes)
-        values[f"{word}_latency_ns_mean"] = direction.response.mean_ns
+        values[f"{word}_latency_ns_mean"] = direction.of(seen).mean_ns
     return values
 
 
@@ -185,12 +199,13 @@ def _record_parameters(
     workload = about.workload
     asked = asked_of(workload.streams)
     recorder.run(
-        about.run, engine=ENGINE, engine_version=about.version, name=workload.name, system=about.system,
-        time_ns=start_ns, duration_ns=measured_ns, block_bytes=asked["block_bytes"], read_ratio=asked["read_ratio"],
-        random_ratio=asked["random_ratio"], outstanding=asked["outstanding"], workers=asked["workers"],
-        seed=str(about.seed), status=status_of(outcome),
+        about.run, engine=about.engine, engine_version=about.engine_version or about.version, name=workload.name,
+        system=about.system, time_ns=start_ns, duration_ns=measured_ns, block_bytes=asked["block_bytes"],
+        read_ratio=asked["read_ratio"], random_ratio=asked["random_ratio"], outstanding=asked["outstanding"],
+        workers=asked["workers"], seed=str(about.seed), status=status_of(outcome),
         parameters={
             **about.labels,
+            **({} if about.job is None else {"job": about.job}),
             "target": about.target,
             "target_kind": about.target_kind,
             "direct": "true" if about.direct else "false",

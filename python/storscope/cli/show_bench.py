@@ -58,10 +58,11 @@ class LiveLine:
         self._rates = [*self._rates, interval.per_s(whole.ios) or 0.0][-_SPARKLINE_POINTS:]
         if not self._is_terminal:
             return
+        seen = whole.response if whole.response.count else whole.service
         left_ns = max(0, self._planned_ns - interval.start_ns - interval.duration_ns)
         click.echo(
             f"\r\x1b[K{sparkline(self._rates)} {format_rate(self._rates[-1])}, "
-            f"{format_duration(whole.response.mean_ns)} mean, {format_duration(whole.response.quantile_ns(0.99))} p99, "
+            f"{format_duration(seen.mean_ns)} mean, {format_duration(seen.quantile_ns(0.99))} p99, "
             f"{format_span(left_ns)} left",
             err=True,
             nl=False,
@@ -96,7 +97,8 @@ def _print_direction(total: Interval, direction: Direction, words: str) -> None:
     rate, bandwidth = total.per_s(direction.ios), total.per_s(direction.bytes)
     click.echo(f"{click.style(words, bold=True)}: {format_rate(rate)}, {format_bandwidth(bandwidth)}")
     for measure, meaning in (("response", "what a user waits"), ("service", "what the device takes")):
-        click.echo(f"  {measure:<9} {_latency_words(direction.of(measure))}   ({meaning})")
+        if direction.of(measure).count:
+            click.echo(f"  {measure:<9} {_latency_words(direction.of(measure))}   ({meaning})")
 
 
 def _latency_words(latencies: Latencies) -> str:
@@ -108,8 +110,9 @@ def _print_whole(total: Interval) -> None:
     whole = total.all
     if not whole.ios:
         return
-    late = format_duration(whole.lateness.quantile_ns(0.99))
-    click.echo(f"in flight: {total.outstanding_mean:.2f} on average; generator late by {late} at p99")
+    if total.outstanding_mean is not None:
+        late = format_duration(whole.lateness.quantile_ns(0.99))
+        click.echo(f"in flight: {total.outstanding_mean:.2f} on average; generator late by {late} at p99")
     click.echo(
         f"own cost: {format_duration(total.cpu_ns / whole.ios)} of CPU per I/O, "
         f"{format_count(total.context_switches)} context switches; moved {format_bytes(whole.bytes)}"

@@ -6,22 +6,25 @@ import hashlib
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import storscope
 from storscope.bench.device_counters import DeviceWatch, asked_of
-from storscope.bench.engine import DescriptorTarget, EngineRun, RunPlan
+from storscope.bench.engine import DescriptorTarget, RunPlan
 from storscope.bench.figures import Interval, Outcome
-from storscope.bench.record import About, doubts_of, record_run, status_of
+from storscope.bench.measuring import Runs
+from storscope.bench.record import ENGINE, About, doubts_of, record_run, status_of
 from storscope.bench.safety import sweep
 from storscope.bench.spool import Spooled, SpoolWriter, abandoned
 from storscope.bench.targets import Ready, confined, ready_target
+from storscope.domain.errors import StorscopeError
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Workload
 from storscope.store import CaptureInfo, Store
+from storscope.workbench.engines import engine_of
 
 _ID_LENGTH = 16
 
@@ -36,6 +39,8 @@ class BenchSettings:
     permission: str | None = None
     direct: bool = True
     interval_ns: int = NS_PER_S
+    engine: str = ENGINE
+    """Which engine makes the I/Os: our own, or 'fio'."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,8 @@ class BenchSession:
             settings.interval_ns,
         )  # fmt: skip
         about = replace(_about(self._ready, used, settings), labels=labels or {})
-        return _measure(self._store, plan, self._ready, about, watch, self._stop)
+        started, about = engine_of(settings.engine, plan, about)
+        return _measure(self._store, started, self._ready, about, watch, self._stop)
 
 
 @contextmanager
@@ -136,12 +142,15 @@ def bench(
 
 
 def _measure(
-    store: Store, plan: RunPlan, ready: Ready, about: About, watch: Callable[[Interval], None], stop: Callable[[], bool]
+    store: Store,
+    started: Callable[[], AbstractContextManager[Runs]],
+    ready: Ready,
+    about: About,
+    watch: Callable[[Interval], None],
+    stop: Callable[[], bool],
 ) -> Benched:
     devices = DeviceWatch(ready.under, direct=ready.direct, extents=ready.extents)
-    run = EngineRun(plan)
-    spool = SpoolWriter(store.path, about)
-    try:
+    with started() as run, _spool(store, about) as spool:
         for interval in run.intervals(stop):
             spool.append(interval)
             watch(interval)
@@ -149,6 +158,18 @@ def _measure(
         outcome = replace(outcome, device=devices.compare(asked_of(outcome.result)))
         spool.end(outcome)
         return Benched(_publish(store, spool.path), about, outcome)
+
+
+@contextmanager
+def _spool(store: Store, about: About) -> Iterator[SpoolWriter]:
+    """A spool that stays, also after an error, if anything is in it."""
+    spool = SpoolWriter(store.path, about)
+    try:
+        yield spool
+    except StorscopeError:
+        if spool.is_empty:
+            spool.discard()
+        raise
     finally:
         spool.close()
 

@@ -48,6 +48,8 @@ class SizeType(click.ParamType[int]):
 @click.option("--duration", type=DurationType(), help="[default: 10s, or what the workload's file says]")
 @click.option("--size", type=SizeType(), help="Of the scratch file [default: 1G], or of the part of TARGET to use.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Repeats the draws of a run. [default: a new one]")
+@click.option("--engine", type=click.Choice(["storscope", "fio"]), default="storscope", show_default=True,
+              help="What makes the I/Os; fio must be installed.")
 @click.option("--buffered", is_flag=True, help="Through the page cache, instead of past it (O_DIRECT).")
 @click.option("--overwrite", "permission", metavar="WORD", help="What identifies a target with content; see --dry-run.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, check all of it, and write nothing.")
@@ -56,7 +58,7 @@ class SizeType(click.ParamType[int]):
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     target: str, source: str | None, only: str | None, duration: float | None, size: int | None, seed: int | None,
-    buffered: bool, permission: str | None, dry_run: bool, store_path: Path | None, as_json: bool,
+    engine: str, buffered: bool, permission: str | None, dry_run: bool, store_path: Path | None, as_json: bool,
     **_: Any,
 ) -> int:  # fmt: skip
     """Measure what a directory, file or block device does under a workload.
@@ -93,6 +95,7 @@ def command(
         size_bytes=size,
         permission=permission,
         direct=not buffered,
+        engine=engine,
     )
     return _measure(target, workload, settings, store_path or Path(DEFAULT_STORE), as_json)
 

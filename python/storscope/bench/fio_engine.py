@@ -1,0 +1,187 @@
+"""fio as the engine of a run: the same workload as a job, on the same open target, read back into the same values.
+
+fio opens files by name. It gets the name `/proc/self/fd/N` of a descriptor that it inherits, the one that
+`bench.safety` checked: whatever happens to the path meanwhile, that name leads to the same file or device. It may not
+create or extend anything, runs with --readonly if the workload only reads, and the claim or lock on the target is held
+until it has ended.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Final
+
+from storscope.bench.engine import RunPlan
+from storscope.bench.figures import Interval, Outcome
+from storscope.bench.fio_judging import doubts_of_fio
+from storscope.bench.fio_process import FioProcess
+from storscope.bench.fio_program import FioProgram, find_fio, ioengine_of
+from storscope.bench.fio_result import State, state_of
+from storscope.bench.targets import check_fits
+from storscope.bench.workloads.definition import Definition
+from storscope.bench.workloads.fio_write import FioFile, FioRun, fio_file
+from storscope.bench.workloads.loss import LossKind
+from storscope.domain.errors import ConfigError, StorscopeError
+from storscope.domain.load import Steps
+from storscope.domain.units import NS_PER_MS, NS_PER_S
+from storscope.domain.workload import Stream, Workload
+
+_GREATEST_SEED: Final = 2**63
+"""fio's option parser takes signed 64-bit numbers."""
+_LONGEST_EXTRA_S: Final = 60.0
+_LEAST_INTERVAL_NS: Final = 100 * NS_PER_MS
+_OPTIONS = (
+    "thread", "slat_percentiles=1", "clat_percentiles=1", "invalidate=0", "allow_file_create=0", "exitall_on_error",
+    "verify_state_save=0",
+)  # fmt: skip
+"""Jobs as threads; buckets for all three times; the page cache left as it is (fio's default drops the target's)."""
+
+
+@dataclass(frozen=True)
+class FioPlan:
+    """What is run with fio, and what its job could not say."""
+
+    program: FioProgram
+    file: FioFile
+    ioengine: str
+    reason: str | None
+    """Why it is not io_uring."""
+    run: RunPlan
+    descriptor: int
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """Sentences on what fio is asked differently than our own engine."""
+        asked = [loss for loss in self.file.losses if loss.kind is not LossKind.ELSEWHERE]
+        return tuple(f"fio, {loss}." for loss in asked)
+
+    @property
+    def command(self) -> list[str]:
+        """How it is called."""
+        report_ms = max(self.run.interval_ns, _LEAST_INTERVAL_NS) // NS_PER_MS
+        readonly = [] if self.run.workload.writes else ["--readonly"]
+        return [self.program.path, "--output-format=json+", f"--status-interval={report_ms}ms", *readonly, "-"]
+
+
+def fio_plan(plan: RunPlan, descriptor: int, *, direct: bool) -> FioPlan:
+    """The job for a plan on one open target. Raises MissingTool without fio, ConfigError for what does not fit."""
+    check_fits(plan.workload, os.lseek(descriptor, 0, os.SEEK_END))
+    fio = find_fio()
+    ioengine, reason = ioengine_of(fio)
+    run = FioRun(
+        targets=(f"/proc/self/fd/{descriptor}",),
+        ioengine=ioengine,
+        direct=direct,
+        runtime_s=plan.duration_ns / NS_PER_S,
+        options=(*_OPTIONS, f"randseed={plan.seed % _GREATEST_SEED}"),
+    )
+    file = fio_file(Definition("bench", (shortened(plan.workload, plan.duration_ns),)), run)
+    return FioPlan(fio, file, ioengine, reason, plan, descriptor)
+
+
+def shortened(workload: Workload, duration_ns: int) -> Workload:
+    """The workload with rate steps that end when the run does."""
+    return replace(workload, streams=tuple(_shortened(stream, duration_ns) for stream in workload.streams))
+
+
+def _shortened(stream: Stream, duration_ns: int) -> Stream:
+    if not isinstance(stream.load, Steps):
+        return stream
+    steps, left_ns = [], duration_ns
+    for step in stream.load.steps:
+        if left_ns > 0:
+            steps.append(replace(step, duration_ns=min(step.duration_ns, left_ns)))
+        left_ns -= step.duration_ns
+    return replace(stream, load=replace(stream.load, steps=tuple(steps)))
+
+
+class FioEngineRun:
+    """A run under way, in the manner of `EngineRun`: iterate over it, then ask for its `outcome`. A context."""
+
+    def __init__(self, plan: FioPlan) -> None:
+        self._plan = plan
+        self._process = FioProcess(plan.command, plan.file.text, plan.descriptor)
+        self._state = State()
+        self._started_ns = 0
+        self._stopped = False
+        self._ended = False
+
+    def __enter__(self) -> FioEngineRun:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.__exit__(kind, error, trace)
+
+    def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Interval]:
+        """Each interval as soon as fio reports it. Ends early, with what was measured, when `stop` says so."""
+
+        def wants_end() -> bool:
+            self._stopped = self._stopped or stop()
+            return self._stopped or self._ended
+
+        index = 0
+        longest_s = self._plan.run.duration_ns / NS_PER_S + _LONGEST_EXTRA_S
+        for document in self._process.documents(wants_end, longest_s):
+            before, self._state = self._state, state_of(document, self._plan.file.jobs)
+            if not self._started_ns:
+                self._started_ns = round(document["timestamp_ms"] * NS_PER_MS) - self._state.reached_ns
+            if self._state.reached_ns > before.reached_ns:
+                yield self._state.since(before, index)
+                index += 1
+            else:
+                self._state = self._state if self._state.failures else before
+
+    def end(self) -> None:
+        """Ends the run because enough was measured, which is no interruption. Take the rest of the intervals."""
+        self._ended = True
+
+    def outcome(self) -> Outcome:
+        """How it ended. Raises what fio complained of if it measured nothing."""
+        code = self._process.wait()
+        words = self._process.words()
+        total = self._state.since(State(), 0)
+        error = None
+        if self._process.was_killed:
+            error = ("failed", "fio did not end when it was told to, and was killed")
+        elif self._state.failures or (code != 0 and not (self._stopped or self._ended)):
+            error = ("failed", _complaint(words) or f"fio ended with exit code {code}")
+        if error is not None and not self._state.issued:
+            raise _error(error[1], self._plan.program)
+        doubts, is_valid = doubts_of_fio(self._plan.run.workload, total)
+        return Outcome(self._result(total, is_valid), (*self._reasons(), *doubts), error, self._stopped)
+
+    def _reasons(self) -> tuple[str, ...]:
+        plan = self._plan
+        return () if plan.reason is None else (f"fio uses {plan.ioengine}, not io_uring: {plan.reason}.",)
+
+    def _result(self, total: Interval, is_valid: bool) -> dict[str, Any]:
+        completed = total.all.ios
+        name = f"fio {self._plan.program.version} {self._plan.ioengine}"
+        ending: Mapping[str, Any] = {
+            "completed": completed, "drained": None, "elapsed_ns": total.duration_ns, "failed": total.failed,
+            "oldest_unsent_ns": None, "submitted": self._state.issued, "unsent": None,
+        }  # fmt: skip
+        return {
+            "started_unix_ns": self._started_ns, "total": total.form, "ending": ending, "clock": "fio",
+            "engines": [{"stream": 0, "engine": name, "reason": self._plan.reason, "registered_buffers": False}],
+            "doubts": [], "valid": is_valid, "drain": {**total.form, "cells": [], "drain": True},
+        }  # fmt: skip
+
+
+def _complaint(words: list[str]) -> str:
+    """What fio says went wrong, in its own words."""
+    said = [line for line in words if not line.startswith("fio: terminating on signal")]
+    return "; ".join(line.removeprefix("fio: ") for line in said[:3])[:500]
+
+
+def _error(said: str, fio: FioProgram) -> StorscopeError:
+    if "parsing" in said or "bad option" in said.lower():
+        return ConfigError(
+            f"a job that fio {fio.version} accepts", said, hint="See its job: storscope workload convert ... --to fio."
+        )
+    return StorscopeError("a fio that measures", said, where=fio.path, hint="Look at the kernel's log, too.")
