@@ -65,7 +65,15 @@ _ENGINES = ("iometer", "fio", "vdbench", "diskspd", "elbencho")
 def normalised(name: str) -> str:
     """'Response time (ms)' -> 'response_time_ms', 'MB/s' -> 'mb_per_s'."""
     spelled = re.sub(r"\s*/\s*s(?:ec)?\b", "_per_s", name.strip().lower().replace("µ", "u").replace("%", " pct "))
-    return re.sub(r"[^a-z0-9]+", "_", spelled).strip("_")
+    plain = re.sub(r"[^a-z0-9]+", "_", spelled).strip("_")
+    return _SWEEP_SCRIPTS.get(plain, plain)
+
+
+_SWEEP_SCRIPTS = {
+    "readmb": "read_mb_per_s", "writemb": "write_mb_per_s", "readios": "read_iops", "writeios": "write_iops",
+    "blocksize": "block_size", "readpct": "read_pct",
+}  # fmt: skip
+"""Headings of the semicolon tables that scripts around fio's sweeps make, and `storscope bench --format fio-table`."""
 
 
 def _direction(match: re.Match[str]) -> str:
