@@ -227,8 +227,8 @@ def fio_table(result: SweepResult) -> str:
         ("NUMJOBS", lambda cell: str(cell.point.jobs or "")),
         ("READMB", lambda cell: _number(cell, "read_bytes_per_s", MIB, 3)),
         ("WRITEMB", lambda cell: _number(cell, "write_bytes_per_s", MIB, 3)),
-        ("READIOS", lambda cell: _number(cell, "read_ops_per_s", 1, 1)),
-        ("WRITEIOS", lambda cell: _number(cell, "write_ops_per_s", 1, 1)),
+        ("READIOS", lambda cell: _number(cell, "read_ops_per_s", 1, 2)),
+        ("WRITEIOS", lambda cell: _number(cell, "write_ops_per_s", 1, 2)),
     ]
     if len({cell.point.depth for cell in result.cells}) > 1:
         heads.append(("IODEPTH", lambda cell: str(cell.point.depth or "")))

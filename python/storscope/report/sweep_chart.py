@@ -117,12 +117,13 @@ def _lines(cells: Sequence[Cell], axis: _Axis) -> dict[str, list[Cell]]:
 def _drawn(
     axis: _Axis, values: Sequence[float], lines: Mapping[str, Sequence[Cell]], is_series: bool, packer: Packer
 ) -> dict[str, object]:
+    aligned = [_aligned(cells, axis, values, is_series) for cells in lines.values()]
     panels = [
         {
             "name": name,
             "title": PANELS[name],
             "log": _spans(name, lines),
-            "lines": [_columns(name, cells, packer) for cells in lines.values()],
+            "lines": [_columns(name, cells, packer) for cells in aligned],
         }
         for name in FIGURES
         if any(cell.get(name) for cells in lines.values() for cell in cells)
@@ -136,11 +137,22 @@ def _drawn(
             "labels": [_tick(axis, value) for value in values],
         },
         "labels": list(lines),
-        "x": [packer.add_values([axis.of(cell) or math.nan for cell in cells]) if not is_series else
-              packer.add_values([math.nan if (value := axis.of(cell)) is None else value for cell in cells])
-              for cells in lines.values()],
+        "x": [packer.add_values([_or_nan(axis.of(cell) if cell else None) for cell in cells]) for cells in aligned],
         "panels": panels,
-    }  # fmt: skip
+    }
+
+
+def _aligned(cells: Sequence[Cell], axis: _Axis, values: Sequence[float], is_series: bool) -> list[Cell | None]:
+    """A cell for each place of the axis, or of the schedule; None leaves a gap in the line."""
+    if is_series:
+        slots = {cell.slot: cell for cell in cells}
+        return [slots.get(slot) for slot in range(1 + max(slot or 0 for slot in slots))]
+    places = {axis.of(cell): cell for cell in cells}
+    return [places.get(value) for value in values]
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value
 
 
 def _tick(axis: _Axis, value: float) -> str:
@@ -153,13 +165,13 @@ def _spans(name: str, lines: Mapping[str, Sequence[Cell]]) -> bool:
     return bool(values) and max(values) > _LOG_FROM * min(values)
 
 
-def _columns(name: str, cells: Sequence[Cell], packer: Packer) -> list[int]:
+def _columns(name: str, cells: Sequence[Cell | None], packer: Packer) -> list[int]:
     """Value, low and high of a line; without intervals only its values."""
-    found = [cell.get(name) for cell in cells]
-    columns = [packer.add_values([math.nan if one is None else one.value for one in found])]
+    found = [cell.get(name) if cell else None for cell in cells]
+    columns = [packer.add_values([_or_nan(one.value if one else None) for one in found])]
     if any(one is not None and one.low is not None for one in found):
-        columns.append(packer.add_values([math.nan if one is None or one.low is None else one.low for one in found]))
-        columns.append(packer.add_values([math.nan if one is None or one.high is None else one.high for one in found]))
+        columns.append(packer.add_values([_or_nan(one.low if one else None) for one in found]))
+        columns.append(packer.add_values([_or_nan(one.high if one else None) for one in found]))
     return columns
 
 

@@ -89,7 +89,7 @@
       axes: [
         { ...shared, size: 30, label: axis.title, labelFont: font, labelSize: 20, labelGap: 2, ticks: { stroke: line, size: 5 },
           ...(axis.is_time ? timeTicks() : { splits: () => values, filter: (u, splits) => splits, values: (u, splits) => thinned(u, splits, axis.labels) }) },
-        { ...shared, size: AXIS_WIDTH, space: 30, ticks: { show: false },
+        { ...shared, size: AXIS_WIDTH, space: 30, ticks: { show: false }, ...(log ? { splits: (u) => roundValues(u, low, high), filter: (u, splits) => splits } : {}),
           values: (u, splits) => splits.map((value) => (value === null ? null : value === 0 ? "0" : page.tick[KIND[panel.name]](value))) },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
@@ -112,7 +112,18 @@
     return log ? [least / 1.25, most * 1.25] : [0, (most || 1) * 1.08];
   }
 
-  const span = (seconds) => (seconds === 0 ? "0" : seconds < 120 ? `${Number(seconds.toPrecision(3))} s` : seconds < 7200 ? `${Number((seconds / 60).toPrecision(3))} min` : `${Number((seconds / 3600).toPrecision(3))} h`);
+  /** 1, 2 and 5 of each power of ten; where they would crowd, the powers alone, or every second of them. */
+  function roundValues(u, low, high) {
+    const room = u.bbox.height / uPlot.pxRatio / 24, from = Math.floor(Math.log10(low)), to = Math.ceil(Math.log10(high));
+    const found = (leads, step) => {
+      const values = [];
+      for (let power = from; power <= to; power += step) for (const lead of leads) values.push(lead * Math.pow(10, power));
+      return values.filter((value) => value >= low && value <= high);
+    };
+    return [found([1, 2, 5], 1), found([1], 1)].find((values) => values.length <= room && values.length > 1) || found([1, 2, 5], 1).filter((_, at, all) => at % Math.ceil(all.length / room) === 0);
+  }
+
+  const span = (seconds) => (seconds === 0 ? "0" : seconds < 120 ? `${Number(seconds.toPrecision(3))} s` : seconds < 3600 ? `${Number((seconds / 60).toPrecision(3))} min` : `${Number((seconds / 3600).toPrecision(3))} h`);
 
   function timeTicks() {
     const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800];
@@ -127,14 +138,14 @@
 
   /** Labels of the values; where they would touch, only some. */
   function thinned(u, splits, labels) {
-    let free = -Infinity;
+    u.ctx.save();
     u.ctx.font = page.theme.font;
-    return splits.map((value, at) => {
-      const wide = u.ctx.measureText(labels[at]).width, middle = u.valToPos(value, "x");
-      if (middle - wide / 2 < free) return "";
-      free = middle + wide / 2 + 8;
-      return labels[at];
-    });
+    const wide = labels.map((label) => u.ctx.measureText(label).width), middle = splits.map((value) => u.valToPos(value, "x"));
+    u.ctx.restore();
+    const fits = (step) => splits.every((_, at) => at < step || at % step || middle[at] - wide[at] / 2 > middle[at - step] + wide[at - step] / 2 + 8);
+    let step = 1;
+    while (step < splits.length && !fits(step)) step++;
+    return splits.map((_, at) => (at % step ? "" : labels[at]));
   }
 
   function drawTitle(u, title) {
