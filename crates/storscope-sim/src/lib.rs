@@ -4,4 +4,11 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+pub mod array;
 pub mod drive;
+mod error;
+pub mod kernel;
+pub mod layout;
+
+pub use array::{Array, Settings};
+pub use error::SimError;

@@ -71,11 +71,13 @@ pub struct Account {
     /// Present now.
     pub present: u64,
     /// When `present` changed.
-    pub changed: Nanos,
+    changed: Nanos,
     /// Integral of `present`.
-    pub area: u64,
+    area: u64,
     /// Sum of the times I/Os were present, of those that have left.
-    pub residence: u64,
+    residence: u64,
+    /// Sum of the instants from which those present are counted.
+    present_since: u64,
 }
 
 impl Account {
@@ -95,13 +97,15 @@ impl Account {
             changed: Nanos::ZERO,
             area: 0,
             residence: 0,
+            present_since: 0,
         }
     }
 
     /// Begins anew; what is under way stays.
     pub fn restart(&mut self, now: Nanos) {
         let present = self.present;
-        *self = Self { present, present_at_start: present, changed: now, ..Self::new() };
+        let present_since = present * now.0;
+        *self = Self { present, present_at_start: present, present_since, changed: now, ..Self::new() };
     }
 
     /// An I/O comes.
@@ -109,6 +113,7 @@ impl Account {
     pub fn came(&mut self, write: bool, now: Nanos) {
         self.count(now);
         self.present += 1;
+        self.present_since += now.0;
         self.submitted[usize::from(write)] += 1;
     }
 
@@ -121,13 +126,27 @@ impl Account {
         self.completed[direction] += 1;
         self.bytes[direction] += u64::from(bytes);
         self.latency[direction].record(now.0 - submitted.0);
-        self.residence += now.0 - submitted.0.max(began.0);
+        let since = submitted.0.max(began.0);
+        self.residence += now.0 - since;
+        self.present_since -= since;
     }
 
     #[inline]
     fn count(&mut self, now: Nanos) {
         self.area += self.present * (now.0 - self.changed.0);
         self.changed = now;
+    }
+
+    /// The integral of the number present, until now.
+    #[must_use]
+    pub fn area(&self, now: Nanos) -> u64 {
+        self.area + self.present * now.since(self.changed).0
+    }
+
+    /// The sum of the times I/Os were present, of those still there until now: by Little's law the area.
+    #[must_use]
+    pub fn residence(&self, now: Nanos) -> u64 {
+        self.residence + self.present * now.0 - self.present_since
     }
 
     /// Adds to a part.

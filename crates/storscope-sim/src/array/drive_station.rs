@@ -14,6 +14,7 @@ pub struct DriveStation {
     most: u32,
     changed: Nanos,
     last_done: Nanos,
+    last_offset: u64,
     area: u64,
     /// What `area` and `most` were when the present slice of time began.
     slice_area: u64,
@@ -34,6 +35,8 @@ pub struct DriveTotals {
     pub bytes: [u64; 2],
     /// Sum of their times at the drive since statistics began.
     pub response: u64,
+    /// Sum of the instants from which those present are counted.
+    pub present_since: u64,
     /// Sum of the times between being chosen and done.
     pub service: u64,
     /// Operations present when statistics began.
@@ -59,6 +62,7 @@ impl DriveStation {
             most: 0,
             changed: Nanos::ZERO,
             last_done: Nanos::ZERO,
+            last_offset: 0,
             area: 0,
             slice_area: 0,
             slice_most: 0,
@@ -76,6 +80,8 @@ impl DriveStation {
         let direction = usize::from(op.direction == Direction::Write);
         self.totals.submitted[direction] += 1;
         self.totals.bytes[direction] += u64::from(op.length);
+        self.totals.present_since += now.0;
+        self.last_offset = op.offset;
         self.drive.submit(now, op);
         self.drive.next_event()
     }
@@ -92,7 +98,9 @@ impl DriveStation {
         self.last_done = now;
         let times = OpTimes { response: now - submitted, service: now - start };
         self.totals.completed += 1;
-        self.totals.response += now.0 - submitted.0.max(began.0);
+        let since = submitted.0.max(began.0);
+        self.totals.response += now.0 - since;
+        self.totals.present_since -= since;
         self.totals.service += times.service.0;
         times
     }
@@ -110,6 +118,12 @@ impl DriveStation {
         self.present
     }
 
+    /// Where the last operation that came goes.
+    #[must_use]
+    pub fn last_offset(&self) -> u64 {
+        self.last_offset
+    }
+
     /// Ends a slice of time: the integral of the number present within it, and the most that were.
     pub fn end_slice(&mut self, now: Nanos) -> (u64, u32) {
         self.count(now);
@@ -124,7 +138,9 @@ impl DriveStation {
         self.count(now);
         (self.area, self.slice_area) = (0, 0);
         (self.most, self.slice_most) = (self.present, self.present);
-        self.totals = DriveTotals { present_at_start: u64::from(self.present), ..DriveTotals::default() };
+        let present = u64::from(self.present);
+        self.totals =
+            DriveTotals { present_at_start: present, present_since: present * now.0, ..DriveTotals::default() };
         self.busy_at_start = self.drive.busy(now);
     }
 
@@ -138,6 +154,13 @@ impl DriveStation {
     #[must_use]
     pub fn most(&self) -> u32 {
         self.most.max(self.slice_most)
+    }
+
+    /// The sum of the times of operations at the drive, of those still present until now. By Little's law it is the
+    /// area, which is counted in another way.
+    #[must_use]
+    pub fn residence(&self, now: Nanos) -> u64 {
+        self.totals.response + u64::from(self.present) * now.0 - self.totals.present_since
     }
 
     /// How long the drive was busy since statistics began.

@@ -201,13 +201,16 @@ mod tests {
     #[test]
     fn the_integral_of_the_number_present_is_the_sum_of_the_times_present() {
         let mut station = Station::new(1, Nanos(3));
-        for job in 0..10 {
-            station.arrive(Nanos(u64::from(job) * 7), job, Nanos(11));
-        }
-        let mut now = Nanos(63);
-        while station.next_event() < Nanos(100) {
-            now = station.next_event();
-            station.leave(now);
+        let (mut now, mut job) = (Nanos::ZERO, 0);
+        while now < Nanos(90) {
+            let next_arrival = Nanos(u64::from(job) * 7);
+            now = next_arrival.min(station.next_event());
+            if now == next_arrival {
+                station.arrive(now, job, Nanos(11));
+                job += 1;
+            } else {
+                station.leave(now);
+            }
         }
         let totals = station.totals(now + Nanos(1));
         assert!(totals.area > 0 && totals.area == totals.residence, "{totals:?}");

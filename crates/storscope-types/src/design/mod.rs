@@ -1,3 +1,18 @@
 //! What a storage design is made of.
 
+mod array;
+mod background;
+mod cache;
 pub mod drive;
+mod group;
+mod host;
+mod link;
+mod shape;
+
+pub use array::{ArrayDesign, ControllerDesign, TransitionDesign};
+pub use background::{BackgroundDesign, BackgroundKind, ChangeDesign, DriveOfGroup, VolumeMove};
+pub use cache::{CacheDesign, Placement, PrefetchDesign, ReadCacheDesign, WriteBackDesign};
+pub use group::{GroupDesign, JournalDesign, Layout, ParityUpdate, ReadChoice, Redundancy, VolumeDesign};
+pub use host::{AttachmentDesign, FlashCacheDesign, HostDesign};
+pub use link::{LinkDesign, LinkPreset, LinksDesign};
+pub use shape::{POOL_ROUNDS, Shape};

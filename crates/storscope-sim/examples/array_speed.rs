@@ -1,0 +1,88 @@
+//! How many drive I/Os per second the array simulates on one core.
+//!
+//! A closed loop of random 8 KiB I/Os, 67 % reads, without a load generator around it. Cases: RAID 10 and RAID 5 of 46
+//! drives with 128 outstanding, RAID 10 of 240 drives with 1,024.
+//!
+//! `cargo run --release -p storscope-sim --example array_speed [-- CASE [MILLION_IOS]]`
+
+use std::time::Instant;
+
+use storscope_device::{Clock, Completion, Device, Direction, Request, VirtualClock};
+use storscope_sim::kernel::Random;
+use storscope_sim::{Array, Settings};
+use storscope_types::Nanos;
+use storscope_types::design::ArrayDesign;
+
+const BLOCK: u64 = 8 << 10;
+
+const DRIVE: &str = r#""sata": {"kind": "mechanical", "size_bytes": 1000204886016, "turns_per_min": 7200,
+    "seek": {"form": "data_sheet", "track_to_track_ns": 800000, "average_ns": 8900000, "full_stroke_ns": 18000000},
+    "outer_rate_bytes_per_s": 120e6, "inner_rate_bytes_per_s": 60e6, "overhead_ns": 200000, "write_settle_ns": 500000
+    QUEUEING}"#;
+const QUEUEING: &str = r#", "queueing": {"gamma": 0.5, "depth": 32}"#;
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let chosen = arguments.next().unwrap_or_default();
+    let million: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(4);
+    for (name, design, outstanding) in cases() {
+        if name.contains(&chosen) {
+            measure(&name, &design, outstanding, million * 1_000_000);
+        }
+    }
+}
+
+fn cases() -> Vec<(String, String, u32)> {
+    let mut cases = Vec::new();
+    for (queueing, label) in [("", "fifo"), (QUEUEING, "sorted")] {
+        let drive = DRIVE.replace("QUEUEING", queueing);
+        for (layout, count, outstanding) in
+            [("raid0", 46, 128), ("raid10", 46, 128), ("raid5", 46, 128), ("raid10", 240, 1_024)]
+        {
+            cases.push((format!("{layout}-{count}-{label}"), design(&drive, layout, count), outstanding));
+        }
+    }
+    cases
+}
+
+fn design(drive: &str, layout: &str, count: u32) -> String {
+    format!(
+        r#"{{"name": "speed", "drives": {{{drive}}},
+        "groups": [{{"name": "g", "drive": "sata", "count": {count}, "layout": "{layout}", "segment_bytes": 65536}}],
+        "volumes": [{{"name": "v", "group": "g", "size_bytes": {size}}}],
+        "hosts": [{{"name": "h", "volumes": [{{"volume": "v"}}]}}]}}"#,
+        size = 10_u64 << 40,
+    )
+}
+
+fn measure(name: &str, design: &str, outstanding: u32, ios: u64) {
+    let design: ArrayDesign = serde_json::from_str(design).expect("a design");
+    let clock = VirtualClock::default();
+    let mut array = Array::new(&design, clock.clone(), &Settings::default()).expect("a sound design");
+    let mut random = Random::new(1, 99);
+    let blocks = array.targets()[0].size / BLOCK;
+    let mut request = |token: u32| {
+        let direction = if random.below(3) == 2 { Direction::Write } else { Direction::Read };
+        Request { token, target: 0, direction, offset: random.below(blocks) * BLOCK, length: BLOCK as u32, buffer: 0 }
+    };
+    let start = Instant::now();
+    (0..outstanding).for_each(|token| array.submit(request(token)));
+    let (mut done, mut count): (Vec<Completion>, u64) = (Vec::with_capacity(256), 0);
+    while count < ios {
+        array.wait(Nanos::NEVER, &mut done).expect("a simulated device works");
+        count += done.len() as u64;
+        for completion in done.drain(..) {
+            array.submit(request(completion.token));
+        }
+    }
+    let (wall, simulated) = (start.elapsed().as_secs_f64(), clock.now().as_secs_f64());
+    let drive_ios = array.drive_ios() as f64;
+    println!(
+        "{name:20} {:6.2} M host I/O/s {:6.2} M drive I/O/s {:6.1} ns/drive I/O {:5.2} events/drive I/O; simulated {:.0} IOPS",
+        count as f64 / wall / 1e6,
+        drive_ios / wall / 1e6,
+        wall * 1e9 / drive_ios,
+        array.events() as f64 / drive_ios,
+        count as f64 / simulated,
+    );
+}

@@ -1,0 +1,69 @@
+//! The loop: the next event, and whose it is.
+
+use storscope_device::Clock;
+use storscope_types::Nanos;
+
+use super::Array;
+
+impl Array {
+    /// Handles what is due before the clock's instant, in case others moved the clock.
+    #[inline]
+    pub(super) fn catch_up(&mut self) {
+        let now = self.clock.now();
+        if now > self.now {
+            while self.tree.first().0 < now && self.step(now) {}
+            self.now = now;
+        }
+    }
+
+    /// Handles the next event unless it is later than `until`. Returns whether there was one.
+    #[inline]
+    pub(super) fn step(&mut self, until: Nanos) -> bool {
+        let (at, leaf) = self.tree.first();
+        if at > until || at == Nanos::NEVER {
+            return false;
+        }
+        self.now = at;
+        self.events += 1;
+        if leaf < self.drives.len() {
+            self.drive_event(leaf);
+        } else {
+            self.station_event(leaf - self.drives.len());
+        }
+        true
+    }
+
+    #[inline]
+    fn drive_event(&mut self, index: usize) {
+        let now = self.now;
+        let station = &mut self.drives[index];
+        let tag = station.drive.advance(now);
+        self.tree.set(index, station.drive.next_event());
+        if let Some(job) = tag {
+            self.operation_done(job, index);
+        }
+    }
+
+    #[inline]
+    fn station_event(&mut self, index: usize) {
+        let station = &mut self.stations[index];
+        let job = station.leave(self.now);
+        self.tree.set(self.drives.len() + index, station.next_event());
+        if let Some(job) = job {
+            self.proceed(job);
+        }
+    }
+
+    /// One of the drive operations of a job is done.
+    #[inline]
+    fn operation_done(&mut self, place: u32, index: usize) {
+        let job = &mut self.jobs[place];
+        let times = self.drives[index].done(self.now, job.mark, self.began);
+        job.response += times.response;
+        job.service += times.service;
+        job.pending -= 1;
+        if job.pending == 0 {
+            self.drives_done(place);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! A disk group at work: its layout, which drives have failed, and where their data is now.
+
+use storscope_types::Bytes;
+use storscope_types::design::{GroupDesign, Layout, ParityUpdate, ReadChoice};
+
+use crate::kernel::Random;
+use crate::layout::{Map, Place};
+
+/// A group of drives.
+#[derive(Debug, Clone)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// Where data lies.
+    pub map: Map,
+    /// Index of its first drive in the array.
+    pub first_drive: u32,
+    /// Its drives without the spares.
+    pub count: u32,
+    /// Usable bytes of each drive.
+    pub drive_size: u64,
+    /// Which copy is read.
+    pub read_choice: ReadChoice,
+    /// How parity is updated.
+    pub parity_update: ParityUpdate,
+    /// Bytes of a journal entry; 0: none.
+    pub journal_bytes: u32,
+    /// Share of writes that need one.
+    pub journal_share: f64,
+    /// Counts reads of mirrors, to take the copies in turn.
+    pub turn: u64,
+    /// Whether any drive has failed.
+    pub degraded: bool,
+    /// Failed drives.
+    pub dead: Vec<Dead>,
+    /// Spares not in use, by index in the array.
+    pub spares: Vec<u32>,
+    distributed_from: Option<u64>,
+}
+
+/// A drive that has failed.
+#[derive(Debug, Clone, Copy)]
+pub struct Dead {
+    /// Its place in the group.
+    pub drive: u32,
+    /// Where its data goes.
+    pub spare: Spare,
+    /// What lies below this offset has been rebuilt.
+    pub rebuilt: u64,
+}
+
+/// Where the data of a failed drive goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spare {
+    /// Nowhere: there is no spare.
+    None,
+    /// To another drive, by index in the array.
+    Drive(u32),
+    /// To the free parts of all others.
+    Distributed,
+}
+
+impl Group {
+    /// A group at work whose drives start at `first_drive`.
+    #[must_use]
+    pub fn new(design: &GroupDesign, drive_size: Bytes, first_drive: u32, seed: u64) -> Self {
+        let kept = (drive_size.0 as f64 * (1.0 - design.spare_share)) as u64;
+        let distributed = design.layout == Layout::Pool && design.spare_share > 0.0;
+        Self {
+            name: design.name.clone(),
+            map: Map::new(design, drive_size, seed),
+            first_drive,
+            count: design.count,
+            drive_size: drive_size.0,
+            read_choice: design.read_choice,
+            parity_update: design.parity_update,
+            journal_bytes: design.journal.map_or(0, |journal| journal.size.0 as u32),
+            journal_share: design.journal.map_or(0.0, |journal| journal.share),
+            turn: 0,
+            degraded: false,
+            dead: Vec::new(),
+            spares: (0..design.spares).map(|spare| first_drive + design.count + spare).collect(),
+            distributed_from: distributed.then_some(kept),
+        }
+    }
+
+    /// Drives of the group, spares included.
+    #[must_use]
+    pub fn drives(&self, design: &GroupDesign) -> std::ops::Range<u32> {
+        self.first_drive..self.first_drive + design.count + design.spares
+    }
+
+    /// Where a position of a stripe can be read and written now, `start` bytes into the segment; nothing when it is
+    /// lost. The drive's index is that of the array.
+    #[inline]
+    #[must_use]
+    pub fn locate(&self, stripe: u64, position: u64, start: u64) -> Option<Place> {
+        let place = self.map.place(stripe, position);
+        let offset = place.offset + start;
+        if self.degraded {
+            return self.relocate(Place { drive: place.drive, offset });
+        }
+        Some(Place { drive: self.first_drive + place.drive, offset })
+    }
+
+    /// Where what lay at a place of the group is now.
+    fn relocate(&self, place: Place) -> Option<Place> {
+        let Some(dead) = self.dead.iter().find(|dead| dead.drive == place.drive) else {
+            return Some(Place { drive: self.first_drive + place.drive, offset: place.offset });
+        };
+        if place.offset < dead.rebuilt { self.spare_place(dead, place.offset) } else { None }
+    }
+
+    /// Where the data at an offset of a failed drive is rebuilt to.
+    #[must_use]
+    pub fn spare_place(&self, dead: &Dead, offset: u64) -> Option<Place> {
+        match dead.spare {
+            Spare::None => None,
+            Spare::Drive(drive) => Some(Place { drive, offset }),
+            Spare::Distributed => self.distributed_place(dead.drive, offset),
+        }
+    }
+
+    /// A pseudo-random drive that works, in the part of it that is kept free. Neighbours of the stripe are not avoided:
+    /// that matters for safety, not for speed.
+    fn distributed_place(&self, drive: u32, offset: u64) -> Option<Place> {
+        let from = self.distributed_from?;
+        let segment = offset / self.map.segment();
+        let mut random = Random::new(u64::from(drive) << 40 | segment, 1);
+        let free = (self.drive_size - from) / self.map.segment();
+        let slot = random.below(free.max(1));
+        let first = random.below(u64::from(self.count)) as u32;
+        let works = |drive: &u32| self.dead.iter().all(|dead| dead.drive != *drive);
+        let target = (0..self.count).map(|step| (first + step) % self.count).find(works)?;
+        let offset = from + slot * self.map.segment() + offset % self.map.segment();
+        Some(Place { drive: self.first_drive + target, offset: offset.min(self.drive_size - self.map.segment()) })
+    }
+
+    /// A drive fails. Returns whether its data can be rebuilt somewhere.
+    pub fn fail(&mut self, drive: u32) -> bool {
+        if self.dead.iter().any(|dead| dead.drive == drive) {
+            return false;
+        }
+        let spare = match (self.distributed_from, self.spares.is_empty()) {
+            (Some(_), _) => Spare::Distributed,
+            (None, false) => Spare::Drive(self.spares.remove(0)),
+            (None, true) => Spare::None,
+        };
+        self.dead.push(Dead { drive, spare, rebuilt: 0 });
+        self.degraded = true;
+        spare != Spare::None
+    }
+}

@@ -1,0 +1,95 @@
+//! Work that an array does by itself, and changes during a run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Nanos};
+
+/// Background work on a group, a chunk at a time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BackgroundDesign {
+    /// Its name, so that a change can start it.
+    pub name: String,
+    /// What it does.
+    pub kind: BackgroundKind,
+    /// The group.
+    pub group: String,
+    /// When it starts. Absent: when a change starts it; a rebuild also starts when a drive of the group fails.
+    #[serde(default, rename = "start_ns")]
+    pub start: Option<Nanos>,
+    /// Bytes of each drive that one step handles. Absent: the segment.
+    #[serde(default, rename = "chunk_bytes")]
+    pub chunk: Option<Bytes>,
+    /// Steps at a time; 1 to 256.
+    #[serde(default = "super::array::one")]
+    pub outstanding: u32,
+    /// Throttle: most bytes per second that are rebuilt, moved or checked. Absent: as fast as the drives allow.
+    #[serde(default)]
+    pub rate_bytes_per_s: Option<f64>,
+    /// Share of the group's space to be handled; of a restripe, the share of data that has to move.
+    #[serde(default = "whole")]
+    pub share: f64,
+}
+
+/// What background work does with each chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BackgroundKind {
+    /// Reads what is left of a stripe and writes what the failed drive had to the spare.
+    Rebuild,
+    /// Reads a segment and writes it to another drive: levelling after drives were added.
+    Restripe,
+    /// Reads all of a stripe.
+    Scrub,
+}
+
+/// A change at an instant of the run: just one of the optional fields is given.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeDesign {
+    /// When.
+    #[serde(rename = "time_ns")]
+    pub time: Nanos,
+    /// A drive fails. What it has accepted it still finishes.
+    #[serde(default)]
+    pub drive_fails: Option<DriveOfGroup>,
+    /// The writes of the volumes of this controller go through: its battery or its cache is gone.
+    #[serde(default)]
+    pub cache_lost: Option<String>,
+    /// They are cached again.
+    #[serde(default)]
+    pub cache_restored: Option<String>,
+    /// A volume gets another owner.
+    #[serde(default)]
+    pub volume_moves: Option<VolumeMove>,
+    /// Background work of this name starts.
+    #[serde(default)]
+    pub background_starts: Option<String>,
+    /// Background work of this name stops.
+    #[serde(default)]
+    pub background_stops: Option<String>,
+}
+
+/// A drive by its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriveOfGroup {
+    /// The group.
+    pub group: String,
+    /// Its place in it, from 0.
+    pub index: u32,
+}
+
+/// A volume and where it goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeMove {
+    /// The volume.
+    pub volume: String,
+    /// The controller that gets it.
+    pub to: String,
+}
+
+fn whole() -> f64 {
+    1.0
+}

@@ -1,0 +1,157 @@
+//! Disk groups and the volumes on them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Bytes;
+
+/// Drives under one layout.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupDesign {
+    /// Its name.
+    pub name: String,
+    /// The kind of its drives: a name of the design's drives or of the catalogue.
+    pub drive: String,
+    /// Drives that hold data, mirrors or parity.
+    pub count: u32,
+    /// Drives that wait for one of those to fail. A pool keeps its spare distributed, so it has none.
+    #[serde(default)]
+    pub spares: u32,
+    /// How data lies on the drives.
+    pub layout: Layout,
+    /// Bytes on one drive before the next is used: segment, stripe unit, chunk.
+    #[serde(default = "segment_64_kib", rename = "segment_bytes")]
+    pub segment: Bytes,
+    /// Drives of one parity set, parity included: of RAID 50, RAID 60 and pools.
+    #[serde(default)]
+    pub width: Option<u32>,
+    /// What protects the data of a pool.
+    #[serde(default)]
+    pub redundancy: Option<Redundancy>,
+    /// Share of each drive that a pool keeps free for the data of failed drives.
+    #[serde(default)]
+    pub spare_share: f64,
+    /// Which copy of a mirror is read.
+    #[serde(default)]
+    pub read_choice: ReadChoice,
+    /// How partly written stripes get their parity.
+    #[serde(default)]
+    pub parity_update: ParityUpdate,
+    /// A write that must be on the drives before the data may be. Absent: none.
+    #[serde(default)]
+    pub journal: Option<JournalDesign>,
+}
+
+/// How data lies on the drives of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// Striped.
+    Raid0,
+    /// Mirror pairs, one after the other.
+    Raid1,
+    /// Striped over mirror pairs.
+    Raid10,
+    /// One parity, rotated (left symmetric).
+    Raid5,
+    /// Two parities, rotated.
+    Raid6,
+    /// Striped over RAID 5 sets.
+    Raid50,
+    /// Striped over RAID 6 sets.
+    Raid60,
+    /// Sets spread pseudo-randomly over all drives.
+    Pool,
+}
+
+/// What protects the data of a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Redundancy {
+    /// Nothing.
+    Raid0,
+    /// Two copies.
+    Raid1,
+    /// One parity.
+    Raid5,
+    /// Two parities.
+    Raid6,
+}
+
+/// Which copy of a mirror is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadChoice {
+    /// In turn.
+    #[default]
+    RoundRobin,
+    /// The one with fewer requests.
+    ShortestQueue,
+    /// The one whose last request was nearer, as Linux md does.
+    Nearest,
+    /// Always the first.
+    Primary,
+}
+
+/// How partly written stripes get their parity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParityUpdate {
+    /// What needs fewer reads; read-modify-write when equal.
+    #[default]
+    Cheaper,
+    /// From the old data and the old parity.
+    ReadModifyWrite,
+    /// From the data that is not written.
+    ReconstructWrite,
+}
+
+/// A write before the data: a bitmap of dirty regions or a journal entry, on each drive that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JournalDesign {
+    /// Bytes of it.
+    #[serde(default = "four_kib", rename = "size_bytes")]
+    pub size: Bytes,
+    /// Share of writes that need one: a bitmap need not be written for a region that is marked already.
+    #[serde(default = "always")]
+    pub share: f64,
+}
+
+/// A volume, also called LUN or virtual disk: a contiguous part of a group's space.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VolumeDesign {
+    /// Its name.
+    pub name: String,
+    /// The group it lies on.
+    pub group: String,
+    /// Its size.
+    #[serde(rename = "size_bytes")]
+    pub size: Bytes,
+    /// Where it starts in the group's space. Absent: after the volume before it on the same group.
+    #[serde(default, rename = "start_bytes")]
+    pub start: Option<Bytes>,
+    /// The controller that serves it. Absent: the first.
+    #[serde(default)]
+    pub owner: Option<String>,
+    /// Whether writes are done when they are in the cache.
+    #[serde(default = "yes")]
+    pub write_back: bool,
+}
+
+fn segment_64_kib() -> Bytes {
+    Bytes::from_kib(64)
+}
+
+fn four_kib() -> Bytes {
+    Bytes::from_kib(4)
+}
+
+fn always() -> f64 {
+    1.0
+}
+
+fn yes() -> bool {
+    true
+}
