@@ -42,7 +42,7 @@ class About:
     """What the target and the devices below it rest on (see Underneath)."""
     prefill: DeviceCheck | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What the run is part of (a sweep's id and point); kept among its parameters."""
+    """What the run is part of (a sweep's id and point); kept among its parameters. `job` names its entity."""
     engine: str = ENGINE
     engine_version: str | None = None
     """None: that of storscope."""
@@ -67,7 +67,7 @@ class About:
 
 def record_run(recorder: Recorder, about: About, intervals: Iterable[Interval], outcome: Outcome | None) -> None:
     """Writes a whole run. Without an outcome it was killed: what there is was measured until then."""
-    entity = EntityRef(about.system, "job", about.run)
+    entity = EntityRef(about.system, "job", about.labels.get("job", about.run))
     start_ns = about.started_ns if outcome is None else int(outcome.result["started_unix_ns"])
     measured_ns = 0
     for interval in intervals:
