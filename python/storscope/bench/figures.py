@@ -84,6 +84,11 @@ class Direction:
     service: Latencies
     lateness: Latencies
 
+    @property
+    def shown(self) -> Latencies:
+        """For a line while it lasts: the response, or the service from an engine that does not time it (fio)."""
+        return self.response if self.response.count else self.service
+
     def of(self, measure: str) -> Latencies:
         """The latencies that `measure` (one of MEASURES) timed."""
         return {"response": self.response, "service": self.service, "lateness": self.lateness}[measure]

@@ -59,7 +59,7 @@ class SweepLine(LiveLine):
         rate = format_rate(interval.per_s(whole.ios))
         left_ns = max(0, self._left_ns - interval.start_ns - interval.duration_ns)
         latency = (
-            f"{format_duration(whole.response.mean_ns)} mean, {format_duration(whole.response.quantile_ns(0.99))} p99"
+            f"{format_duration(whole.shown.mean_ns)} mean, {format_duration(whole.shown.quantile_ns(0.99))} p99"
         )
         self._draw(f"{self._head}: {rate}, {latency}; all done in {format_span(left_ns)}")
 
@@ -71,8 +71,8 @@ class SweepLine(LiveLine):
         self._draw("")
         self.say(
             f"{number}/{self._total} {point.words}: {format_rate(total.per_s(whole.ios))}, "
-            f"{format_bandwidth(total.per_s(whole.bytes))}, {format_duration(whole.response.mean_ns)} mean, "
-            f"{format_duration(whole.response.quantile_ns(0.99))} p99"
+            f"{format_bandwidth(total.per_s(whole.bytes))}, {format_duration(whole.shown.mean_ns)} mean, "
+            f"{format_duration(whole.shown.quantile_ns(0.99))} p99"
             f"{'' if benched.status == 'ok' else f' ({benched.status})'}"
             f"{f'; {format_span(left_ns)} left' if number < self._total else ''}"
         )

@@ -109,6 +109,7 @@ def _plan(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
         permission=chosen["permission"],
         direct=not chosen["buffered"],
         interval_ns=min(NS_PER_S, duration_ns),
+        engine=chosen["engine"],
     )
     if every_s is None:
         return SweepPlan(targets[0], tuple(planned), settings, chosen["repeats"] or 1)

@@ -56,6 +56,7 @@ class SweepPlan:
             "target": str(Path(self.target).absolute()),
             "points": [[item.point.key, item.workload.to_json()] for item in self.planned],
             "settings": [settings.duration_ns, settings.size_bytes, settings.direct],
+            "engine": settings.engine,
             "repeats": self.repeats,
             "interval_ns": self.interval_ns,
         }
