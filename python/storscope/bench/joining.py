@@ -31,18 +31,27 @@ def _joined(intervals: Sequence[Interval], index: int) -> Interval:
     forms = [interval.form for interval in intervals]
     first, last = forms[0], forms[-1]
     duration_ns = sum(form["duration_ns"] for form in forms)
-    in_flight = sum(form["outstanding_mean"] * form["duration_ns"] for form in forms)
+    in_flight = [(form["outstanding_mean"], form["duration_ns"]) for form in forms]
     offered = [form["offered_per_s"] for form in forms if form["offered_per_s"] is not None]
     return Interval({
         "index": index, "start_ns": first["start_ns"], "duration_ns": duration_ns, "drain": False,
         "cells": _cells(forms),
         "submitted": sum(form["submitted"] for form in forms),
         "in_flight_at_end": last["in_flight_at_end"],
-        "outstanding_mean": in_flight / duration_ns if duration_ns else 0.0,
+        "outstanding_mean": _mean(in_flight),
         "offered_per_s": offered[-1] if offered else None,
         "failures": _failures(forms),
         "usage": {name: sum(form["usage"][name] for form in forms) for name in first["usage"]},
     })  # fmt: skip
+
+
+def _mean(values: Sequence[tuple[float | None, int]]) -> float | None:
+    """Weighted by time; None where one of them is."""
+    duration_ns = sum(length_ns for _, length_ns in values)
+    areas = [value * length_ns for value, length_ns in values if value is not None]
+    if len(areas) < len(values):
+        return None
+    return sum(areas) / duration_ns if duration_ns else 0.0
 
 
 def _cells(forms: Sequence[Any]) -> list[Form]:

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from storscope.bench.device_check import DeviceCheck
 from storscope.bench.figures import DIRECTIONS, MEASURES, Interval, Outcome
+from storscope.bench.judgement import Judgement
+from storscope.bench.record_judged import WARM_UP, judged_parameters, record_estimates
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
@@ -43,6 +45,8 @@ class About:
     prefill: DeviceCheck | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     """What the run is part of (a sweep's id and point); kept among its parameters. `job` names its entity."""
+    goal: str = ""
+    """What it was run for, in words."""
     engine: str = ENGINE
     engine_version: str | None = None
     """None: that of storscope."""
@@ -65,30 +69,45 @@ class About:
         return cls(**{**form, **known})
 
 
-def record_run(recorder: Recorder, about: About, intervals: Iterable[Interval], outcome: Outcome | None) -> None:
-    """Writes a whole run. Without an outcome it was killed: what there is was measured until then."""
+def record_run(
+    recorder: Recorder,
+    about: About,
+    intervals: Iterable[Interval],
+    outcome: Outcome | None,
+    judgement: Judgement | None = None,
+) -> None:
+    """Writes a whole run. Without an outcome it was killed: what there is was measured until then.
+
+    With a judgement, what does not count for the figures is kept as a run of its own, which no row of `runs` names.
+    """
     entity = EntityRef(about.system, "job", about.labels.get("job", about.run))
+    aside = replace(about, run=about.run + WARM_UP)
     start_ns = about.started_ns if outcome is None else int(outcome.result["started_unix_ns"])
     measured_ns = 0
     for interval in intervals:
-        _record_interval(recorder, entity, about, start_ns, interval)
-        measured_ns += interval.duration_ns
+        counts = judgement is None or judgement.counts(interval.start_ns)
+        _record_interval(recorder, entity, about if counts else aside, start_ns, interval)
+        measured_ns += interval.duration_ns if counts else 0
     recorder.notes.tool, recorder.notes.tool_version = about.engine, about.engine_version or about.version
     recorder.notes.system, recorder.notes.clock = about.system, "UTC of this host"
-    for doubt in doubts_of(about, outcome):
+    for doubt in doubts_of(about, outcome, judgement):
         recorder.warn(doubt)
     _record_facts(recorder, entity, about, outcome)
-    _record_parameters(recorder, about, outcome, start_ns, measured_ns)
+    if judgement is not None:
+        record_estimates(recorder, entity, judgement)
+        start_ns += judgement.from_ns
+    _record_parameters(recorder, about, outcome, judgement, start_ns, measured_ns)
 
 
-def doubts_of(about: About, outcome: Outcome | None) -> tuple[str, ...]:
+def doubts_of(about: About, outcome: Outcome | None, judgement: Judgement | None = None) -> tuple[str, ...]:
     """Everything that makes the figures mean less than they seem to."""
     if outcome is None:
         return (*about.doubts, "The run was killed; its last interval is lost, and nothing judged its figures.")
     ended = () if outcome.error is None else (f"The run ended early: {outcome.error[1]}",)
     stopped = ("The run was interrupted; it is shorter than planned.",) if outcome.stopped else ()
     device = () if outcome.device is None else outcome.device.doubts
-    return (*about.doubts, *outcome.doubts, *device, *ended, *stopped)
+    judged = () if judgement is None else judgement.doubts
+    return (*about.doubts, *outcome.doubts, *device, *judged, *ended, *stopped)
 
 
 def status_of(outcome: Outcome | None) -> str:
@@ -194,7 +213,12 @@ def _record_check(recorder: Recorder, entity: EntityRef, stage: str, check: Devi
 
 
 def _record_parameters(
-    recorder: Recorder, about: About, outcome: Outcome | None, start_ns: int, measured_ns: int
+    recorder: Recorder,
+    about: About,
+    outcome: Outcome | None,
+    judgement: Judgement | None,
+    start_ns: int,
+    measured_ns: int,
 ) -> None:
     workload = about.workload
     asked = asked_of(workload.streams)
@@ -205,6 +229,7 @@ def _record_parameters(
         workers=asked["workers"], seed=str(about.seed), status=status_of(outcome),
         parameters={
             **about.labels,
+            **judged_parameters(about.goal, judgement),
             **({} if about.job is None else {"job": about.job}),
             "target": about.target,
             "target_kind": about.target_kind,
@@ -212,7 +237,7 @@ def _record_parameters(
             "planned_s": f"{about.planned_ns / NS_PER_S:g}",
             "engine_used": "unknown" if outcome is None else ", ".join(outcome.engines),
             "valid": "unknown" if outcome is None else str(outcome.is_valid).lower(),
-            "doubts": " ".join(doubts_of(about, outcome)),
+            "doubts": " ".join(doubts_of(about, outcome, judgement)),
             "workload": json.dumps(workload.to_json(), sort_keys=True),
         },
     )  # fmt: skip

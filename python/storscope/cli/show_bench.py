@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from storscope.cli.show_judgement import judgement_to_json, print_judgement
 from storscope.domain.units import (
     format_bandwidth,
     format_bytes,
@@ -22,6 +23,7 @@ from storscope.domain.units import (
 if TYPE_CHECKING:
     from storscope.bench.device_check import DeviceCheck
     from storscope.bench.figures import Direction, Interval, Latencies
+    from storscope.bench.goals import Progress
     from storscope.cli.interruption import Interruption
     from storscope.workbench.benchmarking import Benched
 
@@ -38,6 +40,7 @@ class LiveLine:
         self._interruption = interruption
         self._is_terminal = sys.stderr.isatty()
         self._rates: list[float] = []
+        self._progress: Progress | None = None
 
     def __enter__(self) -> LiveLine:
         return self
@@ -52,21 +55,31 @@ class LiveLine:
         """What is being done."""
         click.echo(sentence, err=True)
 
+    def follow(self, progress: Progress) -> None:
+        """How far the measurement has got; called before `show`."""
+        self._progress = progress
+
     def show(self, interval: Interval) -> None:
         """The latest interval: IOPS, latency, time to go."""
         whole = interval.all
         self._rates = [*self._rates, interval.per_s(whole.ios) or 0.0][-_SPARKLINE_POINTS:]
         if not self._is_terminal:
             return
-        seen = whole.response if whole.response.count else whole.service
         left_ns = max(0, self._planned_ns - interval.start_ns - interval.duration_ns)
         click.echo(
             f"\r\x1b[K{sparkline(self._rates)} {format_rate(self._rates[-1])}, "
-            f"{format_duration(seen.mean_ns)} mean, {format_duration(seen.quantile_ns(0.99))} p99, "
-            f"{format_span(left_ns)} left",
+            f"{format_duration(whole.shown.mean_ns)} mean, {format_duration(whole.shown.quantile_ns(0.99))} p99, "
+            f"{self._left(left_ns)}",
             err=True,
             nl=False,
         )
+
+    def _left(self, planned_ns: int) -> str:
+        """The time to go: as expected of the goal, if there is one, else as planned."""
+        if self._progress is None:
+            return f"{format_span(planned_ns)} left"
+        says = f", {self._progress.says}" if self._progress.says else ""
+        return f"{format_span(self._progress.left_ns)} left{says}"
 
 
 def sparkline(values: list[float]) -> str:
@@ -78,10 +91,12 @@ def sparkline(values: list[float]) -> str:
 def print_benched(benched: Benched, store: Path) -> None:
     """The figures, what they rest on, and every doubt."""
     about, outcome = benched.about, benched.outcome
-    total = outcome.total
+    total = benched.measured
     through = "" if about.direct else ", through the page cache"
     click.secho(f"{about.workload.name} on {about.target} ({about.target_kind}{through})", bold=True)
     click.echo(f"{format_span(total.duration_ns)}, seed {about.seed}, {', '.join(outcome.engines)}\n")
+    if benched.judgement is not None:
+        print_judgement(benched.judgement, total.duration_ns)
     for name, words in (("reads", "reads"), ("writes", "writes")):
         _print_direction(total, total.direction(name), words)
     _print_whole(total)
@@ -144,11 +159,12 @@ def _print_doubts(benched: Benched) -> None:
 def benched_to_json(benched: Benched) -> dict[str, Any]:
     """The result as plain JSON values."""
     about, outcome = benched.about, benched.outcome
-    total = outcome.total
+    total = benched.measured
     return {
         "capture": benched.capture, "run": about.run, "status": benched.status, "valid": outcome.is_valid,
         "doubts": list(benched.doubts), "target": about.target, "target_kind": about.target_kind,
         "direct": about.direct, "workload": about.workload.to_json(), "seed": about.seed, "engines": outcome.engines,
+        **({} if benched.judgement is None else judgement_to_json(benched.judgement)),
         "duration_ns": total.duration_ns, "outstanding_mean": total.outstanding_mean,
         "cpu_per_io_ns": total.cpu_ns / total.all.ios if total.all.ios else None,
         "context_switches": total.context_switches, "failed": outcome.result["ending"]["failed"],

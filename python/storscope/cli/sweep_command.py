@@ -51,8 +51,9 @@ def is_sweep(chosen: Mapping[str, Any]) -> bool:
 
     if chosen["sweeps"] or chosen["series"]:
         return True
-    if chosen["axes"]:
-        raise UsageError("one target", f"also {' '.join(chosen['axes'])!r}", hint="Axes need --sweep before them.")
+    axes = [word for word in chosen["axes"] if "=" in word and not Path(word).exists()]
+    if axes:
+        raise UsageError("targets", f"also {' '.join(axes)!r}", hint="Axes need --sweep before them.")
     given = [name for name in _ONLY_HERE if chosen[name] not in (None, False)]
     if given:
         raise UsageError("--sweep or --time-series", "options that only they have",

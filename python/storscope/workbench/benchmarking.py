@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import platform
 import time
@@ -14,8 +15,11 @@ import storscope
 from storscope.bench.device_counters import DeviceWatch, asked_of
 from storscope.bench.engine import DescriptorTarget, RunPlan
 from storscope.bench.figures import Interval, Outcome
-from storscope.bench.measuring import Runs
-from storscope.bench.record import ENGINE, About, doubts_of, record_run, status_of
+from storscope.bench.goals import Goal, Progress, fixed_time
+from storscope.bench.joining import joined
+from storscope.bench.judgement import Judgement
+from storscope.bench.measuring import Measuring, Runs, parts_of
+from storscope.bench.record import ENGINE, About, doubts_of, latency_of, record_run, status_of
 from storscope.bench.safety import sweep
 from storscope.bench.spool import Spooled, SpoolWriter, abandoned
 from storscope.bench.targets import Ready, confined, ready_target
@@ -41,6 +45,8 @@ class BenchSettings:
     interval_ns: int = NS_PER_S
     engine: str = ENGINE
     """Which engine makes the I/Os: our own, or 'fio'."""
+    goal: Goal | None = None
+    """When a measurement ends; None is after `duration_ns`."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +56,20 @@ class Benched:
     capture: str
     about: About
     outcome: Outcome
+    judgement: Judgement | None = None
+    """Which part of it counts, and how sure the figures are."""
+    counted: Interval | None = None
+    """That part; see `measured`."""
+
+    @property
+    def measured(self) -> Interval:
+        """What the figures are of: the run without its warm-up."""
+        return self.counted or self.outcome.total
 
     @property
     def doubts(self) -> tuple[str, ...]:
         """Why its figures may mean less than they seem to."""
-        return doubts_of(self.about, self.outcome)
+        return doubts_of(self.about, self.outcome, self.judgement)
 
     @property
     def status(self) -> str:
@@ -80,26 +95,35 @@ class BenchSession:
 
     def measure(
         self, workload: Workload, watch: Callable[[Interval], None] = lambda _: None, *, seed: int | None = None,
-        duration_ns: int | None = None, labels: Mapping[str, str] | None = None,
+        duration_ns: int | None = None, labels: Mapping[str, str] | None = None, goal: Goal | None = None,
+        follow: Callable[[Progress], None] = lambda _: None,
     ) -> Benched:  # fmt: skip
         """Runs a workload and stores what was measured, also when it ended early.
 
         `workload` may not ask for more than the one that the session was opened for: no writes if that only read.
-        `labels` say what the run is part of; they are kept among its parameters.
+        `labels` say what the run is part of; they are kept among its parameters. It ends as `goal` says, after
+        `duration_ns` if that is given instead, else as the settings say. `follow` hears how far it has got, just before
+        `watch` gets the interval.
         Raises ConfigError for one that does not fit the target.
         """
         settings = self._settings
+        goal = goal or (settings.goal if duration_ns is None else None)
+        goal = goal or fixed_time(workload, duration_ns or settings.duration_ns)
         settings = replace(
-            settings, seed=settings.seed if seed is None else seed, duration_ns=duration_ns or settings.duration_ns
+            settings, seed=settings.seed if seed is None else seed, duration_ns=goal.longest_ns, goal=goal
         )
+        parts = parts_of(settings.interval_ns) if settings.engine == ENGINE else 1
         used = confined(workload, self._ready.confined_bytes)
         plan = RunPlan(
             used, (DescriptorTarget(self._ready.descriptor),), settings.duration_ns, settings.seed,
-            settings.interval_ns,
+            settings.interval_ns // parts,
         )  # fmt: skip
-        about = replace(_about(self._ready, used, settings), labels=labels or {})
+        about = replace(_about(self._ready, used, settings), labels=labels or {}, goal=goal.explain())
         started, about = engine_of(settings.engine, plan, about)
-        return _measure(self._store, started, self._ready, about, watch, self._stop)
+        measuring = functools.partial(
+            Measuring, goal=goal, interval_ns=settings.interval_ns, parts=parts, measure=latency_of(about)
+        )
+        return _measure(self._store, started, measuring, self._ready, about, watch, follow, self._stop)
 
 
 @contextmanager
@@ -144,20 +168,26 @@ def bench(
 def _measure(
     store: Store,
     started: Callable[[], AbstractContextManager[Runs]],
+    measuring: Callable[[Runs], Measuring],
     ready: Ready,
     about: About,
     watch: Callable[[Interval], None],
+    follow: Callable[[Progress], None],
     stop: Callable[[], bool],
 ) -> Benched:
     devices = DeviceWatch(ready.under, direct=ready.direct, extents=ready.extents)
     with started() as run, _spool(store, about) as spool:
-        for interval in run.intervals(stop):
+        measurement = measuring(run)
+        for interval in measurement.intervals(stop):
             spool.append(interval)
+            follow(measurement.progress)
             watch(interval)
         outcome = run.outcome()
         outcome = replace(outcome, device=devices.compare(asked_of(outcome.result)))
-        spool.end(outcome)
-        return Benched(_publish(store, spool.path), about, outcome)
+        judgement = measurement.judgement(outcome)
+        spool.end(outcome, judgement)
+        counted = joined(each for each in Spooled(spool.path).intervals() if judgement.counts(each.start_ns))
+        return Benched(_publish(store, spool.path), about, outcome, judgement, counted)
 
 
 @contextmanager
@@ -221,7 +251,7 @@ def _publish(store: Store, spool: Path) -> str:
     )
     with store.writer(info) as writer:
         recorder = Recorder(writer.write)
-        record_run(recorder, spooled.about, spooled.intervals(), spooled.outcome())
+        record_run(recorder, spooled.about, spooled.intervals(), spooled.outcome(), spooled.judgement())
         recorder.finish()
         writer.commit(recorder)
     spool.unlink()

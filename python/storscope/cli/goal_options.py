@@ -1,0 +1,131 @@
+"""storscope bench: the options that say when a measurement ends, and the goal they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from storscope.cli.options import DurationType
+
+if TYPE_CHECKING:
+    from storscope.bench.goals import Goal
+    from storscope.bench.workloads.definition import Sweep
+    from storscope.domain.workload import Workload
+
+_FIXED_DEFAULT_S = 10.0
+
+
+class ShareType(click.ParamType[float]):
+    """A share like 2% or 0.02. Converted to a ratio."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """A ratio."""
+        if isinstance(value, float):
+            return value
+        try:
+            share = float(value[:-1]) / 100.0 if value.endswith("%") else float(value)
+        except ValueError:
+            share = -1.0
+        if not 0 < share < 1:
+            self.fail(f"expected a share like 2% or 0.02, above 0 and below 100 %, found {value!r}", param, ctx)
+        return share
+
+
+def goal_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """When a measurement ends; they arrive as keywords, and `goal_of` knows them."""
+    options = [
+        click.option("--figure", metavar="NAME", help="What the measurement is for: iops, bandwidth, mean, p50, p99, "
+                     "p99.9, ... of all I/Os, or read-p99, write-iops, ...  [default: iops; mean in an open loop]"),
+        click.option("--within", type=ShareType(), help="Measure until the 95 % interval of the figure is within this "
+                     "share of it.  [default: 2%]"),
+        click.option("--max-duration", "longest", type=DurationType(), help="Then end in any case.  [default: 1m]"),
+        click.option("--steady-state", "steady", is_flag=True, help="Measure in rounds until the last five are steady "
+                     "(SNIA: range 20 %, slope 10 %), at most 25."),
+        click.option("--round", "round_length", type=DurationType(), help="Length of such a round.  [default: 1m]"),
+        click.option("--precondition", is_flag=True, help="First write twice the capacity that is used, in sequence, "
+                     "128 KiB at a time (SNIA)."),
+    ]  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def refuse_goal(chosen: Mapping[str, Any]) -> None:
+    """Raises UsageError where options of a single measurement were given for many."""
+    from storscope.domain.errors import UsageError
+
+    names = ("figure", "within", "longest", "steady", "round_length", "precondition")
+    if any(chosen[name] not in (None, False) for name in names):
+        hint = "--figure, --within, --max-duration, --steady-state, --round and --precondition are of one measurement."
+        raise UsageError("--duration for each of many measurements", "an option of a single one", hint=hint)
+
+
+def goal_of(chosen: Mapping[str, Any], workload: Workload, asked: Sweep) -> Goal:
+    """When the measurement of a workload ends, by the options, by its file, else by the default.
+
+    Raises UsageError for options that contradict each other.
+    """
+    from storscope.bench.goals import FixedTime, Precision, default_figure, has_steps, steps_ns
+    from storscope.bench.samples import Figure
+    from storscope.domain.units import NS_PER_S
+
+    _check(chosen)
+    figure = default_figure(workload) if chosen["figure"] is None else Figure.from_name(chosen["figure"])
+    if chosen["steady"]:
+        return _steady_state(chosen, figure)
+    ramp_ns = asked.ramp_up_ns or 0
+    duration_ns = None if chosen["duration"] is None else round(chosen["duration"] * NS_PER_S)
+    wants_precision = chosen["within"] is not None or chosen["longest"] is not None
+    if duration_ns is None and not wants_precision:
+        duration_ns = asked.duration_ns or steps_ns(workload) or None
+        if duration_ns is None and chosen["engine"] != "storscope":
+            duration_ns = round(_FIXED_DEFAULT_S * NS_PER_S)
+    if duration_ns is not None:
+        return FixedTime(duration_ns, figure, ramp_ns, settles=not has_steps(workload))
+    _check_precision(chosen, workload)
+    given = {"within": chosen["within"]} if chosen["within"] is not None else {}
+    longest = {"longest_ns": round(chosen["longest"] * NS_PER_S)} if chosen["longest"] is not None else {}
+    return Precision(figure, **given, **longest, ramp_ns=ramp_ns)
+
+
+def _check(chosen: Mapping[str, Any]) -> None:
+    from storscope.domain.errors import UsageError
+
+    fixed = chosen["duration"] is not None
+    if fixed and (chosen["within"] is not None or chosen["longest"] is not None or chosen["steady"]):
+        hint = "--duration measures exactly so long; the others end when they have what they are for."
+        raise UsageError("--duration, or --within with --max-duration, or --steady-state", "several", hint=hint)
+    if chosen["steady"] and (chosen["within"] is not None or chosen["longest"] is not None):
+        hint = "Rounds end by the rules of steady state; set their length with --round."
+        raise UsageError("--steady-state without --within and --max-duration", "both", hint=hint)
+    if chosen["round_length"] is not None and not chosen["steady"]:
+        raise UsageError("--round with --steady-state", "--round alone")
+    if chosen["steady"] and chosen["engine"] != "storscope":
+        raise UsageError("--steady-state with storscope's own engine", chosen["engine"])
+
+
+def _check_precision(chosen: Mapping[str, Any], workload: Workload) -> None:
+    from storscope.bench.goals import has_steps
+    from storscope.domain.errors import UsageError
+
+    if has_steps(workload):
+        raise UsageError("a load that stays the same for --within and --max-duration", "rate steps",
+                         hint="Leave them out, and the run takes as long as its steps.")  # fmt: skip
+    if chosen["engine"] != "storscope":
+        raise UsageError("--duration for an engine that is not storscope's own", "--within or --max-duration")
+
+
+def _steady_state(chosen: Mapping[str, Any], figure: Any) -> Goal:
+    from storscope.bench.goals import SteadyState
+    from storscope.domain.errors import UsageError
+    from storscope.domain.units import NS_PER_S
+
+    if chosen["round_length"] is None:
+        return SteadyState(figure)
+    if chosen["round_length"] % 1:
+        raise UsageError("a round of whole seconds", f"{chosen['round_length']:g} s", where="--round")
+    return SteadyState(figure, round(chosen["round_length"] * NS_PER_S))

@@ -1,0 +1,63 @@
+"""Shows how sure a measurement is: its figures with their intervals, the warm-up, and why it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from storscope.domain.units import format_duration, format_span
+
+if TYPE_CHECKING:
+    from storscope.bench.judgement import Judgement
+    from storscope.bench.settling import Estimate
+
+_SHOWN = {"iops": "IOPS", "bandwidth": "throughput", "mean": "mean", "p50": "p50", "p99": "p99", "p99.9": "p99.9"}
+
+
+def print_judgement(judgement: Judgement, measured_ns: int) -> None:
+    """The figures of all I/Os, each with its interval; the one the run was for is marked."""
+    click.secho("figures, with 95 % intervals", bold=True)
+    for name, words in _shown(judgement).items():
+        estimate = judgement.estimates.get(name)
+        if estimate is not None:
+            mark = "  ← measured for" if name == judgement.figure else ""
+            click.echo(f"  {words:<11} {estimate_words(name, estimate)}{mark}")
+    click.echo(f"  of {format_span(measured_ns)}. {judgement.start} {judgement.ended}\n")
+
+
+def _shown(judgement: Judgement) -> dict[str, str]:
+    return _SHOWN if judgement.figure in _SHOWN else {**_SHOWN, judgement.figure: judgement.figure}
+
+
+def estimate_words(name: str, estimate: Estimate) -> str:
+    """'81,234 IOPS ±1.3 % (80,200 IOPS to 82,300 IOPS)'; without an interval it says so."""
+    from storscope.bench.judgement import shown_share, shown_value
+    from storscope.bench.samples import Figure
+
+    figure = Figure.from_name(name)
+    value = shown_value(figure, estimate.value)
+    if estimate.relative is None:
+        bound = "" if estimate.low is None else f", at least {format_duration(estimate.low)}"
+        return f"{value} (too little data for an interval{bound})"
+    low, high = shown_value(figure, estimate.low), shown_value(figure, estimate.high)
+    return f"{value} {shown_share(estimate.relative)} ({low} to {high})"
+
+
+def judgement_to_json(judgement: Judgement) -> dict[str, Any]:
+    """The result as plain JSON values; every figure has its unit beside it."""
+    from storscope.bench.samples import Figure
+    from storscope.bench.settling import CONFIDENCE
+
+    return {
+        "figure": judgement.figure,
+        "goal_met": judgement.goal_met,
+        "warm_up_ns": judgement.from_ns,
+        "warm_up": judgement.start,
+        "ended": judgement.ended,
+        "confidence": CONFIDENCE,
+        "figures": {
+            name: {**one.to_json(), "relative_half_width": one.relative, "unit": Figure.from_name(name).unit}
+            for name, one in judgement.estimates.items()
+        },
+    }
