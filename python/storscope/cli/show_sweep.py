@@ -190,7 +190,8 @@ def _print_table(cells: Sequence[Cell], columns: Sequence[_Column]) -> None:
 
 def _print_notes(result: SweepResult) -> None:
     if any(cell.get("ops_per_s") and cell.figures["ops_per_s"].low is not None for cell in result.cells):
-        click.echo("\n± is half of the 95 % interval of the mean over repetitions (Student's t).")
+        over = "of the mean over repetitions" if result.repeats > 1 and not result.is_series else "within the one run"
+        click.echo(f"\n± is half of the 95 % interval {over}.")
     click.echo()
     for failure in result.failures:
         click.secho(f"not measured: {failure}", fg="red")

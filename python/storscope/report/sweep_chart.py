@@ -178,7 +178,8 @@ def _columns(name: str, cells: Sequence[Cell | None], packer: Packer) -> list[in
 def _note(axis: _Axis, lines: Mapping[str, Sequence[Cell]], cells: Sequence[Cell]) -> str:
     parts = [f"Against {axis.title.lower()}" + (f", a line for each of {len(lines)} loads." if len(lines) > 1 else ".")]
     if any((found := cell.get("ops_per_s")) and found.low is not None for cell in cells):
-        parts.append("Bars are 95 % intervals of the mean over repetitions.")
+        over = "of the mean over repetitions" if any(cell.runs > 1 for cell in cells) else "within the one run of each"
+        parts.append(f"Bars are 95 % intervals {over}.")
     return " ".join(parts)
 
 

@@ -44,6 +44,8 @@ class SweepRun:
     parameters: Mapping[str, str]
     warnings: tuple[str, ...] = ()
     figures: Mapping[str, float] = field(default_factory=dict)
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """The 95 % interval of a figure as the run itself gives it, where it does."""
 
     @property
     def is_measured(self) -> bool:
@@ -69,10 +71,13 @@ def runs_of(store: Store, sweep: str, *, figures: bool = True) -> list[SweepRun]
         [sweep],
     ).to_pylist()
     found = _figures(store, sweep) if figures else {}
-    return [_sweep_run(row, found.get(row["run"], {})) for row in rows]
+    bounds = _bounds(store, sweep) if figures else {}
+    return [_sweep_run(row, found.get(row["run"], {}), bounds.get(row["run"], {})) for row in rows]
 
 
-def _sweep_run(row: Mapping[str, Any], figures: Mapping[str, float]) -> SweepRun:
+def _sweep_run(
+    row: Mapping[str, Any], figures: Mapping[str, float], bounds: Mapping[str, tuple[float, float]]
+) -> SweepRun:
     parameters = dict(row["parameters"])
     return SweepRun(
         run=row["run"],
@@ -84,6 +89,7 @@ def _sweep_run(row: Mapping[str, Any], figures: Mapping[str, float]) -> SweepRun
         parameters=parameters,
         warnings=tuple(row["warnings"] or ()),
         figures=figures,
+        bounds=bounds,
     )
 
 
@@ -95,9 +101,12 @@ SELECT run, sum(duration_ns) AS ns, {rates},
 FROM observations WHERE run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?) GROUP BY run
 """
 _TAILS = """
-WITH buckets AS (
-    SELECT run, unnest(bucket_high_ns) AS high, unnest(counts) AS ios FROM histograms
-    WHERE measure = 'response' AND run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?)
+WITH timed AS (
+    SELECT * FROM histograms WHERE measure IN ('response', 'service')
+    AND run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?)
+), buckets AS (
+    SELECT run, unnest(bucket_high_ns) AS high, unnest(counts) AS ios FROM timed
+    WHERE measure = 'response' OR run NOT IN (SELECT run FROM timed WHERE measure = 'response')
 ), sums AS (SELECT run, high, sum(ios) AS ios FROM buckets GROUP BY run, high),
 ranked AS (
     SELECT run, high, sum(ios) OVER (PARTITION BY run ORDER BY high) AS seen, sum(ios) OVER (PARTITION BY run) AS total
@@ -105,7 +114,14 @@ ranked AS (
 )
 SELECT run, min(high) AS latency_ns_p99 FROM ranked WHERE seen >= ? * total GROUP BY run
 """
-"""The upper end of the bucket that holds it: at most 0.8 % above the true one, never below."""
+"""The upper end of the bucket that holds it: at most 0.8 % above the true one, never below.
+
+Of the response; of the service with an engine that has no response (fio).
+"""
+_STATISTICS: Final = {
+    "iops": "ops_per_s", "bandwidth": "bytes_per_s", "mean": "latency_ns_mean", "p99": "latency_ns_p99",
+}  # fmt: skip
+"""A run's facts of its figures (`bench.samples`), and what they are called here."""
 
 
 def _figures(store: Store, sweep: str) -> dict[str, dict[str, float]]:
@@ -117,6 +133,23 @@ def _figures(store: Store, sweep: str) -> dict[str, dict[str, float]]:
         found[row["run"]] |= {name: row[name] for name in (*names, "latency_ns_mean") if row[name] is not None}
     for row in store.query(_TAILS, [sweep, _SHARE]).to_pylist():
         found[row["run"]]["latency_ns_p99"] = float(row["latency_ns_p99"])
+    return found
+
+
+def _bounds(store: Store, sweep: str) -> dict[str, dict[str, tuple[float, float]]]:
+    """Run -> figure -> the interval that the run itself gives."""
+    rows = store.query(
+        """SELECT entity, name, number FROM facts WHERE number IS NOT NULL
+           AND entity IN (SELECT run FROM runs WHERE parameters['sweep'] = ?)""",
+        [sweep],
+    ).to_pylist()
+    facts = {(row["entity"], row["name"]): float(row["number"]) for row in rows}
+    found: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
+    for run in {entity for entity, _ in facts}:
+        for statistic, figure in _STATISTICS.items():
+            low, high = (facts.get((run, f"{statistic} {end}")) for end in ("low", "high"))
+            if low is not None and high is not None:
+                found[run][figure] = (low, high)
     return found
 
 
@@ -142,7 +175,9 @@ def _cell(point: Point, runs: Sequence[SweepRun], slot: int | None, start_ns: in
     figures = {}
     for name in (*FIGURES, *DIRECTED):
         values = [run.figures[name] for run in runs if name in run.figures]
-        if values:
+        if len(values) == 1:
+            figures[name] = Estimate(values[0], *runs[0].bounds.get(name, (None, None)))
+        elif values:
             figures[name] = estimate(values)
     return Cell(
         point,
