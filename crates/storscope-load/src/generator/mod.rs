@@ -157,7 +157,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn submit(&mut self, start: Start, transfer: Transfer) {
         let buffer = self.buffer_for(start.slot, &transfer);
         let slot =
@@ -178,7 +178,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
         buffer
     }
 
-    #[inline]
+    #[inline(always)]
     fn hand_over(&mut self, token: u32, slot: Slot) {
         let Transfer { target, direction, offset, length, .. } = slot.transfer;
         self.slots[token as usize] = slot;
