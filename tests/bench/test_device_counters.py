@@ -143,8 +143,10 @@ class TestOnExt4:
         for word in ("read", "write"):
             assert facts[f"run: {word} by the devices"]["number"] == shown["device"]["moved"][word]["bytes"]
         assert facts["prefill: write by the devices"]["number"] >= 16 * MIB
-        links = Store.open(store).query("SELECT target_kind, target FROM links WHERE kind = 'job'").to_pylist()
-        assert links == [{"target_kind": "device", "target": shown["device"]["devices"][0]}]
+        links = Store.open(store).query("SELECT kind, entity, target_kind, target FROM links").to_pylist()
+        named = {(row["kind"], row["target_kind"]): (row["entity"], row["target"]) for row in links}
+        assert named["job", "filesystem"] == (shown["run"], str(ext4))
+        assert named["filesystem", "device"] == (str(ext4), shown["device"]["devices"][0])
 
     def test_a_partition_is_counted_itself(self, rig: Rig, data: Path) -> None:
         disk = rig.loop(rig.image(size_bytes=256 * MIB))
@@ -154,8 +156,11 @@ class TestOnExt4:
         with path.open("rb") as file:
             under = underneath(file.fileno())
         assert [level.devices for level in under.levels[:2]] == [(partition.name,), (disk.name,)]
-        assert under.links[:2] == (("", f"partition/{partition.name}"),
-                                   (f"partition/{partition.name}", f"device/{disk.name}"))  # fmt: skip
+        mounted = f"filesystem/{path.parent}"
+        assert under.links[:3] == (
+            ("", mounted), (mounted, f"partition/{partition.name}"),
+            (f"partition/{partition.name}", f"device/{disk.name}"),
+        )  # fmt: skip
         assert _check(_measured(path, _reading(), data)).answer is Answer.RECONCILED
 
 

@@ -60,9 +60,10 @@ def underneath(descriptor: int, kernel: Kernel | None = None) -> Underneath:
     if isinstance(found, DeviceTarget):
         return _walked(kernel, [found.device], None)
     fs_type, device = found.place.fs_type, found.place.device
+    point = f"filesystem/{found.place.mount.point}" if found.place.mount else ""
     if device is None:
-        return Underneath((), fs_type, _why_none(fs_type))
-    return _walked(kernel, _members(kernel, device, fs_type), fs_type)
+        return Underneath((), fs_type, _why_none(fs_type), (("", point),) if point else ())
+    return _walked(kernel, _members(kernel, device, fs_type), fs_type, point)
 
 
 def _why_none(fs_type: str | None) -> str:
@@ -87,9 +88,9 @@ def _members(kernel: Kernel, device: BlockDevice, fs_type: str | None) -> list[B
     return [device]
 
 
-def _walked(kernel: Kernel, devices: list[BlockDevice], fs_type: str | None) -> Underneath:
+def _walked(kernel: Kernel, devices: list[BlockDevice], fs_type: str | None, point: str = "") -> Underneath:
     levels: list[Level] = []
-    links = [("", _reference(device)) for device in devices]
+    links = [*([("", point)] if point else []), *((point, _reference(device)) for device in devices)]
     seen: set[str] = set()
     while devices:
         names = tuple(device.name for device in devices)

@@ -25,6 +25,7 @@ from storscope.domain.finding import Cell, EvidenceRows
 from storscope.domain.rows import plain_rows
 from storscope.domain.schema import CANONICAL
 from storscope.store import Store
+from storscope.store.competing import running_condition
 
 EVIDENCE_ROWS = 20
 """Rows an evidence table shows; the query beside it gives all."""
@@ -138,16 +139,21 @@ class Case:
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
     """What rules derive from the case and share with each other."""
 
+    @cached_property
+    def running(self) -> str:
+        """An SQL condition for rows of running systems, jobs that compete with others among them."""
+        return running_condition(self.store)
+
     # Counters over time --------------------------------------------------------------------------------------------
 
     @cached_property
     def all_series(self) -> dict[EntityRef, Series]:
-        """Every entity's observations, benchmarks left out."""
+        """Every entity's observations; of benchmarks only those that ran beside others on the same storage."""
         columns = ", ".join(CANONICAL)
         table = self.store.query(
             f"SELECT capture, system, kind, entity, {self.instant()} AS time_ns, "
             f"coalesce(duration_ns, 0) AS duration_ns, {columns} FROM observations "
-            f"WHERE run IS NULL AND time IS NOT NULL AND {self.time_condition()} "
+            f"WHERE {self.running} AND time IS NOT NULL AND {self.time_condition()} "
             "ORDER BY system, kind, entity, capture, time"
         )
         return self._series_of(table)
@@ -165,7 +171,7 @@ class Case:
         table = self.store.query(
             f"SELECT capture, system, kind, entity, name, {self.instant()} AS time_ns, "
             "coalesce(duration_ns, 0) AS duration_ns, value FROM counters "
-            f"WHERE run IS NULL AND time IS NOT NULL AND list_contains($names, name) AND {self.time_condition()} "
+            f"WHERE {self.running} AND time IS NOT NULL AND list_contains($names, name) AND {self.time_condition()} "
             "ORDER BY system, kind, entity, name, time_ns",
             {"names": list(names)},
         )

@@ -167,6 +167,9 @@ def _binned(series: Sequence[Series], entities: tuple[EntityRef, ...], step: int
         ops[:, column] = _mean_by(index, rate, np.isfinite(rate), len(kept))
         moved[:, column] = _mean_by(index, one["bytes_per_s"], np.isfinite(one["bytes_per_s"]), len(kept))
         latency[:, column] = _mean_by(index, one["latency_ns_mean"], timed, len(kept), rate)
+        if one.entity.kind == "job":
+            # A job's engine writes every interval of a run: where there is none it did not run, and brought no load.
+            ops[:, column], moved[:, column] = np.nan_to_num(ops[:, column]), np.nan_to_num(moved[:, column])
     return Grid(entities, origin + kept * step, step, ops, moved, latency, captures)
 
 

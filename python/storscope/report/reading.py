@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from storscope.domain.entity import EntityRef
 from storscope.store import Store
+from storscope.store.competing import running_condition
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -85,7 +86,8 @@ def read_evidence(store: Store, start_ns: int | None, end_ns: int | None) -> Evi
     """The tracks of every entity between two instants (None: open)."""
     table = store.query(
         "SELECT system, kind, entity, capture, epoch_ns(time) AS time_ns, coalesce(duration_ns, 0) AS duration_ns, "
-        f"{', '.join(COLUMNS)} FROM observations WHERE run IS NULL AND {time_condition(start_ns, end_ns)} "
+        f"{', '.join(COLUMNS)} FROM observations "
+        f"WHERE {running_condition(store)} AND {time_condition(start_ns, end_ns)} "
         "ORDER BY system, kind, entity, capture, time"
     )
     labels = read_labels(store)

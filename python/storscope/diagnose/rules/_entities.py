@@ -48,7 +48,7 @@ def where(entities: Iterable[EntityRef], *conditions: str) -> str:
 
 def observed(case: Case, entities: Iterable[EntityRef], *conditions: str) -> str:
     """As `where`, for observations and counters of running systems in the time range of the case."""
-    return where(entities, "run IS NULL", case.time_condition(), *conditions)
+    return where(entities, case.running, case.time_condition(), *conditions)
 
 
 def in_use(case: Case, entities: Iterable[EntityRef], *conditions: str) -> str:
@@ -61,5 +61,5 @@ def in_use(case: Case, entities: Iterable[EntityRef], *conditions: str) -> str:
         where(found, f"capture IN {sql_list(captures)}" if captures else "true")
         for captures, found in sorted(groups.items())
     )
-    parts = [f"({chosen or 'false'})", "run IS NULL", case.time_condition(), *conditions]
+    parts = [f"({chosen or 'false'})", case.running, case.time_condition(), *conditions]
     return " AND ".join(part for part in parts if part != "true")

@@ -50,7 +50,7 @@ def rows_sql(case: Case, grid: Grid, *conditions: str) -> str:
     """An SQL condition for the observations a grid was made of."""
     names = [entity.name for entity in grid.entities]
     parts = [
-        "run IS NULL", f"system = {sql_text(grid.system)}", f"kind = {sql_text(grid.kind)}", case.time_condition(),
+        case.running, f"system = {sql_text(grid.system)}", f"kind = {sql_text(grid.kind)}", case.time_condition(),
         f"capture IN {sql_list(grid.captures)}" if grid.captures else "true", *conditions,
     ]  # fmt: skip
     if len(names) <= 100:

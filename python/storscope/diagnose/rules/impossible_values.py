@@ -95,7 +95,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
         for check in checks
     )
     rows = case.store.query(
-        f"SELECT system, kind, entity, {counts} FROM observations WHERE run IS NULL AND {case.time_condition()} "
+        f"SELECT system, kind, entity, {counts} FROM observations WHERE {case.running} AND {case.time_condition()} "
         "GROUP BY system, kind, entity ORDER BY ALL"
     ).to_pylist()
     if not rows:
