@@ -36,6 +36,8 @@ const WRITE_FIXED: u8 = 5;
 const READ: u8 = 22;
 const WRITE: u8 = 23;
 const FIXED_FILE: u64 = 1 << 8;
+/// Descriptor -1 in its place of the first word.
+const NO_FILE: u64 = (u32::MAX as u64) << 32;
 /// How long we wait for I/Os in flight before their memory is given up.
 const PATIENCE: Nanos = Nanos::from_millis(30_000);
 
@@ -188,7 +190,7 @@ impl Memory {
     fn entry(&self, request: &Request) -> Entry {
         let Request { token, target, direction, offset, length, buffer } = *request;
         if self.is_nop[target as usize] {
-            return entry([u64::from(NOP), 0, 0, 0, u64::from(token) | u64::from(length) << 32, 0]);
+            return entry([NO_FILE | u64::from(NOP), 0, 0, 0, u64::from(token) | u64::from(length) << 32, 0]);
         }
         // Most arenas are one piece; a division is slower than all the rest here.
         let piece = if buffer < self.per_piece { 0 } else { buffer / self.per_piece };
