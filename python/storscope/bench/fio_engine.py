@@ -150,7 +150,7 @@ class FioEngineRun:
             error = ("failed", "fio did not end when it was told to, and was killed")
         elif self._state.failures or (code != 0 and not (self._stopped or self._ended)):
             error = ("failed", _complaint(words) or f"fio ended with exit code {code}")
-        if error is not None and not self._state.issued:
+        if error is not None and not total.all.ios:
             raise _error(error[1], self._plan.program)
         doubts, is_valid = doubts_of_fio(self._plan.run.workload, total)
         return Outcome(self._result(total, is_valid), (*self._reasons(), *doubts), error, self._stopped)

@@ -185,7 +185,7 @@ class Figure:
             duration_ns = sum(sample.duration_ns for sample in samples)
             return amount * NS_PER_S / duration_ns if duration_ns else None
         if self.share is None:
-            ios = sum(part.ios for part in parts)
+            ios = sum(part.ios for part in parts if part.response.max_ns is not None)
             return math.fsum(part.response.sum_ns for part in parts) / ios if ios else None
         return Buckets.merged(part.response for part in parts).quantile_ns(self.share)
 

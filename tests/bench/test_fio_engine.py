@@ -1,0 +1,352 @@
+"""fio as an engine: what it reports is whole, agrees with itself, and says what it cannot say."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from storscope.bench.figures import Interval
+from storscope.bench.fio_engine import fio_plan, shortened
+from storscope.bench.fio_judging import asked_ios
+from storscope.bench.fio_program import find_fio
+from storscope.bench.fio_result import State, state_of
+from storscope.bench.workloads._fio_jobs import FioJob
+from storscope.cli.main import run
+from storscope.domain.access import AccessSpec
+from storscope.domain.errors import ConfigError, MissingTool, StorscopeError
+from storscope.domain.load import Closed, Open, Process, RateStep, Region, Steps
+from storscope.domain.units import KIB, MIB, NS_PER_S
+from storscope.domain.workload import Stream, Workload
+from storscope.store import Store
+from tests.bench.fio_runs import by_fio, opened, plan, workload
+from tests.bench.safety.conftest import Rig
+
+pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
+_SIZE = 16 * MIB
+_PROGRAM = (sys.executable, "-m", "storscope.cli.main", "bench")
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """A file that is written through."""
+    path = tmp_path / "target"
+    path.write_bytes(os.urandom(_SIZE))
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
+    return path
+
+
+# What it yields -------------------------------------------------------------------------------------------------------
+
+
+def test_the_intervals_add_up_to_the_total(target: Path) -> None:
+    with opened(target) as descriptor:
+        mixed = workload(AccessSpec(4 * KIB, read_share=0.5))
+        intervals, outcome = by_fio(plan(mixed, descriptor))
+    total = outcome.total
+    assert outcome.error is None
+    assert len(intervals) >= 3
+    assert sum(interval.duration_ns for interval in intervals) == total.duration_ns
+    assert sum(interval.all.bytes for interval in intervals) == total.all.bytes == total.all.ios * 4 * KIB
+    for name in ("reads", "writes"):
+        parts = [interval.direction(name) for interval in intervals]
+        whole = total.direction(name)
+        assert sum(part.ios for part in parts) == whole.ios > 0
+        assert sum(part.service.sum_ns for part in parts) == pytest.approx(whole.service.sum_ns, rel=1e-3)
+        assert max(part.service.max_ns or 0 for part in parts) == whole.service.max_ns
+
+
+def test_what_fio_does_not_time_is_absent_and_its_own_times_add_up(target: Path) -> None:
+    with opened(target) as descriptor:
+        _, outcome = by_fio(plan(workload(), descriptor))
+    reads = outcome.total.direction("reads")
+    assert reads.response.count == reads.lateness.count == 0
+    assert reads.response.quantile_ns(0.5) is None
+    assert outcome.total.outstanding_mean is None
+    parts = outcome.total.parts_of_service("reads")
+    assert reads.service.mean_ns is not None
+    assert parts["slat"].sum_ns + parts["clat"].sum_ns == pytest.approx(reads.service.sum_ns, rel=0.02)
+
+
+def test_littles_law_holds_for_what_is_taken_as_service(target: Path) -> None:
+    """At most as many as its depth are in flight, and with the submission in it nearly that."""
+    with opened(target) as descriptor:
+        _, outcome = by_fio(plan(workload(load=Closed(4), workers=2), descriptor))
+    total = outcome.total
+    rate, service = total.per_s(total.all.ios), total.all.service.mean_ns
+    assert rate is not None
+    assert service is not None
+    assert 0.5 * 8 < rate * service / NS_PER_S <= 8 * 1.02
+
+
+def test_the_medians_of_the_buckets_are_those_that_fio_prints(target: Path) -> None:
+    with opened(target) as descriptor:
+        made = fio_plan(plan(workload(), descriptor), descriptor, direct=True)
+        done = subprocess.run(
+            made.command, input=made.file.text, capture_output=True, text=True, pass_fds=(descriptor,), check=True
+        )
+    document = json.loads(done.stdout[done.stdout.rindex("\n{\n") + 1 :])
+    printed = document["jobs"][0]["read"]["lat_ns"]
+    reads = state_of(document, made.file.jobs).since(State(), 0).direction("reads")
+    assert reads.service.mean_ns == pytest.approx(printed["mean"])
+    assert reads.service.max_ns == printed["max"]
+    for share in (0.5, 0.99):
+        ours = reads.service.quantile_ns(share)
+        assert ours == pytest.approx(printed["percentile"][f"{share * 100:.6f}"], rel=0.016)
+
+
+# Rates ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_rate_that_fio_misses_makes_the_run_invalid(target: Path) -> None:
+    with opened(target) as descriptor:
+        impossible = workload(load=Open(5_000_000.0, Process.FIXED, 2))
+        _, outcome = by_fio(plan(impossible, descriptor))
+    assert not outcome.is_valid
+    assert any("of 5,000,000 IOPS that were asked for" in doubt for doubt in outcome.doubts)
+
+
+def test_the_job_of_an_open_loop_says_that_its_latency_has_no_queue_in_it(target: Path) -> None:
+    with opened(target) as descriptor:
+        losses = fio_plan(plan(workload(load=Open(60_000.0)), descriptor), descriptor, direct=True).losses
+    assert any("counts latency from then, not from the arrival" in loss for loss in losses)
+    assert any("expect 64494/s" in loss for loss in losses)
+
+
+def test_rate_steps_end_with_the_run() -> None:
+    steps = Steps(tuple(RateStep(rate, NS_PER_S) for rate in (100.0, 200.0, 300.0)))
+    short = shortened(workload(load=steps), NS_PER_S * 3 // 2).streams[0].load
+    assert isinstance(short, Steps)
+    assert [step.duration_ns for step in short.steps] == [NS_PER_S, NS_PER_S // 2]
+    assert asked_ios(workload(load=steps).streams[0], NS_PER_S * 3 // 2) == 200.0
+
+
+def test_rate_steps_are_on_one_time_line(target: Path) -> None:
+    steps = Steps((RateStep(200.0, NS_PER_S // 2), RateStep(2000.0, NS_PER_S // 2)), Process.FIXED)
+    with opened(target) as descriptor:
+        intervals, outcome = by_fio(plan(workload(load=steps), descriptor))
+    assert outcome.total.duration_ns == pytest.approx(NS_PER_S, rel=0.1)
+    first, last = _rate(intervals[0]), _rate(intervals[-1])
+    assert first < 500 < last
+    assert len(outcome.total.form["cells"]) == 1
+
+
+def _rate(interval: Interval) -> float:
+    rate = interval.per_s(interval.all.ios)
+    assert rate is not None
+    return rate
+
+
+def test_each_stream_has_a_cell_of_its_own(target: Path) -> None:
+    both = Workload("both", (workload().streams[0], workload(AccessSpec(64 * KIB, read_share=0.0)).streams[0]))
+    with opened(target) as descriptor:
+        _, outcome = by_fio(plan(both, descriptor, NS_PER_S // 2))
+    first, second = outcome.total.form["cells"]
+    assert (first["stream"], second["stream"]) == (0, 1)
+    assert first["reads"]["bytes"] == first["reads"]["ios"] * 4 * KIB > 0
+    assert second["writes"]["bytes"] == second["writes"]["ios"] * 64 * KIB > 0
+    assert first["writes"]["ios"] == second["reads"]["ios"] == 0
+
+
+# The target -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_checked_file_is_used_whatever_its_path_leads_to_meanwhile(target: Path) -> None:
+    innocent = target.with_name("innocent")
+    innocent.write_bytes(b"precious" * 4096)
+    with opened(target) as descriptor:
+        target.unlink()
+        target.symlink_to(innocent)
+        _, outcome = by_fio(plan(workload(AccessSpec(4 * KIB, read_share=0.0)), descriptor, NS_PER_S // 4))
+        assert outcome.total.all.ios > 0
+        assert os.fstat(descriptor).st_size == _SIZE
+    assert innocent.read_bytes() == b"precious" * 4096
+
+
+def test_a_workload_that_only_reads_writes_nothing(target: Path) -> None:
+    content = target.read_bytes()
+    with opened(target, os.O_RDONLY | os.O_DIRECT) as descriptor:
+        made = fio_plan(plan(workload(), descriptor), descriptor, direct=True)
+        assert "--readonly" in made.command
+        by_fio(plan(workload(), descriptor, NS_PER_S // 4))
+    assert target.read_bytes() == content
+
+
+def test_a_region_beyond_the_target_is_refused_before_fio_could_extend_it(target: Path) -> None:
+    beyond = Workload("beyond", (Stream(workload().streams[0].access, Closed(1), region=Region(0, 2 * _SIZE)),))
+    with opened(target) as descriptor, pytest.raises(ConfigError, match="region within the target"):
+        fio_plan(plan(beyond, descriptor), descriptor, direct=True)
+    assert target.stat().st_size == _SIZE
+
+
+def test_the_same_seed_gives_the_same_job_and_every_seed_is_one_for_fio(target: Path) -> None:
+    with opened(target) as descriptor:
+        texts = [
+            fio_plan(plan(workload(), descriptor, seed=seed), descriptor, direct=True).file.text
+            for seed in (7, 7, 2**64 - 1)
+        ]
+        assert texts[0] == texts[1] != texts[2]
+        _, outcome = by_fio(plan(workload(), descriptor, NS_PER_S // 10, seed=2**64 - 1))
+    assert outcome.total.all.ios > 0
+
+
+# Trouble --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.needs_root
+def test_io_errors_are_told_with_what_was_measured_before(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        rig = Rig(tmp_path, stack)
+        image = rig.image(size_bytes=_SIZE)
+        device = rig.loop(image)
+        os.truncate(image, MIB)  # what is read beyond fails
+        with opened(device) as descriptor:
+            sequential = workload(AccessSpec(4 * KIB, random_share=0.0), load=Closed(1))
+            _, outcome = by_fio(plan(sequential, descriptor))
+    assert outcome.error is not None
+    assert "Input/output error" in outcome.error[1]
+    assert outcome.total.failed == 1
+    assert 0 < outcome.total.all.ios <= MIB // (4 * KIB)
+
+
+def test_a_fio_that_measures_nothing_is_an_error_in_its_own_words(target: Path) -> None:
+    with opened(target) as descriptor:
+        made = plan(workload(AccessSpec(1000, align_bytes=1000)), descriptor, NS_PER_S // 4)
+        with pytest.raises(StorscopeError, match="Invalid argument"):
+            by_fio(made)  # O_DIRECT wants whole blocks
+
+
+def test_a_stopped_run_keeps_what_it_measured(target: Path) -> None:
+    began = time.monotonic()
+    with opened(target) as descriptor:
+        _, outcome = by_fio(plan(workload(), descriptor, 60 * NS_PER_S), stop=lambda: time.monotonic() > began + 1)
+    assert outcome.stopped
+    assert outcome.error is None
+    assert outcome.is_valid
+    assert NS_PER_S // 4 < outcome.total.duration_ns < 30 * NS_PER_S
+
+
+def test_without_fio_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingTool) as caught:
+        find_fio()
+    for words in ("apt install fio", "dnf install fio", "brew install fio"):
+        assert words in str(caught.value)
+
+
+def test_a_fio_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "fio"
+    program.write_text("#!/bin/sh\necho fio-2.21\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(MissingTool, match=re.escape("fio 3.6 or later, found fio-2.21") + "|2.21"):
+        find_fio()
+
+
+def test_a_result_of_another_shape_is_an_error() -> None:
+    with pytest.raises(StorscopeError, match="2 entries"):
+        state_of({"jobs": [{}]}, [FioJob("a", ()), FioJob("b", ())])
+
+
+# The verb -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_of_fio_is_in_the_store_with_its_job_and_its_doubts(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = data.parent / "store"
+    options = ["--workload", "vdi-boot", "--duration", "1s", "--size", "16M", "--engine", "fio"]
+    assert run(["bench", str(data), *options, "--store", str(store), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["status"] == "ok"
+    assert result["all"]["ios"] > 0
+    assert result["read"]["service"]["p99_ns"] > 0
+    assert result["outstanding_mean"] is result["read"]["response"]["p99_ns"] is result["all"]["lateness"]["max_ns"]
+    assert result["outstanding_mean"] is None
+    assert any("tied by flow" in doubt for doubt in result["doubts"])
+    opened_store = Store.open(store)
+    (row,) = opened_store.query(
+        "SELECT engine, engine_version, parameters['job'] AS job, parameters['doubts'] AS doubts FROM runs"
+    ).to_pylist()
+    assert row["engine"] == "fio"
+    assert row["engine_version"] == find_fio().version
+    assert "bssplit=" in row["job"]
+    assert "tied by flow" in row["doubts"]
+    counted = opened_store.query(
+        "SELECT measure, sum(list_sum(counts)) AS ios FROM histograms GROUP BY measure ORDER BY measure"
+    ).to_pylist()
+    assert {row["measure"] for row in counted} == {"clat", "service", "slat"}
+    assert {row["ios"] for row in counted} == {result["all"]["ios"]}
+    means = opened_store.query("SELECT bool_and(latency_ns_mean = device_latency_ns_mean) AS same FROM observations")
+    assert means.to_pylist() == [{"same": True}]
+    assert not list(data.iterdir())
+
+
+def test_fio_and_our_engine_can_be_compared(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store, runs = str(data.parent / "store"), []
+    for engine in ("storscope", "fio"):
+        options = ["--workload", "random-8k-70-read", "--duration", "2s", "--size", "16M", "--engine", engine]
+        assert run(["bench", str(data), *options, "--store", store, "--json"]) == 0
+        runs.append(json.loads(capsys.readouterr().out)["run"])
+    assert run(["compare", *(f"run={name}" for name in runs), "--store", store, "--json"]) in {0, 1}
+    assert json.loads(capsys.readouterr().out)
+
+
+def test_nothing_of_a_run_that_fio_refuses_is_kept(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = data.parent / "odd.toml"
+    odd.write_text('name = "odd"\n[[stream]]\noutstanding = 1\nline = [{ size = 1000, align = 1000 }]\n')
+    store = data.parent / "store"
+    options = ["--workload", str(odd), "--duration", "1s", "--size", "16M", "--engine", "fio", "--store", str(store)]
+    assert run(["bench", str(data), *options]) == 2
+    assert "Invalid argument" in capsys.readouterr().err
+    assert not store.exists()
+    assert not list(data.iterdir())
+
+
+def test_ctrl_c_ends_fio_and_keeps_what_it_reported(data: Path) -> None:
+    process = _started(data)
+    _wait_for_intervals(data, 2)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    (row,) = Store.open(data.parent / "store").query("SELECT engine, status, duration_ns FROM runs").to_pylist()
+    assert (row["engine"], row["status"]) == ("fio", "interrupted")
+    assert row["duration_ns"] > NS_PER_S
+    assert not list(data.iterdir())
+
+
+def test_fio_ends_when_storscope_is_killed(data: Path) -> None:
+    process = _started(data)
+    _wait_for_intervals(data, 2)
+    (fio,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    process.kill()
+    process.communicate(timeout=60)
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{fio}/fd/1").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not Path(f"/proc/{fio}/fd/1").exists()
+
+
+def _started(data: Path) -> subprocess.Popen[str]:
+    options = ("--workload", "oltp", "--size", "16M", "--duration", "60s", "--store", str(data.parent / "store"))
+    return subprocess.Popen([*_PROGRAM, str(data), *options, "--engine", "fio"], stderr=subprocess.PIPE, text=True)
+
+
+def _wait_for_intervals(data: Path, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        spools = list((data.parent / "store").glob(".bench-*.jsonl"))
+        if spools and spools[0].read_bytes().count(b"\n") > count:
+            return
+        time.sleep(0.05)
+    pytest.fail("no interval was spooled")
