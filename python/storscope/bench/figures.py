@@ -149,6 +149,14 @@ class Interval:
         ios, size = (sum(tally[name] for tally in tallies) for name in ("ios", "bytes"))
         return Direction(ios, size, response, service, lateness)
 
+    @property
+    def cells(self) -> list[Interval]:
+        """The same interval for each stream and target alone; what is only counted in sum is not known of them."""
+        return [
+            Interval({**self.form, "cells": [cell], "outstanding_mean": None, "offered_per_s": None})
+            for cell in self.form["cells"]
+        ]
+
     def parts_of_service(self, name: str) -> dict[str, Latencies]:
         """What fio tells of its parts in a direction; nothing from other engines."""
         tallies = [cell[name] for cell in self.form["cells"]]

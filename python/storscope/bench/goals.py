@@ -14,7 +14,7 @@ import numpy as np
 
 from storscope.bench.judgement import Judgement, Settled, estimates_of, settled, shown_share, shown_value
 from storscope.bench.samples import IOPS, MEAN, Figure, Sample, Samples
-from storscope.bench.settling import Estimate, estimate
+from storscope.bench.settling import estimate
 from storscope.domain.units import NS_PER_S, format_span
 from storscope.domain.workload import Steps, Workload
 
@@ -115,7 +115,8 @@ class FixedTime:
             every = tuple(samples.between(0))
             return Judgement(
                 self.figure.name, 0, samples.end_ns, "The workload changes on purpose: no warm-up was looked for.",
-                "It ran as long as its rate steps take.", _values_only(estimates_of(every, self.figure)),
+                "It ran as long as its rate steps take.",
+                {name: one.without_interval for name, one in estimates_of(every, self.figure).items()},
             )  # fmt: skip
         ended = f"It ran for the {format_span(self.duration_ns)} that were asked for." if is_whole else _CUT_SHORT
         return _judgement(self.figure, kept, samples.end_ns, ended)
@@ -127,11 +128,6 @@ _CUT_SHORT = "It ended early."
 def fixed_time(workload: Workload, duration_ns: int) -> FixedTime:
     """What is measured of a workload when only a time is given."""
     return FixedTime(duration_ns, default_figure(workload), settles=not has_steps(workload))
-
-
-def _values_only(estimates: dict[str, Estimate]) -> dict[str, Estimate]:
-    """Where the level changes on purpose an interval would mean nothing."""
-    return {name: Estimate(one.value, None, None) for name, one in estimates.items()}
 
 
 def _judgement(

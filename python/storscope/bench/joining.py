@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from storscope.bench.buckets import Buckets
-from storscope.bench.figures import DIRECTIONS, MEASURES, Interval
+from storscope.bench.figures import DIRECTIONS, Interval
 
 Form = dict[str, Any]
 
@@ -29,6 +29,8 @@ def joined(intervals: Iterable[Interval], index: int = 0) -> Interval | None:
 
 def _joined(intervals: Sequence[Interval], index: int) -> Interval:
     forms = [interval.form for interval in intervals]
+    if len(forms) == 1:
+        return Interval({**forms[0], "index": index})
     first, last = forms[0], forms[-1]
     duration_ns = sum(form["duration_ns"] for form in forms)
     in_flight = [(form["outstanding_mean"], form["duration_ns"]) for form in forms]
@@ -66,9 +68,10 @@ def _cells(forms: Sequence[Any]) -> list[Form]:
 
 
 def _tally(tallies: Sequence[Form]) -> Form:
+    measures = [name for name, value in tallies[0].items() if isinstance(value, dict)]
     histograms = {
         measure: Buckets.merged(Buckets.from_form(tally[measure]) for tally in tallies).to_form()
-        for measure in MEASURES
+        for measure in measures
     }
     return {name: sum(tally[name] for tally in tallies) for name in ("ios", "bytes")} | histograms
 

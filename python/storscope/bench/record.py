@@ -45,6 +45,8 @@ class About:
     prefill: DeviceCheck | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     """What the run is part of (a sweep's id and point); kept among its parameters. `job` names its entity."""
+    targets: tuple[str, ...] = ()
+    """In the order that the workload's streams count them, when there are several."""
     goal: str = ""
     """What it was run for, in words."""
     engine: str = ENGINE
@@ -64,6 +66,7 @@ class About:
         prefill = None if form.get("prefill") is None else DeviceCheck.from_json(form["prefill"])
         known = {
             "workload": Workload.from_json(form["workload"]), "doubts": tuple(form["doubts"]), "prefill": prefill,
+            "targets": tuple(form.get("targets", ())),
             "links": tuple((upper, lower) for upper, lower in form.get("links", ())),
         }  # fmt: skip
         return cls(**{**form, **known})
@@ -84,7 +87,9 @@ def record_run(
     aside = replace(about, run=about.run + WARM_UP)
     start_ns = about.started_ns if outcome is None else int(outcome.result["started_unix_ns"])
     measured_ns = 0
+    cells: dict[EntityRef, Interval] = {}
     for interval in intervals:
+        cells |= {cell_entity(entity, about, cell): cell for cell in interval.cells if len(interval.form["cells"]) > 1}
         counts = judgement is None or judgement.counts(interval.start_ns)
         _record_interval(recorder, entity, about if counts else aside, start_ns, interval)
         measured_ns += interval.duration_ns if counts else 0
@@ -93,6 +98,9 @@ def record_run(
     for doubt in doubts_of(about, outcome, judgement):
         recorder.warn(doubt)
     _record_facts(recorder, entity, about, outcome)
+    for part, cell in cells.items():
+        recorder.link(part, "member_of", entity)
+        recorder.fact(part, "target", cell_words(about, cell)[1])
     if judgement is not None:
         record_estimates(recorder, entity, judgement)
         start_ns += judgement.from_ns
@@ -132,7 +140,35 @@ def _record_interval(recorder: Recorder, entity: EntityRef, about: About, start_
     for name, unit, value in _counted(interval):
         recorder.counter(entity, begin_ns, length_ns, name, unit, value, run=run)
     if len(interval.form["cells"]) > 1:
-        recorder.omit("figures per stream and target; their sum is recorded", len(interval.form["cells"]))
+        for cell in interval.cells:
+            _record_cell(recorder, entity, about, begin_ns, cell)
+
+
+def _record_cell(recorder: Recorder, job: EntityRef, about: About, begin_ns: int, cell: Interval) -> None:
+    """One stream on one target, as a part of the job: what compare and reports add up is the job alone."""
+    part = cell_entity(job, about, cell)
+    recorder.observe(part, begin_ns, cell.duration_ns, _observed(cell, latency_of(about)), run=about.run)
+    for engines_word, word in DIRECTIONS.items():
+        direction = cell.direction(engines_word)
+        for measure in MEASURES:
+            buckets = direction.of(measure).buckets()
+            recorder.histogram(part, begin_ns, cell.duration_ns, word, measure, buckets, run=about.run)
+
+
+def cell_entity(job: EntityRef, about: About, cell: Interval) -> EntityRef:
+    """A `process`, as fio's and Iometer's parts of a job are."""
+    stream, target = cell_words(about, cell)
+    return EntityRef(about.system, "process", f"{job.name}: {stream} on {target}")
+
+
+def cell_words(about: About, cell: Interval) -> tuple[str, str]:
+    """The stream's name, or its number, and the target."""
+    (form,) = cell.form["cells"]
+    number, streams = form["stream"], about.workload.streams
+    name = streams[number].name
+    is_unique = name and [stream.name for stream in streams].count(name) == 1
+    targets = about.targets or (about.target,)
+    return name if is_unique else f"{name or 'stream'} {number + 1}", targets[form["target"]]
 
 
 def latency_of(about: About) -> str:

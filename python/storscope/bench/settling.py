@@ -57,6 +57,11 @@ class Estimate:
         half = self.half_width
         return None if half is None or not self.value else half / abs(self.value)
 
+    @property
+    def without_interval(self) -> Estimate:
+        """The value alone, where an interval would mean nothing."""
+        return Estimate(self.value, None, None)
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` reads them again."""
         return asdict(self)

@@ -40,12 +40,33 @@ from storscope.domain.workload import Stream, Workload
 DEFAULT_SCRATCH_BYTES = 1024 * MIB
 _PREFILL_BYTES = MIB
 _PREFILL_OUTSTANDING = 8
+_PREFILL_INTERVAL_NS = NS_PER_S // 4
 _ENOUGH_NS = 24 * 3600 * NS_PER_S
 
 _NOTHING_KNOWN = Underneath((), None, "nobody looked")
 
 Told = Callable[[str], None]
 """Hears what is being done, in a sentence."""
+Filled = Callable[[int, int], None]
+"""Hears how many bytes of how many are written, while a scratch file is filled."""
+
+
+def _unheard(done_bytes: int, total_bytes: int) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is wanted of a target."""
+
+    workload: Workload
+    size_bytes: int | None
+    permission: str | None
+    direct: bool
+    writes: bool
+    """Whether it is opened for writing; a scratch file is filled in any case."""
+    told: Told
+    filled: Filled = _unheard
 
 
 @dataclass(frozen=True)
@@ -65,6 +86,12 @@ class Ready:
     """Of a file, before it is measured."""
     prefill: DeviceCheck | None = None
     """What the devices did while a scratch file was filled."""
+    writable: bool = False
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the part that workloads may use."""
+        return self.confined_bytes or os.lseek(self.descriptor, 0, os.SEEK_END)
 
 
 @contextmanager
@@ -76,14 +103,20 @@ def ready_target(
     Raises TargetRefused for what must not be written, ConfigError for a workload that does not fit.
     """
     workload.check(1)
-    target = resolve(path)
+    wish = Wish(workload, size_bytes, permission, direct, workload.writes, told)
     with ExitStack() as stack:
-        if isinstance(target, DirectoryTarget | NewFileTarget):
-            if permission is not None:
-                raise UsageError("no --overwrite, as nothing existing would be overwritten", repr(permission))
-            yield _scratch(stack, path, workload, scratch_size(size_bytes), direct, told)
-        else:
-            yield _existing(stack, path, workload, size_bytes, permission, direct)
+        if not is_new(path):
+            yield existing(stack, path, wish)
+            return
+        if permission is not None:
+            raise UsageError("no --overwrite, as nothing existing would be overwritten", repr(permission))
+        check_fits(workload, scratch_size(size_bytes))
+        yield scratch(stack, path, wish)
+
+
+def is_new(path: str | Path) -> bool:
+    """Whether a scratch file would be made for it."""
+    return isinstance(resolve(path), DirectoryTarget | NewFileTarget)
 
 
 def scratch_size(size_bytes: int | None) -> int:
@@ -110,31 +143,31 @@ def _confined(stream: Stream, size_bytes: int) -> Stream:
     return replace(stream, region=Region(region.start_bytes, size_bytes - region.start_bytes))
 
 
-def check_fits(workload: Workload, size_bytes: int) -> None:
-    """Whether the engine would run it on a target of that size; tried on no storage for a moment."""
-    plan = RunPlan(workload, (NoTarget("null", size_bytes),), duration_ns=1, seed=0, max_failures=0)
+def check_fits(workload: Workload, *sizes_bytes: int) -> None:
+    """Whether the engine would run it on targets of these sizes; tried on no storage for a moment."""
+    targets = tuple(NoTarget("null", size_bytes) for size_bytes in sizes_bytes)
+    plan = RunPlan(workload, targets, duration_ns=1, seed=0, max_failures=0)
     EngineRun(plan).outcome()
 
 
 # Scratch files --------------------------------------------------------------------------------------------------------
 
 
-def _scratch(
-    stack: ExitStack, path: str | Path, workload: Workload, size_bytes: int, direct: bool, told: Told
-) -> Ready:
-    check_fits(workload, size_bytes)
-    scratch = stack.enter_context(create(path, size_bytes))
-    told(f"Filling {scratch.path} with {format_bytes(size_bytes)}.")
-    under = underneath(scratch.descriptor)
+def scratch(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
+    """A file made, filled and proved filled; `stack` removes it. Raises TargetRefused, UsageError."""
+    size_bytes, direct = scratch_size(wish.size_bytes), wish.direct
+    made = stack.enter_context(create(path, size_bytes))
+    wish.told(f"Filling {made.path} with {format_bytes(size_bytes)}.")
+    under = underneath(made.descriptor)
     watch = DeviceWatch(under, direct=direct, extents=None)
-    is_direct = _fill(stack, scratch, workload, size_bytes, direct)
-    extents = extents_of(scratch.descriptor, sync=True)
+    is_direct = _fill(stack, made, wish, size_bytes)
+    extents = extents_of(made.descriptor, sync=True)
     prefill = watch.compare({"read": Asked(0, 0), "write": Asked(size_bytes // _PREFILL_BYTES, size_bytes)})
     doubts = [*_cache_doubts(direct, is_direct), *_extent_doubts(extents), *_prefill_doubts(prefill, extents)]
-    descriptor, _ = _reopened(stack, scratch, os.O_RDWR if workload.writes else os.O_RDONLY, is_direct)
+    descriptor, _ = _reopened(stack, made, os.O_RDWR if wish.writes else os.O_RDONLY, is_direct)
     return Ready(
-        descriptor, str(scratch.path), "scratch", is_direct, tuple(doubts), under=under, extents=extents,
-        prefill=prefill,
+        descriptor, str(made.path), "scratch", is_direct, tuple(doubts), under=under, extents=extents,
+        prefill=prefill, writable=wish.writes,
     )  # fmt: skip
 
 
@@ -151,16 +184,20 @@ def _reopened(stack: ExitStack, scratch: Scratch, flags: int, direct: bool) -> t
     return descriptor, is_direct
 
 
-def _fill(stack: ExitStack, scratch: Scratch, workload: Workload, size_bytes: int, direct: bool) -> bool:
+def _fill(stack: ExitStack, made: Scratch, wish: Wish, size_bytes: int) -> bool:
     """Writes every byte once, with the workload's own data and stamps, to the device. Whether that was direct."""
-    descriptor, is_direct = _reopened(stack, scratch, os.O_RDWR, direct)
-    line = AccessSpec(_PREFILL_BYTES, read_share=0.0, random_share=0.0, align_bytes=workload.stamp_unit_bytes)
+    descriptor, is_direct = _reopened(stack, made, os.O_RDWR, wish.direct)
+    line = AccessSpec(_PREFILL_BYTES, read_share=0.0, random_share=0.0, align_bytes=wish.workload.stamp_unit_bytes)
     stream = Stream(Mix((line,)), Closed(_PREFILL_OUTSTANDING))
-    filling = Workload("prefill", (stream,), data=workload.data)
-    plan = RunPlan(filling, (DescriptorTarget(descriptor),), _ENOUGH_NS, seed=0, max_bytes_per_worker=size_bytes)
-    run = EngineRun(plan)
-    for _ in run.intervals():
-        pass
+    filling = Workload("prefill", (stream,), data=wish.workload.data)
+    plan = RunPlan(
+        filling, (DescriptorTarget(descriptor),), _ENOUGH_NS, seed=0, interval_ns=_PREFILL_INTERVAL_NS,
+        max_bytes_per_worker=size_bytes,
+    )  # fmt: skip
+    run, done_bytes = EngineRun(plan), 0
+    for interval in run.intervals():
+        done_bytes += interval.all.bytes
+        wish.filled(done_bytes, size_bytes)
     outcome = run.outcome()
     if outcome.error is not None:
         raise run_error(*outcome.error)
@@ -174,23 +211,22 @@ def _fill(stack: ExitStack, scratch: Scratch, workload: Workload, size_bytes: in
 # What exists ----------------------------------------------------------------------------------------------------------
 
 
-def _existing(
-    stack: ExitStack, path: str | Path, workload: Workload, size_bytes: int | None, permission: str | None, direct: bool
-) -> Ready:
-    opened, is_direct = _opened(path, workload.writes, permission, direct)
+def existing(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
+    """What is there, opened after the checks; `stack` closes it. Raises TargetRefused, UsageError."""
+    opened, is_direct = _opened(path, wish.writes, wish.permission, wish.direct)
     stack.enter_context(opened)
-    doubts = list(_cache_doubts(direct, is_direct))
+    doubts = list(_cache_doubts(wish.direct, is_direct))
     kind = "file" if isinstance(opened.target, FileTarget) else "device"
     extents = extents_of(opened.descriptor, sync=True) if kind == "file" else None
     if extents is not None:
         doubts += _extent_doubts(extents)
-    elif any(stream.access.reads for stream in workload.streams):
+    elif any(stream.access.reads for stream in wish.workload.streams):
         doubts.append(
             "Not known: whether all of the device was ever written. What was not is answered without a medium."
         )
     return Ready(
-        opened.descriptor, opened.target.path, kind, is_direct, tuple(doubts), size_bytes,
-        underneath(opened.descriptor), extents,
+        opened.descriptor, opened.target.path, kind, is_direct, tuple(doubts), wish.size_bytes,
+        underneath(opened.descriptor), extents, writable=wish.writes,
     )  # fmt: skip
 
 

@@ -6,26 +6,28 @@ import functools
 import hashlib
 import platform
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import storscope
-from storscope.bench.device_counters import DeviceWatch, asked_of
+from storscope.bench.device_watches import DeviceWatches
 from storscope.bench.engine import DescriptorTarget, RunPlan
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.goals import Goal, Progress, fixed_time
 from storscope.bench.joining import joined
 from storscope.bench.judgement import Judgement
 from storscope.bench.measuring import Measuring, Runs, parts_of
+from storscope.bench.preconditioning import TIMES, Amount, preconditioning
 from storscope.bench.record import ENGINE, About, doubts_of, latency_of, record_run, status_of
 from storscope.bench.safety import sweep
 from storscope.bench.spool import Spooled, SpoolWriter, abandoned
-from storscope.bench.targets import Ready, confined, ready_target
+from storscope.bench.target_set import ready_targets
+from storscope.bench.targets import Ready, Wish, confined
 from storscope.domain.errors import StorscopeError
 from storscope.domain.recorder import Recorder
-from storscope.domain.units import NS_PER_S
+from storscope.domain.units import NS_PER_S, format_bytes
 from storscope.domain.workload import Workload
 from storscope.store import CaptureInfo, Store
 from storscope.workbench.engines import engine_of
@@ -80,12 +82,18 @@ class Benched:
 class BenchSession:
     """An open target, on which one measurement after another is made; each is a capture of its own."""
 
-    def __init__(self, store: Store, ready: Ready, settings: BenchSettings, stop: Callable[[], bool]) -> None:
-        self._store, self._ready, self._settings, self._stop = store, ready, settings, stop
+    def __init__(self, store: Store, ready: Sequence[Ready], settings: BenchSettings, stop: Callable[[], bool]) -> None:
+        self._store, self._ready, self._settings, self._stop = store, tuple(ready), settings, stop
+        self._labels: dict[str, str] = {}
 
     @property
     def target(self) -> Ready:
-        """What is measured."""
+        """What is measured; the first of several."""
+        return self._ready[0]
+
+    @property
+    def targets(self) -> tuple[Ready, ...]:
+        """What is measured, in the order that streams count targets."""
         return self._ready
 
     @property
@@ -113,30 +121,69 @@ class BenchSession:
             settings, seed=settings.seed if seed is None else seed, duration_ns=goal.longest_ns, goal=goal
         )
         parts = parts_of(settings.interval_ns) if settings.engine == ENGINE else 1
-        used = confined(workload, self._ready.confined_bytes)
+        used = confined(workload, self.target.confined_bytes)
         plan = RunPlan(
-            used, (DescriptorTarget(self._ready.descriptor),), settings.duration_ns, settings.seed,
-            settings.interval_ns // parts,
+            used, tuple(DescriptorTarget(ready.descriptor) for ready in self._ready), settings.duration_ns,
+            settings.seed, settings.interval_ns // parts,
         )  # fmt: skip
-        about = replace(_about(self._ready, used, settings), labels=labels or {}, goal=goal.explain())
+        known = {**self._labels, **(labels or {})}
+        about = replace(_about(self._ready, used, settings), labels=known, goal=goal.explain())
         started, about = engine_of(settings.engine, plan, about)
         measuring = functools.partial(
             Measuring, goal=goal, interval_ns=settings.interval_ns, parts=parts, measure=latency_of(about)
         )
         return _measure(self._store, started, measuring, self._ready, about, watch, follow, self._stop)
 
+    def precondition(
+        self, workload: Workload, watch: Callable[[Interval], None] = lambda _: None,
+        follow: Callable[[Progress], None] = lambda _: None,
+    ) -> list[Benched]:  # fmt: skip
+        """Writes twice the capacity of each target that is open for writing, with the data of `workload`.
+
+        Each is stored as a run of its own, and measurements that follow say what was done before them. Stops at the
+        first that ended early. Raises UsageError for a target that is too small.
+        """
+        done: list[Benched] = []
+        for ready in self._ready:
+            if ready.writable and not (done and done[-1].status != "ok"):
+                done.append(self._precondition(ready, workload, watch, follow))
+        written = [f"{run.about.target}: {format_bytes(run.measured.all.bytes)} by run {run.about.run}" for run in done]
+        self._labels["preconditioned"] = "; ".join(written)
+        return done
+
+    def _precondition(
+        self, ready: Ready, workload: Workload, watch: Callable[[Interval], None], follow: Callable[[Progress], None]
+    ) -> Benched:
+        goal = Amount(TIMES * ready.size_bytes)
+        settings = replace(self._settings, duration_ns=goal.longest_ns, goal=goal, engine=ENGINE)
+        used = confined(preconditioning(workload, ready.size_bytes), ready.confined_bytes)
+        parts = parts_of(settings.interval_ns)
+        plan = RunPlan(
+            used, (DescriptorTarget(ready.descriptor),), goal.longest_ns, settings.seed, settings.interval_ns // parts,
+            max_bytes_per_worker=goal.bytes,
+        )  # fmt: skip
+        about = replace(_about((ready,), used, settings), goal=goal.explain())
+        started, about = engine_of(ENGINE, plan, about)
+        measuring = functools.partial(Measuring, goal=goal, interval_ns=settings.interval_ns, parts=parts)
+        return _measure(self._store, started, measuring, (ready,), about, watch, follow, self._stop)
+
 
 @contextmanager
 def bench_session(
     store: Store,
-    target: str,
+    target: str | Sequence[str],
     workload: Workload,
     settings: BenchSettings,
     *,
     told: Callable[[str], None],
     stop: Callable[[], bool],
+    filled: Callable[[int, int], None] = lambda done_bytes, total_bytes: None,
+    writes: bool = False,
 ) -> Iterator[BenchSession]:
     """Opens a target for a workload and others like it: creates and fills what is needed, and takes it down at the end.
+
+    With several targets the streams of the workload name them by their index. `writes` opens them for writing also if
+    the workload only reads, as preconditioning needs. `filled` hears how much of a scratch file is written.
 
     First removes scratch files of runs that crashed, and stores what those had measured. Raises TargetRefused for a
     target that must not be written, ConfigError for a workload that does not fit, UsageError.
@@ -144,9 +191,9 @@ def bench_session(
     sweep()
     for capture in recover_runs(store):
         told(f"A run that was killed is in the store as {capture}, without its last interval.")
-    with ready_target(
-        target, workload, settings.size_bytes, permission=settings.permission, direct=settings.direct, told=told
-    ) as ready:
+    targets = [target] if isinstance(target, str) else list(target)
+    wish = Wish(workload, settings.size_bytes, settings.permission, settings.direct, writes, told, filled)
+    with ready_targets(targets, wish) as ready:
         yield BenchSession(store, ready, settings, stop)
 
 
@@ -169,13 +216,13 @@ def _measure(
     store: Store,
     started: Callable[[], AbstractContextManager[Runs]],
     measuring: Callable[[Runs], Measuring],
-    ready: Ready,
+    ready: Sequence[Ready],
     about: About,
     watch: Callable[[Interval], None],
     follow: Callable[[Progress], None],
     stop: Callable[[], bool],
 ) -> Benched:
-    devices = DeviceWatch(ready.under, direct=ready.direct, extents=ready.extents)
+    devices = DeviceWatches(ready)
     with started() as run, _spool(store, about) as spool:
         measurement = measuring(run)
         for interval in measurement.intervals(stop):
@@ -183,7 +230,7 @@ def _measure(
             follow(measurement.progress)
             watch(interval)
         outcome = run.outcome()
-        outcome = replace(outcome, device=devices.compare(asked_of(outcome.result)))
+        outcome = devices.compare(outcome)
         judgement = measurement.judgement(outcome)
         spool.end(outcome, judgement)
         counted = joined(each for each in Spooled(spool.path).intervals() if judgement.counts(each.start_ns))
@@ -204,22 +251,25 @@ def _spool(store: Store, about: About) -> Iterator[SpoolWriter]:
         spool.close()
 
 
-def _about(ready: Ready, workload: Workload, settings: BenchSettings) -> About:
-    now_ns = time.time_ns()
+def _about(targets: Sequence[Ready], workload: Workload, settings: BenchSettings) -> About:
+    now_ns, names = time.time_ns(), tuple(ready.name for ready in targets)
+    prefills = [ready.prefill for ready in targets if ready.prefill is not None]
+    doubts = [doubt if len(targets) == 1 else f"{ready.name}: {doubt}" for ready in targets for doubt in ready.doubts]
     return About(
         run=f"bench-{now_ns:x}",
         workload=workload,
-        target=ready.name,
-        target_kind=ready.kind,
+        target=", ".join(names),
+        targets=names if len(names) > 1 else (),
+        target_kind=", ".join(dict.fromkeys(ready.kind for ready in targets)),
         system=platform.node(),
         seed=settings.seed,
         version=storscope.__version__,
         planned_ns=settings.duration_ns,
         started_ns=now_ns,
-        direct=ready.direct,
-        doubts=ready.doubts,
-        links=ready.under.links,
-        prefill=ready.prefill,
+        direct=all(ready.direct for ready in targets),
+        doubts=tuple(dict.fromkeys(doubts)),
+        links=tuple(dict.fromkeys(link for ready in targets for link in ready.under.links)),
+        prefill=prefills[0] if len(prefills) == 1 else None,
     )
 
 

@@ -1,0 +1,100 @@
+"""Several open targets at once, as the streams of a workload name them by their index."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from storscope.bench.targets import Ready, Wish, check_fits, confined, existing, is_new, scratch, scratch_size
+from storscope.domain.access import Copy
+from storscope.domain.errors import TargetRefused, UsageError
+from storscope.domain.workload import Stream, Workload
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a workload does with one of its targets."""
+
+    reads: bool
+    writes: bool
+
+
+def uses_of(workload: Workload, count: int) -> list[Use]:
+    """Of each of `count` targets. Raises ConfigError for streams that name others, UsageError for an unused target."""
+    workload.check(count)
+    uses = [_use(workload.streams, index) for index in range(count)]
+    idle = [str(index + 1) for index, use in enumerate(uses) if not (use.reads or use.writes)]
+    if idle:
+        raise UsageError(
+            f"targets that {workload.name!r} uses", f"{count} targets, of which number {', '.join(idle)} is not used",
+            hint="Its streams name the targets they use; see: storscope workload show.",
+        )  # fmt: skip
+    return uses
+
+
+def _use(streams: Sequence[Stream], index: int) -> Use:
+    """As `writes_to` in crates/storscope-load/src/plan.rs: a copy writes its destination alone."""
+    reads = writes = False
+    for stream in streams:
+        named = not stream.targets or index in stream.targets
+        if isinstance(stream.access, Copy):
+            reads |= named
+            writes |= stream.access.destination == index
+        elif named:
+            reads |= stream.access.reads
+            writes |= stream.access.writes
+    return Use(reads, writes)
+
+
+@contextmanager
+def ready_targets(paths: Sequence[str], wish: Wish) -> Iterator[tuple[Ready, ...]]:
+    """Opens, and if need be creates and fills, what a run needs; takes it down again at the end.
+
+    A target is opened for writing if the workload writes to it, or `wish.writes` says so for all. What exists is opened
+    before anything is created. Raises TargetRefused for what must not be written, ConfigError for a workload that does
+    not fit, UsageError for targets that are the same or not used.
+    """
+    uses = uses_of(wish.workload, len(paths))
+    wishes = [replace(wish, writes=wish.writes or use.writes) for use in uses]
+    new = [is_new(path) for path in paths]
+    if wish.permission is not None and all(new):
+        expected = "no --overwrite, as nothing existing would be overwritten"
+        raise UsageError(expected, repr(wish.permission))
+    with ExitStack() as stack:
+        found = {
+            index: _opened(stack, path, one, is_only=len(paths) == 1)
+            for index, (path, one) in enumerate(zip(paths, wishes, strict=True))
+            if not new[index]
+        }
+        _refuse_same(found.values())
+        if any(new):
+            size = scratch_size(wish.size_bytes)
+            sizes = [found[index].size_bytes if index in found else size for index in range(len(paths))]
+            check_fits(confined(wish.workload, wish.size_bytes if found else None), *sizes)
+        for index, path in enumerate(paths):
+            if new[index]:
+                found[index] = scratch(stack, path, wishes[index])
+        yield tuple(found[index] for index in range(len(paths)))
+
+
+def _opened(stack: ExitStack, path: str, wish: Wish, *, is_only: bool) -> Ready:
+    """Of several targets the word that was typed identifies one; the others must do without."""
+    if is_only or wish.permission is None:
+        return existing(stack, path, wish)
+    try:
+        return existing(stack, path, wish)
+    except TargetRefused:
+        return existing(stack, path, replace(wish, permission=None))
+
+
+def _refuse_same(found: Iterable[Ready]) -> None:
+    seen: dict[tuple[int, int], str] = {}
+    for ready in found:
+        status = os.fstat(ready.descriptor)
+        key = (0, status.st_rdev) if stat.S_ISBLK(status.st_mode) else (status.st_dev, status.st_ino)
+        if key in seen:
+            raise UsageError("targets that differ", f"{ready.name!r} is {seen[key]!r}")
+        seen[key] = ready.name
