@@ -1,0 +1,97 @@
+"""The schedule of a time series, in a time of the test's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storscope.domain.sweep import Cell, Point
+from storscope.workbench.series import slots
+from storscope.workbench.sweep_reading import off_schedule
+
+_S = 1_000_000_000
+
+
+@dataclass
+class Pace:
+    """Time passes only when somebody sleeps or works; a sleeper oversleeps by `late_ns`."""
+
+    ns: int = 12_345
+    late_ns: int = 0
+    slept: list[int] = field(default_factory=list)
+
+    def now_ns(self) -> int:
+        return self.ns
+
+    def sleep(self, ns: int) -> None:
+        self.slept.append(ns)
+        self.ns += ns + self.late_ns
+
+
+def _starts(works_ns: list[int], interval_ns: int, pace: Pace, missed: list[int]) -> list[tuple[int, int]]:
+    """(slot, when it started since the first one)."""
+    begin = pace.ns
+    found = []
+    for slot in slots(len(works_ns), interval_ns, pace, lambda: False, lambda _: None, missed):
+        found.append((slot, pace.ns - begin))
+        pace.ns += works_ns[slot]
+    return found
+
+
+def test_slots_start_when_they_are_due_whatever_the_ones_before_took() -> None:
+    missed: list[int] = []
+    works = [3 * _S, 1 * _S, 9 * _S, 2 * _S]
+    assert _starts(works, 10 * _S, Pace(), missed) == [(slot, slot * 10 * _S) for slot in range(4)]
+    assert missed == []
+
+
+def test_what_overruns_its_slot_misses_the_next_and_keeps_to_the_schedule() -> None:
+    missed: list[int] = []
+    works = [3 * _S, 25 * _S, 1 * _S, 1 * _S, 1 * _S, 30 * _S, 1 * _S]
+    found = _starts(works, 10 * _S, Pace(), missed)
+    assert found == [(0, 0), (1, 10 * _S), (4, 40 * _S), (5, 50 * _S)]
+    assert missed == [2, 3, 6]
+
+
+@given(
+    st.lists(st.integers(0, 35 * _S), min_size=1, max_size=30),
+    st.integers(1, 20 * _S),
+    st.integers(0, 1_000_000),
+)
+def test_starts_do_not_drift_and_every_slot_is_used_or_missed(works: list[int], interval: int, late: int) -> None:
+    missed: list[int] = []
+    found = _starts(works, interval, Pace(late_ns=late), missed)
+    assert sorted([slot for slot, _ in found] + missed) == list(range(len(works)))
+    for slot, start in found:
+        assert 0 <= start - slot * interval <= late + interval, "late by the sleeper's lateness, never early"
+        if late < interval:
+            assert start - slot * interval <= late
+
+
+def test_it_ends_soon_after_it_is_asked_to_also_while_it_waits() -> None:
+    pace, wished = Pace(), [False]
+    seen: list[int] = []
+    for slot in slots(5, 600 * _S, pace, lambda: wished[0], seen.append, []):
+        assert slot == 0
+        pace.ns += 30 * _S
+        wished[0] = True
+    assert seen == []
+    wished[0] = False
+    waits = slots(5, 600 * _S, pace, lambda: len(seen) > 3, seen.append, [])
+    assert next(waits) == 0
+    assert list(waits) == []
+    assert max(pace.slept) <= _S // 10
+
+
+def _cell(slot: int, elapsed_s: float) -> Cell:
+    return Cell(Point("log"), 1, {}, slot=slot, elapsed_ns=round(elapsed_s * _S))
+
+
+def test_missed_and_late_slots_are_told() -> None:
+    assert off_schedule([_cell(0, 0.01), _cell(1, 600.2), _cell(2, 1200)], 600 * _S) == []
+    told = off_schedule([_cell(0, 0.01), _cell(3, 1803)], 600 * _S)
+    assert "2 slots were left out" in told[0]
+    assert "10 min, 20 min" in told[0]
+    assert "1 slots started late, by up to 3.00 s" in told[1]

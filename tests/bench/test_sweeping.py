@@ -1,0 +1,311 @@
+"""Sweeps and time series as a whole: real runs on scratch files, continued, shown again, read back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from storscope.bench.sweep import axes_of, balanced_order, matrix
+from storscope.cli.main import run
+from storscope.store import Store
+
+_AXES = ("sizes=4k,64k", "modes=randread,write", "jobs=1,2")
+_SHORT = ("--duration", "0.1s", "--size", "8M")
+
+
+def _arguments(data: Path, *options: str, axes: tuple[str, ...] = _AXES) -> list[str]:
+    return ["bench", str(data), "--sweep", *axes, *_SHORT, "--store", str(data.parent / "store"), *options]
+
+
+def _json(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def _runs(data: Path) -> list[dict[str, Any]]:
+    return Store.open(data.parent / "store").query(
+        """SELECT run, status, name, seed, block_bytes, workers, outstanding, read_ratio, random_ratio,
+                  parameters['sweep'] AS sweep, parameters['sweep_point'] AS point,
+                  parameters['sweep_block']::INT AS block, parameters['sweep_order']::INT AS number,
+                  parameters['sweep_seed'] AS sweep_seed
+           FROM runs ORDER BY time"""
+    ).to_pylist()  # fmt: skip
+
+
+def test_every_point_is_a_run_with_the_id_of_its_sweep(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_arguments(data, "--seed", "5", "--format", "json")) == 0
+    result = _json(capsys)
+    runs = _runs(data)
+    planned = matrix(axes_of(_AXES))
+    assert {row["sweep"] for row in runs} == {result["id"]}
+    assert sorted(row["point"] for row in runs) == sorted(item.point.key for item in planned)
+    (order,) = balanced_order([item.point for item in planned], 1, 5)
+    assert [row["point"] for row in runs] == [planned[index].point.key for index in order], "measured in that order"
+    assert len({row["seed"] for row in runs}) == len(runs), "every point has draws of its own"
+    row = next(row for row in runs if row["point"] == "write size=65536 jobs=2 depth=1")
+    found = [row[name] for name in ("block_bytes", "workers", "outstanding", "read_ratio", "random_ratio")]
+    assert found == [65536, 2, 2, 0, 0]
+    assert (result["done"], result["planned"], result["complete"]) == (8, 8, True)
+    assert [cell["words"] for cell in result["cells"]] == [item.point.words for item in planned], "in matrix order"
+    assert not list(data.iterdir())
+
+
+def test_figures_are_those_of_the_store(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_arguments(data, "--format", "json", axes=("modes=randrw", "mix=70", "jobs=2"))) == 0
+    (cell,) = _json(capsys)["cells"]
+    figures = {name: found["value"] for name, found in cell["figures"].items()}
+    store = Store.open(data.parent / "store")
+    (row,) = store.query(
+        """SELECT sum(ops_per_s * o.duration_ns) / sum(o.duration_ns) AS ops,
+                  sum(read_bytes_per_s * o.duration_ns) / sum(o.duration_ns) AS read_bytes
+           FROM observations o JOIN runs r USING (run)"""
+    ).to_pylist()
+    assert figures["ops_per_s"] == pytest.approx(row["ops"])
+    assert figures["read_bytes_per_s"] == pytest.approx(row["read_bytes"])
+    assert figures["read_ops_per_s"] + figures["write_ops_per_s"] == pytest.approx(figures["ops_per_s"])
+    assert 0.5 < figures["read_ops_per_s"] / figures["ops_per_s"] < 0.9
+    latencies = store.query(
+        """SELECT high, sum(n) AS n FROM (SELECT unnest(bucket_high_ns) AS high, unnest(counts) AS n
+           FROM histograms JOIN runs USING (run) WHERE measure = 'response') GROUP BY 1 ORDER BY 1"""
+    ).to_pylist()
+    total = sum(int(row["n"]) for row in latencies)
+    below = sum(int(row["n"]) for row in latencies if row["high"] < figures["latency_ns_p99"])
+    upto = sum(int(row["n"]) for row in latencies if row["high"] <= figures["latency_ns_p99"])
+    assert below < 0.99 * total <= upto
+    assert figures["latency_ns_mean"] < figures["latency_ns_p99"]
+
+
+def test_repetitions_are_interleaved_and_give_intervals(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    axes = ("sizes=4k,64k", "modes=randread")
+    assert run(_arguments(data, "--repeat", "3", "--format", "json", axes=axes)) == 0
+    result = _json(capsys)
+    assert [row["block"] for row in _runs(data)] == [0, 0, 1, 1, 2, 2], "a block is over before the next one starts"
+    for cell in result["cells"]:
+        assert cell["runs"] == 3
+        for name in ("ops_per_s", "latency_ns_mean", "latency_ns_p99"):
+            found = cell["figures"][name]
+            assert found["low"] < found["value"] < found["high"]
+
+
+def test_the_same_command_measures_anew_when_all_is_there(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    axes = ("modes=randread",)
+    assert run(_arguments(data, axes=axes)) == 0
+    assert run(_arguments(data, axes=axes)) == 0
+    assert len({row["sweep"] for row in _runs(data)}) == 2
+    capsys.readouterr()
+    assert run(_arguments(data, "--resume", axes=axes)) == 0
+    captured = capsys.readouterr()
+    assert "1 of 1 measurements are in the store" in captured.err
+    assert "randread" in captured.out
+    assert len(_runs(data)) == 2, "there was nothing to measure"
+
+
+def test_what_is_in_the_store_is_shown_again(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_arguments(data, "--show")) == 2
+    capsys.readouterr()
+    assert run(_arguments(data, "--format", "json")) == 0
+    measured = _json(capsys)
+    assert run(_arguments(data, "--show", "--format", "json")) == 0
+    assert _json(capsys) == measured
+    assert len(_runs(data)) == 8
+    assert run([*_arguments(data, "--show"), "--duration", "0.2s"]) == 2
+    assert "asked the same" in capsys.readouterr().err
+
+
+# Ctrl-C and crashes ---------------------------------------------------------------------------------------------------
+
+
+def _started(data: Path, *options: str) -> subprocess.Popen[str]:
+    program = (sys.executable, "-m", "storscope.cli.main")
+    return subprocess.Popen(
+        [*program, *_arguments(data, *options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def _wait_for_captures(data: Path, count: int) -> None:
+    deadline = time.monotonic() + 60
+    while len(list((data.parent / "store").glob("capture=*"))) < count:
+        assert time.monotonic() < deadline, "no points were measured"
+        time.sleep(0.02)
+
+
+def _wait_for_interval(data: Path) -> None:
+    deadline = time.monotonic() + 60
+    while not any(b'"interval"' in path.read_bytes() for path in (data.parent / "store").glob(".bench-*.jsonl")):
+        assert time.monotonic() < deadline, "no interval was spooled"
+        time.sleep(0.005)
+
+
+def test_a_killed_sweep_goes_on_where_it_was(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    slow = ("--duration", "0.5s")
+    process = _started(data, *slow)
+    _wait_for_captures(data, 3)
+    process.kill()
+    process.communicate(timeout=30)
+    assert list(data.iterdir()), "a scratch file is left for the next start"
+    assert run(_arguments(data, *slow, "--format", "json")) == 0
+    captured = capsys.readouterr()
+    assert "is continued: " in captured.err
+    runs = [row for row in _runs(data) if row["status"] in {"ok", "invalid"}]
+    assert len(runs) == 8, "what was measured is not measured again"
+    assert len({row["point"] for row in runs}) == 8
+    assert len({row["sweep"] for row in runs}) == 1
+    assert len({row["sweep_seed"] for row in runs}) == 1, "the order is that of the first part"
+    planned = matrix(axes_of(_AXES))
+    (order,) = balanced_order([item.point for item in planned], 1, int(runs[0]["sweep_seed"]))
+    assert [row["point"] for row in runs] == [planned[index].point.key for index in order]
+    assert json.loads(captured.out)["complete"]
+    assert not list(data.iterdir())
+
+
+def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(data: Path) -> None:
+    process = _started(data, "--duration", "1s")
+    _wait_for_captures(data, 2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    done = sum(row["status"] in {"ok", "invalid"} for row in _runs(data))
+    assert 2 <= done < 8
+    assert f"{done} of 8 measurements" in out
+    assert f"{8 - done} measurements are missing; the same command continues with them." in out
+    assert "Traceback" not in err
+    assert not list(data.iterdir())
+    again = subprocess.run(
+        [sys.executable, "-m", "storscope.cli.main", *_arguments(data, "--duration", "1s", "--fresh", "--dry-run")],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert again.returncode == 0
+    assert len(_runs(data)) <= done + 1, "a dry run measures nothing"
+
+
+# Safety ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_that_writes_refuses_a_file_of_somebody_else(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    foreign = data / "foreign"
+    foreign.write_bytes(os.urandom(8 * 1024**2))
+    content = foreign.read_bytes()
+    assert run(_arguments(foreign, axes=("modes=read,write",))) == 2
+    assert "would be lost" in capsys.readouterr().err
+    assert foreign.read_bytes() == content
+    assert run(_arguments(foreign, axes=("modes=read,randread",))) == 0, "reading is harmless"
+    assert foreign.read_bytes() == content
+
+
+def test_a_point_that_cannot_be_measured_leaves_the_others_alone(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Blocks that O_DIRECT does not take fail; the other sizes are measured all the same."""
+    path = data / "file"
+    path.write_bytes(os.urandom(8 * 1024**2))
+    code = run(_arguments(path, "--format", "json", axes=("modes=read", "sizes=100,4k")))
+    result = _json(capsys)
+    if code == 0:
+        pytest.skip("this file system takes any size with O_DIRECT")
+    assert code == 2
+    assert [cell["block_bytes"] for cell in result["cells"]] == [4096]
+    (failure,) = result["failures"]
+    assert failure.startswith("read, 100 B")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("sizes=4k",), "Axes need --sweep"),
+        (("--sweep", "sizes=4x"), "4x"),
+        (("--sweep", "sizes=4k", "other"), "one target"),
+        (("--repeat", "2", "--workload", "log"), "--sweep or --time-series"),
+        (("--time-series", "10s", "--workload", "log", "--repeat", "2"), "10m/30s"),
+        (("--time-series", "10s/1s", "--workload", "log"), "how long"),
+        (("--time-series", "1s/2s", "--workload", "log", "--repeat", "2"), "slots longer"),
+        (("--time-series", "10s/1s", "--workload", "log", "--repeat", "2", "--resume"), "--resume"),
+        (("--sweep", "--workload", "log", "sizes=4k"), "jobs and depth"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    data: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], words: str
+) -> None:
+    assert run(["bench", str(data), *options, "--store", str(data.parent / "store")]) == 2
+    assert words in capsys.readouterr().err
+    assert not (data.parent / "store").exists()
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_fio_table_is_read_back(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_arguments(data, "--format", "json")) == 0
+    cells = _json(capsys)["cells"]
+    assert run(_arguments(data, "--show", "--format", "fio-table")) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[0] == "DEVICE;SIZE;MODE;BLOCKSIZE;NUMJOBS;READMB;WRITEMB;READIOS;WRITEIOS"
+    rows = list(csv.DictReader(io.StringIO(text), delimiter=";"))
+    assert [row["SIZE"] for row in rows] == ["8M"] * 8
+    table = data.parent / "table.csv"
+    table.write_text(text)
+    assert run(["import", str(table), "--store", str(data.parent / "imported")]) == 0
+    found = {
+        (row["mode"], row["block_bytes"], row["workers"]): row
+        for row in Store.open(data.parent / "imported")
+        .query(
+            """SELECT r.parameters['mode'] AS mode, r.block_bytes, r.workers, o.read_ops_per_s, o.write_ops_per_s,
+                      o.read_bytes_per_s, o.write_bytes_per_s
+               FROM runs r JOIN observations o USING (capture, run)"""
+        )
+        .to_pylist()
+    }
+    assert len(found) == len(cells) == 8
+    for cell in cells:
+        row = found[cell["mode"], cell["block_bytes"], cell["jobs"]]
+        for name in ("read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s"):
+            assert row[name] == pytest.approx(cell["figures"][name]["value"], rel=1e-3, abs=1), (cell["words"], name)
+
+
+def test_the_printed_table_has_units_and_bars(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_arguments(data)) == 0
+    captured = capsys.readouterr()
+    for words in ("randread\n", "write\n", "64 KiB", "IOPS", "MB/s", "mean latency", "p99", "█", "µs", "O_DIRECT"):
+        assert words in captured.out
+    assert "8/8 " in captured.err
+
+
+# Time series ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_time_series_measures_on_schedule(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["bench", str(data), "--workload", "random-8k-70-read", "--size", "8M"]
+    arguments += ["--time-series", "0.7s/0.1s", "--for", "2.9s", "--store", str(data.parent / "store")]
+    report = data.parent / "series.html"
+    assert run([*arguments, "--format", "json", "--report", str(report)]) == 0
+    result = _json(capsys)
+    assert [cell["slot"] for cell in result["cells"]] == [0, 1, 2, 3]
+    assert result["interval_ns"] == 700_000_000
+    for cell in result["cells"]:
+        late_ns = cell["elapsed_ns"] - cell["slot"] * 700_000_000
+        assert late_ns >= 0, "never before its time"
+        assert cell["figures"]["ops_per_s"]["value"] > 0
+    assert report.read_text().startswith("<!DOCTYPE html>")
+    assert run([*arguments, "--show", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [float(row["elapsed_s"]) for row in rows] == [
+        pytest.approx(cell["elapsed_ns"] / 1e9, abs=1e-3) for cell in result["cells"]
+    ]
+    assert not list(data.iterdir())
+
+
+def test_each_slot_may_measure_a_matrix(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--sweep", "sizes=4k,64k", "modes=randread", "--time-series", "1.5s/0.1s", "--repeat", "2")
+    store = str(data.parent / "store")
+    assert run(["bench", str(data), *options, "--size", "8M", "--store", store, "--format", "json"]) == 0
+    cells = _json(capsys)["cells"]
+    assert [(cell["slot"], cell["block_bytes"]) for cell in cells] == [(0, 4096), (0, 65536), (1, 4096), (1, 65536)]

@@ -1,0 +1,266 @@
+"""The page of a sweep in a real browser: what it draws is what was measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from storscope.domain.errors import UsageError
+from storscope.domain.sweep import Cell, Estimate, Point, SweepResult
+from storscope.report import write_sweep_report
+from storscope.report.sweep_page import render_sweep
+from tests.report.test_browser import CONTRAST, browser, colours, opened, state
+
+__all__ = ["browser"]
+
+pytestmark = pytest.mark.needs("chromium")
+
+S = 1_000_000_000
+_HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def _figures(ops: float, size: int, *, spread: float = 0.0) -> dict[str, Estimate]:
+    latency = 1e9 / ops
+    values = {
+        "ops_per_s": ops,
+        "bytes_per_s": ops * size,
+        "latency_ns_mean": latency,
+        "latency_ns_p99": 3 * latency,
+        "read_ops_per_s": ops,
+        "write_ops_per_s": 0.0,
+    }
+    return {
+        name: Estimate(value, value * (1 - spread), value * (1 + spread)) if spread else Estimate(value)
+        for name, value in values.items()
+    }
+
+
+def _sweep(*, target: str = "/dev/sdx") -> SweepResult:
+    """Two modes; 16 sizes and 3 loads each; 8 KiB with 4 jobs is missing."""
+    cells = [
+        Cell(Point(mode, size, jobs, 1), 3, _figures(20_000 * jobs / (1 + size / 65536), size, spread=0.1))
+        for mode in ("randread", "write")
+        for size in (512 * 2**power for power in range(16))
+        for jobs in (1, 4, 16)
+        if not (mode == "randread" and size == 8192 and jobs == 4)
+    ]
+    return SweepResult(
+        "sweep-1", target, "device", tuple(cells), 288, 285, 3, 30 * S, "7", 1_795_132_800 * S, 1_795_142_800 * S,
+        49 * 2**30, notes=("There was a pause of 3 h 05 min.",), doubts=("Not the device: a cache.",),
+    )  # fmt: skip
+
+
+def _series() -> SweepResult:
+    """A cache that warms up; slot 5 was missed."""
+    cells = [
+        Cell(Point("random-8k", 8192), 1, _figures(100 + 1900 * min(slot, 12) / 12, 8192), slot=slot,
+             elapsed_ns=slot * 600 * S + S // 100)
+        for slot in range(24) if slot != 5
+    ]  # fmt: skip
+    return SweepResult(
+        "sweep-2", "/mnt/nas/file", "file", tuple(cells), 24, 23, 24, 30 * S, "7", 1_795_132_800 * S,
+        1_795_147_200 * S, interval_ns=600 * S,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("sweep") / "sweep.html"
+    write_sweep_report(_sweep(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def series(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("series") / "series.html"
+    write_sweep_report(_series(), path)
+    return path
+
+
+def test_every_panel_of_every_mode_is_drawn_and_nothing_is_asked_for(browser: Browser, sweep: Path) -> None:
+    view = opened(browser, sweep)
+    assert state(view) == "drawn"
+    assert view.said == []
+    assert view.asked == [sweep.as_uri()]
+    panels = view.page.locator(".sweep .uplot")
+    assert panels.count() == 2 * 4
+    assert min(count for count in colours(view) if count) > 3
+    assert all(count > 20 for count in colours(view)[3:7])
+
+
+def test_lines_are_the_cells_and_a_missing_point_is_a_gap(browser: Browser, sweep: Path) -> None:
+    view = opened(browser, sweep)
+    island = json.loads(view.page.locator("#charts-data").inner_text())
+    chart = island["charts"][0]
+    assert chart["labels"] == ["1 job", "4 jobs", "16 jobs"]
+    assert chart["axis"]["labels"][:2] == ["512 B", "1 KiB"]
+    columns = json.loads(view.page.evaluate("storscope.unpack().then((data) => JSON.stringify(data.columns))"))
+    rates = [columns[line[0]] for line in chart["panels"][0]["lines"]]
+    assert rates[0][3] == pytest.approx(20_000 / (1 + 4096 / 65536), rel=1e-3)
+    assert rates[1][4] is None, "8 KiB with 4 jobs was not measured"
+    low, high = (columns[number][0] for number in chart["panels"][0]["lines"][2][1:])
+    assert (low, high) == (pytest.approx(rates[2][0] * 0.9, rel=1e-3), pytest.approx(rates[2][0] * 1.1, rel=1e-3))
+
+
+def test_axes_are_logarithmic_in_size_and_carry_units(browser: Browser, sweep: Path) -> None:
+    view = opened(browser, sweep)
+    plots = view.page.evaluate(
+        """[...document.querySelector('.sweep').plots].map((plot) => [plot.scales.x.distr, plot.scales.x.log,
+           plot.axes[0].label, plot.axes[0]._values.join(' '), plot.axes[1]._values.join(' '), plot.scales.y.distr])"""
+    )
+    assert {(plot[0], plot[1], plot[2]) for plot in plots} == {(3, 2, "Block size")}
+    assert re.search(r"512 B .*KiB .*MiB", plots[0][3])
+    assert "MB/s" in plots[1][4]
+    assert re.search(r"µs.* ms", plots[2][4])
+    for plot in plots:
+        shown = [label for label in plot[3].split("  ") if label]
+        assert len(shown) >= 3
+    assert {plot[5] for plot in plots} == {3}, (
+        "values a thousandfold apart: a scale from zero would hide the small ones"
+    )
+
+
+def test_the_reader_may_choose_scales_from_zero(browser: Browser, sweep: Path) -> None:
+    view = opened(browser, sweep)
+    view.page.get_by_role("button", name="Scales from zero").first.click()
+    scales = "[...document.querySelector('.sweep').plots].map((plot) => [plot.scales.y.distr, plot.scales.y.min])"
+    assert view.page.evaluate(scales) == [[1, 0]] * 4
+    view.page.get_by_role("button", name="Log scales").first.click()
+    assert {distr for distr, _ in view.page.evaluate(scales)} == {3}
+
+
+def test_the_legend_names_every_line_and_singles_one_out(browser: Browser, sweep: Path) -> None:
+    view = opened(browser, sweep)
+    legend = view.page.locator(".legend").first
+    assert [words.strip() for words in legend.locator("button").all_inner_texts()] == ["1 job", "4 jobs", "16 jobs"]
+    before = colours(view)
+    legend.get_by_role("button", name="4 jobs").click()
+    assert legend.locator('[aria-pressed="true"]').all_inner_texts() == ["4 jobs"]
+    view.page.wait_for_timeout(100)
+    assert colours(view) != before, "the other lines are faint now"
+    legend.get_by_role("button", name="4 jobs").click()
+    assert legend.locator('[aria-pressed="true"]').count() == 0
+
+
+def test_pointer_and_keyboard_read_every_figure_with_its_unit(browser: Browser, sweep: Path) -> None:
+    view = opened(browser, sweep)
+    chart = view.page.locator(".sweep").first
+    chart.focus()
+    for _ in range(4):
+        view.page.keyboard.press("ArrowRight")
+    said = chart.evaluate("(host) => host.nextElementSibling.textContent")
+    assert said.startswith("1 job, Block size 4 KiB: ")
+    assert re.search(r"18,8\d\d IOPS \(16,9\d\d IOPS to 20,7\d\d IOPS\)", said)
+    assert re.search(r"Throughput [\d.]+ MB/s .*Mean latency [\d.]+ µs .*percentile [\d.]+ µs", said)
+    view.page.keyboard.press("ArrowDown")
+    assert chart.evaluate("(host) => host.nextElementSibling.textContent").startswith("4 jobs, Block size 4 KiB: ")
+    place = view.page.evaluate(
+        """(() => { const plot = document.querySelector('.sweep').plots[0];
+            return [plot.valToPos(512, 'x'), plot.valToPos(20000 / (1 + 1 / 128), 'y')]; })()"""
+    )
+    view.page.locator(".sweep .u-over").first.hover(position={"x": place[0], "y": place[1]})
+    assert re.search(r"1 job, Block size 512 B", view.page.locator("#tip").inner_text())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("which", ["sweep", "series"])
+def test_text_and_lines_stand_out_in_light_and_dark(
+    browser: Browser, which: str, scheme: str, request: pytest.FixtureRequest
+) -> None:
+    view = opened(browser, request.getfixturevalue(which), color_scheme=scheme)
+    assert view.page.evaluate(CONTRAST) == []
+    ratios = view.page.evaluate(
+        """() => {
+            const linear = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+            const light = (hex) => [1, 3, 5].map((at) => linear(parseInt(hex.slice(at, at + 2), 16) / 255))
+                .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+            const ground = light(storscope.theme.surface.length === 4 ? '#ffffff' : storscope.theme.surface);
+            return storscope.sweepColours.map((colour) => {
+                const [one, other] = [light(colour), ground];
+                return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+            });
+        }"""
+    )
+    assert len(ratios) == 8
+    assert min(ratios) > 3, "WCAG 1.4.11: graphics against their ground"
+
+
+def test_a_phone_scrolls_down_only(browser: Browser, sweep: Path) -> None:
+    view = opened(browser, sweep, viewport={"width": 375, "height": 700}, is_mobile=True, has_touch=True)
+    assert state(view) == "drawn"
+    assert view.page.evaluate("document.documentElement.scrollWidth") == 375
+    rights = view.page.evaluate("[...document.querySelectorAll('canvas')].map((c) => c.getBoundingClientRect().right)")
+    assert max(rights) <= 375
+
+
+def test_a_series_is_drawn_over_time_with_a_gap_for_the_missed_slot(browser: Browser, series: Path) -> None:
+    view = opened(browser, series)
+    assert state(view) == "drawn"
+    axis, labels, end = view.page.evaluate(
+        """(() => { const plot = document.querySelector('.sweep').plots[0];
+            return [plot.axes[0].label, plot.axes[0]._values, plot.scales.x.max]; })()"""
+    )
+    assert axis == "Time since the start"
+    assert labels[:2] == ["0", "1 h"]
+    assert end == pytest.approx(23 * 600 * 1.02, rel=0.01)
+    island = json.loads(view.page.locator("#charts-data").inner_text())
+    columns = json.loads(view.page.evaluate("storscope.unpack().then((data) => JSON.stringify(data.columns))"))
+    rates = columns[island["charts"][0]["panels"][0]["lines"][0][0]]
+    assert len(rates) == 24
+    assert [slot for slot, rate in enumerate(rates) if rate is None] == [5]
+    assert "from 100 IOPS and 10.0 ms to 2,000 IOPS and 500 µs" in view.page.locator("header").inner_text()
+
+
+def test_tables_notes_and_missing_measurements_are_in_the_page(browser: Browser, sweep: Path) -> None:
+    view = opened(browser, sweep)
+    text = view.page.locator("main").inner_text()
+    for words in ("3 of 288 measurements are missing", "pause of 3 h 05 min", "Not the device: a cache", "49 GiB of it",
+                  "Most throughput", "95 % intervals of the mean over repetitions"):  # fmt: skip
+        assert words in text
+    assert view.page.locator("table tbody tr").count() == len(_sweep().cells)
+
+
+def test_paper_has_charts_tables_and_the_legend(browser: Browser, sweep: Path) -> None:
+    view = opened(browser, sweep, color_scheme="dark")
+    view.page.evaluate(
+        """() => addEventListener("beforeprint", () => {
+            window.seen = [storscope.theme.load, document.querySelectorAll("details.figures:not([open])").length,
+                storscope.sweepColours[0]];
+        })"""
+    )
+    assert view.page.pdf(format="A4").startswith(b"%PDF-")
+    assert view.page.evaluate("seen") == ["#2a6496", 0, "#1b6aa5"]
+
+
+def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
+    cells = tuple(Cell(Point(_HOSTILE, size, 1), 1, _figures(1000, size), doubts=(_HOSTILE,)) for size in (4096, 8192))
+    result = SweepResult("s", _HOSTILE, _HOSTILE, cells, 2, 2, 1, S, "1", 0, S, failures=(_HOSTILE,))
+    write_sweep_report(result, tmp_path / "h.html")
+    view = opened(browser, tmp_path / "h.html", "window.alert = (text) => console.log('ALERT ' + text)")
+    assert state(view) == "drawn"
+    assert view.said == []
+    assert view.page.locator("main img").count() == 0
+
+
+@pytest.mark.parametrize("cells", [(), (Cell(Point("randread", 4096, 1, 1), 1, {}),)])
+def test_a_sweep_without_lines_is_a_page_all_the_same(
+    browser: Browser, tmp_path: Path, cells: tuple[Cell, ...]
+) -> None:
+    write_sweep_report(SweepResult("s", "x", "file", cells, 1, 0, 1, S, "1", None, None), tmp_path / "e.html")
+    view = opened(browser, tmp_path / "e.html")
+    assert state(view) == "drawn"
+    assert view.said == []
+    assert view.page.locator(".sweep").count() == 0
+
+
+def test_the_same_result_gives_the_same_page() -> None:
+    assert render_sweep(_sweep(), 0) == render_sweep(_sweep(), 0)
+
+
+def test_a_place_that_cannot_be_written_is_an_error_of_use(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="report can be written"):
+        write_sweep_report(_sweep(), tmp_path / "nowhere" / "r.html")
