@@ -64,9 +64,12 @@ def is_sweep(chosen: Mapping[str, Any]) -> bool:
 def sweep_command(target: str, chosen: Mapping[str, Any]) -> int:
     """Measures, or shows, a matrix or a time series; returns the exit code."""
     from storscope.store import Store
+    from storscope.workbench.series import check_schedule
     from storscope.workbench.sweeping import show_sweep
 
     plan = _plan(target, chosen)
+    if plan.interval_ns is not None:
+        check_schedule(plan)
     if chosen["dry_run"]:
         return _dry_run(plan)
     path = chosen["store_path"] or Path(DEFAULT_STORE)
