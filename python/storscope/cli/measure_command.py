@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,15 @@ import click
 
 from storscope.cli.goal_options import goal_of
 from storscope.cli.options import DEFAULT_STORE
+from storscope.domain.errors import StorscopeError, UsageError
+from storscope.domain.units import format_bandwidth, format_span
 
 if TYPE_CHECKING:
     from storscope.bench.workloads.definition import Definition
+    from storscope.cli.live_line import LiveLine
     from storscope.domain.workload import Workload
     from storscope.store import Store
-    from storscope.workbench.benchmarking import Benched, BenchSettings
+    from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings
 
 _INTERRUPTED = 130
 
@@ -30,14 +34,24 @@ def measure_command(targets: Sequence[str], chosen: Mapping[str, Any]) -> int:
     print_losses(definition.losses)
     workload = definition.workloads[0]
     settings = _settings(chosen, workload, definition)
+    task = Task(tuple(targets), workload, settings, chosen["precondition"])
     if chosen["dry_run"]:
-        return _dry_run(targets, workload, settings)
-    return _measure(targets, workload, settings, chosen["store_path"] or Path(DEFAULT_STORE), chosen["as_json"])
+        return _dry_run(task)
+    return _measure(task, chosen["store_path"] or Path(DEFAULT_STORE), as_json=chosen["as_json"])
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be measured, and how."""
+
+    targets: tuple[str, ...]
+    workload: Workload
+    settings: BenchSettings
+    preconditions: bool
 
 
 def _definition(chosen: Mapping[str, Any]) -> Definition:
     from storscope.bench.workloads import load_workload
-    from storscope.domain.errors import UsageError
 
     if chosen["source"] is None:
         raise UsageError("--workload NAME or --sweep", "neither", hint="See: storscope workload list.")
@@ -65,41 +79,47 @@ def _settings(chosen: Mapping[str, Any], workload: Workload, definition: Definit
     )
 
 
-def _dry_run(targets: Sequence[str], workload: Workload, settings: BenchSettings) -> int:
+def _dry_run(task: Task) -> int:
+    from storscope.bench.target_set import uses_of
     from storscope.bench.workloads.describe import describe
 
-    allowed = [_dry_run_of(target, workload, settings) for target in targets]
-    click.echo(f"Workload {workload.name}:")
-    for line in describe(workload):
+    uses = uses_of(task.workload, len(task.targets))
+    allowed = [
+        _dry_run_of(task, target, writes=use.writes or task.preconditions)
+        for target, use in zip(task.targets, uses, strict=True)
+    ]
+    if task.preconditions:
+        click.echo("First twice the capacity that is used would be written, in sequence, 128 KiB at a time.")
+    click.echo(f"Workload {task.workload.name}:")
+    for line in describe(task.workload):
         click.echo(f"  {line}")
-    if settings.goal is not None:
-        click.echo(f"Measured: {settings.goal.explain()}.")
+    if task.settings.goal is not None:
+        click.echo(f"Measured: {task.settings.goal.explain()}.")
     return 0 if all(allowed) else 2
 
 
-def _dry_run_of(target: str, workload: Workload, settings: BenchSettings) -> bool:
-    from storscope.bench.safety import DirectoryTarget, Intent, NewFileTarget, plan, resolve
-    from storscope.bench.targets import check_fits, scratch_size
+def _dry_run_of(task: Task, target: str, *, writes: bool) -> bool:
+    from storscope.bench.safety import Intent, plan
+    from storscope.bench.targets import check_fits, is_new, scratch_size
 
-    workload.check(1)
-    size = settings.size_bytes
-    if isinstance(resolve(target), DirectoryTarget | NewFileTarget):
+    size, settings = task.settings.size_bytes, task.settings
+    if is_new(target):
         size = scratch_size(size)
-        check_fits(workload, size)
-    found = plan(target, Intent(workload.writes, size, direct=settings.direct), permission=settings.permission)
+        check_fits(task.workload, *[size] * len(task.targets))
+    found = plan(target, Intent(writes, size, direct=settings.direct), permission=settings.permission)
     for line in found.lines():
         click.echo(line)
     return found.is_allowed
 
 
-def _measure(targets: Sequence[str], workload: Workload, settings: BenchSettings, path: Path, as_json: bool) -> int:
+def _measure(task: Task, path: Path, *, as_json: bool) -> int:
     from storscope.cli.show_bench import benched_to_json, print_benched
     from storscope.store import Store
 
     is_new = not path.exists()
     store = Store.open(path, create=True)
     try:
-        benched = _benched(store, targets, workload, settings)
+        benched = _benched(store, task)
     finally:
         if is_new and not any(path.glob("capture=*")) and not any(path.glob(".bench-*")):
             store.remove_if_empty()
@@ -114,25 +134,41 @@ def _measure(targets: Sequence[str], workload: Workload, settings: BenchSettings
     return _INTERRUPTED if benched.outcome.stopped else 0
 
 
-def _benched(store: Store, targets: Sequence[str], workload: Workload, settings: BenchSettings) -> Benched | None:
+def _benched(store: Store, task: Task) -> Benched | None:
     """The measurement; None when it was interrupted before there was one."""
     from storscope.cli.interruption import Interruption
-    from storscope.cli.show_bench import LiveLine
+    from storscope.cli.live_line import LiveLine
     from storscope.workbench.benchmarking import bench_session
 
-    with Interruption() as interruption, LiveLine(settings.duration_ns, interruption) as live:
+    with Interruption() as interruption, LiveLine(task.settings.duration_ns) as live:
         try:
             with bench_session(
-                store, targets[0], workload, settings, told=live.say, stop=interruption.is_wanted
-            ) as session:
-                return session.measure(workload, live.show, follow=live.follow)
+                store, task.targets, task.workload, task.settings, told=live.say, stop=interruption.is_wanted,
+                filled=live.filled, writes=task.preconditions,
+            ) as session:  # fmt: skip
+                if task.preconditions and not _preconditioned(session, task, live):
+                    return None
+                return session.measure(task.workload, live.show, follow=live.follow)
         except KeyboardInterrupt:
-            click.echo(_interrupted(measuring=interruption.gentle), err=True)
+            live.say(_interrupted(measuring=interruption.gentle))
             return None
+
+
+def _preconditioned(session: BenchSession, task: Task, live: LiveLine) -> bool:
+    """Whether that ended well; says what was done."""
+    live.say("Preconditioning: writing twice the capacity that is used, in sequence, 128 KiB at a time.")
+    for run in (runs := session.precondition(task.workload, live.show, live.follow)):
+        rate = format_bandwidth(run.measured.per_s(run.measured.all.bytes))
+        live.say(f"{run.about.target}: {run.status}, {rate} over {format_span(run.measured.duration_ns)}.")
+    if runs[-1].outcome.error is not None:
+        raise StorscopeError("preconditioning that succeeds", runs[-1].outcome.error[1], where=runs[-1].about.target)
+    if runs[-1].outcome.stopped:
+        live.say("Interrupted while preconditioning; the workload was not measured.")
+    return not runs[-1].outcome.stopped
 
 
 def _interrupted(*, measuring: bool) -> str:
     """What is left of a run that was not allowed to end in good order."""
     if measuring:
         return "Interrupted; what was measured until then is stored by the next storscope bench."
-    return "Interrupted before the measurement began; nothing was measured, and the scratch file is removed."
+    return "Interrupted before the measurement began: nothing was measured."

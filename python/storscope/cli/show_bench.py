@@ -1,10 +1,8 @@
-"""Shows a measurement: a live line on standard error, then the figures."""
+"""Shows a measurement: its figures, what they rest on, and every doubt."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,69 +21,9 @@ from storscope.domain.units import (
 if TYPE_CHECKING:
     from storscope.bench.device_check import DeviceCheck
     from storscope.bench.figures import Direction, Interval, Latencies
-    from storscope.bench.goals import Progress
-    from storscope.cli.interruption import Interruption
     from storscope.workbench.benchmarking import Benched
 
 _SHARES = (0.5, 0.9, 0.99, 0.999)
-_BARS = "▁▂▃▄▅▆▇█"
-_SPARKLINE_POINTS = 20
-
-
-class LiveLine:
-    """One line that is redrawn on a terminal; without one, only sentences are printed."""
-
-    def __init__(self, planned_ns: int, interruption: Interruption) -> None:
-        self._planned_ns = planned_ns
-        self._interruption = interruption
-        self._is_terminal = sys.stderr.isatty()
-        self._rates: list[float] = []
-        self._progress: Progress | None = None
-
-    def __enter__(self) -> LiveLine:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._rates and self._is_terminal:
-            click.echo("\r\x1b[K", err=True, nl=False)
-
-    def say(self, sentence: str) -> None:
-        """What is being done."""
-        click.echo(sentence, err=True)
-
-    def follow(self, progress: Progress) -> None:
-        """How far the measurement has got; called before `show`."""
-        self._progress = progress
-
-    def show(self, interval: Interval) -> None:
-        """The latest interval: IOPS, latency, time to go."""
-        whole = interval.all
-        self._rates = [*self._rates, interval.per_s(whole.ios) or 0.0][-_SPARKLINE_POINTS:]
-        if not self._is_terminal:
-            return
-        left_ns = max(0, self._planned_ns - interval.start_ns - interval.duration_ns)
-        click.echo(
-            f"\r\x1b[K{sparkline(self._rates)} {format_rate(self._rates[-1])}, "
-            f"{format_duration(whole.shown.mean_ns)} mean, {format_duration(whole.shown.quantile_ns(0.99))} p99, "
-            f"{self._left(left_ns)}",
-            err=True,
-            nl=False,
-        )
-
-    def _left(self, planned_ns: int) -> str:
-        """The time to go: as expected of the goal, if there is one, else as planned."""
-        if self._progress is None:
-            return f"{format_span(planned_ns)} left"
-        says = f", {self._progress.says}" if self._progress.says else ""
-        return f"{format_span(self._progress.left_ns)} left{says}"
-
-
-def sparkline(values: list[float]) -> str:
-    """Bars from zero to the greatest value."""
-    top = max(values, default=0.0) or 1.0
-    return "".join(_BARS[round(value / top * (len(_BARS) - 1))] for value in values)
 
 
 def print_benched(benched: Benched, store: Path) -> None:
@@ -99,6 +37,7 @@ def print_benched(benched: Benched, store: Path) -> None:
         print_judgement(benched.judgement, total.duration_ns)
     for name, words in (("reads", "reads"), ("writes", "writes")):
         _print_direction(total, total.direction(name), words)
+    _print_cells(benched)
     _print_whole(total)
     if outcome.device is not None:
         _print_device(outcome.device)
@@ -114,6 +53,24 @@ def _print_direction(total: Interval, direction: Direction, words: str) -> None:
     for measure, meaning in (("response", "what a user waits"), ("service", "what the device takes")):
         if direction.of(measure).count:
             click.echo(f"  {measure:<9} {_latency_words(direction.of(measure))}   ({meaning})")
+
+
+def _print_cells(benched: Benched) -> None:
+    """Each stream on each target, where there is more than one; latency is the response."""
+    from storscope.bench.record import cell_words
+
+    cells = benched.measured.cells
+    if len(cells) < 2:
+        return
+    click.secho("by stream and target", bold=True)
+    for cell in cells:
+        stream, target = cell_words(benched.about, cell)
+        whole = cell.all
+        click.echo(
+            f"  {stream} on {target}: {format_rate(cell.per_s(whole.ios))}, "
+            f"{format_bandwidth(cell.per_s(whole.bytes))}, mean {format_duration(whole.shown.mean_ns)}, "
+            f"p99 {format_duration(whole.shown.quantile_ns(0.99))}"
+        )
 
 
 def _latency_words(latencies: Latencies) -> str:
@@ -171,9 +128,17 @@ def benched_to_json(benched: Benched) -> dict[str, Any]:
         **{word: _direction_to_json(total, total.direction(name))
            for name, word in (("reads", "read"), ("writes", "write"))},
         "all": _direction_to_json(total, total.all),
+        "cells": [_cell_to_json(benched, cell) for cell in total.cells],
         "device": None if outcome.device is None else outcome.device.to_json(),
         "prefill": None if about.prefill is None else about.prefill.to_json(),
     }  # fmt: skip
+
+
+def _cell_to_json(benched: Benched, cell: Interval) -> dict[str, Any]:
+    from storscope.bench.record import cell_words
+
+    stream, target = cell_words(benched.about, cell)
+    return {"stream": stream, "target": target, **_direction_to_json(cell, cell.all)}
 
 
 def _direction_to_json(total: Interval, direction: Direction) -> dict[str, Any]:

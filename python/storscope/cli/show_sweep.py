@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from storscope.cli.show_bench import LiveLine
+from storscope.cli.live_line import LiveLine
 from storscope.domain.sweep import DIRECTED, FIGURES, Cell, Estimate, Point, SweepResult
 from storscope.domain.units import (
     GIB,
@@ -41,7 +41,7 @@ class SweepLine(LiveLine):
     """The live line of a matrix: which measurement it is, what it gives, and when all will be done."""
 
     def __init__(self, total: int, duration_ns: int, interruption: Interruption) -> None:
-        super().__init__(duration_ns, interruption)
+        super().__init__(duration_ns)
         self._total, self._left_ns, self._head = total, 0, ""
 
     def __enter__(self) -> SweepLine:
@@ -58,9 +58,7 @@ class SweepLine(LiveLine):
         whole = interval.all
         rate = format_rate(interval.per_s(whole.ios))
         left_ns = max(0, self._left_ns - interval.start_ns - interval.duration_ns)
-        latency = (
-            f"{format_duration(whole.shown.mean_ns)} mean, {format_duration(whole.shown.quantile_ns(0.99))} p99"
-        )
+        latency = f"{format_duration(whole.shown.mean_ns)} mean, {format_duration(whole.shown.quantile_ns(0.99))} p99"
         self._draw(f"{self._head}: {rate}, {latency}; all done in {format_span(left_ns)}")
 
     def end(self, number: int, point: Point, benched: Benched) -> None:
@@ -80,10 +78,6 @@ class SweepLine(LiveLine):
     def wait(self, left_ns: int) -> None:
         """Until the next slot."""
         self._draw(f"waiting for the next slot: {format_span(left_ns)}")
-
-    def _draw(self, text: str) -> None:
-        if self._is_terminal:
-            click.echo(f"\r\x1b[K{text}", err=True, nl=False)
 
 
 # The table on a terminal ----------------------------------------------------------------------------------------------
