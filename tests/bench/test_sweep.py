@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 from storscope.bench.sweep import Planned, axes_of, balanced_order, demanding, imbalance, is_axis, matrix, matrix_of
 from storscope.bench.targets import check_fits
 from storscope.bench.workloads import load_workload
+from storscope.bench.workloads.definition import Sweep
 from storscope.domain.errors import UsageError
 from storscope.domain.sweep import Point
-from storscope.domain.workload import AccessSpec, Closed, Mix, Workload
+from storscope.domain.workload import AccessSpec, Closed, Mix, Open, Workload
 
 _ISSUE = ("sizes=4k,16k,64k", "modes=randread,randwrite,read", "jobs=1,2,4,8")
 
@@ -102,6 +104,22 @@ def test_the_jobs_of_a_fio_file_are_points() -> None:
     planned = matrix_of(load_workload(text), axes_of([]))
     assert [item.point.mode for item in planned] == ["a", "b"]
     assert [item.point.block_bytes for item in planned] == [4096, 1024**2]
+
+
+def test_a_file_with_cycling_is_its_own_matrix() -> None:
+    """Iometer's test cycling: workers and outstanding I/Os take the place of those in the workload."""
+    definition = replace(load_workload("file-server"), sweep=Sweep(outstanding=(1, 4, 16), workers=(1, 2)))
+    planned = matrix_of(definition, axes_of([]))
+    assert [(item.point.jobs, item.point.depth) for item in planned] == [
+        (jobs, depth) for jobs in (1, 2) for depth in (1, 4, 16)
+    ]
+    assert [(item.point.jobs, item.point.depth) for item in matrix_of(definition, axes_of(["depth=8"]))] == [
+        (1, 8), (2, 8),
+    ]  # fmt: skip
+    stream = replace(planned[0].workload.streams[0], load=Open(100.0))
+    arrivals = replace(definition, workloads=(replace(planned[0].workload, streams=(stream,)),))
+    with pytest.raises(UsageError, match="closed loop"):
+        matrix_of(arrivals, axes_of([]))
 
 
 # The order ------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from storscope.cli.options import DEFAULT_STORE, DurationType
 
 if TYPE_CHECKING:
     from storscope.bench.sweep import Planned
+    from storscope.bench.workloads.definition import Sweep
     from storscope.domain.sweep import SweepResult
     from storscope.workbench.sweeping import SweepPlan
 
@@ -102,10 +104,10 @@ def _plan(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
         raise UsageError(
             "one target and axes like sizes=4k,64k", found, hint="The axes are sizes, modes, jobs, depth, mix."
         )
-    planned, file_ns = _planned([word for word in words if is_axis(word)], chosen)
+    planned, asked = _planned([word for word in words if is_axis(word)], chosen)
     every_s, length_s = _schedule(chosen)
     length_s = length_s or chosen["duration"]
-    duration_ns = round(length_s * NS_PER_S) if length_s else file_ns or round(_DEFAULT_DURATION_S * NS_PER_S)
+    duration_ns = round(length_s * NS_PER_S) if length_s else asked.duration_ns or round(_DEFAULT_DURATION_S * NS_PER_S)
     settings = BenchSettings(
         duration_ns=duration_ns,
         seed=secrets.randbits(32) if chosen["seed"] is None else chosen["seed"],
@@ -115,30 +117,34 @@ def _plan(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
         interval_ns=min(NS_PER_S, duration_ns),
         engine=chosen["engine"],
     )
+    plan = SweepPlan(targets[0], tuple(planned), settings, chosen["repeats"] or 1, ramp_ns=asked.ramp_up_ns or 0)
     if every_s is None:
-        return SweepPlan(targets[0], tuple(planned), settings, chosen["repeats"] or 1)
+        return plan
     slots = chosen["repeats"] or max(1, int(chosen["total"] // every_s))
-    return SweepPlan(targets[0], tuple(planned), settings, slots, round(every_s * NS_PER_S))
+    return replace(plan, repeats=slots, interval_ns=round(every_s * NS_PER_S))
 
 
-def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Planned], int | None]:
-    """The matrix, and how long its file wants each measurement to be."""
+def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Planned], Sweep]:
+    """The matrix, and how its file wants each measurement to be made."""
     from storscope.bench.sweep import axes_of, matrix, matrix_of
     from storscope.bench.workloads import load_workload
+    from storscope.bench.workloads.definition import Sweep
     from storscope.cli.show_workload import print_losses
     from storscope.domain.errors import UsageError
 
     if chosen["source"] is None:
         if not chosen["sweeps"]:
             raise UsageError("--workload NAME or --sweep with axes", "neither", hint="See: storscope workload list.")
-        return matrix(axes_of(axes)), None
+        return matrix(axes_of(axes)), Sweep()
     definition = load_workload(chosen["source"])
     if chosen["only"] is not None:
         definition = definition.only(chosen["only"])
     print_losses(definition.losses)
     if len(definition.workloads) != 1 and not chosen["sweeps"]:
         raise UsageError("one workload", f"{len(definition.workloads)}", hint="Choose one with --only, or add --sweep.")
-    return matrix_of(definition, axes_of(axes)), definition.sweep.duration_ns
+    if definition.sweep.targets:
+        click.echo("not swept: the file's own numbers of targets; there is one target here", err=True)
+    return matrix_of(definition, axes_of(axes)), definition.sweep
 
 
 def _schedule(chosen: Mapping[str, Any]) -> tuple[float | None, float | None]:

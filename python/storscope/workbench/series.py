@@ -87,7 +87,7 @@ def run_series(store: Store, plan: SweepPlan, watch: SweepWatch, stop: Callable[
 
 def check_schedule(plan: SweepPlan) -> int:
     """The interval, when everything fits into it. Raises UsageError."""
-    needed_ns = len(plan.planned) * plan.settings.duration_ns
+    needed_ns = len(plan.planned) * (plan.settings.duration_ns + plan.ramp_ns)
     if plan.interval_ns is None or needed_ns >= plan.interval_ns:
         raise UsageError(
             f"slots longer than what is measured in each, {format_span(needed_ns)}", format_span(plan.interval_ns),

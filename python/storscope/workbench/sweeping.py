@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from storscope.bench.figures import Interval
+from storscope.bench.goals import fixed_time
 from storscope.bench.sweep import Planned, balanced_order, demanding
 from storscope.domain.errors import ConfigError, UsageError
 from storscope.domain.sweep import Point, SweepResult
@@ -37,6 +38,8 @@ class SweepPlan:
     repeats: int = 1
     interval_ns: int | None = None
     """Of a series over time: from one slot to the next; `repeats` is the number of slots."""
+    ramp_ns: int = 0
+    """Before each measurement, as the workloads' file asks: it counts for nothing."""
 
     @property
     def total(self) -> int:
@@ -55,7 +58,7 @@ class SweepPlan:
         form = {
             "target": str(Path(self.target).absolute()),
             "points": [[item.point.key, item.workload.to_json()] for item in self.planned],
-            "settings": [settings.duration_ns, settings.size_bytes, settings.direct],
+            "settings": [settings.duration_ns, settings.size_bytes, settings.direct, self.ramp_ns],
             "engine": settings.engine,
             "repeats": self.repeats,
             "interval_ns": self.interval_ns,
@@ -155,7 +158,7 @@ def _measure_all(
     for number, (block, index) in enumerate(todo):
         if session.is_interrupted:
             return
-        each = (time.monotonic_ns() - began) / number if number else plan.settings.duration_ns
+        each = (time.monotonic_ns() - began) / number if number else plan.settings.duration_ns + plan.ramp_ns
         watch.begin(before + number + 1, plan.planned[index].point, round(each * (len(todo) - number)))
         measure_point(session, plan, sweep, block, index, before + number + 1, watch)
 
@@ -172,7 +175,8 @@ def measure_point(
     }  # fmt: skip
     seed = (sweep.seed + block * len(plan.planned) + index) % _SEEDS
     try:
-        benched = session.measure(item.workload, watch.show, seed=seed, labels=labels)
+        goal = replace(fixed_time(item.workload, plan.settings.duration_ns), ramp_ns=plan.ramp_ns)
+        benched = session.measure(item.workload, watch.show, seed=seed, labels=labels, goal=goal)
     except (ConfigError, UsageError) as error:
         sweep.failures.append(f"{item.point.words}: {error}")
         return

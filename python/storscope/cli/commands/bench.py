@@ -19,7 +19,7 @@ Examples:
   storscope bench /dev/sdb --workload random-4k-write --steady-state --precondition
   storscope bench /dev/sdb --workload backup --dry-run
   storscope bench /dev/sdb --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 --report sweep.html
-  storscope bench /mnt/nas/file --workload random-8k --time-series 10m/30s --for 4h
+  storscope bench /mnt/nas/file --workload random-8k-70-read --time-series 10m/30s --for 4h
 """
 
 
