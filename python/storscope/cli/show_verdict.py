@@ -23,7 +23,7 @@ def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: 
     shown = [finding for finding in verdict.findings if finding.severity >= least]
     _print_headline(verdict)
     for number, finding in enumerate(shown, 1):
-        _print_finding(number, finding, verbose=verbose)
+        print_finding(number, finding, verbose=verbose)
     if len(shown) < len(verdict.findings):
         click.echo(f"\n{len(verdict.findings) - len(shown)} findings below --min-severity are not shown.")
     _print_healthy(verdict)
@@ -57,7 +57,8 @@ def _print_headline(verdict: Verdict) -> None:
     click.echo(f"{said}; {captures} captures, {period}")
 
 
-def _print_finding(number: int, finding: Finding, *, verbose: bool) -> None:
+def print_finding(number: int, finding: Finding, *, verbose: bool) -> None:
+    """One finding as a numbered paragraph."""
     click.echo()
     word = click.style(finding.severity.word.upper(), fg=_COLOURS[finding.severity], bold=True)
     title = click.style(_plain(finding.title), bold=True)

@@ -15,15 +15,42 @@ _EXAMPLES = (
 )
 
 
-@click.command("demo", epilog="\b\nExamples:\n  storscope demo\n  storscope demo --output /tmp/demo --verbose")
+@click.command(
+    "demo",
+    epilog="\b\nExamples:\n  storscope demo\n  storscope demo --output /tmp/demo --verbose\n"
+    "  storscope demo --live\n  storscope demo --live /mnt/array --report live.html",
+)
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), default=Path("storscope-demo"),
               show_default=True, help="Folder for the reports.")  # fmt: skip
+@click.option(
+    "--live",
+    metavar="[DIR]",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    help="Instead: a victim and a hog with real I/O on scratch files in DIR, for about a minute. "
+    "[default: a new directory on storage]",
+)
+@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="With --live: keep the report.")
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    metavar="STORE",
+    help="With --live: keep what was collected as a new store.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Everything about each finding, with its evidence.")
-def command(output: Path, verbose: bool) -> int:
+def command(output: Path, live: str | None, report: Path | None, keep: Path | None, verbose: bool) -> int:
     """Diagnose the bundled examples and write a report for each.
 
-    The truth that is known of an example is printed beside the verdict.
+    The truth that is known of an example is printed beside the verdict. With --live it is your own storage that is
+    diagnosed, while a hog that you know of slows down a victim: no root, and nothing is left behind.
     """
+    if live is not None:
+        from storscope.cli.live_demo_command import play
+
+        return play(Path(live) if live else None, report, keep, verbose=verbose)
+    if report is not None or keep is not None:
+        raise click.UsageError("--report and --keep go with --live; the bundled examples write to --output.")
     output.mkdir(parents=True, exist_ok=True)
     for name, words in _EXAMPLES:
         _show_example(examples_folder() / name, words, output / f"{name}.html", verbose)

@@ -1,0 +1,124 @@
+"""storscope demo --live: tells the live demonstration on the terminal while it happens."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
+
+if TYPE_CHECKING:
+    from storscope.domain.verdict import Verdict
+    from storscope.workbench.live_client import Seen
+    from storscope.workbench.live_demo import LiveResult
+
+_REDRAW_S = 0.5
+_INTERRUPTED = 130
+
+
+class Terminal:
+    """Steps and sentences with the seconds since the start; below them, on a terminal, one line that is redrawn."""
+
+    def __init__(self, *, verbose: bool) -> None:
+        self._start = time.monotonic()
+        self._is_terminal = sys.stdout.isatty()
+        self._verbose = verbose
+        self._steps = 0
+        self._drawn = 0.0
+
+    def step(self, title: str) -> None:
+        """A new part."""
+        self._steps += 1
+        self._clear()
+        click.echo()
+        click.secho(f"{self._steps}. {title}", bold=True)
+
+    def say(self, sentence: str) -> None:
+        """What happens."""
+        self._clear()
+        click.echo(f"  {time.monotonic() - self._start:5.1f} s  {sentence}")
+
+    def show(self, victim: Seen | None, hog: Seen | None) -> None:
+        """The line that is redrawn."""
+        if not self._is_terminal or time.monotonic() - self._drawn < _REDRAW_S:
+            return
+        self._drawn = time.monotonic()
+        hog_words = f"hog {format_bandwidth(hog.bytes_per_s)}" if hog else "no hog"
+        victim_words = "no victim"
+        if victim:
+            victim_words = f"victim {format_rate(victim.ops_per_s)}, {format_duration(victim.latency_ns_mean)} mean"
+        click.echo(f"\r\x1b[K  {self._drawn - self._start:5.1f} s  {victim_words}; {hog_words}", nl=False)
+
+    def found(self, verdict: Verdict) -> None:
+        """The diagnosis as `storscope diagnose` prints it, without what is only for information."""
+        from storscope.cli.show_verdict import print_finding
+        from storscope.domain.finding import Severity
+
+        self._clear()
+        worth = [finding for finding in verdict.findings if finding.severity > Severity.INFO]
+        for number, finding in enumerate(worth, 1):
+            print_finding(number, finding, verbose=self._verbose)
+        if not worth:
+            click.echo("  It finds nothing wrong.")
+
+    def _clear(self) -> None:
+        if self._is_terminal:
+            click.echo("\r\x1b[K", nl=False)
+
+
+def play(directory: Path | None, report: Path | None, keep: Path | None, *, verbose: bool) -> int:
+    """Plays it; returns the exit code: 0 also where the storage is too quick for a hog to hurt."""
+    from storscope.cli.interruption import Interruption
+    from storscope.domain.errors import UsageError
+    from storscope.workbench.live_demo import LiveSettings, live_demo
+
+    if keep is not None and keep.exists():
+        raise UsageError("a new directory for the store", f"{keep}, which exists")
+    if report is not None and not report.parent.is_dir():
+        raise UsageError("a file in a directory that exists", str(report))
+    try:
+        with Interruption():
+            result = live_demo(LiveSettings(directory, report, keep), Terminal(verbose=verbose))
+    except KeyboardInterrupt:
+        click.echo("\nInterrupted; everything has been taken down.", err=True)
+        return _INTERRUPTED
+    _conclude(result)
+    _say_what_stays(result, report, keep)
+    return 0
+
+
+def _conclude(result: LiveResult) -> None:
+    from storscope.cli.show_comparison import print_comparison
+
+    if result.pressure is None:
+        click.secho("\nThis storage is too quick: no hog that was tried made the victim wait noticeably.", bold=True)
+        click.echo("There is nothing to diagnose then. Try it on slower storage: storscope demo --live DIR")
+        return
+    if result.comparison is not None:
+        print_comparison(result.comparison, verbose=False)
+    named = "The diagnosis named the hog" if result.is_named else "THE DIAGNOSIS DID NOT NAME THE HOG FIRST"
+    click.secho(f"\n{named}. {_improvement_words(result)}", bold=True)
+
+
+def _improvement_words(result: LiveResult) -> str:
+    row = result.improvement
+    if row is None:
+        return "The victim's latency could not be compared."
+    words = f"With the hog limited the victim's mean latency is {format_duration(row.after)} instead of "
+    words += format_duration(row.before)
+    if row.change is None or row.change_low is None or row.change_high is None:
+        return f"{words}, without an interval."
+    return f"{words}: {format_ratio(row.change)} ({format_ratio(row.change_low)} to {format_ratio(row.change_high)})."
+
+
+def _say_what_stays(result: LiveResult, report: Path | None, keep: Path | None) -> None:
+    if report is not None and result.verdict is not None:
+        click.echo(f"report: {report}")
+    if keep is not None:
+        click.echo(f"store: {keep} (storscope diagnose --store {keep})")
+    if report is None and keep is None:
+        click.echo("Nothing is left behind. --report FILE keeps the report, --keep DIR what was collected.")

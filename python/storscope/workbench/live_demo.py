@@ -1,0 +1,334 @@
+"""The live demonstration: a steady client, a hog beside it, the diagnosis, the remedy, and the proof that it helped.
+
+Two processes bring the load (live_worker), each with a scratch file on the same storage, while the kernel's counters
+are collected. The diagnosis sees nothing but what the store holds; nothing in the rules knows of this demonstration.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from storscope.domain.comparison import Comparison, MetricRow, Settings
+from storscope.domain.errors import InputError
+from storscope.domain.finding import Finding, Severity
+from storscope.domain.units import NS_PER_S, datetime_from_ns, format_bytes, format_duration, format_rate
+from storscope.domain.verdict import Verdict
+from storscope.domain.workload import Open, Workload
+from storscope.report import write_report
+from storscope.store import Store
+from storscope.workbench.collecting import collecting
+from storscope.workbench.comparing import compare
+from storscope.workbench.diagnosing import diagnose
+from storscope.workbench.live_client import Done, Seen, Worker
+from storscope.workbench.live_loads import PRESSURES, Pressure, one_at_a_time, victim
+from storscope.workbench.live_place import SCRATCH_BYTES, Place, place, undisturbed
+
+HURTS = 2.0
+"""Times its quiet latency from which the victim counts as hurt (ours)."""
+_TICK_S = 0.1
+_ONSET_S = 0.5
+"""What is left out after the hog begins: its first requests."""
+
+
+@dataclass(frozen=True)
+class Phases:
+    """How long each part lasts, in seconds, and the interval of every measurement."""
+
+    trial_s: float = 2.0
+    quiet_s: float = 8.0
+    burst_s: float = 7.0
+    between_s: float = 5.0
+    after_s: float = 2.0
+    limited_s: float = 8.0
+    interval_s: float = 0.5
+
+    @property
+    def incident_s(self) -> float:
+        """Quiet, hog, quiet, hog, quiet."""
+        return self.quiet_s + 2 * self.burst_s + self.between_s + self.after_s
+
+
+@dataclass(frozen=True)
+class LiveSettings:
+    """What is wanted. Without `directory` a place is looked for; without `report` and `keep` nothing stays."""
+
+    directory: Path | None = None
+    report: Path | None = None
+    keep: Path | None = None
+    """Where the store goes; must not exist."""
+    seed: int = 0
+    scratch_bytes: int = SCRATCH_BYTES
+    phases: Phases = Phases()
+    pressures: Sequence[Pressure] = PRESSURES
+
+
+class Teller(Protocol):
+    """Tells the story to whoever watches."""
+
+    def step(self, title: str) -> None:
+        """A new part begins."""
+
+    def say(self, sentence: str) -> None:
+        """What happens."""
+
+    def show(self, victim: Seen | None, hog: Seen | None) -> None:
+        """How they are doing; called often. None while one does nothing."""
+
+    def found(self, verdict: Verdict) -> None:
+        """What the diagnosis says."""
+
+
+@dataclass(frozen=True)
+class LiveResult:
+    """How it ended."""
+
+    pressure: Pressure | None
+    """What hurt the victim; None if nothing did, and then there is nothing else."""
+    verdict: Verdict | None = None
+    comparison: Comparison | None = None
+    hog: str = ""
+    """The entity that is the hog, as the store names it."""
+
+    @property
+    def first(self) -> Finding | None:
+        """The finding that matters most."""
+        return self.verdict.findings[0] if self.verdict and self.verdict.findings else None
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the diagnosis named the hog first, as more than an information."""
+        first = self.first
+        return first is not None and first.severity > Severity.INFO and first.entities[0].name == self.hog
+
+    @property
+    def improvement(self) -> MetricRow | None:
+        """The victim's mean latency before and after the remedy."""
+        rows = self.comparison.rows() if self.comparison else iter(())
+        return next((row for row in rows if row.metric == "latency"), None)
+
+
+def live_demo(settings: LiveSettings, teller: Teller) -> LiveResult:
+    """Plays it. Takes about a minute, in which it may be interrupted at any moment; what was asked for stays.
+
+    Raises UsageError where there is no place for it, TargetRefused, StorscopeError if a process fails.
+    """
+    stack = ExitStack()
+    try:
+        chosen = stack.enter_context(place(settings.directory, settings.scratch_bytes))
+        store = Store.open(stack.enter_context(_store_directory()), create=True)
+        result = _Story(settings, teller, chosen, store, stack).play()
+        if settings.keep is not None and result.verdict is not None:
+            store.forget()
+            shutil.copytree(store.path, settings.keep)
+        return result
+    finally:
+        with undisturbed():
+            stack.close()
+
+
+@contextmanager
+def _store_directory() -> Iterator[Path]:
+    directory = Path(tempfile.mkdtemp(prefix="storscope-demo-store-"))
+    try:
+        yield directory / "store"
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@dataclass
+class _Story:
+    settings: LiveSettings
+    teller: Teller
+    place: Place
+    store: Store
+    stack: ExitStack
+    """Takes down what was set up."""
+    victim: Worker = field(init=False)
+    hog: Worker = field(init=False)
+
+    def play(self) -> LiveResult:
+        self._open()
+        pressure, alone_per_s = self._try_out()
+        if pressure is None:
+            return LiveResult(None)
+        client = victim(alone_per_s)
+        before, bursts = self._incident(pressure, client)
+        verdict = self._diagnose()
+        after = self._limit(pressure, client, bursts[-1])
+        return LiveResult(pressure, verdict, self._compare(before, bursts[-1], after), self.hog.name)
+
+    # Opening ----------------------------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        size = format_bytes(self.place.scratch_bytes)
+        self.teller.step(f"Two scratch files of {size} in {self.place.words}")
+        self.victim, self.hog = (self.stack.enter_context(self._worker(name)) for name in ("victim", "hog"))
+        ready = [worker.wait_ready() for worker in (self.victim, self.hog)]
+        if not all(one["direct"] for one in ready):
+            self.teller.say("The file system has no direct I/O: the page cache takes part, which may hide the hog.")
+        proofs = {one["prefill"] for one in ready}
+        proved = " The device's own counters prove it." if proofs <= {"the device", "not this run alone"} else ""
+        self.teller.say(f"Filled, so that no read meets a hole.{proved}")
+
+    def _worker(self, name: str) -> Worker:
+        workload = one_at_a_time() if name == "victim" else self.settings.pressures[-1].workload()
+        return Worker({
+            "name": name, "store": str(self.store.path), "directory": str(self.place.directory),
+            "size_bytes": self.place.scratch_bytes, "workload": workload.to_json(), "seed": self.settings.seed,
+            "interval_ns": round(self.settings.phases.interval_s * NS_PER_S),
+        })  # fmt: skip
+
+    # Trying -----------------------------------------------------------------------------------------------------------
+
+    def _try_out(self) -> tuple[Pressure | None, float]:
+        """The lightest pressure that hurts the victim, and what the storage does one at a time. Leaves no captures."""
+        self.teller.step("How much load does this storage feel?")
+        trial_s = self.settings.phases.trial_s
+        self.victim.start(one_at_a_time(), trial_s / 2)
+        probe = self._forgotten(self.victim)
+        client = victim(probe.ops_per_s)
+        self.teller.say(
+            f"One request at a time it does {format_rate(probe.ops_per_s)}; the victim will ask for {asked_by(client)}."
+        )
+        for pressure in self.settings.pressures:
+            factor = self._trial(pressure, client)
+            if factor is not None and factor >= HURTS:
+                return pressure, probe.ops_per_s
+        return None, probe.ops_per_s
+
+    def _trial(self, pressure: Pressure, client: Workload) -> float | None:
+        """Times the victim's quiet latency that it has beside the hog."""
+        trial_s = self.settings.phases.trial_s
+        self.victim.start(client, 2 * trial_s)
+        self._pause(trial_s)
+        self.hog.start(pressure.workload(), trial_s)
+        began = time.monotonic()
+        self._pause(trial_s)
+        self._forgotten(self.hog)
+        self._forgotten(self.victim)
+        quiet_ns, loud_ns = self._mean_ns(0, began), self._mean_ns(began + _ONSET_S, began + trial_s)
+        if quiet_ns is None or loud_ns is None:
+            return None
+        self.teller.say(
+            f"A hog with {pressure.words}: the victim's mean latency goes from {format_duration(quiet_ns)} to "
+            f"{format_duration(loud_ns)}."
+        )
+        return loud_ns / quiet_ns
+
+    def _forgotten(self, worker: Worker) -> Done:
+        """A measurement that was only tried: it leaves the store again."""
+        done = worker.wait_done(self._show)
+        self.store.remove_capture(done.capture)
+        return done
+
+    def _mean_ns(self, from_s: float, to_s: float) -> float | None:
+        """The victim's mean response over the intervals that lie between two moments."""
+        length_s = self.settings.phases.interval_s
+        inside = [one for one in self.victim.seen if one.at_s - length_s >= from_s and one.at_s <= to_s]
+        timed = [(one.ios, one.latency_ns_mean) for one in inside if one.latency_ns_mean is not None]
+        ios = sum(count for count, _ in timed)
+        return sum(count * mean_ns for count, mean_ns in timed) / ios if ios else None
+
+    # The incident -----------------------------------------------------------------------------------------------------
+
+    def _incident(self, pressure: Pressure, client: Workload) -> tuple[Done, list[Done]]:
+        """The victim throughout, the hog twice. Returns the victim's measurement and the hog's."""
+        phases = self.settings.phases
+        self.teller.step("The incident")
+        with self._counters():
+            self.victim.start(client, phases.incident_s)
+            self.teller.say(f"The victim works alone: {asked_by(client)}, small random reads.")
+            self._pause(phases.quiet_s)
+            bursts = [self._burst(pressure, "A hog starts beside it")]
+            self._pause(phases.between_s)
+            bursts.append(self._burst(pressure, "It is back"))
+            before = self.victim.wait_done(self._show)
+        return before, bursts
+
+    def _burst(self, pressure: Pressure, words: str) -> Done:
+        self.teller.say(f"{words}: {pressure.words}.")
+        self.hog.start(pressure.workload(), self.settings.phases.burst_s)
+        done = self.hog.wait_done(self._show)
+        self.teller.say(f"The hog stops; it did {format_rate(done.ops_per_s)}.")
+        return done
+
+    @contextmanager
+    def _counters(self) -> Iterator[None]:
+        """The kernel's counters, collected meanwhile; where the kernel shows none the story goes on without."""
+        interval_ns = round(self.settings.phases.interval_s * NS_PER_S)
+        with ExitStack() as stack:
+            try:
+                background = stack.enter_context(collecting(self.store, interval_ns=interval_ns))
+            except InputError as error:
+                self.teller.say(f"The kernel's counters cannot be collected here: {error.message()}")
+            else:
+                for worker in (self.victim, self.hog):
+                    background.watch_process(worker.pid)
+                self.teller.say("The kernel's counters of devices and of both processes are collected meanwhile.")
+            yield
+
+    # What it was ------------------------------------------------------------------------------------------------------
+
+    def _diagnose(self) -> Verdict:
+        self.teller.step("The diagnosis, from nothing but what was collected")
+        self.store.forget()
+        verdict = diagnose(self.store, seed=self.settings.seed)
+        if self.settings.report is not None:
+            write_report(verdict, self.store, self.settings.report)
+        self.teller.found(verdict)
+        return verdict
+
+    # What helps -------------------------------------------------------------------------------------------------------
+
+    def _limit(self, pressure: Pressure, client: Workload, burst: Done) -> Done:
+        """The same again with the hog limited."""
+        phases = self.settings.phases
+        workload = pressure.limited(burst.ops_per_s)
+        self.teller.step(f"The remedy: the hog is limited to {asked_by(workload)}, a tenth of what it did")
+        self.hog.start(workload, phases.limited_s + 2 * _ONSET_S)
+        self._pause(_ONSET_S)
+        self.victim.start(client, phases.limited_s)
+        after = self.victim.wait_done(self._show)
+        self.hog.wait_done(self._show)
+        return after
+
+    def _compare(self, before: Done, burst: Done, after: Done) -> Comparison:
+        """The victim beside the hog against the victim beside the limited hog."""
+        self.teller.step("The proof: the victim beside the hog, and beside the limited hog")
+        since, until = (_iso(time_ns) for time_ns in (burst.started_ns + round(_ONSET_S * NS_PER_S), burst.ended_ns))
+        self.store.forget()
+        return compare(
+            f"run={before.run},since={since},until={until}", f"run={after.run}",
+            Settings(metrics=("latency", "p99"), seed=self.settings.seed), store_path=self.store.path,
+        )  # fmt: skip
+
+    # Waiting ----------------------------------------------------------------------------------------------------------
+
+    def _pause(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            for worker in (self.victim, self.hog):
+                worker.check()
+            self._show()
+            time.sleep(min(left, _TICK_S))
+
+    def _show(self) -> None:
+        self.teller.show(self.victim.latest(), self.hog.latest())
+
+
+def asked_by(workload: Workload) -> str:
+    """The rate that an open loop asks for."""
+    load = workload.streams[0].load
+    assert isinstance(load, Open)
+    return format_rate(load.rate_per_s)
+
+
+def _iso(time_ns: int) -> str:
+    return datetime_from_ns(time_ns).isoformat()
