@@ -160,7 +160,7 @@ class Precision:
         cap_ns = max(0, self.longest_ns - samples.end_ns)
         kept = settled(samples, grid_ns, self.ramp_ns)
         if not kept.is_settled:
-            return Progress(samples.end_ns, cap_ns, says="warming up")
+            return Progress(samples.end_ns, cap_ns, says="not settled yet")
         relative = _relative(self.figure, kept.samples)
         before = _relative(self.figure, kept.samples[: len(kept.samples) * 4 // 5])
         too_short_ns = max(0, _LEAST_NS - kept.duration_ns)
@@ -179,10 +179,10 @@ class Precision:
         kept = settled(samples, grid_ns, self.ramp_ns)
         relative = _relative(self.figure, kept.samples)
         wanted = f"±{self.within * 100:.3g} %"
-        if kept.is_settled and _is_within(relative, self.within):
+        if kept.is_settled and relative is not None and relative <= self.within:
             ended = f"{_capital(self.figure.words)} became sure to {shown_share(relative)}; {wanted} was wanted."
             return _judgement(self.figure, kept, samples.end_ns, ended, goal_met=True)
-        reached = f"{_capital(self.figure.words)} reached {shown_share(relative)} instead of {wanted}"
+        reached = f"{_capital(self.figure.words)} reached {_reached(relative)} instead of {wanted}"
         ended = f"{reached} in the longest time allowed, {format_span(self.longest_ns)}." if is_whole else _CUT_SHORT
         doubt = f"{reached}. Allow more with --max-duration, or be content with less with --within."
         return _judgement(self.figure, kept, samples.end_ns, ended, [doubt] if is_whole else (), goal_met=False)
@@ -193,6 +193,10 @@ def _relative(figure: Figure, samples: Sequence[Sample]) -> float | None:
     found = estimate(figure, samples)
     is_known = found is not None and (found.independent or 0.0) >= _LEAST_INDEPENDENT
     return found.relative if found is not None and is_known else None
+
+
+def _reached(relative: float | None) -> str:
+    return "no interval that can be told" if relative is None else shown_share(relative)
 
 
 def _is_within(relative: float | None, wanted: float) -> bool:

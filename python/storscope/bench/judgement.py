@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from storscope.bench.samples import BANDWIDTH, IOPS, MEAN, Figure, Sample, Samples
-from storscope.bench.settling import LEAST_SAMPLES, Estimate, WarmUp, estimate, warm_up
+from storscope.bench.settling import LEAST_SAMPLES, Estimate, LevelChange, WarmUp, estimate, level_change, warm_up
 from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_span
 
 _STATISTICS = (IOPS, BANDWIDTH, MEAN, "p50", "p99", "p99.9")
@@ -104,12 +104,22 @@ class Settled:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What makes the figures of this part mean less."""
-        if self.is_settled or self.start.is_too_short:
+        if self.start.is_too_short:
             return ()
+        if self.is_settled:
+            found = level_change(self.samples)
+            return () if found is None else (_changed(found),)
         figure, before, after = self.start.figure, self.start.before, self.start.after
         assert figure is not None  # it is what moved
         moved = f"{figure.words} still went from {shown_value(figure, before)} to {shown_value(figure, after)}"
         return (f"The storage had not settled: {moved}. Measure longer, or with --steady-state.",)
+
+
+def _changed(found: LevelChange) -> str:
+    shown = [shown_value(found.figure, value) for value in (found.before, found.after)]
+    changed = f"{found.figure.words} changed {format_span(found.at_ns)} into the run, from {shown[0]} to {shown[1]}"
+    changed = changed[:1].upper() + changed[1:]
+    return f"{changed}: something else happened, in the storage or beside it, and the figures are of both."
 
 
 def settled(samples: Samples, grid_ns: int, ramp_ns: int = 0) -> Settled:
@@ -136,8 +146,6 @@ def shown_value(figure: Figure, value: float | None) -> str:
     return format_bandwidth(value) if figure.statistic == BANDWIDTH else format_duration(value)
 
 
-def shown_share(share: float | None) -> str:
-    """A half width as people write it: '±1.3 %'. Absent says so."""
-    if share is None:
-        return "an interval that cannot be told yet"
+def shown_share(share: float) -> str:
+    """A half width as people write it: '±1.3 %'."""
     return f"±{share * 100:.1f} %" if share < 0.1 else f"±{share * 100:.0f} %"

@@ -31,6 +31,8 @@ _CHANCE = 0.01
 """A change of level that chance explains with more than this probability is none."""
 _LEAST_CHANGE = 0.01
 """A start that differs by less makes no difference to anybody."""
+_SURELY = 0.001
+_NOTICED = 0.05
 _WATCHED = (Figure(IOPS), Figure(MEAN))
 
 
@@ -114,6 +116,27 @@ def warm_up_of(figure: Figure, series: FloatArray) -> WarmUp:
         return WarmUp(0)
     before, after = float(values[:cut].mean()), float(values[cut:].mean())
     return WarmUp(0) if _small(before, after) else WarmUp(int(places[cut]), False, figure, before, after)
+
+
+@dataclass(frozen=True)
+class LevelChange:
+    """Where the level of a figure changed for good, in a run that had settled."""
+
+    figure: Figure
+    at_ns: int
+    before: float
+    after: float
+
+
+def level_change(samples: Sequence[Sample]) -> LevelChange | None:
+    """A change that is hardly chance and that somebody would notice; None without one."""
+    for figure in _WATCHED:
+        series = figure.series(samples)
+        places = np.flatnonzero(np.isfinite(series))
+        change = _core.strongest_change(series[places].tolist()) if len(places) >= LEAST_SAMPLES else None
+        if change is not None and change[3] < _SURELY and abs(change[2] - change[1]) > _NOTICED * abs(change[1]):
+            return LevelChange(figure, samples[int(places[change[0]])].start_ns, change[1], change[2])
+    return None
 
 
 def _small(before: float, after: float) -> bool:

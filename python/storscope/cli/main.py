@@ -92,7 +92,7 @@ def run(arguments: list[str]) -> int:
         error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted; what was imported completely is kept.", err=True)
+        click.echo("Interrupted; what is in the store already is complete and stays.", err=True)
         return 130
     except (BrokenPipeError, SystemExit):
         # click turns a closed pipe into SystemExit(1), which would mean findings; 141 is what a shell makes of SIGPIPE.

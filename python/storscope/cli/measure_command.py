@@ -159,7 +159,7 @@ def _preconditioned(session: BenchSession, task: Task, live: LiveLine) -> bool:
     live.say("Preconditioning: writing twice the capacity that is used, in sequence, 128 KiB at a time.")
     for run in (runs := session.precondition(task.workload, live.show, live.follow)):
         rate = format_bandwidth(run.measured.per_s(run.measured.all.bytes))
-        live.say(f"{run.about.target}: {run.status}, {rate} over {format_span(run.measured.duration_ns)}.")
+        live.say(f"{run.about.target}: {rate} over {format_span(run.measured.duration_ns)}.")
     if runs[-1].outcome.error is not None:
         raise StorscopeError("preconditioning that succeeds", runs[-1].outcome.error[1], where=runs[-1].about.target)
     if runs[-1].outcome.stopped:

@@ -74,6 +74,11 @@ class Benched:
         return doubts_of(self.about, self.outcome, self.judgement)
 
     @property
+    def is_complete(self) -> bool:
+        """Whether it came to its end: no error, and nobody interrupted it."""
+        return self.outcome.error is None and not self.outcome.stopped
+
+    @property
     def status(self) -> str:
         """As in the table `runs`."""
         return status_of(self.outcome)
@@ -145,7 +150,7 @@ class BenchSession:
         """
         done: list[Benched] = []
         for ready in self._ready:
-            if ready.writable and not (done and done[-1].status != "ok"):
+            if ready.writable and all(run.is_complete for run in done):
                 done.append(self._precondition(ready, workload, watch, follow))
         written = [f"{run.about.target}: {format_bytes(run.measured.all.bytes)} by run {run.about.run}" for run in done]
         self._labels["preconditioned"] = "; ".join(written)
