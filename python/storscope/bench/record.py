@@ -18,7 +18,7 @@ from storscope.bench.record_judged import WARM_UP, judged_parameters, record_est
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
-from storscope.domain.workload import AccessSpec, Closed, Copy, Stream, Workload
+from storscope.domain.workload import AccessSpec, Closed, Copy, Open, Stream, Workload
 
 ENGINE = "storscope"
 _PERCENTILES = (0.5, 0.99)
@@ -266,6 +266,7 @@ def _record_parameters(
         parameters={
             **about.labels,
             **judged_parameters(about.goal, judgement),
+            **_rate_of(workload.streams),
             **({} if about.job is None else {"job": about.job}),
             "target": about.target,
             "target_kind": about.target_kind,
@@ -292,6 +293,12 @@ def asked_of(streams: Sequence[Stream]) -> dict[str, float | None]:
         "outstanding": float(sum(depths)) if len(closed) == len(streams) else None,
         "workers": float(sum(stream.workers for stream in streams)),
     }
+
+
+def _rate_of(streams: Sequence[Stream]) -> dict[str, str]:
+    """What arrives where all streams are open loops: then the rate is load, and a comparison takes it as that."""
+    rates = [stream.load.rate_per_s for stream in streams if isinstance(stream.load, Open)]
+    return {"rate_per_s": f"{sum(rates):g}"} if len(rates) == len(streams) else {}
 
 
 def _mean_line(stream: Stream) -> tuple[float, float, float]:
