@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storscope.bench.sweep import Planned, axes_of, balanced_order, demanding, imbalance, is_axis, matrix, matrix_of
+from storscope.bench.sweep import Planned, axes_of, demanding, is_axis, matrix, matrix_of
+from storscope.bench.sweep_order import balanced_order, imbalance
 from storscope.bench.targets import check_fits
 from storscope.bench.workloads import load_workload
 from storscope.bench.workloads.definition import Sweep

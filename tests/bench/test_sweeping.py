@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from storscope.bench.sweep import axes_of, balanced_order, matrix
+from storscope.bench.sweep import axes_of, matrix
+from storscope.bench.sweep_order import balanced_order
 from storscope.cli.main import run
 from storscope.store import Store
 

@@ -1,11 +1,7 @@
-"""Sweeps: a matrix of workloads, and the order in which to measure it.
+"""Sweeps: a matrix of workloads.
 
-A matrix is made of axes as people write them ('sizes=4k,64k modes=randread jobs=1,8'), in fio's words, or of the
-workloads of a file with its own list of workers and outstanding I/Os (Iometer's test cycling). The order resists drift:
-each repetition is a block in which every point comes once, at random, and of many random orders that one is taken in
-which no value of an axis comes early or late on the whole (rerandomisation: Morgan and Rubin 2012, Annals of Statistics
-40(2)). Every second repetition is the one before it backwards (ABBA), which takes a steady drift out of every point. A
-device that slows down meanwhile then biases no value of an axis against another.
+It is made of axes as people write them ('sizes=4k,64k modes=randread jobs=1,8'), in fio's words, or of the workloads of
+a file with its own list of workers and outstanding I/Os (Iometer's test cycling).
 
 Refuses what is no axis, and matrices of more than 10,000 points.
 """
@@ -13,9 +9,7 @@ Refuses what is no axis, and matrices of more than 10,000 points.
 from __future__ import annotations
 
 import itertools
-import math
-import random
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
@@ -53,10 +47,6 @@ _NAMES: Final = {
     "mix": "mix", "rwmixread": "mix",
 }  # fmt: skip
 _HINT = "For example: --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 depth=1,16 mix=70"
-_CANDIDATES = 200
-_LEAST_CANDIDATES = 20
-_POSITIONS = 200_000
-"""How many positions the choice of an order may look at; large matrices balance themselves."""
 
 
 @dataclass(frozen=True)
@@ -236,78 +226,3 @@ def demanding(planned: Sequence[Planned]) -> Workload:
         for stream in item.workload.streams
     }
     return Workload("everything in the sweep", tuple(streams), source="storscope bench --sweep", data=data)
-
-
-# The order ------------------------------------------------------------------------------------------------------------
-
-
-def balanced_order(points: Sequence[Point], blocks: int, seed: int) -> list[list[int]]:
-    """For each block the indices of the points in the order to measure them. The same seed gives the same order."""
-    generator = random.Random(seed)
-    factors = _factors(points)
-    sums = [0] * len(points)
-    order: list[list[int]] = []
-    for block in range(blocks):
-        if block % 2:
-            chosen = order[-1][::-1]
-        else:
-            shuffles = _shuffles(len(points), generator)
-            chosen = min(shuffles, key=lambda one: _imbalance(one, sums, factors, block + 1))
-        for place, index in enumerate(chosen):
-            sums[index] += place
-        order.append(chosen)
-    return order
-
-
-def imbalance(points: Sequence[Point], order: Sequence[Sequence[int]]) -> float:
-    """How early or late the worst value of an axis comes on the whole, in standard deviations of a random order."""
-    sums = [0] * len(points)
-    for block in order:
-        for place, index in enumerate(block):
-            sums[index] += place
-    return _deviation(sums, _factors(points), len(order))
-
-
-def _factors(points: Sequence[Point]) -> list[list[list[int]]]:
-    """For each axis that varies, the indices of the points at each of its values."""
-    columns: list[list[Hashable]] = [
-        [point.title for point in points],
-        [point.block_bytes for point in points],
-        [point.jobs for point in points],
-        [point.depth for point in points],
-    ]
-    factors = []
-    for column in columns:
-        groups: dict[Hashable, list[int]] = {}
-        for index, value in enumerate(column):
-            groups.setdefault(value, []).append(index)
-        if len(groups) > 1:
-            factors.append(list(groups.values()))
-    return factors
-
-
-def _shuffles(count: int, generator: random.Random) -> list[list[int]]:
-    candidates = max(_LEAST_CANDIDATES, min(_CANDIDATES, _POSITIONS // max(1, count)))
-    return [generator.sample(range(count), count) for _ in range(candidates)]
-
-
-def _imbalance(order: Sequence[int], sums: Sequence[int], factors: list[list[list[int]]], blocks: int) -> float:
-    totals = list(sums)
-    for place, index in enumerate(order):
-        totals[index] += place
-    return _deviation(totals, factors, blocks)
-
-
-def _deviation(sums: Sequence[int], factors: list[list[list[int]]], blocks: int) -> float:
-    """Greatest |sum of places - its mean| over its standard deviation when m of n are drawn without replacement."""
-    count = len(sums)
-    worst = 0.0
-    for groups in factors:
-        for members in groups:
-            size = len(members)
-            if size == count:
-                continue
-            spread = math.sqrt(blocks * size * (count - size) * (count + 1) / 12)
-            middle = blocks * size * (count - 1) / 2
-            worst = max(worst, abs(sum(sums[index] for index in members) - middle) / spread)
-    return worst

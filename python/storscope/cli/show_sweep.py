@@ -1,23 +1,16 @@
-"""Shows a sweep or a series: a live line while it runs, then a table with bars, or CSV, JSON and fio's table."""
+"""Shows a sweep or a series: a live line while it runs, then a table with bars."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from storscope.cli.live_line import LiveLine
-from storscope.domain.sweep import DIRECTED, FIGURES, Cell, Estimate, Point, SweepResult
+from storscope.cli.live_line import LiveLine, sparkline
+from storscope.domain.sweep import Cell, Point, SweepResult
 from storscope.domain.units import (
-    GIB,
-    KIB,
-    MIB,
-    NS_PER_S,
     format_bandwidth,
     format_bytes,
     format_count,
@@ -29,18 +22,18 @@ from storscope.domain.units import (
 
 if TYPE_CHECKING:
     from storscope.bench.figures import Interval
-    from storscope.cli.interruption import Interruption
     from storscope.workbench.benchmarking import Benched
 
 _BAR_WIDTH = 18
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _MOST_DOUBTS = 6
+_SPARKLINE_POINTS = 12
 
 
 class SweepLine(LiveLine):
     """The live line of a matrix: which measurement it is, what it gives, and when all will be done."""
 
-    def __init__(self, total: int, duration_ns: int, interruption: Interruption) -> None:
+    def __init__(self, total: int, duration_ns: int) -> None:
         super().__init__(duration_ns)
         self._total, self._left_ns, self._head = total, 0, ""
 
@@ -56,20 +49,20 @@ class SweepLine(LiveLine):
     def show(self, interval: Interval) -> None:
         """The latest interval."""
         whole = interval.all
-        rate = format_rate(interval.per_s(whole.ios))
+        self._rates.append(interval.per_s(whole.ios) or 0.0)
+        rate = f"{sparkline(self._rates[-_SPARKLINE_POINTS:])} {format_rate(self._rates[-1])}"
         left_ns = max(0, self._left_ns - interval.start_ns - interval.duration_ns)
         latency = f"{format_duration(whole.shown.mean_ns)} mean, {format_duration(whole.shown.quantile_ns(0.99))} p99"
         self._draw(f"{self._head}: {rate}, {latency}; all done in {format_span(left_ns)}")
 
     def end(self, number: int, point: Point, benched: Benched) -> None:
         """A measurement is in the store."""
-        total = benched.outcome.total
-        whole = total.all
-        left_ns = max(0, self._left_ns - total.duration_ns)
-        self._draw("")
+        measured = benched.measured
+        whole = measured.all
+        left_ns = max(0, self._left_ns - benched.outcome.total.duration_ns)
         self.say(
-            f"{number}/{self._total} {point.words}: {format_rate(total.per_s(whole.ios))}, "
-            f"{format_bandwidth(total.per_s(whole.bytes))}, {format_duration(whole.shown.mean_ns)} mean, "
+            f"{number}/{self._total} {point.words}: {format_rate(measured.per_s(whole.ios))}, "
+            f"{format_bandwidth(measured.per_s(whole.bytes))}, {format_duration(whole.shown.mean_ns)} mean, "
             f"{format_duration(whole.shown.quantile_ns(0.99))} p99"
             f"{'' if benched.status == 'ok' else f' ({benched.status})'}"
             f"{f'; {format_span(left_ns)} left' if number < self._total else ''}"
@@ -179,7 +172,7 @@ def _print_table(cells: Sequence[Cell], columns: Sequence[_Column]) -> None:
             text.ljust(width) if column.is_text else text.rjust(width)
             for text, width, column in zip(row, widths, columns, strict=True)
         ]
-        click.secho("  " + "  ".join(parts).rstrip(), dim=number == 0)
+        click.secho("  " + "  ".join(parts).rstrip(), dim=True if number == 0 else None)
 
 
 def _print_notes(result: SweepResult) -> None:
@@ -203,112 +196,3 @@ def _print_notes(result: SweepResult) -> None:
             f"{result.planned - result.done} measurements are missing; the same command continues with them.",
             fg="yellow",
         )
-
-
-# For programs ---------------------------------------------------------------------------------------------------------
-
-
-def fio_table(result: SweepResult) -> str:
-    """The table that scripts around fio's sweeps make: semicolons, one row a point.
-
-    READMB and WRITEMB are in 2^20 bytes per second, as fio counted them then; SIZE and BLOCKSIZE are as in a job file.
-    Where depth or mix varies, or a series has several rows of a point, a column more tells the rows apart.
-    """
-    heads: list[tuple[str, Callable[[Cell], str]]] = [
-        ("DEVICE", lambda _: result.target),
-        ("SIZE", lambda _: fio_size(result.size_bytes) if result.size_bytes else ""),
-        ("MODE", lambda cell: cell.point.mode),
-        ("BLOCKSIZE", lambda cell: fio_size(cell.point.block_bytes) if cell.point.block_bytes else ""),
-        ("NUMJOBS", lambda cell: str(cell.point.jobs or "")),
-        ("READMB", lambda cell: _number(cell, "read_bytes_per_s", MIB, 3)),
-        ("WRITEMB", lambda cell: _number(cell, "write_bytes_per_s", MIB, 3)),
-        ("READIOS", lambda cell: _number(cell, "read_ops_per_s", 1, 2)),
-        ("WRITEIOS", lambda cell: _number(cell, "write_ops_per_s", 1, 2)),
-    ]
-    if len({cell.point.depth for cell in result.cells}) > 1:
-        heads.append(("IODEPTH", lambda cell: str(cell.point.depth or "")))
-    if len({cell.point.read_share for cell in result.cells if cell.point.read_share is not None}) > 1:
-        heads.append(("READPCT", lambda cell: _percent(cell.point.read_share)))
-    if result.is_series:
-        heads.append(("SECONDS", lambda cell: _seconds(cell.elapsed_ns)))
-    return _rows(heads, result.cells, ";")
-
-
-def fio_size(size: int) -> str:
-    """A size as fio writes it: '512', '4k', '16M', '49G'."""
-    for factor, letter in ((GIB, "G"), (MIB, "M"), (KIB, "k")):
-        if size % factor == 0:
-            return f"{size // factor}{letter}"
-    return str(size)
-
-
-def sweep_csv(result: SweepResult) -> str:
-    """Every figure with its interval, units in the names: what a spreadsheet or a program takes."""
-    heads: list[tuple[str, Callable[[Cell], str]]] = [
-        ("target", lambda _: result.target),
-        ("mode", lambda cell: cell.point.mode),
-        ("read_share", lambda cell: _plain(cell.point.read_share)),
-        ("block_bytes", lambda cell: _plain(cell.point.block_bytes)),
-        ("jobs", lambda cell: _plain(cell.point.jobs)),
-        ("depth", lambda cell: _plain(cell.point.depth)),
-        *([("elapsed_s", lambda cell: _seconds(cell.elapsed_ns))] if result.is_series else []),
-        ("runs", lambda cell: str(cell.runs)),
-        ("invalid_runs", lambda cell: str(cell.invalid_runs)),
-    ]
-    for name in (*FIGURES, *DIRECTED):
-        heads += [(name + end, _part(name, part)) for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))]
-    return _rows(heads, result.cells, ",")
-
-
-def sweep_json(result: SweepResult) -> str:
-    """Everything, as JSON."""
-    form: dict[str, Any] = {
-        name: value for name, value in result.__dict__.items() if name not in ("cells", "doubts", "notes", "failures")
-    }
-    form |= {"complete": result.is_complete, "doubts": list(result.doubts), "notes": list(result.notes)}
-    form["failures"] = list(result.failures)
-    form["cells"] = [
-        {
-            **cell.point.__dict__, "words": cell.point.words, "slot": cell.slot, "elapsed_ns": cell.elapsed_ns,
-            "runs": cell.runs, "invalid_runs": cell.invalid_runs, "doubts": list(cell.doubts),
-            "figures": {name: found.__dict__ for name, found in cell.figures.items()},
-        }
-        for cell in result.cells
-    ]  # fmt: skip
-    return json.dumps(form, indent=2, ensure_ascii=False)
-
-
-def _rows(heads: Sequence[tuple[str, Callable[[Cell], str]]], cells: Sequence[Cell], separator: str) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-    writer.writerow([head for head, _ in heads])
-    writer.writerows([words(cell) for _, words in heads] for cell in cells)
-    return text.getvalue()
-
-
-def _part(name: str, part: str) -> Callable[[Cell], str]:
-    def words(cell: Cell) -> str:
-        found: Estimate | None = cell.get(name)
-        return "" if found is None else _plain(getattr(found, part))
-
-    return words
-
-
-def _number(cell: Cell, name: str, unit: float, digits: int) -> str:
-    """Zero without a fraction: no I/O of that direction."""
-    found = cell.get(name)
-    if found is None:
-        return ""
-    return f"{found.value / unit:.{digits}f}" if found.value else "0"
-
-
-def _plain(value: float | None) -> str:
-    return "" if value is None else f"{value:.10g}"
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share * 100:g}"
-
-
-def _seconds(ns: int | None) -> str:
-    return "" if ns is None else f"{ns / NS_PER_S:.3f}"

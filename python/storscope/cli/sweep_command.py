@@ -171,7 +171,8 @@ def _schedule(chosen: Mapping[str, Any]) -> tuple[float | None, float | None]:
 def _dry_run(plan: SweepPlan) -> int:
     from storscope.bench.safety import DirectoryTarget, Intent, NewFileTarget, resolve
     from storscope.bench.safety import plan as safety_plan
-    from storscope.bench.sweep import balanced_order, demanding
+    from storscope.bench.sweep import demanding
+    from storscope.bench.sweep_order import balanced_order
     from storscope.bench.targets import scratch_size
     from storscope.domain.units import format_span
 
@@ -206,7 +207,7 @@ def _run(plan: SweepPlan, path: Path, chosen: Mapping[str, Any]) -> tuple[SweepR
     store = Store.open(path, create=True)
     fresh = None if chosen["continues"] is None else not chosen["continues"]
     try:
-        with Interruption() as interruption, SweepLine(plan.total, plan.settings.duration_ns, interruption) as line:
+        with Interruption() as interruption, SweepLine(plan.total, plan.settings.duration_ns) as line:
             if plan.interval_ns is None:
                 result = run_sweep(store, plan, line, interruption.is_wanted, fresh=fresh)
             else:
@@ -219,7 +220,8 @@ def _run(plan: SweepPlan, path: Path, chosen: Mapping[str, Any]) -> tuple[SweepR
 
 
 def _show(result: SweepResult, chosen: Mapping[str, Any]) -> None:
-    from storscope.cli.show_sweep import fio_table, print_sweep, sweep_csv, sweep_json
+    from storscope.cli.show_sweep import print_sweep
+    from storscope.cli.sweep_tables import fio_table, sweep_csv, sweep_json
 
     output = chosen["output"] or ("json" if chosen["as_json"] else "table")
     printers: dict[str, Callable[[SweepResult], str]] = {"fio-table": fio_table, "csv": sweep_csv, "json": sweep_json}

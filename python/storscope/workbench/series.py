@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from storscope.bench.sweep import balanced_order, demanding
+from storscope.bench.sweep import demanding
+from storscope.bench.sweep_order import balanced_order
 from storscope.domain.errors import UsageError
 from storscope.domain.sweep import SweepResult
 from storscope.domain.units import NS_PER_S, format_span

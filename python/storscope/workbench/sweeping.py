@@ -17,7 +17,8 @@ from typing import Protocol
 
 from storscope.bench.figures import Interval
 from storscope.bench.goals import fixed_time
-from storscope.bench.sweep import Planned, balanced_order, demanding
+from storscope.bench.sweep import Planned, demanding
+from storscope.bench.sweep_order import balanced_order
 from storscope.domain.errors import ConfigError, UsageError
 from storscope.domain.sweep import Point, SweepResult
 from storscope.domain.units import format_time

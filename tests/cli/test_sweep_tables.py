@@ -1,0 +1,106 @@
+"""A sweep for programs: exactly as other tools write it, and nothing lost."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from storscope.cli.show_sweep import print_sweep
+from storscope.cli.sweep_tables import fio_size, fio_table, sweep_csv, sweep_json
+from storscope.domain.sweep import Cell, Estimate, Point, SweepResult
+
+_NS = 1_000_000_000
+
+
+def _cell(point: Point, reads: float, writes: float, *, width: float | None = None) -> Cell:
+    size = point.block_bytes or 0
+    values = {
+        "ops_per_s": reads + writes, "bytes_per_s": (reads + writes) * size, "read_ops_per_s": reads,
+        "write_ops_per_s": writes, "read_bytes_per_s": reads * size, "write_bytes_per_s": writes * size,
+        "latency_ns_mean": 313_000.0, "latency_ns_p99": 1_250_000.0,
+    }  # fmt: skip
+    bounds = (lambda value: ()) if width is None else (lambda value: (value - width, value + width))
+    return Cell(
+        point, 1 if width is None else 3, {name: Estimate(value, *bounds(value)) for name, value in values.items()}
+    )
+
+
+def _result(*cells: Cell) -> SweepResult:
+    return SweepResult(
+        "sweep-1", "/dev/sdb1", "device", cells, len(cells), len(cells), 1, 30 * _NS, "7", 1_795_132_800 * _NS,
+        1_795_132_900 * _NS, 49 * 2**30,
+    )  # fmt: skip
+
+
+_MATRIX = _result(
+    _cell(Point("randread", 4096, 1, 1), 3193, 0),
+    _cell(Point("randread", 65536, 8, 1), 4680, 0),
+    _cell(Point("write", 2**20, 2, 1), 0, 310.5),
+    _cell(Point("randrw", 512, 4, 1, 0.5), 100, 101.25),
+)
+
+
+def test_the_fio_table_is_as_the_scripts_write_it() -> None:
+    """The first rows are of a field report on a RAID 10 of four 10,000 rpm drives with an SSD cache."""
+    assert fio_table(_MATRIX) == (
+        "DEVICE;SIZE;MODE;BLOCKSIZE;NUMJOBS;READMB;WRITEMB;READIOS;WRITEIOS\n"
+        "/dev/sdb1;49G;randread;4k;1;12.473;0;3193.00;0\n"
+        "/dev/sdb1;49G;randread;64k;8;292.500;0;4680.00;0\n"
+        "/dev/sdb1;49G;write;1M;2;0;310.500;0;310.50\n"
+        "/dev/sdb1;49G;randrw;512;4;0.049;0.049;100.00;101.25\n"
+    )
+
+
+def test_what_would_make_rows_alike_gets_a_column() -> None:
+    heads = [
+        fio_table(result).splitlines()[0].split(";")[9:]
+        for result in (
+            _result(_cell(Point("read", 4096, 1, 1), 1, 0), _cell(Point("read", 4096, 1, 8), 2, 0)),
+            _result(_cell(Point("rw", 4096, 1, 1, 0.3), 1, 1), _cell(Point("rw", 4096, 1, 1, 0.7), 2, 1)),
+            replace(_result(replace(_cell(Point("log"), 1, 0), slot=0, elapsed_ns=_NS)), interval_ns=_NS),
+        )
+    ]
+    assert heads == [["IODEPTH"], ["READPCT"], ["SECONDS"]]
+
+
+@pytest.mark.parametrize(
+    ("size", "words"), [(512, "512"), (4096, "4k"), (2**20, "1M"), (49 * 2**30, "49G"), (1536, "1536"), (10240, "10k")]
+)
+def test_sizes_are_written_as_in_a_job_file(size: int, words: str) -> None:
+    assert fio_size(size) == words
+
+
+def test_the_csv_has_every_figure_with_its_interval_and_nothing_for_what_is_absent() -> None:
+    point = Point("randread", 4096, 1, 1)
+    rows = list(csv.DictReader(io.StringIO(sweep_csv(_result(_cell(point, 3193, 0, width=40), Cell(point, 1, {}))))))
+    assert (rows[0]["ops_per_s"], rows[0]["ops_per_s_low"], rows[0]["ops_per_s_high"]) == ("3193", "3153", "3233")
+    assert rows[0]["read_share"] == ""
+    assert rows[1]["ops_per_s"] == rows[1]["latency_ns_p99"] == ""
+
+
+def test_the_json_is_complete() -> None:
+    doubted = replace(_MATRIX.cells[0], doubts=("Not the device.",), invalid_runs=1)
+    form = json.loads(sweep_json(replace(_MATRIX, cells=(doubted,), notes=("A pause.",), failures=("read: no",))))
+    assert (form["notes"], form["failures"], form["complete"]) == (["A pause."], ["read: no"], True)
+    (cell,) = form["cells"]
+    assert (cell["mode"], cell["doubts"], cell["invalid_runs"]) == ("randread", ["Not the device."], 1)
+    assert cell["figures"]["ops_per_s"] == {"value": 3193, "low": None, "high": None}
+
+
+def test_people_see_units_intervals_doubts_and_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    point = Point("randread", 4096, 4, 16)
+    cell = replace(_cell(point, 3193, 0, width=40), invalid_runs=1, doubts=("The generator was late.",))
+    print_sweep(replace(_result(cell, replace(cell, point=Point("write", 4096, 4, 16))), planned=9, done=6, repeats=3))
+    out = capsys.readouterr().out
+    for words in (
+        "6 of 9 measurements of 30 s, 3 repetitions of each", "3,193 ± 40.0", "13.1 MB/s", "313 µs", "1.25 ms",
+        "INVALID",
+        "randread, 4 KiB, 4 jobs, depth 16: The generator was late.", "3 measurements are missing", "49 GiB",
+        "95 % interval of the mean over repetitions",
+    ):  # fmt: skip
+        assert words in out
+    assert "█" * 18 in out
