@@ -37,16 +37,36 @@ class RunTable:
 
 
 _SQL = """
+WITH marked AS (
+    SELECT *, count(*) OVER own AS rows_of_entity, max(duration_ns) OVER own AS longest_ns,
+           sum(duration_ns) OVER own AS sum_ns, max(duration_ns) OVER (PARTITION BY capture, run) AS whole_ns
+    FROM observations WHERE run IS NOT NULL WINDOW own AS (PARTITION BY capture, run, system, kind, entity)
+), judged AS (
+    SELECT *, bool_or(rows_of_entity = 1 OR sum_ns IS NULL
+                      OR (rows_of_entity > 2 AND longest_ns >= 0.9 * (sum_ns - longest_ns)))
+                  OVER (PARTITION BY capture, run) AS has_whole
+    FROM marked
+), o AS (
+    SELECT capture, run, entity, ops_per_s, bytes_per_s, latency_ns_mean, latency_ns_max
+    FROM judged WHERE has_whole AND duration_ns IS NOT DISTINCT FROM whole_ns
+    UNION ALL
+    SELECT capture, run, entity,
+           sum(ops_per_s * duration_ns) / sum(duration_ns) FILTER (ops_per_s IS NOT NULL),
+           sum(bytes_per_s * duration_ns) / sum(duration_ns) FILTER (bytes_per_s IS NOT NULL),
+           sum(latency_ns_mean * ops_per_s * duration_ns)
+               / sum(ops_per_s * duration_ns) FILTER (latency_ns_mean IS NOT NULL),
+           max(latency_ns_max)
+    FROM judged WHERE NOT has_whole GROUP BY capture, run, system, kind, entity
+)
 SELECT r.capture, r.run, r.name, r.engine, r.engine_version, r.block_bytes, r.read_ratio, r.random_ratio,
        r.outstanding, r.workers, o.entity, o.ops_per_s, o.bytes_per_s, o.latency_ns_mean, o.latency_ns_max
-FROM (SELECT *, row_number() OVER () AS position FROM runs) r LEFT JOIN (
-    SELECT *, max(duration_ns) OVER (PARTITION BY capture, run) AS whole_ns FROM observations WHERE run IS NOT NULL
-) o ON o.capture = r.capture AND o.run = r.run AND o.duration_ns IS NOT DISTINCT FROM o.whole_ns
+FROM (SELECT *, row_number() OVER () AS position FROM runs) r
+LEFT JOIN o ON o.capture = r.capture AND o.run = r.run
 ORDER BY r.capture, r.time, r.position, o.entity
 """
-"""A run joined with the observations of its whole length; per-interval rows of the same run are shorter.
+"""A run joined with the observations of its whole length, or, where there are only intervals, with their means.
 
-Runs without a time stay in the order of their file.
+The row of a whole run covers about all the others of its entity. Runs without a time stay in the order of their file.
 """
 
 
@@ -63,7 +83,7 @@ def run_table(store: Store, packer: Packer) -> RunTable | None:
     if several:
         columns.insert(1, ("Of", lambda row: str(row["entity"] or "–")))
     if tails:
-        columns.append(("p99", lambda row: tails.get((row["capture"], row["run"]), "–")))
+        columns.append(("p99", lambda row: tails.get(_key(row), tails.get((*_key(row)[:2], None), "–"))))
     return RunTable(
         heads=[head for head, _ in columns],
         rows=[[words(row) for _, words in columns] for row in rows[:ROWS_MAX]],
@@ -120,15 +140,26 @@ def _scatter(rows: Sequence[Row], packer: Packer) -> Scatter | None:
     return run_scatter(names, numbers("ops_per_s"), numbers("latency_ns_mean"), packer)
 
 
-def _tails(store: Store) -> dict[tuple[str, str], str]:
-    """(capture, run) -> 99th percentile over all operations, from the histograms of one measure: 'lat', else 'clat'."""
+def _key(row: Row) -> tuple[str, str, str | None]:
+    return row["capture"], row["run"], row["entity"]
+
+
+_MEASURES = ("clat", "service", "response", "lat")
+"""What stands for the latency, the best last: from the request to its end (lat, response) rather than its last part."""
+
+
+def _tails(store: Store) -> dict[tuple[str, str, str | None], str]:
+    """(capture, run, entity) -> 99th percentile over all operations, from the histograms of the best measure.
+
+    Under the entity None it is of all entities of the run together.
+    """
     rows = store.query(
-        """SELECT capture, run, arg_max(measure, measure = 'lat') AS measure, list(bucket_high_ns) AS highs,
-        list(counts) AS counts FROM histograms
-        WHERE run IS NOT NULL AND measure IN ('lat', 'clat') GROUP BY capture, run, measure
-        ORDER BY measure = 'lat'"""
+        f"""SELECT capture, run, entity, measure, list(bucket_high_ns) AS highs, list(counts) AS counts
+        FROM histograms WHERE run IS NOT NULL AND measure IN {_MEASURES}
+        GROUP BY GROUPING SETS ((capture, run, entity, measure), (capture, run, measure))"""
     ).to_pylist()
-    return {(row["capture"], row["run"]): _percentile(row["highs"], row["counts"], 0.99) for row in rows}
+    rows.sort(key=lambda row: _MEASURES.index(row["measure"]))
+    return {_key(row): _percentile(row["highs"], row["counts"], 0.99) for row in rows}
 
 
 def _percentile(highs: Sequence[Sequence[float]], counts: Sequence[Sequence[int]], share: float) -> str:
