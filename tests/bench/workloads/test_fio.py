@@ -195,7 +195,10 @@ SINGLES = [
     Stream(Mix((AccessSpec(4096, read_share=0.0),)), Open(1000.0, Process.FIXED, 64), region=Region(MIB, 8 * MIB)),
     Stream(Mix((AccessSpec(4096, read_share=0.3),)), Open(900.0, Process.POISSON, 64), workers=3),
     Stream(Mix((AccessSpec(4096),)), Closed(1), offsets=HotSpot(0.8, 0.2, 0.5)),
-    Stream(Mix((AccessSpec(4096, 0.5, 1.0, 1.0), AccessSpec(65536, 0.5, 1.0, 0.0))), Closed(8)),
+    Stream(
+        Mix((AccessSpec(4096, delay_ns=10**6, share=0.5), AccessSpec(65536, 0.5, random_share=0.0, delay_ns=10**7))),
+        Closed(8),
+    ),
 ]
 
 
@@ -207,6 +210,23 @@ def test_what_fio_can_say_comes_back_equal(stream: Stream) -> None:
     assert found.name == "w"
     assert found.streams == (stream,)
     assert not [loss for loss in losses if loss.kind is LossKind.LOST]
+
+
+def test_lines_that_differ_in_randomness_keep_their_queue_and_share_a_mean() -> None:
+    lines = (AccessSpec(4096, 0.5, 0.5), AccessSpec(65536, 0.5, 1.0, 0.5, align_bytes=4096))
+    text, losses = write_fio(Definition("x", (Workload("w", (Stream(Mix(lines), Closed(8)),)),)))
+    assert "flow" not in text
+    assert "iodepth=8" in text
+    assert "percentage_random=67,100" in text
+    assert any("reads of 50, 100 % random" in str(loss) and "66.67 %" in str(loss) for loss in losses)
+
+
+def test_with_rates_lines_that_differ_in_randomness_are_jobs_of_their_own() -> None:
+    lines = (AccessSpec(4096, 0.75), AccessSpec(65536, 0.25, random_share=0.0))
+    text, _ = write_fio(Definition("x", (Workload("w", (Stream(Mix(lines), Open(400.0, Process.FIXED)),)),)))
+    assert [line for line in text.splitlines() if line.startswith(("rw=", "rate_iops="))] == [
+        "rw=randread", "rate_iops=300", "rw=read", "rate_iops=100",
+    ]  # fmt: skip
 
 
 def written(workload: Workload) -> tuple[str, str]:
@@ -313,7 +333,7 @@ def test_fio_measures_the_mix_that_was_asked_for_in_one_job(tmp_path: Path) -> N
 
 @pytest.mark.needs("fio")
 def test_fio_holds_jobs_tied_by_flow_in_the_proportion_of_the_lines(tmp_path: Path) -> None:
-    mix = (AccessSpec(4096, 0.75, 1.0, 1.0), AccessSpec(32768, 0.25, 0.0, 0.0))
+    mix = (AccessSpec(4096, 0.75, delay_ns=10**5), AccessSpec(32768, 0.25, 0.0, 0.0, delay_ns=2 * 10**5))
     rows = run_logged(tmp_path, Stream(Mix(mix), Closed(2)), seconds=2)
     reads = [row for row in rows if row[0] == 0]
     writes = [row for row in rows if row[0] == 1]

@@ -35,6 +35,8 @@ from storscope.domain.workload import (
 )
 
 _MOST_FLOW = 1000
+_FLOW_SLEEP_US = 20
+"""Without it a job that is ahead waits busily: 400 instead of 30,000 IOPS on a virtual disk with two processors."""
 
 
 @dataclass(frozen=True)
@@ -124,13 +126,18 @@ class JobWriter:
         """A reading and a writing job in step; which write follows which read is lost."""
         reason = "fio's writes do not wait for the reads they copy; two jobs in equal proportion are written"
         self.losses.lost(f"{where}.access", f"a copy to target {copy.destination}", reason)
+        half = _half(stream.load)
+        if isinstance(stream.load, Closed) and isinstance(half, Closed):
+            what, each = f"{stream.load.outstanding} outstanding", half.outstanding
+            reason = f"two jobs of {each} tied by flow; the one that is ahead drains its queue and sleeps"
+            self.losses.approximated(f"{where}.load", what, reason)
         line = AccessSpec(copy.size_bytes, random_share=copy.random_share)
-        source = self._mix(replace(stream, access=Mix((line,)), load=_half(stream.load)), Mix((line,)), "", where)
+        source = self._mix(replace(stream, access=Mix((line,)), load=half), Mix((line,)), "", where)
         written = replace(line, read_share=0.0)
         there = replace(
             stream,
             access=Mix((written,)),
-            load=_half(stream.load),
+            load=half,
             targets=(copy.destination,),
             region=Region(copy.destination_start_bytes, stream.region.length_bytes),
         )
@@ -142,7 +149,7 @@ class JobWriter:
         ]
 
     def _tie(self, weight: int) -> tuple[str, ...]:
-        return (f"flow={weight}", f"flow_id={self._flows}")
+        return (f"flow={weight}", f"flow_id={self._flows}", f"flow_sleep={_FLOW_SLEEP_US}")
 
     # A mix ------------------------------------------------------------------------------------------------------------
 
@@ -151,7 +158,8 @@ class JobWriter:
             if line.reply_bytes:
                 reason = "fio has no replies; the first transfer of each pair is kept"
                 self.losses.lost(f"{where}.access.lines[{at}]", f"reply of {line.reply_bytes} bytes", reason)
-        parts = parts_of([line for line in mix.lines if line.share > 0])
+        used = [line for line in mix.lines if line.share > 0]
+        parts = parts_of(used, by_randomness=stream.load.is_open)
         self._flows += 1
         if len(parts) == 1:
             return [FioJob(name, self._part(parts[0], stream, stream.load, 1.0, where))]
@@ -166,7 +174,10 @@ class JobWriter:
             depth = max(stream.load.outstanding, len(parts))
             depths = [1 + extra for extra in percents([part.weight for part in parts], depth - len(parts))]
             loads = [Closed(share) for share in depths]
-            reason = f"lines differ in randomness or pauses: {len(parts)} jobs tied by flow, their depths {depths}"
+            reason = (
+                f"lines differ in pauses: {len(parts)} jobs tied by flow, their depths {depths}; "
+                "the one that is ahead drains its queue and sleeps"
+            )
             self.losses.approximated(f"{where}.access", f"{stream.load.outstanding} outstanding in one queue", reason)
         jobs = []
         for number, (part, load, weight) in enumerate(zip(parts, loads, weights, strict=True), 1):

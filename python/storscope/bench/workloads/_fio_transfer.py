@@ -22,6 +22,8 @@ def transfer_options(part: Part, offsets: Offsets, where: str, losses: LossList)
     """The options of a job that stands for `part`; its losses are named by `where`."""
     reads = part.reads
     random = [_random_of(part.lines, reading=True), _random_of(part.lines, reading=False)]
+    for share, reading in zip(random, (True, False), strict=True):
+        _note_mean(share, part.lines, reading, where, losses)
     is_random = any(share for share in random if share)
     kind = "read" if reads >= 1 else "write" if reads <= 0 else "rw"
     options = [f"rw={'rand' if is_random else ''}{kind}"]
@@ -83,8 +85,22 @@ def _split_text(split: Sequence[tuple[int, int]]) -> str:
 
 def _random_of(lines: Sequence[AccessSpec], *, reading: bool) -> float | None:
     """The random share of the reads, or of the writes; None where there are none."""
-    found = [line for line in lines if (line.read_share > 0 if reading else line.read_share < 1)]
-    return found[0].random_share if found else None
+    weights = [line.transfer_weight * (line.read_share if reading else 1 - line.read_share) for line in lines]
+    total = math.fsum(weights)
+    if not total:
+        return None
+    mean = math.fsum(weight * line.random_share for weight, line in zip(weights, lines, strict=True)) / total
+    return round(mean, 12)
+
+
+def _note_mean(share: float | None, lines: Sequence[AccessSpec], reading: bool, where: str, losses: LossList) -> None:
+    """What one random share for all sizes leaves out."""
+    used = [line for line in lines if (line.read_share > 0 if reading else line.read_share < 1)]
+    shares = sorted({line.random_share for line in used})
+    if share is not None and len(shares) > 1:
+        words = ", ".join(f"{100 * each:.4g}" for each in shares[:8])
+        what = f"{'reads' if reading else 'writes'} of {words} % random"
+        losses.approximated(where, what, f"fio has one share for all sizes: their mean, {100 * share:.4g} %")
 
 
 def _randomness(random: Sequence[float | None], where: str, losses: LossList) -> list[str]:
