@@ -6,6 +6,7 @@ are collected. The diagnosis sees nothing but what the store holds; nothing in t
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import time
@@ -204,7 +205,7 @@ class _Story:
         return None, probe.ops_per_s
 
     def _trial(self, pressure: Pressure, client: Workload) -> float | None:
-        """Times the victim's quiet latency that it has beside the hog."""
+        """Times its quiet latency that the victim waits beside the hog; None if it was too short to tell."""
         trial_s = self.settings.phases.trial_s
         self.victim.start(client, 2 * trial_s)
         self._pause(trial_s)
@@ -214,8 +215,11 @@ class _Story:
         self._forgotten(self.hog)
         self._forgotten(self.victim)
         quiet_ns, loud_ns = self._mean_ns(0, began), self._mean_ns(began + _ONSET_S, began + trial_s)
-        if quiet_ns is None or loud_ns is None:
+        if quiet_ns is None:
             return None
+        if loud_ns is None:
+            self.teller.say(f"A hog with {pressure.words}: the victim gets no answer at all.")
+            return math.inf
         self.teller.say(
             f"A hog with {pressure.words}: the victim's mean latency goes from {format_duration(quiet_ns)} to "
             f"{format_duration(loud_ns)}."

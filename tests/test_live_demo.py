@@ -1,0 +1,250 @@
+"""The live demonstration with shortened phases, on a file system of its own: the hog is named, and nothing is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from storscope.cli.live_demo_command import Terminal
+from storscope.cli.main import run as storscope
+from storscope.domain.comparison import Outcome
+from storscope.domain.errors import UsageError
+from storscope.domain.units import MIB
+from storscope.domain.verdict import Verdict
+from storscope.store import Store
+from storscope.workbench import live_demo as demo
+from storscope.workbench.live_client import Seen
+from storscope.workbench.live_demo import LiveSettings, Phases
+from storscope.workbench.live_loads import PRESSURES
+from storscope.workbench.live_place import place
+from tests.bench.safety.conftest import Rig, run
+
+_SHORT = Phases(
+    trial_s=1.2, quiet_s=3.0, burst_s=2.5, between_s=2.0, after_s=0.6, limited_s=2.5, interval_s=0.2
+)  # fmt: skip
+
+
+class _Teller:
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+        self.said: list[str] = []
+        self.shown: set[tuple[bool, bool]] = set()
+        self.verdict: Verdict | None = None
+
+    def step(self, title: str) -> None:
+        self.steps.append(title)
+
+    def say(self, sentence: str) -> None:
+        self.said.append(sentence)
+
+    def show(self, victim: Seen | None, hog: Seen | None) -> None:
+        self.shown.add((victim is not None, hog is not None))
+
+    def found(self, verdict: Verdict) -> None:
+        self.verdict = verdict
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files go, for this test alone: what is left there was left by it."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return folder
+
+
+@pytest.fixture
+def ext4(tmp_path: Path, temporary: Path) -> Iterator[Path]:
+    with ExitStack() as stack:
+        rig = Rig(tmp_path, stack)
+        device = rig.loop(rig.image(size_bytes=1024 * MIB))
+        run("mkfs.ext4", "-q", "-m", "0", device)
+        yield rig.mount(device)
+
+
+def _is_clean(folder: Path) -> bool:
+    return [path.name for path in folder.iterdir() if path.name != "lost+found"] == []
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+def test_the_hog_is_named_limited_and_the_improvement_proved(ext4: Path, temporary: Path, tmp_path: Path) -> None:
+    teller = _Teller()
+    kept, report = tmp_path / "kept", tmp_path / "report.html"
+    result = demo.live_demo(LiveSettings(ext4, report, kept, scratch_bytes=64 * MIB, phases=_SHORT), teller)
+    assert result.pressure in PRESSURES, teller.said
+    assert result.is_named, (teller.said, [finding.title for finding in result.verdict.findings])  # type: ignore[union-attr]
+    first = result.first
+    assert first is not None
+    assert [entity.name for entity in first.entities[:2]] == ["hog", "victim"]
+    device = ext4.name.removeprefix("mount-")
+    assert any(entity.kind == "device" and entity.name == device for entity in first.entities), "what they share"
+    row = result.improvement
+    assert row is not None
+    assert row.outcome is Outcome.BETTER
+    assert row.change_high is not None
+    assert row.change_high < 0
+    assert teller.shown >= {(True, False), (True, True)}
+    assert _is_clean(ext4)
+    assert _is_clean(temporary)
+    assert "hog" in report.read_text()
+    _check_store(Store.open(kept), device)
+
+
+def _check_store(store: Store, device: str) -> None:
+    kinds = {row["format"] for row in store.query("SELECT format FROM captures").to_pylist()}
+    assert kinds == {"kernel-counters", "storscope-bench"}
+    runs = store.query("SELECT r.name, count(*) AS n FROM runs r GROUP BY 1 ORDER BY 1").to_pylist()
+    assert runs == [{"name": "hog", "n": 3}, {"name": "victim", "n": 2}], "what was only tried is not kept"
+    moved = {
+        row["entity"].split("[")[0]: row["moved"]
+        for row in store.query(
+            """SELECT entity, sum((read_bytes_per_s + write_bytes_per_s) * duration_ns / 1e9) AS moved
+               FROM observations WHERE run IS NULL GROUP BY 1"""
+        ).to_pylist()
+    }
+    assert moved["hog"] > 10 * moved["victim"] > 0, "the kernel counted both processes"
+    assert moved[device] > 0.9 * moved["hog"]
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+def test_storage_that_no_hog_slows_down_is_said_to_be_so(
+    ext4: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(demo, "HURTS", 1e9)
+    phases = Phases(trial_s=1.5, interval_s=0.2)
+    teller = _Teller()
+    result = demo.live_demo(LiveSettings(ext4, scratch_bytes=64 * MIB, phases=phases), teller)
+    assert (result.pressure, result.verdict, result.is_named) == (None, None, False)
+    assert sum("A hog with" in sentence for sentence in teller.said) == len(PRESSURES)
+    assert _is_clean(ext4)
+    assert _is_clean(temporary)
+
+
+_PROGRAM = (sys.executable, "-u", "-m", "storscope.cli.main", "demo", "--live")
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+@pytest.mark.parametrize(
+    ("heard", "number"),
+    [("Two scratch files", signal.SIGINT), ("How much load", signal.SIGTERM), ("works alone", signal.SIGINT)],
+)
+def test_an_interruption_at_any_moment_takes_everything_down(
+    ext4: Path, temporary: Path, heard: str, number: signal.Signals
+) -> None:
+    with subprocess.Popen(
+        [*_PROGRAM, str(ext4)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if heard in line:
+                break
+        time.sleep(0.3)
+        workers = _children(process.pid)
+        process.send_signal(number)
+        process.send_signal(number)  # an impatient user
+        rest = process.stdout.read()
+        assert process.wait(30) == 130, rest
+    assert "taken down" in rest
+    assert workers
+    assert not [pid for pid in workers if _lives(pid)]
+    assert _is_clean(ext4)
+    assert _is_clean(temporary)
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+def test_without_its_parent_a_worker_removes_its_file_and_ends(ext4: Path, temporary: Path) -> None:
+    with subprocess.Popen([*_PROGRAM, str(ext4)], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "works alone" in line:
+                break
+        workers = _children(process.pid)
+        process.kill()
+        process.wait()
+    assert len(workers) == 2
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and any(_lives(pid) for pid in workers):
+        time.sleep(0.1)
+    assert not [pid for pid in workers if _lives(pid)]
+    assert _is_clean(ext4)
+
+
+def _children(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return [int(child) for child in found]
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "zombie" not in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+
+
+# Where ----------------------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_refused(temporary: Path) -> None:
+    if not Path("/dev/shm").is_dir():
+        pytest.skip("no /dev/shm")
+    with pytest.raises(UsageError, match="memory"), place(Path("/dev/shm")):
+        pass
+
+
+def test_a_usual_place_is_on_storage_and_gone_afterwards(temporary: Path) -> None:
+    with place(None, 8 * MIB) as chosen:
+        assert chosen.directory.is_dir()
+        assert "memory" not in chosen.under.why_none
+        assert chosen.scratch_bytes == 8 * MIB
+        assert str(chosen.directory.parent) in chosen.words
+    assert not chosen.directory.exists()
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+def test_files_are_smaller_where_room_is_short_and_refused_where_there_is_none(tmp_path: Path, temporary: Path) -> None:
+    with ExitStack() as stack:
+        rig = Rig(tmp_path, stack)
+        device = rig.loop(rig.image(size_bytes=400 * MIB))
+        run("mkfs.ext4", "-q", device)
+        folder = rig.mount(device)
+        with place(folder) as chosen:
+            assert 32 * MIB <= chosen.scratch_bytes <= 50 * MIB
+        with (folder / "filler").open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, 250 * MIB)
+        with pytest.raises(UsageError, match="free space"), place(folder):
+            pass
+
+
+def test_a_directory_that_is_none_and_options_that_do_not_fit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert storscope(["demo", "--live", str(tmp_path / "nowhere")]) == 2
+    assert "a directory that can be written to" in capsys.readouterr().err
+    assert storscope(["demo", "--keep", str(tmp_path / "new")]) == 2
+    assert storscope(["demo", "--live", str(tmp_path), "--keep", str(tmp_path)]) == 2
+    assert "which exists" in capsys.readouterr().err
+
+
+def test_what_is_told_has_its_time(capsys: pytest.CaptureFixture[str]) -> None:
+    terminal = Terminal(verbose=False)
+    terminal.step("A part")
+    terminal.say("Something happens.")
+    terminal.show(None, None)
+    assert capsys.readouterr().out == "\n1. A part\n    0.0 s  Something happens.\n"
