@@ -1,7 +1,8 @@
 //! How many drive I/Os per second the array simulates on one core.
 //!
 //! A closed loop of random 8 KiB I/Os, 67 % reads, without a load generator around it. Cases: RAID 10 and RAID 5 of 46
-//! drives with 128 outstanding, RAID 10 of 240 drives with 1,024.
+//! drives with 128 outstanding, RAID 10 of 240 drives with 1,024; "full" ones with a controller, write cache and read
+//! cache.
 //!
 //! `cargo run --release -p storscope-sim --example array_speed [-- CASE [MILLION_IOS]]`
 
@@ -21,6 +22,9 @@ const DRIVE: &str = r#""sata": {"kind": "mechanical", "size_bytes": 100020488601
     QUEUEING}"#;
 const QUEUEING: &str = r#", "queueing": {"gamma": 0.5, "depth": 32}"#;
 
+const FULL: &str = r#", "controllers": [{"name": "a", "cost_per_op_ns": 20000, "cost_per_kib_ns": 500, "parity_cost_per_kib_ns": 500}],
+    "cache": {"write": {"size_bytes": 536870912}, "read": {"size_bytes": 536870912}}"#;
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let chosen = arguments.next().unwrap_or_default();
@@ -36,21 +40,29 @@ fn cases() -> Vec<(String, String, u32)> {
     let mut cases = Vec::new();
     for (queueing, label) in [("", "fifo"), (QUEUEING, "sorted")] {
         let drive = DRIVE.replace("QUEUEING", queueing);
-        for (layout, count, outstanding) in
-            [("raid0", 46, 128), ("raid10", 46, 128), ("raid5", 46, 128), ("raid10", 240, 1_024)]
-        {
-            cases.push((format!("{layout}-{count}-{label}"), design(&drive, layout, count), outstanding));
+        for (layout, count, outstanding, full) in [
+            ("raid0", 46, 128, false),
+            ("raid10", 46, 128, false),
+            ("raid10", 46, 128, true),
+            ("raid5", 46, 128, false),
+            ("raid5", 46, 128, true),
+            ("raid10", 240, 1_024, false),
+            ("raid10", 240, 1_024, true),
+        ] {
+            let name = format!("{layout}-{count}-{label}{}", if full { "-full" } else { "" });
+            cases.push((name, design(&drive, layout, count, full), outstanding));
         }
     }
     cases
 }
 
-fn design(drive: &str, layout: &str, count: u32) -> String {
+fn design(drive: &str, layout: &str, count: u32, full: bool) -> String {
     format!(
         r#"{{"name": "speed", "drives": {{{drive}}},
         "groups": [{{"name": "g", "drive": "sata", "count": {count}, "layout": "{layout}", "segment_bytes": 65536}}],
         "volumes": [{{"name": "v", "group": "g", "size_bytes": {size}}}],
-        "hosts": [{{"name": "h", "volumes": [{{"volume": "v"}}]}}]}}"#,
+        "hosts": [{{"name": "h", "volumes": [{{"volume": "v"}}]}}]{full}}}"#,
+        full = if full { FULL } else { "" },
         size = 10_u64 << 40,
     )
 }

@@ -48,6 +48,7 @@ fn mechanical() -> MechanicalDesign {
         head_switch: Nanos::from_micros(800),
         overhead: Nanos::from_micros(300),
         hit: Nanos::from_micros(100),
+        switch: Nanos::ZERO,
         write_settle: Nanos::from_micros(500),
         interface_rate_bytes_per_s: 250e6,
         read_ahead: None,

@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub mod array;
+mod cache;
 pub mod drive;
 mod error;
 pub mod kernel;

@@ -3,16 +3,24 @@
 use storscope_device::VirtualClock;
 use storscope_types::Nanos;
 use storscope_types::design::drive::DriveDesign;
-use storscope_types::design::{ArrayDesign, GroupDesign};
+use storscope_types::design::{ArrayDesign, GroupDesign, LinkDesign};
 
 use super::Array;
 use super::account::Account;
+use super::background::Task;
+use super::changes::changes_of;
+use super::controller::{Controller, Link};
 use super::drive_station::DriveStation;
+use super::flash::Flash;
 use super::group::Group;
+use super::limits::Limit;
+use super::memory::Memory;
+use super::report::ComponentKind;
+use super::slices::Slices;
 use super::target::{Target, Volume};
 use crate::drive::Drive;
 use crate::error::SimError;
-use crate::kernel::{Random, Slab, Tournament};
+use crate::kernel::{Random, Slab, Station, Tournament};
 
 /// What a simulation depends on beside the design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +41,32 @@ impl Default for Settings {
     }
 }
 
+/// Stations and limits as they are made.
+#[derive(Default)]
+struct Stock {
+    stations: Vec<Station>,
+    names: Vec<(ComponentKind, String)>,
+    limits: Vec<Limit>,
+}
+
+impl Stock {
+    fn station(&mut self, kind: ComponentKind, name: String, servers: u32, latency: Nanos) -> u16 {
+        self.stations.push(Station::new(servers as usize, latency));
+        self.names.push((kind, name));
+        (self.stations.len() - 1) as u16
+    }
+
+    fn link(&mut self, kind: ComponentKind, name: String, design: &LinkDesign, latency: Nanos) -> Link {
+        Link::new(self.station(kind, name, design.ports, latency), design)
+    }
+
+    fn limit(&mut self, most: Option<u32>) -> u16 {
+        let Some(most) = most else { return u16::MAX };
+        self.limits.push(Limit::new(most));
+        (self.limits.len() - 1) as u16
+    }
+}
+
 impl Array {
     /// An idle array as designed, on a clock that it shares with its user.
     ///
@@ -41,17 +75,42 @@ impl Array {
     pub fn new(design: &ArrayDesign, clock: VirtualClock, settings: &Settings) -> Result<Self, SimError> {
         let kinds = drive_kinds(design)?;
         let (drives, groups) = build_groups(design, &kinds, settings.seed);
-        let volumes = build_volumes(design, &groups)?;
-        let targets = build_targets(design, &volumes)?;
-        Ok(Self {
+        let volumes = build_volumes(design)?;
+        let mut stock = Stock::default();
+        let controllers = build_controllers(design, &mut stock);
+        let mirror = design
+            .links
+            .mirror
+            .filter(|_| controllers.len() > 1)
+            .map(|link| stock.link(ComponentKind::MirrorLink, "mirror".to_owned(), &link, link.latency()));
+        let targets = build_targets(design, &volumes, &mut stock)?;
+        let cache = design.cache.as_ref().map(|cache| Box::new(Memory::new(cache, design, drives.len())));
+        let tasks = build_tasks(design, &groups)?;
+        let timers = drives.len() + stock.stations.len();
+        let mut array = Self {
+            name: design.name.clone(),
             clock,
             now: Nanos::ZERO,
             began: Nanos::ZERO,
             events: 0,
-            tree: Tournament::new(drives.len()),
-            stations: Vec::new(),
+            tree: Tournament::new(timers + 1 + tasks.len()),
+            timers,
+            stations: stock.stations,
+            station_names: stock.names,
             jobs: Slab::new(1_024),
+            mirror,
+            keeps_reads: design.cache.as_ref().and_then(|cache| cache.read).is_some_and(|read| read.size.is_some()),
+            cache,
+            limits: stock.limits,
+            released: Vec::with_capacity(64),
+            releasing: false,
+            tasks,
+            changes: changes_of(design)?,
+            next_change: 0,
+            watches_ownership: design.transition.is_some(),
+            transition: design.transition,
             accounts: vec![Account::new(); targets.len() + 1],
+            slices: Slices::new(drives.len(), settings.slice, settings.slices),
             random: Random::new(settings.seed, 0),
             plan: Vec::with_capacity(1_024),
             done: Vec::with_capacity(256),
@@ -60,7 +119,10 @@ impl Array {
             groups,
             volumes,
             targets,
-        })
+            controllers,
+        };
+        array.timer_event(0);
+        Ok(array)
     }
 }
 
@@ -86,8 +148,8 @@ fn build_groups(design: &ArrayDesign, kinds: &[DriveDesign], seed: u64) -> (Vec<
 }
 
 /// Volumes follow each other on their group unless they say where they start.
-fn build_volumes(design: &ArrayDesign, groups: &[Group]) -> Result<Vec<Volume>, SimError> {
-    let mut ends = vec![0; groups.len()];
+fn build_volumes(design: &ArrayDesign) -> Result<Vec<Volume>, SimError> {
+    let mut ends = vec![0; design.groups.len()];
     let mut volumes = Vec::new();
     for (index, volume) in design.volumes.iter().enumerate() {
         let path = format!("volumes[{index}].group");
@@ -104,25 +166,75 @@ fn build_volumes(design: &ArrayDesign, groups: &[Group]) -> Result<Vec<Volume>, 
             size: volume.size.0,
             owner: owner as u16,
             write_back: volume.write_back,
+            reads_via: vec![0; design.controllers.len()],
+            watched_since: Nanos::ZERO,
+            moves: 0,
         });
     }
     Ok(volumes)
 }
 
-fn build_targets(design: &ArrayDesign, volumes: &[Volume]) -> Result<Vec<Target>, SimError> {
-    let target = |(host, at): (usize, usize)| {
-        let attachment = &design.hosts[host].volumes[at];
-        let path = format!("hosts[{host}].volumes[{at}].volume");
-        let volume = design
-            .volume_index(&attachment.volume)
-            .ok_or_else(|| SimError::design(&path, "the name of a volume", &attachment.volume))?;
-        Ok(Target {
-            host: design.hosts[host].name.clone(),
-            volume_name: attachment.volume.clone(),
-            size: volumes[volume].size,
-            volume: volume as u16,
-            via: attachment.via.as_deref().and_then(|name| design.controller_index(name)).map(|index| index as u16),
-        })
+/// Links without controllers belong to one that costs nothing.
+fn build_controllers(design: &ArrayDesign, stock: &mut Stock) -> Vec<Controller> {
+    let mut controllers: Vec<Controller> = design.controllers.iter().map(Controller::new).collect();
+    if controllers.is_empty() && (design.links.front_end.is_some() || design.links.back_end.is_some()) {
+        controllers.push(Controller { name: "controller".to_owned(), ..Controller::default() });
+    }
+    for (index, controller) in controllers.iter_mut().enumerate() {
+        let name = controller.name.clone();
+        if let Some(design) = design.controllers.get(index) {
+            let cpu =
+                |stock: &mut Stock| stock.station(ComponentKind::Controller, name.clone(), design.servers, Nanos::ZERO);
+            controller.cpu = (!controller.is_free()).then(|| cpu(stock));
+            controller.limit = design.queue_limit.map(|most| stock.limit(Some(most)));
+        }
+        if let Some(link) = &design.links.front_end {
+            let (kind, to, from) = (ComponentKind::FrontEndLink, format!("{name} in"), format!("{name} out"));
+            controller.front_in = Some(stock.link(kind, to, link, link.latency()));
+            controller.front_out = Some(stock.link(kind, from, link, Nanos::ZERO));
+        }
+        if let Some(link) = &design.links.back_end {
+            controller.back = Some(stock.link(ComponentKind::BackEndLink, name.clone(), link, link.latency()));
+        }
+    }
+    controllers
+}
+
+fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) -> Result<Vec<Target>, SimError> {
+    let mut targets = Vec::new();
+    for (index, host) in design.hosts.iter().enumerate() {
+        let (adapter, whole) = (stock.limit(host.adapter_queue_limit), stock.limit(host.queue_limit));
+        for (at, attachment) in host.volumes.iter().enumerate() {
+            let path = format!("hosts[{index}].volumes[{at}].volume");
+            let volume = design
+                .volume_index(&attachment.volume)
+                .ok_or_else(|| SimError::design(&path, "the name of a volume", &attachment.volume))?;
+            let via = attachment.via.as_deref().and_then(|name| design.controller_index(name));
+            let flash = attachment.flash_cache.as_ref().map(|flash| {
+                let name = format!("{} {}", host.name, attachment.volume);
+                Box::new(Flash::new(flash, stock.station(ComponentKind::Flash, name, flash.parallel, Nanos::ZERO)))
+            });
+            targets.push(Target {
+                host: host.name.clone(),
+                volume_name: attachment.volume.clone(),
+                size: volumes[volume].size,
+                volume: volume as u16,
+                via: via.map(|index| index as u16),
+                limits: [stock.limit(attachment.queue_limit), adapter, whole],
+                flash,
+            });
+        }
+    }
+    Ok(targets)
+}
+
+fn build_tasks(design: &ArrayDesign, groups: &[Group]) -> Result<Vec<Task>, SimError> {
+    let task = |(index, task): (usize, &storscope_types::design::BackgroundDesign)| {
+        let path = format!("background[{index}].group");
+        let group = design
+            .group_index(&task.group)
+            .ok_or_else(|| SimError::design(&path, "the name of a group", &task.group))?;
+        Ok(Task::new(task, group, &groups[group]))
     };
-    design.attachments().map(target).collect()
+    design.background.iter().enumerate().map(task).collect()
 }

@@ -16,6 +16,7 @@ pub struct DriveStation {
     last_done: Nanos,
     last_offset: u64,
     area: u64,
+    idle: u64,
     /// What `area` and `most` were when the present slice of time began.
     slice_area: u64,
     slice_most: u32,
@@ -64,6 +65,7 @@ impl DriveStation {
             last_done: Nanos::ZERO,
             last_offset: 0,
             area: 0,
+            idle: 0,
             slice_area: 0,
             slice_most: 0,
             totals: DriveTotals::default(),
@@ -107,7 +109,11 @@ impl DriveStation {
 
     #[inline]
     fn count(&mut self, now: Nanos) {
-        self.area += u64::from(self.present) * (now.0 - self.changed.0);
+        let elapsed = now.0 - self.changed.0;
+        self.area += u64::from(self.present) * elapsed;
+        if self.present == 0 {
+            self.idle += elapsed;
+        }
         self.changed = now;
     }
 
@@ -136,7 +142,8 @@ impl DriveStation {
     /// Begins to count anew; operations stay.
     pub fn restart(&mut self, now: Nanos) {
         self.count(now);
-        (self.area, self.slice_area) = (0, 0);
+        (self.area, self.slice_area, self.idle) = (0, 0, 0);
+        self.last_done = now;
         (self.most, self.slice_most) = (self.present, self.present);
         let present = u64::from(self.present);
         self.totals =
@@ -148,6 +155,12 @@ impl DriveStation {
     #[must_use]
     pub fn area(&self, now: Nanos) -> u64 {
         self.area + u64::from(self.present) * now.since(self.changed).0
+    }
+
+    /// How long no operation was present, until now.
+    #[must_use]
+    pub fn idle(&self, now: Nanos) -> u64 {
+        self.idle + if self.present == 0 { now.since(self.changed).0 } else { 0 }
     }
 
     /// Most present at a time.

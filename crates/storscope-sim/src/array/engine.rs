@@ -4,6 +4,8 @@ use storscope_device::Clock;
 use storscope_types::Nanos;
 
 use super::Array;
+use super::slices::Cell;
+use crate::kernel::NONE;
 
 impl Array {
     /// Handles what is due before the clock's instant, in case others moved the clock.
@@ -23,12 +25,17 @@ impl Array {
         if at > until || at == Nanos::NEVER {
             return false;
         }
+        if at >= self.slices.end() {
+            self.end_slices(at);
+        }
         self.now = at;
         self.events += 1;
         if leaf < self.drives.len() {
             self.drive_event(leaf);
-        } else {
+        } else if leaf < self.timers {
             self.station_event(leaf - self.drives.len());
+        } else {
+            self.timer_event(leaf - self.timers);
         }
         true
     }
@@ -49,8 +56,9 @@ impl Array {
         let station = &mut self.stations[index];
         let job = station.leave(self.now);
         self.tree.set(self.drives.len() + index, station.next_event());
-        if let Some(job) = job {
-            self.proceed(job);
+        match job {
+            Some(job) if job != NONE => self.proceed(job),
+            _ => {}
         }
     }
 
@@ -64,6 +72,19 @@ impl Array {
         job.pending -= 1;
         if job.pending == 0 {
             self.drives_done(place);
+        }
+    }
+
+    /// Ends all slices of time that end by `until`.
+    #[cold]
+    pub(super) fn end_slices(&mut self, until: Nanos) {
+        while self.slices.end() <= until {
+            let end = self.slices.end();
+            let cells = self.drives.iter_mut().map(|station| {
+                let (area, most) = station.end_slice(end);
+                Cell { area, most }
+            });
+            self.slices.push(cells);
         }
     }
 }

@@ -84,12 +84,6 @@ impl Group {
         }
     }
 
-    /// Drives of the group, spares included.
-    #[must_use]
-    pub fn drives(&self, design: &GroupDesign) -> std::ops::Range<u32> {
-        self.first_drive..self.first_drive + design.count + design.spares
-    }
-
     /// Where a position of a stripe can be read and written now, `start` bytes into the segment; nothing when it is
     /// lost. The drive's index is that of the array.
     #[inline]

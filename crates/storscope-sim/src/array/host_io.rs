@@ -1,9 +1,9 @@
-//! The way of a host's I/O through the array.
+//! Where a host's I/O comes in and where it is answered.
 
 use storscope_device::{Completion, Direction, Request};
 
 use super::Array;
-use super::job::{Job, Kind, Stage};
+use super::job::{Job, Kind};
 
 /// EINVAL of Linux: the request does not lie within the target.
 const INVALID: i32 = -22;
@@ -15,57 +15,63 @@ impl Array {
     #[inline]
     pub(super) fn take(&mut self, request: Request) {
         let write = request.direction == Direction::Write;
-        let target = &self.targets[request.target as usize];
-        if request.length == 0 || request.offset.saturating_add(u64::from(request.length)) > target.size {
+        let index = request.target as usize;
+        let sound = self.targets.get(index).is_some_and(|target| {
+            request.length > 0 && request.offset.saturating_add(u64::from(request.length)) <= target.size
+        });
+        if !sound {
             self.done.push(Completion { token: request.token, result: INVALID, at: self.now });
             return;
         }
-        let volume = &self.volumes[usize::from(target.volume)];
+        let volume = &self.volumes[usize::from(self.targets[index].volume)];
         let (offset, group) = (volume.start + request.offset, volume.group);
-        let mut job = Job::new(Kind::Host, write, request.target as u16, group, offset, request.length, self.now);
+        let mut job = Job::new(Kind::Host, write, index as u16, group, offset, request.length, self.now);
         job.token = request.token;
-        self.accounts[request.target as usize].came(write, self.now);
+        self.accounts[index].came(write, self.now);
         let place = self.jobs.insert(job);
-        self.decoded(place);
+        if self.targets[index].flash.is_some() && self.answered_by_flash(place) {
+            return;
+        }
+        if self.limits.is_empty() { self.enter(place) } else { self.admit(place) }
     }
 
     /// The array knows what is asked.
     #[inline]
-    fn decoded(&mut self, place: u32) {
-        if self.jobs[place].write {
-            self.write(place);
-        } else {
-            self.read(place);
+    pub(super) fn decoded(&mut self, place: u32) {
+        match (self.cache.is_some(), self.jobs[place].write) {
+            (false, false) => self.read(place),
+            (false, true) => self.write(place),
+            (true, false) => self.read_cached(place),
+            (true, true) => self.write_cached(place),
         }
     }
 
-    /// A job leaves a station.
+    /// The drives have done what a host asked for.
     #[inline]
-    pub(super) fn proceed(&mut self, place: u32) {
-        match self.jobs[place].stage {
-            Stage::Decoded => self.decoded(place),
-            _ => self.finish(place),
+    pub(super) fn host_data_done(&mut self, place: u32) {
+        if self.keeps_reads && !self.jobs[place].write {
+            self.keep_read(place);
         }
-    }
-
-    /// The data of a job is read, or is safe.
-    #[inline]
-    pub(super) fn data_done(&mut self, place: u32) {
-        match self.jobs[place].kind {
-            Kind::Host => self.finish(place),
-            Kind::Stripe => self.stripe_done(place),
-            Kind::Destage | Kind::Prefetch | Kind::Background => self.jobs.remove(place),
-        }
+        self.answer(place);
     }
 
     /// The host has its answer.
     #[inline]
-    fn finish(&mut self, place: u32) {
-        let job = self.jobs[place];
-        self.jobs.remove(place);
-        let account = &mut self.accounts[usize::from(job.account)];
-        account.answered(job.write, job.length, job.submitted, self.began, self.now);
+    pub(super) fn finish(&mut self, place: u32) {
+        let job = &self.jobs[place];
+        let index = usize::from(job.account);
         let result = if job.lost { LOST } else { job.length as i32 };
+        let account = &mut self.accounts[index];
+        account.answered(job.write, job.length, job.submitted, self.began, self.now);
+        account.failed[usize::from(job.write)] += u64::from(job.lost);
         self.done.push(Completion { token: job.token, result, at: self.now });
+        let admitted = job.gate > 0;
+        if self.targets[index].flash.is_some() {
+            self.fill_flash(place);
+        }
+        self.jobs.remove(place);
+        if admitted {
+            self.leave_limits(place);
+        }
     }
 }

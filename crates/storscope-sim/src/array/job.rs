@@ -77,6 +77,12 @@ pub struct Job {
     pub proxied: bool,
     /// Whether some of its data has to be computed from other drives.
     pub degraded: bool,
+    /// Whether the host's flash answered it.
+    pub from_flash: bool,
+    /// Queue limits: the gate it waits at; all of them once it is admitted, 0 without limits.
+    pub gate: u8,
+    /// The limit of the ports it was sent to.
+    pub port: u16,
     /// Index of the account its time goes to.
     pub account: u16,
     /// Index of the group.
@@ -107,6 +113,8 @@ pub struct Job {
     pub response: Nanos,
     /// Sum of the times they were served.
     pub service: Nanos,
+    /// Bytes of the phase's operations.
+    pub moved: u64,
     /// What belongs to the kind: bytes of parity work, a task, a page.
     pub extra: u64,
 }
@@ -122,6 +130,9 @@ impl Job {
             lost: false,
             proxied: false,
             degraded: false,
+            from_flash: false,
+            gate: 0,
+            port: u16::MAX,
             account,
             group,
             via: 0,
@@ -137,6 +148,7 @@ impl Job {
             mark: now,
             response: Nanos::ZERO,
             service: Nanos::ZERO,
+            moved: 0,
             extra: 0,
         }
     }

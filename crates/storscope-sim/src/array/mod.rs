@@ -11,32 +11,59 @@
 //! Beware: the clock must not be moved past the array by others; it catches up when it is used next.
 
 mod account;
+mod background;
 mod build;
+mod caching;
+mod changes;
+mod controller;
+mod destage;
 mod drive_station;
 mod engine;
+mod flash;
+mod front;
 mod group;
 mod host_io;
 mod issue;
 mod job;
+mod laws;
+mod limits;
+mod memory;
+mod planning;
+mod report;
+mod slices;
 mod target;
 
 use storscope_device::{Clock, Completion, Device, DeviceError, Request, VirtualClock};
 use storscope_types::Nanos;
+use storscope_types::design::TransitionDesign;
 
 use crate::kernel::{Random, Slab, Station, Tournament};
 
-pub use account::{Account, Part};
+pub use account::Part;
 pub use build::Settings;
+pub use memory::MemoryTotals;
+pub use report::{
+    ArrayReport, CacheReport, ComponentKind, ComponentReport, FlashReport, LatencyReport, PartReport, QueueMatrix,
+    TargetReport, TaskReport, VolumeReport,
+};
 pub use target::{Target, Volume};
 
+use account::Account;
+use background::Task;
+use changes::Change;
+use controller::{Controller, Link};
 use drive_station::DriveStation;
 use group::Group;
 use issue::PlannedOp;
 use job::Job;
+use limits::Limit;
+use memory::Memory;
+use slices::Slices;
 
 /// An array that works.
 #[derive(Debug)]
 pub struct Array {
+    name: String,
     clock: VirtualClock,
     now: Nanos,
     /// When statistics began.
@@ -46,12 +73,30 @@ pub struct Array {
     tree: Tournament,
     drives: Vec<DriveStation>,
     stations: Vec<Station>,
+    station_names: Vec<(ComponentKind, String)>,
+    /// First leaf of the timers: the schedule, then the tasks.
+    timers: usize,
     jobs: Slab<Job>,
     groups: Vec<Group>,
     volumes: Vec<Volume>,
     targets: Vec<Target>,
+    controllers: Vec<Controller>,
+    mirror: Option<Link>,
+    cache: Option<Box<Memory>>,
+    /// Whether reads that missed stay in memory.
+    keeps_reads: bool,
+    limits: Vec<Limit>,
+    /// Jobs that have got a place, and the gate they go on from.
+    released: Vec<(u32, u8)>,
+    releasing: bool,
+    tasks: Vec<Task>,
+    changes: Vec<(Nanos, Change)>,
+    next_change: usize,
+    transition: Option<TransitionDesign>,
+    watches_ownership: bool,
     /// One for each target, then one for what the array does by itself.
     accounts: Vec<Account>,
+    slices: Slices,
     random: Random,
     /// Operations about to be sent to drives.
     plan: Vec<PlannedOp>,
@@ -88,6 +133,20 @@ impl Array {
     #[must_use]
     pub fn jobs_in_flight(&self) -> usize {
         self.jobs.in_use()
+    }
+
+    /// Begins all statistics anew, at the end of a warm-up. What is under way stays and is counted from now on.
+    pub fn restart_statistics(&mut self) {
+        self.catch_up();
+        let now = self.now;
+        self.began = now;
+        self.drives.iter_mut().for_each(|station| station.restart(now));
+        self.stations.iter_mut().for_each(|station| station.restart(now));
+        self.accounts.iter_mut().for_each(|account| account.restart(now));
+        self.slices.restart(now);
+        if let Some(memory) = &mut self.cache {
+            memory.totals = MemoryTotals::default();
+        }
     }
 }
 

@@ -1,5 +1,10 @@
 //! Volumes, and what hosts see of them.
 
+use storscope_types::Nanos;
+
+use super::flash::Flash;
+use super::limits::GATES;
+
 /// A volume at work.
 #[derive(Debug, Clone)]
 pub struct Volume {
@@ -15,6 +20,11 @@ pub struct Volume {
     pub owner: u16,
     /// Whether it may be written back.
     pub write_back: bool,
+    /// Reads by the controller they came to, since `watched_since`.
+    pub(super) reads_via: Vec<u64>,
+    pub(super) watched_since: Nanos,
+    /// How often the array has moved it.
+    pub moves: u64,
 }
 
 /// A target of the load: a volume as a host sees it.
@@ -30,4 +40,8 @@ pub struct Target {
     pub(super) volume: u16,
     /// The controller its I/Os are sent to; none: the owner.
     pub(super) via: Option<u16>,
+    /// Queue limits of LUN, adapter and host, as indices; the ports' depend on the way. `u16::MAX`: none.
+    pub(super) limits: [u16; GATES - 1],
+    /// The host's flash in front of it.
+    pub(super) flash: Option<Box<Flash>>,
 }

@@ -3,6 +3,8 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+use crate::drive::maths::ln;
+
 /// Keeps draws apart from those a load generator makes from the same seed.
 const SEED_OF_ARRAYS: u64 = 0x6172_7261_7973;
 
@@ -33,7 +35,7 @@ impl Random {
     /// Exponential with mean 1.
     #[inline]
     pub fn exponential(&mut self) -> f64 {
-        -self.unit().ln()
+        -ln(self.unit())
     }
 
     /// Whether an event of this probability happens.

@@ -32,6 +32,7 @@ pub struct Station {
     arrived: u64,
     departed: u64,
     service: u64,
+    idle: u64,
     residence: u64,
     most: usize,
 }
@@ -51,6 +52,8 @@ pub struct StationTotals {
     pub servers: usize,
     /// Server time spent until now.
     pub busy: Nanos,
+    /// Server time not used until now.
+    pub idle: Nanos,
     /// Integral of the number present, in nanoseconds.
     pub area: u64,
     /// Sum over all jobs of the time they were present, until now.
@@ -73,6 +76,7 @@ impl Station {
             arrived: 0,
             departed: 0,
             service: 0,
+            idle: 0,
             residence: 0,
             most: 0,
         }
@@ -82,7 +86,9 @@ impl Station {
     #[inline]
     pub fn arrive(&mut self, now: Nanos, job: u32, service: Nanos) -> Departure {
         let server = self.first_free();
-        let start = self.free_at[server].max(now);
+        let free_at = self.free_at[server];
+        let start = free_at.max(now);
+        self.idle += now.since(free_at.max(self.since)).0;
         let done = start + service;
         self.free_at[server] = done;
         let leave = done + self.latency;
@@ -136,6 +142,13 @@ impl Station {
         self.changed = now;
     }
 
+    /// Time to get across after the service.
+    #[inline]
+    #[must_use]
+    pub fn latency(&self) -> Nanos {
+        self.latency
+    }
+
     /// Jobs present.
     #[must_use]
     pub fn present(&self) -> usize {
@@ -148,6 +161,7 @@ impl Station {
         (self.since, self.changed, self.area) = (now, now, 0);
         (self.arrived, self.departed, self.most) = (0, 0, self.ring.len());
         self.service = pending;
+        self.idle = 0;
         self.residence = self.ring.iter().map(|job| job.0.since(now).0).sum();
     }
 
@@ -164,6 +178,7 @@ impl Station {
             present_at_start: (self.departed + present).saturating_sub(self.arrived),
             servers: self.free_at.len(),
             busy: Nanos(self.service.saturating_sub(pending)),
+            idle: Nanos(self.idle + self.free_at.iter().map(|&free| now.since(free.max(self.since)).0).sum::<u64>()),
             area: self.area + now.since(self.changed).0 * present,
             residence: self.residence.saturating_sub(unspent),
             most: self.most,

@@ -131,6 +131,40 @@ impl Map {
         Piece { stripe, index, start, length: length.min(self.segment.value() - start) }
     }
 
+    /// The stripe at an offset, and the offset within its data.
+    #[inline]
+    #[must_use]
+    pub fn stripe_at(&self, offset: u64) -> (u64, u64) {
+        let piece = self.first_piece(offset, 1);
+        (piece.stripe, piece.index * self.segment.value() + piece.start)
+    }
+
+    /// Whether consecutive rows of a set are next to each other on each of its drives.
+    #[must_use]
+    pub const fn has_rows(&self) -> bool {
+        !matches!(self.form, Form::Pool(_))
+    }
+
+    /// Sets of drives side by side; a pool has none.
+    #[must_use]
+    pub const fn sets(&self) -> u64 {
+        match &self.form {
+            Form::Sets(sets) => sets.value(),
+            Form::Chain(per_set) => self.stripes / per_set.value(),
+            Form::Pool(_) => 1,
+        }
+    }
+
+    /// The stripe of a row of a set.
+    #[must_use]
+    pub const fn stripe_of(&self, row: u64, set: u64) -> u64 {
+        match &self.form {
+            Form::Sets(sets) => row * sets.value() + set,
+            Form::Chain(per_set) => set * per_set.value() + row,
+            Form::Pool(_) => row,
+        }
+    }
+
     /// The parts of an I/O, in order.
     pub fn pieces(&self, offset: u64, length: u64) -> impl Iterator<Item = Piece> {
         let mut at = offset;

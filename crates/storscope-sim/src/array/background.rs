@@ -1,0 +1,290 @@
+//! Work that the array does by itself: rebuild, restripe, scrub. A step at a time, throttled.
+//!
+//! A step handles a chunk of some rows of one set of drives, or a stripe of a pool. Rebuild reads what is needed of the
+//! survivors, computes, and writes to the spare; scrub reads everything; restripe reads a segment and writes it to
+//! another drive of the group, chosen at random, at the same offset.
+//!
+//! Ignored: that data has moved after a restripe. Reads and writes still go to the old place.
+
+use storscope_device::Direction;
+use storscope_types::Nanos;
+use storscope_types::design::{BackgroundDesign, BackgroundKind};
+
+use super::Array;
+use super::group::Group;
+use super::issue::PlannedOp;
+use super::job::{Job, Kind, Stage};
+use crate::kernel::Random;
+use crate::layout::Place;
+
+/// Background work.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub kind: BackgroundKind,
+    /// Index of the group.
+    pub group: usize,
+    chunk: u64,
+    outstanding: u32,
+    rate_bytes_per_s: Option<f64>,
+    share: f64,
+    active: u32,
+    cursor: u64,
+    end: u64,
+    next_at: Nanos,
+    /// Whether it goes on.
+    pub running: bool,
+    /// Bytes rebuilt, moved or read.
+    pub bytes: u64,
+    /// When it began and ended last.
+    pub started: Option<Nanos>,
+    /// See `started`.
+    pub finished: Option<Nanos>,
+    /// The failed drive that is rebuilt, by its place in the group's list.
+    dead: usize,
+}
+
+impl Task {
+    /// Work that has not begun.
+    #[must_use]
+    pub fn new(design: &BackgroundDesign, index: usize, group: &Group) -> Self {
+        let segment = group.map.segment();
+        let chunk = design.chunk.map_or(segment, |chunk| chunk.0);
+        let rows = if group.map.has_rows() { (chunk / segment).max(1) } else { 1 };
+        Self {
+            name: design.name.clone(),
+            kind: design.kind,
+            group: index,
+            chunk: rows * segment,
+            outstanding: design.outstanding,
+            rate_bytes_per_s: design.rate_bytes_per_s,
+            share: design.share,
+            active: 0,
+            cursor: 0,
+            end: 0,
+            next_at: Nanos::ZERO,
+            running: false,
+            bytes: 0,
+            started: None,
+            finished: None,
+            dead: 0,
+        }
+    }
+
+    /// Steps of the whole group.
+    fn steps(&self, group: &Group) -> u64 {
+        let map = &group.map;
+        let rows_of_chunk = self.chunk / map.segment();
+        let blocks = map.stripes() / map.sets() / rows_of_chunk;
+        let all = match self.kind {
+            BackgroundKind::Rebuild => blocks,
+            BackgroundKind::Scrub => blocks * map.sets(),
+            BackgroundKind::Restripe => blocks * map.sets() * map.data(),
+        };
+        (all as f64 * self.share) as u64
+    }
+
+    /// The stripe a step begins with.
+    fn stripe(&self, step: u64, group: &Group) -> u64 {
+        let map = &group.map;
+        let rows_of_chunk = self.chunk / map.segment();
+        let (block, set) = match self.kind {
+            BackgroundKind::Rebuild => {
+                let dead = group.dead.get(self.dead).map_or(0, |dead| u64::from(dead.drive));
+                (step, if map.has_rows() { dead / map.width() } else { 0 })
+            }
+            BackgroundKind::Scrub => (step / map.sets(), step % map.sets()),
+            BackgroundKind::Restripe => (step / map.data() / map.sets(), step / map.data() % map.sets()),
+        };
+        map.stripe_of(block * rows_of_chunk, set)
+    }
+
+    /// Whether a step does anything: a stripe of a pool that does not lie on the failed drive needs no rebuild.
+    fn has_work(&self, step: u64, group: &Group) -> bool {
+        self.kind != BackgroundKind::Rebuild
+            || group.map.has_rows()
+            || position_of_dead(group, self.stripe(step, group), self.dead).is_some()
+    }
+
+    fn bytes_of_step(&self, group: &Group) -> u64 {
+        if self.kind == BackgroundKind::Scrub { self.chunk * group.map.width() } else { self.chunk }
+    }
+
+    fn pace(&self, group: &Group) -> Nanos {
+        let seconds = |rate: f64| self.bytes_of_step(group) as f64 / rate;
+        self.rate_bytes_per_s.map_or(Nanos::ZERO, |rate| Nanos::from_secs_f64(seconds(rate)))
+    }
+}
+
+impl Array {
+    /// Starts a task from the beginning.
+    pub(super) fn start_task(&mut self, index: usize) {
+        let task = &mut self.tasks[index];
+        let group = &self.groups[task.group];
+        if task.running {
+            return;
+        }
+        if task.kind == BackgroundKind::Rebuild {
+            let waits = |dead: &super::group::Dead| dead.rebuilt == 0 && dead.spare != super::group::Spare::None;
+            let Some(dead) = group.dead.iter().position(waits) else { return };
+            task.dead = dead;
+        }
+        (task.running, task.cursor, task.next_at) = (true, 0, self.now);
+        (task.started, task.finished) = (Some(self.now), None);
+        task.end = task.steps(group);
+        self.continue_task(index);
+    }
+
+    /// Stops a task; steps under way are finished.
+    pub(super) fn stop_task(&mut self, index: usize) {
+        self.tasks[index].running = false;
+        self.tree.set(self.task_leaf(index), Nanos::NEVER);
+    }
+
+    /// Begins as many steps as may be.
+    pub(super) fn continue_task(&mut self, index: usize) {
+        let leaf = self.task_leaf(index);
+        self.tree.set(leaf, Nanos::NEVER);
+        loop {
+            let task = &mut self.tasks[index];
+            if !task.running || task.active >= task.outstanding {
+                return;
+            }
+            let group = &self.groups[task.group];
+            while task.cursor < task.end && !task.has_work(task.cursor, group) {
+                task.cursor += 1;
+            }
+            if task.cursor >= task.end {
+                return self.end_task(index);
+            }
+            if task.next_at > self.now {
+                let at = task.next_at;
+                return self.tree.set(leaf, at);
+            }
+            task.next_at = self.now + task.pace(group);
+            let step = task.cursor;
+            task.cursor += 1;
+            task.active += 1;
+            self.begin_step(index, step);
+        }
+    }
+
+    fn end_task(&mut self, index: usize) {
+        let task = &mut self.tasks[index];
+        if task.active > 0 {
+            return;
+        }
+        (task.running, task.finished) = (false, Some(self.now));
+        if task.kind == BackgroundKind::Rebuild {
+            let (group, dead) = (task.group, task.dead);
+            self.groups[group].dead[dead].rebuilt = u64::MAX;
+            self.start_task(index);
+        }
+    }
+
+    fn begin_step(&mut self, index: usize, step: u64) {
+        let task = &self.tasks[index];
+        let (group, chunk) = (task.group, task.chunk);
+        let mut job = Job::new(Kind::Background, false, self.own_account(), group as u16, step, chunk as u32, self.now);
+        job.token = index as u32;
+        let stripe = task.stripe(step, &self.groups[group]);
+        job.owner = self.owner_at(group as u16, stripe * self.groups[group].map.stripe_bytes());
+        if task.kind == BackgroundKind::Rebuild && self.groups[group].map.parity() > 0 {
+            job.degraded = true;
+            job.extra = chunk * self.groups[group].map.data();
+        }
+        let place = self.jobs.insert(job);
+        self.plan_step(index, step, stripe);
+        self.issue(place, Direction::Read, Stage::Reading);
+    }
+
+    fn plan_step(&mut self, index: usize, step: u64, stripe: u64) {
+        let task = &self.tasks[index];
+        let group = &self.groups[task.group];
+        let map = &group.map;
+        let length = task.chunk as u32;
+        let plan = &mut self.plan;
+        let mut read = |position| {
+            let found = group.locate(stripe, position, 0);
+            plan.extend(found.map(|place| PlannedOp { place, length }));
+            found.is_some()
+        };
+        match task.kind {
+            BackgroundKind::Scrub => (0..map.width()).for_each(|position| {
+                read(position);
+            }),
+            BackgroundKind::Restripe => {
+                read(map.position_of_data(stripe, step % map.data()));
+            }
+            BackgroundKind::Rebuild => {
+                let mut missing = if map.copies() > 1 { 1 } else { map.data() };
+                for position in 0..map.width() {
+                    if missing > 0 && read(position) {
+                        missing -= 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a step writes.
+    pub(super) fn plan_background_write(&mut self, place: u32) {
+        let job = &self.jobs[place];
+        let task = &self.tasks[job.token as usize];
+        let group = &self.groups[task.group];
+        let stripe = task.stripe(job.offset, group);
+        let to = match task.kind {
+            BackgroundKind::Scrub => None,
+            BackgroundKind::Rebuild => place_of_dead(group, stripe, task.dead),
+            BackgroundKind::Restripe => another_drive(group, stripe, job.offset),
+        };
+        self.plan.extend(to.map(|place| PlannedOp { place, length: task.chunk as u32 }));
+    }
+
+    /// The reads or the write of a step are done.
+    pub(super) fn background_done(&mut self, place: u32) {
+        let job = &mut self.jobs[place];
+        let index = job.token as usize;
+        if !job.write && self.tasks[index].kind != BackgroundKind::Scrub && job.ops > 0 {
+            job.write = true;
+            return self.send_write(place);
+        }
+        let (step, useful) = (job.offset, job.ops > 0);
+        self.jobs.remove(place);
+        let task = &mut self.tasks[index];
+        task.active -= 1;
+        let group = &mut self.groups[task.group];
+        if useful {
+            task.bytes += task.bytes_of_step(group);
+        }
+        if task.kind == BackgroundKind::Rebuild && group.map.has_rows() {
+            let dead = &mut group.dead[task.dead];
+            dead.rebuilt = dead.rebuilt.max((step + 1) * task.chunk);
+        }
+        // A step that can read nothing ends while it begins.
+        if useful {
+            self.continue_task(index);
+        }
+    }
+}
+
+fn position_of_dead(group: &Group, stripe: u64, dead: usize) -> Option<u64> {
+    let drive = group.dead.get(dead)?.drive;
+    (0..group.map.width()).find(|&position| group.map.place(stripe, position).drive == drive)
+}
+
+fn place_of_dead(group: &Group, stripe: u64, dead: usize) -> Option<Place> {
+    let position = position_of_dead(group, stripe, dead)?;
+    group.spare_place(group.dead.get(dead)?, group.map.place(stripe, position).offset)
+}
+
+/// Another drive of the group that works, at the same offset.
+fn another_drive(group: &Group, stripe: u64, step: u64) -> Option<Place> {
+    let from = group.map.place(stripe, group.map.position_of_data(stripe, step % group.map.data()));
+    let first = Random::new(step, 2).below(u64::from(group.count)) as u32;
+    let works = |drive: &u32| *drive != from.drive && group.dead.iter().all(|dead| dead.drive != *drive);
+    let drive = (0..group.count).map(|turn| (first + turn) % group.count).find(works)?;
+    Some(Place { drive: group.first_drive + drive, offset: from.offset })
+}

@@ -1,0 +1,123 @@
+//! What changes during a run: by a schedule, and by the array itself.
+
+use storscope_types::Nanos;
+use storscope_types::design::{ArrayDesign, BackgroundKind, ChangeDesign};
+
+use super::Array;
+use crate::error::SimError;
+
+/// A change, with names resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// A drive of a group fails.
+    DriveFails(usize, u32),
+    /// A controller's volumes are written through, or no longer.
+    CacheLost(usize, bool),
+    /// A volume gets another owner.
+    VolumeMoves(usize, usize),
+    /// Background work starts or stops.
+    Background(usize, bool),
+}
+
+/// The changes of a design in order of time.
+pub fn changes_of(design: &ArrayDesign) -> Result<Vec<(Nanos, Change)>, SimError> {
+    let mut changes = Vec::new();
+    for (index, task) in design.background.iter().enumerate() {
+        changes.extend(task.start.map(|at| (at, Change::Background(index, true))));
+    }
+    for (index, change) in design.changes.iter().enumerate() {
+        let resolved = resolve(design, change)
+            .ok_or_else(|| SimError::design(&format!("changes[{index}]"), "one change of what exists", "none"))?;
+        changes.push((change.time, resolved));
+    }
+    changes.sort_by_key(|change| change.0);
+    Ok(changes)
+}
+
+fn resolve(design: &ArrayDesign, change: &ChangeDesign) -> Option<Change> {
+    let controller = |name: &Option<String>| name.as_deref().and_then(|name| design.controller_index(name));
+    let task = |name: &Option<String>| {
+        name.as_deref().and_then(|name| design.background.iter().position(|task| task.name == name))
+    };
+    if let Some(drive) = &change.drive_fails {
+        return Some(Change::DriveFails(design.group_index(&drive.group)?, drive.index));
+    }
+    if let Some(to) = &change.volume_moves {
+        return Some(Change::VolumeMoves(design.volume_index(&to.volume)?, design.controller_index(&to.to)?));
+    }
+    (controller(&change.cache_lost).map(|index| Change::CacheLost(index, true)))
+        .or_else(|| controller(&change.cache_restored).map(|index| Change::CacheLost(index, false)))
+        .or_else(|| task(&change.background_starts).map(|index| Change::Background(index, true)))
+        .or_else(|| task(&change.background_stops).map(|index| Change::Background(index, false)))
+}
+
+impl Array {
+    /// A timer is due: the first is the schedule, the others are tasks.
+    pub(super) fn timer_event(&mut self, index: usize) {
+        if index > 0 {
+            return self.continue_task(index - 1);
+        }
+        while let Some(&(at, change)) = self.changes.get(self.next_change) {
+            if at > self.now {
+                return self.tree.set(self.timers, at);
+            }
+            self.next_change += 1;
+            self.apply(change);
+        }
+        self.tree.set(self.timers, Nanos::NEVER);
+    }
+
+    pub(super) fn task_leaf(&self, index: usize) -> usize {
+        self.timers + 1 + index
+    }
+
+    fn apply(&mut self, change: Change) {
+        match change {
+            Change::DriveFails(group, drive) => self.fail_drive(group, drive),
+            Change::CacheLost(controller, lost) => {
+                self.controllers[controller].cache_lost = lost;
+                let any_lost = self.controllers.iter().any(|controller| controller.cache_lost);
+                if let Some(memory) = &mut self.cache {
+                    memory.flushing = any_lost;
+                }
+                self.destage();
+            }
+            Change::VolumeMoves(volume, to) => self.volumes[volume].owner = to as u16,
+            Change::Background(task, true) => self.start_task(task),
+            Change::Background(task, false) => self.stop_task(task),
+        }
+    }
+
+    /// A drive fails; its group's rebuild starts if there is one and a place to rebuild to.
+    pub(super) fn fail_drive(&mut self, group: usize, drive: u32) {
+        let place = self.groups[group].first_drive + drive;
+        self.drives[place as usize].drive.fail();
+        if !self.groups[group].fail(drive) {
+            return;
+        }
+        let rebuilds = |task: &super::background::Task| task.group == group && task.kind == BackgroundKind::Rebuild;
+        if let Some(task) = self.tasks.iter().position(rebuilds) {
+            self.start_task(task);
+        }
+    }
+
+    /// Counts a read of a volume by the controller it came to, and moves the volume if most came to another one.
+    pub(super) fn watch_ownership(&mut self, place: u32) {
+        let Some(transition) = self.transition else { return };
+        let job = &self.jobs[place];
+        let volume = &mut self.volumes[usize::from(self.targets[usize::from(job.account)].volume)];
+        volume.reads_via[usize::from(job.via)] += 1;
+        if self.now.since(volume.watched_since) < transition.window {
+            return;
+        }
+        let reads: u64 = volume.reads_via.iter().sum();
+        let busiest = (0..volume.reads_via.len()).max_by_key(|&index| volume.reads_via[index]).unwrap_or(0);
+        let proxied = reads - volume.reads_via[usize::from(volume.owner)];
+        if proxied as f64 >= transition.proxied_share * reads as f64 {
+            volume.owner = busiest as u16;
+            volume.moves += 1;
+        }
+        volume.reads_via.fill(0);
+        volume.watched_since = self.now;
+    }
+}

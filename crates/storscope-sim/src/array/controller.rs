@@ -1,0 +1,99 @@
+//! Controllers and links as stations, and what they cost.
+
+use storscope_types::Nanos;
+use storscope_types::design::{ControllerDesign, LinkDesign};
+
+/// A time that grows with the bytes: a part that is fixed, and nanoseconds per MiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cost {
+    fixed: u64,
+    per_mib: u64,
+}
+
+impl Cost {
+    /// From nanoseconds per operation and per KiB.
+    #[must_use]
+    pub fn new(per_op_ns: f64, per_kib_ns: f64) -> Self {
+        Self { fixed: per_op_ns.round() as u64, per_mib: (per_kib_ns * 1_024.0).round() as u64 }
+    }
+
+    /// Of so many bytes.
+    #[inline]
+    #[must_use]
+    pub const fn of(self, bytes: u64) -> Nanos {
+        Nanos(self.fixed + ((bytes * self.per_mib) >> 20))
+    }
+
+    /// Whether nothing costs anything.
+    #[must_use]
+    pub const fn is_nothing(self) -> bool {
+        self.fixed == 0 && self.per_mib == 0
+    }
+}
+
+/// A link: its station, and the time of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Index of the station.
+    pub station: u16,
+    /// Time of a transfer.
+    pub transfer: Cost,
+}
+
+impl Link {
+    /// With a station that is already there.
+    #[must_use]
+    pub fn new(station: u16, design: &LinkDesign) -> Self {
+        let per_kib_ns = design.bandwidth().map_or(0.0, |bandwidth| 1_024e9 / bandwidth);
+        Self { station, transfer: Cost::new(0.0, per_kib_ns) }
+    }
+}
+
+/// A controller at work.
+#[derive(Debug, Clone, Default)]
+pub struct Controller {
+    /// Its name.
+    pub name: String,
+    /// Index of the station; none when nothing costs anything.
+    pub cpu: Option<u16>,
+    /// From the hosts.
+    pub front_in: Option<Link>,
+    /// To the hosts.
+    pub front_out: Option<Link>,
+    /// To and from the drives.
+    pub back: Option<Link>,
+    /// A host I/O.
+    pub op: Cost,
+    /// A host I/O that is handed on.
+    pub proxy: Cost,
+    /// Parity computation.
+    pub parity: Cost,
+    /// Whether times are exponential, not constant.
+    pub exponential: bool,
+    /// Index of the limit of its ports.
+    pub limit: Option<u16>,
+    /// Whether its volumes' writes go through.
+    pub cache_lost: bool,
+}
+
+impl Controller {
+    /// Without stations.
+    #[must_use]
+    pub fn new(design: &ControllerDesign) -> Self {
+        let proxy = design.proxy_cost_per_op_ns.unwrap_or(design.cost_per_op_ns);
+        Self {
+            name: design.name.clone(),
+            op: Cost::new(design.cost_per_op_ns, design.cost_per_kib_ns),
+            proxy: Cost::new(proxy, design.cost_per_kib_ns),
+            parity: Cost::new(0.0, design.parity_cost_per_kib_ns),
+            exponential: design.cv > 0.5,
+            ..Self::default()
+        }
+    }
+
+    /// Whether it never takes time.
+    #[must_use]
+    pub fn is_free(&self) -> bool {
+        self.op.is_nothing() && self.proxy.is_nothing() && self.parity.is_nothing()
+    }
+}

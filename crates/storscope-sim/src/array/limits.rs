@@ -1,0 +1,115 @@
+//! Queue limits: of the LUN, the adapter, the host and the controller's ports, passed in this order.
+//!
+//! An I/O that meets a full one waits there in turn and keeps the places it already has, as a command does that a host's
+//! driver has queued.
+
+use storscope_types::Nanos;
+
+use super::Array;
+use super::account::Part;
+use crate::kernel::NONE;
+
+/// Gates an I/O passes.
+pub const GATES: usize = 4;
+
+/// A limit and who waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// Most at a time.
+    pub most: u32,
+    /// Places taken.
+    pub used: u32,
+    first: u32,
+    last: u32,
+    /// How many have had to wait.
+    pub waited: u64,
+}
+
+impl Limit {
+    /// Nobody there.
+    #[must_use]
+    pub const fn new(most: u32) -> Self {
+        Self { most, used: 0, first: NONE, last: NONE, waited: 0 }
+    }
+}
+
+impl Array {
+    /// A new host I/O stands before its first limit.
+    pub(super) fn admit(&mut self, place: u32) {
+        let index = usize::from(self.jobs[place].account);
+        self.jobs[place].port = self.port_limit(index);
+        self.pass(place, 0);
+    }
+
+    fn port_limit(&self, target: usize) -> u16 {
+        let target = &self.targets[target];
+        let via = target.via.unwrap_or(self.volumes[usize::from(target.volume)].owner);
+        self.controllers.get(usize::from(via)).and_then(|controller| controller.limit).unwrap_or(u16::MAX)
+    }
+
+    fn limit_at(&self, place: u32, gate: usize) -> Option<usize> {
+        let job = &self.jobs[place];
+        let limit = if gate == GATES - 1 { job.port } else { self.targets[usize::from(job.account)].limits[gate] };
+        (limit < u16::MAX).then_some(usize::from(limit))
+    }
+
+    /// Passes the limits from a gate on, or waits at the first that is full.
+    fn pass(&mut self, place: u32, from: usize) {
+        for gate in from..GATES {
+            let Some(limit) = self.limit_at(place, gate) else { continue };
+            if self.limits[limit].used >= self.limits[limit].most {
+                self.jobs[place].gate = gate as u8;
+                return self.queue_at(place, limit);
+            }
+            self.limits[limit].used += 1;
+        }
+        self.jobs[place].gate = GATES as u8;
+        let waited = self.now - self.jobs[place].submitted;
+        if waited > Nanos::ZERO {
+            self.spend(place, Part::HostQueue, waited);
+        }
+        self.enter(place);
+    }
+
+    fn queue_at(&mut self, place: u32, limit: usize) {
+        self.jobs[place].next = NONE;
+        let limit = &mut self.limits[limit];
+        limit.waited += 1;
+        match limit.last {
+            NONE => limit.first = place,
+            last => self.jobs[last].next = place,
+        }
+        limit.last = place;
+    }
+
+    /// An answered I/O gives its places back, the last one first; who waits gets them. The job's place in the slab may
+    /// be free by then, but is not used yet.
+    pub(super) fn leave_limits(&mut self, place: u32) {
+        for gate in (0..GATES).rev() {
+            let Some(limit) = self.limit_at(place, gate) else { continue };
+            let waiting = self.limits[limit].first;
+            if waiting == NONE {
+                self.limits[limit].used -= 1;
+                continue;
+            }
+            self.limits[limit].first = self.jobs[waiting].next;
+            if self.limits[limit].first == NONE {
+                self.limits[limit].last = NONE;
+            }
+            self.released.push((waiting, gate as u8 + 1));
+        }
+        self.pass_released();
+    }
+
+    /// Those who got a place go on. One that is answered at once releases others: they are handled in the same loop, so
+    /// that long queues do not nest.
+    fn pass_released(&mut self) {
+        if std::mem::replace(&mut self.releasing, true) {
+            return;
+        }
+        while let Some((waiting, gate)) = self.released.pop() {
+            self.pass(waiting, usize::from(gate));
+        }
+        self.releasing = false;
+    }
+}

@@ -1,0 +1,251 @@
+//! The array's memory: how much of it is dirty, who waits for room, and what it has done.
+
+use serde::Serialize;
+use storscope_types::design::{ArrayDesign, CacheDesign, Placement};
+
+use crate::cache::{Directory, State, Streams};
+use crate::kernel::NONE;
+
+/// The cache of the array.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    /// The pages.
+    pub directory: Directory,
+    /// Most dirty pages; 0: writes go through.
+    pub dirty_limit: usize,
+    /// Most clean pages, those being loaded included.
+    pub clean_limit: usize,
+    /// Pages that are dirty or being destaged.
+    pub dirty: usize,
+    /// Clean pages, and those being loaded.
+    pub clean: usize,
+    low: usize,
+    high: usize,
+    /// Destages under way.
+    pub destages: usize,
+    most_destages: usize,
+    /// Whether everything dirty is to be destaged, whatever the watermarks say.
+    pub flushing: bool,
+    /// Whether a copy of each write goes to the other controller.
+    pub mirrored: bool,
+    /// Where destaged data goes.
+    pub placement: Placement,
+    /// The next stripe of the log, for each group.
+    pub log_head: Vec<u64>,
+    /// Share of reads that hit, where that is given.
+    pub hit_ratio: Option<f64>,
+    /// Streams of each volume; empty without prefetch.
+    pub streams: Vec<Streams>,
+    /// First and last of the jobs that wait for room.
+    pub waiting: (u32, u32),
+    /// What it has done.
+    pub totals: MemoryTotals,
+}
+
+/// What the cache has done since statistics began. Pages are those of the design.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct MemoryTotals {
+    /// Reads that were looked up.
+    pub reads: u64,
+    /// Reads answered from memory.
+    pub read_hits: u64,
+    /// Reads that waited for what was being read ahead; they count as hits, too.
+    pub read_ahead_waits: u64,
+    /// Writes that were done when they were in memory.
+    pub writes: u64,
+    /// Pages of these.
+    pub written_pages: u64,
+    /// Pages of these that were dirty already: their drives were spared a write.
+    pub absorbed_pages: u64,
+    /// Writes that had to wait because memory was full.
+    pub full_waits: u64,
+    /// Writes that went through.
+    pub writes_through: u64,
+    /// Writes to the layout that destaged.
+    pub destages: u64,
+    /// Pages they took.
+    pub destaged_pages: u64,
+    /// Bytes read ahead.
+    pub read_ahead_bytes: u64,
+    /// Most dirty pages at a time.
+    pub most_dirty_pages: u64,
+}
+
+impl Memory {
+    /// Empty memory for an array with so many drives and groups.
+    #[must_use]
+    pub fn new(design: &CacheDesign, array: &ArrayDesign, drives: usize) -> Self {
+        let page = design.page.0;
+        let write = design.write.as_ref();
+        let halved = |size: u64| if write.is_some_and(|write| write.mirrored) { size / 2 } else { size };
+        let dirty_limit = write.map_or(0, |write| (halved(write.size.0) / page) as usize);
+        let at = |share: Option<f64>| (dirty_limit as f64 * share.unwrap_or(1.0)) as usize;
+        let clean_limit = clean_bytes(design, array).div_ceil(page) as usize;
+        Self {
+            directory: Directory::new(dirty_limit + clean_limit + 64, page),
+            dirty_limit,
+            clean_limit,
+            dirty: 0,
+            clean: 0,
+            low: at(write.map(|write| write.low_watermark)),
+            high: at(write.map(|write| write.high_watermark)),
+            destages: 0,
+            most_destages: write.and_then(|write| write.destages).map_or(2 * drives, |most| most as usize),
+            flushing: false,
+            mirrored: write.is_some_and(|write| write.mirrored),
+            placement: write.map_or(Placement::InPlace, |write| write.placement),
+            log_head: vec![0; array.groups.len()],
+            hit_ratio: design.read.and_then(|read| read.hit_ratio),
+            streams: design
+                .prefetch
+                .iter()
+                .flat_map(|design| array.volumes.iter().map(|_| Streams::new(design)))
+                .collect(),
+            waiting: (NONE, NONE),
+            totals: MemoryTotals::default(),
+        }
+    }
+
+    /// The key of a page of a group.
+    #[inline]
+    #[must_use]
+    pub const fn key(group: u16, page: u64) -> u64 {
+        (group as u64) << 44 | page
+    }
+
+    /// Whether another destage should begin: none below the low watermark, as many as allowed from the high one on, and
+    /// in proportion between.
+    #[inline]
+    #[must_use]
+    pub fn wants_destage(&self) -> bool {
+        if self.flushing {
+            return self.dirty > 0 && self.destages < self.most_destages;
+        }
+        if self.dirty <= self.low {
+            return false;
+        }
+        let (over, range) = (self.dirty - self.low, (self.high - self.low).max(1));
+        self.destages < (1 + self.most_destages * over / range).min(self.most_destages)
+    }
+
+    /// Whether a write of these pages has room now.
+    #[must_use]
+    pub fn has_room(&self, group: u16, offset: u64, length: u64) -> bool {
+        let pages = self.directory.pages_of(offset, length);
+        let count = (pages.end() - pages.start() + 1) as usize;
+        if self.dirty + count <= self.dirty_limit {
+            return true;
+        }
+        let is_new = |page: &u64| {
+            let found = self.directory.find(Self::key(group, *page));
+            found.is_none_or(|place| !matches!(self.directory.page(place).state, State::Dirty | State::Destaging))
+        };
+        self.dirty + pages.filter(is_new).count() <= self.dirty_limit
+    }
+
+    /// Puts written data into memory, where there is room for it.
+    pub fn put(&mut self, group: u16, offset: u64, length: u64) {
+        for page in self.directory.pages_of(offset, length) {
+            let units = self.directory.units(page, offset, length);
+            let key = Self::key(group, page);
+            let Some(place) = self.dirty_page(key) else { continue };
+            let page = self.directory.page_mut(place);
+            page.dirty |= units;
+            page.valid |= units;
+            self.totals.written_pages += 1;
+        }
+        self.totals.writes += 1;
+        self.totals.most_dirty_pages = self.totals.most_dirty_pages.max(self.dirty as u64);
+    }
+
+    /// The place of a page that becomes, or is, dirty.
+    #[inline]
+    fn dirty_page(&mut self, key: u64) -> Option<u32> {
+        let Some(place) = self.directory.find(key) else {
+            let place = self.directory.add(key, State::Dirty)?;
+            self.directory.push_dirty(place);
+            self.dirty += 1;
+            return Some(place);
+        };
+        match self.directory.page(place).state {
+            State::Dirty => self.totals.absorbed_pages += 1,
+            State::Destaging => {}
+            State::Clean => {
+                self.directory.unlink(place);
+                self.directory.push_dirty(place);
+                (self.dirty, self.clean) = (self.dirty + 1, self.clean - 1);
+            }
+            State::Loading => {
+                self.directory.push_dirty(place);
+                (self.dirty, self.clean) = (self.dirty + 1, self.clean - 1);
+            }
+        }
+        Some(place)
+    }
+
+    /// Keeps what was read from the drives.
+    pub fn keep(&mut self, group: u16, offset: u64, length: u64) {
+        for page in self.directory.pages_of(offset, length) {
+            let units = self.directory.units(page, offset, length);
+            let key = Self::key(group, page);
+            match self.directory.find(key) {
+                Some(place) => {
+                    self.directory.page_mut(place).valid |= units;
+                    if self.directory.page(place).state == State::Clean {
+                        self.directory.touch(place);
+                    }
+                }
+                None => self.keep_new(key, units),
+            }
+        }
+    }
+
+    fn keep_new(&mut self, key: u64, units: u32) {
+        self.make_room(1);
+        if self.clean >= self.clean_limit {
+            return;
+        }
+        if let Some(place) = self.directory.add(key, State::Clean) {
+            self.directory.page_mut(place).valid = units;
+            self.directory.push_clean(place);
+            self.clean += 1;
+        }
+    }
+
+    /// Forgets clean pages until so many more fit, as far as possible.
+    pub fn make_room(&mut self, pages: usize) {
+        while self.clean + pages > self.clean_limit && self.directory.evict() {
+            self.clean -= 1;
+        }
+    }
+
+    /// A page has been destaged. It is dirty again if it was written meanwhile.
+    pub fn destaged(&mut self, place: u32) {
+        if self.directory.page(place).dirty != 0 {
+            return self.directory.push_dirty(place);
+        }
+        self.dirty -= 1;
+        if self.directory.page(place).waiting != NONE {
+            // It was written while it was being loaded, which goes on.
+            self.directory.page_mut(place).state = State::Loading;
+            self.clean += 1;
+            return;
+        }
+        if self.clean_limit == 0 {
+            return self.directory.forget(place);
+        }
+        self.directory.push_clean(place);
+        self.clean += 1;
+        self.make_room(0);
+    }
+}
+
+/// What is kept for reads and for reading ahead.
+fn clean_bytes(design: &CacheDesign, array: &ArrayDesign) -> u64 {
+    let read = design.read.and_then(|read| read.size).map_or(0, |size| size.0);
+    let ahead = design.prefetch.map_or(0, |prefetch| {
+        let all = u64::from(prefetch.streams) * array.volumes.len() as u64 * prefetch.depth.0;
+        prefetch.size.map_or(4 * all, |size| size.0)
+    });
+    read + ahead
+}

@@ -1,0 +1,304 @@
+//! Which pages are in memory, in which state, and which of them goes next.
+//!
+//! A hash table with chains over a fixed pool of pages. Clean pages are in a list by last use, dirty ones in a list by
+//! the time they became dirty. A page is divided into 32 units; masks tell which of them are valid and which are dirty.
+//! Memory grows up to the number of pages, never beyond.
+
+use crate::kernel::{Divisor, NONE};
+
+/// Ends of the list of clean pages, the one used last first.
+const CLEAN: u32 = 0;
+/// Ends of the list of dirty pages, the one dirty longest first.
+const DIRTY: u32 = 1;
+/// Units of a page.
+const UNITS: u64 = 32;
+
+/// What a page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// As on the drives, or not in use.
+    Clean,
+    /// Newer than on the drives.
+    Dirty,
+    /// On its way to the drives.
+    Destaging,
+    /// Being read from the drives.
+    Loading,
+}
+
+/// A page in memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Page {
+    /// Which page of which space.
+    pub key: u64,
+    chain: u32,
+    before: u32,
+    after: u32,
+    /// Units that are newer than on the drives.
+    pub dirty: u32,
+    /// Units that are known.
+    pub valid: u32,
+    /// First of the jobs that wait for it.
+    pub waiting: u32,
+    /// What it is.
+    pub state: State,
+}
+
+/// The pages in memory.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    buckets: Box<[u32]>,
+    pages: Vec<Page>,
+    free: Vec<u32>,
+    most: usize,
+    page: Divisor,
+    unit: Divisor,
+}
+
+impl Directory {
+    /// Room for `pages` pages of `page_bytes` each.
+    #[must_use]
+    pub fn new(pages: usize, page_bytes: u64) -> Self {
+        let buckets = (pages.max(1) * 3 / 2).next_power_of_two();
+        let mut directory = Self {
+            buckets: vec![NONE; buckets].into_boxed_slice(),
+            pages: Vec::new(),
+            free: Vec::new(),
+            most: pages + 2,
+            page: Divisor::new(page_bytes),
+            unit: Divisor::new(page_bytes.div_ceil(UNITS)),
+        };
+        for end in [CLEAN, DIRTY] {
+            directory.pages.push(Page { before: end, after: end, ..Page::EMPTY });
+        }
+        directory
+    }
+
+    /// Bytes of a page.
+    #[must_use]
+    pub fn page_bytes(&self) -> u64 {
+        self.page.value()
+    }
+
+    /// First and last page of an extent.
+    #[inline]
+    #[must_use]
+    pub fn pages_of(&self, offset: u64, length: u64) -> std::ops::RangeInclusive<u64> {
+        self.page.split(offset).0..=self.page.split(offset + length - 1).0
+    }
+
+    /// The units of a page that an extent covers, partly covered ones included.
+    #[inline]
+    #[must_use]
+    pub fn units(&self, page: u64, offset: u64, length: u64) -> u32 {
+        let base = page * self.page.value();
+        let start = offset.max(base) - base;
+        let end = (offset + length).min(base + self.page.value()) - base;
+        let (first, last) = (self.unit.split(start).0, self.unit.split(end - 1).0);
+        (u32::MAX >> (UNITS - 1 - last)) & (u32::MAX << first)
+    }
+
+    /// The bytes of a page from its first to after its last unit of a mask.
+    #[must_use]
+    pub fn span(&self, page: u64, mask: u32) -> (u64, u64) {
+        let base = page * self.page.value();
+        let first = u64::from(mask.trailing_zeros());
+        let last = UNITS - u64::from(mask.leading_zeros());
+        (base + first * self.unit.value(), base + (last * self.unit.value()).min(self.page.value()))
+    }
+
+    #[inline]
+    fn bucket(&self, key: u64) -> usize {
+        // Fibonacci hashing (Knuth, TAOCP volume 3, 6.4).
+        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (hash >> 32) as usize & (self.buckets.len() - 1)
+    }
+
+    /// The place of a page.
+    #[inline]
+    #[must_use]
+    pub fn find(&self, key: u64) -> Option<u32> {
+        let mut place = self.buckets[self.bucket(key)];
+        while place != NONE {
+            let page = &self.pages[place as usize];
+            if page.key == key {
+                return Some(place);
+            }
+            place = page.chain;
+        }
+        None
+    }
+
+    /// A page by its place.
+    #[inline]
+    #[must_use]
+    pub fn page(&self, place: u32) -> &Page {
+        &self.pages[place as usize]
+    }
+
+    /// A page by its place, to change its masks and its waiting jobs.
+    #[inline]
+    pub fn page_mut(&mut self, place: u32) -> &mut Page {
+        &mut self.pages[place as usize]
+    }
+
+    /// Takes a place for a page that is not there, from the clean page not used for longest when there is no other. Of
+    /// nothing but dirty pages there is none. The page is in no list.
+    pub fn add(&mut self, key: u64, state: State) -> Option<u32> {
+        let place = self.take_place()?;
+        let bucket = self.bucket(key);
+        let chain = std::mem::replace(&mut self.buckets[bucket], place);
+        self.pages[place as usize] = Page { key, chain, state, ..Page::EMPTY };
+        Some(place)
+    }
+
+    fn take_place(&mut self) -> Option<u32> {
+        if let Some(place) = self.free.pop() {
+            return Some(place);
+        }
+        if self.pages.len() < self.most {
+            self.pages.push(Page::EMPTY);
+            return Some((self.pages.len() - 1) as u32);
+        }
+        self.evict();
+        self.free.pop()
+    }
+
+    /// Forgets the clean page not used for longest. Returns whether there was one.
+    pub fn evict(&mut self) -> bool {
+        let oldest = self.pages[CLEAN as usize].before;
+        if oldest == CLEAN {
+            return false;
+        }
+        self.unlink(oldest);
+        self.forget(oldest);
+        true
+    }
+
+    /// Forgets a page that is in no list.
+    pub fn forget(&mut self, place: u32) {
+        let (bucket, chain) = (self.bucket(self.pages[place as usize].key), self.pages[place as usize].chain);
+        if self.buckets[bucket] == place {
+            self.buckets[bucket] = chain;
+        } else {
+            let mut at = self.buckets[bucket];
+            while self.pages[at as usize].chain != place {
+                at = self.pages[at as usize].chain;
+            }
+            self.pages[at as usize].chain = chain;
+        }
+        self.free.push(place);
+    }
+
+    /// Takes a page out of its list.
+    #[inline]
+    pub fn unlink(&mut self, place: u32) {
+        let Page { before, after, .. } = self.pages[place as usize];
+        self.pages[before as usize].after = after;
+        self.pages[after as usize].before = before;
+    }
+
+    /// Makes a page that is in no list the clean page used last.
+    #[inline]
+    pub fn push_clean(&mut self, place: u32) {
+        self.pages[place as usize].state = State::Clean;
+        self.link_after(CLEAN, place);
+    }
+
+    /// Makes a page that is in no list the last of the dirty ones.
+    #[inline]
+    pub fn push_dirty(&mut self, place: u32) {
+        self.pages[place as usize].state = State::Dirty;
+        let last = self.pages[DIRTY as usize].before;
+        self.link_after(last, place);
+    }
+
+    /// A clean page is used.
+    #[inline]
+    pub fn touch(&mut self, place: u32) {
+        if self.pages[CLEAN as usize].after != place {
+            self.unlink(place);
+            self.link_after(CLEAN, place);
+        }
+    }
+
+    /// The page dirty longest.
+    #[must_use]
+    pub fn oldest_dirty(&self) -> Option<u32> {
+        let oldest = self.pages[DIRTY as usize].after;
+        (oldest != DIRTY).then_some(oldest)
+    }
+
+    #[inline]
+    fn link_after(&mut self, before: u32, place: u32) {
+        let after = std::mem::replace(&mut self.pages[before as usize].after, place);
+        self.pages[after as usize].before = place;
+        self.pages[place as usize].before = before;
+        self.pages[place as usize].after = after;
+    }
+
+    /// Puts a page that is in no list before a chain of such pages.
+    pub fn chain(&mut self, place: u32, rest: u32) {
+        self.pages[place as usize].after = rest;
+    }
+
+    /// The page after this one in a chain.
+    #[must_use]
+    pub fn chained(&self, place: u32) -> u32 {
+        self.pages[place as usize].after
+    }
+}
+
+impl Page {
+    const EMPTY: Self = Self {
+        key: u64::MAX,
+        chain: NONE,
+        before: NONE,
+        after: NONE,
+        dirty: 0,
+        valid: 0,
+        waiting: NONE,
+        state: State::Clean,
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clean_page_not_used_for_longest_goes_first() {
+        let mut directory = Directory::new(3, 16_384);
+        for key in [1, 2, 3] {
+            let place = directory.add(key, State::Clean).expect("room");
+            directory.push_clean(place);
+        }
+        directory.touch(directory.find(1).expect("there"));
+        let place = directory.add(4, State::Clean).expect("2 goes");
+        directory.push_clean(place);
+        assert!(directory.find(2).is_none());
+        assert!([1, 3, 4].iter().all(|&key| directory.find(key).is_some()));
+    }
+
+    #[test]
+    fn dirty_pages_stay_and_leave_in_their_order() {
+        let mut directory = Directory::new(2, 16_384);
+        for key in [7, 8] {
+            let place = directory.add(key, State::Dirty).expect("room");
+            directory.push_dirty(place);
+        }
+        assert!(directory.add(9, State::Dirty).is_none(), "nothing but dirty pages");
+        let oldest = directory.oldest_dirty().expect("two");
+        assert_eq!(directory.page(oldest).key, 7);
+    }
+
+    #[test]
+    fn units_cover_what_they_touch() {
+        let directory = Directory::new(2, 16_384);
+        assert_eq!(directory.units(0, 0, 16_384), u32::MAX);
+        assert_eq!(directory.units(1, 16_384, 512), 1);
+        assert_eq!(directory.units(0, 16_383, 2), 1 << 31);
+        assert_eq!(directory.units(1, 16_383, 2), 1);
+        assert_eq!(directory.span(1, 0b110), (16_384 + 512, 16_384 + 1_536));
+    }
+}
