@@ -106,6 +106,24 @@ def test_lines_are_the_cells_and_a_missing_point_is_a_gap(browser: Browser, swee
     assert (low, high) == (pytest.approx(rates[2][0] * 0.9, rel=1e-3), pytest.approx(rates[2][0] * 1.1, rel=1e-3))
 
 
+def test_intervals_that_are_too_wide_are_cut_and_invalid_points_are_hollow(browser: Browser, tmp_path: Path) -> None:
+    cells = []
+    for number, size in enumerate((4096, 8192, 16384)):
+        wild = {"ops_per_s": Estimate(1000.0, 0.0, 90_000.0)} if number == 1 else {}
+        point = Point("randread", size, 1, 1)
+        cells.append(Cell(point, 3, _figures(1000, size, spread=0.1) | wild, invalid_runs=number))
+    result = SweepResult("s", "x", "file", tuple(cells), 9, 9, 3, S, "1", 0, S)
+    write_sweep_report(result, tmp_path / "w.html")
+    view = opened(browser, tmp_path / "w.html")
+    assert view.page.evaluate("document.querySelector('.sweep').plots[0].scales.y.max") < 2000
+    assert "2 of 3 points have invalid runs" in view.page.locator("main").inner_text()
+    pixel = """(at) => { const plot = document.querySelector('.sweep').plots[0], ratio = uPlot.pxRatio;
+        const [x, y] = [plot.valToPos([4096, 8192, 16384][at], 'x', true), plot.valToPos(1000, 'y', true)];
+        return [...plot.ctx.getImageData(Math.round(x), Math.round(y), 1, 1).data].join(); }"""
+    assert view.page.evaluate(pixel, 0) == "27,106,165,255"
+    assert view.page.evaluate(pixel, 2) == "255,255,255,255"
+
+
 def test_axes_are_logarithmic_in_size_and_carry_units(browser: Browser, sweep: Path) -> None:
     view = opened(browser, sweep)
     plots = view.page.evaluate(

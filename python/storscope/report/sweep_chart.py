@@ -138,6 +138,7 @@ def _drawn(
         },
         "labels": list(lines),
         "x": [packer.add_values([_or_nan(axis.of(cell) if cell else None) for cell in cells]) for cells in aligned],
+        "invalid": [packer.add_counts([cell.invalid_runs if cell else 0 for cell in cells]) for cells in aligned],
         "panels": panels,
     }
 
@@ -180,6 +181,8 @@ def _note(axis: _Axis, lines: Mapping[str, Sequence[Cell]], cells: Sequence[Cell
     if any((found := cell.get("ops_per_s")) and found.low is not None for cell in cells):
         over = "of the mean over repetitions" if any(cell.runs > 1 for cell in cells) else "within the one run of each"
         parts.append(f"Bars are 95 % intervals {over}.")
+    if any(cell.invalid_runs for cell in cells):
+        parts.append("Hollow points have invalid runs: their latencies do not mean what they say.")
     return " ".join(parts)
 
 

@@ -11,7 +11,7 @@
   page.sweep = function (host, chart, columns) {
     const state = (host.state = host.state || { log: null, line: -1, place: -1 });
     for (const plot of host.plots || []) plot.destroy();
-    const group = { host, chart, state, x: chart.x.map((number) => columns[number]), plots: [] };
+    const group = { host, chart, state, x: chart.x.map((number) => columns[number]), invalid: chart.invalid.map((number) => columns[number]), plots: [] };
     group.columns = chart.panels.map((panel) => panel.lines.map((line) => line.map((number) => columns[number])));
     const width = page.widthOf(host), two = width >= TWO_COLUMNS && chart.panels.length > 1, grid = document.createElement("div");
     grid.className = two ? "panels two" : "panels";
@@ -106,10 +106,13 @@
     return [least / room, most * room];
   }
 
+  /** Room for every value, and for intervals as far as they leave the lines readable; longer ones are cut at the edge. */
   function bounds(lines, log) {
-    const all = lines.flatMap((columns) => columns.flatMap((column) => Array.from(column))).filter((value) => value !== null && !Number.isNaN(value) && (!log || value > 0));
-    const most = Math.max(...all), least = Math.min(...all);
-    return log ? [least / 1.25, most * 1.25] : [0, (most || 1) * 1.08];
+    const good = (value) => known(value) && (!log || value > 0);
+    const values = lines.flatMap(([column]) => Array.from(column).filter(good)), most = Math.max(...values), least = Math.min(...values);
+    const ends = lines.flatMap(([, ...columns]) => columns.flatMap((column) => Array.from(column).filter(good)));
+    const top = Math.min(Math.max(most, ...ends), most * (log ? 2.5 : 1.35)), bottom = Math.max(Math.min(least, ...ends), least / 2.5);
+    return log ? [bottom / 1.25, top * 1.25] : [0, (top || 1) * 1.08];
   }
 
   /** 1, 2 and 5 of each power of ten; where they would crowd, the powers alone, or every second of them. */
@@ -136,13 +139,19 @@
     };
   }
 
-  /** Labels of the values; where they would touch, only some. */
+  /** Labels of the values. Where they would touch, every second or third; of uneven ones, each that finds room. */
   function thinned(u, splits, labels) {
     u.ctx.save();
     u.ctx.font = page.theme.font;
     const wide = labels.map((label) => u.ctx.measureText(label).width), middle = splits.map((value) => u.valToPos(value, "x"));
     u.ctx.restore();
-    const fits = (step) => splits.every((_, at) => at < step || at % step || middle[at] - wide[at] / 2 > middle[at - step] + wide[at - step] / 2 + 8);
+    const clear = (at, before) => middle[at] - wide[at] / 2 > middle[before] + wide[before] / 2 + 8;
+    const fits = (step) => splits.every((_, at) => at < step || at % step || clear(at, at - step));
+    const even = splits.every((_, at) => at < 2 || Math.abs(middle[at] - 2 * middle[at - 1] + middle[at - 2]) < 2);
+    if (!even) {
+      let last = -1;
+      return splits.map((_, at) => { if (last >= 0 && !clear(at, last)) return ""; last = at; return labels[at]; });
+    }
     let step = 1;
     while (step < splits.length && !fits(step)) step++;
     return splits.map((_, at) => (at % step ? "" : labels[at]));
@@ -168,9 +177,13 @@
       const places = positions(u, x, values);
       u.ctx.save();
       u.ctx.globalAlpha = faint ? 0.22 : 1;
-      if (low) drawBars(u, x, low, high, line);
+      if (low) {
+        u.ctx.globalAlpha = faint ? 0.1 : state.line === line ? 0.9 : 0.4;
+        drawBars(u, x, low, high, line);
+        u.ctx.globalAlpha = faint ? 0.22 : 1;
+      }
       for (const part of parts(places)) strokeLine(u.ctx, part, line, ratio, state.line === line ? 2.6 : 1.8);
-      places.forEach((place, at) => place && drawMarker(u.ctx, place[0], place[1], line, (state.line === line && state.place === at ? 6 : 3.6) * ratio, ratio));
+      places.forEach((place, at) => place && drawMarker(u.ctx, place[0], place[1], line, (state.line === line && state.place === at ? 6 : 3.6) * ratio, ratio, group.invalid[line][at]));
       u.ctx.restore();
     }
   }
@@ -218,7 +231,8 @@
     }
   }
 
-  function drawMarker(context, x, y, line, radius, ratio) {
+  /** Filled; hollow where the figures do not mean what they say. */
+  function drawMarker(context, x, y, line, radius, ratio, hollow) {
     const kind = marker(line);
     context.save();
     context.fillStyle = context.strokeStyle = colour(line);
@@ -232,7 +246,10 @@
       corners.forEach(([dx, dy], at) => (at ? context.lineTo(x + dx * radius, y + dy * radius) : context.moveTo(x + dx * radius, y + dy * radius)));
       context.closePath();
     }
-    if (kind === "cross") context.stroke(); else context.fill();
+    if (hollow) context.fillStyle = page.theme.surface;
+    if (hollow && kind === "cross") context.setLineDash([1.5 * ratio, 1.5 * ratio]);
+    if (kind !== "cross") context.fill();
+    if (hollow || kind === "cross") context.stroke();
     context.restore();
   }
 
@@ -246,6 +263,7 @@
       const spread = low && known(low[place]) ? ` (${format(low[place])} to ${format(high[place])})` : "";
       return [panel.title, (known(values[place]) ? format(values[place]) : "no value") + spread];
     });
+    if (group.invalid[line][place]) rows.push(["Invalid runs", String(group.invalid[line][place])]);
     return [chart.labels.length > 1 ? `${chart.labels[line]}, ${where}` : where, rows];
   }
 
