@@ -16,7 +16,9 @@ pub enum SimError {
         found: String,
     },
     /// The books do not balance: an error of the simulator, whose figures must not be used.
-    #[error("{component}: {law} is violated: {left} against {right}; this is an error of the simulator, please report it")]
+    #[error(
+        "{component}: {law} is violated: {left} against {right}; this is an error of the simulator, please report it"
+    )]
     Law {
         /// Where.
         component: String,

@@ -24,7 +24,7 @@ pub mod fit;
 mod flash;
 mod geometry;
 mod line;
-mod maths;
+pub(crate) mod maths;
 mod mechanical;
 mod read_ahead;
 mod seek;
