@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from storscope.bench.sweep import axes_of, matrix
 from storscope.bench.sweep_order import balanced_order
 from storscope.cli.main import run
 from storscope.store import Store
+from tests.bench.safety.conftest import Rig
 
 _AXES = ("sizes=4k,64k", "modes=randread,write", "jobs=1,2")
 _SHORT = ("--duration", "0.1s", "--size", "8M")
@@ -140,13 +142,6 @@ def _wait_for_captures(data: Path, count: int) -> None:
         time.sleep(0.02)
 
 
-def _wait_for_interval(data: Path) -> None:
-    deadline = time.monotonic() + 60
-    while not any(b'"interval"' in path.read_bytes() for path in (data.parent / "store").glob(".bench-*.jsonl")):
-        assert time.monotonic() < deadline, "no interval was spooled"
-        time.sleep(0.005)
-
-
 def test_a_killed_sweep_goes_on_where_it_was(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     slow = ("--duration", "0.5s")
     process = _started(data, *slow)
@@ -244,6 +239,32 @@ def test_what_makes_no_sense_is_refused(
 # Tables ---------------------------------------------------------------------------------------------------------------
 
 
+def test_the_matrix_is_shown_before_anything_is_done(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"bench {data} --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 --size 8M --dry-run"
+    assert run(line.split()) == 0
+    out = capsys.readouterr().out
+    assert "36 measurements of 10 s, about 6 min in all" in out
+    assert "  36. " in out
+    assert "Nothing has been written." in out
+    assert run([*line.split()[:1], *line.split()[2:], str(data)]) == 0, "the target may come last"
+    assert not list(data.iterdir())
+
+
+@pytest.mark.needs_root
+def test_a_device_is_swept_if_nothing_would_be_lost(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ExitStack() as stack:
+        device = Rig(data, stack).loop(Rig(data, stack).image(size_bytes=16 * 1024**2))
+        store = str(data.parent / "store")
+        arguments = ["bench", str(device), "--sweep", "modes=randwrite,randrw", "--duration", "0.1s", "--store", store]
+        assert run([*arguments, "--format", "json"]) == 0
+        result = _json(capsys)
+        assert (result["target_kind"], result["size_bytes"], result["done"]) == ("device", 16 * 1024**2, 2)
+        with device.open("r+b") as node:
+            node.write(b"XFSB")
+        assert run([*arguments, "--fresh"]) == 2
+        assert "XFS" in capsys.readouterr().err
+
+
 def test_the_fio_table_is_read_back(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(_arguments(data, "--format", "json")) == 0
     cells = _json(capsys)["cells"]
@@ -301,6 +322,22 @@ def test_a_time_series_measures_on_schedule(data: Path, capsys: pytest.CaptureFi
     assert [float(row["elapsed_s"]) for row in rows] == [
         pytest.approx(cell["elapsed_ns"] / 1e9, abs=1e-3) for cell in result["cells"]
     ]
+    assert not list(data.iterdir())
+
+
+def test_an_interrupted_series_keeps_its_slots(data: Path) -> None:
+    store = data.parent / "store"
+    options = ("--workload", "random-8k-70-read", "--time-series", "600s/0.1s", "--for", "1h", "--size", "8M")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "storscope.cli.main", "bench", str(data), *options, "--store", str(store)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    _wait_for_captures(data, 1)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "1 of 6 measurements" in out
     assert not list(data.iterdir())
 
 
