@@ -176,6 +176,9 @@ def warm_up(series: list[float]) -> int | None:
     Of a series without a warm-up it may name a small index all the same.
     """
 
+def warm_up_within_half(series: list[float]) -> int | None:
+    """The same of a series whose second half is known to be settled. None below 20 values."""
+
 def mean_interval(series: list[float], confidence: float) -> tuple[float, float, float] | None:
     """Mean, half the width of its interval, and how many independent values the series is worth.
 

@@ -15,7 +15,7 @@ mod _core {
     #[pymodule_export]
     use super::load::{LoadRun, RunError};
     #[pymodule_export]
-    use super::stats::{mean_interval, strongest_change, warm_up};
+    use super::stats::{mean_interval, strongest_change, warm_up, warm_up_within_half};
     #[pymodule_export]
     use super::wide_csv::{ReadError, WideCsv, WideCsvBlock, WideCsvPlan, WideCsvTally};
 

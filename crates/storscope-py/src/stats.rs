@@ -12,6 +12,12 @@ pub fn warm_up(py: Python<'_>, series: Vec<f64>) -> Option<usize> {
     }
 }
 
+/// The best cut within the first half; none of a series that is too short.
+#[pyfunction]
+pub fn warm_up_within_half(py: Python<'_>, series: Vec<f64>) -> Option<usize> {
+    py.detach(|| stats::warm_up_within_half(&series))
+}
+
 /// Mean, half width and effective count; none when it is too short.
 #[pyfunction]
 pub fn mean_interval(py: Python<'_>, series: Vec<f64>, confidence: f64) -> Option<(f64, f64, f64)> {

@@ -16,4 +16,4 @@ pub use change::{Change, strongest_change};
 pub use histogram::{Bucket, Histogram, RELATIVE_ERROR};
 pub use interval::{Interval, autocorrelation, batch_means, effective_count, mean_interval};
 pub use normal::{normal_quantile, student_quantile};
-pub use warmup::{WarmUp, warm_up};
+pub use warmup::{WarmUp, warm_up, warm_up_within_half};

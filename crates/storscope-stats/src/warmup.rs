@@ -26,13 +26,21 @@ pub fn warm_up(series: &[f64]) -> WarmUp {
     if batches.len() < 4 {
         return WarmUp::TooShort;
     }
-    let cut = least_error_cut(&batches);
+    let cut = least_error_cut(&batches, batches.len());
     if cut > batches.len() / 2 { WarmUp::Unsettled } else { WarmUp::Settled(cut * BATCH) }
+}
+
+/// The start to leave out of a series whose second half is known to be settled: the best cut within the first half,
+/// though noise may make a later one look better. None of fewer than 20 values.
+#[must_use]
+pub fn warm_up_within_half(series: &[f64]) -> Option<usize> {
+    let batches: Vec<f64> = series.chunks_exact(BATCH).map(mean).collect();
+    (batches.len() >= 4).then(|| least_error_cut(&batches, batches.len() / 2) * BATCH)
 }
 
 /// The cut with the least squared standard error of what remains. Sums run from the back, so this is linear. The last
 /// batches are not candidates: a remainder of one or two has hardly any spread by accident.
-fn least_error_cut(batches: &[f64]) -> usize {
+fn least_error_cut(batches: &[f64], most: usize) -> usize {
     let (mut sum, mut squares) = (0.0, 0.0);
     let (mut best_cut, mut least) = (0, f64::INFINITY);
     let centre = mean(batches);
@@ -41,7 +49,7 @@ fn least_error_cut(batches: &[f64]) -> usize {
         squares += value * value;
         let count = (batches.len() - cut) as f64;
         let error = (squares - sum * sum / count).max(0.0) / (count * count);
-        if count >= 3.0 && error <= least {
+        if count >= 3.0 && cut <= most && error <= least {
             (best_cut, least) = (cut, error);
         }
     }

@@ -108,7 +108,7 @@ class Samples:
         if not self._samples:
             self.length_ns = sample.duration_ns
         last = self._samples[-1] if self._samples else None
-        if last is not None and last.duration_ns < _WHOLE_SHARE * self.length_ns:
+        if last is not None and last.duration_ns + sample.duration_ns / 2 < self.length_ns:
             self._samples[-1] = Sample.merged([last, sample])
             return
         if len(self._samples) >= _MOST:

@@ -1,7 +1,9 @@
 """When a run has settled, and how sure its figures are.
 
 Warm-up: MSER-5 (White, Cobb and Spratt, WSC 2000) says where to cut; a cut counts only if the level really changed
-(CUSUM with a long-run deviation, see crates/storscope-stats/src/change.rs), since MSER cuts a little off any noise.
+(by four standard deviations of a mean as long as the start), since MSER cuts a little off any noise. Where MSER finds
+its best cut in the second half, the run has not settled if the level moved there (CUSUM, see change.rs in the same
+crate); else the best cut of the first half is taken.
 
 Intervals: batch means or the effective number of independent samples, whichever is wider, so that neighbouring samples
 may depend on each other (interval.rs). A rate is a mean over time; a mean latency is a ratio, whose residuals are
@@ -27,6 +29,8 @@ from storscope.bench.samples import IOPS, MEAN, Figure, FloatArray, Sample
 CONFIDENCE = 0.95
 LEAST_SAMPLES = 20
 """Fewer do not show a warm-up (MSER-5 works on means of five)."""
+_DEVIATIONS = 4.0
+"""So far must the start be from the rest, in standard deviations of a mean of its length, to count as a warm-up."""
 _CHANCE = 0.01
 """A change of level that chance explains with more than this probability is none."""
 _LEAST_CHANGE = 0.01
@@ -106,16 +110,37 @@ def warm_up_of(figure: Figure, series: FloatArray) -> WarmUp:
     values = series[places]
     if len(values) < LEAST_SAMPLES:
         return WarmUp(0)
-    change = _core.strongest_change(values.tolist())
-    if change is None or change[3] > _CHANCE or _small(change[1], change[2]):
-        return WarmUp(0)
     cut = _core.warm_up(values.tolist())
     if cut is None:
-        return WarmUp(None, figure=figure, before=change[1], after=change[2])
-    if cut == 0:
+        moved = _moved(values[len(values) // 2 :])
+        if moved is not None:
+            return WarmUp(None, figure=figure, before=moved[0], after=moved[1])
+        cut = _core.warm_up_within_half(values.tolist())
+    if not cut or not _is_apart(values[:cut], values[cut:]):
         return WarmUp(0)
-    before, after = float(values[:cut].mean()), float(values[cut:].mean())
-    return WarmUp(0) if _small(before, after) else WarmUp(int(places[cut]), False, figure, before, after)
+    return WarmUp(int(places[cut]), False, figure, float(values[:cut].mean()), float(values[cut:].mean()))
+
+
+def _moved(values: FloatArray) -> tuple[float, float] | None:
+    """The level before and after its strongest change; None if that may be chance or is small."""
+    change = _core.strongest_change(values.tolist())
+    if change is None or change[3] > _CHANCE or _small(change[1], change[2]):
+        return None
+    return change[1], change[2]
+
+
+def _is_apart(start: FloatArray, rest: FloatArray) -> bool:
+    """Whether the start's mean is farther from the rest's than noise like the rest's takes it.
+
+    MSER chooses the start that differs most, so that more is demanded than of one chosen beforehand.
+    """
+    before, after = float(start.mean()), float(rest.mean())
+    if _small(before, after):
+        return False
+    found = _core.mean_interval(rest.tolist(), CONFIDENCE)
+    alike = 1.0 if found is None else len(rest) / found[2]
+    spread = float(rest.std(ddof=1)) if len(rest) > 1 else 0.0
+    return abs(before - after) > _DEVIATIONS * spread * math.sqrt(alike / max(len(start), alike))
 
 
 @dataclass(frozen=True)

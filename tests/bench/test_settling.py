@@ -1,0 +1,168 @@
+"""Warm-up and intervals on series whose truth is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from storscope.bench.judgement import settled
+from storscope.bench.samples import Figure, Samples
+from storscope.bench.settling import estimate, level_change, warm_up
+from storscope.domain.errors import UsageError
+from storscope.domain.units import NS_PER_S
+from tests.bench.series import GRID_NS, LENGTH_NS, autoregressive, closed_loop, drawn, rates
+
+IOPS, MEAN, P99 = Figure("iops"), Figure("mean"), Figure("p99")
+
+
+@pytest.mark.parametrize("time_constant", [4, 10, 20])
+@pytest.mark.parametrize("start", [0.3, 3.0])
+def test_a_start_that_decays_is_left_out_and_little_more(time_constant: int, start: float) -> None:
+    rng = np.random.default_rng(1)
+    level = 1e6 * (1 + (start - 1) * np.exp(-np.arange(240) / time_constant) + 0.05 * rng.normal(size=240))
+    found = warm_up(closed_loop(level))
+    assert found.samples is not None
+    assert 1.5 * time_constant <= found.samples <= 6 * time_constant + 10
+    assert found.figure is not None
+    assert found.before is not None
+    assert found.after is not None
+    rises = (found.figure == MEAN) == (start < 1)
+    assert (found.after > found.before) == rises
+
+
+def test_what_is_left_out_no_longer_biases_the_figure() -> None:
+    rng = np.random.default_rng(2)
+    level = 1e6 * (1 + 4 * np.exp(-np.arange(400) / 15) + 0.05 * rng.normal(size=400))
+    samples = Samples(closed_loop(level))
+    kept = settled(samples, GRID_NS)
+    whole, without = MEAN.of(samples.between(0)), MEAN.of(kept.samples)
+    assert whole is not None
+    assert without is not None
+    assert whole > 1.02e6
+    assert without == pytest.approx(1e6, rel=0.01)
+    assert kept.from_ns % GRID_NS == 0
+    assert "as warm-up" in kept.sentence
+
+
+def test_steady_noise_has_no_warm_up() -> None:
+    rng = np.random.default_rng(3)
+    found = [warm_up(rates(1000 * (1 + 0.1 * rng.normal(size=80)))).samples for _ in range(100)]
+    assert sum(samples != 0 for samples in found) <= 5
+
+
+def test_a_run_that_still_drifts_is_not_settled() -> None:
+    found = warm_up(closed_loop(1e6 * np.linspace(1.0, 3.0, 120)))
+    assert found.samples is None
+    assert not found.is_too_short
+    kept = settled(Samples(closed_loop(1e6 * np.linspace(1.0, 3.0, 120))), GRID_NS)
+    assert kept.from_ns == 0
+    assert any("had not settled" in doubt for doubt in kept.doubts)
+
+
+def test_a_short_run_says_that_no_warm_up_was_looked_for() -> None:
+    kept = settled(Samples(rates(np.full(19, 1000.0))), GRID_NS)
+    assert kept.start.is_too_short
+    assert "No warm-up was looked for" in kept.sentence
+    assert not kept.doubts
+
+
+def test_a_ramp_is_left_out_whatever_it_looks_like() -> None:
+    kept = settled(Samples(rates(np.full(80, 1000.0))), GRID_NS, ramp_ns=1_500_000_000)
+    assert kept.from_ns == 2 * NS_PER_S
+    assert "the workload's own ramp-up" in kept.sentence
+
+
+def test_a_change_in_the_middle_is_no_warm_up_but_is_said() -> None:
+    rng = np.random.default_rng(4)
+    level = np.concatenate([np.full(100, 1000.0), np.full(100, 700.0)]) * (1 + 0.03 * rng.normal(size=200))
+    found = level_change(rates(level))
+    assert found is not None
+    assert found.at_ns == pytest.approx(100 * LENGTH_NS, abs=5 * LENGTH_NS)
+    assert found.before == pytest.approx(1000, rel=0.02)
+    assert found.after == pytest.approx(700, rel=0.02)
+    assert level_change(rates(1000 * (1 + 0.1 * rng.normal(size=200)))) is None
+
+
+@pytest.mark.parametrize(("rho", "count"), [(0.0, 40), (0.5, 80), (0.8, 80), (0.9, 240)])
+def test_intervals_of_a_rate_hold_its_true_mean_about_as_often_as_they_say(rho: float, count: int) -> None:
+    rng = np.random.default_rng(5)
+    held = 0
+    for _ in range(300):
+        found = estimate(IOPS, rates(1e5 * (1 + 0.1 * autoregressive(rng, rho, count))))
+        assert found is not None
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= 1e5 <= found.high
+    assert 0.91 <= held / 300 <= 0.995
+
+
+@pytest.mark.parametrize("figure", [MEAN, Figure("p50"), P99])
+@pytest.mark.parametrize("rho", [0.0, 0.7])
+def test_intervals_of_a_latency_hold_its_truth_also_when_its_level_wanders(figure: Figure, rho: float) -> None:
+    rng = np.random.default_rng(6)
+    pool = rng.exponential(1.0, 1_000_000) * np.exp(0.2 * rng.normal(size=1_000_000)) * 1e6
+    truth = float(pool.mean()) if figure.share is None else float(np.quantile(pool, figure.share))
+    held = runs = 150
+    for _ in range(runs):
+        found = estimate(figure, drawn(rng, 1e6 * np.exp(0.2 * autoregressive(rng, rho, 64)), 400))
+        assert found is not None
+        sound = found.low is not None and found.low <= truth and (found.high is None or truth <= found.high)
+        held -= not sound
+    assert held / runs >= 0.9
+
+
+def test_the_interval_narrows_with_the_square_root_of_the_time() -> None:
+    rng = np.random.default_rng(7)
+    short, long = (estimate(IOPS, rates(1000 * (1 + 0.1 * rng.normal(size=count)))) for count in (100, 400))
+    assert short is not None
+    assert long is not None
+    assert short.half_width is not None
+    assert long.half_width is not None
+    assert short.half_width / long.half_width == pytest.approx(2.0, rel=0.35)
+
+
+def test_too_little_data_has_a_value_and_no_interval() -> None:
+    found = estimate(IOPS, rates(np.full(5, 1000.0)))
+    assert found is not None
+    assert (found.value, found.low, found.high, found.relative) == (1000.0, None, None, None)
+    assert estimate(MEAN, rates(np.zeros(50))) is None
+
+
+def test_a_tail_beyond_the_data_has_no_upper_bound() -> None:
+    found = estimate(Figure("p99.9"), drawn(np.random.default_rng(8), np.full(40, 1e6), 10))
+    assert found is not None
+    assert found.high is None
+    assert found.low is not None
+
+
+def test_memory_is_bounded_and_pooled_samples_give_the_same_figures() -> None:
+    level = 1e6 * (1 + 0.1 * np.random.default_rng(9).normal(size=3000))
+    parts = closed_loop(level, outstanding=1)
+    pooled = Samples(parts)
+    kept = pooled.between(0)
+    assert len(kept) <= 512
+    assert pooled.length_ns == 8 * LENGTH_NS
+    assert all(sample.start_ns % pooled.length_ns == 0 for sample in kept)
+    complete = parts[: 8 * len(kept)]
+    for figure in (IOPS, MEAN, P99):
+        assert figure.of(kept) == pytest.approx(figure.of(complete), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["iops", "bandwidth", "mean", "p99.9", "read-p99", "write-iops"])
+def test_figures_have_names_that_read_back(name: str) -> None:
+    assert Figure.from_name(name).name == name
+
+
+@pytest.mark.parametrize("name", ["p98", "latency", "read", "both-p99", "read-", ""])
+def test_an_unknown_figure_lists_what_there_is(name: str) -> None:
+    with pytest.raises(UsageError, match=r"one of iops, bandwidth, mean, p50"):
+        Figure.from_name(name)
+
+
+def test_a_direction_without_ios_has_no_figure() -> None:
+    samples = rates(np.full(40, 1000.0))
+    assert Figure("mean", "write").of(samples) is None
+    assert Figure("iops", "write").of(samples) == 0.0
+    assert math.isnan(Figure("p99", "write").series(samples)[0])
