@@ -5,16 +5,18 @@
 //! one system call that submits everything, sleeps until a completion or a time (`EXT_ARG`, Linux 5.11), and finds all
 //! completions. It never spins: on a shared machine spinning takes the CPU that the completion needs.
 //!
-//! Long waits do not set a timer each: a timer of the ring (`IORING_OP_TIMEOUT`) covers all waits that end after it, and
-//! is set again only when it has fired, so that there is never more than one. In a closed loop that is ten times a
-//! second.
+//! Waits do not set a timer each: a timer of the ring (`IORING_OP_TIMEOUT`) covers all waits that end after it, and is
+//! set again only when it has fired, so that there is never more than one. In a closed loop that is ten times a second,
+//! in an open one once per arrival, where a timer per wait would be set and taken back at each completion. Very short
+//! waits have timers of their own, and so have those of an open loop whose target works within the call: there the
+//! kernel sets a timer only if it has to sleep.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
 use io_uring::squeue::Entry;
-use io_uring::types::Timespec;
+use io_uring::types::{TimeoutFlags, Timespec};
 use io_uring::{IoUring, opcode};
 use storscope_device::{Clock, Completion, Device, DeviceError, Direction, Request};
 use storscope_types::Nanos;
@@ -25,8 +27,12 @@ use super::target::Opened;
 
 /// More entries would only make larger system calls.
 const MOST_SUBMISSIONS: u32 = 4096;
-/// Waits at least this long use the ring's timer.
+/// Waits at least this long use the ring's timer...
 const LONG_WAIT: Nanos = Nanos::from_millis(5);
+/// ...and so do those of this length if the target does not work within the call.
+const MIDDLING_WAIT: Nanos = Nanos(50_000);
+/// Calls that submit something and come back within this time did not sleep, or hardly.
+const PROMPT: Nanos = Nanos(20_000);
 /// The timer's token: no request's.
 const TICK: u64 = u64::MAX;
 // <linux/io_uring.h>: operations, and the flag for a registered file in its place of the entry's first word.
@@ -55,6 +61,10 @@ pub struct UringDevice<C: Clock> {
     in_flight: usize,
     /// When the ring's timer fires; never if it is not set.
     tick_at: Nanos,
+    /// The same as the kernel reads it.
+    tick_instant: Box<Timespec>,
+    /// Whether the last call that submitted something came back at once, as far as it was timed.
+    is_prompt: bool,
     clock: C,
 }
 
@@ -88,8 +98,19 @@ impl<C: Clock> UringDevice<C> {
         let memory = Memory { per_piece: arena.per_piece(), arena: Some(arena), is_nop, registered };
         let pending = Vec::with_capacity(depth);
         let entrance = Entrance::new(ring.as_raw_fd());
-        let tick_at = Nanos::NEVER;
-        Ok(Self { entrance, ring, pending, memory, _targets: targets, depth, in_flight: 0, tick_at, clock })
+        Ok(Self {
+            entrance,
+            ring,
+            pending,
+            memory,
+            _targets: targets,
+            depth,
+            in_flight: 0,
+            tick_at: Nanos::NEVER,
+            tick_instant: Box::new(Timespec::new()),
+            is_prompt: true,
+            clock,
+        })
     }
 
     /// Whether the buffers are registered: plain ones cost 0.1 to 0.3 us more per I/O.
@@ -130,43 +151,56 @@ impl<C: Clock> UringDevice<C> {
         Ok(())
     }
 
-    /// Submits, and waits for one completion until `until` if that lies ahead, or until the ring's timer fires.
+    /// Submits, and waits for one completion until `until` if that lies ahead, or until the ring's timer fires. Returns
+    /// the instant after.
     #[inline]
-    fn enter(&mut self, until: Nanos) -> Result<(), DeviceError> {
-        let outcome = if self.tick_at <= until || self.set_timer_for(until) {
-            self.entrance.wait(self.ring.submission().len() as u32)
+    fn enter(&mut self, until: Nanos) -> Result<Nanos, DeviceError> {
+        if self.tick_at <= until {
+            let outcome = self.entrance.wait(self.ring.submission().len() as u32);
+            return self.passed(outcome);
+        }
+        let before = self.clock.now();
+        let submitted = self.ring.submission().len() as u32;
+        let wait = until.since(before);
+        let outcome = if self.set_timer(until, wait) {
+            self.entrance.wait(submitted + 1)
         } else {
             // Also without time to wait: completions appear only to those who ask for one.
-            let patience = until.since(self.clock.now());
-            self.entrance.wait_for(self.ring.submission().len() as u32, patience)
+            self.entrance.wait_for(submitted, wait)
         };
+        let after = self.passed(outcome)?;
+        if submitted > 0 {
+            self.is_prompt = after - before < PROMPT;
+        }
+        Ok(after)
+    }
+
+    /// The instant, unless the ring no longer works.
+    #[inline]
+    fn passed(&self, outcome: io::Result<()>) -> Result<Nanos, DeviceError> {
         match outcome {
-            Ok(()) => Ok(()),
-            Err(error) if is_passing(&error) => Ok(()),
-            Err(source) => Err(failed("io_uring_enter", source)),
+            Err(error) if !is_passing(&error) => Err(failed("io_uring_enter", error)),
+            _ => Ok(self.clock.now()),
         }
     }
 
-    /// Sets the ring's timer for a long wait if it is not set. Says whether it now fires by `until`.
-    fn set_timer_for(&mut self, until: Nanos) -> bool {
-        let wait = until.since(self.clock.now());
-        if self.tick_at == Nanos::NEVER && wait >= LONG_WAIT {
-            self.set_timer(until, wait);
+    /// Sets the ring's timer to `until`, `wait` from now, if that is worth it. Says whether it did.
+    fn set_timer(&mut self, until: Nanos, wait: Nanos) -> bool {
+        let is_worth_it = wait >= LONG_WAIT || (wait >= MIDDLING_WAIT && !self.is_prompt);
+        if self.tick_at == Nanos::NEVER && is_worth_it && self.push_timer(wait) {
+            self.tick_at = until;
         }
         self.tick_at <= until
     }
 
-    /// Makes the ring's timer fire at `until`. The kernel reads the duration when it takes the entry, so that is
-    /// submitted before the duration goes out of scope.
-    #[cold]
-    fn set_timer(&mut self, until: Nanos, wait: Nanos) {
-        let duration = timespec(wait);
-        let entry = opcode::Timeout::new(&raw const duration).build().user_data(TICK);
-        // SAFETY: `duration` lives until the entry was submitted below.
-        let pushed = unsafe { self.ring.submission().push(&entry) }.is_ok();
-        if pushed && self.ring.submit().is_ok() {
-            self.tick_at = until;
-        }
+    /// Puts a timer into the ring; false if that is full. It goes to the kernel with the I/Os before it, so it is set to
+    /// an instant: a time would count only from when they have been started.
+    fn push_timer(&mut self, wait: Nanos) -> bool {
+        *self.tick_instant = timespec(monotonic_now() + wait);
+        let instant: *const Timespec = &raw const *self.tick_instant;
+        let entry = opcode::Timeout::new(instant).flags(TimeoutFlags::ABS).build().user_data(TICK);
+        // SAFETY: the instant is boxed, outlives the ring, and stays as it is until the timer has fired.
+        unsafe { self.ring.submission().push(&entry) }.is_ok()
     }
 
     #[inline]
@@ -243,8 +277,7 @@ impl<C: Clock> Device for UringDevice<C> {
         let before = done.len();
         loop {
             let timer_was_set = self.tick_at != Nanos::NEVER;
-            self.enter(until)?;
-            let at = self.clock.now();
+            let at = self.enter(until)?;
             self.reap(at, done);
             let timer_fired = timer_was_set && self.tick_at == Nanos::NEVER;
             if done.len() > before || at >= until || !timer_fired {
@@ -297,8 +330,16 @@ fn is_passing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN))
 }
 
-fn timespec(wait: Nanos) -> Timespec {
-    Timespec::new().sec(wait.0 / 1_000_000_000).nsec((wait.0 % 1_000_000_000) as u32)
+fn timespec(instant: Nanos) -> Timespec {
+    Timespec::new().sec(instant.0 / 1_000_000_000).nsec((instant.0 % 1_000_000_000) as u32)
+}
+
+/// The clock that the kernel's timers go by.
+fn monotonic_now() -> Nanos {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is ours and writable; this clock exists everywhere, so the call cannot fail.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    Nanos(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
 }
 
 fn failed(action: &'static str, source: io::Error) -> DeviceError {
@@ -322,6 +363,21 @@ mod tests {
 
     fn request(token: u32) -> Request {
         Request { token, target: 0, direction: Direction::Read, offset: 0, length: 4096, buffer: 0 }
+    }
+
+    #[test]
+    fn a_wait_ends_when_it_should_and_not_before() {
+        for (is_prompt, wait) in [(true, 300_000), (false, 300_000), (true, 7_000_000), (false, 10_000)] {
+            let mut device = no_ops(4);
+            device.is_prompt = is_prompt;
+            let mut done = Vec::new();
+            for _ in 0..20 {
+                let until = device.clock.now() + Nanos(wait);
+                let at = device.wait(until, &mut done).unwrap();
+                assert!(at >= until && device.clock.now() >= at, "{} ns early", (until - at).0);
+            }
+            assert!(done.is_empty());
+        }
     }
 
     /// A timer per wait costs a microsecond and more on virtual machines.
