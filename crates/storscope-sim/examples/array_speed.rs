@@ -28,10 +28,10 @@ const FULL: &str = r#", "controllers": [{"name": "a", "cost_per_op_ns": 20000, "
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let chosen = arguments.next().unwrap_or_default();
-    let million: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(4);
+    let million: f64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(4.0);
     for (name, design, outstanding) in cases() {
         if name.contains(&chosen) {
-            measure(&name, &design, outstanding, million * 1_000_000);
+            measure(&name, &design, outstanding, (million * 1e6) as u64);
         }
     }
 }

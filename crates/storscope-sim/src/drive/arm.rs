@@ -127,6 +127,15 @@ impl Arm {
         self.head_byte
     }
 
+    /// The first byte of the track the head is on, and of the next.
+    #[inline]
+    pub fn track(&self) -> (u64, u64) {
+        let along = self.geometry.place(self.head_byte).along;
+        let behind = (along / self.head.tracks_per_byte) as u64;
+        let ahead = ((1.0 - along) / self.head.tracks_per_byte) as u64;
+        (self.head_byte.saturating_sub(behind), self.head_byte + ahead)
+    }
+
     /// Moves the head without time passing: it has been reading on.
     #[inline]
     pub fn follow(&mut self, byte: u64) {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use storscope_device::Direction;
 use storscope_types::Nanos;
-use storscope_types::design::drive::MechanicalDesign;
+use storscope_types::design::drive::{MechanicalDesign, ReadOnTo};
 
 use super::DriveOp;
 use super::arm::Arm;
@@ -31,6 +31,9 @@ pub struct Mechanical {
     overhead_ns: f64,
     write_settle_ns: f64,
     hit_ns: f64,
+    accept_ns: f64,
+    switch_ns: f64,
+    up_to: ReadOnTo,
     link_ns_per_byte: f64,
     size_bytes: u64,
 
@@ -44,6 +47,8 @@ pub struct Mechanical {
     job: Job,
     arm_done_at: Nanos,
     link_tag: u32,
+    /// Of the last request, if it needed only the link: its direction and end.
+    last_on_link: Option<(Direction, u64)>,
     link_done_at: Nanos,
     busy: Nanos,
     busy_since: Nanos,
@@ -67,6 +72,9 @@ impl Mechanical {
             overhead_ns: design.overhead.0 as f64,
             write_settle_ns: design.write_settle.0 as f64,
             hit_ns: design.hit.0 as f64,
+            accept_ns: accept_ns(design),
+            switch_ns: design.switch.0 as f64,
+            up_to: design.read_ahead.map_or_else(ReadOnTo::default, |ahead| ahead.up_to),
             link_ns_per_byte: 1e9 / design.interface_rate_bytes_per_s,
             size_bytes: design.size.0,
             waiting: Line::new(),
@@ -75,6 +83,7 @@ impl Mechanical {
             job: Job::Nothing,
             arm_done_at: Nanos::NEVER,
             link_tag: 0,
+            last_on_link: None,
             link_done_at: Nanos::NEVER,
             busy: Nanos::ZERO,
             busy_since: Nanos::NEVER,
@@ -199,7 +208,12 @@ impl Mechanical {
         if op.direction == Direction::Read {
             let end = op.offset + u64::from(op.length);
             if !ahead.is_filling() {
-                ahead.read(now, op.offset, end, self.arm.rate(), self.size_bytes);
+                let bounds = match self.up_to {
+                    ReadOnTo::SegmentEnd => (op.offset, self.size_bytes),
+                    ReadOnTo::TrackEnd => (op.offset, self.arm.track().1),
+                    ReadOnTo::Track => self.arm.track(),
+                };
+                ahead.read(now, op.offset, end, self.arm.rate(), bounds);
             }
         }
     }
@@ -227,11 +241,16 @@ impl Mechanical {
     fn start_link(&mut self, now: Nanos) {
         let Some(op) = self.ready.pop_front() else { return };
         self.link_tag = op.tag;
-        self.link_done_at = now + self.link_time(op.length);
+        let fixed_ns = if op.direction == Direction::Read { self.hit_ns } else { self.accept_ns };
+        let end = op.offset + u64::from(op.length);
+        let goes_on = self.last_on_link == Some((op.direction, op.offset));
+        let switch_ns = if goes_on { 0.0 } else { self.switch_ns };
+        self.last_on_link = Some((op.direction, end));
+        self.link_done_at = now + self.link_time(fixed_ns + switch_ns, op.length);
     }
 
-    fn link_time(&self, length: u32) -> Nanos {
-        Nanos((self.hit_ns + f64::from(length) * self.link_ns_per_byte) as u64)
+    fn link_time(&self, fixed_ns: f64, length: u32) -> Nanos {
+        Nanos((fixed_ns + f64::from(length) * self.link_ns_per_byte) as u64)
     }
 
     /// Gives the idle arm something to do. Returns whether it should be asked again: what it was to read has come into
@@ -286,7 +305,7 @@ impl Mechanical {
                 true
             }
             Lookup::Coming(at) => {
-                self.arm_done_at = at.max(now + self.link_time(waiting.op.length));
+                self.arm_done_at = at.max(now + self.link_time(self.hit_ns, waiting.op.length));
                 self.job = Job::Serving(waiting.op);
                 false
             }
@@ -314,8 +333,12 @@ impl Mechanical {
     #[inline]
     fn serve_from_media(&mut self, now: Nanos, waiting: &Waiting) {
         self.interrupt(now);
+        self.last_on_link = None;
+        let is_read = waiting.op.direction == Direction::Read;
         let reach_ns = self.arm.reach_ns(now, waiting.before_ns, &waiting.stretch);
-        let service_ns = reach_ns + self.arm.transfer(&waiting.stretch, u64::from(waiting.op.length));
+        let media_ns = self.arm.transfer(&waiting.stretch, u64::from(waiting.op.length));
+        let link_ns = f64::from(waiting.op.length) * self.link_ns_per_byte;
+        let service_ns = reach_ns + if is_read { media_ns.max(link_ns) } else { media_ns };
         self.arm_done_at = now + Nanos(service_ns as u64);
         self.job = Job::Serving(waiting.op);
     }
@@ -339,6 +362,10 @@ impl Mechanical {
             self.arm.follow(byte);
         }
     }
+}
+
+fn accept_ns(design: &MechanicalDesign) -> f64 {
+    design.write_cache.and_then(|cache| cache.accept).unwrap_or(design.hit).0 as f64
 }
 
 /// The angle at which this drive's platters start: golden-ratio steps spread the drives of one array evenly.

@@ -2,16 +2,18 @@
 //!
 //! After a read from the media the arm stays and reads on at the media's rate until its segment is full or something else
 //! is asked of it. Each segment so follows one sequential stream, also when several streams interleave. What is not there:
-//! reading before the requested sectors, adaptive segment sizes, and a least amount read before giving way.
+//! adaptive segment sizes, and a least amount read before giving way.
 
 use storscope_types::Nanos;
-use storscope_types::design::drive::ReadAheadDesign;
+use storscope_types::design::drive::{ReadAheadDesign, ReadOnAfter};
 
 /// The segments.
 #[derive(Debug)]
 pub struct ReadAhead {
     segments: Vec<Segment>,
     segment_bytes: u64,
+    any_read: bool,
+    lost_on_write: bool,
     /// The one the arm is filling.
     filling: Option<Filling>,
     uses: u64,
@@ -62,6 +64,8 @@ impl ReadAhead {
         Self {
             segments: vec![Segment::default(); design.segments as usize],
             segment_bytes: design.segment.0,
+            any_read: design.after == ReadOnAfter::AnyRead,
+            lost_on_write: design.lost_on_write,
             filling: None,
             uses: 0,
         }
@@ -118,25 +122,33 @@ impl ReadAhead {
         Some(reached)
     }
 
-    /// A read from the media from `start` to `end` is done at `now`, and the arm reads on.
+    /// A read from the media from `start` to `end` is done at `now`. The arm reads on within `bounds`, if this looks like a
+    /// stream. What it reads before `start` it is taken to have at once.
     #[inline]
-    pub fn read(&mut self, now: Nanos, start: u64, end: u64, bytes_per_ns: f64, most: u64) {
-        let index = self.segment_for(start);
+    pub fn read(&mut self, now: Nanos, start: u64, end: u64, bytes_per_ns: f64, bounds: (u64, u64)) {
+        let (index, nearby) = self.segment_for(start);
         self.uses += 1;
-        let first = if self.segments[index].end == start { self.segments[index].start } else { start };
-        let limit = end.max(start + self.segment_bytes).min(most);
-        let first = first.max(limit.saturating_sub(self.segment_bytes));
+        let reads_on = self.any_read || nearby;
+        let limit = if reads_on { end.max(start + self.segment_bytes).min(bounds.1.max(end)) } else { end };
+        let adjoins = self.segments[index].end == start;
+        let first = if adjoins { self.segments[index].start } else { start };
+        let first = if reads_on { first.min(bounds.0) } else { first };
+        let first = first.max(limit.saturating_sub(self.segment_bytes)).min(start);
         self.segments[index] = Segment { start: first, end, used: self.uses };
-        self.filling = Some(Filling { segment: index, from_byte: end, from: now, bytes_per_ns, limit });
+        if reads_on {
+            self.filling = Some(Filling { segment: index, from_byte: end, from: now, bytes_per_ns, limit });
+        }
     }
 
-    /// The segment whose stream goes on at `start`, or else the one not used for longest.
-    fn segment_for(&self, start: u64) -> usize {
-        let same_stream = self.segments.iter().position(|segment| segment.end == start && segment.used > 0);
-        same_stream.unwrap_or_else(|| {
-            let oldest = self.segments.iter().enumerate().min_by_key(|(_, segment)| segment.used);
-            oldest.map_or(0, |(index, _)| index)
-        })
+    /// The segment whose stream goes on near `start`, or else the one not used for longest; and which of the two.
+    fn segment_for(&self, start: u64) -> (usize, bool) {
+        let reach = self.segment_bytes;
+        let is_near = |segment: &Segment| segment.used > 0 && start.abs_diff(segment.end) <= reach;
+        if let Some(index) = self.segments.iter().position(is_near) {
+            return (index, true);
+        }
+        let oldest = self.segments.iter().enumerate().min_by_key(|(_, segment)| segment.used);
+        (oldest.map_or(0, |(index, _)| index), false)
     }
 
     /// Whether the arm is reading on.
@@ -149,10 +161,12 @@ impl ReadAhead {
     /// reading on.
     #[inline]
     pub fn forget(&mut self, now: Nanos, start: u64, end: u64) -> Option<u64> {
-        let stale = |filling: &Filling| self.segments[filling.segment].start < end && start < filling.limit;
+        let stale = |filling: &Filling| {
+            self.lost_on_write || (self.segments[filling.segment].start < end && start < filling.limit)
+        };
         let stopped_at = if self.filling.as_ref().is_some_and(stale) { self.stop(now) } else { None };
         for segment in &mut self.segments {
-            if segment.start < end && start < segment.end {
+            if self.lost_on_write || (segment.start < end && start < segment.end) {
                 *segment = Segment::default();
             }
         }

@@ -67,10 +67,14 @@ pub struct MechanicalDesign {
     /// Time a read takes that is in the drive's buffer, without its transfer.
     #[serde(default = "default_hit", rename = "hit_ns")]
     pub hit: Nanos,
+    /// What a read from the buffer or a write into it takes longer when it does not go on where the request before it,
+    /// served in the same way, ended.
+    #[serde(default, rename = "switch_ns")]
+    pub switch: Nanos,
     /// What a write to the media takes longer than a read: the head must be still.
     #[serde(default, rename = "write_settle_ns")]
     pub write_settle: Nanos,
-    /// Rate of the link for transfers from and to the buffer.
+    /// Rate of the link. A read from the media takes at least the time of its transfer over the link.
     #[serde(default = "default_interface")]
     pub interface_rate_bytes_per_s: f64,
     /// Reading on after a read, into the buffer. Absent: never.
@@ -120,6 +124,39 @@ pub struct ReadAheadDesign {
     /// Bytes of a segment: what is read on at most.
     #[serde(rename = "segment_bytes")]
     pub segment: Bytes,
+    /// After which reads the drive reads on.
+    #[serde(default)]
+    pub after: ReadOnAfter,
+    /// How far it reads on.
+    #[serde(default)]
+    pub up_to: ReadOnTo,
+    /// Whether a write to the media takes the whole buffer, so that what was read on is lost.
+    #[serde(default)]
+    pub lost_on_write: bool,
+}
+
+/// What a drive reads besides what was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadOnTo {
+    /// What follows, as much as fits the segment.
+    #[default]
+    SegmentEnd,
+    /// What follows on the same track.
+    TrackEnd,
+    /// The whole track.
+    Track,
+}
+
+/// Which reads a drive takes as the sign of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadOnAfter {
+    /// Every read from the media.
+    #[default]
+    AnyRead,
+    /// A read that starts at most a segment away from where an earlier one ended: the second of a stream.
+    NearbyRead,
 }
 
 /// Writes that are done when they are in the drive's memory.
@@ -131,6 +168,9 @@ pub struct WriteCacheDesign {
     pub size: Bytes,
     /// Separate extents it holds; adjacent writes share one.
     pub extents: u32,
+    /// Time to take a write, without its transfer. Absent: that of a read from the buffer.
+    #[serde(default, rename = "accept_ns")]
+    pub accept: Option<Nanos>,
     /// Among how many of the oldest extents the next to be written is chosen: 1 keeps their order.
     pub window: u32,
 }

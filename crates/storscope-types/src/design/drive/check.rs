@@ -43,6 +43,7 @@ fn check_mechanical(design: &MechanicalDesign) -> Result<(), DriveError> {
     for (time, path) in [
         (design.overhead, "overhead_ns"),
         (design.hit, "hit_ns"),
+        (design.switch, "switch_ns"),
         (design.write_settle, "write_settle_ns"),
         (design.head_switch, "head_switch_ns"),
     ] {
@@ -93,6 +94,8 @@ fn check_buffers(design: &MechanicalDesign) -> Result<(), DriveError> {
 
 fn check_write_cache(cache: &WriteCacheDesign) -> Result<(), DriveError> {
     within(cache.size.0 as f64, 512.0, 1e10, "write_cache.size_bytes", "512 to 10 GB")?;
+    let accept_ns = cache.accept.map_or(0.0, |time| time.0 as f64);
+    within(accept_ns, 0.0, 1e9, "write_cache.accept_ns", "0 to 1 s")?;
     within(f64::from(cache.extents), 1.0, 4096.0, "write_cache.extents", "1 to 4096")?;
     let most = f64::from(cache.extents);
     within(f64::from(cache.window), 1.0, most, "write_cache.window", "1 to the number of extents")

@@ -1,0 +1,140 @@
+//! The parameters of a mechanical drive that a trace can tell, as a point the simplex can move.
+//!
+//! Twelve at most: eleven numbers and the drive's habit. A drive with a write cache shows no settle and, behind its slow
+//! link, no zones; one without has no time to accept and no streams of writes. What a trace of single requests does not show is fixed: eight heads, sixteen zones.
+
+use storscope_types::design::drive::{MechanicalDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo, SeekDesign, WriteCacheDesign};
+use storscope_types::{Bytes, Nanos};
+
+/// Numbers a fit moves.
+pub const NUMBERS: usize = 11;
+/// Where the size of a segment stands among them.
+pub const SEGMENT_AXIS: usize = 10;
+/// First steps: tenths for times known roughly, hundredths for the turn.
+pub const STEPS: [f64; NUMBERS] = [0.01, 0.15, 0.15, 0.1, 0.2, 0.1, 0.1, 0.2, 0.1, 0.1, 0.4];
+
+/// Inner over outer rate where writes do not show it; between 0.5 and 0.7 in data sheets.
+pub const INNER_RATIO: f64 = 0.65;
+
+/// What the drive does besides seeking: chosen, not moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Habit {
+    /// Writes are done when they are in memory.
+    pub caches_writes: bool,
+    /// Reads on, and when.
+    pub reads_on: Option<ReadOnAfter>,
+    /// How far.
+    pub up_to: ReadOnTo,
+    /// Writes take the buffer.
+    pub lost_on_write: bool,
+}
+
+/// A drive as physical quantities, from which the moved point is made and back.
+#[derive(Debug, Clone, Copy)]
+pub struct Guess {
+    pub turn_us: f64,
+    pub seek_base_us: f64,
+    pub seek_root_us: f64,
+    pub seek_linear_us: f64,
+    pub overhead_us: f64,
+    pub hit_us: f64,
+    pub link_us_per_kib: f64,
+    /// Settle of a drive without write cache, acceptance of one with.
+    pub write_us: f64,
+    pub track_kib: f64,
+    /// Inner over outer rate, of a drive without write cache; what a change of streams costs one with, in microseconds.
+    pub inner_ratio: f64,
+    pub switch_us: f64,
+    pub segment_kib: f64,
+}
+
+impl Guess {
+    /// A second place to start from. Behind a slow link tracks seem shorter than they are; where writes show the tracks,
+    /// there may be just one zone.
+    pub fn seen_or_hidden(&self, habit: Habit, hidden: bool) -> Self {
+        match (hidden, habit.caches_writes) {
+            (false, _) => *self,
+            (true, true) => Self { track_kib: 2.5 * self.track_kib, ..*self },
+            (true, false) => Self { inner_ratio: 0.98, ..*self },
+        }
+    }
+
+    /// Logarithms, except of what may be negative.
+    pub fn point(&self, habit: Habit) -> Vec<f64> {
+        let linear = self.seek_linear_us / self.seek_root_us.max(1.0);
+        let ln = |value: f64| value.max(1e-3).ln();
+        vec![
+            ln(self.turn_us),
+            ln(self.seek_base_us),
+            ln(self.seek_root_us),
+            linear,
+            ln(self.overhead_us),
+            ln(self.hit_us),
+            ln(self.link_us_per_kib),
+            ln(self.write_us),
+            ln(self.track_kib),
+            ln(if habit.caches_writes { self.switch_us } else { self.inner_ratio }),
+            ln(self.segment_kib),
+        ]
+    }
+
+    /// The inverse, held to what is physical.
+    pub fn from_point(point: &[f64], habit: Habit) -> Self {
+        let exp = |axis: usize, least: f64, most: f64| point[axis].exp().clamp(least, most);
+        let seek_root_us = exp(2, 1.0, 1e5);
+        Self {
+            turn_us: exp(0, 2_000.0, 60_000.0),
+            seek_base_us: exp(1, 0.1, 1e5),
+            seek_root_us,
+            seek_linear_us: point[3].clamp(-0.5, 20.0) * seek_root_us,
+            overhead_us: exp(4, 1.0, 1e5),
+            hit_us: exp(5, 1.0, 1e5),
+            link_us_per_kib: exp(6, 1e-3, 1e5),
+            write_us: exp(7, 1e-3, 1e5),
+            track_kib: exp(8, 1.0, 1e5),
+            inner_ratio: if habit.caches_writes { INNER_RATIO } else { exp(9, 0.3, 1.0) },
+            switch_us: if habit.caches_writes { exp(9, 0.1, 1e4) } else { 0.0 },
+            segment_kib: exp(10, 0.5, 1e6),
+        }
+    }
+
+    /// The drive of that kind with room for `size_bytes`.
+    pub fn design(&self, habit: Habit, size_bytes: u64) -> MechanicalDesign {
+        let head_switch_us = 0.1 * self.turn_us;
+        let outer = self.track_kib * 1024.0 * 1e6 / (self.turn_us + head_switch_us);
+        let time = |us: f64| Nanos((us * 1e3).round() as u64);
+        MechanicalDesign {
+            size: Bytes(size_bytes),
+            turns_per_min: 60e6 / self.turn_us,
+            seek: SeekDesign::Curve {
+                a_ns: self.seek_base_us * 1e3,
+                b_ns: self.seek_root_us * 1e3,
+                c_ns: self.seek_linear_us * 1e3,
+            },
+            outer_rate_bytes_per_s: outer,
+            inner_rate_bytes_per_s: outer * self.inner_ratio,
+            zones: 16,
+            heads: 8,
+            head_switch: time(head_switch_us),
+            overhead: time(self.overhead_us),
+            hit: time(self.hit_us),
+            switch: time(self.switch_us),
+            write_settle: if habit.caches_writes { Nanos::ZERO } else { time(self.write_us) },
+            interface_rate_bytes_per_s: 1024.0 * 1e6 / self.link_us_per_kib,
+            read_ahead: habit.reads_on.map(|after| ReadAheadDesign {
+                segments: 1,
+                segment: Bytes((self.segment_kib * 1024.0) as u64),
+                after,
+                up_to: habit.up_to,
+                lost_on_write: habit.lost_on_write,
+            }),
+            write_cache: habit.caches_writes.then(|| WriteCacheDesign {
+                size: Bytes(1 << 20),
+                extents: 64,
+                accept: Some(time(self.write_us)),
+                window: 8,
+            }),
+            queueing: None,
+        }
+    }
+}
