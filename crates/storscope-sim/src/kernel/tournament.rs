@@ -1,6 +1,6 @@
 //! The event list: a tournament (winner) tree with one leaf per station.
 //!
-//! A station has at most one next event, so a binary tree of minima over the stations replaces the usual heap: nothing
+//! A station has at most one next event, so a tree of minima over the stations replaces the usual heap: nothing
 //! is allocated, nothing is cancelled, and a change costs one walk to the root (Knuth, TAOCP volume 3, 5.4.1). Each key
 //! is the time with the leaf's number in the low bits. So simultaneous events come in the order of their leaves, which
 //! is their priority; within a station the station keeps the sequence.
@@ -8,20 +8,28 @@
 use storscope_types::Nanos;
 
 /// The next event of each of a fixed number of stations, the earliest first.
+///
+/// Each node has four children, which are next to each other on half a cache line; a wider tree has fewer levels. The
+/// winner is at [`ROOT`], so that every group of children begins at a multiple of four.
 #[derive(Debug, Clone)]
 pub struct Tournament {
-    /// `nodes[1]` is the winner; leaves are the upper half.
     nodes: Box<[u64]>,
-    leaves: usize,
+    first_leaf: usize,
     shift: u32,
 }
+
+const ROOT: usize = 3;
 
 impl Tournament {
     /// A tree in which nothing is due, for `stations` stations.
     #[must_use]
     pub fn new(stations: usize) -> Self {
-        let leaves = stations.next_power_of_two().max(2);
-        Self { nodes: vec![u64::MAX; 2 * leaves].into_boxed_slice(), leaves, shift: leaves.trailing_zeros() }
+        let (mut leaves, mut above, mut shift) = (4, 1, 2);
+        while leaves < stations {
+            (above, leaves, shift) = (above + leaves, leaves * 4, shift + 2);
+        }
+        let first_leaf = ROOT + above;
+        Self { nodes: vec![u64::MAX; first_leaf + leaves].into_boxed_slice(), first_leaf, shift }
     }
 
     /// The first instant that does not fit a key: 9 years with 64 stations, 208 days with 1,024.
@@ -34,16 +42,26 @@ impl Tournament {
     /// never.
     #[inline]
     pub fn set(&mut self, station: usize, at: Nanos) {
-        let key = if at >= self.horizon() { u64::MAX } else { at.0 << self.shift | station as u64 };
-        let mut node = self.leaves + station;
-        self.nodes[node] = key;
-        while node > 1 {
-            let winner = self.nodes[node].min(self.nodes[node ^ 1]);
-            node >>= 1;
-            if self.nodes[node] == winner {
-                return;
+        let key = if at.0 >= u64::MAX >> self.shift { u64::MAX } else { at.0 << self.shift | station as u64 };
+        let mut node = self.first_leaf + station;
+        if std::mem::replace(&mut self.nodes[node], key) != key {
+            while node > ROOT {
+                let winner = self.winner_beside(node);
+                node = (node >> 2) + 2;
+                if std::mem::replace(&mut self.nodes[node], winner) == winner {
+                    return;
+                }
             }
-            self.nodes[node] = winner;
+        }
+    }
+
+    /// The least of a node and its siblings.
+    #[inline]
+    fn winner_beside(&self, node: usize) -> u64 {
+        let first = node & !3;
+        match self.nodes[first..first + 4] {
+            [a, b, c, d] => a.min(b).min(c.min(d)),
+            _ => unreachable!("a group has four nodes"),
         }
     }
 
@@ -51,11 +69,11 @@ impl Tournament {
     #[inline]
     #[must_use]
     pub fn first(&self) -> (Nanos, usize) {
-        let key = self.nodes[1];
+        let key = self.nodes[ROOT];
         if key == u64::MAX {
             return (Nanos::NEVER, 0);
         }
-        (Nanos(key >> self.shift), (key as usize) & (self.leaves - 1))
+        (Nanos(key >> self.shift), (key & ((1 << self.shift) - 1)) as usize)
     }
 }
 
