@@ -6,7 +6,7 @@ use storscope_types::{Access, Bytes, Load, Nanos, Stream, Workload};
 use crate::buffers::BufferPlan;
 use crate::error::LoadError;
 use crate::place::Span;
-use crate::system::{Opened, TargetSpec};
+use crate::system::{MOST_THREADS, Opened, TargetSpec};
 use crate::task::Limit;
 
 /// Buffers of all workers together: locked memory that the machine then lacks elsewhere.
@@ -71,7 +71,23 @@ impl Plan {
         let nulls = self.targets.iter().filter(|target| matches!(target, TargetSpec::Null { .. })).count();
         let alike = nulls == 0 || nulls == self.targets.len();
         require(alike, "targets", "null targets alone: they have an engine of their own", "others beside them")?;
+        self.check_threads()?;
         self.check_memory()
+    }
+
+    /// A closed loop that is deeper than the pool of threads would not be the load that was asked for. An open one may
+    /// be: what waits for a thread is late, which shows.
+    fn check_threads(&self) -> Result<(), LoadError> {
+        if self.engine != Engine::Threads {
+            return Ok(());
+        }
+        for (index, stream) in self.workload.streams.iter().enumerate().filter(|(_, stream)| !stream.load.is_open()) {
+            let outstanding = stream.load.slots_per_worker(stream.target_indices(self.targets.len()).len());
+            let path = format!("workload.streams[{index}].load.outstanding");
+            let expected = format!("at most {MOST_THREADS} I/Os per worker on all targets, as each needs a thread");
+            require(outstanding <= MOST_THREADS, &path, &expected, &outstanding.to_string())?;
+        }
+        Ok(())
     }
 
     /// All buffers are in memory at the same time.

@@ -13,7 +13,9 @@ use crate::generator::{Generator, fill_pool};
 use crate::place::Span;
 use crate::plan::{Engine, Plan};
 use crate::result::EngineUsed;
-use crate::system::{Arena, FastClock, Opened, PuntWatch, TargetSpec, ThreadedDevice, UringDevice, wake_promptly};
+use crate::system::{
+    Arena, FastClock, MOST_THREADS, Opened, PuntWatch, TargetSpec, ThreadedDevice, UringDevice, wake_promptly,
+};
 use crate::tally::Interval;
 use crate::task::{Ending, Limit, Task};
 use crate::usage::Usage;
@@ -120,7 +122,7 @@ impl Worker {
             }
             Err(reason) => reason,
         };
-        *engine = Some(self.engine_used("threads", reason, false));
+        *engine = Some(self.engine_used("threads", self.with_limit(reason), false));
         let threads = ThreadedDevice::new(Arc::clone(&shared.targets), self.arena()?, self.depth(), shared.clock);
         self.run(threads, &mut turnstile)
     }
@@ -143,6 +145,16 @@ impl Worker {
             return Ok(Ok(ring));
         }
         Ok(self.try_out(ring))
+    }
+
+    /// Why there are threads, and what follows if they are fewer than the I/Os that may be in flight.
+    fn with_limit(&self, reason: Option<String>) -> Option<String> {
+        if self.depth() <= MOST_THREADS {
+            return reason;
+        }
+        let limit =
+            format!("at most {MOST_THREADS} I/Os are under way at a time, others wait and that counts as service");
+        Some(reason.map_or(limit.clone(), |reason| format!("{reason}; {limit}")))
     }
 
     /// Runs a few I/Os of the workload and keeps the ring if the kernel does them itself.

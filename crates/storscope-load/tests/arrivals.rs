@@ -1,7 +1,14 @@
 //! Arrivals: their rate and their distribution.
 
+mod support;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use storscope_device::{NullDevice, VirtualClock};
 use storscope_load::{Arrivals, Random};
 use storscope_types::{Load, Process};
+use support::{GIB, Spy, ios, mix, open, reads_4k, run, task};
 
 fn arrivals(rate_per_s: f64, process: Process, worker: u32, workers: u32) -> Arrivals {
     let load = Load::Open { rate_per_s, process, max_outstanding: 1 };
@@ -39,6 +46,23 @@ fn poisson_gaps_are_exponential_at_every_rate() {
         assert!(distance < 1.95 / (COUNT as f64).sqrt(), "distance {distance} at {rate}/s");
         let measured = COUNT as f64 / times[COUNT - 1] * 1e9;
         assert!((measured / rate - 1.0).abs() < 4.0 / (COUNT as f64).sqrt(), "{measured}/s instead of {rate}/s");
+    }
+}
+
+/// In virtual time nothing is late, so what the device gets is what was intended.
+#[test]
+fn what_the_generator_sends_is_exponential_at_every_rate() {
+    const COUNT: u64 = 50_000;
+    for rate in [100.0, 2_000.0, 9_000.0, 60_000.0, 150_000.0, 300_000.0, 500_000.0] {
+        let clock = VirtualClock::default();
+        let seen = Rc::new(RefCell::new(Vec::new()));
+        let device = Spy { device: NullDevice::new(clock.clone(), 64), seen: Rc::clone(&seen), clock: clock.clone() };
+        let workload = mix(vec![reads_4k()], open(rate, Process::Poisson, 64));
+        let outcome = run(device, clock, &task(&workload, &[GIB], ios(COUNT)));
+        assert_eq!(outcome.total.all().lateness.max(), Some(0));
+        let times: Vec<f64> = seen.borrow().iter().map(|(at, _)| at.0 as f64).collect();
+        let distance = ks_distance(&times, 1e9 / rate);
+        assert!(distance < 1.95 / (COUNT as f64).sqrt(), "distance {distance} at {rate}/s");
     }
 }
 

@@ -255,9 +255,10 @@ fn several_workers_and_streams_are_put_together_interval_by_interval() {
         assert!(
             intervals.iter().all(|interval| interval.cells.len() == 2 && interval.duration == Nanos::from_millis(100))
         );
-        let writes =
-            result.total.cells.iter().find(|cell| cell.stream == 1).unwrap().writes.ios + result.ending.drained.min(64);
-        assert!((299..=364).contains(&writes), "{writes} writes at 1,000/s in 0.3 s");
+        // What was in flight at the end is of either stream; on a busy machine some of the arrivals are not sent.
+        let writes = result.total.cells.iter().find(|cell| cell.stream == 1).unwrap().writes.ios;
+        let (drained, unsent) = (result.ending.drained, result.ending.unsent);
+        assert!(writes <= 301 && writes + unsent + drained >= 299, "{writes} and {unsent} at 1,000/s in 0.3 s");
         assert_eq!(result.total.offered_per_s, Some(1_000.0));
     }
 }
@@ -306,6 +307,22 @@ fn a_plan_that_cannot_run_is_refused_before_anything_is_opened() {
     assert!(message.contains("MiB of them"), "{message}");
     let message = Run::start(too_far).map(|_| ()).unwrap_err().to_string();
     assert!(message.contains("streams[0].region"), "{message}");
+}
+
+#[test]
+fn more_outstanding_than_threads_is_refused_in_a_closed_loop_and_said_in_an_open_one() {
+    let file = scratch(SIZE);
+    let message = |plan| Run::start(plan).map(|_| ()).unwrap_err().to_string();
+    let deep = plan(vec![reads_4k()], closed(257), path_of(&file, false), Engine::Threads);
+    let expected = "plan: workload.streams[0].load.outstanding: expected at most 256 I/Os per worker on all targets";
+    assert!(message(deep.clone()).starts_with(expected), "{}", message(deep));
+    let load = |max_outstanding| Load::Open { rate_per_s: 500.0, process: Process::Fixed, max_outstanding };
+    for (max_outstanding, is_said) in [(256, false), (257, true)] {
+        let plan = plan(vec![reads_4k()], load(max_outstanding), path_of(&file, false), Engine::Threads);
+        let result = without_error(execute(plan).1);
+        let reason = result.engines[0].reason.clone().unwrap_or_default();
+        assert_eq!(reason.contains("at most 256 I/Os are under way"), is_said, "{reason:?}");
+    }
 }
 
 #[test]

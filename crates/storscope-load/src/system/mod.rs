@@ -14,5 +14,5 @@ pub use clock::FastClock;
 pub(crate) use promptness::wake_promptly;
 pub use punt::PuntWatch;
 pub use target::{Opened, TargetSpec};
-pub use threads::ThreadedDevice;
+pub use threads::{MOST_THREADS, ThreadedDevice};
 pub use uring::UringDevice;
