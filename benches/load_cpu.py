@@ -78,11 +78,12 @@ def main(
     for group in groups:
         with _scenes(group, size_bytes, directory) as scenes:
             for scene in scenes:
-                found += _measure(scene, rounds, seconds)
+                found += measure(scene, rounds, seconds)
     return found
 
 
-def _measure(scene: Scene, rounds: int, seconds: float) -> list[Ratio]:
+def measure(scene: Scene, rounds: int, seconds: float) -> list[Ratio]:
+    """Runs the contenders in turns and prints what each cost and how ours compares."""
     contenders = [*(contender for contender, _ in scene.ours), *scene.theirs]
     runs = take_turns(contenders, seconds, rounds)
     print(f"  {scene.name}")
