@@ -28,7 +28,7 @@ def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """What `bench` takes for many measurements; they arrive as keywords, and `sweep_command` knows them."""
     page = click.Path(path_type=Path, dir_okay=False)
     options = [
-        click.argument("axes", nargs=-1, metavar="[AXIS=VALUES]..."),
+        click.argument("axes", nargs=-1, metavar="[TARGET|AXIS=VALUES]..."),
         click.option("--sweep", "sweeps", is_flag=True, help="Measure a matrix: sizes=4k,64k modes=randread,write "
                      "jobs=1,8 depth=1,16 mix=70; or the workloads of --workload with jobs and depth."),
         click.option("--time-series", "series", metavar="EVERY/LENGTH",

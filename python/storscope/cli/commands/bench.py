@@ -16,7 +16,8 @@ Examples:
   storscope bench /mnt/array --workload oltp
   storscope bench /mnt/array --workload job.fio --duration 5m --size 20G
   storscope bench /mnt/array --workload oltp --figure p99 --within 3% --max-duration 5m
-  storscope bench /dev/sdb --workload random-4k-write --steady-state --precondition
+  storscope bench /dev/sdb --workload random-8k-70-read --steady-state --precondition
+  storscope bench /mnt/old /mnt/new --workload copy.toml
   storscope bench /dev/sdb --workload backup --dry-run
   storscope bench /dev/sdb --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 --report sweep.html
   storscope bench /mnt/nas/file --workload random-8k-70-read --time-series 10m/30s --for 4h
@@ -70,7 +71,8 @@ def command(**_: Any) -> int:
 
     In a directory a scratch file is made, filled, and removed at the end. A target is opened read-only if the workload
     only reads; what is in use or holds data is not written to. The warm-up is found and left out, and every figure has
-    its 95 % interval. Ctrl-C ends the run and keeps what was measured.
+    its 95 % interval. A workload whose streams name targets by number takes as many. Ctrl-C ends the run and keeps what
+    was measured.
     """
     chosen = click.get_current_context().params
     if is_sweep(chosen):
