@@ -6,10 +6,12 @@
 
 pub mod array;
 mod cache;
+pub mod design;
 pub mod drive;
 mod error;
 pub mod kernel;
 pub mod layout;
 
 pub use array::{Array, Settings};
+pub use design::{DesignError, complete_design, read_design};
 pub use error::SimError;

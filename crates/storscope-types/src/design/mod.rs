@@ -3,6 +3,7 @@
 mod array;
 mod background;
 mod cache;
+mod check;
 pub mod drive;
 mod group;
 mod host;
@@ -12,6 +13,7 @@ mod shape;
 pub use array::{ArrayDesign, ControllerDesign, TransitionDesign};
 pub use background::{BackgroundDesign, BackgroundKind, ChangeDesign, DriveOfGroup, VolumeMove};
 pub use cache::{CacheDesign, Placement, PrefetchDesign, ReadCacheDesign, WriteBackDesign};
+pub use check::DesignFault;
 pub use group::{GroupDesign, JournalDesign, Layout, ParityUpdate, ReadChoice, Redundancy, VolumeDesign};
 pub use host::{AttachmentDesign, FlashCacheDesign, HostDesign};
 pub use link::{LinkDesign, LinkPreset, LinksDesign};

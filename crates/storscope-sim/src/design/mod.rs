@@ -1,0 +1,9 @@
+//! Designs as people write them: TOML with units, read strictly.
+
+mod error;
+mod quantity;
+mod read;
+mod tree;
+
+pub use error::DesignError;
+pub use read::{complete_design, read_design};

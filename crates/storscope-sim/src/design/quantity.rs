@@ -1,0 +1,124 @@
+//! Quantities with their unit: "512 KiB", "15 ms", "400 MB/s", "70 %".
+//!
+//! Sizes are binary whatever the letter, as storage tools take them (fio(1)): "8k" and "8 KB" are 8,192 bytes, as in
+//! workloads. Rates are decimal, as links and drives are sold, unless the unit says "KiB/s".
+
+/// What a number measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    /// Nanoseconds.
+    Duration,
+    /// Bytes.
+    Size,
+    /// Bytes per second.
+    Rate,
+    /// A ratio, from per cent.
+    Ratio,
+    /// "m" is minutes or MiB.
+    DurationOrSize,
+}
+
+impl Dimension {
+    /// How names of fields end that hold it.
+    pub const fn suffix(self) -> &'static str {
+        match self {
+            Self::Duration => "_ns",
+            Self::Size | Self::DurationOrSize => "_bytes",
+            Self::Rate => "_bytes_per_s",
+            Self::Ratio => "",
+        }
+    }
+}
+
+/// Value in nanoseconds, bytes, bytes per second or as a ratio; of the ambiguous "m" the number itself.
+pub fn parse(text: &str) -> Option<(f64, Dimension)> {
+    let text = text.trim();
+    let end = text.find(|letter: char| !(letter.is_ascii_digit() || "._,".contains(letter))).unwrap_or(text.len());
+    let number: f64 = text[..end].replace(['_', ','], "").parse().ok()?;
+    let unit = text[end..].trim();
+    if unit.is_empty() {
+        return None;
+    }
+    let (factor, dimension) = duration(unit).or_else(|| rate(unit)).or_else(|| size(unit)).or_else(|| other(unit))?;
+    Some((number * factor, dimension))
+}
+
+fn duration(unit: &str) -> Option<(f64, Dimension)> {
+    let factor = match unit {
+        "ns" => 1.0,
+        "us" | "µs" | "μs" => 1e3,
+        "ms" => 1e6,
+        "s" | "sec" => 1e9,
+        "min" => 60e9,
+        "h" => 3_600e9,
+        "d" => 86_400e9,
+        _ => return None,
+    };
+    Some((factor, Dimension::Duration))
+}
+
+fn size(unit: &str) -> Option<(f64, Dimension)> {
+    let lower = unit.to_ascii_lowercase();
+    let power = match lower.trim_end_matches('b').trim_end_matches('i') {
+        "" => 0,
+        "k" => 1,
+        "m" if lower != "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        "p" => 5,
+        _ => return None,
+    };
+    Some((1_024_f64.powi(power), Dimension::Size))
+}
+
+fn rate(unit: &str) -> Option<(f64, Dimension)> {
+    let lower = unit.to_ascii_lowercase();
+    let bytes = lower.strip_suffix("/s")?;
+    let base = if bytes.contains('i') { 1_024_f64 } else { 1_000.0 };
+    let power = match bytes.strip_suffix('b')?.trim_end_matches('i') {
+        "" => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        _ => return None,
+    };
+    Some((base.powi(power), Dimension::Rate))
+}
+
+fn other(unit: &str) -> Option<(f64, Dimension)> {
+    match unit {
+        "%" => Some((0.01, Dimension::Ratio)),
+        "m" => Some((1.0, Dimension::DurationOrSize)),
+        "M" => Some((1_024.0 * 1_024.0, Dimension::Size)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_mean_what_workloads_mean_by_them() {
+        for (text, value, dimension) in [
+            ("8k", 8_192.0, Dimension::Size),
+            ("512 KiB", 524_288.0, Dimension::Size),
+            ("1.5 GB", 1.5 * 1_073_741_824.0, Dimension::Size),
+            ("4M", 4_194_304.0, Dimension::Size),
+            ("15 ms", 15e6, Dimension::Duration),
+            ("50us", 50e3, Dimension::Duration),
+            ("2 min", 120e9, Dimension::Duration),
+            ("400 MB/s", 400e6, Dimension::Rate),
+            ("1 MiB/s", 1_048_576.0, Dimension::Rate),
+            ("70 %", 0.7, Dimension::Ratio),
+            ("4m", 4.0, Dimension::DurationOrSize),
+        ] {
+            let (found, kind) = parse(text).expect(text);
+            assert!((found - value).abs() < 1e-9 * value && kind == dimension, "{text}: {found} {kind:?}");
+        }
+        for text in ["sata", "15", "k", "raid10", "8 parsecs", ""] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+}

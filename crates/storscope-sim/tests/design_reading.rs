@@ -1,0 +1,160 @@
+//! Designs as people write them, and the mistakes they make.
+
+use storscope_sim::read_design;
+use storscope_types::design::{Layout, ReadChoice};
+use storscope_types::{Bytes, Nanos};
+
+const SOUND: &str = r#"
+name = "desk"
+source = "a data sheet"
+
+[drive.sata]
+kind = "mechanical"
+size = "1 TB"
+turns_per_min = 7200
+seek = { form = "data_sheet", track_to_track = "0.8 ms", average = "8.9 ms", full_stroke = "18 ms" }
+outer_rate = "120 MB/s"
+inner_rate = "60 MB/s"
+overhead = "0.2 ms"
+
+[[group]]
+name = "g"
+drive = "sata"
+count = 46
+spares = 2
+layout = "raid10"
+segment = "512 KiB"
+read_choice = "shortest_queue"
+
+[[volume]]
+name = "v"
+group = "g"
+size = "10 TB"
+owner = "a"
+
+[[controller]]
+name = "a"
+cost_per_op = "50 us"
+cost_per_kib = "0.5 us"
+
+[cache]
+write = { size = "512 MiB", low_watermark = "20 %" }
+
+[links]
+front_end = { preset = "iscsi1", ports = 2 }
+
+[[host]]
+name = "h"
+[[host.volume]]
+volume = "v"
+queue_limit = 32
+
+[[background]]
+name = "scrub"
+kind = "scrub"
+group = "g"
+start = "10m"
+rate = "20 MB/s"
+
+[[at]]
+time = "30 s"
+drive_fails = { group = "g", index = 3 }
+"#;
+
+#[test]
+fn a_design_is_read_with_its_units() {
+    let design = read_design(SOUND).expect("a sound design");
+    assert_eq!(design.groups[0].layout, Layout::Raid10);
+    assert_eq!(design.groups[0].segment, Bytes::from_kib(512));
+    assert_eq!(design.groups[0].read_choice, ReadChoice::ShortestQueue);
+    assert_eq!(design.volumes[0].size, Bytes(10 << 40));
+    assert!((design.controllers[0].cost_per_op_ns - 50_000.0).abs() < 1e-9);
+    assert!((design.controllers[0].cost_per_kib_ns - 500.0).abs() < 1e-9);
+    assert!((design.cache.expect("memory").write.expect("write-back").low_watermark - 0.2).abs() < 1e-12);
+    assert_eq!(design.background[0].start, Some(Nanos(600_000_000_000)));
+    assert_eq!(design.background[0].rate_bytes_per_s, Some(20e6));
+    assert_eq!(design.changes[0].time, Nanos(30_000_000_000));
+    assert!(design.links.front_end.and_then(|link| link.bandwidth()).is_some_and(|rate| rate > 117e6));
+}
+
+/// The error of the design with one text put for another.
+fn error(old: &str, new: &str) -> String {
+    assert!(SOUND.contains(old), "{old}");
+    read_design(&SOUND.replacen(old, new, 1)).expect_err(new).to_string()
+}
+
+#[test]
+fn every_mistake_is_named_with_line_and_key() {
+    for (old, new, expected) in [
+        ("count = 46", "cuont = 46", "line 17, column 9: group[0].cuont: expected one of name, drive, count"),
+        ("count = 46", "count = 45", "line 17, column 9: group[0].count: expected a multiple of 2, found 45"),
+        ("count = 46", "count = \"many\"", "line 17, column 9: group[0].count: expected u32, found string \"many\""),
+        ("\"raid10\"", "\"raid11\"", "line 19, column 10: group[0].layout: expected one of raid0, raid1"),
+        (
+            "segment = \"512 KiB\"",
+            "segment = \"5 ms\"",
+            "line 20, column 11: group[0].segment: expected a size, such as",
+        ),
+        (
+            "cost_per_op = \"50 us\"",
+            "cost_per_op = 50",
+            "controller[0].cost_per_op: expected a duration with a unit, such as \"5 ms\", found 50",
+        ),
+        ("10 TB", "100 TB", "line 26, column 8: volume[0].size: expected at most the"),
+        (
+            "group = \"g\"\nsize",
+            "group = \"x\"\nsize",
+            "line 25, column 9: volume[0].group: expected the name of a group: g, found \"x\"",
+        ),
+        ("drive = \"sata\"", "drive = \"scsi\"", "line 16, column 9: group[0].drive: expected the name of a drive"),
+        ("7200", "72000", "drive.sata.turns_per_min: expected 1000 to 30000, found 72000"),
+        ("overhead = \"0.2 ms\"", "", "line 5, column 8: drive.sata: expected the key overhead, found nothing"),
+        ("0.8 ms", "19 ms", "drive.sata.seek: expected track to track <= average"),
+        ("kind = \"mechanical\"", "kind = \"magnetic\"", "drive.sata"),
+        ("size = \"1 TB\"", "size = 1099511627776\nsize_bytes = 5", "drive.sata.size: expected"),
+        ("volume = \"v\"", "volume = \"w\"", "host[0].volume[0].volume: expected the name of a volume: v, found \"w\""),
+        ("low_watermark = \"20 %\"", "low_watermark = \"120 %\"", "cache.write.low_watermark: expected a ratio"),
+        ("time = \"30 s\"", "time = \"30 s\"\ncache_lost = \"a\"", "at[0]: expected one of drive_fails"),
+        ("index = 3", "index = 46", "at[0].drive_fails.index: expected 0 to 45, found 46"),
+        ("[[host]]", "[[host]", "line 40, column 8: expected TOML, found unclosed array table"),
+        ("name = \"desk\"", "name = \"desk\"\ncolour = \"red\"", "line 3, column 10: colour: expected one of name"),
+    ] {
+        let message = error(old, new);
+        assert!(message.contains(expected), "{new}: {message}");
+    }
+}
+
+#[test]
+fn a_number_without_a_unit_is_bytes_where_a_size_belongs_and_nowhere_else() {
+    let plain = SOUND.replace("segment = \"512 KiB\"", "segment = 524288");
+    assert_eq!(read_design(&plain), read_design(SOUND));
+    assert!(error("rate = \"20 MB/s\"", "rate = 20").contains("a rate with a unit"));
+}
+
+#[test]
+fn near_misses_get_a_hint() {
+    assert!(error("count = 46", "cuont = 46").ends_with("did you mean count?"));
+    assert!(error("[links]", "[linsk]").ends_with("did you mean links?"));
+}
+
+#[test]
+fn impossible_geometry_is_refused() {
+    for (layout, count, extra, key) in [
+        ("raid6", 3, "", "count"),
+        ("raid5", 2, "", "count"),
+        ("raid50", 10, "", "width"),
+        ("raid50", 10, "width = 4", "count"),
+        ("raid60", 6, "width = 3", "width"),
+        ("raid0", 4, "width = 2", "width"),
+        ("raid10", 4, "redundancy = \"raid5\"", "redundancy"),
+        ("pool", 4, "redundancy = \"raid5\"\nspares = 0", "count"),
+    ] {
+        let new = format!("count = {count}\n{extra}");
+        let text = SOUND
+            .replace("spares = 2\n", if layout == "pool" { "" } else { "spares = 2\n" })
+            .replace("count = 46", &new)
+            .replace("\"raid10\"", &format!("\"{layout}\""));
+        let error = read_design(&text).expect_err(layout);
+        assert_eq!(error.key, format!("group[0].{key}"), "{layout} {count} {extra}: {error}");
+    }
+}

@@ -1,0 +1,82 @@
+//! Background work and changes.
+
+use super::paths::{DesignFault, require, within};
+use super::{check_rate, known, unique};
+use crate::Bytes;
+use crate::design::{ArrayDesign, BackgroundDesign, BackgroundKind, ChangeDesign};
+
+impl ArrayDesign {
+    pub(super) fn check_background(&self) -> Result<(), DesignFault> {
+        unique(self.background.iter().map(|task| &task.name), "background")?;
+        for (index, task) in self.background.iter().enumerate() {
+            self.check_task(task, &format!("background[{index}]"))?;
+        }
+        Ok(())
+    }
+
+    fn check_task(&self, task: &BackgroundDesign, path: &str) -> Result<(), DesignFault> {
+        let names = self.groups.iter().map(|group| group.name.as_str());
+        known(&task.group, names, &format!("{path}.group"), "group")?;
+        let Some(group) = self.groups.iter().find(|group| group.name == task.group) else { return Ok(()) };
+        let size = self.drive_of(group).map_or(Bytes::ZERO, |drive| drive.size());
+        let shape = group.shape(size);
+        let expected = "a group with redundancy";
+        let rebuilds = task.kind == BackgroundKind::Rebuild;
+        require(!rebuilds || shape.tolerance() > 0, &format!("{path}.group"), expected, &task.group)?;
+        within(f64::from(task.outstanding), 1.0, 256.0, &format!("{path}.outstanding"), "1 to 256")?;
+        let share = format!("{path}.share");
+        require(task.share > 0.0 && task.share <= 1.0, &share, "a ratio above 0, at most 1", &task.share.to_string())?;
+        check_rate(task.rate_bytes_per_s, &format!("{path}.rate_bytes_per_s"))?;
+        let chunk = task.chunk.map_or(group.segment.0, |chunk| chunk.0);
+        let sound = chunk > 0 && chunk % group.segment.0 == 0 && chunk <= size.0 && chunk <= 1 << 30;
+        let expected = format!("a multiple of the segment of {} bytes, at most 1 GiB and a drive", group.segment.0);
+        require(sound, &format!("{path}.chunk_bytes"), &expected, &chunk.to_string())
+    }
+
+    pub(super) fn check_changes(&self) -> Result<(), DesignFault> {
+        for (index, change) in self.changes.iter().enumerate() {
+            self.check_change(change, &format!("changes[{index}]"))?;
+        }
+        Ok(())
+    }
+
+    fn check_change(&self, change: &ChangeDesign, path: &str) -> Result<(), DesignFault> {
+        let given = [
+            change.drive_fails.is_some(),
+            change.cache_lost.is_some(),
+            change.cache_restored.is_some(),
+            change.volume_moves.is_some(),
+            change.background_starts.is_some(),
+            change.background_stops.is_some(),
+        ];
+        let count = given.iter().filter(|&&given| given).count();
+        let expected = "one of drive_fails, cache_lost, cache_restored, volume_moves, background_starts, \
+                        background_stops";
+        require(count == 1, path, expected, &count.to_string())?;
+        self.check_names(change, path)
+    }
+
+    fn check_names(&self, change: &ChangeDesign, path: &str) -> Result<(), DesignFault> {
+        for (name, key) in [(&change.cache_lost, "cache_lost"), (&change.cache_restored, "cache_restored")] {
+            name.as_ref().map_or(Ok(()), |name| self.known_controller(name, &format!("{path}.{key}")))?;
+        }
+        let tasks = || self.background.iter().map(|task| task.name.as_str());
+        for (name, key) in
+            [(&change.background_starts, "background_starts"), (&change.background_stops, "background_stops")]
+        {
+            let path = format!("{path}.{key}");
+            name.as_ref().map_or(Ok(()), |name| known(name, tasks(), &path, "background work"))?;
+        }
+        if let Some(to) = &change.volume_moves {
+            let volumes = self.volumes.iter().map(|volume| volume.name.as_str());
+            known(&to.volume, volumes, &format!("{path}.volume_moves.volume"), "volume")?;
+            self.known_controller(&to.to, &format!("{path}.volume_moves.to"))?;
+        }
+        let Some(drive) = &change.drive_fails else { return Ok(()) };
+        let names = self.groups.iter().map(|group| group.name.as_str());
+        known(&drive.group, names, &format!("{path}.drive_fails.group"), "group")?;
+        let count = self.groups.iter().find(|group| group.name == drive.group).map_or(0, |group| group.count);
+        let index = format!("{path}.drive_fails.index");
+        require(drive.index < count, &index, &format!("0 to {}", count - 1), &drive.index.to_string())
+    }
+}

@@ -1,0 +1,100 @@
+//! Groups and volumes.
+
+use super::paths::{DesignFault, require, within};
+use super::{known, unique};
+use crate::Bytes;
+use crate::design::{ArrayDesign, GroupDesign, Layout, Redundancy, VolumeDesign};
+
+impl ArrayDesign {
+    pub(super) fn check_groups(&self) -> Result<(), DesignFault> {
+        require(!self.groups.is_empty(), "groups", "at least one group", "none")?;
+        unique(self.groups.iter().map(|group| &group.name), "groups")?;
+        let drives: u64 = self.groups.iter().map(|group| u64::from(group.count) + u64::from(group.spares)).sum();
+        within(drives as f64, 1.0, 8_192.0, "groups", "1 to 8,192 drives in all")?;
+        for (index, group) in self.groups.iter().enumerate() {
+            let path = format!("groups[{index}]");
+            let names = self.drives.keys().map(String::as_str);
+            known(&group.drive, names, &format!("{path}.drive"), "drive of the design or of the catalogue")?;
+            check_group(group, &path)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_volumes(&self) -> Result<(), DesignFault> {
+        require(!self.volumes.is_empty(), "volumes", "at least one volume", "none")?;
+        unique(self.volumes.iter().map(|volume| &volume.name), "volumes")?;
+        let mut ends = vec![0_u64; self.groups.len()];
+        for (index, volume) in self.volumes.iter().enumerate() {
+            self.check_volume(volume, &format!("volumes[{index}]"), &mut ends)?;
+        }
+        Ok(())
+    }
+
+    fn check_volume(&self, volume: &VolumeDesign, path: &str, ends: &mut [u64]) -> Result<(), DesignFault> {
+        let names = self.groups.iter().map(|group| group.name.as_str());
+        known(&volume.group, names, &format!("{path}.group"), "group")?;
+        if let Some(owner) = &volume.owner {
+            self.known_controller(owner, &format!("{path}.owner"))?;
+        }
+        let (Some(index), size) = (self.group_index(&volume.group), volume.size.0) else { return Ok(()) };
+        let group = &self.groups[index];
+        let drive_size = self.drive_of(group).map_or(Bytes::ZERO, |drive| drive.size());
+        let usable = group.usable(drive_size).0;
+        let start = volume.start.map_or(ends[index], |start| start.0);
+        let key = format!("{path}.size_bytes");
+        require(size > 0, &key, "a size above 0", "0")?;
+        let end = start.saturating_add(size);
+        let free = usable.saturating_sub(start);
+        let expected = format!("at most the {} left of the {} of group {}", sized(free), sized(usable), group.name);
+        require(end <= usable, &key, &expected, &sized(size))?;
+        ends[index] = end;
+        Ok(())
+    }
+}
+
+fn check_group(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
+    let segment = format!("{path}.segment_bytes");
+    within(group.segment.0 as f64, 512.0, (1 << 30) as f64, &segment, "512 bytes to 1 GiB")?;
+    require(group.segment.0 % 512 == 0, &segment, "a multiple of 512 bytes", &group.segment.0.to_string())?;
+    group.check_geometry().map_err(|(key, expected, found)| DesignFault {
+        path: format!("{path}.{key}"),
+        expected,
+        found,
+    })?;
+    let pool = group.layout == Layout::Pool;
+    let takes_width = pool || matches!(group.layout, Layout::Raid50 | Layout::Raid60);
+    let unused = "nothing: only RAID 50, RAID 60 and pools have sets of a width";
+    require(takes_width || group.width.is_none(), &format!("{path}.width"), unused, "a width")?;
+    let protection = "nothing: only pools say it apart from the layout";
+    require(pool || group.redundancy.is_none(), &format!("{path}.redundancy"), protection, "a redundancy")?;
+    let parity_pool = matches!(group.redundancy, Some(Redundancy::Raid5 | Redundancy::Raid6));
+    let wide = "nothing: only pools with parity have sets of a width";
+    require(!pool || parity_pool || group.width.is_none(), &format!("{path}.width"), wide, "a width")?;
+    check_spares(group, path)?;
+    let Some(journal) = &group.journal else { return Ok(()) };
+    let size = format!("{path}.journal.size_bytes");
+    within(journal.size.0 as f64, 512.0, (1 << 20) as f64, &size, "512 bytes to 1 MiB")?;
+    within(journal.share, 0.0, 1.0, &format!("{path}.journal.share"), "a ratio from 0 to 1")
+}
+
+fn check_spares(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
+    let pool = group.layout == Layout::Pool;
+    let found = group.spares.to_string();
+    let expected = "0: a pool keeps its spare distributed, see spare_share";
+    require(!pool || group.spares == 0, &format!("{path}.spares"), expected, &found)?;
+    within(f64::from(group.spares), 0.0, 256.0, &format!("{path}.spares"), "0 to 256")?;
+    let share = format!("{path}.spare_share");
+    within(group.spare_share, 0.0, 0.9, &share, "a ratio from 0 to 0.9")?;
+    let expected = "0: only pools keep their spare distributed, others have spares";
+    require(pool || group.spare_share == 0.0, &share, expected, &group.spare_share.to_string())
+}
+
+/// A size in the largest unit that keeps it readable.
+fn sized(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= 1_024.0 && unit + 1 < units.len() {
+        (value, unit) = (value / 1_024.0, unit + 1);
+    }
+    if value.fract() == 0.0 { format!("{value} {}", units[unit]) } else { format!("{value:.2} {}", units[unit]) }
+}
