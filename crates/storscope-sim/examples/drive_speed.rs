@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use storscope_sim::drive::fit::closed_loop::ClosedLoop;
-use storscope_types::design::drive::{DriveDesign, MechanicalDesign, QueueingDesign, SeekDesign};
+use storscope_types::design::drive::{Among, DriveDesign, MechanicalDesign, QueueingDesign, SeekDesign};
 use storscope_types::{Bytes, Nanos};
 
 const REQUESTS: u32 = 3_000_000;
@@ -13,7 +13,7 @@ const REQUESTS: u32 = 3_000_000;
 fn main() {
     let fifo = mechanical();
     let sorted = |gamma| MechanicalDesign {
-        queueing: Some(QueueingDesign { gamma, least_depth: 1, depth: 32 }),
+        queueing: Some(QueueingDesign { gamma, least_depth: 1, depth: 32, among: Among::Any }),
         ..fifo.clone()
     };
     for (name, design) in

@@ -5,6 +5,7 @@
 
 use super::DriveOp;
 use super::arm::{Aim, Stretch};
+use super::window::View;
 
 /// Requests compared in one step.
 const LANES: usize = 8;
@@ -89,29 +90,59 @@ impl Line {
                 column.copy_within(first..at, first + 1);
             }
         }
+        self.drop_first();
+        Some(taken)
+    }
+
+    /// Takes a request out; the first takes its place in line.
+    #[inline]
+    pub fn swap_remove(&mut self, index: usize) -> Option<Waiting> {
+        let (first, at) = (self.first, self.first + index);
+        let taken = *self.requests.get(at)?;
+        self.requests[at] = self.requests[first];
+        for column in [&mut self.cylinders, &mut self.angles, &mut self.before_turns] {
+            column[at] = column[first];
+        }
+        self.drop_first();
+        Some(taken)
+    }
+
+    #[inline]
+    fn drop_first(&mut self) {
         self.first += 1;
         if self.first == self.requests.len() {
             self.clear();
         }
-        Some(taken)
     }
 
-    /// The one of the oldest `window` that the arm reaches first. There must be one.
+    /// The one in view that the arm reaches first.
     #[inline]
-    pub fn nearest(&self, window: usize, aim: &Aim) -> usize {
+    pub fn nearest(&self, view: View, aim: &Aim) -> usize {
+        let until_last = view.size.min(view.seen - view.from);
+        let near = self.nearest_of(view.from, until_last, aim);
+        if until_last == view.size {
+            return near.0;
+        }
+        let from_front = self.nearest_of(0, view.size - until_last, aim);
+        if from_front.1 < near.1 { from_front.0 } else { near.0 }
+    }
+
+    /// Of `count` requests from a place in line on, which is reached first and in how many turns.
+    #[inline]
+    fn nearest_of(&self, from: usize, count: usize, aim: &Aim) -> (usize, f32) {
         let mut least_turns = [f32::INFINITY; LANES];
         let mut nearest = [0_u32; LANES];
-        for step in (0..window).step_by(LANES) {
-            let turns = self.turns_to(self.first + step, aim);
+        for step in (0..count).step_by(LANES) {
+            let turns = self.turns_to(self.first + from + step, aim);
             for lane in 0..LANES {
                 let index = (step + lane) as u32;
-                let nearer = (turns[lane] < least_turns[lane]) & (index < window as u32);
+                let nearer = (turns[lane] < least_turns[lane]) & (index < count as u32);
                 least_turns[lane] = if nearer { turns[lane] } else { least_turns[lane] };
                 nearest[lane] = if nearer { index } else { nearest[lane] };
             }
         }
         let best = (1..LANES).fold(0, |best, lane| if least_turns[lane] < least_turns[best] { lane } else { best });
-        nearest[best] as usize
+        (from + nearest[best] as usize, least_turns[best])
     }
 
     #[inline]

@@ -261,8 +261,8 @@ impl Mechanical {
         if requests == 0 {
             return self.start_writing_back(now);
         }
-        let window = self.window.size(requests).min(requests);
-        let index = if window > 1 { self.waiting.nearest(window, &self.arm.aim(now)) } else { 0 };
+        let view = self.window.view(requests);
+        let index = if view.size > 1 { self.waiting.nearest(view, &self.arm.aim(now)) } else { view.from };
         if !self.blocked.is_empty() && self.extent_is_nearer(now, index) {
             return self.start_writing_back(now);
         }
@@ -298,7 +298,9 @@ impl Mechanical {
     /// Has the arm serve a waiting request. Returns whether the arm is still idle.
     #[inline]
     fn serve(&mut self, now: Nanos, index: usize) -> bool {
-        let Some(waiting) = self.waiting.remove(index) else { return false };
+        let keeps_order = self.window.keeps_order();
+        let taken = if keeps_order { self.waiting.remove(index) } else { self.waiting.swap_remove(index) };
+        let Some(waiting) = taken else { return false };
         match self.look_again(now, &waiting.op) {
             Lookup::Hit => {
                 self.ready.push_back(waiting.op);

@@ -9,6 +9,7 @@
 mod classes;
 pub mod closed_loop;
 mod demerit;
+mod depths;
 mod habits;
 mod levenberg;
 mod mechanics;
@@ -18,6 +19,7 @@ mod start;
 mod trace;
 mod trace_fit;
 
+pub use depths::{DepthFit, DepthPoint, from_depths, window_from_writes};
 pub use demerit::{Demerit, demerit};
 pub use replay::replay;
 pub use trace::{TraceError, TraceOp, parse};

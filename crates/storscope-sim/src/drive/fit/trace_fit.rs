@@ -137,7 +137,6 @@ impl Fitting<'_> {
         let first = self.minimise(habit, &better.point, ROUNDS_AT_LAST);
         let cost = |point: &[f64]| self.residuals(habit, point).iter().map(|residual| residual * residual).sum::<f64>();
         let last = simplex::minimise(&first.point, &STEPS, EVALUATIONS_AT_LAST, cost);
-        eprintln!("{:?} {:.6}; {habit:?} {:.6} {:.6} {:.6} {:?}", rough.0, rough.1.value, better.value, first.value, last.value, Guess::from_point(&last.point, habit));
         let design = Guess::from_point(&last.point, habit).design(habit, self.size_bytes);
         let parameters = STEPS.len() as u32 + 1;
         TraceFit { on_itself: judge(self.trace, &design), design, parameters }
