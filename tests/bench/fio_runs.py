@@ -46,9 +46,7 @@ def plan(what: Workload, descriptor: int, duration_ns: int = NS_PER_S, seed: int
 
 def by_fio(what: RunPlan, *, direct: bool = True, stop: Callable[[], bool] = never) -> Ran:
     """Measured by fio."""
-    target = what.targets[0]
-    assert isinstance(target, DescriptorTarget)
-    with FioEngineRun(fio_plan(what, target.descriptor, direct=direct)) as run:
+    with FioEngineRun(fio_plan(what, direct=direct)) as run:
         return list(run.intervals(stop)), run.outcome()
 
 

@@ -11,10 +11,12 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from storscope.bench.engine import DescriptorTarget
 from storscope.bench.figures import Interval
 from storscope.bench.fio_engine import fio_plan, shortened
 from storscope.bench.fio_judging import asked_ios
@@ -22,7 +24,7 @@ from storscope.bench.fio_program import find_fio
 from storscope.bench.fio_result import State, state_of
 from storscope.bench.workloads._fio_jobs import FioJob
 from storscope.cli.main import run
-from storscope.domain.access import AccessSpec
+from storscope.domain.access import AccessSpec, Copy, Mix
 from storscope.domain.errors import ConfigError, MissingTool, StorscopeError
 from storscope.domain.load import Closed, Open, Process, RateStep, Region, Steps
 from storscope.domain.units import KIB, MIB, NS_PER_S
@@ -91,7 +93,7 @@ def test_littles_law_holds_for_what_is_taken_as_service(target: Path) -> None:
 
 def test_the_medians_of_the_buckets_are_those_that_fio_prints(target: Path) -> None:
     with opened(target) as descriptor:
-        made = fio_plan(plan(workload(), descriptor), descriptor, direct=True)
+        made = fio_plan(plan(workload(), descriptor), direct=True)
         done = subprocess.run(
             made.command, input=made.file.text, capture_output=True, text=True, pass_fds=(descriptor,), check=True
         )
@@ -118,7 +120,7 @@ def test_a_rate_that_fio_misses_makes_the_run_invalid(target: Path) -> None:
 
 def test_the_job_of_an_open_loop_says_that_its_latency_has_no_queue_in_it(target: Path) -> None:
     with opened(target) as descriptor:
-        losses = fio_plan(plan(workload(load=Open(60_000.0)), descriptor), descriptor, direct=True).losses
+        losses = fio_plan(plan(workload(load=Open(60_000.0)), descriptor), direct=True).losses
     assert any("counts latency from then, not from the arrival" in loss for loss in losses)
     assert any("expect 64494/s" in loss for loss in losses)
 
@@ -158,6 +160,41 @@ def test_each_stream_has_a_cell_of_its_own(target: Path) -> None:
     assert first["writes"]["ios"] == second["reads"]["ios"] == 0
 
 
+def test_each_target_has_a_cell_and_a_queue_of_its_own(target: Path) -> None:
+    other = target.with_name("other")
+    shutil.copy(target, other)
+    line = Mix((AccessSpec(4 * KIB),))
+    streams = (
+        Stream(line, Closed(2)),
+        Stream(line, Open(600.0, Process.FIXED, 8)),
+        Stream(line, Closed(1), targets=(1,)),
+    )
+    with opened(target) as one, opened(other) as two:
+        both = replace(plan(Workload("two", streams), one), targets=(DescriptorTarget(one), DescriptorTarget(two)))
+        text = fio_plan(both, direct=True).file.text
+        _, outcome = by_fio(both)
+    assert [line for line in text.splitlines() if line.startswith("iodepth=")] == [
+        f"iodepth={depth}" for depth in (2, 2, 8, 8, 1)
+    ]
+    cells = {(cell["stream"], cell["target"]): cell["reads"]["ios"] for cell in outcome.total.form["cells"]}
+    assert sorted(cells) == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 1)]
+    assert all(cells.values())
+    assert cells[1, 0] == pytest.approx(300, rel=0.1)
+
+
+def test_a_copy_goes_from_one_target_to_the_other(target: Path) -> None:
+    other = target.with_name("other")
+    shutil.copy(target, other)
+    copying = Workload("copy", (Stream(Copy(64 * KIB, 1), Closed(2), targets=(0,)),))
+    with opened(target, os.O_RDONLY | os.O_DIRECT) as one, opened(other) as two:
+        both = replace(plan(copying, one, NS_PER_S // 2), targets=(DescriptorTarget(one), DescriptorTarget(two)))
+        _, outcome = by_fio(both)
+    first, second = outcome.total.form["cells"]
+    assert (first["target"], second["target"]) == (0, 1)
+    assert first["writes"]["ios"] == second["reads"]["ios"] == 0
+    assert first["reads"]["ios"] == pytest.approx(second["writes"]["ios"], rel=0.02)
+
+
 # The target -----------------------------------------------------------------------------------------------------------
 
 
@@ -176,7 +213,7 @@ def test_the_checked_file_is_used_whatever_its_path_leads_to_meanwhile(target: P
 def test_a_workload_that_only_reads_writes_nothing(target: Path) -> None:
     content = target.read_bytes()
     with opened(target, os.O_RDONLY | os.O_DIRECT) as descriptor:
-        made = fio_plan(plan(workload(), descriptor), descriptor, direct=True)
+        made = fio_plan(plan(workload(), descriptor), direct=True)
         assert "--readonly" in made.command
         by_fio(plan(workload(), descriptor, NS_PER_S // 4))
     assert target.read_bytes() == content
@@ -185,16 +222,13 @@ def test_a_workload_that_only_reads_writes_nothing(target: Path) -> None:
 def test_a_region_beyond_the_target_is_refused_before_fio_could_extend_it(target: Path) -> None:
     beyond = Workload("beyond", (Stream(workload().streams[0].access, Closed(1), region=Region(0, 2 * _SIZE)),))
     with opened(target) as descriptor, pytest.raises(ConfigError, match="region within the target"):
-        fio_plan(plan(beyond, descriptor), descriptor, direct=True)
+        fio_plan(plan(beyond, descriptor), direct=True)
     assert target.stat().st_size == _SIZE
 
 
 def test_the_same_seed_gives_the_same_job_and_every_seed_is_one_for_fio(target: Path) -> None:
     with opened(target) as descriptor:
-        texts = [
-            fio_plan(plan(workload(), descriptor, seed=seed), descriptor, direct=True).file.text
-            for seed in (7, 7, 2**64 - 1)
-        ]
+        texts = [fio_plan(plan(workload(), descriptor, seed=seed), direct=True).file.text for seed in (7, 7, 2**64 - 1)]
         assert texts[0] == texts[1] != texts[2]
         _, outcome = by_fio(plan(workload(), descriptor, NS_PER_S // 10, seed=2**64 - 1))
     assert outcome.total.all.ios > 0

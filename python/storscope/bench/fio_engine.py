@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final
 
-from storscope.bench.engine import RunPlan
+from storscope.bench.engine import DescriptorTarget, RunPlan
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.fio_judging import doubts_of_fio
 from storscope.bench.fio_process import FioProcess
@@ -25,7 +25,7 @@ from storscope.bench.workloads.definition import Definition
 from storscope.bench.workloads.fio_write import FioFile, FioRun, fio_file
 from storscope.bench.workloads.loss import LossKind
 from storscope.domain.errors import ConfigError, StorscopeError
-from storscope.domain.load import Steps
+from storscope.domain.load import Load, Open, Steps
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.domain.workload import Stream, Workload
 
@@ -50,7 +50,7 @@ class FioPlan:
     reason: str | None
     """Why it is not io_uring."""
     run: RunPlan
-    descriptor: int
+    descriptors: tuple[int, ...]
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -66,20 +66,45 @@ class FioPlan:
         return [self.program.path, "--output-format=json+", f"--status-interval={report_ms}ms", *readonly, "-"]
 
 
-def fio_plan(plan: RunPlan, descriptor: int, *, direct: bool) -> FioPlan:
-    """The job for a plan on one open target. Raises MissingTool without fio, ConfigError for what does not fit."""
-    check_fits(plan.workload, os.lseek(descriptor, 0, os.SEEK_END))
+def fio_plan(plan: RunPlan, *, direct: bool) -> FioPlan:
+    """The job for a plan on open targets. Raises MissingTool without fio, ConfigError for what does not fit."""
+    descriptors = tuple(target.descriptor for target in plan.targets if isinstance(target, DescriptorTarget))
+    check_fits(plan.workload, *(os.lseek(descriptor, 0, os.SEEK_END) for descriptor in descriptors))
     fio = find_fio()
     ioengine, reason = ioengine_of(fio)
     run = FioRun(
-        targets=(f"/proc/self/fd/{descriptor}",),
+        targets=tuple(f"/proc/self/fd/{descriptor}" for descriptor in descriptors),
         ioengine=ioengine,
         direct=direct,
         runtime_s=plan.duration_ns / NS_PER_S,
         options=(*_OPTIONS, f"randseed={plan.seed % _GREATEST_SEED}"),
     )
-    file = fio_file(Definition("bench", (shortened(plan.workload, plan.duration_ns),)), run)
-    return FioPlan(fio, file, ioengine, reason, plan, descriptor)
+    divided, origins = by_target(shortened(plan.workload, plan.duration_ns), len(descriptors))
+    file = fio_file(Definition("bench", (divided,)), run)
+    jobs = tuple(replace(job, stream=origins[job.stream]) for job in file.jobs)
+    return FioPlan(fio, replace(file, jobs=jobs), ioengine, reason, plan, descriptors)
+
+
+def by_target(workload: Workload, targets: int) -> tuple[Workload, tuple[int, ...]]:
+    """The workload with a stream for each target, and which stream each one comes from.
+
+    Outstanding I/Os are of each target anyway, and so each has its figures; arrivals are divided evenly.
+    """
+    streams, origins = [], []
+    for index, stream in enumerate(workload.streams):
+        used = stream.targets or tuple(range(targets))
+        load = _divided(stream.load, len(used))
+        streams += [replace(stream, targets=(target,), load=load) for target in used]
+        origins += [index] * len(used)
+    return replace(workload, streams=tuple(streams)), tuple(origins)
+
+
+def _divided(load: Load, parts: int) -> Load:
+    if isinstance(load, Open):
+        return replace(load, rate_per_s=load.rate_per_s / parts)
+    if isinstance(load, Steps):
+        return replace(load, steps=tuple(replace(step, rate_per_s=step.rate_per_s / parts) for step in load.steps))
+    return load
 
 
 def shortened(workload: Workload, duration_ns: int) -> Workload:
@@ -103,7 +128,7 @@ class FioEngineRun:
 
     def __init__(self, plan: FioPlan) -> None:
         self._plan = plan
-        self._process = FioProcess(plan.command, plan.file.text, plan.descriptor)
+        self._process = FioProcess(plan.command, plan.file.text, plan.descriptors)
         self._state = State()
         self._started_ns = 0
         self._stopped = False

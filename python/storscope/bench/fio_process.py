@@ -26,12 +26,12 @@ _MOST_WORDS = 64 * 1024
 class FioProcess:
     """fio with a job; a context that leaves no process behind."""
 
-    def __init__(self, command: Sequence[str], job: str, descriptor: int) -> None:
-        """Starts it with the descriptor inherited. A session of its own: Ctrl-C reaches it through us only."""
+    def __init__(self, command: Sequence[str], job: str, descriptors: Sequence[int]) -> None:
+        """Starts it with the descriptors inherited. A session of its own: Ctrl-C reaches it through us only."""
         self._complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed with the process
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._complaints,
-            pass_fds=(descriptor,), start_new_session=True,
+            pass_fds=tuple(descriptors), start_new_session=True,
         )  # fmt: skip
         self._remarks: list[str] = []
         self.was_killed = False

@@ -94,8 +94,8 @@ class State:
     """All that a document says, from the start of the run on."""
 
     reached_ns: int = 0
-    sides: Mapping[tuple[int, str], Side] = field(default_factory=dict)
-    """By stream and direction."""
+    sides: Mapping[tuple[int, int, str], Side] = field(default_factory=dict)
+    """By stream, target and direction."""
     user_ns: float = 0.0
     system_ns: float = 0.0
     switches: int = 0
@@ -126,12 +126,12 @@ class State:
 
     def _cells(self, before: State) -> list[dict[str, Any]]:
         return [
-            {"stream": stream, "target": 0}
+            {"stream": stream, "target": target}
             | {
-                word: self.sides[stream, name].since(before.sides.get((stream, name), Side()))
+                word: self.sides[stream, target, name].since(before.sides.get((stream, target, name), Side()))
                 for name, word in _DIRECTIONS.items()
             }
-            for stream in sorted({stream for stream, _ in self.sides})
+            for stream, target in sorted({(stream, target) for stream, target, _ in self.sides})
         ]
 
 
@@ -152,7 +152,7 @@ def _with_job(state: State, entry: Mapping[str, Any], job: FioJob) -> State:
     busy_ns = entry.get("job_runtime", runtime_ms) * NS_PER_MS
     sides = dict(state.sides)
     for name in _DIRECTIONS:
-        key = job.stream, name
+        key = job.stream, job.targets[0], name
         sides[key] = sides.get(key, Side()) + _side(entry[name])
     errors = Counter(state.failures) + Counter([entry["error"]] if entry.get("error") else [])
     return State(

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Final
 
-from storscope.bench.engine import DescriptorTarget, EngineRun, RunPlan
+from storscope.bench.engine import EngineRun, RunPlan
 from storscope.bench.fio_engine import FioEngineRun, fio_plan
 from storscope.bench.measuring import Runs
 from storscope.bench.record import ENGINE, About
@@ -27,9 +27,7 @@ def engine_of(engine: str, plan: RunPlan, about: About) -> tuple[Started, About]
         return lambda: nullcontext(EngineRun(plan)), about
     if engine != FIO:
         raise UsageError("an engine of " + ", ".join(ENGINES), repr(engine))
-    target = plan.targets[0]
-    assert isinstance(target, DescriptorTarget)
-    fio = fio_plan(plan, target.descriptor, direct=about.direct)
+    fio = fio_plan(plan, direct=about.direct)
     known = replace(
         about,
         engine=FIO,

@@ -45,6 +45,7 @@ class FioJob:
 
     name: str
     options: tuple[str, ...]
+    targets: tuple[int, ...] = (0,)
     stream: int = 0
     start_ns: int = 0
 
@@ -144,8 +145,8 @@ class JobWriter:
         target = self._mix(there, Mix((written,)), "", where)
         tie = self._tie(1) if not stream.load.is_open else ()
         return [
-            FioJob(f"{name} (1/2)", (*source[0].options, *tie)),
-            FioJob(f"{name} (2/2)", (*target[0].options, *tie)),
+            replace(source[0].with_options(*tie), name=f"{name} (1/2)"),
+            replace(target[0].with_options(*tie), name=f"{name} (2/2)"),
         ]
 
     def _tie(self, weight: int) -> tuple[str, ...]:
@@ -162,7 +163,8 @@ class JobWriter:
         parts = parts_of(used, by_randomness=stream.load.is_open)
         self._flows += 1
         if len(parts) == 1:
-            return [FioJob(name, self._part(parts[0], stream, stream.load, 1.0, where))]
+            options = self._part(parts[0], stream, stream.load, 1.0, where)
+            return [FioJob(name, options, self._indices(stream))]
         return self._several(parts, stream, name, where)
 
     def _several(self, parts: Sequence[Part], stream: Stream, name: str, where: str) -> list[FioJob]:
@@ -183,7 +185,7 @@ class JobWriter:
         for number, (part, load, weight) in enumerate(zip(parts, loads, weights, strict=True), 1):
             tie = () if load.is_open else self._tie(weight)
             options = (*self._part(part, stream, load, part.weight / total, where), *tie)
-            jobs.append(FioJob(f"{name} ({number}/{len(parts)})", options))
+            jobs.append(FioJob(f"{name} ({number}/{len(parts)})", options, self._indices(stream)))
         return jobs
 
     def _part(self, part: Part, stream: Stream, load: Load, share: float, where: str) -> tuple[str, ...]:
@@ -207,8 +209,8 @@ class JobWriter:
             options.append(f"size={stream.region.length_bytes}")
         return options
 
-    def _indices(self, stream: Stream) -> Sequence[int]:
-        return stream.targets or range(self._count)
+    def _indices(self, stream: Stream) -> tuple[int, ...]:
+        return stream.targets or tuple(range(self._count))
 
     def _filename(self, index: int) -> str:
         """A given name, else one of the file's if it is a path here, else a variable."""
