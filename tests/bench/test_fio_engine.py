@@ -234,6 +234,30 @@ def test_the_same_seed_gives_the_same_job_and_every_seed_is_one_for_fio(target: 
     assert outcome.total.all.ios > 0
 
 
+def test_where_io_uring_is_refused_another_engine_is_used_and_said(
+    target: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = find_fio().path
+    program = tmp_path / "bin" / "fio"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\ncase "$1" in --enghelp) echo "Available IO engines: psync";; *) exec {real} "$@";; esac\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    with opened(target) as descriptor:
+        _, outcome = by_fio(plan(workload(), descriptor, NS_PER_S // 4))
+    assert outcome.engines[0].endswith("psync (this fio was built without io_uring)")
+    assert any("one I/O in flight a worker" in doubt for doubt in outcome.doubts)
+    assert _in_flight(outcome.total) <= 1.02
+
+
+def _in_flight(total: Interval) -> float:
+    service = total.all.service.mean_ns
+    assert service is not None
+    return _rate(total) * service / NS_PER_S
+
+
 # Trouble --------------------------------------------------------------------------------------------------------------
 
 

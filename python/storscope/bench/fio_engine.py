@@ -59,6 +59,11 @@ class FioPlan:
         return tuple(f"fio, {loss}." for loss in asked)
 
     @property
+    def keeps_depth(self) -> bool:
+        """Whether its I/O engine has more than one I/O in flight. The kernel's AIO waits unless it is direct."""
+        return self.ioengine == "io_uring" or (self.ioengine == "libaio" and "\ndirect=1\n" in self.file.text)
+
+    @property
     def command(self) -> list[str]:
         """How it is called."""
         report_ms = max(self.run.interval_ns, _LEAST_INTERVAL_NS) // NS_PER_MS
@@ -182,7 +187,10 @@ class FioEngineRun:
 
     def _reasons(self) -> tuple[str, ...]:
         plan = self._plan
-        return () if plan.reason is None else (f"fio uses {plan.ioengine}, not io_uring: {plan.reason}.",)
+        if plan.reason is None:
+            return ()
+        alone = "" if plan.keeps_depth else " It keeps one I/O in flight a worker, whatever the workload asks."
+        return (f"fio uses {plan.ioengine}, not io_uring: {plan.reason}.{alone}",)
 
     def _result(self, total: Interval, is_valid: bool) -> dict[str, Any]:
         completed = total.all.ios
