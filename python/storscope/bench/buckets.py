@@ -58,12 +58,17 @@ class Buckets:
         if len(filled) < 2:
             return filled[0] if filled else cls()
         lows, highs, counts = (np.concatenate([getattr(part, name) for part in filled]) for name in _ARRAYS)
-        low, first, place = np.unique(lows, return_index=True, return_inverse=True)
-        count = np.bincount(place, weights=counts, minlength=len(low)).astype(np.int64)
+        place = _places(lows)
+        sums = np.bincount(place, weights=counts).astype(np.int64)
+        (used,) = np.nonzero(sums)
+        low, high = np.zeros_like(sums), np.zeros_like(sums)
+        low[place], high[place] = lows, highs
         least = [part.min_ns for part in filled if part.min_ns is not None]
         most = [part.max_ns for part in filled if part.max_ns is not None]
         total_ns = float(sum(part.sum_ns for part in filled))
-        return cls(low, highs[first], count, total_ns, min(least, default=None), max(most, default=None))
+        return cls(
+            low[used], high[used], sums[used], total_ns, min(least, default=None), max(most, default=None)
+        )  # fmt: skip
 
     @property
     def total(self) -> int:
@@ -97,3 +102,10 @@ class Buckets:
 
 
 _ARRAYS = ("low", "high", "count")
+
+
+def _places(lows: IntArray) -> IntArray:
+    """The number of each bucket: `index_of` in histogram.rs. Sorting them instead takes ten times as long."""
+    shift = np.maximum(np.frexp(lows.astype(np.float64))[1].astype(np.int64), 8) - 8
+    places: IntArray = (shift << 7) + (lows >> shift)
+    return places
