@@ -1,0 +1,73 @@
+"""How much a fio job asks for: depth, rates, pauses, and the share of reads that follows from them."""
+
+from __future__ import annotations
+
+from storscope.bench.workloads._fio_given import GivenOptions
+from storscope.bench.workloads._fio_options import DEFAULT_ENGINE, SYNCHRONOUS
+from storscope.bench.workloads._fio_sizes import sizes_of
+from storscope.bench.workloads._fio_text import integer_of, size_of
+from storscope.domain.load import Closed, Load, Open, Process
+
+
+def load_of(job: GivenOptions, share: float, workers: int) -> tuple[Load, float]:
+    """The load, and the share of reads that it leaves of `share`."""
+    depth = _depth(job)
+    process = Process.POISSON if job.text("rate_process", "linear") == "poisson" else Process.FIXED
+    rates = [_rate(job, direction) for direction in (0, 1)]
+    wanted = [rate for rate, used in zip(rates, (share > 0, share < 1), strict=True) if used]
+    if not any(wanted):
+        return Closed(depth), share
+    if None in wanted:
+        given = rates[0] / share if rates[0] else (rates[1] or 0) / (1 - share)
+        job.note("rwmixread", "only one direction has a rate; the other follows from the share of reads")
+        total = given
+    else:
+        total = sum(rate for rate in wanted if rate)
+        mixed = (rates[0] or 0) / total if 0 < share < 1 else share
+        if abs(mixed - share) > 0.005:
+            job.note("rate_iops", f"{100 * mixed:.0f} % reads by the rates, which is what fio does too")
+        share = round(mixed, 12) if abs(mixed - share) > 0.005 else share
+    job.losses.approximated(
+        f"[{job.name}]", "rate", "fio's rate waits for completions and counts latency from then; arrivals do not"
+    )
+    return Open(total * workers, process, depth), share
+
+
+def _depth(job: GivenOptions) -> int:
+    engine = job.options["ioengine"].value.strip() if "ioengine" in job.options else DEFAULT_ENGINE
+    depth = max(1, job.number("iodepth", 1))
+    if engine in SYNCHRONOUS and depth > 1:
+        job.note("iodepth", f"{engine} keeps one I/O outstanding whatever iodepth says; taken as 1")
+        depth = 1
+    files = len(job.filenames)
+    if files > 1:
+        job.note(
+            "iodepth",
+            f"of all {files} files together; here of each target, so {depth} become {max(1, depth // files) * files}",
+        )
+        depth = max(1, depth // files)
+    return depth
+
+
+def _rate(job: GivenOptions, direction: int) -> float | None:
+    option, *parts = job.pair("rate_iops")
+    if option and parts[direction]:
+        return integer_of(option, parts[direction], job.where) or None
+    option, *parts = job.pair("rate")
+    if option and parts[direction]:
+        sizes = sizes_of(job, direction)
+        job.note("rate", "bytes per second as I/Os of the mean size per second")
+        mean = sum(size * part for size, part in sizes)
+        return size_of(option, parts[direction], job.where, job.kb_base) / mean or None
+    return None
+
+
+def pause_of(job: GivenOptions, *, is_open: bool) -> tuple[int, int]:
+    """Delay before a burst, and the burst: fio waits after each block of transfers, which gives the same order."""
+    delay_ns = job.time("thinktime", 0, "us") or 0
+    burst = max(1, job.number("thinktime_blocks", 1))
+    job.take("thinktime_blocks_type")
+    if delay_ns and is_open:
+        job.note("thinktime", "left out: arrivals set the pace")
+        delay_ns = 0
+    return (delay_ns, burst) if delay_ns else (0, 1)

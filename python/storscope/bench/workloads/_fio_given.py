@@ -1,0 +1,87 @@
+"""The options of one job of a job file, as whoever makes a workload of them asks for them.
+
+It is remembered which were used; the others are listed in the end, each with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+
+from storscope.bench.workloads._fio_options import ELSEWHERE, LOST
+from storscope.bench.workloads._fio_text import Option, Section, integer_of, time_of
+from storscope.bench.workloads.loss import LossList
+from storscope.domain.errors import MalformedInput
+
+
+class GivenOptions:
+    """The options of a section. `where` names the file."""
+
+    def __init__(self, section: Section, where: str, losses: LossList) -> None:
+        self.name = section.name
+        self.options = section.options
+        self.where = where
+        self.losses = losses
+        self.used: set[str] = {"kb_base"}
+        self.kb_base = self.number("kb_base", 1024)
+
+    def fail(self, option: Option, expected: str) -> None:
+        """Refuses the value of an option."""
+        raise MalformedInput(expected, repr(option.value[:60]), where=f"{self.where}, {option.where}")
+
+    def take(self, name: str) -> Option | None:
+        """The option, which counts as used from now on; None if it is not given."""
+        self.used.add(name)
+        option = self.options.get(name)
+        if option is not None and "$" in option.value:
+            self.fail(option, f"a value for {name} without variables")
+        return option
+
+    def text(self, name: str, default: str) -> str:
+        """Its value in lower case."""
+        option = self.take(name)
+        return option.value.strip().lower() if option else default
+
+    def flag(self, name: str) -> bool:
+        """Whether it is switched on."""
+        return self.text(name, "0") not in {"0", "false"}
+
+    def number(self, name: str, default: int) -> int:
+        """Its value as a plain number."""
+        option = self.take(name)
+        return default if option is None else integer_of(option, option.value, self.where)
+
+    def time(self, name: str, default: int | None, unit: str) -> int | None:
+        """Its value in ns; a plain number is in `unit`."""
+        option = self.take(name)
+        return default if option is None else time_of(option, self.where, unit)
+
+    def pair(self, name: str) -> tuple[Option | None, str, str]:
+        """The parts for reads and writes, each empty where it is left to its default."""
+        option = self.take(name)
+        if option is None:
+            return None, "", ""
+        parts = [part.strip() for part in option.value.split(",")]
+        return option, parts[0], parts[1] if len(parts) > 1 else parts[0]
+
+    @property
+    def filenames(self) -> tuple[str, ...]:
+        """What it works on, by name."""
+        option = self.options.get("filename")
+        found = re.split(r"(?<!\\):", option.value) if option else []
+        return tuple(name.replace("\\:", ":") for name in found if name)
+
+    def note_rest(self) -> None:
+        """Lists every option that no field of the workload came from."""
+        for name, option in self.options.items():
+            if name in LOST:
+                self.losses.lost(option.where, option.text, LOST[name])
+            elif name in ELSEWHERE:
+                self.losses.elsewhere(option.where, option.text, ELSEWHERE[name])
+            elif name not in self.used:
+                self.losses.lost(option.where, option.text, "storscope does not know what this option asks for")
+
+    def note(self, name: str, reason: str) -> None:
+        """Says that an option means something else here."""
+        option = self.options.get(name)
+        where, what = (option.where, option.text) if option else (f"[{self.name}]", f"{name} not given")
+        self.losses.approximated(where, what, reason)

@@ -1,0 +1,58 @@
+"""The sizes of a fio job's transfers: `bs`, `bsrange`, `bssplit`, for each direction."""
+
+from __future__ import annotations
+
+from storscope.bench.workloads._fio_given import GivenOptions
+from storscope.bench.workloads._fio_text import Option, integer_of, size_of
+
+_DEFAULT_SIZE = 4096
+_MOST_SIZES = 100
+
+
+def sizes_of(job: GivenOptions, direction: int) -> tuple[tuple[int, float], ...]:
+    """Sizes with their shares; direction 0 reads, 1 writes."""
+    plain, *sizes = job.pair("bs")
+    ranged, *ranges = job.pair("bsrange")
+    split, *splits = job.pair("bssplit")
+    if split and splits[direction]:
+        return _split(job, split, splits[direction])
+    if ranged and ranges[direction]:
+        return _range(job, ranged, ranges[direction])
+    if plain and sizes[direction]:
+        return ((_size(job, plain, sizes[direction]), 1.0),)
+    return ((_DEFAULT_SIZE, 1.0),)
+
+
+def _size(job: GivenOptions, option: Option, text: str) -> int:
+    size = size_of(option, text, job.where, job.kb_base)
+    if not 0 < size <= 2**30:
+        job.fail(option, "sizes from 1 byte to 1 GiB")
+    return size
+
+
+def _split(job: GivenOptions, option: Option, text: str) -> tuple[tuple[int, float], ...]:
+    """4k/10:64k/50:32k/: what has no percentage shares the rest equally."""
+    found: list[tuple[int, int | None]] = []
+    for part in text.split(":"):
+        size, _, percent = part.partition("/")
+        share = integer_of(option, percent, job.where, 100) if percent.strip() else None
+        found.append((_size(job, option, size), share))
+    given = sum(share for _, share in found if share is not None)
+    open_parts = sum(1 for _, share in found if share is None)
+    if given > 100 or (given < 100 and not open_parts) or len(found) > _MOST_SIZES:
+        job.fail(option, f"percentages that add up to 100 (they give {given})")
+    return tuple((size, (share if share is not None else (100 - given) / open_parts) / 100) for size, share in found)
+
+
+def _range(job: GivenOptions, option: Option, text: str) -> tuple[tuple[int, float], ...]:
+    """4k-16k: every multiple of the least with the same probability; measured with fio 3.33."""
+    low, _, high = text.partition("-")
+    least, greatest = _size(job, option, low), _size(job, option, high)
+    count = greatest // least
+    if greatest < least:
+        job.fail(option, "a range like 4k-16k")
+    if count > _MOST_SIZES or greatest % least:
+        job.note("bsrange", f"{min(count, _MOST_SIZES)} sizes stand for the range")
+        count = min(count, _MOST_SIZES)
+    step = greatest // count // least * least
+    return tuple((step * number, 1 / count) for number in range(1, count + 1))

@@ -1,0 +1,165 @@
+"""One job of a fio job file as a stream: direction, lines, data.
+
+fio draws the direction of each I/O and then its size from that direction's split, so a line is made for each size, with
+the share of reads that follows. What is asked for differently here is noted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from storscope.bench.workloads._fio_asked import load_of, pause_of
+from storscope.bench.workloads._fio_given import GivenOptions
+from storscope.bench.workloads._fio_places import offsets_of, region_of
+from storscope.bench.workloads._fio_sizes import sizes_of
+from storscope.bench.workloads._fio_text import Section, integer_of, size_of
+from storscope.bench.workloads.loss import LossList
+from storscope.domain.workload import AccessSpec, DataPool, Mix, Stream, Verification
+
+_DIRECTIONS = {
+    "read": (True, False, False), "write": (False, True, False), "rw": (True, True, False),
+    "readwrite": (True, True, False), "randread": (True, False, True), "randwrite": (False, True, True),
+    "randrw": (True, True, True),
+}  # fmt: skip
+"""rw -> whether it reads, writes, is random."""
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What the reads, or the writes, of a job look like: sizes with shares, share of random ones, alignment."""
+
+    sizes: tuple[tuple[int, float], ...]
+    random_share: float
+    align_bytes: int
+
+
+class JobReader(GivenOptions):
+    """A job as a stream, with what all jobs of a workload have to share."""
+
+    def __init__(self, section: Section, where: str, losses: LossList) -> None:
+        super().__init__(section, where, losses)
+        self.used |= {"rw", "filename", "stonewall", "wait_for_previous", "runtime", "ramp_time"}
+        kind, _, self.modifier = self.text("rw", "read").partition(":")
+        self.is_supported = kind in _DIRECTIONS
+        if not self.is_supported:
+            if not re.fullmatch("(rand)?trim(write)?|trimwrite|randtrimwrite", kind):
+                self.fail(self.options["rw"], "one of " + ", ".join(_DIRECTIONS))
+            self.losses.lost(self.options["rw"].where, f"rw={kind}", "the job is left out: a workload does not trim")
+            kind = "read"
+        self.reads, self.writes, self.random = _DIRECTIONS[kind]
+        self.duration_ns = self.time("runtime", None, "s")
+        self.ramp_ns = self.time("ramp_time", None, "s")
+        self.numjobs = self.number("numjobs", 1)
+
+    def stream(self, names: Sequence[str]) -> Stream:
+        """The job as a stream."""
+        used = tuple(names.index(name) for name in self.filenames)
+        load, read_share = load_of(self, self._read_share(), self.numjobs)
+        if not self.filenames and self.numjobs > 1:
+            self.note("numjobs", "each fio job has a file of its own; workers share the targets")
+        return Stream(
+            name=self.name,
+            access=Mix(self._lines(read_share, is_open=load.is_open)),
+            load=load,
+            offsets=offsets_of(self),
+            region=region_of(self),
+            targets=() if len(set(used)) == len(names) else used,
+            workers=self.numjobs,
+        )
+
+    def _read_share(self) -> float:
+        if not (self.reads and self.writes):
+            return 1.0 if self.reads else 0.0
+        share = self.number("rwmixread", 50)
+        if "rwmixwrite" in self.options:
+            option, written = self.options["rwmixwrite"], 100 - self.number("rwmixwrite", 50)
+            later = "rwmixread" not in self.options or option.line > self.options["rwmixread"].line
+            share = written if later else share
+        if not 0 <= share <= 100:
+            self.fail(self.options.get("rwmixread") or self.options["rwmixwrite"], "0 to 100 per cent")
+        return share / 100
+
+    def _lines(self, read_share: float, *, is_open: bool) -> tuple[AccessSpec, ...]:
+        """A line for each size, randomness and alignment, with the share of reads among its transfers."""
+        weights: dict[tuple[int, float, int], list[float]] = {}
+        for direction, share in ((0, read_share), (1, 1 - read_share)):
+            side = self._side(direction)
+            for size, part in side.sizes:
+                if part * share > 0:
+                    key = (size, side.random_share, 0 if side.align_bytes == size else side.align_bytes)
+                    weights.setdefault(key, [0.0, 0.0])[direction] += part * share
+        if 0 < read_share < 1 and any(random_share < 1 for _, random_share, _ in weights):
+            self.note("rw", "fio's reads and writes each have a sequential position; here they share one")
+        delay_ns, burst = pause_of(self, is_open=is_open)
+        return tuple(
+            AccessSpec(
+                size_bytes=size,
+                share=round(reads + writes, 12),
+                read_share=round(reads / (reads + writes), 12),
+                random_share=random_share,
+                delay_ns=delay_ns,
+                burst=burst,
+                align_bytes=align,
+            )
+            for (size, random_share, align), (reads, writes) in weights.items()
+        )
+
+    def _side(self, direction: int) -> _Side:
+        sizes = sizes_of(self, direction)
+        option, *parts = self.pair("blockalign")
+        align = size_of(option, parts[direction], self.where, self.kb_base) if option and parts[direction] else 0
+        return _Side(sizes, self._random_share(direction), align or min(size for size, _ in sizes))
+
+    def _random_share(self, direction: int) -> float:
+        if not self.random:
+            if self.modifier:
+                self.note("rw", "holes between sequential transfers are left out")
+            if "percentage_random" in self.options:
+                self.note("percentage_random", "without effect in fio too: rw is sequential")
+            self.take("percentage_random")
+            return 0.0
+        option, *parts = self.pair("percentage_random")
+        share = integer_of(option, parts[direction], self.where, 100) / 100 if option and parts[direction] else 1.0
+        if self.modifier.isdigit() and int(self.modifier) > 1:
+            self.note("rw", "a new random offset every n transfers; here with that probability")
+            share /= int(self.modifier)
+        if "norandommap" not in self.options and "random_distribution" not in self.options:
+            self.note("norandommap", "fio visits each block once before any a second time; here offsets repeat")
+        self.take("norandommap")
+        return share
+
+    # Data -----------------------------------------------------------------------------------------------------------
+
+    def data(self) -> DataPool:
+        """What it writes."""
+        compressible = self._percent("buffer_compress_percentage")
+        if self.flag("zero_buffers"):
+            self.note("zero_buffers", "zeros with a stamp in each block: as compressible, not equal")
+            compressible = 1.0
+        return DataPool(compressible_ratio=compressible, duplicate_ratio=self._percent("dedupe_percentage"))
+
+    def _percent(self, name: str) -> float:
+        option = self.take(name)
+        return 0.0 if option is None else integer_of(option, option.value, self.where, 100) / 100
+
+    def verification(self) -> Verification:
+        """Whether reads are checked."""
+        kind = self.text("verify", "0")
+        if kind in {"0", "null"}:
+            return Verification.NONE
+        self.note("verify", "fio reads back what it wrote; here each read checks the stamp of its blocks")
+        return Verification.STAMPS
+
+    @property
+    def flow(self) -> int:
+        """Its weight among jobs that share their progress; 0 without."""
+        return self.number("flow", 0)
+
+    @property
+    def flow_key(self) -> str:
+        """Jobs with the same key share their progress; empty without flow."""
+        key = f"flow {self.number('flow_id', 0)}" if self.flow else ""
+        self.take("flow_sleep")
+        return key
