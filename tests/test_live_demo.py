@@ -29,7 +29,7 @@ from storscope.workbench.live_place import place
 from tests.bench.safety.conftest import Rig, run
 
 _SHORT = Phases(
-    trial_s=1.2, quiet_s=3.0, burst_s=2.5, between_s=2.0, after_s=0.6, limited_s=2.5, interval_s=0.2
+    trial_s=1.2, quiet_s=3.5, burst_s=3.0, between_s=2.5, after_s=0.6, proof_s=0.8, rounds=4, interval_s=0.1
 )  # fmt: skip
 
 
@@ -82,7 +82,8 @@ def _is_clean(folder: Path) -> bool:
 def test_the_hog_is_named_limited_and_the_improvement_proved(ext4: Path, temporary: Path, tmp_path: Path) -> None:
     teller = _Teller()
     kept, report = tmp_path / "kept", tmp_path / "report.html"
-    result = demo.live_demo(LiveSettings(ext4, report, kept, scratch_bytes=64 * MIB, phases=_SHORT), teller)
+    settings = LiveSettings(ext4, report, kept, scratch_bytes=64 * MIB, phases=_SHORT, pressures=PRESSURES[1:])
+    result = demo.live_demo(settings, teller)
     assert result.pressure in PRESSURES, teller.said
     assert result.is_named, (teller.said, [finding.title for finding in result.verdict.findings])  # type: ignore[union-attr]
     first = result.first
@@ -106,7 +107,7 @@ def _check_store(store: Store, device: str) -> None:
     kinds = {row["format"] for row in store.query("SELECT format FROM captures").to_pylist()}
     assert kinds == {"kernel-counters", "storscope-bench"}
     runs = store.query("SELECT r.name, count(*) AS n FROM runs r GROUP BY 1 ORDER BY 1").to_pylist()
-    assert runs == [{"name": "hog", "n": 3}, {"name": "victim", "n": 2}], "what was only tried is not kept"
+    assert runs == [{"name": "hog", "n": 10}, {"name": "victim", "n": 9}], "what was only tried is not kept"
     moved = {
         row["entity"].split("[")[0]: row["moved"]
         for row in store.query(

@@ -43,14 +43,7 @@ class Done:
     capture: str
     status: str
     doubts: tuple[str, ...]
-    started_ns: int
-    duration_ns: int
     ops_per_s: float
-
-    @property
-    def ended_ns(self) -> int:
-        """UTC."""
-        return self.started_ns + self.duration_ns
 
 
 class Worker:

@@ -77,8 +77,7 @@ def _measure(session: BenchSession, command: dict[str, Any], name: str) -> None:
     total = benched.outcome.total
     _tell(
         kind="done", run=benched.about.run, capture=benched.capture, status=benched.status,
-        doubts=list(benched.doubts), started_ns=benched.outcome.result["started_unix_ns"],
-        duration_ns=total.duration_ns, ops_per_s=total.per_s(total.all.ios),
+        doubts=list(benched.doubts), ops_per_s=total.per_s(total.all.ios),
     )  # fmt: skip
 
 
