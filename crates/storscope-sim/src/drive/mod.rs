@@ -19,6 +19,7 @@
 //! Beware: time must not go backwards between calls, and `advance` must be called at `next_event`, not later.
 
 mod arm;
+pub mod catalogue;
 mod curve;
 pub mod fit;
 mod flash;

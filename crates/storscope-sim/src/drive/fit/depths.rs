@@ -62,9 +62,8 @@ pub fn window_from_writes(design: &MechanicalDesign, iops: f64) -> MechanicalDes
         }
         design
     };
-    let writes = |window: u32| {
-        ClosedLoop::writes(1, REQUESTS).run(&DriveDesign::Mechanical(with_window(window)), SEED).iops
-    };
+    let writes =
+        |window: u32| ClosedLoop::writes(1, REQUESTS).run(&DriveDesign::Mechanical(with_window(window)), SEED).iops;
     let most = design.write_cache.map_or(1, |cache| cache.extents).min(64);
     let unsorted = writes(1);
     if unsorted > iops {
@@ -96,11 +95,17 @@ fn fit_seek(design: &MechanicalDesign, iops: f64, latency_ns_sd: Option<f64>) ->
         (measured.iops / iops).ln().powi(2) + spread * spread
     };
     let mean = (average.0 as f64).ln();
-    let (start, steps) = if latency_ns_sd.is_some() { (vec![mean, ratio], vec![0.1, 0.2]) } else { (vec![mean], vec![0.1]) };
+    let (start, steps) =
+        if latency_ns_sd.is_some() { (vec![mean, ratio], vec![0.1, 0.2]) } else { (vec![mean], vec![0.1]) };
     seek_of(&simplex::minimise(&start, &steps, 60, cost).point)
 }
 
-fn fit_gamma(design: &MechanicalDesign, reads: &[DepthPoint], least_depth: u32, base: &MechanicalDesign) -> (QueueingDesign, f64) {
+fn fit_gamma(
+    design: &MechanicalDesign,
+    reads: &[DepthPoint],
+    least_depth: u32,
+    base: &MechanicalDesign,
+) -> (QueueingDesign, f64) {
     let depth = base.queueing.map_or(32, |queueing| queueing.depth);
     let among = base.queueing.map_or_else(Among::default, |queueing| queueing.among);
     let queueing = |gamma: f64| QueueingDesign { gamma, least_depth, depth, among };

@@ -2,6 +2,9 @@
 //!
 //! Made for residuals with some noise: differences are taken over the given steps, which are large against the noise.
 
+/// Tries of a round, each with four times the damping.
+const TRIES: usize = 12;
+
 /// The best point found and the sum of its squared residuals.
 #[derive(Debug, Clone)]
 pub struct Minimum {
@@ -33,7 +36,7 @@ impl Search<'_> {
     fn round(&mut self, residuals: &impl Fn(&[f64]) -> Vec<f64>) -> bool {
         let slopes: Vec<Vec<f64>> = (0..self.point.len()).map(|axis| self.slope(axis, residuals)).collect();
         let before = sum_of_squares(&self.residuals);
-        for _ in 0..6 {
+        for _ in 0..TRIES {
             let moved = self.moved(&slopes);
             let there = residuals(&moved);
             if sum_of_squares(&there) < before {

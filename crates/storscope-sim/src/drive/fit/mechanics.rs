@@ -3,7 +3,9 @@
 //! Twelve at most: eleven numbers and the drive's habit. A drive with a write cache shows no settle and, behind its slow
 //! link, no zones; one without has no time to accept and no streams of writes. What a trace of single requests does not show is fixed: eight heads, sixteen zones.
 
-use storscope_types::design::drive::{MechanicalDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo, SeekDesign, WriteCacheDesign};
+use storscope_types::design::drive::{
+    MechanicalDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo, SeekDesign, WriteCacheDesign,
+};
 use storscope_types::{Bytes, Nanos};
 
 /// Numbers a fit moves.

@@ -19,8 +19,8 @@ mod start;
 mod trace;
 mod trace_fit;
 
-pub use depths::{DepthFit, DepthPoint, from_depths, window_from_writes};
 pub use demerit::{Demerit, demerit};
+pub use depths::{DepthFit, DepthPoint, from_depths, window_from_writes};
 pub use replay::replay;
 pub use trace::{TraceError, TraceOp, parse};
 pub use trace_fit::{FitError, Judgement, TraceFit, from_trace, judge};

@@ -129,10 +129,12 @@ struct Fitting<'a> {
 impl Fitting<'_> {
     fn run(&self, guess: &Guess) -> TraceFit {
         let habits = habits::of(self.trace);
-        let starts = habits.iter().flat_map(|&habit| [false, true].map(|hidden| (habit, guess.seen_or_hidden(habit, hidden))));
+        let starts =
+            habits.iter().flat_map(|&habit| [false, true].map(|hidden| (habit, guess.seen_or_hidden(habit, hidden))));
         let rough = self.best_of(starts.map(|(habit, start)| (habit, start.point(habit))));
         // A habit tried from a poor start may have lost for that alone: try all again from the best.
-        let again = habits.iter().flat_map(|&habit| SEGMENT_STEPS.map(|step| (habit, with_segment(&rough.1.point, step))));
+        let again =
+            habits.iter().flat_map(|&habit| SEGMENT_STEPS.map(|step| (habit, with_segment(&rough.1.point, step))));
         let (habit, better) = self.best_of(again.chain([(rough.0, rough.1.point.clone())]));
         let first = self.minimise(habit, &better.point, ROUNDS_AT_LAST);
         let cost = |point: &[f64]| self.residuals(habit, point).iter().map(|residual| residual * residual).sum::<f64>();
