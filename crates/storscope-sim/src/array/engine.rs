@@ -14,8 +14,17 @@ impl Array {
         let now = self.clock.now();
         if now > self.now {
             while self.tree.first().0 < now && self.step(now) {}
-            self.now = now;
+            self.pass_to(now);
         }
+    }
+
+    /// Lets time pass in which nothing happens.
+    #[inline]
+    pub(super) fn pass_to(&mut self, now: Nanos) {
+        if now >= self.slices.end() {
+            self.end_slices(now);
+        }
+        self.now = self.now.max(now);
     }
 
     /// Handles the next event unless it is later than `until`. Returns whether there was one.

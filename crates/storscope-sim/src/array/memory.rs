@@ -90,7 +90,7 @@ impl Memory {
             low: at(write.map(|write| write.low_watermark)),
             high: at(write.map(|write| write.high_watermark)),
             destages: 0,
-            most_destages: write.and_then(|write| write.destages).map_or(2 * drives, |most| most as usize),
+            most_destages: write.and_then(|write| write.destages).map_or(4 * drives, |most| most as usize),
             flushing: false,
             mirrored: write.is_some_and(|write| write.mirrored),
             placement: write.map_or(Placement::InPlace, |write| write.placement),

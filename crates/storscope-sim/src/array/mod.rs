@@ -166,7 +166,7 @@ impl Device for Array {
         let until = until.max(self.clock.now());
         while self.done.is_empty() && self.step(until) {}
         if self.done.is_empty() && until < Nanos::NEVER {
-            self.now = self.now.max(until);
+            self.pass_to(until);
         }
         self.clock.sleep_until(self.now);
         done.append(&mut self.done);

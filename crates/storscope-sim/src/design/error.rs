@@ -6,9 +6,9 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DesignError {
     /// Line of the text, from 1; of something that is missing, that of the table it belongs to.
-    pub line: Option<usize>,
+    pub line: Option<u32>,
     /// Column, from 1, in characters.
-    pub column: Option<usize>,
+    pub column: Option<u32>,
     /// The key as it is written, as in `group[0].segment`.
     pub key: String,
     /// What would be sound.

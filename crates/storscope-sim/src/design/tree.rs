@@ -141,11 +141,11 @@ impl<'text> Tree<'text> {
 }
 
 /// Line and column of an offset, from 1.
-pub fn position(text: &str, offset: usize) -> (usize, usize) {
+pub fn position(text: &str, offset: usize) -> (u32, u32) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    (line, column)
+    (line as u32, column as u32)
 }
 
 /// The name of the JSON form, and the number if the value is a quantity with a unit.

@@ -121,7 +121,7 @@ impl GroupDesign {
         if self.count < width || self.count > 4_096 {
             return Err(("count", format!("{width} to 4096 drives"), self.count.to_string()));
         }
-        if self.layout != Layout::Pool && self.count % width != 0 {
+        if self.layout != Layout::Pool && !self.count.is_multiple_of(width) {
             return Err(("count", format!("a multiple of {width}"), self.count.to_string()));
         }
         Ok(())

@@ -28,7 +28,7 @@ impl ArrayDesign {
         require(task.share > 0.0 && task.share <= 1.0, &share, "a ratio above 0, at most 1", &task.share.to_string())?;
         check_rate(task.rate_bytes_per_s, &format!("{path}.rate_bytes_per_s"))?;
         let chunk = task.chunk.map_or(group.segment.0, |chunk| chunk.0);
-        let sound = chunk > 0 && chunk % group.segment.0 == 0 && chunk <= size.0 && chunk <= 1 << 30;
+        let sound = chunk > 0 && chunk.is_multiple_of(group.segment.0) && chunk <= size.0 && chunk <= 1 << 30;
         let expected = format!("a multiple of the segment of {} bytes, at most 1 GiB and a drive", group.segment.0);
         require(sound, &format!("{path}.chunk_bytes"), &expected, &chunk.to_string())
     }

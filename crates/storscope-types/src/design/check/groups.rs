@@ -55,7 +55,7 @@ impl ArrayDesign {
 fn check_group(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
     let segment = format!("{path}.segment_bytes");
     within(group.segment.0 as f64, 512.0, (1 << 30) as f64, &segment, "512 bytes to 1 GiB")?;
-    require(group.segment.0 % 512 == 0, &segment, "a multiple of 512 bytes", &group.segment.0.to_string())?;
+    require(group.segment.0.is_multiple_of(512), &segment, "a multiple of 512 bytes", &group.segment.0.to_string())?;
     group.check_geometry().map_err(|(key, expected, found)| DesignFault {
         path: format!("{path}.{key}"),
         expected,

@@ -66,7 +66,7 @@ impl ArrayDesign {
         for (index, group) in self.groups.iter().enumerate() {
             let path = format!("groups[{index}].segment_bytes");
             let expected = format!("a multiple of the cache's page of {page} bytes");
-            require(group.segment.0 % page == 0, &path, &expected, &group.segment.0.to_string())?;
+            require(group.segment.0.is_multiple_of(page), &path, &expected, &group.segment.0.to_string())?;
         }
         check_write_back(cache)?;
         check_reads(cache)

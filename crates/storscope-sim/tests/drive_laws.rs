@@ -1,0 +1,376 @@
+//! Drives against closed forms: what is known exactly must come out.
+
+use storscope_device::Direction;
+use storscope_sim::drive::fit::closed_loop::ClosedLoop;
+use storscope_sim::drive::{Drive, DriveOp};
+use storscope_types::design::drive::{
+    CurveDesign, CurvePoint, DriveDesign, FlashDesign, MechanicalDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo,
+    SeekDesign, WriteCacheDesign,
+};
+use storscope_types::{Bytes, Nanos};
+
+const TRACK_TO_TRACK_MS: f64 = 0.8;
+const AVERAGE_MS: f64 = 8.5;
+const FULL_STROKE_MS: f64 = 16.0;
+const OUTER: f64 = 115e6;
+const INNER: f64 = 60e6;
+const TURN_MS: f64 = 60_000.0 / 7_200.0;
+
+/// No switch between tracks, no buffers, nothing sorted: what the formulas know.
+fn plain() -> MechanicalDesign {
+    let time = |ms: f64| Nanos((ms * 1e6) as u64);
+    MechanicalDesign {
+        size: Bytes(1_000_000_000_000),
+        turns_per_min: 7200.0,
+        seek: SeekDesign::DataSheet {
+            track_to_track: time(TRACK_TO_TRACK_MS),
+            average: time(AVERAGE_MS),
+            full_stroke: time(FULL_STROKE_MS),
+        },
+        outer_rate_bytes_per_s: OUTER,
+        inner_rate_bytes_per_s: INNER,
+        zones: 16,
+        heads: 4,
+        head_switch: Nanos::ZERO,
+        overhead: time(0.3),
+        hit: time(0.1),
+        switch: Nanos::ZERO,
+        write_settle: time(0.5),
+        interface_rate_bytes_per_s: 300e6,
+        read_ahead: None,
+        write_cache: None,
+        queueing: None,
+    }
+}
+
+fn mechanical(design: MechanicalDesign) -> DriveDesign {
+    DriveDesign::Mechanical(design)
+}
+
+/// A stream of random numbers for arrivals and addresses (splitmix64).
+struct Dice(u64);
+
+impl Dice {
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (((mixed ^ (mixed >> 31)) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * self.unit().ln()
+    }
+}
+
+/// Mean seek over pairs of random addresses: zones of equal width hold in proportion to their rate; Lee and Katz's curve.
+fn mean_seek_ms() -> f64 {
+    let points = 1600;
+    let weight = |point: usize| OUTER + (INNER - OUTER) * f64::from(point as u32 / 100) / 15.0;
+    let seek_ms = |share: f64| {
+        let root = (-10.0 * TRACK_TO_TRACK_MS + 15.0 * AVERAGE_MS - 5.0 * FULL_STROKE_MS) / 3.0;
+        let linear = (7.0 * TRACK_TO_TRACK_MS - 15.0 * AVERAGE_MS + 8.0 * FULL_STROKE_MS) / 3.0;
+        TRACK_TO_TRACK_MS + root * share.sqrt() + linear * share
+    };
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for from in 0..points {
+        for to in 0..points {
+            let both = weight(from) * weight(to);
+            sum += both * seek_ms(from.abs_diff(to) as f64 / points as f64);
+            weights += both;
+        }
+    }
+    sum / weights
+}
+
+#[test]
+fn a_random_read_takes_overhead_mean_seek_half_a_turn_and_its_transfer() {
+    // The transfer's mean rate is the harmonic one over addresses: each zone holds and passes in proportion to its rate.
+    let transfer_ms = 4096.0 / ((OUTER + INNER) / 2.0) * 1e3;
+    let expected_ms = 0.3 + mean_seek_ms() + TURN_MS / 2.0 + transfer_ms;
+    let measured = ClosedLoop::reads(1, 200_000).run(&mechanical(plain()), 3);
+    let measured_ms = measured.latency_ns_mean / 1e6;
+    assert!((measured_ms / expected_ms - 1.0).abs() < 0.01, "{measured_ms} ms, expected {expected_ms} ms");
+}
+
+#[test]
+fn a_write_to_the_media_takes_its_settle_longer() {
+    let read = ClosedLoop::reads(1, 100_000).run(&mechanical(plain()), 3);
+    let write = ClosedLoop::writes(1, 100_000).run(&mechanical(plain()), 3);
+    let longer_ms = (write.latency_ns_mean - read.latency_ns_mean) / 1e6;
+    assert!((longer_ms - 0.5).abs() < 0.03, "{longer_ms} ms");
+}
+
+#[test]
+fn first_come_first_served_gains_nothing_from_depth() {
+    let one = ClosedLoop::reads(1, 100_000).run(&mechanical(plain()), 3);
+    let many = ClosedLoop::reads(32, 100_000).run(&mechanical(plain()), 3);
+    assert!((many.iops / one.iops - 1.0).abs() < 0.01);
+    assert!((many.latency_ns_mean / (32.0 * one.latency_ns_mean) - 1.0).abs() < 0.01, "Little's law");
+    assert!((many.busy_ratio - 1.0).abs() < 1e-6);
+}
+
+/// What an open run of Poisson arrivals saw.
+struct OpenRun {
+    rate_per_ns: f64,
+    response_ns: f64,
+    inside: f64,
+    busy_ratio: f64,
+}
+
+fn open_run(design: &DriveDesign, mean_gap_ns: f64, requests: u32) -> OpenRun {
+    let mut drive = Drive::new(design, 1, 0);
+    let mut dice = Dice(7);
+    let mut came_at = std::collections::HashMap::new();
+    let (mut now, mut next_arrival) = (0.0, 0.0);
+    let (mut area, mut response_sum, mut done) = (0.0, 0.0, 0);
+    let mut sent = 0;
+    while done < requests {
+        let event = drive.next_event();
+        let arrives = next_arrival <= event.0 as f64;
+        let at: f64 = if arrives { next_arrival } else { event.0 as f64 };
+        area += came_at.len() as f64 * (at - now);
+        now = at;
+        if arrives {
+            let offset = (dice.unit() * 244_000_000.0) as u64 * 4096;
+            came_at.insert(sent, at);
+            drive.submit(Nanos(at as u64), DriveOp { tag: sent, direction: Direction::Read, offset, length: 4096 });
+            assert_eq!(drive.queue_len() + drive.in_service(), came_at.len());
+            sent += 1;
+            next_arrival = (at + dice.exponential(mean_gap_ns)).round();
+        } else if let Some(tag) = drive.advance(event) {
+            response_sum += at - came_at.remove(&tag).expect("each request completes once");
+            done += 1;
+        }
+    }
+    OpenRun {
+        rate_per_ns: f64::from(done) / now,
+        response_ns: response_sum / f64::from(done),
+        inside: area / now,
+        busy_ratio: drive.busy(Nanos(now as u64)).0 as f64 / now,
+    }
+}
+
+#[test]
+fn poisson_arrivals_wait_as_pollaczek_and_khinchine_say() {
+    let design = mechanical(plain());
+    let service = ClosedLoop::reads(1, 400_000).run(&design, 5);
+    let mean = service.latency_ns_mean;
+    let second_moment = mean * mean + service.latency_ns_sd * service.latency_ns_sd;
+    let run = open_run(&design, 2.0 * mean, 1_500_000);
+    let rate = run.rate_per_ns;
+    let expected = mean + rate * second_moment / (2.0 * (1.0 - rate * mean));
+    assert!((run.response_ns / expected - 1.0).abs() < 0.01, "{} ns, expected {expected} ns", run.response_ns);
+    assert!((run.inside / (rate * run.response_ns) - 1.0).abs() < 1e-3, "Little's law");
+    assert!((run.busy_ratio / (rate * mean) - 1.0).abs() < 5e-3, "utilisation law");
+}
+
+fn curve(points: &[(u32, f64)], cv: f64) -> DriveDesign {
+    DriveDesign::Curve(CurveDesign {
+        size: Bytes(1_000_000_000_000),
+        reads: points.iter().map(|&(qd, iops)| CurvePoint { qd, iops }).collect(),
+        writes: None,
+        cv,
+        block: Bytes(4096),
+        rate_bytes_per_s: None,
+    })
+}
+
+/// Throughput per second of `clients` that think for `think_s` (exponential) between requests.
+fn repair_run(design: &DriveDesign, clients: u32, think_s: f64, completions: u32) -> f64 {
+    let mut drive = Drive::new(design, 2, 0);
+    let mut dice = Dice(11);
+    let mut thinking: Vec<Option<u64>> = (0..clients).map(|_| Some(dice.exponential(think_s * 1e9) as u64)).collect();
+    let (mut now, mut done) = (0, 0);
+    while done < completions {
+        let first =
+            (0..thinking.len()).filter(|&client| thinking[client].is_some()).min_by_key(|&client| thinking[client]);
+        let ready_at = first.and_then(|client| thinking[client]).unwrap_or(u64::MAX);
+        now = ready_at.min(drive.next_event().0);
+        if ready_at <= drive.next_event().0 {
+            let client = first.expect("someone is ready");
+            thinking[client] = None;
+            let op = DriveOp { tag: client as u32, direction: Direction::Read, offset: 0, length: 4096 };
+            drive.submit(Nanos(now), op);
+        } else if let Some(tag) = drive.advance(Nanos(now)) {
+            thinking[tag as usize] = Some(now + dice.exponential(think_s * 1e9) as u64);
+            done += 1;
+        }
+    }
+    f64::from(done) / now as f64 * 1e9
+}
+
+/// Machine repair: throughput of `clients` that think for `think_s`, with `rate(n)` completions per second at n inside.
+fn machine_repair(clients: u32, think_s: f64, rate: impl Fn(u32) -> f64) -> f64 {
+    let mut weights = vec![1.0];
+    for inside in 1..=clients {
+        let ratio = f64::from(clients - inside + 1) / think_s / rate(inside);
+        weights.push(weights[inside as usize - 1] * ratio);
+    }
+    let busy: f64 = (1..=clients).map(|inside| weights[inside as usize] * rate(inside)).sum();
+    busy / weights.iter().sum::<f64>()
+}
+
+#[test]
+fn a_curve_drive_repairs_machines_as_one_server_and_as_eight() {
+    let one = |_: u32| 1000.0;
+    let eight = |inside: u32| 1000.0 * f64::from(inside.min(8));
+    let flat = curve(&[(1, 1000.0)], 1.0);
+    let steep = curve(&(1..=8).map(|qd| (qd, 1000.0 * f64::from(qd))).collect::<Vec<_>>(), 1.0);
+    for (design, rate) in [(flat, &one as &dyn Fn(u32) -> f64), (steep, &eight)] {
+        for (clients, think_s) in [(4, 0.003), (16, 0.003)] {
+            let expected = machine_repair(clients, think_s, rate);
+            let measured = repair_run(&design, clients, think_s, 400_000);
+            assert!((measured / expected - 1.0).abs() < 0.01, "{clients} clients: {measured}, expected {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_curve_drive_gives_back_its_points() {
+    let points = [(1, 72.0), (8, 87.0), (32, 131.0)];
+    for cv in [0.0, 0.5, 1.0, 2.0] {
+        for (qd, iops) in points {
+            let measured = ClosedLoop::reads(qd, 100_000).run(&curve(&points, cv), 1);
+            assert!((measured.iops / iops - 1.0).abs() < 0.02, "cv {cv}, depth {qd}: {}", measured.iops);
+        }
+        let spread = ClosedLoop::reads(1, 100_000).run(&curve(&points, cv), 1);
+        assert!((spread.latency_ns_sd / spread.latency_ns_mean - cv).abs() < 0.03, "cv {cv}");
+    }
+}
+
+fn flash() -> FlashDesign {
+    FlashDesign {
+        size: Bytes(250_000_000_000),
+        dies: 8,
+        page: Bytes(4096),
+        overhead: Nanos::from_micros(10),
+        read: Nanos::from_micros(100),
+        program: Nanos::from_micros(500),
+        latency_cv: 0.3,
+        commands_per_s: None,
+        interface_rate_bytes_per_s: 500e6,
+        write_accept: Nanos::from_micros(20),
+        buffer_pages: 64,
+        write_amplification: 1.0,
+        cleaning_burst_pages: 4,
+        erase: Nanos::ZERO,
+        pages_per_block: 256,
+    }
+}
+
+#[test]
+fn a_flash_read_takes_overhead_page_and_link() {
+    let measured = ClosedLoop::reads(1, 50_000).run(&DriveDesign::Flash(flash()), 1);
+    let expected_ns = 10_000.0 + 100_000.0 + 4096.0 / 0.5;
+    assert!((measured.latency_ns_mean / expected_ns - 1.0).abs() < 0.01, "{}", measured.latency_ns_mean);
+}
+
+#[test]
+fn flash_writes_settle_at_what_the_dies_can_program_and_move() {
+    for (amplification, erase_us) in [(1.0, 0), (2.0, 0), (3.0, 2_000)] {
+        let erase = Nanos::from_micros(erase_us);
+        let design = FlashDesign { write_amplification: amplification, erase, ..flash() };
+        let per_page_s =
+            500e-6 * amplification + 100e-6 * (amplification - 1.0) + erase.as_secs_f64() * amplification / 256.0;
+        let expected = 8.0 / per_page_s;
+        let measured = ClosedLoop::writes(16, 100_000).run(&DriveDesign::Flash(design), 1).iops;
+        assert!((measured / expected - 1.0).abs() < 0.01, "{amplification}: {measured}, expected {expected}");
+    }
+}
+
+/// Bytes per second of `streams` sequential streams, each with one request outstanding.
+fn sequential(design: MechanicalDesign, direction: Direction, start: u64, streams: u32, length: u32) -> f64 {
+    let mut drive = Drive::new(&mechanical(design), 1, 0);
+    let mut next: Vec<u64> = (0..u64::from(streams)).map(|stream| start + stream * 40_000_000_000).collect();
+    for tag in 0..streams {
+        drive.submit(Nanos::ZERO, DriveOp { tag, direction, offset: next[tag as usize], length });
+    }
+    let (mut done, mut now) = (0_u32, Nanos::ZERO);
+    while done < 4_000 {
+        now = drive.next_event();
+        if let Some(tag) = drive.advance(now) {
+            done += 1;
+            next[tag as usize] += u64::from(length);
+            drive.submit(now, DriveOp { tag, direction, offset: next[tag as usize], length });
+        }
+    }
+    f64::from(done) * f64::from(length) / now.as_secs_f64()
+}
+
+fn buffered() -> MechanicalDesign {
+    MechanicalDesign {
+        head_switch: Nanos::from_micros(800),
+        read_ahead: Some(ReadAheadDesign {
+            segments: 16,
+            segment: Bytes::from_kib(1024),
+            after: ReadOnAfter::AnyRead,
+            up_to: ReadOnTo::SegmentEnd,
+            lost_on_write: false,
+        }),
+        write_cache: Some(WriteCacheDesign { size: Bytes::from_mib(16), extents: 256, accept: None, window: 16 }),
+        ..plain()
+    }
+}
+
+#[test]
+fn one_stream_runs_at_the_rate_of_the_media() {
+    for direction in [Direction::Read, Direction::Write] {
+        for (start, rate) in [(0, OUTER), (960_000_000_000, INNER)] {
+            let measured = sequential(buffered(), direction, start, 1, 65_536);
+            assert!((measured / rate - 1.0).abs() < 0.03, "{direction:?} at {start}: {measured} of {rate}");
+        }
+    }
+}
+
+#[test]
+fn two_streams_pay_a_seek_for_each_request() {
+    let alone = sequential(buffered(), Direction::Read, 0, 1, 65_536);
+    let together = sequential(buffered(), Direction::Read, 0, 2, 65_536);
+    assert!(together < 0.15 * alone, "{together} of {alone}");
+}
+
+#[test]
+fn without_buffers_a_sequential_reader_loses_a_turn_each_time() {
+    let measured = sequential(plain(), Direction::Read, 0, 1, 65_536);
+    let lost = 65_536.0 / (TURN_MS / 1e3);
+    assert!((measured / lost - 1.0).abs() < 0.1, "{measured}, expected about {lost}");
+}
+
+#[test]
+fn writing_back_what_was_just_read_takes_a_turn() {
+    let mut drive = Drive::new(&mechanical(plain()), 1, 0);
+    let mut now = Nanos::ZERO;
+    let mut took_ms = Vec::new();
+    for step in 0..200_u64 {
+        for direction in [Direction::Read, Direction::Write] {
+            let began = now;
+            drive.submit(now, DriveOp { tag: 0, direction, offset: step * 4_999_999_488 / 5, length: 4096 });
+            now = drive.next_event();
+            assert_eq!(drive.advance(now), Some(0));
+            took_ms.push(now.since(began).0 as f64 / 1e6);
+        }
+    }
+    let writes: Vec<f64> = took_ms.iter().skip(1).step_by(2).copied().collect();
+    assert!(writes.iter().all(|ms| (ms - TURN_MS).abs() < 0.01), "{writes:?}");
+}
+
+#[test]
+fn the_order_of_cached_writes_does_not_depend_on_depth() {
+    let one = ClosedLoop::writes(1, 40_000).run(&mechanical(buffered()), 1);
+    let many = ClosedLoop::writes(32, 40_000).run(&mechanical(buffered()), 1);
+    let uncached = ClosedLoop::writes(1, 40_000).run(&mechanical(plain()), 1);
+    assert!((many.iops / one.iops - 1.0).abs() < 0.02, "{} and {}", one.iops, many.iops);
+    assert!(one.iops > 1.4 * uncached.iops, "{} and {}", one.iops, uncached.iops);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_instants_and_another_does_not() {
+    let designs = [mechanical(buffered()), DriveDesign::Flash(flash()), curve(&[(1, 100.0), (8, 300.0)], 1.0)];
+    for design in designs {
+        let run = |seed| ClosedLoop::reads(4, 5_000).run(&design, seed).latency_ns_mean;
+        assert_eq!(run(1).to_bits(), run(1).to_bits());
+        assert_ne!(run(1).to_bits(), run(2).to_bits());
+    }
+}

@@ -1,0 +1,159 @@
+//! Failed drives: what reads and writes do then, rebuilding, and losing data.
+
+mod support;
+
+use serde_json::{Value, json};
+use storscope_device::Device;
+use storscope_types::Nanos;
+use support::*;
+
+const SEGMENT: u64 = 64 * KIB;
+
+/// A group with these drives of the set failed from the beginning.
+fn failed(group: Value, drives: &[u32]) -> Value {
+    let mut design = design(constant(100.0), group, GIB);
+    let change = |index: &u32| json!({"time_ns": 0, "drive_fails": {"group": "g", "index": index}});
+    design["changes"] = drives.iter().map(change).collect();
+    design
+}
+
+fn raid5() -> Value {
+    json!({"count": 5, "layout": "raid5", "segment_bytes": SEGMENT})
+}
+
+fn operations(design: &Value, io: Io) -> ([u64; 2], i32) {
+    let mut array = array(design, 1);
+    let done = batch(&mut array, &[io]);
+    let report = array.report().expect("laws hold");
+    let first = &report.components[0];
+    assert_eq!(first.operations.expect("a drive"), [0, 0], "the failed drive is left alone");
+    (drive_operations(&report), done[0].result)
+}
+
+#[test]
+fn a_degraded_read_reads_the_rest_of_the_stripe() {
+    // Stripe 0 has its parity on drive 4 and data on 0 to 3.
+    assert_eq!(operations(&failed(raid5(), &[0]), Io::read(0, 4 * KIB)), ([4, 0], 4_096));
+    assert_eq!(operations(&failed(raid5(), &[0]), Io::read(SEGMENT, 4 * KIB)), ([1, 0], 4_096));
+}
+
+#[test]
+fn a_degraded_write_keeps_the_stripe_consistent() {
+    // The written segment is lost: the other three are read, and the parity alone is written.
+    assert_eq!(operations(&failed(raid5(), &[0]), Io::write(0, SEGMENT)).0, [3, 1]);
+    // Another one is lost: modified as usual, although reconstructing were as cheap.
+    assert_eq!(operations(&failed(raid5(), &[0]), Io::write(SEGMENT, SEGMENT)).0, [2, 2]);
+}
+
+#[test]
+fn a_write_whose_parity_is_lost_reads_nothing() {
+    let mut array = array(&failed(raid5(), &[4]), 1);
+    batch(&mut array, &[Io::write(0, SEGMENT)]);
+    assert_eq!(drive_operations(&array.report().expect("laws hold")), [0, 1]);
+}
+
+#[test]
+fn mirrors_lose_nothing_by_one_drive_and_half_the_reads_lose_their_choice() {
+    let group = json!({"count": 4, "layout": "raid10", "segment_bytes": SEGMENT});
+    assert_eq!(operations(&failed(group.clone(), &[0]), Io::read(0, 4 * KIB)), ([1, 0], 4_096));
+    assert_eq!(operations(&failed(group.clone(), &[0]), Io::write(0, 4 * KIB)), ([0, 1], 4_096));
+    assert_eq!(operations(&failed(group, &[0, 1]), Io::read(0, 4 * KIB)), ([0, 0], -5));
+}
+
+#[test]
+fn raid_6_survives_two_and_raid_5_does_not() {
+    let raid6 = json!({"count": 6, "layout": "raid6", "segment_bytes": SEGMENT});
+    assert_eq!(operations(&failed(raid6.clone(), &[0, 1]), Io::read(0, 4 * KIB)), ([4, 0], 4_096));
+    assert_eq!(operations(&failed(raid5(), &[0, 1]), Io::read(0, 4 * KIB)).1, -5);
+    assert_eq!(operations(&failed(raid6, &[0, 1, 2]), Io::write(0, 4 * KIB)).1, -5);
+}
+
+fn rebuilding(group: Value, task: Value) -> Value {
+    let mut design = failed(group, &[1]);
+    design["drives"]["d"]["size_bytes"] = json!(64 * MIB);
+    design["volumes"][0]["size_bytes"] = json!(32 * MIB);
+    let mut task = task;
+    task["name"] = json!("rebuild");
+    task["kind"] = json!("rebuild");
+    task["group"] = json!("g");
+    design["background"] = json!([task]);
+    design
+}
+
+#[test]
+fn a_rebuild_reads_the_survivors_and_fills_the_spare() {
+    let mut group = raid5();
+    group["spares"] = json!(1);
+    let mut array = array(&rebuilding(group, json!({"outstanding": 4})), 1);
+    settle(&mut array);
+    let report = array.report().expect("laws hold");
+    let rows = 64 * MIB / SEGMENT;
+    assert_eq!(drive_operations(&report), [4 * rows, rows]);
+    let spare = report.components.iter().find(|component| component.name == "g/5").expect("the spare");
+    assert_eq!(spare.operations, Some([0, rows]));
+    assert_eq!(report.background[0].bytes, 64 * MIB);
+    assert!(report.background[0].finished_ns.is_some());
+    // From then on the spare serves what the failed drive did: segment 1 lies on drive 1.
+    batch(&mut array, &[Io::read(SEGMENT, 4 * KIB)]);
+    assert_eq!(drive_operations(&array.report().expect("laws hold"))[0], 4 * rows + 1);
+}
+
+#[test]
+fn a_throttled_rebuild_keeps_its_rate() {
+    let mut group = json!({"count": 4, "layout": "raid10", "segment_bytes": SEGMENT});
+    group["spares"] = json!(1);
+    let mut array = array(&rebuilding(group, json!({"rate_bytes_per_s": 2e6, "chunk_bytes": 4 * SEGMENT})), 1);
+    let end = Nanos(600 * Nanos::SECOND.0);
+    while array.wait(end, &mut Vec::new()).expect("works") < end {}
+    let task = &array.report().expect("laws hold").background[0];
+    let seconds = task.finished_ns.expect("finished") as f64 / 1e9;
+    assert!(relative(seconds, 64.0 * 1.048_576 / 2.0) < 0.01, "{seconds} s");
+}
+
+#[test]
+fn a_pool_rebuilds_into_the_free_space_of_all_and_faster() {
+    let pool = json!({"count": 20, "layout": "pool", "redundancy": "raid5", "segment_bytes": SEGMENT,
+        "spare_share": 0.1});
+    let mut spread = array(&rebuilding(pool, json!({"outstanding": 16})), 1);
+    settle(&mut spread);
+    let spread = spread.report().expect("laws hold");
+    let written = spread.components.iter().filter(|component| component.operations.is_some_and(|counts| counts[1] > 0));
+    assert_eq!(written.count(), 19, "all but the failed drive take a part");
+    let mut group = raid5();
+    group["spares"] = json!(1);
+    let mut single = array(&rebuilding(group, json!({"outstanding": 16})), 1);
+    settle(&mut single);
+    let finished = |report: storscope_sim::array::ArrayReport| report.background[0].finished_ns.expect("finished");
+    let single = finished(single.report().expect("laws hold"));
+    let spread = finished(spread);
+    assert!(spread * 2 < single, "{spread} against {single}");
+}
+
+#[test]
+fn a_scrub_reads_everything_once() {
+    let mut design = design(constant(1_000.0), raid5(), MIB);
+    design["drives"]["d"]["size_bytes"] = json!(16 * MIB);
+    design["background"] =
+        json!([{"name": "s", "kind": "scrub", "group": "g", "start_ns": 5, "chunk_bytes": 2 * SEGMENT}]);
+    let mut array = array(&design, 1);
+    array.wait(Nanos(10), &mut Vec::new()).expect("works");
+    settle(&mut array);
+    let report = array.report().expect("laws hold");
+    let bytes: u64 = report.components.iter().filter_map(|component| component.bytes).map(|bytes| bytes[0]).sum();
+    assert_eq!((bytes, report.background[0].bytes), (5 * 16 * MIB, 5 * 16 * MIB));
+}
+
+#[test]
+fn a_restripe_slows_reads_down() {
+    let run = |tasks: Value| {
+        let mut design = design(constant(100.0), json!({"count": 8, "layout": "raid0", "segment_bytes": SEGMENT}), GIB);
+        design["background"] = tasks;
+        let mut array = array(&design, 1);
+        closed(&mut array, 8, 5_000, 0.0, |random, _| random_read(random, GIB, 4 * KIB));
+        mean_latency_ns(&array.report().expect("laws hold"))
+    };
+    let quiet = run(json!([]));
+    let task = json!({"name": "r", "kind": "restripe", "group": "g", "start_ns": 0, "outstanding": 4, "share": 0.2});
+    let busy = run(json!([task]));
+    assert!(busy > 1.2 * quiet, "{busy} against {quiet}");
+}

@@ -1,0 +1,115 @@
+//! The mapping of all layouts, as properties.
+
+use std::collections::{HashMap, HashSet};
+
+use proptest::prelude::*;
+use storscope_sim::layout::{Map, Place};
+use storscope_types::Bytes;
+use storscope_types::design::{GroupDesign, Layout, Redundancy};
+
+fn group(layout: Layout, count: u32, width: Option<u32>, redundancy: Option<Redundancy>) -> GroupDesign {
+    let text = serde_json::json!({"name": "g", "drive": "d", "count": count, "layout": layout,
+        "segment_bytes": 4096, "width": width, "redundancy": redundancy});
+    serde_json::from_value(text).expect("a group")
+}
+
+fn groups() -> impl Strategy<Value = GroupDesign> {
+    let sets = 1_u32..6;
+    prop_oneof![
+        (1_u32..20).prop_map(|count| group(Layout::Raid0, count, None, None)),
+        sets.clone().prop_map(|sets| group(Layout::Raid1, 2 * sets, None, None)),
+        (1_u32..24).prop_map(|sets| group(Layout::Raid10, 2 * sets, None, None)),
+        (3_u32..17).prop_map(|count| group(Layout::Raid5, count, None, None)),
+        (4_u32..17).prop_map(|count| group(Layout::Raid6, count, None, None)),
+        (sets.clone(), 3_u32..9).prop_map(|(sets, width)| group(Layout::Raid50, sets * width, Some(width), None)),
+        (sets, 4_u32..9).prop_map(|(sets, width)| group(Layout::Raid60, sets * width, Some(width), None)),
+        (5_u32..40).prop_map(|count| group(Layout::Pool, count, None, Some(Redundancy::Raid5))),
+        (6_u32..40).prop_map(|count| group(Layout::Pool, count, None, Some(Redundancy::Raid6))),
+        (2_u32..40).prop_map(|count| group(Layout::Pool, count, None, Some(Redundancy::Raid1))),
+        (1_u32..40).prop_map(|count| group(Layout::Pool, count, None, None)),
+    ]
+}
+
+const DRIVE: Bytes = Bytes(1_500 * 4_096);
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn every_segment_has_places_of_its_own_and_all_lie_on_the_drives(group in groups(), seed: u64) {
+        prop_assert!(group.check_geometry().is_ok());
+        let map = Map::new(&group, DRIVE, seed);
+        let mut taken: HashSet<Place> = HashSet::new();
+        for stripe in 0..map.stripes().min(2_000) {
+            let mut drives = HashSet::new();
+            for position in 0..map.width() {
+                let place = map.place(stripe, position);
+                prop_assert!(place.drive < group.count && place.offset + 4_096 <= DRIVE.0, "{place:?}");
+                prop_assert!(taken.insert(place), "{place:?} twice");
+                prop_assert!(drives.insert(place.drive), "drive {} twice in stripe {stripe}", place.drive);
+            }
+        }
+    }
+
+    #[test]
+    fn data_and_parity_share_the_positions_of_a_stripe(group in groups(), stripe in 0_u64..300) {
+        let map = Map::new(&group, DRIVE, 1);
+        let stripe = stripe % map.stripes();
+        let data = (0..map.data()).map(|index| map.position_of_data(stripe, index));
+        let parity = (0..map.parity()).map(|index| map.position_of_parity(stripe, index));
+        let positions: HashSet<u64> = data.chain(parity).collect();
+        prop_assert_eq!(positions.len() as u64, map.data() + map.parity());
+        prop_assert!(positions.iter().all(|&position| position < map.width()));
+    }
+
+    #[test]
+    fn pieces_cover_an_extent_in_order_without_gaps(group in groups(), offset in 0_u64..1_000_000, length in 1_u64..100_000) {
+        let map = Map::new(&group, DRIVE, 1);
+        let mut at = offset;
+        for piece in map.pieces(offset, length) {
+            prop_assert_eq!((piece.stripe * map.data() + piece.index) * map.segment() + piece.start, at);
+            prop_assert!(piece.start + piece.length <= map.segment());
+            at += piece.length;
+        }
+        prop_assert_eq!(at, offset + length);
+    }
+}
+
+#[test]
+fn parity_visits_all_drives_equally() {
+    let map = Map::new(&group(Layout::Raid5, 5, None, None), DRIVE, 1);
+    let mut count: HashMap<u32, u32> = HashMap::new();
+    for stripe in 0..1_000 {
+        *count.entry(map.place(stripe, map.position_of_parity(stripe, 0)).drive).or_default() += 1;
+    }
+    assert_eq!(count.len(), 5);
+    assert!(count.values().all(|&stripes| stripes == 200));
+}
+
+#[test]
+fn left_symmetric_data_visits_all_drives_in_turn() {
+    // Linux md, ALGORITHM_LEFT_SYMMETRIC with 5 drives: parity on 4, 3, 2, ...; data follow the parity.
+    let map = Map::new(&group(Layout::Raid5, 5, None, None), DRIVE, 1);
+    let drives: Vec<u32> = (0..10)
+        .map(|segment| {
+            let piece = map.first_piece(segment * 4_096, 1);
+            map.place(piece.stripe, map.position_of_data(piece.stripe, piece.index)).drive
+        })
+        .collect();
+    assert_eq!(drives, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_pool_uses_all_drives_alike_and_any_two_share_stripes() {
+    let map = Map::new(&group(Layout::Pool, 13, None, Some(Redundancy::Raid5)), DRIVE, 9);
+    let mut used = [0_u64; 13];
+    let mut together = HashSet::new();
+    for stripe in 0..map.stripes() {
+        let drives: Vec<u32> = (0..5).map(|position| map.place(stripe, position).drive).collect();
+        drives.iter().for_each(|&drive| used[drive as usize] += 1);
+        together.extend(drives.iter().flat_map(|&left| drives.iter().map(move |&right| (left, right))));
+    }
+    let (least, most) = (used.iter().min().expect("13"), used.iter().max().expect("13"));
+    assert!(most - least <= most / 40, "{used:?}");
+    assert_eq!(together.len(), 13 * 13);
+}

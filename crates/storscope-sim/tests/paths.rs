@@ -1,0 +1,161 @@
+//! The way between hosts and drives: links, controllers, ownership, queue limits, flash in the host.
+
+mod support;
+
+use serde_json::{Value, json};
+use storscope_device::Device;
+use storscope_types::Nanos;
+use support::*;
+
+fn plain() -> Value {
+    design(constant(100.0), json!({"count": 4, "layout": "raid0", "segment_bytes": MIB}), GIB)
+}
+
+fn done_at(design: &Value, io: Io) -> u64 {
+    batch(&mut array(design, 1), &[io])[0].at.0
+}
+
+#[test]
+fn a_link_adds_its_latency_once_and_the_time_of_the_bytes() {
+    let mut design = plain();
+    design["links"] = json!({"front_end": {"bandwidth_bytes_per_s": 100e6, "latency_ns": 50_000}});
+    // 1,000,000 bytes at 100 MB/s: 10 ms; the cost per MiB is rounded to a nanosecond.
+    assert_eq!(done_at(&design, Io::read(0, 1_000_000)), 20 * MS + 50_000);
+    assert_eq!(done_at(&design, Io::write(0, 1_000_000)), 20 * MS + 50_000);
+}
+
+#[test]
+fn a_link_bounds_the_bandwidth_and_several_ports_raise_it() {
+    let rate = |ports: u32| {
+        let mut design = plain();
+        design["drives"]["d"] = constant(1e6);
+        design["links"] = json!({"front_end": {"preset": "iscsi1", "ports": ports}});
+        let mut array = array(&design, 1);
+        closed(&mut array, 16, 4_000, 0.0, |random, _| random_read(random, GIB, 64 * KIB));
+        let report = array.report().expect("laws hold");
+        report.targets[0].bytes[0] as f64 / (report.duration_ns as f64 / 1e9)
+    };
+    // TCP in frames of 1,500 bytes: 1,448 of 1,538 bytes are payload.
+    assert!(relative(rate(1), 125e6 * 1_448.0 / 1_538.0) < 0.01);
+    assert!(relative(rate(2), 250e6 * 1_448.0 / 1_538.0) < 0.01);
+}
+
+fn two_controllers(via: &str) -> Value {
+    let mut design = plain();
+    design["controllers"] = json!([{"name": "a", "cost_per_op_ns": 1_000_000},
+        {"name": "b", "cost_per_op_ns": 1_000_000, "proxy_cost_per_op_ns": 300_000}]);
+    design["links"] = json!({"mirror": {"bandwidth_bytes_per_s": 1e9, "latency_ns": 20_000}});
+    design["volumes"][0]["owner"] = json!("a");
+    design["hosts"][0]["volumes"][0]["via"] = json!(via);
+    design
+}
+
+#[test]
+fn an_io_through_the_other_controller_is_worked_on_twice_and_crosses_the_link() {
+    let direct = done_at(&two_controllers("a"), Io::read(0, 8_000));
+    assert_eq!(direct, 11 * MS);
+    // 0.3 ms at b, 20 µs to a; 8 µs of data and 20 µs back.
+    assert_eq!(done_at(&two_controllers("b"), Io::read(0, 8_000)), direct + 300_000 + 20_000 + 8_000 + 20_000);
+    assert_eq!(done_at(&two_controllers("b"), Io::write(0, 8_000)), direct + 300_000 + 8_000 + 20_000);
+    let mut array = array(&two_controllers("b"), 1);
+    batch(&mut array, &[Io::read(0, 4 * KIB)]);
+    assert_eq!(array.report().expect("laws hold").targets[0].proxied_share, Some(1.0));
+}
+
+#[test]
+fn a_volume_whose_reads_are_proxied_for_long_moves_and_one_that_was_moved_back_moves_again() {
+    let mut design = two_controllers("b");
+    design["transition"] = json!({"window_ns": 60 * Nanos::SECOND.0, "proxied_share": 0.6});
+    design["changes"] = json!([{"time_ns": 100 * Nanos::SECOND.0, "volume_moves": {"volume": "v", "to": "a"}}]);
+    let mut array = array(&design, 1);
+    let mut owner_after = |seconds: u64| {
+        while array.now() < Nanos(seconds * Nanos::SECOND.0) {
+            closed(&mut array, 1, 10, 10e6, |random, _| random_read(random, GIB, 4 * KIB));
+        }
+        let volume = array.report().expect("laws hold").volumes.remove(0);
+        (volume.owner, volume.moves)
+    };
+    assert_eq!(owner_after(50), (Some("a".to_owned()), 0));
+    assert_eq!(owner_after(70), (Some("b".to_owned()), 1));
+    assert_eq!(owner_after(105), (Some("a".to_owned()), 1));
+    assert_eq!(owner_after(200), (Some("b".to_owned()), 2));
+}
+
+#[test]
+fn queue_limits_make_ios_wait_in_the_host() {
+    for limit in ["queue_limit", "adapter_queue_limit"] {
+        let mut design = plain();
+        design["hosts"][0][limit] = json!(2);
+        let ios: Vec<Io> = (0..6).map(|at| Io::read(at * MIB, 4 * KIB)).collect();
+        let mut array = array(&design, 1);
+        let times: Vec<u64> = batch(&mut array, &ios).iter().map(|completion| completion.at.0 / MS).collect();
+        assert_eq!(times, [10, 10, 20, 20, 30, 30], "{limit}");
+        let report = array.report().expect("laws hold");
+        let part = report.targets[0].reads.parts[0];
+        assert_eq!(serde_json::to_value(part.part).expect("text"), json!("host_queue"));
+        assert!(relative(part.mean_ns, 10e6) < 1e-9, "{part:?}");
+    }
+}
+
+#[test]
+fn the_limit_of_the_ports_is_shared_by_hosts_and_that_of_a_lun_is_not() {
+    let mut design = plain();
+    design["controllers"] = json!([{"name": "a", "queue_limit": 3}]);
+    design["hosts"] = json!([{"name": "h", "volumes": [{"volume": "v", "queue_limit": 1}]},
+        {"name": "i", "volumes": [{"volume": "v"}]}]);
+    let on = |target: u32, at: u64| Io { target, ..Io::read(at * MIB, 4 * KIB) };
+    let ios = [on(0, 0), on(0, 1), on(1, 2), on(1, 3), on(1, 4)];
+    let mut done = batch(&mut array(&design, 1), &ios);
+    done.sort_by_key(|completion| completion.token);
+    let times: Vec<u64> = done.iter().map(|completion| completion.at.0 / MS).collect();
+    // The second of the LUN and the third of the other host wait, for different reasons.
+    assert_eq!(times, [10, 20, 10, 10, 20]);
+}
+
+#[test]
+fn long_queues_before_a_limit_do_not_nest() {
+    let mut design = plain();
+    design["hosts"][0]["queue_limit"] = json!(1);
+    design["cache"] = json!({"read": {"hit_ratio": 1.0}});
+    let ios: Vec<Io> = (0..60_000).map(|_| Io::read(0, 4 * KIB)).collect();
+    let mut array = array(&design, 1);
+    assert_eq!(batch(&mut array, &ios).len(), 60_000);
+}
+
+#[test]
+fn flash_in_the_host_warms_up_and_spares_the_array() {
+    let mut design = plain();
+    design["hosts"][0]["volumes"][0]["flash_cache"] = json!({"size_bytes": 128 * MIB, "block_bytes": 8 * KIB});
+    let mut array = array(&design, 1);
+    let mut offsets = storscope_sim::kernel::Random::new(5, 5);
+    let mut ratio = |count: u64| {
+        let before = array.report().expect("laws hold").targets[0].flash.expect("flash");
+        closed(&mut array, 8, count, 0.0, |_, _| random_read(&mut offsets, 64 * MIB, 8 * KIB));
+        let after = array.report().expect("laws hold").targets[0].flash.expect("flash");
+        (after.hits - before.hits) as f64 / (after.reads - before.reads) as f64
+    };
+    // 8,192 blocks: after n random reads a share 1 - exp(-n / 8192) is there.
+    let (first, later) = (ratio(8_192), ratio(8_192));
+    assert!((first - 0.368).abs() < 0.02, "{first}");
+    assert!((later - (1.0 - 0.632 * 0.368)).abs() < 0.03, "{later}");
+    ratio(60_000);
+    let before = array.report().expect("laws hold").drive_ios;
+    batch(&mut array, &[Io::read(0, 8 * KIB)]);
+    assert_eq!(array.report().expect("laws hold").drive_ios, before);
+}
+
+#[test]
+fn what_does_not_lie_on_the_target_is_refused() {
+    let mut array = array(&plain(), 1);
+    let ios = [Io::read(GIB - 4_096, 8_192), Io { target: 9, ..Io::read(0, 512) }, Io::read(0, 512)];
+    let results: Vec<i32> = batch(&mut array, &ios).iter().map(|completion| completion.result).collect();
+    assert_eq!(results, [-22, -22, 512]);
+}
+
+#[test]
+fn waiting_for_nothing_lets_the_time_pass() {
+    let mut array = array(&plain(), 1);
+    assert_eq!(array.wait(Nanos(5), &mut Vec::new()).expect("works"), Nanos(5));
+    assert_eq!(array.wait(Nanos(3), &mut Vec::new()).expect("works"), Nanos(5));
+    assert_eq!(array.wait(Nanos::NEVER, &mut Vec::new()).expect("works"), Nanos(5));
+}
