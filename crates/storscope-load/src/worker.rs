@@ -14,7 +14,8 @@ use crate::place::Span;
 use crate::plan::{Engine, Plan};
 use crate::result::EngineUsed;
 use crate::system::{
-    Arena, FastClock, MOST_THREADS, Opened, PuntWatch, TargetSpec, ThreadedDevice, UringDevice, wake_promptly,
+    Arena, FastClock, MOST_THREADS, Opened, PuntWatch, TargetSpec, ThreadedDevice, UringDevice, end_timeouts_promptly,
+    run_promptly,
 };
 use crate::tally::Interval;
 use crate::task::{Ending, Limit, Task};
@@ -110,7 +111,10 @@ impl Worker {
     fn choose_and_run(&self, engine: &mut Option<EngineUsed>) -> Result<Ending, LoadError> {
         let shared = Arc::clone(&self.shared);
         let mut turnstile = Turnstile { shared: &shared, passed: false };
-        wake_promptly();
+        end_timeouts_promptly();
+        if shared.plan.workload.streams[self.stream as usize].load.is_open() {
+            run_promptly();
+        }
         if matches!(shared.plan.targets[0], TargetSpec::Null { .. }) {
             *engine = Some(self.engine_used("null", None, false));
             return self.run(NullDevice::new(shared.clock, self.depth()), &mut turnstile);

@@ -119,8 +119,10 @@ mod tests {
     fn it_agrees_with_the_systems_clock() {
         let clock = FastClock::start();
         clock.system.sleep_until(Nanos::from_millis(200));
-        let (fast, system) = (clock.now().0 as f64, clock.system.now().0 as f64);
-        assert!((fast - system).abs() < 20_000.0, "{fast} and {system} after 0.2 s");
+        // The thread may be held up between two readings, but not each time.
+        let difference = |_| (clock.now().0 as f64 - clock.system.now().0 as f64).abs();
+        let least = (0..20).map(difference).fold(f64::INFINITY, f64::min);
+        assert!(least < 20_000.0, "{least} ns apart after 0.2 s");
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod uring;
 
 pub use arena::Arena;
 pub use clock::FastClock;
-pub(crate) use promptness::wake_promptly;
+pub(crate) use promptness::{end_timeouts_promptly, run_promptly};
 pub use punt::PuntWatch;
 pub use target::{Opened, TargetSpec};
 pub use threads::{MOST_THREADS, ThreadedDevice};
