@@ -100,6 +100,7 @@ def test_reads_of_a_scratch_file_obey_littles_law_and_leave_nothing_behind(data:
     assert rate is not None
     assert service is not None
     assert rate * service / NS_PER_S == pytest.approx(total.outstanding_mean, rel=0.05)
+    assert total.outstanding_mean is not None
     assert total.outstanding_mean <= 4.01
     assert outcome.is_valid, outcome.doubts
 

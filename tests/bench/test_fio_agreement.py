@@ -127,8 +127,9 @@ def test_both_make_the_asked_rate_on_no_storage(process: Process) -> None:
     _, outcome = by_us(RunPlan(asked, (NoTarget("null", _SIZE),), 2 * NS_PER_S, seed=3))
     theirs = _by_fio_on_nothing(asked, 2)
     chance = 5 * math.sqrt(1000) if process is Process.POISSON else 30
-    for total in (outcome.total, theirs):
-        assert total.all.ios == pytest.approx(1000, abs=chance)
+    lost = 300 if process is Process.POISSON else 0  # what fio is late with, on a busy machine, it never makes up for
+    for total, missing in ((outcome.total, 0), (theirs, lost)):
+        assert 1000 - chance - missing <= total.all.ios <= 1000 + chance
         assert total.all.bytes == total.all.ios * 4 * KIB
         assert _share_of_reads(total) == pytest.approx(0.7, abs=5 * math.sqrt(0.21 / 1000))
 

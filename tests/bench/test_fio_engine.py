@@ -302,6 +302,18 @@ def test_without_fio_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch, t
         assert words in str(caught.value)
 
 
+def test_without_fio_nothing_is_prepared(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", str(data))
+    store = data.parent / "store"
+    assert run(["bench", str(data), "--workload", "log", "--engine", "fio", "--store", str(store)]) == 2
+    said = capsys.readouterr().err
+    assert "apt install fio" in said
+    assert "Filling" not in said
+    assert not store.exists()
+
+
 def test_a_fio_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = tmp_path / "fio"
     program.write_text("#!/bin/sh\necho fio-2.21\n")

@@ -30,7 +30,7 @@ from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S, format_bytes
 from storscope.domain.workload import Workload
 from storscope.store import CaptureInfo, Store
-from storscope.workbench.engines import engine_of
+from storscope.workbench.engines import check_engine, engine_of
 
 _ID_LENGTH = 16
 
@@ -193,6 +193,7 @@ def bench_session(
     First removes scratch files of runs that crashed, and stores what those had measured. Raises TargetRefused for a
     target that must not be written, ConfigError for a workload that does not fit, UsageError.
     """
+    check_engine(settings.engine)
     sweep()
     for capture in recover_runs(store):
         told(f"A run that was killed is in the store as {capture}, without its last interval.")

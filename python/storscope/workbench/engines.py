@@ -9,6 +9,7 @@ from typing import Final
 
 from storscope.bench.engine import EngineRun, RunPlan
 from storscope.bench.fio_engine import FioEngineRun, fio_plan
+from storscope.bench.fio_program import find_fio
 from storscope.bench.measuring import Runs
 from storscope.bench.record import ENGINE, About
 from storscope.domain.errors import UsageError
@@ -21,12 +22,18 @@ Started = Callable[[], AbstractContextManager[Runs]]
 """Starts the run."""
 
 
+def check_engine(engine: str) -> None:
+    """Whether it can be used, before anything is prepared for it. Raises MissingTool, UsageError."""
+    if engine not in ENGINES:
+        raise UsageError("an engine of " + ", ".join(ENGINES), repr(engine))
+    if engine == FIO:
+        find_fio()
+
+
 def engine_of(engine: str, plan: RunPlan, about: About) -> tuple[Started, About]:
-    """What starts a run with that engine, and what is known of it. Raises MissingTool, UsageError, ConfigError."""
+    """What starts a run with that engine, and what is known of it. Raises MissingTool, ConfigError."""
     if engine == ENGINE:
         return lambda: nullcontext(EngineRun(plan)), about
-    if engine != FIO:
-        raise UsageError("an engine of " + ", ".join(ENGINES), repr(engine))
     fio = fio_plan(plan, direct=about.direct)
     known = replace(
         about,
