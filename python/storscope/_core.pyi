@@ -170,6 +170,56 @@ class LoadRun:
         The run is over then: every further call but `stop` raises RuntimeError.
         """
 
+def queue_run(plan: str, *, servers: int, service_mean_ns: int, seed: int) -> bytes:
+    """Runs a plan as JSON on a simulated queue in virtual time; its targets are null targets. Releases the lock.
+
+    The queue is first come, first served, with exponential service times: M/M/c where arrivals are Poisson. JSON as
+    of `LoadRun.finish`, with `intervals` beside it. Raises RunError.
+    """
+
+class DesignError(Exception):
+    """What is wrong with a design: (line, column, key, expected, found, hint); places count from 1 and may be absent.
+
+    Turned into the error tree by `storscope.sim.design`, nowhere else.
+    """
+
+    args: tuple[int | None, int | None, str, str, str, str | None]
+
+def read_design(text: str) -> bytes:
+    """A design from its TOML text, checked and completed from the catalogue of drives: JSON with `design`
+    (crates/storscope-types/src/design) and `attachments`, a list of host, volume and size_bytes in the order of the
+    targets of a load. Raises DesignError.
+    """
+
+class SimulationRun:
+    """A run of the load generator on a simulated array, in virtual time, on a thread of its own.
+
+    Used as a `LoadRun`. Dropping the object stops it.
+    """
+
+    def __init__(self, design: str, plan: str, options: str) -> None:
+        """Starts it: `design` is that of `read_design`, `plan` has null targets with the sizes of the attachments.
+
+        `options` is JSON with `started_unix_ns`, `lifetimes_ns` (per stream a start and an end or null; or empty),
+        `slice_ns` and `slices` of the record of queues. Raises RunError; what is found wrong later `finish` raises.
+        """
+
+    @property
+    def started_ns(self) -> int:
+        """UTC since 1970 that intervals count from, as given."""
+
+    def next(self, timeout_s: float) -> bytes | None:
+        """As of `LoadRun`."""
+
+    def stop(self) -> None:
+        """As of `LoadRun`."""
+
+    def finish(self) -> bytes:
+        """As of `LoadRun`, with `array` beside it (crates/storscope-sim/src/array/report.rs).
+
+        Raises RunError of the kinds `design` and `simulator` too: the latter when the books do not balance.
+        """
+
 def warm_up(series: list[float]) -> int | None:
     """The index that a series is settled from (MSER-5): None when it is not, or is shorter than 20 values.
 

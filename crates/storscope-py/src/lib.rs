@@ -4,6 +4,8 @@
 use pyo3::prelude::*;
 
 mod load;
+mod queue;
+mod simulate;
 mod stats;
 mod wide_csv;
 
@@ -14,6 +16,10 @@ mod _core {
 
     #[pymodule_export]
     use super::load::{LoadRun, RunError};
+    #[pymodule_export]
+    use super::queue::queue_run;
+    #[pymodule_export]
+    use super::simulate::{DesignError, SimulationRun, read_design};
     #[pymodule_export]
     use super::stats::{mean_interval, strongest_change, warm_up, warm_up_within_half};
     #[pymodule_export]

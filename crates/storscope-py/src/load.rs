@@ -20,7 +20,7 @@ create_exception!(
     "What the load generator refuses: args are (kind, message). `storscope.bench.engine` makes a StorscopeError of it."
 );
 
-fn kind(error: &load::LoadError) -> &'static str {
+pub(crate) fn kind(error: &load::LoadError) -> &'static str {
     match error {
         load::LoadError::Workload(_) => "workload",
         load::LoadError::Plan { .. } => "plan",
@@ -44,9 +44,7 @@ impl LoadRun {
     fn new(py: Python<'_>, plan: &str) -> PyResult<Self> {
         let plan: load::Plan =
             serde_json::from_str(plan).map_err(|error| RunError::new_err(("plan", error.to_string())))?;
-        let run = py
-            .detach(|| load::Run::start(plan))
-            .map_err(|error| RunError::new_err((kind(&error), error.to_string())))?;
+        let run = py.detach(|| load::Run::start(plan)).map_err(|error| refused(&error))?;
         Ok(Self { run: Mutex::new(Some(run)) })
     }
 
@@ -69,7 +67,7 @@ impl LoadRun {
     }
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let text = py.detach(|| self.lock().take().map(|run| finished_text(run.finish())));
+        let text = py.detach(|| self.lock().take().map(|run| finished_text(&run.finish())));
         Ok(PyBytes::new(py, &text.ok_or_else(over)?.map_err(internal)?))
     }
 }
@@ -93,10 +91,20 @@ fn news_text(news: load::News) -> serde_json::Result<Option<Vec<u8>>> {
     }
 }
 
-fn finished_text(finished: load::Finished) -> serde_json::Result<Vec<u8>> {
+fn finished_text(finished: &load::Finished) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&finished_form(finished))
+}
+
+/// What was measured, what is doubted in words, and what ended it early.
+pub(crate) fn finished_form(finished: &load::Finished) -> serde_json::Value {
     let words: Vec<String> = finished.result.doubts.iter().map(load::Doubt::explain).collect();
-    let error = finished.error.map(|error| json!({"kind": kind(&error), "message": error.to_string()}));
-    serde_json::to_vec(&json!({"result": finished.result, "doubts_in_words": words, "error": error}))
+    let error = finished.error.as_ref().map(|error| json!({"kind": kind(error), "message": error.to_string()}));
+    json!({"result": finished.result, "doubts_in_words": words, "error": error})
+}
+
+/// The exception for what the generator refuses.
+pub(crate) fn refused(error: &load::LoadError) -> PyErr {
+    RunError::new_err((kind(error), error.to_string()))
 }
 
 fn over() -> PyErr {

@@ -40,9 +40,8 @@ pub fn complete_design(mut design: ArrayDesign) -> Result<ArrayDesign, storscope
     Ok(design)
 }
 
-/// No catalogue yet.
-fn drive_of_catalogue(_name: &str) -> Option<DriveDesign> {
-    None
+fn drive_of_catalogue(name: &str) -> Option<DriveDesign> {
+    crate::drive::catalogue::find(name).map(|entry| entry.design())
 }
 
 fn syntax_error(text: &str, error: &toml::de::Error) -> DesignError {

@@ -1,0 +1,170 @@
+//! A run of the load generator on a simulated array, in virtual time: start it, take its intervals, sum up.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use storscope_device::VirtualClock;
+use storscope_load as load;
+use storscope_sim as sim;
+use storscope_types::Nanos;
+use storscope_types::design::ArrayDesign;
+
+use crate::load::{RunError, finished_form, kind};
+
+/// Longer than any simulation keeps its caller waiting for one interval.
+const LONGEST_WAIT_S: f64 = 3600.0;
+
+create_exception!(
+    storscope._core,
+    DesignError,
+    PyException,
+    "What is wrong with a design: args are (line, column, key, expected, found, hint). `storscope.sim.design` makes a \
+     StorscopeError of it."
+);
+
+/// A design from its TOML text, with its attachments in the order of targets; see the stub.
+#[pyfunction]
+pub fn read_design<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let design = py.detach(|| sim::read_design(text)).map_err(|error| {
+        DesignError::new_err((error.line, error.column, error.key, error.expected, error.found, error.hint))
+    })?;
+    let attachment = |(host, at): (usize, usize)| {
+        let name = &design.hosts[host].volumes[at].volume;
+        let size = design.volume_index(name).map(|index| design.volumes[index].size.0);
+        json!({"host": design.hosts[host].name, "volume": name, "size_bytes": size})
+    };
+    let attachments: Vec<Value> = design.attachments().map(attachment).collect();
+    let form = json!({"design": design, "attachments": attachments});
+    Ok(PyBytes::new(py, form.to_string().as_bytes()))
+}
+
+/// What a simulation depends on beside the design and the plan.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    /// The instant that the record gives to the run's start.
+    started_unix_ns: u64,
+    /// For each stream when it is active, since the start; an empty list: all the time.
+    #[serde(default)]
+    lifetimes_ns: Vec<(u64, Option<u64>)>,
+    /// Length of the slices in which queues are watched.
+    slice_ns: u64,
+    /// Most slices that are kept.
+    slices: usize,
+}
+
+type Failure = (&'static str, String);
+type Ended = Result<Vec<u8>, Failure>;
+
+/// A simulation under way; see the stub.
+#[pyclass(module = "storscope._core", frozen)]
+pub struct SimulationRun {
+    started_unix_ns: u64,
+    intervals: Mutex<Receiver<Vec<u8>>>,
+    thread: Mutex<Option<JoinHandle<Ended>>>,
+    stop: Arc<AtomicBool>,
+}
+
+#[pymethods]
+impl SimulationRun {
+    #[new]
+    fn new(design: &str, plan: &str, options: &str) -> PyResult<Self> {
+        let design: ArrayDesign = parsed(design, "design")?;
+        let plan: load::Plan = parsed(plan, "plan")?;
+        let options: Options = parsed(options, "plan")?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let (sender, intervals) = channel();
+        let (shared, started_unix_ns) = (Arc::clone(&stop), options.started_unix_ns);
+        let thread = std::thread::spawn(move || run(&design, plan, &options, &shared, &sender));
+        Ok(Self { started_unix_ns, intervals: Mutex::new(intervals), thread: Mutex::new(Some(thread)), stop })
+    }
+
+    #[getter]
+    fn started_ns(&self) -> u64 {
+        self.started_unix_ns
+    }
+
+    fn next<'py>(&self, py: Python<'py>, timeout_s: f64) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        if timeout_s.is_nan() || timeout_s < 0.0 {
+            return Err(PyValueError::new_err("timeout_s: expected zero or more"));
+        }
+        let patience = Duration::from_secs_f64(timeout_s.min(LONGEST_WAIT_S));
+        let news = py.detach(|| self.intervals.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(patience));
+        match news {
+            Ok(interval) => Ok(Some(PyBytes::new(py, &interval))),
+            Err(RecvTimeoutError::Timeout) => Ok(Some(PyBytes::new(py, b"{}"))),
+            Err(RecvTimeoutError::Disconnected) => Ok(None),
+        }
+    }
+
+    fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let ended =
+            py.detach(|| self.thread.lock().unwrap_or_else(PoisonError::into_inner).take().map(JoinHandle::join));
+        match ended {
+            None => Err(PyRuntimeError::new_err("the run was finished already")),
+            Some(Err(_)) => Err(RunError::new_err(("panicked", "the simulator stopped; this is a defect".to_owned()))),
+            Some(Ok(Err(failure))) => Err(RunError::new_err(failure)),
+            Some(Ok(Ok(text))) => Ok(PyBytes::new(py, &text)),
+        }
+    }
+}
+
+impl Drop for SimulationRun {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // What it would have said is of no use any more.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn parsed<'de, T: Deserialize<'de>>(text: &'de str, kind: &'static str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| RunError::new_err((kind, error.to_string())))
+}
+
+fn run(
+    design: &ArrayDesign,
+    plan: load::Plan,
+    options: &Options,
+    stop: &AtomicBool,
+    intervals: &Sender<Vec<u8>>,
+) -> Ended {
+    let clock = VirtualClock::default();
+    let settings = sim::Settings {
+        seed: plan.seed,
+        depth: load::slots_of(&plan),
+        slice: Nanos(options.slice_ns),
+        slices: options.slices,
+    };
+    let array = sim::Array::new(design, clock.clone(), &settings).map_err(|error| ("design", error.to_string()))?;
+    let lifetimes: Vec<load::Lifetime> = options.lifetimes_ns.iter().map(lifetime).collect();
+    let refused = |error: load::LoadError| (kind(&error), error.to_string());
+    let run = load::VirtualRun::new(plan, &lifetimes, array, clock).map_err(refused)?;
+    let (finished, array) = run.run(options.started_unix_ns, stop, &mut |interval| {
+        if let Ok(text) = serde_json::to_vec(&interval) {
+            // Nobody listens any more only if the run was given up.
+            let _ = intervals.send(text);
+        }
+    });
+    let mut form: Value = finished_form(&finished);
+    form["array"] = json!(array.borrow_mut().report().map_err(|error| ("simulator", error.to_string()))?);
+    Ok(form.to_string().into_bytes())
+}
+
+fn lifetime(bounds: &(u64, Option<u64>)) -> load::Lifetime {
+    load::Lifetime { start: Nanos(bounds.0), end: bounds.1.map_or(Nanos::NEVER, Nanos) }
+}
