@@ -288,7 +288,7 @@ fn sequential(design: MechanicalDesign, direction: Direction, start: u64, stream
         drive.submit(Nanos::ZERO, DriveOp { tag, direction, offset: next[tag as usize], length });
     }
     let (mut done, mut now) = (0_u32, Nanos::ZERO);
-    while done < 4_000 {
+    while done < 16_000 {
         now = drive.next_event();
         if let Some(tag) = drive.advance(now) {
             done += 1;

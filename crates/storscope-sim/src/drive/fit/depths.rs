@@ -114,9 +114,12 @@ fn fit_gamma(
         let error = |point: &DepthPoint| (run(&design, point.qd, REQUESTS).iops / point.iops).ln().powi(2);
         reads.iter().filter(|point| point.qd > 1).map(error).sum::<f64>()
     };
-    let tried = (4..=20).map(|step| f64::from(step) * 0.05).map(|gamma| (gamma, error(gamma)));
-    let best = tried.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0.5, f64::INFINITY));
-    let finer = (-2..=2).map(|step| best.0 + f64::from(step) * 0.015).map(|gamma| (gamma, error(gamma.min(1.0))));
-    let best = finer.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(best);
-    (queueing(best.0.min(1.0)), best.1)
+    let mut best = (0.5, f64::INFINITY);
+    for (steps, width) in [(-4_i32..=5, 0.1), (-3..=3, 0.025)] {
+        let middle = best.0;
+        let tried =
+            steps.map(|step| (middle + f64::from(step) * width).clamp(0.0, 1.0)).map(|gamma| (gamma, error(gamma)));
+        best = tried.chain([best]).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(best);
+    }
+    (queueing(best.0), best.1)
 }

@@ -19,14 +19,19 @@ use super::{classes, habits, simplex, start};
 /// Fewest requests from which something can be told.
 const LEAST_REQUESTS: usize = 500;
 /// Drives on which a trace is replayed together: where a far request's sector stands is chance, and one replay of it says
-/// less than several.
+/// less than several. While searching, to end with, and to judge.
 const REPLICAS: u32 = 4;
+const REPLICAS_AT_LAST: u32 = 12;
+const REPLICAS_TO_JUDGE: u32 = 16;
+/// Rounds for all starts, and for how many leaders how many more.
+const ROUNDS_FOR_ALL: usize = 4;
+const LEADERS: usize = 5;
+const ROUNDS_FOR_LEADERS: usize = 5;
+/// Rounds and evaluations to end with.
+const ROUNDS_AT_LAST: usize = 20;
+const EVALUATIONS_AT_LAST: usize = 800;
 /// Steps in the logarithm of the segment's size when habits are tried again.
 const SEGMENT_STEPS: [f64; 2] = [0.0, 1.4];
-/// Rounds to tell habits apart, rounds and evaluations to end with.
-const ROUNDS_PER_HABIT: usize = 5;
-const ROUNDS_AT_LAST: usize = 25;
-const EVALUATIONS_AT_LAST: usize = 2_000;
 
 /// A fitted drive.
 #[derive(Debug, Clone)]
@@ -99,7 +104,7 @@ pub fn from_trace(trace: &[TraceOp], size_bytes: u64) -> Result<TraceFit, FitErr
 #[must_use]
 pub fn judge(trace: &[TraceOp], design: &MechanicalDesign) -> Judgement {
     let mut measured: Vec<f64> = trace.iter().map(|op| op.service_us).collect();
-    let mut predicted = replays(trace, design, 4 * REPLICAS).concat();
+    let mut predicted = replays(trace, design, REPLICAS_TO_JUDGE).concat();
     let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
     let (measured_us_mean, predicted_us_mean) = (mean(&measured), mean(&predicted));
     measured.sort_by(f64::total_cmp);
@@ -129,39 +134,47 @@ struct Fitting<'a> {
 impl Fitting<'_> {
     fn run(&self, guess: &Guess) -> TraceFit {
         let habits = habits::of(self.trace);
-        let starts =
-            habits.iter().flat_map(|&habit| [false, true].map(|hidden| (habit, guess.seen_or_hidden(habit, hidden))));
-        let rough = self.best_of(starts.map(|(habit, start)| (habit, start.point(habit))));
+        let both = |habit: Habit| [false, true].map(|hidden| guess.seen_or_hidden(habit, hidden).point(habit));
+        let starts = habits.iter().flat_map(|&habit| both(habit).map(|point| (habit, point)));
+        let rough = self.best_of(starts.collect());
         // A habit tried from a poor start may have lost for that alone: try all again from the best.
-        let again =
-            habits.iter().flat_map(|&habit| SEGMENT_STEPS.map(|step| (habit, with_segment(&rough.1.point, step))));
-        let (habit, better) = self.best_of(again.chain([(rough.0, rough.1.point.clone())]));
-        let first = self.minimise(habit, &better.point, ROUNDS_AT_LAST);
-        let cost = |point: &[f64]| self.residuals(habit, point).iter().map(|residual| residual * residual).sum::<f64>();
-        let last = simplex::minimise(&first.point, &STEPS, EVALUATIONS_AT_LAST, cost);
-        let design = Guess::from_point(&last.point, habit).design(habit, self.size_bytes);
+        let steps = |habit: Habit| SEGMENT_STEPS.map(|step| (habit, with_segment(&rough.1.point, step)));
+        let (habit, better) = self.best_of(habits.iter().flat_map(|&habit| steps(habit)).collect());
+        let last = self.polish(habit, &better.point);
+        let design = Guess::from_point(&last, habit).design(habit, self.size_bytes);
         let parameters = STEPS.len() as u32 + 1;
         TraceFit { on_itself: judge(self.trace, &design), design, parameters }
     }
 
-    /// The best after a few rounds from each start. There must be one.
-    fn best_of(&self, starts: impl Iterator<Item = (Habit, Vec<f64>)>) -> (Habit, Minimum) {
-        let tried = starts.map(|(habit, start)| (habit, self.minimise(habit, &start, ROUNDS_PER_HABIT)));
+    /// The best of the starts: a few rounds for all, more for those that lead then. There must be one.
+    fn best_of(&self, starts: Vec<(Habit, Vec<f64>)>) -> (Habit, Minimum) {
+        let further = |(habit, start): (Habit, Vec<f64>), rounds| {
+            let found = minimise(&start, &STEPS, rounds, |point| self.residuals(habit, point, REPLICAS));
+            (habit, found)
+        };
+        let mut tried: Vec<_> = starts.into_iter().map(|start| further(start, ROUNDS_FOR_ALL)).collect();
+        tried.sort_by(|a, b| a.1.value.total_cmp(&b.1.value));
+        tried.truncate(LEADERS);
+        let leaders = tried.into_iter().map(|(habit, found)| further((habit, found.point), ROUNDS_FOR_LEADERS));
         let better = |a: (Habit, Minimum), b: (Habit, Minimum)| if b.1.value < a.1.value { b } else { a };
-        let none = (habits::plain(false), Minimum { point: Vec::new(), value: f64::INFINITY });
-        tried.fold(none, better)
+        let none = (habits::plain(false), Minimum { point: vec![0.0; STEPS.len()], value: f64::INFINITY });
+        leaders.fold(none, better)
     }
 
-    fn minimise(&self, habit: Habit, start: &[f64], rounds: usize) -> Minimum {
-        minimise(start, &STEPS, rounds, |point| self.residuals(habit, point))
+    /// The end of the search, on more replicas: squares first, then the simplex, which minds noise less.
+    fn polish(&self, habit: Habit, start: &[f64]) -> Vec<f64> {
+        let residuals = |point: &[f64]| self.residuals(habit, point, REPLICAS_AT_LAST);
+        let squares = minimise(start, &STEPS, ROUNDS_AT_LAST, residuals);
+        let cost = |point: &[f64]| residuals(point).iter().map(|residual| residual * residual).sum::<f64>();
+        simplex::minimise(&squares.point, &STEPS, EVALUATIONS_AT_LAST, cost).point
     }
 
-    fn residuals(&self, habit: Habit, point: &[f64]) -> Vec<f64> {
+    fn residuals(&self, habit: Habit, point: &[f64], replicas: u32) -> Vec<f64> {
         let design = Guess::from_point(point, habit).design(habit, self.size_bytes);
         if DriveDesign::Mechanical(design.clone()).check().is_err() {
             return vec![f64::INFINITY];
         }
-        self.classes.residuals(&replays(self.trace, &design, REPLICAS))
+        self.classes.residuals(&replays(self.trace, &design, replicas))
     }
 }
 
