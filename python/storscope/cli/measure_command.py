@@ -64,6 +64,15 @@ def _definition(chosen: Mapping[str, Any]) -> Definition:
     return definition
 
 
+def workload_of(chosen: Mapping[str, Any]) -> Workload:
+    """The one workload that is asked for; what its file says and cannot be kept is printed."""
+    from storscope.cli.show_workload import print_losses
+
+    definition = _definition(chosen)
+    print_losses(definition.losses)
+    return definition.workloads[0]
+
+
 def _settings(chosen: Mapping[str, Any], workload: Workload, definition: Definition) -> BenchSettings:
     from storscope.workbench.benchmarking import BenchSettings
 
@@ -80,14 +89,9 @@ def _settings(chosen: Mapping[str, Any], workload: Workload, definition: Definit
 
 
 def _dry_run(task: Task) -> int:
-    from storscope.bench.target_set import uses_of
     from storscope.bench.workloads.describe import describe
 
-    uses = uses_of(task.workload, len(task.targets))
-    allowed = [
-        _dry_run_of(task, target, writes=use.writes or task.preconditions)
-        for target, use in zip(task.targets, uses, strict=True)
-    ]
+    allowed = allowed_on(task.targets, task.workload, task.settings, writes=task.preconditions)
     if task.preconditions:
         click.echo("First twice the capacity that is used would be written, in sequence, 128 KiB at a time.")
     click.echo(f"Workload {task.workload.name}:")
@@ -95,17 +99,29 @@ def _dry_run(task: Task) -> int:
         click.echo(f"  {line}")
     if task.settings.goal is not None:
         click.echo(f"Measured: {task.settings.goal.explain()}.")
-    return 0 if all(allowed) else 2
+    return 0 if allowed else 2
 
 
-def _dry_run_of(task: Task, target: str, *, writes: bool) -> bool:
+def allowed_on(targets: Sequence[str], workload: Workload, settings: BenchSettings, *, writes: bool = False) -> bool:
+    """Whether a workload may run on all targets; says what would be done with each. `writes`: also if it only reads."""
+    from storscope.bench.target_set import uses_of
+
+    uses = uses_of(workload, len(targets))
+    allowed = [
+        _dry_run_of(target, workload, settings, len(targets), writes=use.writes or writes)
+        for target, use in zip(targets, uses, strict=True)
+    ]
+    return all(allowed)
+
+
+def _dry_run_of(target: str, workload: Workload, settings: BenchSettings, count: int, *, writes: bool) -> bool:
     from storscope.bench.safety import Intent, plan
     from storscope.bench.targets import check_fits, is_new, scratch_size
 
-    size, settings = task.settings.size_bytes, task.settings
+    size = settings.size_bytes
     if is_new(target):
         size = scratch_size(size)
-        check_fits(task.workload, *[size] * len(task.targets))
+        check_fits(workload, *[size] * count)
     found = plan(target, Intent(writes, size, direct=settings.direct), permission=settings.permission)
     for line in found.lines():
         click.echo(line)

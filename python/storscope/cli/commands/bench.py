@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from storscope.cli.goal_options import goal_options, refuse_goal
+from storscope.cli.knee_command import is_knee, knee_command, knee_options
 from storscope.cli.measure_command import measure_command
 from storscope.cli.options import DurationType, store_option
 from storscope.cli.sweep_command import is_sweep, sweep_command, sweep_options
@@ -18,6 +19,7 @@ Examples:
   storscope bench /mnt/array --workload oltp --figure p99 --within 3% --max-duration 5m
   storscope bench /dev/sdb --workload random-8k-70-read --steady-state --precondition
   storscope bench /mnt/old /mnt/new --workload copy.toml
+  storscope bench /mnt/array --workload oltp --knee --slo 'p99<5ms'
   storscope bench /dev/sdb --workload backup --dry-run
   storscope bench /dev/sdb --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 --report sweep.html
   storscope bench /mnt/nas/file --workload random-8k-70-read --time-series 10m/30s --for 4h
@@ -63,6 +65,7 @@ class SizeType(click.ParamType[int]):
 @click.option("--overwrite", "permission", metavar="WORD", help="What identifies a target with content; see --dry-run.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, check all of it, and write nothing.")
 @goal_options
+@knee_options
 @sweep_options
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -75,6 +78,8 @@ def command(**_: Any) -> int:
     was measured.
     """
     chosen = click.get_current_context().params
+    if is_knee(chosen):
+        return knee_command((chosen["target"], *chosen["axes"]), chosen)
     if is_sweep(chosen):
         refuse_goal(chosen)
         return sweep_command(chosen["target"], chosen)

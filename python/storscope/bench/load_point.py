@@ -1,0 +1,244 @@
+"""A visit to one load of an open loop: watches its intervals, ends it early when it is hopeless, sums it up.
+
+Its first part is left out: the queue starts empty, so early requests wait too little. Overloaded is a visit whose queue
+was full, or grew all the while; it is ended as soon as that is clear, and the engine then takes what is in flight to
+its end, so that the next visit starts on an empty queue.
+
+Each figure is given twice. *Response* counts from the instant a request should have started: what a user waits. It is
+given only where lateness is at most 5 % of it, both taken as the same figure. *Service* counts from the submission: a
+generator that is woken late by a busy machine does not spoil it, as randomly delayed Poisson arrivals are still Poisson
+arrivals (Kingman 1993, "Poisson Processes", 5.1) unless they come in lumps; it is given where lateness is at most half
+of it. Intervals that are too late are left out, up to half of a visit. Beware: a target that blocks the submission
+itself makes the generator late, and its service time hides that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from storscope.bench.figures import Direction, Interval, Latencies, Outcome
+from storscope.bench.goals import Progress
+from storscope.bench.judgement import Judgement, estimates_of
+from storscope.bench.samples import MEAN as MEAN_LATENCY
+from storscope.bench.samples import Figure, Samples
+from storscope.domain.load_curve import PointKind, Visit
+from storscope.domain.objective import MEAN, LatencyFigure
+from storscope.domain.units import NS_PER_MS, NS_PER_S, format_duration, format_span
+
+SERVICE = "service "
+"""Before the name of a figure that is of service time."""
+INTERVAL_NS = 75 * NS_PER_MS
+"""Of a visit: short enough that a few of them show a queue that grows."""
+_RAMP_SHARE = 0.2
+_FULL_SHARE = 0.9
+_HOPELESS_INTERVALS = 3
+_TOLERATED_UNSENT = 0.01
+"""As crates/storscope-load/src/result.rs."""
+_GROWTH = 1.3
+"""A queue grows if it is longer by this factor in the second half..."""
+_GROWN_SHARE = 0.03
+"""...and what is done at the end had waited for this share of the visit: the error in load is no greater."""
+_LATE_RATIO = {"": 0.05, SERVICE: 0.5}
+_KEPT_SHARE_MIN = 0.5
+
+
+@dataclass(frozen=True)
+class VisitGoal:
+    """Ends a visit after its time, or when it is hopeless. For one visit: it looks at that visit's watch."""
+
+    duration_ns: int
+    watch: PointWatch
+
+    @property
+    def figure(self) -> Figure:
+        """The mean, which is for the knee."""
+        return Figure(MEAN_LATENCY)
+
+    @property
+    def longest_ns(self) -> int:
+        """Its time."""
+        return self.duration_ns
+
+    def explain(self) -> str:
+        """In words, for the record."""
+        return f"a visit of {format_span(self.duration_ns)} in a search for the knee"
+
+    def progress(self, samples: Samples, grid_ns: int) -> Progress:
+        """Enough when it is hopeless."""
+        left_ns = max(0, self.duration_ns - samples.end_ns)
+        return Progress(samples.end_ns, left_ns, is_enough=self.watch.is_hopeless)
+
+    def judge(self, samples: Samples, grid_ns: int, *, is_whole: bool) -> Judgement:
+        """Of all but the first part."""
+        from_ns = ramp_ns(samples.end_ns, grid_ns)
+        ended = "It was ended early: more arrived than was served." if self.watch.is_hopeless else "It took its time."
+        return Judgement(
+            self.figure.name, from_ns, samples.end_ns, f"The first {format_span(from_ns)} are left out: the queue "
+            "was empty.", ended, estimates_of(samples.between(from_ns), self.figure),
+        )  # fmt: skip
+
+
+def ramp_ns(duration_ns: int, grid_ns: int) -> int:
+    """How much of a visit is left out at its start: whole intervals."""
+    return round(_RAMP_SHARE * duration_ns / grid_ns) * grid_ns
+
+
+@dataclass(frozen=True)
+class _Part:
+    """An interval, in the figures that decide."""
+
+    duration_ns: int
+    outstanding: float
+    whole: Direction
+    service_ns: float | None
+    """Its mean."""
+
+
+class PointWatch:
+    """Hears each interval of a visit; `is_hopeless` says when to end it."""
+
+    def __init__(
+        self, offered_per_s: float, figures: Sequence[LatencyFigure], *, slots: int, ios_per_arrival: float,
+        cut_ns: float | None,
+    ) -> None:  # fmt: skip
+        """A visit at so many arrivals per second, with room for `slots` I/Os in flight.
+
+        It is hopeless when three intervals on end have a mean above `cut_ns`, or a full queue.
+        """
+        self._offered_per_s, self._slots, self._cut_ns = offered_per_s, slots, cut_ns
+        self._figures = tuple(dict.fromkeys((MEAN, *figures)))
+        self._ios_per_arrival = ios_per_arrival
+        self._parts: list[_Part] = []
+        self._bad_on_end = 0
+
+    def __call__(self, interval: Interval) -> None:
+        """The next interval."""
+        whole = interval.all
+        part = _Part(interval.duration_ns, interval.outstanding_mean or 0.0, whole, whole.service.mean_ns)
+        self._parts.append(part)
+        self._bad_on_end = self._bad_on_end + 1 if self._is_bad(part) else 0
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether nothing is to be learnt from going on."""
+        return self._bad_on_end >= _HOPELESS_INTERVALS
+
+    def visit(self, outcome: Outcome, cost_ns: int, run: str | None = None) -> Visit:
+        """What the visit tells."""
+        kept = self._kept()
+        overload = self._overload(kept, outcome)
+        wrong = self._wrong(kept, outcome)
+        kind = PointKind.INVALID if wrong else PointKind.OVERLOADED if overload else PointKind.VALID
+        figures = self._bounds(kept) if overload else self._measured(kept)
+        reason = wrong or overload or self._late_words(kept, figures)
+        if kind is PointKind.VALID and all(value is None for value in figures.values()):
+            kind = PointKind.INVALID
+        duration_ns = sum(part.duration_ns for part in kept)
+        ios = sum(part.whole.ios for part in kept)
+        achieved = ios / self._ios_per_arrival / duration_ns * NS_PER_S if duration_ns else None
+        return Visit(self._offered_per_s, achieved, kind, reason, figures, duration_ns, cost_ns, run)
+
+    def _kept(self) -> list[_Part]:
+        """What counts: without the start, and without a last interval that was cut off."""
+        from_ns = ramp_ns(sum(part.duration_ns for part in self._parts), INTERVAL_NS)
+        kept = self._parts[from_ns // INTERVAL_NS :]
+        return kept[:-1] if len(kept) > 1 and kept[-1].duration_ns < INTERVAL_NS / 2 else kept
+
+    def _is_full(self, part: _Part) -> bool:
+        return part.outstanding > _FULL_SHARE * self._slots
+
+    def _is_bad(self, part: _Part) -> bool:
+        if self._is_full(part):
+            return True
+        if self._cut_ns is None:
+            return False
+        stuck = part.service_ns is None and part.outstanding > 1
+        return stuck or (part.service_ns or 0.0) > self._cut_ns
+
+    def _wrong(self, kept: Sequence[_Part], outcome: Outcome) -> str:
+        if outcome.error is not None:
+            return outcome.error[1]
+        if not any(part.whole.ios for part in kept):
+            return "nothing was completed"
+        ending = outcome.result["ending"]
+        unsent = ending["unsent"] / max(1, ending["unsent"] + ending["submitted"])
+        if unsent > _TOLERATED_UNSENT and not any(map(self._is_full, kept)) and not self.is_hopeless:
+            return f"the generator did not keep up: {unsent:.0%} of the arrivals were never sent"
+        return ""
+
+    def _overload(self, kept: Sequence[_Part], outcome: Outcome) -> str:
+        if self.is_hopeless:
+            return "more arrived than was served; ended early"
+        full = sum(map(self._is_full, kept))
+        if full > len(kept) / 2 or (full and outcome.result["ending"]["unsent"]):
+            return f"more than {_FULL_SHARE * self._slots:.0f} requests were in flight at a time"
+        if _is_growing(kept):
+            return "the queue grew all the while"
+        return ""
+
+    def _bounds(self, kept: Sequence[_Part]) -> dict[str, float | None]:
+        """What an overloaded visit saw, the same for both ways to count."""
+        pooled = _pooled(kept, "response")
+        return {
+            prefix + figure.name: _value(pooled, figure) for prefix in _LATE_RATIO for figure in self._figures
+        }  # fmt: skip
+
+    def _measured(self, kept: Sequence[_Part]) -> dict[str, float | None]:
+        return {
+            prefix + figure.name: _without_late(kept, figure, prefix)
+            for prefix in _LATE_RATIO
+            for figure in self._figures
+        }
+
+    def _late_words(self, kept: Sequence[_Part], figures: dict[str, float | None]) -> str:
+        late = [name for name, value in figures.items() if value is None and not name.startswith(SERVICE)]
+        if not late:
+            return ""
+        lateness = _pooled(kept, "lateness")
+        p99 = format_duration(lateness.quantile_ns(0.99))
+        return f"late by {format_duration(lateness.mean_ns)} on average, {p99} at p99"
+
+
+def _is_growing(kept: Sequence[_Part]) -> bool:
+    half = len(kept) // 2
+    if half < 2:
+        return False
+    before = sum(part.outstanding for part in kept[:half]) / half
+    after = sum(part.outstanding for part in kept[-half:]) / half
+    last = [part.service_ns for part in kept[-max(1, len(kept) // 3) :] if part.service_ns is not None]
+    waited_ns = sum(last) / len(last) if last else 0.0
+    return after > _GROWTH * before and waited_ns > _GROWN_SHARE * sum(part.duration_ns for part in kept)
+
+
+def _without_late(kept: Sequence[_Part], figure: LatencyFigure, prefix: str) -> float | None:
+    """The figure over intervals that were in time; None if they are less than half, or too few requests for it."""
+    measure = "service" if prefix else "response"
+    usual = _value(_pooled(kept, measure), figure)
+    if usual is None:
+        return None
+    in_time = [part for part in kept if _lateness(part, figure) <= _LATE_RATIO[prefix] * usual]
+    if sum(part.duration_ns for part in in_time) < _KEPT_SHARE_MIN * sum(part.duration_ns for part in kept):
+        return None
+    pooled = _pooled(in_time, measure)
+    return _value(pooled, figure) if pooled.count >= figure.requests_needed else None
+
+
+def _lateness(part: _Part, figure: LatencyFigure) -> float:
+    value = _value(part.whole.lateness, figure)
+    return 0.0 if value is None else value
+
+
+def _pooled(parts: Iterable[_Part], measure: str) -> Latencies:
+    pooled = Latencies()
+    for part in parts:
+        latencies = part.whole.of(measure)
+        pooled.counts.update(latencies.counts)
+        pooled.sum_ns += latencies.sum_ns
+        if latencies.max_ns is not None:
+            pooled.max_ns = max(latencies.max_ns, pooled.max_ns or 0)
+    return pooled
+
+
+def _value(latencies: Latencies, figure: LatencyFigure) -> float | None:
+    return latencies.mean_ns if figure.share is None else latencies.quantile_ns(figure.share)

@@ -1,0 +1,147 @@
+"""storscope bench --knee: options, and what they do."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from storscope.cli.options import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from storscope.workbench.knee_search import KneeFound, KneeTask
+
+_INTERRUPTED = 130
+_DEFAULT_LONGEST_S = 75.0
+_SHORTEST_S = 10.0
+_NOT_HERE = {
+    "duration": "--duration", "figure": "--figure", "within": "--within", "steady": "--steady-state",
+    "round_length": "--round", "precondition": "--precondition", "sweeps": "--sweep", "series": "--time-series",
+    "total": "--for", "repeats": "--repeat", "continues": "--resume", "shows": "--show", "output": "--format",
+    "report": "--report",
+}  # fmt: skip
+
+
+def knee_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """They arrive as keywords, and `knee_command` knows them."""
+    options = [
+        click.option("--knee", is_flag=True, help="Find the load where latency leaves the flat part, in open loop; at "
+                     "most --max-duration.  [default of that here: 75s]"),
+        click.option("--slo", metavar="FIGURE<LIMIT", help="And the greatest load that meets it: p99<5ms, mean<2ms, "
+                     "p99.9<20ms."),
+    ]  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def is_knee(chosen: Mapping[str, Any]) -> bool:
+    """Whether the knee is asked for. Raises UsageError for options that contradict that."""
+    from storscope.domain.errors import UsageError
+
+    if not chosen["knee"]:
+        if chosen["slo"] is not None:
+            raise UsageError("--knee with --slo", "--slo alone")
+        return False
+    given = [word for name, word in _NOT_HERE.items() if chosen[name] not in (None, False)]
+    if given:
+        raise UsageError("--knee without options of other measurements", ", ".join(given),
+                         hint="A search chooses its visits itself; bound it with --max-duration.")  # fmt: skip
+    if chosen["engine"] != "storscope":
+        raise UsageError("--knee with storscope's own engine", chosen["engine"],
+                         hint="Response times in open loop are what fio does not tell.")  # fmt: skip
+    return True
+
+
+def knee_command(targets: Sequence[str], chosen: Mapping[str, Any]) -> int:
+    """Searches, shows and stores it; returns the exit code."""
+    task = _task(targets, chosen)
+    if chosen["dry_run"]:
+        return _dry_run(task)
+    return _search(task, chosen["store_path"] or Path(DEFAULT_STORE), as_json=chosen["as_json"])
+
+
+def _task(targets: Sequence[str], chosen: Mapping[str, Any]) -> KneeTask:
+    from storscope.cli.measure_command import workload_of
+    from storscope.domain.errors import UsageError
+    from storscope.domain.objective import Objective
+    from storscope.domain.units import NS_PER_S
+    from storscope.workbench.benchmarking import BenchSettings
+    from storscope.workbench.knee_search import KneeTask
+
+    objective = None if chosen["slo"] is None else Objective.parse(chosen["slo"])
+    longest_s = _DEFAULT_LONGEST_S if chosen["longest"] is None else chosen["longest"]
+    if longest_s < _SHORTEST_S:
+        raise UsageError(f"at least {_SHORTEST_S:g} s for a search", f"{longest_s:g} s", where="--max-duration")
+    workload = workload_of(chosen)
+    budget_ns = round(longest_s * NS_PER_S)
+    settings = BenchSettings(
+        duration_ns=budget_ns,
+        seed=secrets.randbits(32) if chosen["seed"] is None else chosen["seed"],
+        size_bytes=chosen["size"],
+        permission=chosen["permission"],
+        direct=not chosen["buffered"],
+    )
+    return KneeTask(tuple(targets), workload, settings, budget_ns, objective)
+
+
+def _dry_run(task: KneeTask) -> int:
+    from storscope.bench.open_loop import known_rates, open_loop
+    from storscope.bench.workloads.describe import describe
+    from storscope.cli.measure_command import allowed_on
+    from storscope.domain.units import format_span
+
+    allowed = allowed_on(task.targets, task.workload, task.settings)
+    click.echo(f"Workload {task.workload.name}:")
+    for line in describe(task.workload):
+        click.echo(f"  {line}")
+    rates = known_rates(task.workload)
+    click.echo(f"Searched for the knee{f' and {task.objective}' if task.objective else ''}, "
+               f"at most {format_span(task.budget_ns)}:")  # fmt: skip
+    if rates is None and len(task.workload.streams) > 1:
+        click.echo("  First the workload runs as it is, for the proportions of its streams.")
+    else:
+        for line in open_loop(task.workload, rates or (1.0,), len(task.targets)).explain():
+            click.echo(f"  {line}")
+    return 0 if allowed else 2
+
+
+def _search(task: KneeTask, path: Path, *, as_json: bool) -> int:
+    from storscope.cli.show_knee import knee_to_json, print_knee
+    from storscope.store import Store
+
+    is_new = not path.exists()
+    store = Store.open(path, create=True)
+    try:
+        found, is_interrupted = _found(store, task)
+    finally:
+        if is_new and not any(path.glob("capture=*")) and not any(path.glob(".bench-*")):
+            store.remove_if_empty()
+    if found is None:
+        return _INTERRUPTED
+    if as_json:
+        click.echo(json.dumps(knee_to_json(found), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print_knee(found, store.path)
+    if is_interrupted:
+        return _INTERRUPTED
+    return 0 if found.is_answered else 2
+
+
+def _found(store: Any, task: KneeTask) -> tuple[KneeFound | None, bool]:
+    """The search, None when it was interrupted before its first visit ended; and whether it was interrupted."""
+    from storscope.cli.interruption import Interruption
+    from storscope.cli.show_knee import KneeLine
+    from storscope.workbench.knee_search import find_knee
+
+    with Interruption() as interruption, KneeLine(task.budget_ns) as line:
+        try:
+            found = find_knee(store, task, line, interruption.is_wanted)
+        except KeyboardInterrupt:
+            line.say("Interrupted before anything was found; visits that were complete are in the store.")
+            return None, True
+        return found, interruption.is_wanted()

@@ -1,0 +1,186 @@
+"""Shows a search for the knee: a live line, then the curve, the visits and the answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from storscope.cli.live_line import LiveLine
+from storscope.domain.load_curve import Bounds, Crossing, LoadCurve, PointKind, Visit
+from storscope.domain.units import format_duration, format_rate, format_span
+
+if TYPE_CHECKING:
+    from storscope.workbench.knee_search import KneeFound
+
+_WIDTH, _HEIGHT = 64, 14
+_MARKS = {PointKind.VALID: "o", PointKind.OVERLOADED: "^", PointKind.INVALID: "?"}
+_SERVICE = "service "
+_LATENCIES = 3
+"""Light load is that many octaves below the top of the plot at least."""
+
+
+class KneeLine(LiveLine):
+    """The live line of a search: what is visited, and the latest visits' outcome."""
+
+    def __init__(self, budget_ns: int) -> None:
+        super().__init__(budget_ns)
+        self._count, self._last = 0, ""
+
+    def __enter__(self) -> KneeLine:
+        return self
+
+    def begin(self, rate_per_s: float | None, left_ns: int) -> None:
+        """A visit starts."""
+        self._count += 1
+        what = "the workload as it is" if rate_per_s is None else format_rate(rate_per_s, "/s")
+        self._draw(f"visit {self._count}: {what}, {format_span(left_ns)} left at most{self._last}")
+
+    def end(self, visit: Visit) -> None:
+        """It ended."""
+        mean = format_duration(_mean_of(visit))
+        words = visit.kind.value if visit.kind is not PointKind.VALID else f"{mean} mean"
+        self._last = f"; {format_rate(visit.offered_per_s, '/s')}: {words}"
+
+
+def print_knee(found: KneeFound, store: Path) -> None:
+    """The curve, the visits, the answers, and every doubt."""
+    curve = found.curve
+    through = "" if found.direct else ", through the page cache"
+    click.secho(f"{found.loop.closed.name} on {found.target} ({found.target_kind}{through})", bold=True)
+    click.echo(f"{len(curve.visits)} visits in {format_span(found.duration_ns)}, seed {found.seed}; {curve.ended}")
+    for line in found.loop.explain():
+        click.echo(f"  {line}")
+    click.echo()
+    for line in plot(curve):
+        click.echo(line)
+    click.echo()
+    for line in table(curve):
+        click.echo(line)
+    click.echo()
+    for sentence in answers(curve):
+        click.secho(sentence, bold=True)
+    for doubt in found.doubts:
+        click.secho(f"doubt: {doubt}", fg="yellow")
+    click.echo(f"\nIn the store {store} as {found.id}, each visit a run.", err=True)
+
+
+def answers(curve: LoadCurve) -> Iterator[str]:
+    """A sentence for each question."""
+    knee = curve.knee
+    if knee.load_per_s is None:
+        yield f"Knee: not found, {knee.reason}."
+    else:
+        light = "" if curve.light_ns is None else f" ({format_duration(curve.light_ns.estimate)})"
+        yield f"Knee: at {_shown(knee.load_per_s)} mean {_what(knee)} is twice that at light load{light}."
+    if curve.objective is not None and curve.within_objective is not None:
+        within = curve.within_objective
+        if within.load_per_s is None:
+            yield f"{curve.objective}: no load found, {within.reason}."
+        else:
+            of = " (service time)" if within.figure.startswith(_SERVICE) else ""
+            yield f"{curve.objective}{of}: met up to {_shown(within.load_per_s)}."
+    if curve.capacity_per_s is not None:
+        yield f"Capacity, where the fitted curve has its pole: {_shown(curve.capacity_per_s)}."
+
+
+def _shown(bounds: Bounds) -> str:
+    return (
+        f"{format_rate(bounds.estimate, 'requests/s')} (95 %: {format_rate(bounds.low, 'to')} "
+        f"{format_rate(bounds.high, '').strip()})"
+    )
+
+
+def _what(crossing: Crossing) -> str:
+    return "service time" if crossing.figure.startswith(_SERVICE) else "response time"
+
+
+# The visits -----------------------------------------------------------------------------------------------------------
+
+
+def table(curve: LoadCurve) -> Iterator[str]:
+    """A line for each visit, by load."""
+    figures = ["mean", "p99"]
+    if curve.objective is not None and curve.objective.figure.name not in figures:
+        figures.append(curve.objective.figure.name)
+    heads = "".join(f"{name:>12}" for name in figures)
+    yield f"{'offered/s':>11}{'achieved/s':>12}{heads}  (s: service time)"
+    for visit in sorted(curve.visits, key=lambda visit: visit.offered_per_s):
+        cells = "".join(f"{_cell(visit, name):>12}" for name in figures)
+        why = "" if visit.kind is PointKind.VALID and not visit.reason else f"  {visit.kind}: {visit.reason}"
+        achieved = format_rate(visit.achieved_per_s, "").strip()
+        yield f"{format_rate(visit.offered_per_s, '').strip():>11}{achieved:>12}{cells}{why}".rstrip()
+
+
+def _cell(visit: Visit, name: str) -> str:
+    response, service = visit.figures_ns.get(name), visit.figures_ns.get(_SERVICE + name)
+    more = "> " if visit.kind is PointKind.OVERLOADED else ""
+    if response is None and service is not None:
+        return f"{more}{format_duration(service)} s"
+    return more + format_duration(response)
+
+
+def _mean_of(visit: Visit) -> float | None:
+    response = visit.figures_ns.get("mean")
+    return visit.figures_ns.get(_SERVICE + "mean") if response is None else response
+
+
+# The plot -------------------------------------------------------------------------------------------------------------
+
+
+def plot(curve: LoadCurve) -> Iterator[str]:
+    """Mean latency (logarithmic) against load: o visits, ^ overloaded ones, . the fitted curve, | the answers."""
+    points = [(visit, latency) for visit in curve.visits if (latency := _mean_of(visit)) and visit.kind != "invalid"]
+    if not points:
+        return
+    right = max(visit.offered_per_s for visit, _ in points) * 1.02
+    lows = [latency for _, latency in points]
+    bottom = math.log(min(lows))
+    top = max(min(math.log(max(lows)), bottom + math.log(60)), bottom + _LATENCIES * math.log(2))
+    grid = [[" "] * _WIDTH for _ in range(_HEIGHT)]
+
+    def put(load: float, latency: float, mark: str) -> None:
+        column = min(_WIDTH - 1, int(load / right * _WIDTH))
+        row = round((math.log(latency) - bottom) / (top - bottom) * (_HEIGHT - 1))
+        grid[_HEIGHT - 1 - min(_HEIGHT - 1, max(0, row))][column] = mark
+
+    for load in _marked(curve):
+        for row in grid:
+            row[min(_WIDTH - 1, int(load / right * _WIDTH))] = "|"
+    for load, latency in curve.fitted:
+        if bottom <= math.log(latency) <= top:
+            put(load, latency, ".")
+    for visit, latency in points:
+        put(visit.offered_per_s, latency, _MARKS[visit.kind])
+    yield from _framed(grid, bottom, top, right)
+
+
+def _marked(curve: LoadCurve) -> list[float]:
+    crossings = [curve.knee, *([curve.within_objective] if curve.within_objective else [])]
+    return [crossing.load_per_s.estimate for crossing in crossings if crossing.load_per_s is not None]
+
+
+def _framed(grid: Sequence[Sequence[str]], bottom: float, top: float, right: float) -> Iterator[str]:
+    yield f"{'mean':>9}"
+    for index, row in enumerate(grid):
+        share = 1 - index / (_HEIGHT - 1)
+        label = format_duration(math.exp(bottom + share * (top - bottom))) if index % 4 == 0 else ""
+        yield f"{label:>9} │{''.join(row)}".rstrip()
+    yield f"{'':>9} └{'─' * _WIDTH}"
+    end = format_rate(right, "arrivals/s")
+    yield f"{'':>11}0{end:>{_WIDTH - 1}}"
+    yield f"{'':>11}o visit  ^ overloaded (latency is a lower bound)  . fitted  | answer"
+
+
+def knee_to_json(found: KneeFound) -> dict[str, Any]:
+    """The result as plain JSON values."""
+    loop = found.loop
+    return {
+        "search": found.id, "capture": found.capture, "target": found.target, "target_kind": found.target_kind,
+        "direct": found.direct, "seed": found.seed, "duration_ns": found.duration_ns,
+        "workload": loop.closed.to_json(), "stream_shares": list(loop.shares), "max_outstanding": list(loop.bounds),
+        "answers": list(answers(found.curve)), **found.curve.to_json(), "doubts": list(found.doubts),
+    }  # fmt: skip

@@ -1,0 +1,99 @@
+"""Latency against load: the points that were visited, and the loads at which the curve crosses something.
+
+Loads are arrivals per second. Latency is response time: from the instant a request should have started to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from storscope.domain.objective import Objective
+
+
+class PointKind(StrEnum):
+    """What a visit is good for."""
+
+    VALID = "valid"
+    OVERLOADED = "overloaded"
+    """More arrived than was served: its latency is a lower bound of what a longer visit would have found."""
+    INVALID = "invalid"
+    """The generator, not the storage, was measured; or something failed."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One measurement at one load. Visits start on an empty queue, and their first part is left out of the figures."""
+
+    offered_per_s: float
+    """Arrivals asked for."""
+    achieved_per_s: float | None
+    """Requests completed, in arrivals: a reply or the write of a copy does not count again."""
+    kind: PointKind
+    reason: str
+    """Why it is not valid; empty otherwise."""
+    figures_ns: Mapping[str, float | None]
+    """Figure's name -> response time; None where the visit does not tell it."""
+    duration_ns: int
+    """Of what the figures rest on."""
+    cost_ns: int
+    """Time that the visit took, with opening, filling and draining the queue."""
+    run: str | None = None
+    """Its run in the store."""
+
+    def figure_ns(self, name: str) -> float | None:
+        """The response time by that name; None where it is not to be trusted."""
+        return None if self.kind is PointKind.INVALID else self.figures_ns.get(name)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """An estimate with its 95 % interval."""
+
+    estimate: float
+    low: float
+    high: float
+
+    @property
+    def half_width_ratio(self) -> float:
+        """Half the interval's width over the estimate."""
+        return (self.high - self.low) / (2 * self.estimate)
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """The load at which a figure reaches a limit; `load_per_s` is None when `reason` says why there is none."""
+
+    figure: str
+    limit_ns: float | None
+    load_per_s: Bounds | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class LoadCurve:
+    """What a search for the knee found."""
+
+    visits: tuple[Visit, ...]
+    knee: Crossing
+    """Where mean response is twice that at light load."""
+    objective: Objective | None
+    within_objective: Crossing | None
+    """The greatest load that meets the objective."""
+    light_ns: Bounds | None
+    """Mean response at light load."""
+    capacity_per_s: Bounds | None
+    """Where the fitted curve of the mean has its pole: beyond it the queue grows for ever."""
+    fitted: tuple[tuple[float, float], ...] = ()
+    """Load and mean response in ns of the fitted curve, for drawing."""
+    doubts: tuple[str, ...] = field(default=())
+    ended: str = ""
+    """Why the search ended."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values with units in their names."""
+        form = asdict(self)
+        form["objective"] = None if self.objective is None else str(self.objective)
+        return form

@@ -1,0 +1,58 @@
+"""What latency is asked for: `p99<5ms`, `mean<2ms`."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from storscope.domain.errors import UsageError
+from storscope.domain.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_duration
+
+_FORM = re.compile(r"(mean|p\d{1,2}(?:\.\d{1,4})?)\s*<=?\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
+_UNIT_NS = {"ns": 1, "us": NS_PER_US, "µs": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S}
+
+
+@dataclass(frozen=True)
+class LatencyFigure:
+    """The mean (`share` is None), or what that share of all requests does not exceed."""
+
+    share: float | None = None
+
+    @property
+    def name(self) -> str:
+        """As users write it: mean, p50, p99.9."""
+        return "mean" if self.share is None else f"p{100 * self.share:.6g}"
+
+    @property
+    def requests_needed(self) -> int:
+        """With fewer there are less than ten beyond a percentile, and it is one or two requests' luck."""
+        return 100 if self.share is None else max(100, math.ceil(10 / (1 - self.share)))
+
+
+MEAN = LatencyFigure()
+P99 = LatencyFigure(0.99)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A service level objective: a figure of the response time stays below a limit."""
+
+    figure: LatencyFigure
+    limit_ns: float
+
+    @classmethod
+    def parse(cls, text: str) -> Objective:
+        """Reads `p99<5ms`. Raises UsageError for anything else."""
+        found = _FORM.fullmatch(text.strip())
+        share = None if found is None or found[1] == "mean" else float(found[1][1:]) / 100
+        limit_ns = 0.0 if found is None else float(found[2]) * _UNIT_NS[found[3]]
+        if found is None or share == 0 or limit_ns <= 0:
+            raise UsageError(
+                "a latency that must not be exceeded, like p99<5ms", repr(text),
+                where="--slo", hint="The figure is mean or a percentile (p50, p99, p99.9), the unit us, ms or s.",
+            )  # fmt: skip
+        return cls(LatencyFigure(share), limit_ns)
+
+    def __str__(self) -> str:
+        return f"{self.figure.name} < {format_duration(self.limit_ns)}"

@@ -1,0 +1,225 @@
+"""The search for the knee on real storage: opens the target, visits loads, stores each visit and the answer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import storscope
+from storscope.bench.engine import run_error
+from storscope.bench.load_point import INTERVAL_NS, PointWatch, VisitGoal
+from storscope.bench.open_loop import OpenLoop, known_rates, measured_rates, open_loop
+from storscope.bench.record import ENGINE
+from storscope.domain.entity import EntityRef
+from storscope.domain.errors import StorscopeError
+from storscope.domain.load_curve import Bounds, Crossing, LoadCurve, Visit
+from storscope.domain.objective import P99, Objective
+from storscope.domain.recorder import Recorder
+from storscope.domain.units import NS_PER_S
+from storscope.domain.workload import Workload
+from storscope.model.load_search import SearchPlan, search
+from storscope.store import CaptureInfo, Store
+from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings, bench_session
+
+_FIRST_LOOK_NS = 3 * NS_PER_S // 2
+_SEEDS = 2**64
+
+
+@dataclass(frozen=True)
+class KneeTask:
+    """What is searched where, and how long at most. The settings' seed is of the order of visits and of all draws."""
+
+    targets: tuple[str, ...]
+    workload: Workload
+    settings: BenchSettings
+    budget_ns: int
+    objective: Objective | None = None
+
+
+class KneeWatch(Protocol):
+    """Hears what a search does."""
+
+    def say(self, sentence: str) -> None:
+        """A sentence for the user."""
+
+    def filled(self, done_bytes: int, total_bytes: int) -> None:
+        """How much of a scratch file is written."""
+
+    def begin(self, rate_per_s: float | None, left_ns: int) -> None:
+        """A visit starts (None: of the workload as it is); the search ends within `left_ns`."""
+
+    def end(self, visit: Visit) -> None:
+        """It ended, and is in the store."""
+
+
+@dataclass(frozen=True)
+class KneeFound:
+    """A search that is in the store: each visit a run, the answer as `capture`."""
+
+    id: str
+    capture: str
+    curve: LoadCurve
+    loop: OpenLoop
+    target: str
+    target_kind: str
+    direct: bool
+    seed: int
+    duration_ns: int
+    doubts: tuple[str, ...]
+    """Of the search and of the target."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether anything that was asked for was found."""
+        within = self.curve.within_objective
+        return self.curve.knee.load_per_s is not None or (within is not None and within.load_per_s is not None)
+
+
+def find_knee(store: Store, task: KneeTask, watch: KneeWatch, stop: Callable[[], bool]) -> KneeFound:
+    """Searches, within the time of the task once the target is open. Raises as `bench_session` does.
+
+    An I/O that fails ends the search with the error; what was visited until then is in the store.
+    """
+    settings = replace(task.settings, interval_ns=INTERVAL_NS, goal=None)
+    with bench_session(
+        store, task.targets, task.workload, settings, told=watch.say, stop=stop, filled=watch.filled
+    ) as session:
+        return _Hunt(store, session, task, watch).run()
+
+
+class _Hunt:
+    def __init__(self, store: Store, session: BenchSession, task: KneeTask, watch: KneeWatch) -> None:
+        self._store, self._session, self._task, self._watch = store, session, task, watch
+        self._started_ns, self._started_utc_ns = time.monotonic_ns(), time.time_ns()
+        self._id = f"knee-{self._started_utc_ns:x}"
+        self._visits = 0
+        self._last: Benched | None = None
+        objective = task.objective
+        self._figures = (P99,) if objective is None else (P99, objective.figure)
+        self._loop: OpenLoop
+
+    def run(self) -> KneeFound:
+        task = self._task
+        rates = self._rates()
+        self._loop = open_loop(task.workload, rates, len(task.targets))
+        plan = SearchPlan(sum(rates), task.budget_ns, task.objective, task.settings.seed)
+        curve = search(self._visit, plan, clock_ns=self._spent_ns, stop=lambda: self._session.is_interrupted)
+        target = self._session.target
+        doubts = () if self._last is None else self._last.about.doubts
+        found = KneeFound(
+            self._id, "", curve, self._loop, ", ".join(ready.name for ready in self._session.targets), target.kind,
+            all(ready.direct for ready in self._session.targets), task.settings.seed, self._spent_ns(),
+            (*doubts, *curve.doubts),
+        )  # fmt: skip
+        return replace(found, capture=_publish(self._store, found, task, self._started_utc_ns))
+
+    def _spent_ns(self) -> int:
+        return time.monotonic_ns() - self._started_ns
+
+    def _left_ns(self) -> int:
+        return max(0, self._task.budget_ns - self._spent_ns())
+
+    def _rates(self) -> Sequence[float]:
+        """Of each stream in the workload as it is: a first guess of the load, and the streams' proportions."""
+        known = known_rates(self._task.workload)
+        if known is not None:
+            return known
+        self._watch.begin(None, self._left_ns())
+        look_ns = min(_FIRST_LOOK_NS, self._task.budget_ns // 10)
+        benched = self._measured(self._task.workload, duration_ns=look_ns, labels={"knee_role": "first look"})
+        rates = measured_rates(self._task.workload, benched.outcome.total)
+        if sum(rates) <= 0:
+            raise StorscopeError("a workload that makes I/Os", "none in a first look", where=benched.about.target)
+        return rates
+
+    def _visit(self, rate_per_s: float, duration_ns: int, cut_ns: float | None) -> Visit:
+        self._watch.begin(rate_per_s, self._left_ns())
+        loop = self._loop
+        watch = PointWatch(
+            rate_per_s, self._figures, slots=loop.slots, ios_per_arrival=loop.ios_per_arrival, cut_ns=cut_ns
+        )
+        labels = {"knee_role": "visit", "knee_visit": str(self._visits), "rate_per_s": f"{rate_per_s:.6g}"}
+        before_ns = self._spent_ns()
+        benched = self._measured(loop.at(rate_per_s), watch, goal=VisitGoal(duration_ns, watch), labels=labels)
+        visit = watch.visit(benched.outcome, self._spent_ns() - before_ns, benched.about.run)
+        self._watch.end(visit)
+        return visit
+
+    def _measured(
+        self, workload: Workload, watch: Callable[..., None] = lambda _: None, *, labels: dict[str, str],
+        duration_ns: int | None = None, goal: VisitGoal | None = None,
+    ) -> Benched:  # fmt: skip
+        seed = (self._task.settings.seed + self._visits) % _SEEDS
+        self._visits += 1
+        benched = self._session.measure(
+            workload, watch, seed=seed, labels={"knee_search": self._id, **labels}, duration_ns=duration_ns, goal=goal
+        )
+        self._last = benched
+        if benched.outcome.error is not None:
+            raise run_error(*benched.outcome.error)
+        return benched
+
+
+# The answer in the store ----------------------------------------------------------------------------------------------
+
+
+def _publish(store: Store, found: KneeFound, task: KneeTask, started_ns: int) -> str:
+    """A capture with one run, whose facts are the answer; the visits are runs of their own."""
+    text = json.dumps(found.curve.to_json(), sort_keys=True).encode()
+    digest = hashlib.sha256(text + found.id.encode()).hexdigest()
+    info = CaptureInfo(
+        id=digest[:16], path=f"knee of {found.target}", sha256=digest, size_bytes=len(text), format="storscope-knee",
+        importer_version=1, imported_at_ns=time.time_ns(), imported_on=platform.node(),
+        storscope_version=storscope.__version__, options={},
+    )  # fmt: skip
+    with store.writer(info) as writer:
+        recorder = Recorder(writer.write)
+        _record(recorder, found, task, started_ns)
+        recorder.finish()
+        writer.commit(recorder)
+    return info.id
+
+
+def _record(recorder: Recorder, found: KneeFound, task: KneeTask, started_ns: int) -> None:
+    system, curve = platform.node(), found.curve
+    recorder.notes.tool, recorder.notes.tool_version = ENGINE, storscope.__version__
+    recorder.notes.system, recorder.notes.clock = system, "UTC of this host"
+    for doubt in found.doubts:
+        recorder.warn(doubt)
+    entity = recorder.entity(EntityRef(system, "job", found.id))
+    recorder.fact(entity, "target", found.target)
+    for name, unit, bounds in _answers(curve):
+        for suffix, value in zip(("", " low", " high"), _three(bounds), strict=True):
+            recorder.fact(entity, name + suffix, value, unit)
+    recorder.run(
+        found.id, engine=ENGINE, engine_version=storscope.__version__, name=f"knee of {task.workload.name}",
+        system=system, time_ns=started_ns, duration_ns=found.duration_ns, seed=str(found.seed),
+        status="ok" if curve.knee.load_per_s is not None else "invalid",
+        parameters={
+            "knee_search": found.id, "knee_role": "answer", "target": found.target, "target_kind": found.target_kind,
+            "objective": "" if curve.objective is None else str(curve.objective),
+            "workload": json.dumps(task.workload.to_json(), sort_keys=True),
+            "result": json.dumps(curve.to_json()),
+        },
+    )  # fmt: skip
+
+
+def _answers(curve: LoadCurve) -> list[tuple[str, str, Bounds | None]]:
+    def load(crossing: Crossing | None) -> Bounds | None:
+        return None if crossing is None else crossing.load_per_s
+
+    return [
+        ("knee", "1/s", load(curve.knee)),
+        ("load within objective", "1/s", load(curve.within_objective)),
+        ("latency at light load", "ns", curve.light_ns),
+        ("capacity", "1/s", curve.capacity_per_s),
+    ]
+
+
+def _three(bounds: Bounds | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if bounds is None else (bounds.estimate, bounds.low, bounds.high)
