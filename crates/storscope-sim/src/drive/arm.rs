@@ -139,7 +139,10 @@ impl Arm {
     /// Moves the head without time passing: it has been reading on.
     #[inline]
     pub fn follow(&mut self, byte: u64) {
-        self.head = self.geometry.place(byte);
+        let tracks = (byte as i64 - self.head_byte as i64) as f64 * self.head.tracks_per_byte;
+        if !(0.0..1.0).contains(&(self.head.along + tracks)) {
+            self.head = self.geometry.place(byte);
+        }
         self.head_byte = byte;
     }
 

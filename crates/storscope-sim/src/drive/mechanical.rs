@@ -45,6 +45,9 @@ pub struct Mechanical {
     ready: VecDeque<DriveOp>,
 
     job: Job,
+    /// What the arm serves or writes back; in fields of their own, since moving an enumeration of both stalls.
+    served: DriveOp,
+    written: Extent,
     arm_done_at: Nanos,
     link_tag: u32,
     /// Of the last request, if it needed only the link: its direction and end.
@@ -55,11 +58,11 @@ pub struct Mechanical {
 }
 
 /// What the arm is doing.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Job {
     Nothing,
-    Serving(DriveOp),
-    WritingBack(Extent),
+    Serving,
+    WritingBack,
 }
 
 impl Mechanical {
@@ -81,6 +84,8 @@ impl Mechanical {
             blocked: VecDeque::with_capacity(if design.write_cache.is_some() { QUEUE_ROOM } else { 0 }),
             ready: VecDeque::with_capacity(QUEUE_ROOM),
             job: Job::Nothing,
+            served: DriveOp { tag: 0, direction: Direction::Read, offset: 0, length: 0 },
+            written: Extent::default(),
             arm_done_at: Nanos::NEVER,
             link_tag: 0,
             last_on_link: None,
@@ -118,7 +123,7 @@ impl Mechanical {
     }
 
     pub fn in_service(&self) -> usize {
-        usize::from(matches!(self.job, Job::Serving(_))) + usize::from(self.link_done_at != Nanos::NEVER)
+        usize::from(self.job == Job::Serving) + usize::from(self.link_done_at != Nanos::NEVER)
     }
 
     pub fn busy(&self, now: Nanos) -> Nanos {
@@ -187,13 +192,13 @@ impl Mechanical {
         self.arm_done_at = Nanos::NEVER;
         match std::mem::replace(&mut self.job, Job::Nothing) {
             Job::Nothing => None,
-            Job::Serving(op) => {
-                self.read_on(now, &op);
-                Some(op.tag)
+            Job::Serving => {
+                self.read_on(now);
+                Some(self.served.tag)
             }
-            Job::WritingBack(extent) => {
+            Job::WritingBack => {
                 if let Some(cache) = &mut self.write_cache {
-                    cache.written(&extent);
+                    cache.written(&self.written);
                 }
                 self.admit_blocked();
                 None
@@ -203,8 +208,9 @@ impl Mechanical {
 
     /// After a read from the media the arm reads on.
     #[inline]
-    fn read_on(&mut self, now: Nanos, op: &DriveOp) {
+    fn read_on(&mut self, now: Nanos) {
         let Some(ahead) = &mut self.read_ahead else { return };
+        let op = &self.served;
         if op.direction == Direction::Read {
             let end = op.offset + u64::from(op.length);
             if !ahead.is_filling() {
@@ -232,7 +238,7 @@ impl Mechanical {
 
     #[inline]
     fn start(&mut self, now: Nanos) {
-        while matches!(self.job, Job::Nothing) && self.start_arm(now) {}
+        while self.job == Job::Nothing && self.start_arm(now) {}
         if self.link_done_at == Nanos::NEVER {
             self.start_link(now);
         }
@@ -299,8 +305,7 @@ impl Mechanical {
     #[inline]
     fn serve(&mut self, now: Nanos, index: usize) -> bool {
         let keeps_order = self.window.keeps_order();
-        let taken = if keeps_order { self.waiting.remove(index) } else { self.waiting.swap_remove(index) };
-        let Some(waiting) = taken else { return false };
+        let waiting = if keeps_order { self.waiting.remove(index) } else { self.waiting.swap_remove(index) };
         match self.look_again(now, &waiting.op) {
             Lookup::Hit => {
                 self.ready.push_back(waiting.op);
@@ -308,7 +313,8 @@ impl Mechanical {
             }
             Lookup::Coming(at) => {
                 self.arm_done_at = at.max(now + self.link_time(self.hit_ns, waiting.op.length));
-                self.job = Job::Serving(waiting.op);
+                self.job = Job::Serving;
+                self.served = waiting.op;
                 false
             }
             Lookup::Miss => {
@@ -342,7 +348,8 @@ impl Mechanical {
         let link_ns = f64::from(waiting.op.length) * self.link_ns_per_byte;
         let service_ns = reach_ns + if is_read { media_ns.max(link_ns) } else { media_ns };
         self.arm_done_at = now + Nanos(service_ns as u64);
-        self.job = Job::Serving(waiting.op);
+        self.job = Job::Serving;
+        self.served = waiting.op;
     }
 
     fn write_back(&mut self, now: Nanos, index: usize, reach_ns: f64) {
@@ -352,7 +359,8 @@ impl Mechanical {
         let length = extent.end - extent.stretch.offset;
         let service_ns = reach_ns + self.arm.transfer(&extent.stretch, length);
         self.arm_done_at = now + Nanos(service_ns as u64);
-        self.job = Job::WritingBack(extent);
+        self.job = Job::WritingBack;
+        self.written = extent;
         // The place in the list is free at once, the bytes when written.
         self.admit_blocked();
     }

@@ -16,14 +16,15 @@ pub struct ReadAhead {
     lost_on_write: bool,
     /// The one the arm is filling.
     filling: Option<Filling>,
-    uses: u64,
+    /// The segment that the next new stream takes.
+    next: usize,
 }
 
+/// Empty when start and end are equal.
 #[derive(Debug, Clone, Copy, Default)]
 struct Segment {
     start: u64,
     end: u64,
-    used: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -67,40 +68,22 @@ impl ReadAhead {
             any_read: design.after == ReadOnAfter::AnyRead,
             lost_on_write: design.lost_on_write,
             filling: None,
-            uses: 0,
+            next: 0,
         }
     }
 
     /// Whether the bytes from `start` to `end` are in the buffer at `now`.
     #[inline]
-    pub fn lookup(&mut self, now: Nanos, start: u64, end: u64) -> Lookup {
+    pub fn lookup(&self, now: Nanos, start: u64, end: u64) -> Lookup {
         if let Some(filling) = self.filling {
             let first = self.segments[filling.segment].start;
             let reached = filling.reached(now);
             if first <= start && start <= reached {
-                return self.in_filling(filling, reached, end);
+                return in_filling(&filling, reached, end);
             }
         }
-        self.uses += 1;
-        for segment in &mut self.segments {
-            if segment.start <= start && end <= segment.end {
-                segment.used = self.uses;
-                return Lookup::Hit;
-            }
-        }
-        Lookup::Miss
-    }
-
-    fn in_filling(&mut self, filling: Filling, reached: u64, end: u64) -> Lookup {
-        self.uses += 1;
-        self.segments[filling.segment].used = self.uses;
-        if end <= reached {
-            return Lookup::Hit;
-        }
-        if reached == filling.limit && end > filling.limit {
-            return Lookup::Miss;
-        }
-        Lookup::Coming(filling.reaches(end))
+        let holds = |segment: &Segment| segment.start <= start && end <= segment.end;
+        if self.segments.iter().any(holds) { Lookup::Hit } else { Lookup::Miss }
     }
 
     /// The arm goes on for the reader of what is coming up to `end`, and keeps as far ahead of it as before.
@@ -127,28 +110,29 @@ impl ReadAhead {
     #[inline]
     pub fn read(&mut self, now: Nanos, start: u64, end: u64, bytes_per_ns: f64, bounds: (u64, u64)) {
         let (index, nearby) = self.segment_for(start);
-        self.uses += 1;
         let reads_on = self.any_read || nearby;
         let limit = if reads_on { end.max(start + self.segment_bytes).min(bounds.1.max(end)) } else { end };
         let adjoins = self.segments[index].end == start;
         let first = if adjoins { self.segments[index].start } else { start };
         let first = if reads_on { first.min(bounds.0) } else { first };
         let first = first.max(limit.saturating_sub(self.segment_bytes)).min(start);
-        self.segments[index] = Segment { start: first, end, used: self.uses };
+        self.segments[index] = Segment { start: first, end };
         if reads_on {
             self.filling = Some(Filling { segment: index, from_byte: end, from: now, bytes_per_ns, limit });
         }
     }
 
-    /// The segment whose stream goes on near `start`, or else the one not used for longest; and which of the two.
-    fn segment_for(&self, start: u64) -> (usize, bool) {
+    /// The segment whose stream goes on near `start`, or else the next in turn; and which of the two.
+    #[inline]
+    fn segment_for(&mut self, start: u64) -> (usize, bool) {
         let reach = self.segment_bytes;
-        let is_near = |segment: &Segment| segment.used > 0 && start.abs_diff(segment.end) <= reach;
+        let is_near = |segment: &Segment| segment.end > segment.start && start.abs_diff(segment.end) <= reach;
         if let Some(index) = self.segments.iter().position(is_near) {
             return (index, true);
         }
-        let oldest = self.segments.iter().enumerate().min_by_key(|(_, segment)| segment.used);
-        (oldest.map_or(0, |(index, _)| index), false)
+        let index = self.next;
+        self.next = if index + 1 == self.segments.len() { 0 } else { index + 1 };
+        (index, false)
     }
 
     /// Whether the arm is reading on.
@@ -172,4 +156,15 @@ impl ReadAhead {
         }
         stopped_at
     }
+}
+
+/// For a read that starts in the segment being filled: what it finds.
+fn in_filling(filling: &Filling, reached: u64, end: u64) -> Lookup {
+    if end <= reached {
+        return Lookup::Hit;
+    }
+    if reached == filling.limit && end > filling.limit {
+        return Lookup::Miss;
+    }
+    Lookup::Coming(filling.reaches(end))
 }

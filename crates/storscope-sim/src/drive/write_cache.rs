@@ -18,7 +18,7 @@ pub struct WriteCache {
 }
 
 /// What has to be written to the media in one go.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Extent {
     /// Where it starts.
     pub stretch: Stretch,
