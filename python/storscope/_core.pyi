@@ -191,6 +191,9 @@ def read_design(text: str) -> bytes:
     targets of a load. Raises DesignError.
     """
 
+def drive_catalogue() -> bytes:
+    """The drives that designs may name: a JSON list of name, title, class, sources (what, origin, source) and design."""
+
 class SimulationRun:
     """A run of the load generator on a simulated array, in virtual time, on a thread of its own.
 

@@ -19,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use super::queue::queue_run;
     #[pymodule_export]
-    use super::simulate::{DesignError, SimulationRun, read_design};
+    use super::simulate::{DesignError, SimulationRun, drive_catalogue, read_design};
     #[pymodule_export]
     use super::stats::{mean_interval, strongest_change, warm_up, warm_up_within_half};
     #[pymodule_export]

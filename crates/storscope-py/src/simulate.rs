@@ -47,6 +47,19 @@ pub fn read_design<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBy
     Ok(PyBytes::new(py, form.to_string().as_bytes()))
 }
 
+/// The catalogue of drives; see the stub.
+#[pyfunction]
+pub fn drive_catalogue(py: Python<'_>) -> Bound<'_, PyBytes> {
+    let entry = |entry: sim::drive::catalogue::CatalogueEntry| {
+        let source = |source: &sim::drive::catalogue::Source| json!({"what": source.fields, "origin": source.origin.word(), "source": source.text});
+        let sources: Vec<Value> = entry.sources.iter().map(source).collect();
+        let (name, title, class) = (entry.name, entry.title, entry.class);
+        json!({"name": name, "title": title, "class": class, "sources": sources, "design": entry.design()})
+    };
+    let entries: Vec<Value> = sim::drive::catalogue::entries().map(entry).collect();
+    PyBytes::new(py, json!(entries).to_string().as_bytes())
+}
+
 /// What a simulation depends on beside the design and the plan.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -18,6 +18,7 @@ _VERBS: Final = {
     "diagnose": ("diagnose", "Say what is wrong, who causes it and why to believe it."),
     "compare": ("compare", "Say whether two runs, groups of runs or time ranges differ, and by how much."),
     "bench": ("bench", "Measure a directory, file or block device under a workload."),
+    "simulate": ("simulate", "Predict what a storage design does under a workload, and why."),
     "workload": ("workload", "Explain and convert workloads: built-in, Iometer, fio, TOML."),
     "store": ("store", "Look into the store: info, query, export."),
     "formats": ("formats", "List the formats that import understands."),

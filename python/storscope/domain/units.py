@@ -180,3 +180,18 @@ def bytes_from_text(text: str) -> int:
     if not size < 2**63:
         raise ValueError(f"expected a size below 8 EiB, found {text[:40]!r}")
     return round(size)
+
+
+_DURATION = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|min|m|h|d)\s*")
+_UNIT_NS = {
+    "ns": 1, "us": NS_PER_US, "µs": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S, "m": 60 * NS_PER_S, "min": 60 * NS_PER_S,
+    "h": 3600 * NS_PER_S, "d": 86_400 * NS_PER_S,
+}  # fmt: skip
+
+
+def ns_from_text(text: str) -> int:
+    """A duration with its unit, as people write it: '20ms', '5 m', '1.5h'. Raises ValueError when it is none."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError(f"expected a duration like 20ms, 5m or 1h, found {text!r}")
+    return round(float(match[1]) * _UNIT_NS[match[2]])

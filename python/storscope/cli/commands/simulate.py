@@ -1,0 +1,159 @@
+"""storscope simulate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from storscope.cli.options import DEFAULT_STORE, DurationType, store_option
+
+if TYPE_CHECKING:
+    from storscope.sim.assignment import Assignment
+    from storscope.sim.design import Design
+    from storscope.workbench.simulating import Simulated
+
+_EPILOG = """\b
+Examples:
+  storscope simulate array.toml --workload oltp
+  storscope simulate array.toml --workload 'vmfs*=vdi-steady' --workload dw=backup --duration 10m
+  storscope simulate array.toml --workload clones.toml --animate --report clones.html
+  storscope simulate --drives
+"""
+_DEFAULT_DURATION_S = 60.0
+_INTERRUPTED = 130
+
+
+class CountType(click.ParamType[int]):
+    """A count like 5000000, 500k or 5M, in powers of ten."""
+
+    name = "count"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The count."""
+        if isinstance(value, int):
+            return value
+        factor = {"k": 1e3, "m": 1e6, "g": 1e9}.get(value[-1:].lower(), 1)
+        try:
+            count = float(value[:-1] if factor > 1 else value) * factor
+        except ValueError:
+            count = 0.0
+        if not 1 <= count < 1e15:
+            self.fail(f"expected a count like 500k or 5M, found {value!r}", param, ctx)
+        return round(count)
+
+
+@click.command("simulate", epilog=_EPILOG)
+@click.argument("design_path", metavar="DESIGN.toml", required=False)
+@click.option(
+    "--workload", "sources", multiple=True, metavar="[VOLUME=]NAME|FILE",
+    help="What runs, on all volumes or on those that fit VOLUME or HOST/VOLUME (with * and ?). May be repeated.",
+)  # fmt: skip
+@click.option("--duration", type=DurationType(), help="Simulated time. [default: 60s, unless --ios is given]")
+@click.option("--ios", type=CountType(), help="End after about so many I/Os of the hosts, e.g. 5M.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="All draws follow it.")
+@click.option("--schedule", "schedule_path", metavar="FILE", help="TOML: what changes during the run.")
+@click.option("--animate", is_flag=True, help="Show the queue of every drive over time.")
+@click.option("--slice", "slice_s", type=DurationType(), help="Resolution of the drives' queues. [default: 20ms]")
+@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Diagnose the run; write a page.")
+@click.option("--check", is_flag=True, help="Only read the design, and say what it is.")
+@click.option("--drives", is_flag=True, help="List the drives of the catalogue and where their numbers come from.")
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) -> int:
+    """Predict what a storage design does under a workload, and why.
+
+    The run is kept in the store like a measurement: diagnose and compare work on it. The same seed gives the same
+    figures on any machine. Ctrl-C ends the run and keeps what was simulated.
+    """
+    from storscope.cli import show_simulation as show
+    from storscope.domain.errors import UsageError
+    from storscope.sim.design import load_design, load_schedule
+
+    if chosen["drives"]:
+        show.print_drives(as_json=chosen["as_json"])
+        return 0
+    if design_path is None:
+        raise UsageError("a design", "none", hint="See docs/simulate.md, and examples/designs/.")
+    schedule = load_schedule(chosen["schedule_path"]) if chosen["schedule_path"] else None
+    design = load_design(Path(design_path), schedule)
+    if chosen["check"]:
+        show.print_design(design)
+        return 0
+    if not sources:
+        names = ", ".join(one.name for one in design.attachments[:8])
+        raise UsageError("--workload NAME", "none", hint=f"See: storscope workload list. The volumes are: {names}.")
+    simulated = _simulate(design, [_assignment(source) for source in sources], chosen)
+    return _keep_and_show(simulated, chosen)
+
+
+def _assignment(source: str) -> Assignment:
+    """VOLUME=WORKLOAD, or a workload for all; a file whose name has '=' is written ./name=1.toml."""
+    from storscope.bench.workloads import load_workload
+    from storscope.cli.show_workload import print_losses
+    from storscope.domain.errors import UsageError
+    from storscope.sim.assignment import Assignment
+
+    pattern, equals, name = source.partition("=")
+    is_assigned = bool(equals) and not Path(source).exists()
+    definition = load_workload(name if is_assigned else source)
+    if len(definition.workloads) != 1:
+        names = ", ".join(repr(workload.name) for workload in definition.workloads)
+        raise UsageError("one workload", f"{len(definition.workloads)}: {names}", where=source)
+    print_losses(definition.losses)
+    return Assignment(definition.workloads[0], pattern if is_assigned else None, definition.targets)
+
+
+def _simulate(design: Design, assignments: list[Assignment], chosen: dict[str, Any]) -> Simulated:
+    from storscope.cli.interruption import Interruption
+    from storscope.cli.show_simulation import SimulationLine
+    from storscope.domain.units import NS_PER_S
+    from storscope.sim.assignment import assigned
+    from storscope.sim.simulation import SimulationPlan
+    from storscope.workbench.simulating import interval_ns_for, simulate
+
+    seconds = chosen["duration"] or (None if chosen["ios"] else _DEFAULT_DURATION_S)
+    duration_ns = None if seconds is None else round(seconds * NS_PER_S)
+    plan = SimulationPlan(
+        design, assigned(assignments, design.attachments), chosen["seed"], duration_ns=duration_ns, ios=chosen["ios"],
+        interval_ns=interval_ns_for(duration_ns), slice_ns=round((chosen["slice_s"] or 0.02) * NS_PER_S),
+    )  # fmt: skip
+    with Interruption() as interruption, SimulationLine(duration_ns) as line:
+        return simulate(plan, watch=line.show, stop=interruption.is_wanted)
+
+
+def _keep_and_show(simulated: Simulated, chosen: dict[str, Any]) -> int:
+    from storscope.cli import show_simulation as show
+    from storscope.store import Store
+    from storscope.workbench.simulating import store_simulation
+
+    store = Store.open(chosen["store_path"] or Path(DEFAULT_STORE), create=True)
+    capture = store_simulation(store, simulated)
+    if chosen["as_json"]:
+        click.echo(json.dumps(show.simulated_to_json(simulated, capture), indent=2, ensure_ascii=False))
+    else:
+        show.print_simulated(simulated)
+    if chosen["animate"]:
+        show.animate(simulated)
+    click.echo(f"\nIn the store {store.path} as capture {capture}, run {simulated.about.run}.", err=True)
+    if chosen["report"]:
+        _write_report(simulated, chosen["report"])
+    return _INTERRUPTED if simulated.outcome.stopped else 0
+
+
+def _write_report(simulated: Simulated, path: Path) -> None:
+    """Of this simulation alone, whatever else the store holds."""
+    import tempfile
+
+    from storscope.report import write_report
+    from storscope.store import Store
+    from storscope.workbench.diagnosing import diagnose
+    from storscope.workbench.simulating import store_simulation
+
+    with tempfile.TemporaryDirectory() as directory:
+        store = Store.open(Path(directory) / "store", create=True)
+        store_simulation(store, simulated)
+        write_report(diagnose(store), store, path)
+    click.echo(f"report: {path}", err=True)

@@ -1,0 +1,173 @@
+"""Writes what a simulated array did into the same tables as a real one: volumes, drives, controllers, links.
+
+The observations carry no run: they are what the array's own counters would say, and rules judge them as such. Volumes
+are observed interval by interval; drives and controllers over the whole time, and the queues of drives in slices too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from storscope.domain.entity import EntityRef
+from storscope.domain.recorder import Recorder
+from storscope.domain.units import NS_PER_S
+
+_KINDS = {"drive": "disk", "controller": "controller"}
+"""Components that are entities of the vocabulary; links and flash are counters of the array."""
+
+
+@dataclass(frozen=True)
+class VolumeInterval:
+    """What all hosts did with one volume in one interval; latencies in ns as sums over the operations."""
+
+    volume: str
+    start_ns: int
+    duration_ns: int
+    reads: int
+    writes: int
+    read_bytes: int
+    write_bytes: int
+    read_latency_sum_ns: float
+    write_latency_sum_ns: float
+    latency_max_ns: int | None
+
+
+def record_array(
+    recorder: Recorder, system: str, design: Mapping[str, Any], report: Mapping[str, Any], start_ns: int,
+    volumes: Sequence[VolumeInterval],
+) -> None:  # fmt: skip
+    """Everything of one simulation but the run itself. `report` is ArrayReport of crates/storscope-sim as JSON."""
+    _record_entities(recorder, system, design, report)
+    for interval in volumes:
+        _record_volume(recorder, system, start_ns, interval)
+    _record_components(recorder, system, report, start_ns)
+    _record_queues(recorder, system, report, start_ns)
+    _record_parts(recorder, system, report, start_ns)
+    _record_facts(recorder, system, report)
+
+
+def _array(system: str) -> EntityRef:
+    return EntityRef(system, "array", system)
+
+
+def _record_entities(recorder: Recorder, system: str, design: Mapping[str, Any], report: Mapping[str, Any]) -> None:
+    array = recorder.entity(_array(system))
+    groups = {
+        group["name"]: recorder.entity(EntityRef(system, "disk_group", group["name"])) for group in design["groups"]
+    }
+    for group in groups.values():
+        recorder.link(group, "member_of", array)
+    for controller in design["controllers"]:
+        recorder.link(recorder.entity(EntityRef(system, "controller", controller["name"])), "member_of", array)
+    owners = {volume["name"]: volume["owner"] for volume in report["volumes"]}
+    for volume in design["volumes"]:
+        vdisk = recorder.entity(EntityRef(system, "vdisk", volume["name"]))
+        recorder.link(vdisk, "lives_on", groups[volume["group"]])
+        if owners.get(volume["name"]):
+            recorder.link(vdisk, "owned_by", EntityRef(system, "controller", owners[volume["name"]]))
+    for component in report["components"]:
+        if component["kind"] == "drive":
+            disk = recorder.entity(EntityRef(system, "disk", component["name"]))
+            recorder.link(disk, "member_of", groups[component["group"]])
+
+
+def _record_volume(recorder: Recorder, system: str, start_ns: int, interval: VolumeInterval) -> None:
+    seconds = interval.duration_ns / NS_PER_S
+    if not seconds:
+        return
+    operations = interval.reads + interval.writes
+    latency_sum = interval.read_latency_sum_ns + interval.write_latency_sum_ns
+    recorder.observe(
+        EntityRef(system, "vdisk", interval.volume), start_ns + interval.start_ns, interval.duration_ns,
+        {
+            "ops_per_s": operations / seconds,
+            "read_ops_per_s": interval.reads / seconds,
+            "write_ops_per_s": interval.writes / seconds,
+            "bytes_per_s": (interval.read_bytes + interval.write_bytes) / seconds,
+            "read_bytes_per_s": interval.read_bytes / seconds,
+            "write_bytes_per_s": interval.write_bytes / seconds,
+            "latency_ns_mean": latency_sum / operations if operations else None,
+            "read_latency_ns_mean": interval.read_latency_sum_ns / interval.reads if interval.reads else None,
+            "write_latency_ns_mean": interval.write_latency_sum_ns / interval.writes if interval.writes else None,
+            "latency_ns_max": interval.latency_max_ns,
+            "queue_depth_mean": latency_sum / interval.duration_ns,
+        },
+    )  # fmt: skip
+
+
+def _record_components(recorder: Recorder, system: str, report: Mapping[str, Any], start_ns: int) -> None:
+    """Over the whole time; what is no entity of its own is a counter of the array."""
+    begin_ns, duration_ns = start_ns + report["start_ns"], report["duration_ns"]
+    if not duration_ns:
+        return
+    for component in report["components"]:
+        kind = _KINDS.get(component["kind"])
+        if kind is None:
+            name = f"{component['kind']} {component['name']}"
+            recorder.counter(_array(system), begin_ns, duration_ns, f"{name} busy", "", component["busy_ratio"])
+            recorder.counter(_array(system), begin_ns, duration_ns, f"{name} queue", "", component["queue_mean"])
+            continue
+        recorder.observe(
+            EntityRef(system, kind, component["name"]), begin_ns, duration_ns, _component(component, duration_ns)
+        )
+
+
+def _component(component: Mapping[str, Any], duration_ns: int) -> dict[str, float | None]:
+    is_controller = component["kind"] == "controller"
+    values: dict[str, float | None] = {
+        "ops_per_s": component["throughput_per_s"],
+        "latency_ns_mean": component["response_ns_mean"],
+        "queue_depth_max": component["queue_max"],
+        "cpu_busy_ratio" if is_controller else "busy_ratio": component["busy_ratio"],
+    }
+    if component["bytes"]:
+        seconds = duration_ns / NS_PER_S
+        values["read_bytes_per_s"], values["write_bytes_per_s"] = (moved / seconds for moved in component["bytes"])
+        values["read_ops_per_s"], values["write_ops_per_s"] = (count / seconds for count in component["operations"])
+    if is_controller:
+        values["queue_depth_mean"] = component["queue_mean"]
+    return values
+
+
+def _record_queues(recorder: Recorder, system: str, report: Mapping[str, Any], start_ns: int) -> None:
+    """The queue of each drive in slices."""
+    queue = report["queue"]
+    drives = [component["name"] for component in report["components"] if component["kind"] == "drive"]
+    count = len(queue["mean"][0]) if queue["mean"] else 0
+    if not count:
+        return
+    begin = start_ns + queue["start_ns"]
+    times = begin + np.arange(count, dtype=np.int64) * queue["slice_ns"]
+    durations = np.full(count, queue["slice_ns"], dtype=np.int64)
+    columns = {"queue_depth_mean": queue["mean"], "queue_depth_max": queue["max"]}
+    recorder.observe_columns(
+        [EntityRef(system, "disk", name) for name in drives], times, durations,
+        {name: np.asarray(values, dtype=np.float64) for name, values in columns.items()},
+    )  # fmt: skip
+
+
+def _record_parts(recorder: Recorder, system: str, report: Mapping[str, Any], start_ns: int) -> None:
+    """Where the time of I/Os went, and their distributions, for each host's view of a volume."""
+    begin_ns, duration_ns = start_ns + report["start_ns"], report["duration_ns"]
+    for target in report["targets"]:
+        vdisk = EntityRef(system, "vdisk", target["volume"])
+        for operation in ("reads", "writes"):
+            for part in target[operation]["parts"]:
+                name = f"{target['host']} {operation}: {part['part'].replace('_', ' ')}"
+                recorder.counter(vdisk, begin_ns, duration_ns, name, "ns", part["mean_ns"])
+
+
+def _record_facts(recorder: Recorder, system: str, report: Mapping[str, Any]) -> None:
+    array, cache = _array(system), report["cache"]
+    recorder.fact(array, "simulated drive operations", report["drive_ios"])
+    if report["bottleneck"] is not None:
+        recorder.fact(array, "busiest component", report["components"][report["bottleneck"]]["name"])
+    if cache is not None:
+        recorder.fact(array, "read hit ratio", cache["read_hit_ratio"])
+        recorder.fact(array, "absorbed write ratio", cache["absorbed_ratio"])
+    for task in report["background"]:
+        recorder.fact(array, f"background {task['name']}: bytes", task["bytes"], "bytes")

@@ -1,0 +1,120 @@
+"""Runs a workload on a simulated array, in virtual time, and hands out its intervals as plain JSON values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from storscope import _core
+from storscope.domain.errors import ConfigError, StorscopeError, UsageError
+from storscope.domain.units import NS_PER_S
+from storscope.domain.workload import Workload
+from storscope.sim.design import Design, Lifetime
+
+_PATIENCE_S = 0.1
+"""How soon a request to stop is noticed."""
+_DAY_NS = 86_400 * NS_PER_S
+
+
+@dataclass(frozen=True)
+class SimulationPlan:
+    """What is simulated. Draws of the generator and of the array depend on `seed` alone.
+
+    It ends after `duration_ns` of simulated time, or when about `ios` were made, whichever is first; one is needed.
+    `slice_ns` is the least length of the slices in which the queues of the drives are kept; `slices` is how many.
+    """
+
+    design: Design
+    workload: Workload
+    """Its targets are the design's attachments."""
+    seed: int
+    duration_ns: int | None = None
+    ios: int | None = None
+    interval_ns: int = NS_PER_S
+    slice_ns: int = NS_PER_S // 50
+    slices: int = 2048
+
+    def plan_json(self) -> dict[str, Any]:
+        """As crates/storscope-load/src/plan.rs reads it."""
+        workers = sum(stream.workers for stream in self.workload.streams)
+        return {
+            "workload": self.workload.to_json(),
+            "targets": [{"kind": "null", "size_bytes": one.size_bytes} for one in self.design.attachments],
+            "duration_ns": self.duration_ns or 36_500 * _DAY_NS,
+            "max_ios_per_worker": None if self.ios is None else -(-self.ios // workers),
+            "seed": self.seed,
+            "interval_ns": self.interval_ns,
+        }
+
+    def options_json(self, started_ns: int) -> dict[str, Any]:
+        """What the simulator takes beside design and plan."""
+        lifetimes = [self._lifetime(stream.name) for stream in self.workload.streams]
+        return {
+            "started_unix_ns": started_ns,
+            "lifetimes_ns": [(one.start_ns, one.end_ns) for one in lifetimes],
+            "slice_ns": self.slice_ns,
+            "slices": self.slices,
+        }
+
+    def _lifetime(self, stream: str) -> Lifetime:
+        return self.design.lifetimes.get(stream, Lifetime())
+
+    def check(self) -> None:
+        """Raises UsageError or ConfigError for what cannot be simulated."""
+        if self.duration_ns is None and self.ios is None:
+            raise UsageError("a duration or a number of I/Os", "neither")
+        self.workload.check(len(self.design.attachments))
+        names = [stream.name for stream in self.workload.streams]
+        for name in self.design.lifetimes:
+            if name not in names:
+                known = ", ".join(repr(one) for one in names)
+                raise ConfigError(f"the name of a stream of the workload ({known})", repr(name), where="schedule")
+
+
+class SimulationRun:
+    """A simulation under way: iterate over its intervals, then ask for its result."""
+
+    def __init__(self, plan: SimulationPlan, started_ns: int) -> None:
+        """Starts it. Raises ConfigError for what cannot be simulated."""
+        plan.check()
+        options = json.dumps(plan.options_json(started_ns))
+        with _core_errors(plan.design.where):
+            self._run = _core.SimulationRun(json.dumps(plan.design.form), json.dumps(plan.plan_json()), options)
+        self._where = plan.design.where
+
+    def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Mapping[str, Any]]:
+        """Each interval as soon as it is complete (crates/storscope-load/src/tally.rs)."""
+        while (news := self._run.next(_PATIENCE_S)) is not None:
+            form = json.loads(news)
+            if form:
+                yield form
+            if stop():
+                self._run.stop()
+
+    def finish(self) -> Mapping[str, Any]:
+        """Waits for the end: `result`, `doubts_in_words`, `error`, and `array`, what its components did."""
+        with _core_errors(self._where):
+            found: Mapping[str, Any] = json.loads(self._run.finish())
+        return found
+
+    def stop(self) -> None:
+        """Ends it soon."""
+        self._run.stop()
+
+
+_DEFECTS: Final = ("simulator", "panicked", "device")
+
+
+@contextmanager
+def _core_errors(where: str) -> Iterator[None]:
+    try:
+        yield
+    except _core.RunError as error:
+        kind, message = error.args
+        if kind in _DEFECTS:
+            hint = "This is a defect of storscope; please report it with the design and the workload."
+            raise StorscopeError("a simulator whose books balance", message, hint=hint) from None
+        raise ConfigError("a simulation that can be run", message, where=where) from None
