@@ -58,3 +58,16 @@ def test_drives_that_share_the_load_hold_equal_parts(tmp_path: Path) -> None:
 def test_fewer_than_four_drives_make_no_map(tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", _drives(np.full((3, 50), 3.0)))
     assert queue_maps(store, (None, None), Packer()) == []
+
+
+def test_of_a_long_record_in_fine_slices_the_fullest_stretch_is_drawn_as_fine(tmp_path: Path) -> None:
+    depths = np.full((8, 3000), 1.0)
+    depths[2, 2000:2300] = 9.0
+    store = make_store(tmp_path / "store", _drives(depths))
+    (map_,) = queue_maps(store, (None, None), Packer())
+    columns = map_.chart["columns"]
+    assert isinstance(columns, dict)
+    assert (columns["width"], columns["count"]) == (0.02, 400)
+    start = columns["start"] - START_NS / 1e9
+    assert 1900 * 0.02 <= start <= 2000 * 0.02
+    assert "Drawn are the 8.00 s with the most requests" in map_.note

@@ -71,7 +71,7 @@ def heat_maps(
         by_latency = _by_latency(layer, columns, measured, packer)
         found += [by_latency] if by_latency else []
         detail = details.get(system, layer)
-        slow = [track for track in detail.tracks if track.has(LATENCY)]
+        slow = [track for track in detail.tracks if np.isfinite(track[LATENCY]).sum() > 1]
         if len(slow) > 1:
             found.append(_by_entity(detail, slow, _columns(slow, columns.bad), packer))
     return found

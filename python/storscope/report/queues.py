@@ -53,10 +53,11 @@ def _map(
     system: str, drives: list[str], names: np.typing.NDArray[np.str_], times: IntArray, lengths: IntArray,
     depths: FloatArray, packer: Packer,
 ) -> HeatMap:  # fmt: skip
-    columns = _slices(times, lengths)
+    columns = _slices(times, lengths, depths)
+    seen = (times >= columns.start_ns) & (times < columns.start_ns + columns.count * columns.width_ns)
     row_of = {name: row for row, name in enumerate(drives[:ROWS_MAX])}
     rows = np.array([row_of.get(name, -1) for name in names])
-    kept = rows >= 0
+    kept = (rows >= 0) & seen
     cells = np.full((len(row_of), columns.count), np.nan)
     np.fmax.at(cells, (rows[kept], columns.of(times[kept])), depths[kept])
     words = kind_word(_KIND, 2)
@@ -66,7 +67,7 @@ def _map(
         system=system,
         note=f"Stronger colour means more requests at the {kind_word(_KIND)}, waiting or in service: the greatest "
         f"interval mean in each {format_span(columns.width_ns) if columns.width_ns >= NS_PER_S else _ms(columns)}. "
-        f"{_spread(cells)}{left}",
+        f"{_spread(cells)}{_stretch(columns, times)}{left}",
         legend="requests",
         heads=[kind_word(_KIND).capitalize(), "Mean", "Highest"],
         rows=[[name, *_mean_and_peak(cells[row])] for name, row in row_of.items()],
@@ -82,11 +83,30 @@ def _ms(columns: Columns) -> str:
     return f"{columns.width_ns / NS_PER_MS:g} ms"
 
 
-def _slices(times: IntArray, lengths: IntArray) -> Columns:
+def _slices(times: IntArray, lengths: IntArray, depths: FloatArray) -> Columns:
+    """All of the time where that is fine enough; of fine slices the stretch with the most requests, unblurred.
+
+    A convoy stays a tenth of a second at a drive: in wider slices every drive would look busy.
+    """
     start, end, interval = int(times.min()), int((times + lengths).max()), max(1, int(np.median(lengths)))
-    steps = math.ceil(math.ceil((end - start) / interval) / COLUMNS_MAX)
-    width = max(1, steps) * interval
-    return Columns(start, width, max(1, math.ceil((end - start) / width)))
+    count = max(1, math.ceil((end - start) / interval))
+    if count <= COLUMNS_MAX:
+        return Columns(start, interval, count)
+    if interval < NS_PER_S:
+        totals = np.bincount((times - start) // interval, weights=depths, minlength=count)
+        stretch = np.convolve(totals, np.ones(COLUMNS_MAX), mode="valid")
+        first = int(np.argmax(stretch > stretch.max() * (1 - 1e-9)))
+        return Columns(start + first * interval, interval, COLUMNS_MAX)
+    width = math.ceil(count / COLUMNS_MAX) * interval
+    return Columns(start, width, math.ceil((end - start) / width))
+
+
+def _stretch(columns: Columns, times: IntArray) -> str:
+    """That only a part of the time is drawn."""
+    shown_ns = columns.count * columns.width_ns
+    if int(times.max()) - int(times.min()) <= shown_ns + columns.width_ns:
+        return ""
+    return f" Drawn are the {format_span(shown_ns)} with the most requests."
 
 
 def _spread(cells: FloatArray) -> str:
