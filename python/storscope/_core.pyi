@@ -192,7 +192,7 @@ def read_design(text: str) -> bytes:
     """
 
 def drive_catalogue() -> bytes:
-    """The drives that designs may name: a JSON list of name, title, class, sources (what, origin, source) and design."""
+    """The drives that designs may name: JSON, a list of name, title, class, sources (what, origin, source), design."""
 
 class SimulationRun:
     """A run of the load generator on a simulated array, in virtual time, on a thread of its own.

@@ -1,0 +1,89 @@
+"""Simulations from Python: one design or several side by side on all cores, as Arrow tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+
+from storscope.bench.workloads import load_workload
+from storscope.domain.errors import UsageError
+from storscope.domain.units import NS_PER_S, ns_from_text
+from storscope.domain.workload import Workload
+from storscope.sim.assignment import Assignment, assigned
+from storscope.sim.design import Design, load_design, load_schedule
+from storscope.sim.simulation import SimulationPlan
+from storscope.workbench.simulating import Simulated, interval_ns_for, simulate, tables_of
+
+Workloads = str | Path | Workload | Mapping[str, str | Path | Workload]
+"""A workload (built-in name, file, text or value) for all volumes, or one for each pattern of volumes."""
+
+
+def plan_of(
+    design: str | Path | Design, workload: Workloads, *, duration: str | None = None, ios: int | None = None,
+    seed: int = 1, schedule: str | Path | None = None,
+) -> SimulationPlan:  # fmt: skip
+    """A plan from what users write. `duration` has a unit ('60s', the default unless `ios` is given).
+
+    Raises UsageError and ConfigError as the parts do.
+    """
+    if not isinstance(design, Design):
+        design = load_design(design, load_schedule(schedule) if schedule else None)
+    duration_ns = 60 * NS_PER_S if duration is None and ios is None else _ns(duration)
+    return SimulationPlan(
+        design, assigned(_assignments(workload), design.attachments), seed, duration_ns=duration_ns, ios=ios,
+        interval_ns=interval_ns_for(duration_ns),
+    )  # fmt: skip
+
+
+def simulate_tables(
+    design: str | Path | Design, workload: Workloads, *, duration: str | None = None, ios: int | None = None,
+    seed: int = 1, schedule: str | Path | None = None,
+) -> dict[str, pa.Table]:  # fmt: skip
+    """Simulates a design and returns what the store would keep: tables by name (observations, histograms, runs, ...).
+
+    `design` is a file or its text, `workload` a built-in name, a file, or a mapping of volumes to workloads. The
+    interpreter lock is free while the array works. The same arguments give the same figures on any machine.
+    """
+    return tables_of(simulate(plan_of(design, workload, duration=duration, ios=ios, seed=seed, schedule=schedule)))
+
+
+def simulate_each(
+    designs: Sequence[str | Path | Design], workload: Workloads, *, duration: str | None = None,
+    ios: int | None = None, seed: int = 1,
+) -> list[Simulated]:  # fmt: skip
+    """Simulates several designs under one workload, as many at a time as there are cores; results in their order.
+
+    All get the same seed, so that the generator asks each for the same I/Os as far as their answers allow: what
+    differs is the design.
+    """
+    plans = [plan_of(design, workload, duration=duration, ios=ios, seed=seed) for design in designs]
+    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(simulate, plans))
+
+
+def _assignments(workload: Workloads) -> list[Assignment]:
+    if not isinstance(workload, Mapping):
+        return [_assignment(workload, None)]
+    return [_assignment(one, pattern) for pattern, one in workload.items()]
+
+
+def _assignment(workload: str | Path | Workload, pattern: str | None) -> Assignment:
+    if isinstance(workload, Workload):
+        return Assignment(workload, pattern)
+    definition = load_workload(workload)
+    if len(definition.workloads) != 1:
+        raise UsageError("one workload", f"{len(definition.workloads)} of them", where=str(workload)[:80])
+    return Assignment(definition.workloads[0], pattern, definition.targets)
+
+
+def _ns(duration: str | None) -> int | None:
+    if duration is None:
+        return None
+    try:
+        return ns_from_text(duration)
+    except ValueError as error:
+        raise UsageError("a duration with a unit, such as '60s'", repr(duration)) from error

@@ -1,0 +1,121 @@
+"""Designs and schedules are read strictly; what is wrong is named with its file, line and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storscope.domain.errors import ConfigError, UsageError
+from storscope.sim.assignment import Attachment
+from storscope.sim.catalogue import catalogue
+from storscope.sim.design import Lifetime, load_design, load_schedule, read_design, read_schedule
+from tests.sim.designs import SMALL
+
+
+def _line_of(text: str, part: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if part in line)
+
+
+def test_attachments_are_the_volumes_of_each_host_in_order() -> None:
+    design = read_design(SMALL, "small.toml")
+    gib = 1024**3
+    assert design.attachments == (
+        Attachment("esx1", "data", 200 * gib),
+        Attachment("esx1", "log", 10 * gib),
+        Attachment("esx2", "data", 200 * gib),
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("segment =", "segmnt =", "segment"),
+        ('layout = "raid10"', 'layout = "raid11"', "raid10"),
+        ("count = 8", "count = 7", "multiple of 2"),
+        ('size = "200 GiB"', 'size = "200 TiB"', "group"),
+        ('drive = "7200-sata"', 'drive = "7201-sata"', "drive"),
+        ('size = "10 GiB"', 'size = "ten GiB"', "size"),
+        ('cost_per_op = "20 us"', 'cost_per_op = "-20 us"', "cost_per_op"),
+    ],
+)
+def test_a_wrong_design_is_refused_with_its_line_and_key(old: str, new: str, said: str) -> None:
+    text = SMALL.replace(old, new, 1)
+    with pytest.raises(ConfigError) as raised:
+        read_design(text, "small.toml")
+    message = raised.value.message()
+    assert said in message
+    assert message.startswith(f"small.toml:{_line_of(text, new)}:"), message
+
+
+def test_a_broken_file_is_refused_with_the_place(tmp_path: Path) -> None:
+    path = tmp_path / "broken.toml"
+    path.write_text('name = "x"\n[[group]\n')
+    with pytest.raises(ConfigError, match=r"broken.toml:2"):
+        load_design(path)
+    with pytest.raises(UsageError, match="No such file"):
+        load_design(tmp_path / "missing.toml")
+    path.write_bytes(b'name = "\xff"\n')
+    with pytest.raises(ConfigError, match="UTF-8"):
+        load_design(path)
+
+
+_SCHEDULE = """\
+[[stream]]
+name = "hog"
+start = "5s"
+end = "10 s"
+
+[[at]]
+time = "3 s"
+drive_fails = { group = "g", index = 2 }
+
+[[stream]]
+name = "late"
+start = "1m"
+"""
+
+
+def test_a_schedule_says_when_streams_run_and_what_happens_to_the_array(tmp_path: Path) -> None:
+    path = tmp_path / "schedule.toml"
+    path.write_text(_SCHEDULE)
+    schedule = load_schedule(path)
+    design = read_design(SMALL, "small.toml", schedule)
+    assert design.lifetimes == {"hog": Lifetime(5 * 10**9, 10 * 10**9), "late": Lifetime(60 * 10**9, None)}
+    (change,) = design.form["changes"]
+    assert (change["time_ns"], change["drive_fails"]) == (3 * 10**9, {"group": "g", "index": 2})
+
+
+def test_what_is_wrong_in_a_schedule_is_placed_in_the_schedule() -> None:
+    text = _SCHEDULE.replace('group = "g"', 'group = "h"')
+    with pytest.raises(ConfigError, match=rf"^s.toml:{_line_of(text, 'drive_fails')}:"):
+        read_design(SMALL, "small.toml", read_schedule(text, "s.toml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[streams]]\n", "tables"),
+        ('[[stream]]\nstart = "1s"\n', "name"),
+        ('[[stream]]\nname = "a"\nstart = 5\n', "unit"),
+        ('[[stream]]\nname = "a"\nstart = "5s"\nend = "4s"\n', "after the start"),
+        ('[[stream]]\nname = "a"\nstop = "5s"\n', "stop"),
+        ("[stream\n", "TOML"),
+    ],
+)
+def test_a_wrong_schedule_is_refused(text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        read_schedule(text, "s.toml")
+    assert said in raised.value.message()
+    assert "s.toml" in raised.value.message()
+
+
+def test_every_drive_of_the_catalogue_has_sources_and_makes_a_design() -> None:
+    entries = catalogue()
+    assert {"7200-sata", "fata", "10k-sas", "15k-sas", "sata-ssd", "nvme-ssd"} <= {entry.name for entry in entries}
+    for entry in entries:
+        assert entry.sources
+        design = read_design(
+            SMALL.replace("7200-sata", entry.name).replace("200 GiB", "1 MiB").replace("10 GiB", "1 MiB"), "x"
+        )
+        assert design.form["drives"][entry.name] == entry.form["design"]

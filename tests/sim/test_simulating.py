@@ -1,0 +1,146 @@
+"""A simulation from design to store: the same seed, the same figures; laws; schedules; judged like a measurement."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import storscope
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.comparison import Outcome, Settings
+from storscope.domain.errors import ConfigError
+from storscope.domain.load import Closed, Open
+from storscope.domain.units import NS_PER_S
+from storscope.domain.workload import Stream, Workload
+from storscope.sim.design import read_design, read_schedule
+from storscope.store import Store
+from storscope.workbench.comparing import compare
+from storscope.workbench.diagnosing import diagnose
+from storscope.workbench.simulating import Simulated, simulate, store_simulation, tables_of
+from storscope.workbench.simulating_many import plan_of, simulate_each
+from tests.sim.designs import SMALL
+
+_STARTED_NS = 1_795_132_800_000_000_000
+
+
+def _reads(outstanding: int = 4, name: str = "reads") -> Workload:
+    return Workload(name, (Stream(Mix((AccessSpec(8192),)), Closed(outstanding), name=name),))
+
+
+def _simulated(schedule: str = "", **options: object) -> Simulated:
+    design = read_design(SMALL, "small.toml", read_schedule(schedule, "s.toml") if schedule else None)
+    chosen = {"duration": "20s", "workload": _reads(), **options}
+    plan = plan_of(design, chosen.pop("workload"), **chosen)  # type: ignore[arg-type]
+    return simulate(plan, started_ns=_STARTED_NS)
+
+
+def test_the_same_seed_gives_the_same_figures_and_another_seed_others() -> None:
+    first, second, other = _simulated(seed=3), _simulated(seed=3), _simulated(seed=4)
+    assert json.dumps(first.array) == json.dumps(second.array)
+    assert first.measured.all.response.counts == second.measured.all.response.counts
+    assert json.dumps(first.array) != json.dumps(other.array)
+
+
+def test_littles_law_holds_and_no_io_is_lost_between_generator_and_array() -> None:
+    simulated = _simulated()
+    total = simulated.outcome.total
+    rate, service = total.per_s(total.all.ios), total.all.service.mean_ns
+    assert rate is not None
+    assert service is not None
+    assert rate * service / NS_PER_S == pytest.approx(total.outstanding_mean, rel=0.01)
+    assert total.outstanding_mean == pytest.approx(4 * 3, rel=0.001)  # per target of one worker
+    ending = simulated.outcome.result["ending"]
+    assert sum(sum(target["completed"]) for target in simulated.array["targets"]) == ending["completed"]
+
+
+def test_the_tables_say_what_the_array_did(tmp_path: Path) -> None:
+    simulated = _simulated()
+    store = Store.open(tmp_path / "store", create=True)
+    store_simulation(store, simulated)
+    rows = store.query(
+        "SELECT entity, avg(read_ops_per_s) AS rate FROM observations WHERE kind = 'vdisk' GROUP BY 1 ORDER BY 1"
+    ).to_pylist()
+    assert [row["entity"] for row in rows] == ["data", "log"]
+    total = simulated.outcome.total
+    assert sum(row["rate"] for row in rows) == pytest.approx(total.per_s(total.all.ios), rel=0.001)
+    assert rows[0]["rate"] == pytest.approx(2 * rows[1]["rate"], rel=0.1)  # two hosts use it
+    busy = store.query("SELECT busy_ratio FROM observations WHERE kind = 'disk' AND busy_ratio IS NOT NULL").to_pylist()
+    assert len(busy) == 8
+    links = store.query("SELECT count(*) AS n FROM links WHERE relation = 'lives_on' AND kind = 'vdisk'").to_pylist()
+    assert links[0]["n"] == 2
+    assert store.query("SELECT engine FROM runs").to_pylist()[0]["engine"] == "storscope-sim"
+
+
+def test_arrow_tables_come_without_a_store() -> None:
+    tables = storscope.simulate(SMALL, "oltp", duration="5s", seed=2)
+    assert tables["runs"].num_rows == 1
+    assert tables["observations"].num_rows > 0
+    assert tables["histograms"].num_rows > 0
+
+
+def test_a_store_with_two_simulations_compares_and_diagnoses(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    slow, fast = simulate_each(
+        [SMALL, SMALL.replace('"small"', '"quick"').replace("7200-sata", "15k-sas").replace("200 GiB", "100 GiB")],
+        _reads(), duration="60s",
+    )  # fmt: skip
+    for simulated in (slow, fast):
+        store_simulation(store, simulated)
+    sides = (f"run={slow.about.run}", f"run={fast.about.run}")
+    (pair,) = compare(*sides, Settings(), store_path=store.path).pairs
+    assert pair.is_comparable, pair.warnings
+    outcomes = {row.metric: row.outcome for row in pair.rows}
+    assert Outcome.BETTER in outcomes.values(), outcomes
+    assert Outcome.WORSE not in outcomes.values(), outcomes
+    verdict = diagnose(store)
+    assert verdict.healthy or verdict.findings
+
+
+def test_a_stream_runs_when_the_schedule_says() -> None:
+    workload = Workload(
+        "two",
+        (
+            Stream(Mix((AccessSpec(8192),)), Open(50.0), name="steady", targets=(0,)),
+            Stream(Mix((AccessSpec(65536),)), Closed(32), name="hog", targets=(0,)),
+        ),
+    )
+    simulated = _simulated('[[stream]]\nname = "hog"\nstart = "8s"\nend = "12s"\n', workload=workload)
+    means: dict[bool, list[float]] = {True: [], False: []}
+    for interval in simulated.intervals:
+        hog = sum(cell.all.ios for cell in interval.cells if cell.form["cells"][0]["stream"] == 1)
+        steady = [cell for cell in interval.cells if cell.form["cells"][0]["stream"] == 0]
+        is_hogged = 8.5 <= interval.start_ns / NS_PER_S < 11.5
+        is_quiet = interval.start_ns / NS_PER_S < 7.5 or interval.start_ns / NS_PER_S >= 13
+        assert (hog > 0) or not is_hogged
+        assert (hog == 0) or not is_quiet
+        mean = steady[0].all.response.mean_ns
+        if mean is not None and (is_hogged or is_quiet):
+            means[is_hogged].append(mean)
+    hogged, quiet = (sum(means[key]) / len(means[key]) for key in (True, False))
+    assert hogged > 2 * quiet
+
+
+def test_a_failed_drive_slows_its_group() -> None:
+    whole = _simulated(workload=_reads(16))
+    degraded = _simulated('[[at]]\ntime = "1 ms"\ndrive_fails = { group = "g", index = 0 }\n', workload=_reads(16))
+    assert degraded.measured.all.ios < 0.97 * whole.measured.all.ios
+
+
+def test_an_end_by_ios_is_kept_about() -> None:
+    simulated = _simulated(duration=None, ios=20_000)
+    assert simulated.outcome.result["ending"]["completed"] == 20_000
+
+
+def test_a_stream_that_the_workload_lacks_is_refused() -> None:
+    with pytest.raises(ConfigError, match="hog"):
+        _simulated('[[stream]]\nname = "hog"\nstart = "8s"\n')
+
+
+def test_tables_are_equal_for_equal_seeds() -> None:
+    first, second = (tables_of(_simulated(seed=9)) for _ in range(2))
+    for name, table in first.items():
+        counters = {"series", "timelines"}  # CPU time of the simulation itself is among the counters
+        if name not in counters:
+            assert table.equals(second[name]), name
