@@ -11,7 +11,9 @@ pub mod drive;
 mod error;
 pub mod kernel;
 pub mod layout;
+mod replay;
 
 pub use array::{Array, Settings};
 pub use design::{DesignError, complete_design, read_design};
 pub use error::SimError;
+pub use replay::{Replayed, TraceRecord, TraceTotals, replay};

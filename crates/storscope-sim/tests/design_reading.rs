@@ -158,3 +158,10 @@ fn impossible_geometry_is_refused() {
         assert_eq!(error.key, format!("group[0].{key}"), "{layout} {count} {extra}: {error}");
     }
 }
+
+#[test]
+fn drives_of_the_catalogue_are_known_by_name() {
+    let text = SOUND.replace("drive = \"sata\"", "drive = \"samsung-f1-1tb\"").replace("10 TB", "1 TB");
+    let design = read_design(&text).expect("a drive of the catalogue");
+    assert!(design.drives.contains_key("samsung-f1-1tb"));
+}

@@ -140,13 +140,13 @@ impl Array {
     /// Stops a task; steps under way are finished.
     pub(super) fn stop_task(&mut self, index: usize) {
         self.tasks[index].running = false;
-        self.tree.set(self.task_leaf(index), Nanos::NEVER);
+        self.late_tree.set(self.task_leaf(index), Nanos::NEVER);
     }
 
     /// Begins as many steps as may be.
     pub(super) fn continue_task(&mut self, index: usize) {
         let leaf = self.task_leaf(index);
-        self.tree.set(leaf, Nanos::NEVER);
+        self.late_tree.set(leaf, Nanos::NEVER);
         loop {
             let task = &mut self.tasks[index];
             if !task.running || task.active >= task.outstanding {
@@ -161,7 +161,7 @@ impl Array {
             }
             if task.next_at > self.now {
                 let at = task.next_at;
-                return self.tree.set(leaf, at);
+                return self.late_tree.set(leaf, at);
             }
             task.next_at = self.now + task.pace(group);
             let step = task.cursor;

@@ -18,7 +18,7 @@ use super::memory::Memory;
 use super::report::ComponentKind;
 use super::slices::Slices;
 use super::target::{Target, Volume};
-use crate::drive::Drive;
+use crate::drive::{Drive, catalogue};
 use crate::error::SimError;
 use crate::kernel::{Random, Slab, Station, Tournament};
 
@@ -86,14 +86,15 @@ impl Array {
         let targets = build_targets(design, &volumes, &mut stock)?;
         let cache = design.cache.as_ref().map(|cache| Box::new(Memory::new(cache, design, drives.len())));
         let tasks = build_tasks(design, &groups)?;
-        let timers = drives.len() + stock.stations.len();
+        let timers = stock.stations.len();
         let mut array = Self {
             name: design.name.clone(),
             clock,
             now: Nanos::ZERO,
             began: Nanos::ZERO,
             events: 0,
-            tree: Tournament::new(timers + 1 + tasks.len()),
+            tree: Tournament::new(drives.len()),
+            late_tree: Tournament::new(timers + 1 + tasks.len()),
             timers,
             stations: stock.stations,
             station_names: stock.names,
@@ -130,7 +131,9 @@ impl Array {
 fn drive_kinds(design: &ArrayDesign) -> Result<Vec<DriveDesign>, SimError> {
     let kind = |(index, group): (usize, &GroupDesign)| {
         let own = design.drive_of(group).cloned();
-        own.ok_or_else(|| SimError::design(&format!("groups[{index}].drive"), "a drive of the design", &group.drive))
+        let drive = own.or_else(|| catalogue::find(&group.drive).map(|entry| entry.design()));
+        let path = format!("groups[{index}].drive");
+        drive.ok_or_else(|| SimError::design(&path, "a drive of the design or the catalogue", &group.drive))
     };
     design.groups.iter().enumerate().map(kind).collect()
 }

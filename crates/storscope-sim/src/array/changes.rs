@@ -59,12 +59,12 @@ impl Array {
         }
         while let Some(&(at, change)) = self.changes.get(self.next_change) {
             if at > self.now {
-                return self.tree.set(self.timers, at);
+                return self.late_tree.set(self.timers, at);
             }
             self.next_change += 1;
             self.apply(change);
         }
-        self.tree.set(self.timers, Nanos::NEVER);
+        self.late_tree.set(self.timers, Nanos::NEVER);
     }
 
     pub(super) fn task_leaf(&self, index: usize) -> usize {

@@ -13,7 +13,7 @@ impl Array {
     pub(super) fn catch_up(&mut self) {
         let now = self.clock.now();
         if now > self.now {
-            while self.tree.first().0 < now && self.step(now) {}
+            while self.next_at() < now && self.step(now) {}
             self.pass_to(now);
         }
     }
@@ -30,7 +30,9 @@ impl Array {
     /// Handles the next event unless it is later than `until`. Returns whether there was one.
     #[inline]
     pub(super) fn step(&mut self, until: Nanos) -> bool {
-        let (at, leaf) = self.tree.first();
+        let (drive_at, drive) = self.tree.first();
+        let (late_at, late) = self.late_tree.first();
+        let at = drive_at.min(late_at);
         if at > until || at == Nanos::NEVER {
             return false;
         }
@@ -39,14 +41,20 @@ impl Array {
         }
         self.now = at;
         self.events += 1;
-        if leaf < self.drives.len() {
-            self.drive_event(leaf);
-        } else if leaf < self.timers {
-            self.station_event(leaf - self.drives.len());
+        if drive_at <= late_at {
+            self.drive_event(drive);
+        } else if late < self.timers {
+            self.station_event(late);
         } else {
-            self.timer_event(leaf - self.timers);
+            self.timer_event(late - self.timers);
         }
         true
+    }
+
+    /// When the next event is due.
+    #[inline]
+    fn next_at(&self) -> Nanos {
+        self.tree.first().0.min(self.late_tree.first().0)
     }
 
     #[inline]
@@ -64,7 +72,7 @@ impl Array {
     fn station_event(&mut self, index: usize) {
         let station = &mut self.stations[index];
         let job = station.leave(self.now);
-        self.tree.set(self.drives.len() + index, station.next_event());
+        self.late_tree.set(index, station.next_event());
         match job {
             Some(job) if job != NONE => self.proceed(job),
             _ => {}

@@ -115,7 +115,7 @@ impl Array {
     fn use_flash(&mut self, station: usize, job: u32, service: Nanos) -> Nanos {
         let departure = self.stations[station].arrive(self.now, job, service);
         if departure.is_next {
-            self.tree.set(self.drives.len() + station, self.stations[station].next_event());
+            self.late_tree.set(station, self.stations[station].next_event());
         }
         departure.wait
     }

@@ -123,7 +123,7 @@ impl Array {
         let index = usize::from(station);
         let departure = self.stations[index].arrive(self.now, place, service);
         if departure.is_next {
-            self.tree.set(self.drives.len() + index, self.stations[index].next_event());
+            self.late_tree.set(index, self.stations[index].next_event());
         }
         departure.wait
     }

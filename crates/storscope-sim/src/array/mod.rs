@@ -70,11 +70,13 @@ pub struct Array {
     began: Nanos,
     /// Events handled.
     events: u64,
+    /// Next events of drives, and of stations and timers: two trees, since few of the latter change often.
     tree: Tournament,
+    late_tree: Tournament,
     drives: Vec<DriveStation>,
     stations: Vec<Station>,
     station_names: Vec<(ComponentKind, String)>,
-    /// First leaf of the timers: the schedule, then the tasks.
+    /// First timer in the tree of stations: the schedule, then the tasks.
     timers: usize,
     jobs: Slab<Job>,
     groups: Vec<Group>,
@@ -169,7 +171,11 @@ impl Device for Array {
             self.pass_to(until);
         }
         self.clock.sleep_until(self.now);
-        done.append(&mut self.done);
+        if done.is_empty() {
+            std::mem::swap(done, &mut self.done);
+        } else {
+            done.append(&mut self.done);
+        }
         Ok(self.now)
     }
 }
