@@ -88,6 +88,20 @@ def test_figures_are_those_of_the_store(data: Path, capsys: pytest.CaptureFixtur
     assert figures["latency_ns_mean"] < figures["latency_ns_p99"]
 
 
+def test_several_streams_are_not_counted_twice(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run with several streams has rows of its own and rows of each stream."""
+    arguments = ["bench", str(data), "--workload", "oltp", "--sweep", "depth=2", *_SHORT, "--format", "json"]
+    store_path = data.parent / "store"
+    assert run([*arguments, "--store", str(store_path)]) == 0
+    (cell,) = _json(capsys)["cells"]
+    store = Store.open(store_path)
+    kinds = "SELECT kind, count(*) AS rows, sum(ops_per_s) AS ops FROM observations GROUP BY kind"
+    rows = {row["kind"]: row for row in store.query(kinds).to_pylist()}
+    assert rows["process"]["rows"] == 2, "oltp has two streams"
+    assert cell["figures"]["ops_per_s"]["value"] == pytest.approx(rows["job"]["ops"])
+    assert rows["process"]["ops"] == pytest.approx(rows["job"]["ops"])
+
+
 def test_repetitions_are_interleaved_and_give_intervals(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     axes = ("sizes=4k,64k", "modes=randread")
     assert run(_arguments(data, "--repeat", "3", "--format", "json", axes=axes)) == 0

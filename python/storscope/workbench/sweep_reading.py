@@ -98,11 +98,12 @@ def _sweep_run(
 _RATES = """
 SELECT run, sum(duration_ns) AS ns, {rates},
        sum(latency_ns_mean * ops_per_s * duration_ns) / nullif(sum(ops_per_s * duration_ns), 0) AS latency_ns_mean
-FROM observations WHERE run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?) GROUP BY run
+FROM observations WHERE kind = 'job' AND run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?) GROUP BY run
 """
+"""Of the job, which is the whole: its streams on their targets are parts of it, with rows of their own."""
 _TAILS = """
 WITH timed AS (
-    SELECT * FROM histograms WHERE measure IN ('response', 'service')
+    SELECT * FROM histograms WHERE kind = 'job' AND measure IN ('response', 'service')
     AND run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?)
 ), buckets AS (
     SELECT run, unnest(bucket_high_ns) AS high, unnest(counts) AS ios FROM timed
