@@ -7,6 +7,7 @@ tree here and nowhere else.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -121,11 +122,24 @@ _EXPECTED: Final = {
 def run_error(kind: str, message: str) -> StorscopeError:
     """The error of the tree for one of the core's."""
     if kind in {"workload", "plan"}:
-        return ConfigError("a run that can be carried out", message)
+        return _plan_error(message)
     if kind == "open":
         return TargetRefused("a target that opens", message)
     expected, hint = _EXPECTED[kind]
     return StorscopeError(expected, message, hint=hint)
+
+
+_PLAN_MESSAGE: Final = re.compile(
+    r"(?:plan: |workload: )?(?P<where>[^:]+): expected (?P<expected>.+), found (?P<found>.+)", re.S
+)
+"""As the core words it (crates/storscope-load/src/error.rs)."""
+
+
+def _plan_error(message: str) -> ConfigError:
+    said = _PLAN_MESSAGE.fullmatch(message)
+    if said is None:
+        return ConfigError("a run that can be carried out", message)
+    return ConfigError(said["expected"], said["found"], where=said["where"])
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
+from storscope.bench.room import check_count, check_room
 from storscope.bench.targets import Ready, Wish, check_fits, confined, existing, is_new, scratch, scratch_size
 from storscope.domain.access import Copy
 from storscope.domain.errors import TargetRefused, UsageError
@@ -24,6 +25,7 @@ class Use:
 
 def uses_of(workload: Workload, count: int) -> list[Use]:
     """Of each of `count` targets. Raises ConfigError for streams that name others, UsageError for an unused target."""
+    check_count(workload, count)
     workload.check(count)
     uses = [_use(workload.streams, index) for index in range(count)]
     idle = [str(index + 1) for index, use in enumerate(uses) if not (use.reads or use.writes)]
@@ -70,13 +72,16 @@ def ready_targets(paths: Sequence[str], wish: Wish) -> Iterator[tuple[Ready, ...
             if not new[index]
         }
         _refuse_same(found.values())
+        sizes = [
+            found[index].size_bytes if index in found else scratch_size(wish.size_bytes, wish.workload, index)
+            for index in range(len(paths))
+        ]
+        check_room(wish.workload, sizes)
         if any(new):
-            size = scratch_size(wish.size_bytes)
-            sizes = [found[index].size_bytes if index in found else size for index in range(len(paths))]
             check_fits(confined(wish.workload, wish.size_bytes if found else None), *sizes)
         for index, path in enumerate(paths):
             if new[index]:
-                found[index] = scratch(stack, path, wishes[index])
+                found[index] = scratch(stack, path, wishes[index], index)
         yield tuple(found[index] for index in range(len(paths)))
 
 

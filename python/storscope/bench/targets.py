@@ -17,6 +17,7 @@ from pathlib import Path
 from storscope.bench.device_check import Answer, Asked, DeviceCheck
 from storscope.bench.device_counters import DeviceWatch
 from storscope.bench.engine import DescriptorTarget, EngineRun, NoTarget, RunPlan, run_error
+from storscope.bench.room import check_room, needed_bytes
 from storscope.bench.safety import (
     DirectoryTarget,
     ExtentMap,
@@ -110,7 +111,7 @@ def ready_target(
             return
         if permission is not None:
             raise UsageError("no --overwrite, as nothing existing would be overwritten", repr(permission))
-        check_fits(workload, scratch_size(size_bytes))
+        check_fits(workload, scratch_size(size_bytes, workload))
         yield scratch(stack, path, wish)
 
 
@@ -119,9 +120,13 @@ def is_new(path: str | Path) -> bool:
     return isinstance(resolve(path), DirectoryTarget | NewFileTarget)
 
 
-def scratch_size(size_bytes: int | None) -> int:
-    """The size of a scratch file: whole MiB, as it is filled with transfers of that size."""
-    size = DEFAULT_SCRATCH_BYTES if size_bytes is None else size_bytes
+def scratch_size(size_bytes: int | None, workload: Workload | None = None, index: int = 0) -> int:
+    """The size of a scratch file: whole MiB, as it is filled with transfers of that size.
+
+    Where none is asked for, 1 GiB, or more if the workload's regions reach further on target `index`.
+    """
+    needed = 0 if workload is None else -(-needed_bytes(workload, index) // MIB) * MIB
+    size = max(DEFAULT_SCRATCH_BYTES, needed) if size_bytes is None else size_bytes
     if size < MIB or size % MIB:
         raise UsageError("a size of whole MiB for a scratch file", f"{size} bytes", hint="For example --size 1G.")
     return size
@@ -145,6 +150,7 @@ def _confined(stream: Stream, size_bytes: int) -> Stream:
 
 def check_fits(workload: Workload, *sizes_bytes: int) -> None:
     """Whether the engine would run it on targets of these sizes; tried on no storage for a moment."""
+    check_room(workload, sizes_bytes)
     targets = tuple(NoTarget("null", size_bytes) for size_bytes in sizes_bytes)
     plan = RunPlan(workload, targets, duration_ns=1, seed=0, max_failures=0)
     EngineRun(plan).outcome()
@@ -153,9 +159,12 @@ def check_fits(workload: Workload, *sizes_bytes: int) -> None:
 # Scratch files --------------------------------------------------------------------------------------------------------
 
 
-def scratch(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
-    """A file made, filled and proved filled; `stack` removes it. Raises TargetRefused, UsageError."""
-    size_bytes, direct = scratch_size(wish.size_bytes), wish.direct
+def scratch(stack: ExitStack, path: str | Path, wish: Wish, index: int = 0) -> Ready:
+    """A file made, filled and proved filled, as target `index`; `stack` removes it.
+
+    Raises TargetRefused, UsageError.
+    """
+    size_bytes, direct = scratch_size(wish.size_bytes, wish.workload, index), wish.direct
     made = stack.enter_context(create(path, size_bytes))
     wish.told(f"Filling {made.path} with {format_bytes(size_bytes)}.")
     under = underneath(made.descriptor)
@@ -215,6 +224,7 @@ def existing(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
     """What is there, opened after the checks; `stack` closes it. Raises TargetRefused, UsageError."""
     opened, is_direct = _opened(path, wish.writes, wish.permission, wish.direct)
     stack.enter_context(opened)
+    _refuse_more_than_there_is(opened, wish.size_bytes)
     doubts = list(_cache_doubts(wish.direct, is_direct))
     kind = "file" if isinstance(opened.target, FileTarget) else "device"
     extents = extents_of(opened.descriptor, sync=True) if kind == "file" else None
@@ -228,6 +238,15 @@ def existing(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
         opened.descriptor, opened.target.path, kind, is_direct, tuple(doubts), wish.size_bytes,
         underneath(opened.descriptor), extents, writable=wish.writes,
     )  # fmt: skip
+
+
+def _refuse_more_than_there_is(opened: OpenTarget, size_bytes: int | None) -> None:
+    there_is = os.lseek(opened.descriptor, 0, os.SEEK_END)
+    if size_bytes is not None and size_bytes > there_is:
+        raise UsageError(
+            f"--size of at most {format_bytes(there_is)}, as large as it is", format_bytes(size_bytes),
+            where=opened.target.path, hint="Without --size all of it is used.",
+        )  # fmt: skip
 
 
 def _opened(path: str | Path, writes: bool, permission: str | None, direct: bool) -> tuple[OpenTarget, bool]:

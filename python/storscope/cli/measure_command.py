@@ -108,20 +108,21 @@ def allowed_on(targets: Sequence[str], workload: Workload, settings: BenchSettin
 
     uses = uses_of(workload, len(targets))
     allowed = [
-        _dry_run_of(target, workload, settings, len(targets), writes=use.writes or writes)
-        for target, use in zip(targets, uses, strict=True)
+        _dry_run_of(targets, index, workload, settings, writes=use.writes or writes) for index, use in enumerate(uses)
     ]
     return all(allowed)
 
 
-def _dry_run_of(target: str, workload: Workload, settings: BenchSettings, count: int, *, writes: bool) -> bool:
+def _dry_run_of(
+    targets: Sequence[str], index: int, workload: Workload, settings: BenchSettings, *, writes: bool
+) -> bool:
     from storscope.bench.safety import Intent, plan
     from storscope.bench.targets import check_fits, is_new, scratch_size
 
-    size = settings.size_bytes
+    target, size = targets[index], settings.size_bytes
     if is_new(target):
-        size = scratch_size(size)
-        check_fits(workload, *[size] * count)
+        size = scratch_size(size, workload, index)
+        check_fits(workload, *[scratch_size(settings.size_bytes, workload, other) for other in range(len(targets))])
     found = plan(target, Intent(writes, size, direct=settings.direct), permission=settings.permission)
     for line in found.lines():
         click.echo(line)

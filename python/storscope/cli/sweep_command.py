@@ -179,7 +179,7 @@ def _dry_run(plan: SweepPlan) -> int:
     settings, needed = plan.settings, demanding(plan.planned)
     size = settings.size_bytes
     if isinstance(resolve(plan.target), DirectoryTarget | NewFileTarget):
-        size = scratch_size(size)
+        size = scratch_size(size, needed)
     found = safety_plan(
         plan.target, Intent(needed.writes, size, direct=settings.direct), permission=settings.permission
     )

@@ -1,0 +1,59 @@
+"""How many targets a workload names, and how much room its regions ask of each: told before anything is created.
+
+Only regions with a length, and copies that go to a place of their own, ask for room. All else is fitted to what there
+is by the engine, which checks the whole plan again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from storscope.domain.access import Copy
+from storscope.domain.errors import ConfigError, UsageError
+from storscope.domain.units import GIB, MIB, format_bytes
+from storscope.domain.workload import Stream, Workload
+
+
+def check_count(workload: Workload, count: int) -> None:
+    """Raises UsageError if streams name more than `count` targets."""
+    named = [index for stream in workload.streams for index in stream.targets]
+    named += [stream.access.destination for stream in workload.streams if isinstance(stream.access, Copy)]
+    needed = max(named, default=0) + 1
+    if needed > count:
+        raise UsageError(
+            f"{needed} targets, as the streams of {workload.name!r} number them from 0 to {needed - 1}", f"{count}",
+            hint="Name all of them after 'storscope bench', in that order.",
+        )  # fmt: skip
+
+
+def needed_bytes(workload: Workload, index: int = 0) -> int:
+    """The room that the workload's own regions ask of target `index`; 0 if they take what there is."""
+    return max((need for stream in workload.streams for need in _needs(stream, index)), default=0)
+
+
+def _needs(stream: Stream, index: int) -> Iterator[int]:
+    region = stream.region
+    length = region.length_bytes or 0
+    if not stream.targets or index in stream.targets:
+        yield region.start_bytes + length
+    if isinstance(stream.access, Copy) and stream.access.destination == index:
+        yield stream.access.destination_start_bytes + length
+
+
+def check_room(workload: Workload, sizes_bytes: Sequence[int]) -> None:
+    """Raises ConfigError if a target is smaller than the workload's own regions."""
+    for index, size in enumerate(sizes_bytes):
+        needed = needed_bytes(workload, index)
+        if needed > size:
+            which = f"target {index}, " if len(sizes_bytes) > 1 else ""
+            raise ConfigError(
+                f"{which}at least {format_bytes(needed)}, as the regions of {workload.name!r} reach that far",
+                format_bytes(size), hint=f"For example --size {size_word(needed)}, or other regions in a file of yours "
+                f"(storscope workload convert {workload.name} --to toml).",
+            )  # fmt: skip
+
+
+def size_word(size_bytes: int) -> str:
+    """As --size takes it, rounded up to whole MiB: '2G', '1100M'."""
+    whole = -(-size_bytes // MIB) * MIB
+    return f"{whole // GIB}G" if whole % GIB == 0 else f"{whole // MIB}M"
