@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -312,6 +313,31 @@ def test_a_disk_below_that_did_nothing_is_named(machine: KernelTree) -> None:
     (doubt,) = check.doubts
     assert "Not the disk below" in doubt
     assert "page cache" in doubt
+
+
+def test_what_was_done_before_the_run_began_does_not_count(machine: KernelTree) -> None:
+    """The engine tries its ring on the target first: 8 workers with 64 KiB move up to 128 MiB."""
+    (machine.kernel.proc / "diskstats").write_text(_line("sda", 1, 8))
+    watches = [DeviceWatch(_SDA, direct=True, extents=None, kernel=machine.kernel) for _ in range(2)]
+    (machine.kernel.proc / "diskstats").write_text(_line("sda", 2001, 8 + 120 * MIB // 512))
+    prompt, late = watches
+    prompt.look_again(time.time_ns(), 10**9)
+    late.look_again(time.time_ns() - 50_000_000, 10**9)
+    (machine.kernel.proc / "diskstats").write_text(_line("sda", 27601, 8 + 220 * MIB // 512))
+    assert prompt.compare(_100_MIB).ratio("read") == 1.0
+    assert late.compare(_100_MIB).ratio("read") == 2.2, "a look that came late would miss a part of the run"
+
+
+def test_the_trial_of_the_ring_is_not_taken_for_the_run(ext4: Path, data: Path) -> None:
+    """Of five runs one at least is looked at in time, also on a busy machine."""
+    line = AccessSpec(64 * KIB, read_share=1.0)
+    workload = Workload("reading", (Stream(Mix((line,)), Closed(1), workers=4),))
+    excess = []
+    for _ in range(5):
+        check = _check(_measured(ext4, workload, data, seconds=1.0))
+        assert check.moved is not None
+        excess.append(check.moved["read"].bytes - check.asked["read"].bytes)
+    assert min(excess) < 16 * MIB, "the trial of four workers alone reads 64 MiB"
 
 
 def test_a_check_survives_json(machine: KernelTree) -> None:

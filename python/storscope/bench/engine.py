@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ from storscope.domain.workload import Workload
 
 _PATIENCE_S = 0.1
 """How soon a request to stop is noticed."""
+_PREPARED_S = 10.0
+"""Workers prepare in less: a trial of the ring takes 0.2 s at most (crates/storscope-load/src/worker.rs)."""
+_GLANCE_S = 0.0005
+"""How often it is looked whether they have; they leave 2 ms between the last one's readiness and the start."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,16 @@ class EngineRun:
     def started_ns(self) -> int | None:
         """UTC that intervals count from; None while workers prepare."""
         return self._run.started_ns
+
+    def wait_for_start(self) -> int | None:
+        """Waits until workers have prepared, which may do I/O of its own; the UTC that intervals count from.
+
+        None if that took too long.
+        """
+        deadline = time.monotonic() + _PREPARED_S
+        while (started := self.started_ns) is None and time.monotonic() < deadline:
+            time.sleep(_GLANCE_S)
+        return started
 
     def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Interval]:
         """Each interval as soon as it is complete. Ends early, with what was measured, when `stop` says so."""

@@ -147,6 +147,10 @@ class FioEngineRun:
     ) -> None:
         self._process.__exit__(kind, error, trace)
 
+    def wait_for_start(self) -> int | None:
+        """fio tells it in its first report, when it is over."""
+        return None
+
     def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Interval]:
         """Each interval as soon as fio reports it. Ends early, with what was measured, when `stop` says so."""
 

@@ -230,6 +230,7 @@ def _measure(
 ) -> Benched:
     devices = DeviceWatches(ready)
     with started() as run, _spool(store, about) as spool:
+        devices.look_again(run.wait_for_start(), about.planned_ns)
         measurement = measuring(run)
         for interval in measurement.intervals(stop):
             spool.append(interval)
