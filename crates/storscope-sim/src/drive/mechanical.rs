@@ -317,6 +317,10 @@ impl Mechanical {
                 self.served = waiting.op;
                 false
             }
+            Lookup::Partly(from) => {
+                self.serve_from_media(now, &Waiting { stretch: self.arm.stretch(from), ..waiting });
+                false
+            }
             Lookup::Miss => {
                 self.serve_from_media(now, &waiting);
                 false
@@ -344,7 +348,8 @@ impl Mechanical {
         self.last_on_link = None;
         let is_read = waiting.op.direction == Direction::Read;
         let reach_ns = self.arm.reach_ns(now, waiting.before_ns, &waiting.stretch);
-        let media_ns = self.arm.transfer(&waiting.stretch, u64::from(waiting.op.length));
+        let end = waiting.op.offset + u64::from(waiting.op.length);
+        let media_ns = self.arm.transfer(&waiting.stretch, end - waiting.stretch.offset);
         let link_ns = f64::from(waiting.op.length) * self.link_ns_per_byte;
         let service_ns = reach_ns + if is_read { media_ns.max(link_ns) } else { media_ns };
         self.arm_done_at = now + Nanos(service_ns as u64);

@@ -43,6 +43,8 @@ pub enum Lookup {
     Hit,
     /// The arm is on its way there; it will be there at the given instant if the arm is left alone.
     Coming(Nanos),
+    /// It is there up to that byte; the rest has to be read.
+    Partly(u64),
     /// It has to be read.
     Miss,
 }
@@ -82,8 +84,12 @@ impl ReadAhead {
                 return in_filling(&filling, reached, end);
             }
         }
-        let holds = |segment: &Segment| segment.start <= start && end <= segment.end;
-        if self.segments.iter().any(holds) { Lookup::Hit } else { Lookup::Miss }
+        let holds_start = |segment: &&Segment| segment.start <= start && start < segment.end;
+        match self.segments.iter().find(holds_start) {
+            None => Lookup::Miss,
+            Some(segment) if end <= segment.end => Lookup::Hit,
+            Some(segment) => Lookup::Partly(segment.end),
+        }
     }
 
     /// The arm goes on for the reader of what is coming up to `end`, and keeps as far ahead of it as before.
@@ -164,7 +170,7 @@ fn in_filling(filling: &Filling, reached: u64, end: u64) -> Lookup {
         return Lookup::Hit;
     }
     if reached == filling.limit && end > filling.limit {
-        return Lookup::Miss;
+        return Lookup::Partly(filling.limit);
     }
     Lookup::Coming(filling.reaches(end))
 }

@@ -153,6 +153,18 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_lists_every_entry() {
+        let page = include_str!("../../../../../docs/drives.md");
+        for entry in entries() {
+            assert!(
+                page.contains(&format!("| `{}` | {} |", entry.name, entry.title)),
+                "{}: run drive_catalogue",
+                entry.name
+            );
+        }
+    }
+
+    #[test]
     fn origins_have_different_words() {
         let words = [Origin::Read, Origin::Measured, Origin::Recalled, Origin::Class].map(Origin::word);
         assert_eq!(words, ["read", "measured", "recalled", "class"]);

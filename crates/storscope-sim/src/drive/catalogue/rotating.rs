@@ -406,7 +406,7 @@ pub const ROWS: &[Row] = &[
         ],
         size_gb: 4000.8,
         turns_per_min: 7200.0,
-        seek_ms: [0.6, 8.2, 16.5],
+        seek_ms: [0.8, 8.2, 16.0],
         rates_mb_per_s: [170.0, 80.0],
         heads: 10,
         head_switch_ms: 0.8,

@@ -1,7 +1,8 @@
 //! The parameters of a mechanical drive that a trace can tell, as a point the simplex can move.
 //!
 //! Twelve at most: eleven numbers and the drive's habit. A drive with a write cache shows no settle and, behind its slow
-//! link, no zones; one without has no time to accept and no streams of writes. What a trace of single requests does not show is fixed: eight heads, sixteen zones.
+//! link, no switch of heads; one without has no time to accept and no streams of writes. What a trace of single requests does not show is fixed: eight heads,
+//! sixteen zones, the inner edge at four fifths of the outer rate.
 
 use storscope_types::design::drive::{
     MechanicalDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo, SeekDesign, WriteCacheDesign,
@@ -15,8 +16,10 @@ pub const SEGMENT_AXIS: usize = 10;
 /// First steps: tenths for times known roughly, hundredths for the turn.
 pub const STEPS: [f64; NUMBERS] = [0.01, 0.15, 0.15, 0.1, 0.2, 0.1, 0.1, 0.2, 0.1, 0.1, 0.4];
 
-/// Inner over outer rate where writes do not show it; between 0.5 and 0.7 in data sheets.
-pub const INNER_RATIO: f64 = 0.65;
+/// Inner over outer rate, which single requests hardly show: 1 for one zone, 0.5 to 0.7 with many.
+const INNER_RATIO: f64 = 0.8;
+/// Switch of heads over turn where writes do not show it: 0.7 to 1.6 ms in drives read.
+pub const HEAD_SWITCH_RATIO: f64 = 0.1;
 
 /// What the drive does besides seeking: chosen, not moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,20 +47,20 @@ pub struct Guess {
     /// Settle of a drive without write cache, acceptance of one with.
     pub write_us: f64,
     pub track_kib: f64,
-    /// Inner over outer rate, of a drive without write cache; what a change of streams costs one with, in microseconds.
-    pub inner_ratio: f64,
+    /// Switch of heads over turn, of a drive without write cache; what a change of streams costs one with, in microseconds.
+    pub head_switch_ratio: f64,
     pub switch_us: f64,
     pub segment_kib: f64,
 }
 
 impl Guess {
-    /// A second place to start from. Behind a slow link tracks seem shorter than they are; where writes show the tracks,
-    /// there may be just one zone.
+    /// A second place to start from, since the time per byte of far reads may be the link's or the media's: tracks may be
+    /// longer than they seem behind a slow link, and the link faster than it seems before slow media.
     pub fn seen_or_hidden(&self, habit: Habit, hidden: bool) -> Self {
         match (hidden, habit.caches_writes) {
             (false, _) => *self,
             (true, true) => Self { track_kib: 2.5 * self.track_kib, ..*self },
-            (true, false) => Self { inner_ratio: 0.98, ..*self },
+            (true, false) => Self { link_us_per_kib: 0.2 * self.link_us_per_kib, head_switch_ratio: 0.18, ..*self },
         }
     }
 
@@ -75,7 +78,7 @@ impl Guess {
             ln(self.link_us_per_kib),
             ln(self.write_us),
             ln(self.track_kib),
-            ln(if habit.caches_writes { self.switch_us } else { self.inner_ratio }),
+            ln(if habit.caches_writes { self.switch_us } else { self.head_switch_ratio }),
             ln(self.segment_kib),
         ]
     }
@@ -94,15 +97,15 @@ impl Guess {
             link_us_per_kib: exp(6, 1e-3, 1e5),
             write_us: exp(7, 1e-3, 1e5),
             track_kib: exp(8, 1.0, 1e5),
-            inner_ratio: if habit.caches_writes { INNER_RATIO } else { exp(9, 0.3, 1.0) },
+            head_switch_ratio: if habit.caches_writes { HEAD_SWITCH_RATIO } else { exp(9, 0.02, 0.4) },
             switch_us: if habit.caches_writes { exp(9, 0.1, 1e4) } else { 0.0 },
-            segment_kib: exp(10, 0.5, 1e6),
+            segment_kib: exp(10, 0.5, 4096.0),
         }
     }
 
     /// The drive of that kind with room for `size_bytes`.
     pub fn design(&self, habit: Habit, size_bytes: u64) -> MechanicalDesign {
-        let head_switch_us = 0.1 * self.turn_us;
+        let head_switch_us = self.head_switch_ratio * self.turn_us;
         let outer = self.track_kib * 1024.0 * 1e6 / (self.turn_us + head_switch_us);
         let time = |us: f64| Nanos((us * 1e3).round() as u64);
         MechanicalDesign {
@@ -114,7 +117,7 @@ impl Guess {
                 c_ns: self.seek_linear_us * 1e3,
             },
             outer_rate_bytes_per_s: outer,
-            inner_rate_bytes_per_s: outer * self.inner_ratio,
+            inner_rate_bytes_per_s: outer * INNER_RATIO,
             zones: 16,
             heads: 8,
             head_switch: time(head_switch_us),

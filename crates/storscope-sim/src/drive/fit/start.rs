@@ -2,7 +2,7 @@
 
 use super::classes::{Step, steps};
 use super::habits::median;
-use super::mechanics::Guess;
+use super::mechanics::{Guess, HEAD_SWITCH_RATIO};
 use super::trace::TraceOp;
 use super::trace_fit::{FitError, is_read};
 
@@ -38,7 +38,7 @@ pub fn guess(trace: &[TraceOp], size_bytes: u64) -> Result<Guess, FitError> {
         link_us_per_kib,
         write_us: beyond_link_us(write_us.unwrap_or(least_us).min(2.0 * least_us)),
         track_kib: turn_us / link_us_per_kib.clamp(turn_us / 200.0, turn_us / 25.0),
-        inner_ratio: 0.7,
+        head_switch_ratio: HEAD_SWITCH_RATIO,
         switch_us: 30.0,
         segment_kib: 64.0,
     })
