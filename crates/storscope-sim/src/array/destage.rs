@@ -35,6 +35,7 @@ impl Array {
             memory.destages += 1;
             memory.totals.destages += 1;
             memory.totals.destaged_pages += batch.pages;
+            memory.directory.warm_destages();
             self.begin_destage(&batch);
         }
     }

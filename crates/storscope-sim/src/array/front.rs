@@ -16,6 +16,9 @@ impl Array {
         }
         self.choose_controller(place);
         let job = &self.jobs[place];
+        if let Some(memory) = &self.cache {
+            memory.warm(job.group, job.offset);
+        }
         let bytes = if job.write { job.length } else { 0 };
         match self.controllers[usize::from(job.via)].front_in {
             Some(link) => self.cross(place, link, u64::from(bytes), Part::FrontEnd, Stage::Arrived),

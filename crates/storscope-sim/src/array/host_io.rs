@@ -25,10 +25,12 @@ impl Array {
         }
         let volume = &self.volumes[usize::from(self.targets[index].volume)];
         let (offset, group) = (volume.start + request.offset, volume.group);
-        let mut job = Job::new(Kind::Host, write, index as u16, group, offset, request.length, self.now);
-        job.token = request.token;
-        self.accounts[index].came(write, self.now);
-        let place = self.jobs.insert(job);
+        let now = self.now;
+        self.accounts[index].came(write, now);
+        let place = self.jobs.insert_with(|| {
+            let job = Job::new(Kind::Host, write, index as u16, group, offset, request.length, now);
+            Job { token: request.token, ..job }
+        });
         if self.targets[index].flash.is_some() && self.answered_by_flash(place) {
             return;
         }

@@ -121,6 +121,7 @@ pub struct Job {
 
 impl Job {
     /// A job that begins now.
+    #[inline(always)]
     #[must_use]
     pub fn new(kind: Kind, write: bool, account: u16, group: u16, offset: u64, length: u32, now: Nanos) -> Self {
         Self {

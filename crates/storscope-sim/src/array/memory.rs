@@ -113,6 +113,12 @@ impl Memory {
         (group as u64) << 44 | page
     }
 
+    /// Prepares for a page that will be looked up when the controller has worked on the I/O.
+    #[inline]
+    pub fn warm(&self, group: u16, offset: u64) {
+        self.directory.warm(Self::key(group, *self.directory.pages_of(offset, 1).start()));
+    }
+
     /// Whether another destage should begin: none below the low watermark, as many as allowed from the high one on, and
     /// in proportion between.
     #[inline]

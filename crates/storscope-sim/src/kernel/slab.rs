@@ -17,15 +17,23 @@ impl<T: Copy> Slab<T> {
         Self { items: Vec::with_capacity(room), free: Vec::with_capacity(room) }
     }
 
+    /// Takes the place freed last, or a new one, for what `make` makes there.
+    ///
+    /// The item is made in its place: one that is copied from elsewhere right after it was written stalls the processor.
+    #[inline]
+    pub fn insert_with(&mut self, make: impl FnOnce() -> T) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.items[place as usize] = make();
+            return place;
+        }
+        self.items.push(make());
+        (self.items.len() - 1) as u32
+    }
+
     /// Takes the place freed last, or a new one.
     #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.items[place as usize] = item;
-            return place;
-        }
-        self.items.push(item);
-        (self.items.len() - 1) as u32
+        self.insert_with(|| item)
     }
 
     /// Frees a place.
