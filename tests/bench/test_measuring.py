@@ -168,7 +168,7 @@ def test_without_a_duration_the_run_ends_when_it_is_sure_enough(data: Path, caps
     (row,) = _rows(data, "SELECT parameters, duration_ns FROM runs")
     parameters = dict(row["parameters"])
     assert parameters["goal_met"] == "true"
-    assert parameters["goal"].startswith("iops within ±0.6")
+    assert parameters["goal"].startswith("IOPS within ±60 %")
     assert row["duration_ns"] == result["duration_ns"] < 60 * NS_PER_S
 
 
@@ -291,7 +291,7 @@ def test_which_targets_are_written_follows_from_the_streams() -> None:
     assert uses_of(Workload("w", (everywhere,)), 2) == [Use(True, True)] * 2
     with pytest.raises(UsageError, match="number 4 is not used"):
         uses_of(Workload("w", (copy, read)), 4)
-    with pytest.raises(ConfigError, match="one of 2 targets"):
+    with pytest.raises(ConfigError, match="3 targets, as the streams of .w. number them"):
         uses_of(Workload("w", (copy, read)), 2)
 
 
@@ -339,7 +339,7 @@ def test_a_terminal_shows_how_far_filling_and_measuring_are(data: Path) -> None:
     assert process.wait(60) == 0
     os.close(terminal)
     assert "filling: 100% of 64 MiB" in said
-    assert "of iops, ±50 % wanted" in said
+    assert "of IOPS, ±50 % wanted" in said
     assert " left" in said
     assert "█" in said
 

@@ -104,3 +104,16 @@ def test_people_see_units_intervals_doubts_and_what_is_missing(capsys: pytest.Ca
     ):  # fmt: skip
         assert words in out
     assert "█" * 18 in out
+
+
+@pytest.mark.parametrize(
+    ("estimate", "words"),
+    [
+        (Estimate(120.0), "120"),
+        (Estimate(120.0, 110.0, 130.0), "120 ± 10"),
+        (Estimate(120.0, 100.0, 2100.0), "120 (100 to 2100)"),
+        (Estimate(120.0, 0.0, 500.0), "120 (0 to 500)"),
+    ],
+)
+def test_plus_or_minus_is_said_where_it_does_not_mislead(estimate: Estimate, words: str) -> None:
+    assert estimate.words(lambda value: f"{value:g}") == words

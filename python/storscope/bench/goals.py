@@ -153,7 +153,7 @@ class Precision:
 
     def explain(self) -> str:
         """In words, for the record."""
-        return f"{self.figure.name} within ±{self.within:.3g}, at most {format_span(self.longest_ns)}"
+        return f"{self.figure.words} within ±{self.within * 100:.3g} %, at most {format_span(self.longest_ns)}"
 
     def progress(self, samples: Samples, grid_ns: int) -> Progress:
         """Enough when settled, long enough, and within the wanted interval now and a fifth of the time ago."""
@@ -164,7 +164,7 @@ class Precision:
         relative = _relative(self.figure, kept.samples)
         too_short_ns = max(0, _LEAST_NS - kept.duration_ns)
         is_enough = not too_short_ns and _is_within(relative, self.within) and self._was_within(kept)
-        says = f"{shown_share(relative)} of {self.figure.name}, ±{self.within * 100:.3g} % wanted" if relative else ""
+        says = f"{shown_share(relative)} of {self.figure.words}, ±{self.within * 100:.3g} % wanted" if relative else ""
         return Progress(samples.end_ns, min(cap_ns, max(too_short_ns, self._left_ns(kept, relative))), is_enough, says)
 
     def _was_within(self, kept: Settled) -> bool:
@@ -263,7 +263,7 @@ class SteadyState:
 
     def explain(self) -> str:
         """In words, for the record."""
-        return f"steady state of {self.figure.name}, {self.most_rounds} rounds of {format_span(self.round_ns)} at most"
+        return f"steady state of {self.figure.words}, {self.most_rounds} rounds of {format_span(self.round_ns)} at most"
 
     def rounds(self, samples: Samples) -> list[float]:
         """The figure of each complete round."""

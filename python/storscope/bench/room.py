@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from storscope.domain.access import Copy
-from storscope.domain.errors import ConfigError, UsageError
+from storscope.domain.errors import ConfigError
 from storscope.domain.units import GIB, MIB, format_bytes
 from storscope.domain.workload import Stream, Workload
 
 
 def check_count(workload: Workload, count: int) -> None:
-    """Raises UsageError if streams name more than `count` targets."""
+    """Raises ConfigError if streams name more than `count` targets."""
     named = [index for stream in workload.streams for index in stream.targets]
     named += [stream.access.destination for stream in workload.streams if isinstance(stream.access, Copy)]
     needed = max(named, default=0) + 1
     if needed > count:
-        raise UsageError(
+        raise ConfigError(
             f"{needed} targets, as the streams of {workload.name!r} number them from 0 to {needed - 1}", f"{count}",
             hint="Name all of them after 'storscope bench', in that order.",
         )  # fmt: skip

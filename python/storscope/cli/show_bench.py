@@ -32,15 +32,15 @@ def print_benched(benched: Benched, store: Path) -> None:
     total = benched.measured
     through = "" if about.direct else ", through the page cache"
     click.secho(f"{about.workload.name} on {about.target} ({about.target_kind}{through})", bold=True)
-    click.echo(f"{format_span(total.duration_ns)}, seed {about.seed}, {', '.join(outcome.engines)}\n")
+    click.echo(f"{format_span(outcome.total.duration_ns)}, seed {about.seed}, {', '.join(outcome.engines)}\n")
     if benched.judgement is not None:
-        print_judgement(benched.judgement, total.duration_ns)
+        print_judgement(benched.judgement, total.duration_ns, outcome.total.duration_ns)
     for name, words in (("reads", "reads"), ("writes", "writes")):
         _print_direction(total, total.direction(name), words)
     _print_cells(benched)
     _print_whole(total)
     if outcome.device is not None:
-        _print_device(outcome.device)
+        _print_device(outcome.device, is_part=total.duration_ns != outcome.total.duration_ns)
     _print_doubts(benched)
     click.echo(f"\nIn the store {store} as capture {benched.capture}, run {about.run}.", err=True)
 
@@ -91,8 +91,8 @@ def _print_whole(total: Interval) -> None:
     )
 
 
-def _print_device(check: DeviceCheck) -> None:
-    """What the devices below did meanwhile, beside what the generator did."""
+def _print_device(check: DeviceCheck, *, is_part: bool) -> None:
+    """What the devices below did, beside what the generator did; the figures may be of a part of the run."""
     if check.moved is None:
         return
     parts = [
@@ -101,7 +101,9 @@ def _print_device(check: DeviceCheck) -> None:
         for word in check.moved
         if (ratio := check.ratio(word)) is not None
     ]
-    click.echo(f"device {', '.join(check.devices)}: {'; '.join(parts) or 'nothing to compare'}: {check.answer.value}")
+    when = " in the whole run" if is_part else ""
+    told = "; ".join(parts) or "nothing to compare"
+    click.echo(f"device {', '.join(check.devices)}{when}: {told}: {check.answer.value}")
 
 
 def _print_doubts(benched: Benched) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _SHOWN = {"iops": "IOPS", "bandwidth": "throughput", "mean": "mean", "p50": "p50", "p99": "p99", "p99.9": "p99.9"}
 
 
-def print_judgement(judgement: Judgement, measured_ns: int) -> None:
+def print_judgement(judgement: Judgement, measured_ns: int, run_ns: int | None = None) -> None:
     """The figures of all I/Os, each with its interval; the one the run was for is marked."""
     click.secho("figures, with 95 % intervals", bold=True)
     for name, words in _shown(judgement).items():
@@ -23,7 +23,8 @@ def print_judgement(judgement: Judgement, measured_ns: int) -> None:
         if estimate is not None:
             mark = "  ← measured for" if name == judgement.figure else ""
             click.echo(f"  {words:<11} {estimate_words(name, estimate)}{mark}")
-    click.echo(f"  of {format_span(measured_ns)}. {judgement.start} {judgement.ended}\n")
+    whole = "" if run_ns in {None, measured_ns} else f" of the run's {format_span(run_ns)}"
+    click.echo(f"  over {format_span(measured_ns)}{whole}. {judgement.start} {judgement.ended}\n")
 
 
 def _shown(judgement: Judgement) -> dict[str, str]:
@@ -41,6 +42,8 @@ def estimate_words(name: str, estimate: Estimate) -> str:
         bound = "" if estimate.low is None else f", at least {format_duration(estimate.low)}"
         return f"{value} (too little data for an interval{bound})"
     low, high = shown_value(figure, estimate.low), shown_value(figure, estimate.high)
+    if estimate.relative > 1.0:  # '±' of more than all of it tells nothing
+        return f"{value} ({low} to {high})" if estimate.low else f"{value} (too little data for an interval)"
     return f"{value} {shown_share(estimate.relative)} ({low} to {high})"
 
 

@@ -143,7 +143,7 @@ def _estimated(cell: Cell, name: str, words: Callable[[float | None], str]) -> s
     found = cell.get(name)
     if found is None:
         return "–"
-    return words(found.value) if found.half_width is None else f"{words(found.value)} ± {words(found.half_width)}"
+    return found.words(words)
 
 
 def _bar_of(cells: Sequence[Cell]) -> Callable[[Cell], str]:
@@ -178,7 +178,7 @@ def _print_table(cells: Sequence[Cell], columns: Sequence[_Column]) -> None:
 def _print_notes(result: SweepResult) -> None:
     if any(cell.get("ops_per_s") and cell.figures["ops_per_s"].low is not None for cell in result.cells):
         over = "of the mean over repetitions" if result.repeats > 1 and not result.is_series else "within the one run"
-        click.echo(f"\n± is half of the 95 % interval {over}.")
+        click.echo(f"\n± is half of the 95 % interval {over}; both ends are shown where it is lopsided or wide.")
     click.echo()
     for failure in result.failures:
         click.secho(f"not measured: {failure}", fg="red")

@@ -5,13 +5,16 @@ Also a series of the same measurements over time: then a cell stands for a point
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from storscope.domain.units import format_bytes, format_ratio
 
 FIGURES = ("ops_per_s", "bytes_per_s", "latency_ns_mean", "latency_ns_p99")
 """What a table and a chart of a sweep show. Latency is the response: from when an I/O should have started."""
+
+_LOPSIDED = 1.5
+"""Times half of an interval that its farther end may lie from the value before '±' would mislead (ours)."""
 
 DIRECTED = ("read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s")
 """The same load by direction, for tables that have a column for each."""
@@ -68,6 +71,17 @@ class Estimate:
     def half_width(self) -> float | None:
         """Half of the interval; None where there is none."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+    def words(self, value_words: Callable[[float], str]) -> str:
+        """'3,193 ± 40'; '120 µs (98 µs to 2.1 ms)' where the interval is lopsided, or wider than the value itself."""
+        shown = value_words(self.value)
+        if self.low is None or self.high is None or self.half_width is None:
+            return shown
+        if max(self.value - self.low, self.high - self.value) > _LOPSIDED * self.half_width:
+            return f"{shown} ({value_words(self.low)} to {value_words(self.high)})"
+        if self.half_width > self.value:
+            return f"{shown} ({value_words(self.low)} to {value_words(self.high)})"
+        return f"{shown} ± {value_words(self.half_width)}"
 
 
 @dataclass(frozen=True)

@@ -201,4 +201,4 @@ def figure_words(cell: Cell, name: str) -> str:
     found, words = cell.get(name), _WORDS[name]
     if found is None:
         return "–"
-    return words(found.value) if found.half_width is None else f"{words(found.value)} ± {words(found.half_width)}"
+    return found.words(words)
