@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,11 @@ def test_every_drive_of_the_catalogue_has_sources_and_makes_a_design() -> None:
             SMALL.replace("7200-sata", entry.name).replace("200 GiB", "1 MiB").replace("10 GiB", "1 MiB"), "x"
         )
         assert design.form["drives"][entry.name] == entry.form["design"]
+
+
+def test_the_design_and_the_schedule_of_the_documentation_are_read() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
+    design, schedule = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    read = read_design(design, "docs/simulate.md", read_schedule(schedule, "docs/simulate.md"))
+    assert read.lifetimes == {"hog": Lifetime(120 * 10**9, 240 * 10**9)}
+    assert len(read.form["changes"]) == 2
