@@ -226,7 +226,7 @@ pub const ROWS: &[Row] = &[
         ],
         size_gb: 1000.2,
         turns_per_min: 7200.0,
-        seek_ms: [0.8, 9.45, 14.95],
+        seek_ms: [0.8, 9.45, 14.65],
         rates_mb_per_s: [118.0, 58.0],
         heads: 6,
         head_switch_ms: 0.8,
