@@ -22,6 +22,8 @@ LEAST_DRIVES = 4
 ROWS_MAX = 256
 COLUMNS_MAX = 400
 _KIND = "disk"
+_NOTHING = 0.05
+"""A mean below is drawn as none: on a scale from there to tens, hundredths would have most of the colours."""
 
 
 def queue_maps(store: Store, span: tuple[int | None, int | None], packer: Packer) -> list[HeatMap]:
@@ -59,7 +61,7 @@ def _map(
     rows = np.array([row_of.get(name, -1) for name in names])
     kept = (rows >= 0) & seen
     cells = np.full((len(row_of), columns.count), np.nan)
-    np.fmax.at(cells, (rows[kept], columns.of(times[kept])), depths[kept])
+    np.fmax.at(cells, (rows[kept], columns.of(times[kept])), np.where(depths[kept] < _NOTHING, 0.0, depths[kept]))
     words = kind_word(_KIND, 2)
     left = f" {len(drives) - len(row_of)} more {words} are left out." if len(drives) > len(row_of) else ""
     return HeatMap(
