@@ -115,18 +115,21 @@ impl Array {
     #[inline]
     pub(super) fn plan_copies(&mut self, place: u32) {
         let (index, offset, length) = self.extent(place);
+        let group = &self.groups[index];
+        let copies = group.map.copies();
         let mut at = 0;
         while at < length {
-            let group = &self.groups[index];
             let piece = group.map.first_piece(offset + at, length - at);
             at += piece.length;
             let before = self.plan.len();
-            for copy in 0..group.map.copies() {
-                if let Some(at) = group.locate(piece.stripe, piece.index + copy, piece.start) {
+            for position in piece.index..piece.index + copies {
+                if let Some(at) = group.locate(piece.stripe, position, piece.start) {
                     self.plan.push(PlannedOp { place: at, length: piece.length as u32 });
                 }
             }
-            self.jobs[place].lost |= self.plan.len() == before;
+            if self.plan.len() == before {
+                self.jobs[place].lost = true;
+            }
         }
     }
 

@@ -9,11 +9,12 @@ use storscope_types::Nanos;
 
 /// The next event of each of a fixed number of stations, the earliest first.
 ///
-/// Each node has four children, which are next to each other on half a cache line; a wider tree has fewer levels. The
-/// winner is at [`ROOT`], so that every group of children begins at a multiple of four.
+/// Each node has four children, which are next to each other on half a cache line; a wider tree has fewer levels. Nodes
+/// are numbered so that the winner is the last of the first group of four, and the children of node `n` are the group
+/// `n - 2`.
 #[derive(Debug, Clone)]
 pub struct Tournament {
-    nodes: Box<[u64]>,
+    groups: Box<[[u64; 4]]>,
     first_leaf: usize,
     shift: u32,
 }
@@ -29,7 +30,7 @@ impl Tournament {
             (above, leaves, shift) = (above + leaves, leaves * 4, shift + 2);
         }
         let first_leaf = ROOT + above;
-        Self { nodes: vec![u64::MAX; first_leaf + leaves].into_boxed_slice(), first_leaf, shift }
+        Self { groups: vec![[u64::MAX; 4]; (first_leaf + leaves) / 4].into_boxed_slice(), first_leaf, shift }
     }
 
     /// The first instant that does not fit a key: 9 years with 64 stations, 208 days with 1,024.
@@ -42,26 +43,21 @@ impl Tournament {
     /// never.
     #[inline]
     pub fn set(&mut self, station: usize, at: Nanos) {
-        let key = if at.0 >= u64::MAX >> self.shift { u64::MAX } else { at.0 << self.shift | station as u64 };
+        let mut key = if at.0 >= u64::MAX >> self.shift { u64::MAX } else { at.0 << self.shift | station as u64 };
         let mut node = self.first_leaf + station;
-        if std::mem::replace(&mut self.nodes[node], key) != key {
-            while node > ROOT {
-                let winner = self.winner_beside(node);
-                node = (node >> 2) + 2;
-                if std::mem::replace(&mut self.nodes[node], winner) == winner {
-                    return;
-                }
+        loop {
+            let group = &mut self.groups[node >> 2];
+            let place = &mut group[node & 3];
+            if *place == key {
+                return;
             }
-        }
-    }
-
-    /// The least of a node and its siblings.
-    #[inline]
-    fn winner_beside(&self, node: usize) -> u64 {
-        let first = node & !3;
-        match self.nodes[first..first + 4] {
-            [a, b, c, d] => a.min(b).min(c.min(d)),
-            _ => unreachable!("a group has four nodes"),
+            *place = key;
+            if node == ROOT {
+                return;
+            }
+            let [a, b, c, d] = *group;
+            key = a.min(b).min(c.min(d));
+            node = (node >> 2) + 2;
         }
     }
 
@@ -69,7 +65,7 @@ impl Tournament {
     #[inline]
     #[must_use]
     pub fn first(&self) -> (Nanos, usize) {
-        let key = self.nodes[ROOT];
+        let key = self.groups[0][ROOT];
         if key == u64::MAX {
             return (Nanos::NEVER, 0);
         }
