@@ -10,7 +10,7 @@ import pytest
 
 from storscope.model import compare
 from storscope.model.bootstrap import resampled_sums
-from storscope.model.compare import Method, Weighted
+from storscope.model.compare import FloatArray, Known, Method, Weighted, compare_known, compare_runs
 from storscope.model.compare_histograms import (
     Buckets,
     buckets_of,
@@ -292,3 +292,23 @@ def test_mann_whitney_of_exponentials_is_the_ratio_of_their_rates() -> None:
     rng = np.random.default_rng(16)
     one, other = (buckets_of([counted(rng.exponential(scale, 50_000))]) for scale in (1e6, 3e6))
     assert mann_whitney_of_buckets(one, other).probability == pytest.approx(0.75, abs=0.01)
+
+
+def _error(values: FloatArray) -> float:
+    return float(values.std(ddof=1)) / math.sqrt(len(values))
+
+
+def test_figures_with_intervals_of_their_own_are_compared_by_welch() -> None:
+    """Equal pairs differ in one case of twenty; the interval is the one of the t test on the samples themselves."""
+    rng, wrong, trials = np.random.default_rng(11), 0, 600
+    for _ in range(trials):
+        sides = [rng.normal(100.0, spread, count) for spread, count in ((5.0, 12), (15.0, 30))]
+        known = [
+            Known(float(side.mean()), two_sided_quantile(0.95, len(side) - 1) * _error(side), len(side))
+            for side in sides
+        ]
+        found = compare_known(known[0], known[1])
+        exact = compare_runs(sides[0], sides[1])
+        assert found.p_value == pytest.approx(exact.p_value)
+        wrong += (found.p_value or 0.0) < 0.05
+    assert 0.03 <= wrong / trials <= 0.07

@@ -34,3 +34,4 @@ def record_estimates(recorder: Recorder, entity: EntityRef, judgement: Judgement
         recorder.fact(entity, name, estimate.value, unit)
         recorder.fact(entity, f"{name} low", estimate.low, unit)
         recorder.fact(entity, f"{name} high", estimate.high, unit)
+        recorder.fact(entity, f"{name} independent", estimate.independent)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from storscope.cli.show_judgement import judgement_to_json, print_judgement
+from storscope.cli.show_judgement import is_nearly_all, judgement_to_json, print_judgement
 from storscope.domain.units import (
     format_bandwidth,
     format_bytes,
@@ -40,7 +40,7 @@ def print_benched(benched: Benched, store: Path) -> None:
     _print_cells(benched)
     _print_whole(total)
     if outcome.device is not None:
-        _print_device(outcome.device, is_part=total.duration_ns != outcome.total.duration_ns)
+        _print_device(outcome.device, is_part=not is_nearly_all(total.duration_ns, outcome.total.duration_ns))
     _print_doubts(benched)
     click.echo(f"\nIn the store {store} as capture {benched.capture}, run {about.run}.", err=True)
 

@@ -189,6 +189,7 @@ def _chance(p_value: float | None) -> str:
 
 _BASES: Final = {
     "series": "intervals", "runs": "runs", "couples": "runs in turn", "buckets": "I/Os", "bucket-series": "I/Os",
+    "own": "runs",
 }  # fmt: skip
 
 
@@ -271,6 +272,7 @@ def _print_distributions(pairs: Sequence[PairResult]) -> None:
 _METHODS: Final = {
     "series": "intervals: blocks of neighbouring intervals are resampled, so that their correlation counts",
     "runs": "runs: Welch's test on the means of the runs",
+    "own": "what each run says of itself, from samples of an eighth of a second; Welch's test",
     "couples": "runs in turn: the paired test on couples of runs next to each other",
     "buckets": "I/Os without order: counts resampled as if I/Os were independent; too narrow where they cluster",
     "bucket-series": "I/Os per interval: blocks of intervals are resampled; bounds are edges of buckets",

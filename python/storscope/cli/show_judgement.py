@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from storscope.bench.judgement import Judgement
     from storscope.bench.settling import Estimate
 
+_NEARLY_ALL = 0.95
 _SHOWN = {"iops": "IOPS", "bandwidth": "throughput", "mean": "mean", "p50": "p50", "p99": "p99", "p99.9": "p99.9"}
 
 
@@ -23,8 +24,13 @@ def print_judgement(judgement: Judgement, measured_ns: int, run_ns: int | None =
         if estimate is not None:
             mark = "  ← measured for" if name == judgement.figure else ""
             click.echo(f"  {words:<11} {estimate_words(name, estimate)}{mark}")
-    whole = "" if run_ns in {None, measured_ns} else f" of the run's {format_span(run_ns)}"
+    whole = "" if run_ns is None or is_nearly_all(measured_ns, run_ns) else f" of the run's {format_span(run_ns)}"
     click.echo(f"  over {format_span(measured_ns)}{whole}. {judgement.start} {judgement.ended}\n")
+
+
+def is_nearly_all(measured_ns: int, run_ns: int) -> bool:
+    """Whether the figures are of the run but for what was cut off when it ended."""
+    return measured_ns > _NEARLY_ALL * run_ns
 
 
 def _shown(judgement: Judgement) -> dict[str, str]:

@@ -16,7 +16,9 @@ from storscope.domain.comparison import Distribution
 from storscope.model.compare import (
     INTERVALS_MIN,
     Difference,
+    Method,
     compare_couples,
+    compare_known,
     compare_runs,
     compare_series,
     only_values,
@@ -83,12 +85,21 @@ def _value(subject: Subject, metric: Metric) -> float:
 
 def _of_two(before: Subject, after: Subject, metric: Metric, seed: int, level: float) -> Found:
     series = [subject.measured().series(metric) for subject in (before, after)]
+    known = _of_own(before, after, metric, level)
+    if known is not None and min(0 if one is None else len(one) for one in series) < INTERVALS_MIN:
+        return Found(metric, known)
     if series[0] is None or series[1] is None or max(len(series[0]), len(series[1])) < 2:
         return Found(metric, only_values(_value(before, metric), _value(after, metric)), "no interval: one value each")
     difference = compare_series(series[0], series[1], seed=seed, level=level)
     few = min(len(series[0]), len(series[1]))
     doubt = "" if difference.difference else f"no interval: {few} intervals are too few ({INTERVALS_MIN} are needed)"
     return Found(metric, difference, doubt)
+
+
+def _of_own(before: Subject, after: Subject, metric: Metric, level: float) -> Difference | None:
+    """By what both runs say of themselves; None where one says nothing."""
+    own = [subject.measured().own.get(metric.name) for subject in (before, after)]
+    return None if own[0] is None or own[1] is None else compare_known(own[0], own[1], level=level)
 
 
 def _of_groups(metric: Metric, pair: Pair, values: list[list[float]], level: float) -> Found:
@@ -124,7 +135,9 @@ def _percentile(pair: Pair, metric: Metric, seed: int, level: float) -> Found | 
     share = metric.share or 0.0
     before, after = ([_buckets(run, metric, measure) for run in group] for group in (pair.before, pair.after))
     if len(before) == len(after) == 1:
-        return Found(metric, compare_percentile(before[0], after[0], share, seed=seed, level=level))
+        found = compare_percentile(before[0], after[0], share, seed=seed, level=level)
+        known = _of_own(pair.before[0], pair.after[0], metric, level)
+        return Found(metric, known if known is not None and found.method is Method.BUCKETS else found)
     return _of_groups(metric, pair, [[one.percentile(share) for one in side] for side in (before, after)], level)
 
 

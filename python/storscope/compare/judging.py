@@ -86,7 +86,7 @@ def _doubt(found: Found, circumstances: Circumstances, p_adjusted: float | None)
         return found.doubt or "no interval"
     if difference.method is Method.BUCKETS:
         return "one histogram each: its interval takes I/Os as independent, but slow ones come together"
-    is_series = difference.method in (Method.SERIES, Method.BUCKET_SERIES)
+    is_series = difference.method in (Method.SERIES, Method.BUCKET_SERIES, Method.OWN)
     if is_series and (difference.independent or 0.0) < INDEPENDENT_MIN:
         return (
             f"the intervals amount to {difference.independent:.1f} independent values only "

@@ -10,11 +10,13 @@ from typing import Any, Final
 import numpy as np
 
 from storscope.compare.combining import combined, in_step, split_whole
+from storscope.compare.own_intervals import read_own
 from storscope.compare.selection import Selector
 from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject
 from storscope.domain.comparison import Load
 from storscope.domain.schema import CANONICAL
 from storscope.domain.units import NS_PER_S
+from storscope.model.compare import Known
 from storscope.store import Store
 
 Row = Mapping[str, Any]
@@ -68,10 +70,11 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
             parameters,
         ).to_pylist()
     )
+    own = {} if selector.has_times else read_own(store, parameters["captures"])
     subjects = []
     for row in chosen:
         key = (row["capture"], row["run"])
-        measured = _measured_run(observed[key], histograms[key], selector)
+        measured = _measured_run(observed[key], histograms[key], selector, own.get(key, {}))
         if measured is not None:
             subjects.append(_run(row, measured))
     return subjects
@@ -101,7 +104,9 @@ def _run(row: Row, measured: Measured) -> Subject:
     )
 
 
-def _measured_run(rows: Sequence[Row], histograms: Sequence[Row], selector: Selector) -> Measured | None:
+def _measured_run(
+    rows: Sequence[Row], histograms: Sequence[Row], selector: Selector, own: Mapping[str, Known]
+) -> Measured | None:
     """None when nothing of the run lies within the times that are meant."""
     by_kind: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -118,7 +123,7 @@ def _measured_run(rows: Sequence[Row], histograms: Sequence[Row], selector: Sele
             intervals = combined([arrays(steps) for steps in in_step(series)])
     if whole is None and intervals is None:
         return None
-    return Measured(whole, intervals, _histograms(histograms, selector))
+    return Measured(whole, intervals, _histograms(histograms, selector), own)
 
 
 def _end_ns(row: Row) -> int | None:

@@ -55,9 +55,14 @@ class Selector:
         """Whether a system is meant."""
         return self.system is None or _fits(system, self.system)
 
+    @property
+    def has_times(self) -> bool:
+        """Whether only a part of the time is meant."""
+        return self.since_ns is not None or self.until_ns is not None
+
     def takes_time(self, start_ns: int | None, end_ns: int | None) -> bool:
         """Whether an interval lies within the times asked for. One without times does unless times are asked for."""
-        if self.since_ns is None and self.until_ns is None:
+        if not self.has_times:
             return True
         if start_ns is None:
             return False

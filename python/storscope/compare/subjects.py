@@ -11,7 +11,7 @@ import numpy.typing as npt
 from storscope.compare.metrics import DURATION, IN_FLIGHT, Metric
 from storscope.domain.comparison import Load
 from storscope.domain.units import NS_PER_S
-from storscope.model.compare import Weighted
+from storscope.model.compare import Known, Weighted
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -76,6 +76,8 @@ class Measured:
     whole: Intervals | None
     intervals: Intervals | None
     histograms: Sequence[HistogramPart] = ()
+    own: Mapping[str, Known] = field(default_factory=dict)
+    """By the metric's name: figures of which the run itself says how sure they are."""
 
     def value(self, metric: Metric) -> float | None:
         """The figure over the whole length; None when the source does not have it."""

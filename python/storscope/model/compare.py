@@ -14,7 +14,7 @@ a series says nothing about how much repeated runs differ; two runs a side give 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -43,6 +43,7 @@ class Method(Enum):
     COUPLES = "couples"
     BUCKETS = "buckets"
     BUCKET_SERIES = "bucket-series"
+    OWN = "own"
     NONE = "none"
 
 
@@ -220,6 +221,38 @@ def welch_freedom(variances: list[float], freedoms: list[float]) -> float:
     total = sum(variances)
     parts = sum(variance**2 / freedom for variance, freedom in zip(variances, freedoms, strict=True))
     return max(1.0, total**2 / parts) if parts > 0 else sum(freedoms)
+
+
+# Figures with intervals of their own ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A figure with the half width of its LEVEL interval, and about how many independent values that rests on."""
+
+    value: float
+    half_width: float
+    independent: float
+
+
+def compare_known(before: Known, after: Known, *, level: float = LEVEL) -> Difference:
+    """Two figures whose runs say themselves how sure they are, from finer samples than the series that was kept.
+
+    The half widths are taken as Student's; Welch's test then. None where one rests on fewer than two values.
+    """
+    sides = (before, after)
+    if min(side.independent for side in sides) < 2:
+        return only_values(before.value, after.value)
+    freedoms = [side.independent - 1.0 for side in sides]
+    errors = [
+        side.half_width / two_sided_quantile(LEVEL, freedom) for side, freedom in zip(sides, freedoms, strict=True)
+    ]
+    variances = [error**2 for error in errors]
+    freedom = welch_freedom(variances, freedoms)
+    found = _by_student(
+        (before.value, after.value), (variances[0], variances[1], 0.0), freedom, (1, 1), Method.OWN, level
+    )
+    return replace(found, independent=min(side.independent for side in sides))
 
 
 # Repeated runs --------------------------------------------------------------------------------------------------------
