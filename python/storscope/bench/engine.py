@@ -17,7 +17,7 @@ from typing import Any, Final
 from storscope import _core
 from storscope.bench.figures import Interval, Outcome
 from storscope.domain.errors import ConfigError, StorscopeError, TargetRefused
-from storscope.domain.units import NS_PER_S
+from storscope.domain.units import NS_PER_S, format_duration
 from storscope.domain.workload import Workload
 
 _PATIENCE_S = 0.1
@@ -120,10 +120,27 @@ class EngineRun:
         error = form["error"]
         return Outcome(
             form["result"],
-            tuple(form["doubts_in_words"]),
-            None if error is None else (error["kind"], error["message"]),
+            tuple(in_units(doubt) for doubt in form["doubts_in_words"]),
+            None if error is None else (error["kind"], explained(error["message"])),
             self._stopped,
         )
+
+
+_NANOSECONDS: Final = re.compile(r"\b(\d+) ns\b")
+_BLOCKS: Final = (
+    "; past the page cache offsets and sizes are multiples of the device's block, 512 or 4,096 bytes: "
+    "choose such ones, or --buffered"
+)
+
+
+def in_units(sentence: str) -> str:
+    """A sentence of the core's with its times as people read them: '745 µs' for '745471 ns'."""
+    return _NANOSECONDS.sub(lambda found: format_duration(float(found[1])), sentence)
+
+
+def explained(message: str) -> str:
+    """What ended a run, with what is behind EINVAL (open(2), O_DIRECT)."""
+    return message + (_BLOCKS if "Invalid argument (os error 22)" in message else "")
 
 
 _EXPECTED: Final = {

@@ -19,6 +19,7 @@ from typing import Any
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.judgement import Judgement
 from storscope.bench.record import About
+from storscope.domain.errors import StoreError
 
 _PATTERN = ".bench-*.jsonl"
 
@@ -31,7 +32,12 @@ class SpoolWriter:
         draft = self.path.with_suffix(".new")
         self._descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
-        self._write({"about": about.to_json()})
+        try:
+            self._write({"about": about.to_json()})
+        except StoreError:
+            os.close(self._descriptor)
+            draft.unlink()
+            raise
         draft.rename(self.path)  # only now: nobody sees it without its lock and its first line
         self.is_empty = True
         """Whether no interval is in it."""
@@ -56,8 +62,14 @@ class SpoolWriter:
 
     def _write(self, form: dict[str, Any]) -> None:
         line = json.dumps(form, separators=(",", ":")).encode() + b"\n"
-        while line:
-            line = line[os.write(self._descriptor, line) :]
+        try:
+            while line:
+                line = line[os.write(self._descriptor, line) :]
+        except OSError as error:
+            raise StoreError(
+                "a store that takes what is measured", error.strerror or str(error), where=str(self.path.parent),
+                hint="Make room there, or choose another one with --store.",
+            ) from error  # fmt: skip
 
 
 class Spooled:

@@ -1,0 +1,54 @@
+"""What the engine says, as people read it; and a store without room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from storscope.bench.engine import explained, in_units
+from storscope.cli.main import run as storscope
+from storscope.domain.units import MIB
+from tests.bench.safety.conftest import Rig, run
+
+
+def test_times_of_the_engine_get_a_unit_that_people_read() -> None:
+    said = "I/Os left 745471 ns late at p99, of a response of 1572863 ns: the generator was too slow"
+    assert in_units(said) == "I/Os left 745 µs late at p99, of a response of 1.57 ms: the generator was too slow"
+    assert in_units("3 I/Os failed and are in no latency") == "3 I/Os failed and are in no latency"
+
+
+def test_a_size_that_the_device_does_not_take_is_explained(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["bench", str(data), "--sweep", "sizes=4000", "--size", "8m", "--duration", "100ms"]
+    assert storscope([*arguments, "--store", str(data.parent / "store")]) == 2
+    assert "multiples of the device's block, 512 or 4,096 bytes" in capsys.readouterr().out
+    assert explained("I/O error (os error 5)") == "I/O error (os error 5)"
+
+
+@pytest.fixture
+def full(data: Path) -> Iterator[Path]:
+    """A file system without a free byte, with an empty directory."""
+    with ExitStack() as stack:
+        rig = Rig(data.parent, stack)
+        device = rig.loop(rig.image(size_bytes=8 * MIB))
+        run("mkfs.ext4", "-q", "-m", "0", "-O", "^has_journal", device)
+        mount = rig.mount(device)
+        (mount / "store").mkdir()
+        (mount / "store" / "storscope-store.json").write_text('{"schema_version": 1, "made_by": "storscope"}\n')
+        with pytest.raises(OSError, match="No space"), (mount / "fill").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        yield mount / "store"
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+def test_a_store_without_room_is_named(full: Path, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["bench", str(data), "--workload", "backup", "--size", "8m", "--duration", "200ms"]
+    assert storscope([*arguments, "--store", str(full)]) == 2
+    told = capsys.readouterr().err
+    assert f"{full}: expected a store that takes what is measured, found No space left on device" in told
+    assert not list(full.glob(".bench-*"))
+    assert not list(data.iterdir())
