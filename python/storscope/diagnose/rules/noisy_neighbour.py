@@ -430,9 +430,10 @@ def _victim_words(case: Case, one: _Suspicion, most: int) -> str:
 
 
 def _numbers_sentence(case: Case, one: _Suspicion) -> str:
+    take = "takes" if len(one.victim_entities) == 1 else "take"
     loud = f"While {named(case, one.entity)} is loud ({format_ratio(one.share)} of the {one.measure} in the bad time)"
     return (
-        f"{loud}, {listed(case, one.victim_entities)} take {format_duration(one.loud_ns)} an operation instead of "
+        f"{loud}, {listed(case, one.victim_entities)} {take} {format_duration(one.loud_ns)} an operation instead of "
         f"{format_duration(one.quiet_ns)} (medians). With their own and all other load held fixed, latency is "
         f"{one.factor.estimate:.1f} times as high ({between(one.factor, '{:.1f}'.format)}; r = {one.r.estimate:.2f}, "
         f"{between(one.r, '{:.2f}'.format)})."
