@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from storscope.cli.live_demo_command import Terminal
+from storscope.cli.live_demo_command import Terminal, late_words
 from storscope.cli.main import run as storscope
 from storscope.domain.comparison import Outcome
 from storscope.domain.errors import UsageError
@@ -25,6 +25,7 @@ from storscope.store import Store
 from storscope.workbench import live_demo as demo
 from storscope.workbench.live_client import Seen
 from storscope.workbench.live_demo import LiveSettings, Phases
+from storscope.workbench.live_lateness import Served
 from storscope.workbench.live_loads import PRESSURES
 from storscope.workbench.live_place import place
 from tests.bench.safety.conftest import Rig, run
@@ -103,11 +104,26 @@ def test_the_hog_is_named_and_limited_and_the_improvement_has_an_interval(
     assert row.outcome in {Outcome.BETTER, Outcome.UNDECIDED}
     assert row.after < row.before
     assert None not in {row.change_low, row.change_high}
+    assert result.proof is not None
+    before, after = result.proof
+    assert (before.runs, after.runs) == (4, 4)
+    assert before.service_ns is not None
+    assert after.service_ns is not None
+    assert 0 < after.service_ns <= row.after * 1.001, "the service is a part of the response"
+    assert before.late + after.late <= 8
     assert teller.shown >= {(True, False), (True, True)}
     assert _is_clean(ext4)
     assert _is_clean(temporary)
     assert "hog" in report.read_text()
     _check_store(Store.open(kept), device)
+
+
+def test_runs_that_were_late_are_explained_by_what_the_storage_alone_took() -> None:
+    quiet, loud = Served(4, 0, 500_000.0), Served(4, 3, 10_000_000.0)
+    assert late_words(quiet, quiet) == ""
+    said = late_words(loud, quiet)
+    assert said.startswith("3 of the 8 runs are marked invalid")
+    assert "500 µs instead of 10.0 ms" in said
 
 
 def _check_store(store: Store, device: str) -> None:

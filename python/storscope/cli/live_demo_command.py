@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from storscope.domain.verdict import Verdict
     from storscope.workbench.live_client import Seen
     from storscope.workbench.live_demo import LiveResult
+    from storscope.workbench.live_lateness import Served
 
 _REDRAW_S = 0.5
 _INTERRUPTED = 130
@@ -100,8 +101,22 @@ def _conclude(result: LiveResult) -> None:
         return
     if result.comparison is not None:
         print_comparison(result.comparison, verbose=False)
+    if result.proof is not None and (words := late_words(*result.proof)):
+        click.echo(f"\n{words}")
     named = "The diagnosis named the hog" if result.is_named else "THE DIAGNOSIS DID NOT NAME THE HOG FIRST"
     click.secho(f"\n{named}. {_improvement_words(result)}", bold=True)
+
+
+def late_words(before: Served, after: Served) -> str:
+    """Why runs are marked invalid, and what remains of the difference without that; empty when none is."""
+    late, runs = before.late + after.late, before.runs + after.runs
+    if not late:
+        return ""
+    return (
+        f"{late} of the {runs} runs are marked invalid: this machine was busy and the victim's own process came late"
+        f" with its I/Os.\nWhat the storage alone took (service, submission to completion) is"
+        f" {format_duration(after.service_ns)} instead of {format_duration(before.service_ns)}."
+    )
 
 
 def _improvement_words(result: LiveResult) -> str:

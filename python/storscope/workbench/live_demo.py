@@ -29,6 +29,7 @@ from storscope.workbench.collecting import collecting
 from storscope.workbench.comparing import compare
 from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.live_client import Done, Seen, Worker
+from storscope.workbench.live_lateness import Served, served
 from storscope.workbench.live_loads import PRESSURES, Pressure, one_at_a_time, victim
 from storscope.workbench.live_place import SCRATCH_BYTES, Place, place, undisturbed
 
@@ -101,6 +102,8 @@ class LiveResult:
     comparison: Comparison | None = None
     hog: str = ""
     """The entity that is the hog, as the store names it."""
+    proof: tuple[Served, Served] | None = None
+    """The victim's runs before and after the remedy, without what its own process added to them."""
 
     @property
     def first(self) -> Finding | None:
@@ -167,7 +170,8 @@ class _Story:
         client = victim(alone_per_s)
         burst = self._incident(pressure, client)
         verdict = self._diagnose()
-        return LiveResult(pressure, verdict, self._prove(pressure, client, burst), self.hog.name)
+        comparison, proof = self._prove(pressure, client, burst)
+        return LiveResult(pressure, verdict, comparison, self.hog.name, proof)
 
     # Opening ----------------------------------------------------------------------------------------------------------
 
@@ -300,7 +304,7 @@ class _Story:
 
     # What helps -------------------------------------------------------------------------------------------------------
 
-    def _prove(self, pressure: Pressure, client: Workload, burst: Done) -> Comparison:
+    def _prove(self, pressure: Pressure, client: Workload, burst: Done) -> tuple[Comparison, tuple[Served, Served]]:
         """The victim beside the hog and beside the limited hog, in turn, so that nothing else explains a difference."""
         limited = pressure.limited(burst.ops_per_s)
         rounds = self.settings.phases.rounds
@@ -315,7 +319,8 @@ class _Story:
         self.store.forget()
         before, after = ("run=" + "|".join(runs[is_limited]) for is_limited in (False, True))
         settings = Settings(metrics=("latency",), seed=self.settings.seed)
-        return compare(before, after, settings, store_path=self.store.path)
+        comparison = compare(before, after, settings, store_path=self.store.path)
+        return comparison, (served(self.store, runs[False]), served(self.store, runs[True]))
 
     def _beside(self, hog: Workload, client: Workload) -> str:
         """Measures the victim beside a hog; returns its run."""
