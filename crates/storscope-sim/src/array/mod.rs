@@ -30,6 +30,7 @@ mod limits;
 mod memory;
 mod planning;
 mod report;
+mod reporting;
 mod slices;
 mod target;
 

@@ -70,10 +70,12 @@ impl Array {
         u64::from(queue(1) < queue(0))
     }
 
+    /// A drive with nothing to do counts as being there already; of two, and of two that are as near, the first.
     fn nearest(&self, index: usize, piece: &Piece) -> u64 {
         let distance = |position: u64| {
-            let place = self.groups[index].locate(piece.stripe, position, piece.start);
-            place.map_or(u64::MAX, |place| self.drives[place.drive as usize].last_offset().abs_diff(place.offset))
+            let Some(place) = self.groups[index].locate(piece.stripe, position, piece.start) else { return u64::MAX };
+            let drive = &self.drives[place.drive as usize];
+            if drive.present() == 0 { 0 } else { drive.last_offset().abs_diff(place.offset) }
         };
         u64::from(distance(1) < distance(0))
     }

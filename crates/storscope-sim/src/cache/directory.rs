@@ -4,6 +4,7 @@
 //! the time they became dirty. A page is divided into 32 units; masks tell which of them are valid and which are dirty.
 //! Memory grows up to the number of pages, never beyond.
 
+use super::page::{Page, State, prefetch};
 use crate::kernel::{Divisor, NONE};
 
 /// Ends of the list of clean pages, the one used last first.
@@ -12,37 +13,6 @@ const CLEAN: u32 = 0;
 const DIRTY: u32 = 1;
 /// Units of a page.
 const UNITS: u64 = 32;
-
-/// What a page is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// As on the drives, or not in use.
-    Clean,
-    /// Newer than on the drives.
-    Dirty,
-    /// On its way to the drives.
-    Destaging,
-    /// Being read from the drives.
-    Loading,
-}
-
-/// A page in memory.
-#[derive(Debug, Clone, Copy)]
-pub struct Page {
-    /// Which page of which space.
-    pub key: u64,
-    chain: u32,
-    before: u32,
-    after: u32,
-    /// Units that are newer than on the drives.
-    pub dirty: u32,
-    /// Units that are known.
-    pub valid: u32,
-    /// First of the jobs that wait for it.
-    pub waiting: u32,
-    /// What it is.
-    pub state: State,
-}
 
 /// The pages in memory.
 #[derive(Debug, Clone)]
@@ -272,32 +242,6 @@ impl Directory {
     pub fn chained(&self, place: u32) -> u32 {
         self.pages[place as usize].after
     }
-}
-
-/// Asks the processor to read memory that will be needed soon.
-#[inline]
-fn prefetch<T>(item: &T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch of any address has no effect but on speed.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = item;
-}
-
-impl Page {
-    const EMPTY: Self = Self {
-        key: u64::MAX,
-        chain: NONE,
-        before: NONE,
-        after: NONE,
-        dirty: 0,
-        valid: 0,
-        waiting: NONE,
-        state: State::Clean,
-    };
 }
 
 #[cfg(test)]

@@ -1,0 +1,182 @@
+//! Making the report from what was counted.
+
+use storscope_types::Nanos;
+
+use super::Array;
+use super::account::{Account, Part};
+use super::report::{
+    ArrayReport, CacheReport, ComponentKind, ComponentReport, FlashReport, LatencyReport, PartReport, QueueMatrix,
+    TargetReport, TaskReport, VolumeReport,
+};
+use crate::error::SimError;
+
+impl Array {
+    /// What was found until now.
+    ///
+    /// # Errors
+    /// When a law is violated: the figures must not be used.
+    pub fn report(&mut self) -> Result<ArrayReport, SimError> {
+        self.catch_up();
+        let now = self.now;
+        self.end_slices(now);
+        self.check_laws()?;
+        let components = self.component_reports();
+        let busiest = (0..components.len()).max_by(|&left, &right| {
+            components[left].busy_ratio.total_cmp(&components[right].busy_ratio).then(right.cmp(&left))
+        });
+        Ok(ArrayReport {
+            name: self.name.clone(),
+            start_ns: self.began.0,
+            duration_ns: (now - self.began).0,
+            events: self.events,
+            drive_ios: self.drive_ios(),
+            targets: (0..self.targets.len()).map(|index| self.target_report(index)).collect(),
+            bottleneck: busiest.filter(|&index| components[index].busy_ratio >= 0.1),
+            components,
+            cache: self.cache_report(),
+            volumes: self.volume_reports(),
+            background: self.tasks.iter().map(task_report).collect(),
+            queue: self.queue_matrix(),
+        })
+    }
+
+    fn target_report(&self, index: usize) -> TargetReport {
+        let (target, account) = (&self.targets[index], &self.accounts[index]);
+        let submitted: u64 = account.submitted.iter().sum();
+        TargetReport {
+            host: target.host.clone(),
+            volume: target.volume_name.clone(),
+            submitted: account.submitted,
+            completed: account.completed,
+            failed: account.failed,
+            bytes: account.bytes,
+            outstanding_mean: per_time(account.area(self.now) as f64, self.now - self.began),
+            proxied_share: ratio(account.proxied.iter().sum(), submitted),
+            reads: latency_report(account, 0),
+            writes: latency_report(account, 1),
+            flash: target.flash.as_ref().map(|flash| FlashReport { reads: flash.reads, hits: flash.hits }),
+        }
+    }
+
+    fn component_reports(&self) -> Vec<ComponentReport> {
+        let drives = self.groups.iter().flat_map(|group| {
+            let spares = self.spares_of(group.first_drive);
+            (0..group.count + spares).map(move |index| self.drive_report(&group.name, group.first_drive, index))
+        });
+        let stations = (0..self.stations.len()).map(|index| self.station_report(index));
+        drives.chain(stations).collect()
+    }
+
+    /// Drives between the end of a group's own and the next group.
+    fn spares_of(&self, first_drive: u32) -> u32 {
+        let all = self.drives.len() as u32;
+        let next = self.groups.iter().map(|group| group.first_drive).find(|&first| first > first_drive).unwrap_or(all);
+        let own = self.groups.iter().find(|group| group.first_drive == first_drive).map_or(0, |group| group.count);
+        next - first_drive - own
+    }
+
+    fn drive_report(&self, group: &str, first: u32, index: u32) -> ComponentReport {
+        let station = &self.drives[(first + index) as usize];
+        let (totals, time) = (&station.totals, self.now - self.began);
+        ComponentReport {
+            kind: ComponentKind::Drive,
+            name: format!("{group}/{index}"),
+            group: Some(group.to_owned()),
+            servers: 1,
+            busy_ratio: per_time(station.busy(self.now).0 as f64, time),
+            throughput_per_s: per_time(totals.completed as f64 * 1e9, time),
+            queue_mean: per_time(station.area(self.now) as f64, time),
+            queue_max: u64::from(station.most()),
+            response_ns_mean: ratio(totals.response, totals.completed),
+            bytes: Some(totals.bytes),
+            operations: Some(totals.submitted),
+        }
+    }
+
+    fn station_report(&self, index: usize) -> ComponentReport {
+        let (kind, name) = &self.station_names[index];
+        let totals = self.stations[index].totals(self.now);
+        ComponentReport {
+            kind: *kind,
+            name: name.clone(),
+            group: None,
+            servers: totals.servers as u32,
+            busy_ratio: per_time(totals.busy.0 as f64 / totals.servers as f64, totals.time),
+            throughput_per_s: per_time(totals.departed as f64 * 1e9, totals.time),
+            queue_mean: per_time(totals.area as f64, totals.time),
+            queue_max: totals.most as u64,
+            response_ns_mean: ratio(totals.residence, totals.arrived),
+            bytes: None,
+            operations: None,
+        }
+    }
+
+    fn cache_report(&self) -> Option<CacheReport> {
+        let memory = self.cache.as_ref()?;
+        let totals = memory.totals;
+        Some(CacheReport {
+            read_hit_ratio: ratio(totals.read_hits, totals.reads),
+            absorbed_ratio: ratio(totals.absorbed_pages, totals.written_pages),
+            page_bytes: memory.directory.page_bytes(),
+            dirty_limit_pages: memory.dirty_limit as u64,
+            dirty_pages: memory.dirty as u64,
+            totals,
+        })
+    }
+
+    fn volume_reports(&self) -> Vec<VolumeReport> {
+        let report = |volume: &super::Volume| VolumeReport {
+            name: volume.name.clone(),
+            owner: self.controllers.get(usize::from(volume.owner)).map(|controller| controller.name.clone()),
+            moves: volume.moves,
+        };
+        self.volumes.iter().map(report).collect()
+    }
+
+    fn queue_matrix(&self) -> QueueMatrix {
+        let width = self.slices.width().0 as f64;
+        let drives = 0..self.drives.len();
+        let means = |drive| self.slices.of_drive(drive).map(|cell| (cell.area as f64 / width) as f32).collect();
+        let most = |drive| self.slices.of_drive(drive).map(|cell| cell.most).collect();
+        QueueMatrix {
+            start_ns: self.slices.start().0,
+            slice_ns: self.slices.width().0,
+            mean: drives.clone().map(means).collect(),
+            max: drives.map(most).collect(),
+        }
+    }
+}
+
+fn latency_report(account: &Account, direction: usize) -> LatencyReport {
+    let histogram = account.latency[direction].clone();
+    let completed = account.completed[direction];
+    let quantiles = [0.5, 0.95, 0.99, 0.999].map(|share| histogram.quantile(share).unwrap_or(0));
+    let part = |part: Part| {
+        let spent = account.spent[direction][part as usize];
+        (spent > 0 && completed > 0).then(|| PartReport { part, mean_ns: spent as f64 / completed as f64 })
+    };
+    LatencyReport {
+        quantiles_ns: (completed > 0).then_some(quantiles),
+        parts: Part::ALL.into_iter().filter_map(part).collect(),
+        histogram,
+    }
+}
+
+fn task_report(task: &super::background::Task) -> TaskReport {
+    TaskReport {
+        name: task.name.clone(),
+        kind: task.kind,
+        bytes: task.bytes,
+        started_ns: task.started.map(|at| at.0),
+        finished_ns: task.finished.map(|at| at.0),
+    }
+}
+
+/// A quantity per nanosecond of a time; 0 of no time.
+fn per_time(quantity: f64, time: Nanos) -> f64 {
+    if time == Nanos::ZERO { 0.0 } else { quantity / time.0 as f64 }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
