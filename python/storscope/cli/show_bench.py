@@ -116,11 +116,11 @@ def _print_doubts(benched: Benched) -> None:
 
 
 def benched_to_json(benched: Benched) -> dict[str, Any]:
-    """The result as plain JSON values."""
+    """The result as plain JSON values: docs/bench-json.md."""
     about, outcome = benched.about, benched.outcome
     total = benched.measured
     return {
-        "capture": benched.capture, "run": about.run, "status": benched.status, "valid": outcome.is_valid,
+        "format": 1, "capture": benched.capture, "run": about.run, "status": benched.status, "valid": outcome.is_valid,
         "doubts": list(benched.doubts), "target": about.target, "target_kind": about.target_kind,
         "direct": about.direct, "workload": about.workload.to_json(), "seed": about.seed, "engines": outcome.engines,
         **({} if benched.judgement is None else judgement_to_json(benched.judgement)),

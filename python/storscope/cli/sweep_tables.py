@@ -65,8 +65,8 @@ def sweep_csv(result: SweepResult) -> str:
 
 
 def sweep_json(result: SweepResult) -> str:
-    """Everything, as JSON."""
-    form: dict[str, Any] = {
+    """Everything, as JSON: docs/bench-json.md."""
+    form: dict[str, Any] = {"format": 1} | {
         name: value for name, value in result.__dict__.items() if name not in ("cells", "doubts", "notes", "failures")
     }
     form |= {"complete": result.is_complete, "doubts": list(result.doubts), "notes": list(result.notes)}
@@ -79,7 +79,7 @@ def sweep_json(result: SweepResult) -> str:
         }
         for cell in result.cells
     ]  # fmt: skip
-    return json.dumps(form, indent=2, ensure_ascii=False)
+    return json.dumps(form, indent=2, ensure_ascii=False) + "\n"
 
 
 def _rows(heads: Sequence[tuple[str, Callable[[Cell], str]]], cells: Sequence[Cell], separator: str) -> str:

@@ -52,7 +52,11 @@ class SizeType(click.ParamType[int]):
     type=DurationType(),
     help="Measure exactly so long.  [default: what the workload's file says, else until the figure is sure: --within]",
 )
-@click.option("--size", type=SizeType(), help="Of the scratch file [default: 1G], or of the part of TARGET to use.")
+@click.option(
+    "--size",
+    type=SizeType(),
+    help="Of the scratch file [default: 1G, or what the workload asks for], or of the part of TARGET to use.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Repeats the draws of a run. [default: a new one]")
 @click.option(
     "--engine",
