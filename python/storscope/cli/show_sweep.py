@@ -179,14 +179,15 @@ def _print_notes(result: SweepResult) -> None:
     if any(cell.get("ops_per_s") and cell.figures["ops_per_s"].low is not None for cell in result.cells):
         over = "of the mean over repetitions" if result.repeats > 1 and not result.is_series else "within the one run"
         click.echo(f"\n± is half of the 95 % interval {over}; both ends are shown where it is lopsided or wide.")
-    click.echo()
+    doubted = [(cell.point.words, doubt) for cell in result.cells for doubt in cell.doubts]
+    if result.failures or result.notes or result.doubts or doubted:
+        click.echo()
     for failure in result.failures:
         click.secho(f"not measured: {failure}", fg="red")
     for note in result.notes:
         click.secho(f"note: {note}", fg="yellow")
     for doubt in result.doubts:
         click.secho(f"doubt: {doubt}", fg="yellow")
-    doubted = [(cell.point.words, doubt) for cell in result.cells for doubt in cell.doubts]
     for words, doubt in doubted[:_MOST_DOUBTS]:
         click.secho(f"doubt: {words}: {doubt}", fg="yellow")
     if len(doubted) > _MOST_DOUBTS:
