@@ -87,7 +87,8 @@ pub enum ReadChoice {
     RoundRobin,
     /// The one with fewer requests.
     ShortestQueue,
-    /// The one whose last request was nearer, as Linux md does.
+    /// One that is idle, or else the one whose last request was nearer, as Linux md does
+    /// (drivers/md/raid10.c:read_balance).
     Nearest,
     /// Always the first.
     Primary,
