@@ -139,6 +139,20 @@ def test_what_is_in_the_store_is_shown_again(data: Path, capsys: pytest.CaptureF
     assert "asked the same" in capsys.readouterr().err
 
 
+def test_two_sweeps_of_one_store_are_compared_by_their_ids(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    axes = ("sizes=4k,64k", "modes=randread")
+    sweeps = []
+    for _ in range(2):
+        assert run(_arguments(data, "--format", "json", axes=axes)) == 0
+        sweeps.append(_json(capsys)["id"])
+    assert run(["compare", *(f"run={sweep}" for sweep in sweeps), "--store", str(data.parent / "store"), "--json"]) == 0
+    pairs = _json(capsys)["pairs"]
+    assert sorted(pair["name"] for pair in pairs) == [
+        "randread, 4 KiB, 1 job, depth 1", "randread, 64 KiB, 1 job, depth 1",
+    ]  # fmt: skip
+    assert all(len(pair["runs_before"]) == len(pair["runs_after"]) == 1 for pair in pairs)
+
+
 # Ctrl-C and crashes ---------------------------------------------------------------------------------------------------
 
 
@@ -187,7 +201,8 @@ def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(data: Path
     done = sum(row["status"] in {"ok", "invalid"} for row in _runs(data))
     assert 2 <= done < 8
     assert f"{done} of 8 measurements" in out
-    assert f"{8 - done} measurements are missing; the same command continues with them." in out
+    assert f"{8 - done} measurement" in out
+    assert "missing; the same command continues with what is missing." in out
     assert "Traceback" not in err
     assert not list(data.iterdir())
     again = subprocess.run(

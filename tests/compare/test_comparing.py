@@ -141,6 +141,11 @@ def test_an_interval_of_unknown_freedom_does_not_count(tmp_path: Path) -> None:
     assert "5 intervals are too few" in only(found).rows[0].reason
 
 
+def test_what_rests_on_one_sample_has_no_interval(tmp_path: Path) -> None:
+    found = compared(tmp_path, [_saying(1000, 20, 1.2)], [_saying(1200, 20)], metrics=("iops",))
+    assert "5 intervals are too few" in only(found).rows[0].reason
+
+
 def test_too_few_independent_samples_decide_nothing(tmp_path: Path) -> None:
     found = compared(tmp_path, [_saying(1000, 20, 3.0)], [_saying(1500, 20, 3.0)], metrics=("iops",))
     assert "3.0 independent values only" in only(found).rows[0].reason

@@ -193,7 +193,6 @@ def _print_notes(result: SweepResult) -> None:
     if len(doubted) > _MOST_DOUBTS:
         click.secho(f"… and {len(doubted) - _MOST_DOUBTS} more doubts; --format json has all.", fg="yellow")
     if not result.is_complete and not result.is_series:
-        click.secho(
-            f"{result.planned - result.done} measurements are missing; the same command continues with them.",
-            fg="yellow",
-        )
+        missing = result.planned - result.done
+        words = "1 measurement is missing" if missing == 1 else f"{missing} measurements are missing"
+        click.secho(f"{words}; the same command continues with what is missing.", fg="yellow")

@@ -86,7 +86,11 @@ def _value(subject: Subject, metric: Metric) -> float:
 def _of_two(before: Subject, after: Subject, metric: Metric, seed: int, level: float) -> Found:
     series = [subject.measured().series(metric) for subject in (before, after)]
     known = _of_own(before, after, metric, level)
-    if known is not None and min(0 if one is None else len(one) for one in series) < INTERVALS_MIN:
+    if (
+        known is not None
+        and known.difference is not None
+        and min(0 if one is None else len(one) for one in series) < INTERVALS_MIN
+    ):
         return Found(metric, known)
     if series[0] is None or series[1] is None or max(len(series[0]), len(series[1])) < 2:
         return Found(metric, only_values(_value(before, metric), _value(after, metric)), "no interval: one value each")
@@ -137,7 +141,8 @@ def _percentile(pair: Pair, metric: Metric, seed: int, level: float) -> Found | 
     if len(before) == len(after) == 1:
         found = compare_percentile(before[0], after[0], share, seed=seed, level=level)
         known = _of_own(pair.before[0], pair.after[0], metric, level)
-        return Found(metric, known if known is not None and found.method is Method.BUCKETS else found)
+        is_better = known is not None and known.difference is not None and found.method is Method.BUCKETS
+        return Found(metric, known if known is not None and is_better else found)
     return _of_groups(metric, pair, [[one.percentile(share) for one in side] for side in (before, after)], level)
 
 

@@ -51,7 +51,8 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
     chosen = [
         row
         for row in runs
-        if selector.takes_run(row["run"], row["name"]) and selector.takes_system(row["system"] or "")
+        if selector.takes_run(row["run"], row["name"], dict(row["parameters"] or ()).get("sweep"))
+        and selector.takes_system(row["system"] or "")
     ]
     if not chosen:
         return []

@@ -37,9 +37,9 @@ class Selector:
     since_ns: int | None = None
     until_ns: int | None = None
 
-    def takes_run(self, run: str, name: str | None) -> bool:
-        """Whether a run of that id and name is meant."""
-        return self.run is None or any(_fits(text, self.run) for text in (run, name) if text)
+    def takes_run(self, run: str, name: str | None, sweep: str | None = None) -> bool:
+        """Whether a run of that id and name is meant; also by the id of the sweep that it is part of."""
+        return self.run is None or any(_fits(text, self.run) for text in (run, name, sweep) if text)
 
     def takes_capture(self, capture: str, path: str) -> bool:
         """Whether a capture is meant: by the beginning of its id, its path or its file name."""
