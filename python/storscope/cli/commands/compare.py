@@ -16,9 +16,9 @@ What BEFORE and AFTER may be:
   STORE                        everything in a store
   STORE#key=value,...          part of a store (or of evidence)
   key=value,...                part of the store in use (--store)
-Keys: run (name, id or pattern, also the id of a sweep; several joined with
-|), capture (id or file
-name), entity (name or kind/name), system, since, until (ISO 8601).
+Keys: run (name, id or pattern, also the id of a sweep; several joined with |),
+capture (id or file name), entity (name or kind/name), system, since, until
+(ISO 8601).
 
 \b
 Examples:
