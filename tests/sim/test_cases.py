@@ -40,7 +40,7 @@ class Run:
 
     def iops(self, *streams: str) -> float:
         cells, seconds = self.cells(*streams)
-        return sum(cell["reads"]["ios"] + cell["writes"]["ios"] for cell in cells) / seconds
+        return float(sum(cell["reads"]["ios"] + cell["writes"]["ios"] for cell in cells)) / seconds
 
     def mb_per_s(self, direction: str, *streams: str) -> float:
         cells, seconds = self.cells(*streams)
@@ -49,7 +49,7 @@ class Run:
     def mean_ms(self, direction: str, *streams: str) -> float:
         tallies = [cell[direction] for cell in self.cells(*streams)[0] if cell[direction]["ios"]]
         total = sum(tally["service"]["mean_ns"] * tally["ios"] for tally in tallies)
-        return float(total) / 1e6 / sum(tally["ios"] for tally in tallies)
+        return float(total) / 1e6 / int(sum(tally["ios"] for tally in tallies))
 
     def components(self, kind: str) -> list[Mapping[str, Any]]:
         """Spares, which never have anything to do, are left out."""
@@ -58,14 +58,14 @@ class Run:
 
     def busy_ratio(self, kind: str) -> float:
         busy = [one["busy_ratio"] for one in self.components(kind)]
-        return float(sum(busy)) / len(busy)
+        return float(sum(busy) / len(busy))
 
     def share_of_the_longest_queue(self, drives: int) -> float:
         """Of all that is queued at any time, how much is at the pair of drives with the most."""
         queues: Sequence[Sequence[float]] = self.simulated.array["queue"]["mean"][:drives]
         slices = list(zip(*queues, strict=True))
         most = sum(max(one[pair] + one[pair + 1] for pair in range(0, drives, 2)) for one in slices)
-        return most / sum(map(sum, slices))
+        return float(most / sum(sum(one) for one in slices))
 
 
 def _text(design: str, changes: Mapping[str, str]) -> str:
