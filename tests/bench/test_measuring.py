@@ -291,7 +291,7 @@ def test_which_targets_are_written_follows_from_the_streams() -> None:
     assert uses_of(Workload("w", (everywhere,)), 2) == [Use(True, True)] * 2
     with pytest.raises(UsageError, match="number 4 is not used"):
         uses_of(Workload("w", (copy, read)), 4)
-    with pytest.raises(ConfigError, match="3 targets, as the streams of .w. number them"):
+    with pytest.raises(ConfigError, match=r"3 targets, as the streams of .w. number them"):
         uses_of(Workload("w", (copy, read)), 2)
 
 
