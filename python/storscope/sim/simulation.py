@@ -84,6 +84,7 @@ class SimulationRun:
         with _core_errors(plan.design.where):
             self._run = _core.SimulationRun(json.dumps(plan.design.form), json.dumps(plan.plan_json()), options)
         self._where = plan.design.where
+        self.started_ns = started_ns
 
     def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Mapping[str, Any]]:
         """Each interval as soon as it is complete (crates/storscope-load/src/tally.rs)."""

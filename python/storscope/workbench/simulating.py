@@ -145,6 +145,9 @@ class _Runs:
         self._found: Mapping[str, Any] | None = None
         self._stopped = False
 
+    def wait_for_start(self) -> int | None:
+        return self._run.started_ns
+
     def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Interval]:
         def noted() -> bool:
             self._stopped = self._stopped or stop()
