@@ -1,0 +1,101 @@
+"""The search for the knee on queues whose answer is known in closed form."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from storscope import _core
+from storscope.bench.figures import Interval
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.load import Open
+from storscope.domain.load_curve import LoadCurve, PointKind, Visit
+from storscope.domain.objective import Objective
+from storscope.domain.units import NS_PER_MS, NS_PER_S
+from storscope.domain.workload import Stream, Workload
+from storscope.model.load_search import SearchPlan, search
+
+_SERVICE_NS = NS_PER_MS
+
+
+class Queue:
+    """M/M/c in virtual time, asked as storage is: by the load generator itself."""
+
+    def __init__(self, servers: int, seed: int) -> None:
+        self._servers, self._seed = servers, seed
+
+    def visit(self, rate_per_s: float, duration_ns: int, cut_ns: float | None) -> Visit:
+        self._seed += 1
+        stream = Stream(Mix((AccessSpec(4096),)), Open(rate_per_s, max_outstanding=4096))
+        plan = {
+            "workload": Workload("queue", (stream,)).to_json(), "targets": [{"kind": "null", "size_bytes": 1 << 30}],
+            "duration_ns": duration_ns, "seed": self._seed,
+        }  # fmt: skip
+        form = json.loads(
+            _core.queue_run(json.dumps(plan), servers=self._servers, service_mean_ns=_SERVICE_NS, seed=self._seed)
+        )
+        whole = Interval(form["result"]["total"]).all
+        mean_ns = whole.response.mean_ns
+        is_over = rate_per_s > 0.995 * self._servers * 1000 or (cut_ns is not None and (mean_ns or 0) > cut_ns)
+        kind = PointKind.OVERLOADED if is_over else PointKind.VALID
+        figures = {"mean": mean_ns, "p99": whole.response.quantile_ns(0.99)}
+        return Visit(
+            rate_per_s, whole.ios / duration_ns * NS_PER_S, kind, "more arrived than was served" if is_over else "",
+            figures, duration_ns, duration_ns, mean_ns,
+        )  # fmt: skip
+
+
+def _erlang_c_response(use: float, servers: int) -> float:
+    """Mean response in service times (Gross and Harris, Fundamentals of Queueing Theory, 2.3)."""
+    load = use * servers
+    term, total = 1.0, 0.0
+    for number in range(servers):
+        total += term
+        term *= load / (number + 1)
+    waits = term / (1 - use) / (total + term / (1 - use))
+    return 1 + waits / (servers * (1 - use))
+
+
+def _knee_per_s(servers: int) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _erlang_c_response(middle, servers) < 2 else (low, middle)
+    return low * servers * 1000
+
+
+def _found(queue: Queue, servers: int, seed: int, objective: str | None = None) -> LoadCurve:
+    spent_ns = 0
+
+    def measure(rate_per_s: float, duration_ns: int, cut_ns: float | None) -> Visit:
+        nonlocal spent_ns
+        spent_ns += duration_ns
+        return queue.visit(rate_per_s, duration_ns, cut_ns)
+
+    wanted = None if objective is None else Objective.parse(objective)
+    plan = SearchPlan(servers * 1000.0, 600 * NS_PER_S, wanted, seed)
+    return search(measure, plan, clock_ns=lambda: spent_ns)
+
+
+@pytest.mark.parametrize(("servers", "seed"), [(1, 1), (4, 200), (16, 400)])
+def test_the_knee_of_a_queue_is_found_within_five_per_cent(servers: int, seed: int) -> None:
+    found = _found(Queue(servers, seed), servers, seed)
+    assert found.knee.load_per_s is not None
+    assert found.knee.load_per_s.estimate == pytest.approx(_knee_per_s(servers), rel=0.05)
+
+
+def test_the_load_that_meets_an_objective_is_that_of_mm1() -> None:
+    """Response of M/M/1 is exponential: its p99 is ln(100) of its mean, so 20 ms are met up to 1000 - ln(100)/0.02."""
+    found = _found(Queue(1, 900), 1, 5, "p99<20ms")
+    assert found.within_objective is not None
+    assert found.within_objective.load_per_s is not None
+    assert found.within_objective.load_per_s.estimate == pytest.approx(1000 - math.log(100) / 0.02, rel=0.05)
+
+
+def test_ten_runs_agree_within_seven_per_cent() -> None:
+    found = [_found(Queue(4, 10_000 * run), 4, run).knee.load_per_s for run in range(1, 11)]
+    knees = [bounds.estimate for bounds in found if bounds is not None]
+    assert len(knees) == 10
+    assert max(knees) / min(knees) < 1.07
