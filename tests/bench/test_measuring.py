@@ -373,7 +373,6 @@ def test_ctrl_c_while_a_file_is_filled_says_that_nothing_was_measured(data: Path
         (("--within", "200%"), "expected a share"),
         (("--within", "x"), "expected a share"),
         (("--engine", "fio", "--within", "2%"), "--duration for an engine"),
-        (("--sweep", "--within", "2%"), "of one measurement"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storscope.domain.sweep import Cell, Point
 from storscope.workbench.series import slots
-from storscope.workbench.sweep_reading import off_schedule
+from storscope.workbench.sweep_reading import SweepRun, off_schedule
 
 _S = 1_000_000_000
 
@@ -85,13 +84,33 @@ def test_it_ends_soon_after_it_is_asked_to_also_while_it_waits() -> None:
     assert max(pace.slept) <= _S // 10
 
 
-def _cell(slot: int, elapsed_s: float) -> Cell:
-    return Cell(Point("log"), 1, {}, slot=slot, elapsed_ns=round(elapsed_s * _S))
+@given(st.integers(1, 30), st.integers(1, 20 * _S), st.integers(0, 400 * _S))
+def test_a_continued_series_keeps_the_times_of_its_slots(count: int, interval: int, elapsed: int) -> None:
+    """Those that began meanwhile are left out, and none starts before its time."""
+    pace = Pace()
+    began = pace.ns - elapsed
+    found = []
+    for slot in slots(count, interval, pace, lambda: False, lambda _: None, [], elapsed):
+        found.append(slot)
+        assert pace.ns == began + slot * interval
+    assert found == [slot for slot in range(count) if slot * interval >= elapsed]
+
+
+def _run(slot: int, start_s: float, length_s: float = 30.0) -> SweepRun:
+    return SweepRun(f"run-{slot}", "log", slot, "ok", _S + round(start_s * _S), round(length_s * _S), {})
 
 
 def test_missed_and_late_slots_are_told() -> None:
-    assert off_schedule([_cell(0, 0.01), _cell(1, 600.2), _cell(2, 1200)], 600 * _S) == []
-    told = off_schedule([_cell(0, 0.01), _cell(3, 1803)], 600 * _S)
+    assert off_schedule([_run(0, 0.01), _run(1, 600.2), _run(2, 1200)], 600 * _S, _S) == []
+    told = off_schedule([_run(0, 0.01, 1300.0), _run(3, 1803)], 600 * _S, _S)
     assert "2 slots were left out" in told[0]
+    assert "took longer than the 10 min" in told[0]
     assert "10 min, 20 min" in told[0]
-    assert "1 slots started late, by up to 3.00 s" in told[1]
+    assert "1 slot started late, by up to 3.00 s" in told[1]
+
+
+def test_slots_that_passed_while_nobody_measured_are_told_apart_from_those_that_were_overrun() -> None:
+    overrun, paused = off_schedule([_run(0, 0, 700.0), _run(2, 1200), _run(4, 2400)], 600 * _S, _S)
+    assert overrun.startswith("1 slot was left out, as what was measured")
+    assert overrun.endswith("the one after 10 min.")
+    assert paused == "1 slot was left out, as the series was interrupted: the one after 30 min."

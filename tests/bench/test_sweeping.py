@@ -253,7 +253,11 @@ def test_a_point_that_cannot_be_measured_leaves_the_others_alone(
         (("--time-series", "10s", "--workload", "log", "--repeat", "2"), "10m/30s"),
         (("--time-series", "10s/1s", "--workload", "log"), "how long"),
         (("--time-series", "1s/2s", "--workload", "log", "--repeat", "2"), "slots longer"),
-        (("--time-series", "10s/1s", "--workload", "log", "--repeat", "2", "--resume"), "--resume"),
+        (("--time-series", "10s/1s", "--workload", "log", "--repeat", "2", "--duration", "1s"), "without --duration"),
+        (("--time-series", "10s/1s", "--workload", "log", "--repeat", "2", "--within", "2%"), "EVERY/LENGTH"),
+        (("--time-series", "10s/1s", "--workload", "log", "--repeat", "2", "--figure", "p99"), "--figure alone"),
+        (("--sweep", "modes=read", "--round", "1s"), "--round with --steady-state"),
+        (("--sweep", "modes=read", "--within", "2%", "--duration", "1s"), "several"),
         (("--sweep", "--workload", "log", "sizes=4k"), "jobs and depth"),
     ],
 )
@@ -263,6 +267,74 @@ def test_what_makes_no_sense_is_refused(
     assert run(["bench", str(data), *options, "--store", str(data.parent / "store")]) == 2
     assert words in capsys.readouterr().err
     assert not (data.parent / "store").exists()
+
+
+# When a measurement ends ----------------------------------------------------------------------------------------------
+
+
+def test_points_are_measured_until_they_are_sure_enough(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ends = ("--within", "60%", "--max-duration", "7s", "--size", "8M")
+    arguments = ["bench", str(data), "--sweep", "jobs=1,2", *ends, "--store", str(data.parent / "store")]
+    assert run([*arguments, "--format", "json"]) == 0
+    result = _json(capsys)
+    assert result["ends"] == "IOPS within ±60 %, at most 7.00 s"
+    rows = _parameters(data)
+    assert [row["goal"] for row in rows] == [result["ends"]] * 2
+    for row in rows:
+        assert row["goal_met"] == "true" or any("instead of ±60 %" in doubt for doubt in row["warnings"])
+    assert run([*arguments, "--show"]) == 0
+    assert "2 of 2 measurements, each until IOPS within ±60 %, at most 7.00 s" in capsys.readouterr().out
+    assert run([*arguments[:-4], "--duration", "0.1s", *arguments[-2:], "--show"]) == 2, "that is another sweep"
+
+
+def test_points_in_steady_state_are_measured_in_rounds(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--steady-state", "--round", "1s", "--size", "8M", "--store", str(data.parent / "store"))
+    assert run(["bench", str(data), "--sweep", "modes=randread", *options]) == 0
+    assert "each until steady state of IOPS, 25 rounds of 1.00 s at most" in capsys.readouterr().out
+    (row,) = _parameters(data)
+    assert "round" in row["ended"]
+
+
+def test_a_sweep_preconditions_once_and_every_run_says_so(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_arguments(data, "--precondition", axes=("modes=randread", "jobs=1,2"))) == 0
+    said = capsys.readouterr().err
+    assert said.count("Preconditioning: ") == 1
+    first, *measured = _parameters(data)
+    assert first["sweep"] is None
+    assert len(measured) == 2
+    for row in measured:
+        assert row["preconditioned"].endswith(f"16 MiB by run {first['run']}"), "twice the 8 MiB"
+    assert run(_arguments(data, "--precondition", "--show", axes=("modes=randread", "jobs=1,2"))) == 0
+    assert run(_arguments(data, "--show", axes=("modes=randread", "jobs=1,2"))) == 2, "without it is another sweep"
+
+
+def test_preconditioning_a_sweep_that_reads_is_refused_where_nothing_may_be_written(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = data / "theirs"
+    path.write_bytes(os.urandom(8 * 1024**2))
+    content = path.read_bytes()
+    for dry in ((), ("--dry-run",)):
+        assert run(_arguments(path, "--precondition", *dry, axes=("modes=randread",))) == 2
+        captured = capsys.readouterr()
+        assert "--overwrite" in captured.out + captured.err
+    assert path.read_bytes() == content
+
+
+def test_the_matrix_says_how_long_it_takes_at_most(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"bench {data} --sweep jobs=1,2 --within 2% --max-duration 30s --precondition --size 8M --dry-run"
+    assert run(line.split()) == 0
+    out = capsys.readouterr().out
+    assert "2 measurements, each until IOPS within ±2 %, at most 30 s; at most 60 s in all" in out
+    assert "First would be written: twice the capacity" in out
+    assert not list(data.iterdir())
+
+
+def _parameters(data: Path) -> list[dict[str, Any]]:
+    names = ("sweep", "goal", "goal_met", "ended", "preconditioned")
+    wanted = ", ".join(f"parameters['{name}'] AS {name}" for name in names)
+    query = f"SELECT run, c.warnings, {wanted} FROM runs r JOIN captures c USING (capture) ORDER BY time"
+    return Store.open(data.parent / "store").query(query).to_pylist()
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
@@ -368,6 +440,42 @@ def test_an_interrupted_series_keeps_its_slots(data: Path) -> None:
     assert process.returncode == 130
     assert "1 of 6 measurements" in out
     assert not list(data.iterdir())
+
+
+def test_a_killed_series_goes_on_with_the_next_slot_of_its_schedule(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Slots that passed meanwhile are left out and said; elapsed times count from the first start."""
+    path, store = data / "target", data.parent / "store"
+    path.write_bytes(os.urandom(8 * 1024**2))
+    arguments = ["bench", str(path), "--sweep", "modes=randread", "--time-series", "3s/0.2s", "--repeat", "4"]
+    arguments += ["--store", str(store)]
+    process = subprocess.Popen([sys.executable, "-m", "storscope.cli.main", *arguments], stderr=subprocess.PIPE)
+    _wait_for_captures(data, 1)
+    process.kill()
+    process.communicate(timeout=30)
+    time.sleep(3.5)  # over the second slot, whenever the first one ended
+    assert run([*arguments, "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    result = json.loads(captured.out)
+    assert "is continued with slot" in captured.err
+    slots = [cell["slot"] for cell in result["cells"]]
+    assert slots[0] == 0
+    assert slots[-1] == 3
+    assert 1 not in slots
+    assert any("as the series was interrupted" in note for note in result["notes"])
+    for cell in result["cells"]:
+        assert cell["elapsed_ns"] >= cell["slot"] * 3_000_000_000
+    assert {row["sweep"] for row in _runs(data)} == {result["id"]}
+
+
+def test_a_series_whose_time_is_over_starts_anew(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--workload", "random-8k-70-read", "--size", "8M", "--time-series", "0.5s/0.1s", "--repeat", "1")
+    arguments = ["bench", str(data), *options, "--store", str(data.parent / "store")]
+    assert run(arguments) == 0
+    assert run([*arguments, "--resume"]) == 0
+    assert "is over; a new one starts" in capsys.readouterr().err
+    assert len({row["sweep"] for row in _runs(data)}) == 2
 
 
 def test_each_slot_may_measure_a_matrix(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

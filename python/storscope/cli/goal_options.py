@@ -54,14 +54,26 @@ def goal_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def refuse_goal(chosen: Mapping[str, Any]) -> None:
-    """Raises UsageError where options of a single measurement were given for many."""
+_ENDS = ("within", "longest", "steady")
+
+
+def sets_end(chosen: Mapping[str, Any]) -> bool:
+    """Whether something else than a time is to end measurements."""
+    return any(chosen[name] not in (None, False) for name in _ENDS)
+
+
+def check_many(chosen: Mapping[str, Any]) -> None:
+    """Raises UsageError for options that say nothing of a sweep or a time series."""
     from storscope.domain.errors import UsageError
 
-    names = ("figure", "within", "longest", "steady", "round_length", "precondition")
-    if any(chosen[name] not in (None, False) for name in names):
-        hint = "--figure, --within, --max-duration, --steady-state, --round and --precondition are of one measurement."
-        raise UsageError("--duration for each of many measurements", "an option of a single one", hint=hint)
+    if chosen["series"] is not None and (sets_end(chosen) or chosen["round_length"] is not None):
+        raise UsageError("a time series without --within, --max-duration, --steady-state and --round", "one of them",
+                         hint="How long it measures is in --time-series EVERY/LENGTH.")  # fmt: skip
+    if chosen["round_length"] is not None and not chosen["steady"]:
+        raise UsageError("--round with --steady-state", "--round alone")
+    if chosen["figure"] is not None and not sets_end(chosen):
+        raise UsageError("--figure with --within, --max-duration or --steady-state", "--figure alone",
+                         hint="It says which figure ends each measurement; tables have all of them.")  # fmt: skip
 
 
 def goal_of(chosen: Mapping[str, Any], workload: Workload, asked: Sweep) -> Goal:

@@ -13,15 +13,13 @@ import click
 
 from storscope.cli.goal_options import goal_of
 from storscope.cli.options import DEFAULT_STORE
-from storscope.domain.errors import StorscopeError, UsageError
-from storscope.domain.units import format_bandwidth, format_span
+from storscope.domain.errors import UsageError
 
 if TYPE_CHECKING:
     from storscope.bench.workloads.definition import Definition
-    from storscope.cli.live_line import LiveLine
     from storscope.domain.workload import Workload
     from storscope.store import Store
-    from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings
+    from storscope.workbench.benchmarking import Benched, BenchSettings
 
 _INTERRUPTED = 130
 
@@ -90,10 +88,11 @@ def _settings(chosen: Mapping[str, Any], workload: Workload, definition: Definit
 
 def _dry_run(task: Task) -> int:
     from storscope.bench.workloads.describe import describe
+    from storscope.workbench.preconditioning import WORDS
 
     allowed = allowed_on(task.targets, task.workload, task.settings, writes=task.preconditions)
     if task.preconditions:
-        click.echo("First twice the capacity that is used would be written, in sequence, 128 KiB at a time.")
+        click.echo(f"First would be written: {WORDS}.")
     click.echo(f"Workload {task.workload.name}:")
     for line in describe(task.workload):
         click.echo(f"  {line}")
@@ -156,6 +155,7 @@ def _benched(store: Store, task: Task) -> Benched | None:
     from storscope.cli.interruption import Interruption
     from storscope.cli.live_line import LiveLine
     from storscope.workbench.benchmarking import bench_session
+    from storscope.workbench.preconditioning import precondition
 
     with Interruption() as interruption, LiveLine(task.settings.duration_ns) as live:
         try:
@@ -163,25 +163,12 @@ def _benched(store: Store, task: Task) -> Benched | None:
                 store, task.targets, task.workload, task.settings, told=live.say, stop=interruption.is_wanted,
                 filled=live.filled, writes=task.preconditions,
             ) as session:  # fmt: skip
-                if task.preconditions and not _preconditioned(session, task, live):
+                if task.preconditions and not precondition(session, task.workload, live):
                     return None
                 return session.measure(task.workload, live.show, follow=live.follow)
         except KeyboardInterrupt:
             live.say(_interrupted(measuring=interruption.gentle))
             return None
-
-
-def _preconditioned(session: BenchSession, task: Task, live: LiveLine) -> bool:
-    """Whether that ended well; says what was done."""
-    live.say("Preconditioning: writing twice the capacity that is used, in sequence, 128 KiB at a time.")
-    for run in (runs := session.precondition(task.workload, live.show, live.follow)):
-        rate = format_bandwidth(run.measured.per_s(run.measured.all.bytes))
-        live.say(f"{run.about.target}: {rate} over {format_span(run.measured.duration_ns)}.")
-    if runs[-1].outcome.error is not None:
-        raise StorscopeError("preconditioning that succeeds", runs[-1].outcome.error[1], where=runs[-1].about.target)
-    if runs[-1].outcome.stopped:
-        live.say("Interrupted while preconditioning; the workload was not measured.")
-    return not runs[-1].outcome.stopped
 
 
 def _interrupted(*, measuring: bool) -> str:

@@ -52,14 +52,17 @@ class SweepLine(LiveLine):
         self._rates.append(interval.per_s(whole.ios) or 0.0)
         rate = f"{sparkline(self._rates[-_SPARKLINE_POINTS:])} {format_rate(self._rates[-1])}"
         left_ns = max(0, self._left_ns - interval.start_ns - interval.duration_ns)
+        if not self._head:  # what comes before the first measurement
+            super().show(interval)
+            return
         latency = f"{format_duration(whole.shown.mean_ns)} mean, {format_duration(whole.shown.quantile_ns(0.99))} p99"
-        self._draw(f"{self._head}: {rate}, {latency}; all done in {format_span(left_ns)}")
+        says = f", {self._progress.says}" if self._progress is not None and self._progress.says else ""
+        self._draw(f"{self._head}: {rate}, {latency}{says}; all done in {format_span(left_ns)}")
 
-    def end(self, number: int, point: Point, benched: Benched) -> None:
+    def end(self, number: int, point: Point, benched: Benched, left_ns: int) -> None:
         """A measurement is in the store."""
         measured = benched.measured
         whole = measured.all
-        left_ns = max(0, self._left_ns - benched.outcome.total.duration_ns)
         self.say(
             f"{number}/{self._total} {point.words}: {format_rate(measured.per_s(whole.ios))}, "
             f"{format_bandwidth(measured.per_s(whole.bytes))}, {format_duration(whole.shown.mean_ns)} mean, "
@@ -100,8 +103,8 @@ def headline(result: SweepResult) -> str:
     kind = "Series" if result.is_series else "Sweep"
     repeats = f", {result.repeats} repetitions of each" if result.repeats > 1 and not result.is_series else ""
     return (
-        f"{kind} on {result.target} ({result.target_kind}): {result.done} of {result.planned} measurements "
-        f"of {format_span(result.duration_ns)}{repeats}"
+        f"{kind} on {result.target} ({result.target_kind}): {result.done} of {result.planned} measurements"
+        f"{result.each_takes}{repeats}"
     )
 
 

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from storscope.cli.options import DEFAULT_STORE, DurationType
+from storscope.cli.sweep_plan import plan_of
 
 if TYPE_CHECKING:
-    from storscope.bench.sweep import Planned
-    from storscope.bench.workloads.definition import Sweep
     from storscope.domain.sweep import SweepResult
     from storscope.workbench.sweeping import SweepPlan
 
 _FORMATS = ("table", "fio-table", "csv", "json")
-_DEFAULT_DURATION_S = 10.0
 _INTERRUPTED = 130
 _ONLY_HERE = ("repeats", "continues", "shows", "total", "output", "report")
 
@@ -37,7 +33,7 @@ def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--repeat", "repeats", type=click.IntRange(1, 10_000),
                      help="Repetitions of each point of a sweep, or measurements of a time series."),
         click.option("--resume/--fresh", "continues", default=None,
-                     help="Continue the sweep in the store, or start anew. [default: continue one that is incomplete]"),
+                     help="Continue what the store has of it, or start anew. [default: continue if incomplete]"),
         click.option("--show", "shows", is_flag=True, help="Show what the store has of the sweep; measure nothing."),
         click.option("--format", "output", type=click.Choice(_FORMATS), help="Of a sweep or series. [default: table]"),
         click.option("--report", type=page, help="Draw a sweep or time series in a self-contained HTML page."),
@@ -69,7 +65,7 @@ def sweep_command(target: str, chosen: Mapping[str, Any]) -> int:
     from storscope.workbench.series import check_schedule
     from storscope.workbench.sweeping import show_sweep
 
-    plan = _plan(target, chosen)
+    plan = plan_of(target, chosen)
     if plan.interval_ns is not None:
         check_schedule(plan)
     if chosen["dry_run"]:
@@ -87,85 +83,7 @@ def sweep_command(target: str, chosen: Mapping[str, Any]) -> int:
     return 2 if is_failed else 0
 
 
-# What is asked --------------------------------------------------------------------------------------------------------
-
-
-def _plan(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
-    from storscope.bench.sweep import is_axis
-    from storscope.domain.errors import UsageError
-    from storscope.domain.units import NS_PER_S
-    from storscope.workbench.benchmarking import BenchSettings
-    from storscope.workbench.sweeping import SweepPlan
-
-    words = [target, *chosen["axes"]]
-    targets = [word for word in words if not is_axis(word)]
-    if len(targets) != 1:
-        found = " ".join(targets) or "none"
-        raise UsageError(
-            "one target and axes like sizes=4k,64k", found, hint="The axes are sizes, modes, jobs, depth, mix."
-        )
-    planned, asked = _planned([word for word in words if is_axis(word)], chosen)
-    every_s, length_s = _schedule(chosen)
-    length_s = length_s or chosen["duration"]
-    duration_ns = round(length_s * NS_PER_S) if length_s else asked.duration_ns or round(_DEFAULT_DURATION_S * NS_PER_S)
-    settings = BenchSettings(
-        duration_ns=duration_ns,
-        seed=secrets.randbits(32) if chosen["seed"] is None else chosen["seed"],
-        size_bytes=chosen["size"],
-        permission=chosen["permission"],
-        direct=not chosen["buffered"],
-        interval_ns=min(NS_PER_S, duration_ns),
-        engine=chosen["engine"],
-    )
-    plan = SweepPlan(targets[0], tuple(planned), settings, chosen["repeats"] or 1, ramp_ns=asked.ramp_up_ns or 0)
-    if every_s is None:
-        return plan
-    slots = chosen["repeats"] or max(1, int(chosen["total"] // every_s))
-    return replace(plan, repeats=slots, interval_ns=round(every_s * NS_PER_S))
-
-
-def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Planned], Sweep]:
-    """The matrix, and how its file wants each measurement to be made."""
-    from storscope.bench.sweep import axes_of, matrix, matrix_of
-    from storscope.bench.workloads import load_workload
-    from storscope.bench.workloads.definition import Sweep
-    from storscope.cli.show_workload import print_losses
-    from storscope.domain.errors import UsageError
-
-    if chosen["source"] is None:
-        if not chosen["sweeps"]:
-            raise UsageError("--workload NAME or --sweep with axes", "neither", hint="See: storscope workload list.")
-        return matrix(axes_of(axes)), Sweep()
-    definition = load_workload(chosen["source"])
-    if chosen["only"] is not None:
-        definition = definition.only(chosen["only"])
-    print_losses(definition.losses)
-    if len(definition.workloads) != 1 and not chosen["sweeps"]:
-        raise UsageError("one workload", f"{len(definition.workloads)}", hint="Choose one with --only, or add --sweep.")
-    if definition.sweep.targets:
-        click.echo("not swept: the file's own numbers of targets; there is one target here", err=True)
-    return matrix_of(definition, axes_of(axes)), definition.sweep
-
-
-def _schedule(chosen: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    """Seconds from slot to slot and of each measurement; None without a time series."""
-    from storscope.domain.errors import UsageError
-
-    if chosen["series"] is None:
-        if chosen["total"] is not None:
-            raise UsageError("--time-series with --for", "--for alone", hint="--duration is of one measurement.")
-        return None, None
-    every, slash, length = chosen["series"].partition("/")
-    if not slash:
-        raise UsageError("a time series like 10m/30s: every 10 minutes, 30 seconds long", repr(chosen["series"]))
-    if (chosen["total"] is None) == (chosen["repeats"] is None):
-        raise UsageError("how long the time series goes on", "both" if chosen["total"] else "nothing",
-                         hint="Either --for 2h or --repeat 12.")  # fmt: skip
-    if chosen["duration"] is not None or chosen["continues"] is not None:
-        raise UsageError("a time series without --duration, --resume and --fresh", "one of them",
-                         hint="Its length is in --time-series EVERY/LENGTH, and it starts anew each time.")  # fmt: skip
-    kind = DurationType()
-    return kind.convert(every, None, None), kind.convert(length, None, None)
+# Trying ---------------------------------------------------------------------------------------------------------------
 
 
 def _dry_run(plan: SweepPlan) -> int:
@@ -174,23 +92,38 @@ def _dry_run(plan: SweepPlan) -> int:
     from storscope.bench.sweep import demanding
     from storscope.bench.sweep_order import balanced_order
     from storscope.bench.targets import scratch_size
-    from storscope.domain.units import format_span
+    from storscope.workbench.preconditioning import WORDS
 
     settings, needed = plan.settings, demanding(plan.planned)
     size = settings.size_bytes
     if isinstance(resolve(plan.target), DirectoryTarget | NewFileTarget):
         size = scratch_size(size, needed)
     found = safety_plan(
-        plan.target, Intent(needed.writes, size, direct=settings.direct), permission=settings.permission
+        plan.target,
+        Intent(needed.writes or plan.preconditions, size, direct=settings.direct),
+        permission=settings.permission,
     )
     for line in found.lines():
         click.echo(line)
-    length = plan.total * settings.duration_ns if plan.interval_ns is None else plan.repeats * plan.interval_ns
-    click.echo(f"{plan.total} measurements of {format_span(settings.duration_ns)}, about {format_span(length)} in all:")
+    if plan.preconditions:
+        click.echo(f"First would be written: {WORDS}.")
+    click.echo(f"{plan.total} measurements{_lengths(plan)}:")
     order = balanced_order(plan.points, plan.repeats, settings.seed)
     for number, index in enumerate((index for block in order for index in block), 1):
         click.echo(f"  {number}. {plan.planned[index].point.words}")
     return 0 if found.is_allowed else 2
+
+
+def _lengths(plan: SweepPlan) -> str:
+    from storscope.domain.units import format_span
+
+    each = format_span(plan.settings.duration_ns)
+    if plan.interval_ns is not None:
+        return f" of {each}, {format_span(plan.repeats * plan.interval_ns)} in all"
+    if plan.goals:
+        longest_ns = plan.repeats * sum(goal.longest_ns for goal in plan.goals)
+        return f", each until {plan.ends}; at most {format_span(longest_ns)} in all"
+    return f" of {each}, about {format_span(plan.total * (plan.settings.duration_ns + plan.ramp_ns))} in all"
 
 
 # Running and showing --------------------------------------------------------------------------------------------------
@@ -211,7 +144,7 @@ def _run(plan: SweepPlan, path: Path, chosen: Mapping[str, Any]) -> tuple[SweepR
             if plan.interval_ns is None:
                 result = run_sweep(store, plan, line, interruption.is_wanted, fresh=fresh)
             else:
-                result = run_series(store, plan, line, interruption.is_wanted)
+                result = run_series(store, plan, line, interruption.is_wanted, fresh=fresh)
             is_interrupted = interruption.is_wanted()
     finally:
         if is_new and not any(path.glob("capture=*")) and not any(path.glob(".bench-*")):

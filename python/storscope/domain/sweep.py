@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from storscope.domain.units import format_bytes, format_ratio
+from storscope.domain.units import format_bytes, format_ratio, format_span
 
 FIGURES = ("ops_per_s", "bytes_per_s", "latency_ns_mean", "latency_ns_p99")
 """What a table and a chart of a sweep show. Latency is the response: from when an I/O should have started."""
@@ -118,13 +118,15 @@ class SweepResult:
     """Measurements that ended well."""
     repeats: int
     duration_ns: int
-    """Asked for, of each."""
+    """Asked for, of each; the longest where `ends` says something else."""
     seed: str
     started_ns: int | None
     ended_ns: int | None
     size_bytes: int | None = None
     """Of the target, where it is known."""
     direct: bool = True
+    ends: str | None = None
+    """When each measurement ended, in words; None when each took `duration_ns`."""
     doubts: tuple[str, ...] = ()
     interval_ns: int | None = None
     """Of a series over time: from one slot's start to the next."""
@@ -132,6 +134,11 @@ class SweepResult:
     """What a reader should know: pauses, slots that were missed."""
     failures: tuple[str, ...] = ()
     """Points that could not be measured just now, and why."""
+
+    @property
+    def each_takes(self) -> str:
+        """After 'measurements': ' of 10.0 s', or ', each until IOPS within ±2 %, at most 60.0 s'."""
+        return f" of {format_span(self.duration_ns)}" if self.ends is None else f", each until {self.ends}"
 
     @property
     def is_complete(self) -> bool:

@@ -99,7 +99,7 @@ def _change(cells: list[Cell]) -> str:
 
 
 def _facts(result: SweepResult) -> list[tuple[str, str]]:
-    measured = f"{result.done} of {result.planned} measurements of {format_span(result.duration_ns)}"
+    measured = f"{result.done} of {result.planned} measurements{result.each_takes}"
     if result.repeats > 1 and not result.is_series:
         measured += f", {result.repeats} repetitions of each point"
     if result.interval_ns is not None:

@@ -41,6 +41,7 @@ class SweepRun:
     status: str
     started_ns: int
     duration_ns: int
+    """With its warm-up."""
     parameters: Mapping[str, str]
     warnings: tuple[str, ...] = ()
     figures: Mapping[str, float] = field(default_factory=dict)
@@ -79,13 +80,14 @@ def _sweep_run(
     row: Mapping[str, Any], figures: Mapping[str, float], bounds: Mapping[str, tuple[float, float]]
 ) -> SweepRun:
     parameters = dict(row["parameters"])
+    warm_up_ns = round(float(parameters.get("warm_up_s", 0)) * NS_PER_S)  # the row is of what follows it
     return SweepRun(
         run=row["run"],
         point=parameters["sweep_point"],
         block=int(parameters["sweep_block"]),
         status=row["status"],
-        started_ns=row["time_ns"],
-        duration_ns=row["duration_ns"],
+        started_ns=row["time_ns"] - warm_up_ns,
+        duration_ns=row["duration_ns"] + warm_up_ns,
         parameters=parameters,
         warnings=tuple(row["warnings"] or ()),
         figures=figures,
@@ -213,21 +215,31 @@ def pauses(runs: Sequence[SweepRun]) -> list[str]:
     return notes
 
 
-def off_schedule(cells: Sequence[Cell], interval_ns: int) -> list[str]:
-    """Slots in which nothing was measured, as the one before overran them, and slots that started late."""
-    starts: dict[int, int] = {}
-    for cell in cells:
-        if cell.slot is not None and cell.elapsed_ns is not None:
-            starts[cell.slot] = min(cell.elapsed_ns, starts.get(cell.slot, cell.elapsed_ns))
+def off_schedule(runs: Sequence[SweepRun], interval_ns: int, start_ns: int) -> list[str]:
+    """Slots in which nothing was measured, and why, and slots that started late. `start_ns` is of the schedule."""
+    measured = [run for run in runs if run.is_measured]
+    starts = {run.block: run.started_ns - start_ns for run in reversed(measured)}
+    busy_until_ns = {run.block: run.started_ns + run.duration_ns - start_ns for run in measured}
     missed = sorted(set(range(max(starts, default=0))) - set(starts))
     late = [start - slot * interval_ns for slot, start in starts.items() if start - slot * interval_ns > _LATE_NS]
-    notes = []
-    if missed:
-        after = ", ".join(format_span(slot * interval_ns) for slot in missed[:_MOST_NAMED])
-        notes.append(
-            f"{len(missed)} slots were left out, as what was measured before them took longer than the "
-            f"{format_span(interval_ns)} of a slot: those after {after}{' …' if len(missed) > _MOST_NAMED else ''}."
-        )
+    before = {slot: max((one for one in starts if one < slot), default=None) for slot in missed}
+    overrun = [slot for slot, one in before.items() if one is not None and busy_until_ns[one] > slot * interval_ns]
+    paused = [slot for slot in missed if slot not in overrun]
+    took = f"what was measured before them took longer than the {format_span(interval_ns)} of a slot"
+    notes = _left_out(overrun, interval_ns, took) + _left_out(paused, interval_ns, "the series was interrupted")
     if late:
-        notes.append(f"{len(late)} slots started late, by up to {format_span(max(late))}.")
+        notes.append(f"{_slots(len(late))} started late, by up to {format_span(max(late))}.")
     return notes
+
+
+def _left_out(missed: Sequence[int], interval_ns: int, why: str) -> list[str]:
+    if not missed:
+        return []
+    after = ", ".join(format_span(slot * interval_ns) for slot in missed[:_MOST_NAMED])
+    more = " …" if len(missed) > _MOST_NAMED else ""
+    verb, those = ("was", "the one") if len(missed) == 1 else ("were", "those")
+    return [f"{_slots(len(missed))} {verb} left out, as {why}: {those} after {after}{more}."]
+
+
+def _slots(count: int) -> str:
+    return f"{count} slot{'' if count == 1 else 's'}"

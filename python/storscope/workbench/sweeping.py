@@ -11,12 +11,13 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from storscope.bench.figures import Interval
-from storscope.bench.goals import fixed_time
+from storscope.bench.goals import Goal, Progress, fixed_time
 from storscope.bench.sweep import Planned, demanding
 from storscope.bench.sweep_order import balanced_order
 from storscope.domain.errors import ConfigError, UsageError
@@ -24,6 +25,7 @@ from storscope.domain.sweep import Point, SweepResult
 from storscope.domain.units import format_time
 from storscope.store import Store
 from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings, bench_session, recover_runs
+from storscope.workbench.preconditioning import precondition
 from storscope.workbench.sweep_reading import cells_of, latest_sweep, off_schedule, pauses, runs_of
 
 _SEEDS = 2**64
@@ -31,7 +33,10 @@ _SEEDS = 2**64
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What is measured where. The settings' duration is of each measurement, their seed of the order and all draws."""
+    """What is measured where.
+
+    The settings' duration is of each measurement, at the longest; their seed is of the order and of all draws.
+    """
 
     target: str
     planned: tuple[Planned, ...]
@@ -41,6 +46,21 @@ class SweepPlan:
     """Of a series over time: from one slot to the next; `repeats` is the number of slots."""
     ramp_ns: int = 0
     """Before each measurement, as the workloads' file asks: it counts for nothing."""
+    goals: tuple[Goal, ...] = ()
+    """When the measurement of each of `planned` ends; none: after the settings' duration."""
+    preconditions: bool = False
+    """Whether twice the capacity is written before the first measurement."""
+
+    def goal(self, index: int) -> Goal:
+        """When a measurement of that point ends."""
+        if self.goals:
+            return self.goals[index]
+        return replace(fixed_time(self.planned[index].workload, self.settings.duration_ns), ramp_ns=self.ramp_ns)
+
+    @property
+    def ends(self) -> str | None:
+        """When measurements end, in words; None when each takes the settings' duration."""
+        return "; ".join(dict.fromkeys(goal.explain() for goal in self.goals)) or None
 
     @property
     def total(self) -> int:
@@ -63,6 +83,8 @@ class SweepPlan:
             "engine": settings.engine,
             "repeats": self.repeats,
             "interval_ns": self.interval_ns,
+            **({"goals": [goal.explain() for goal in self.goals]} if self.goals else {}),
+            **({"preconditions": True} if self.preconditions else {}),
         }
         return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -79,8 +101,11 @@ class SweepWatch(Protocol):
     def show(self, interval: Interval) -> None:
         """An interval of it."""
 
-    def end(self, number: int, point: Point, benched: Benched) -> None:
-        """It ended, and is in the store."""
+    def follow(self, progress: Progress) -> None:
+        """How far it has got; told before each interval."""
+
+    def end(self, number: int, point: Point, benched: Benched, left_ns: int) -> None:
+        """It ended, and is in the store; the others will take about `left_ns`."""
 
     def wait(self, left_ns: int) -> None:
         """Nothing is measured until the next slot."""
@@ -118,31 +143,51 @@ def run_sweep(
         if (plan.planned[index].point.key, block) not in sweep.done
     ]
     if todo:
-        with bench_session(
-            store, plan.target, demanding(plan.planned), plan.settings, told=watch.say, stop=stop
-        ) as session:
-            _measure_all(session, plan, sweep, todo, watch)
+        with sweep_session(store, plan, watch, stop) as session:
+            if is_prepared(session, plan, watch):
+                _measure_all(session, plan, sweep, todo, watch)
     return read_sweep(store, plan, sweep.id, sweep.failures)
 
 
+def sweep_session(
+    store: Store, plan: SweepPlan, watch: SweepWatch, stop: Callable[[], bool]
+) -> AbstractContextManager[BenchSession]:
+    """A session that suits every point."""
+    return bench_session(
+        store, plan.target, demanding(plan.planned), plan.settings, told=watch.say, stop=stop,
+        writes=plan.preconditions,
+    )  # fmt: skip
+
+
+def is_prepared(session: BenchSession, plan: SweepPlan, watch: SweepWatch) -> bool:
+    """Whether measuring may begin: preconditions, if that is asked for, also a sweep that is continued."""
+    return not plan.preconditions or precondition(session, demanding(plan.planned), watch)
+
+
 def _continued(store: Store, plan: SweepPlan, watch: SweepWatch, fresh: bool | None) -> SweepState | None:
-    found = None if fresh else latest_sweep(store, plan.digest)
+    found = None if fresh else latest_state(store, plan)
     if found is None:
         if fresh is False:
             watch.say("No sweep in the store asked the same; a new one starts.")
         return None
+    if len(found.done) >= plan.total and fresh is None:
+        return None
+    watch.say(
+        f"The sweep {found.id} of {format_time(found.started_ns)} is continued: {len(found.done)} of {plan.total} "
+        "measurements are in the store (--fresh starts anew)."
+    )
+    return found
+
+
+def latest_state(store: Store, plan: SweepPlan) -> SweepState | None:
+    """The newest sweep in the store that asked the same, as far as it got; None if there is none."""
+    found = latest_sweep(store, plan.digest)
+    if found is None:
+        return None
     runs = runs_of(store, found, figures=False)
     done = {(run.point, run.block) for run in runs if run.is_measured}
-    if len(done) >= plan.total and fresh is None:
-        return None
-    when = format_time(int(runs[0].parameters["sweep_started_ns"]))
-    watch.say(
-        f"The sweep {found} of {when} is continued: {len(done)} of {plan.total} measurements are in the store "
-        "(--fresh starts anew)."
-    )
-    return SweepState(
-        found, plan.digest, int(runs[0].parameters["sweep_seed"]), int(runs[0].parameters["sweep_started_ns"]), done, []
-    )
+    known = runs[0].parameters
+    return SweepState(found, plan.digest, int(known["sweep_seed"]), int(known["sweep_started_ns"]), done, [])
 
 
 def new_state(plan: SweepPlan) -> SweepState:
@@ -159,14 +204,18 @@ def _measure_all(
     for number, (block, index) in enumerate(todo):
         if session.is_interrupted:
             return
-        each = (time.monotonic_ns() - began) / number if number else plan.settings.duration_ns + plan.ramp_ns
-        watch.begin(before + number + 1, plan.planned[index].point, round(each * (len(todo) - number)))
-        measure_point(session, plan, sweep, block, index, before + number + 1, watch)
+        place, point = before + number + 1, plan.planned[index].point
+        each = (time.monotonic_ns() - began) / number if number else plan.goal(index).longest_ns
+        watch.begin(place, point, round(each * (len(todo) - number)))
+        benched = measure_point(session, plan, sweep, block, index, place, watch)
+        if benched is not None:
+            each = (time.monotonic_ns() - began) / (number + 1)
+            watch.end(place, point, benched, round(each * (len(todo) - number - 1)))
 
 
 def measure_point(
     session: BenchSession, plan: SweepPlan, sweep: SweepState, block: int, index: int, number: int, watch: SweepWatch
-) -> None:
+) -> Benched | None:
     """One measurement of a sweep. One that cannot be made, or fails, is told and leaves the others alone."""
     item = plan.planned[index]
     labels = {
@@ -176,14 +225,15 @@ def measure_point(
     }  # fmt: skip
     seed = (sweep.seed + block * len(plan.planned) + index) % _SEEDS
     try:
-        goal = replace(fixed_time(item.workload, plan.settings.duration_ns), ramp_ns=plan.ramp_ns)
-        benched = session.measure(item.workload, watch.show, seed=seed, labels=labels, goal=goal)
+        benched = session.measure(
+            item.workload, watch.show, seed=seed, labels=labels, goal=plan.goal(index), follow=watch.follow
+        )
     except (ConfigError, UsageError) as error:
         sweep.failures.append(f"{item.point.words}: {error}")
-        return
+        return None
     if benched.outcome.error is not None:
         sweep.failures.append(f"{item.point.words}: {benched.outcome.error[1]}")
-    watch.end(number, item.point, benched)
+    return benched
 
 
 def _size_bytes(session: BenchSession) -> int:
@@ -201,7 +251,8 @@ def show_sweep(store: Store, plan: SweepPlan) -> SweepResult:
     if found is None:
         raise UsageError(
             "a sweep in the store that asked the same", "none", where=str(store.path),
-            hint="The target, every axis, --duration, --size, --repeat and --buffered must be as they were.",
+            hint="The target, every axis, --duration or what ended each instead, --size, --repeat, --precondition, "
+            "--buffered and --engine must be as they were.",
         )  # fmt: skip
     return read_sweep(store, plan, found)
 
@@ -222,6 +273,7 @@ def read_sweep(store: Store, plan: SweepPlan, sweep: str, failures: Sequence[str
         done=len({(run.point, run.block) for run in runs if run.is_measured}),
         repeats=plan.repeats,
         duration_ns=plan.settings.duration_ns,
+        ends=plan.ends,
         seed=parameters.get("sweep_seed", str(plan.settings.seed)),
         started_ns=started_ns,
         ended_ns=max((run.started_ns + run.duration_ns for run in runs), default=None),
@@ -229,6 +281,8 @@ def read_sweep(store: Store, plan: SweepPlan, sweep: str, failures: Sequence[str
         direct=parameters.get("direct", "true") == "true",
         doubts=tuple(doubt for doubt in (cells[0].doubts if cells else ()) if doubt in common),
         interval_ns=plan.interval_ns,
-        notes=tuple(pauses(runs) if plan.interval_ns is None else off_schedule(cells, plan.interval_ns)),
+        notes=tuple(
+            pauses(runs) if plan.interval_ns is None else off_schedule(runs, plan.interval_ns, started_ns or 0)
+        ),
         failures=tuple(failures),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from storscope.cli.goal_options import goal_options, refuse_goal
+from storscope.cli.goal_options import goal_options
 from storscope.cli.knee_command import is_knee, knee_command, knee_options
 from storscope.cli.measure_command import measure_command
 from storscope.cli.options import DurationType, store_option
@@ -22,6 +22,7 @@ Examples:
   storscope bench /mnt/array --workload oltp --knee --slo 'p99<5ms'
   storscope bench /dev/sdb --workload backup --dry-run
   storscope bench /dev/sdb --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 --report sweep.html
+  storscope bench /dev/sdb --sweep sizes=4k,128k modes=randwrite,write --precondition --within 2%
   storscope bench /mnt/nas/file --workload random-8k-70-read --time-series 10m/30s --for 4h
 """
 
@@ -85,6 +86,5 @@ def command(**_: Any) -> int:
     if is_knee(chosen):
         return knee_command((chosen["target"], *chosen["axes"]), chosen)
     if is_sweep(chosen):
-        refuse_goal(chosen)
         return sweep_command(chosen["target"], chosen)
     return measure_command((chosen["target"], *chosen["axes"]), chosen)

@@ -1,0 +1,111 @@
+"""storscope bench --sweep and --time-series: what the options ask for, as a plan."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from storscope.cli.goal_options import check_many, goal_of, sets_end
+from storscope.cli.options import DurationType
+
+if TYPE_CHECKING:
+    from storscope.bench.goals import Goal
+    from storscope.bench.sweep import Planned
+    from storscope.bench.workloads.definition import Sweep
+    from storscope.workbench.sweeping import SweepPlan
+
+_DEFAULT_DURATION_S = 10.0
+
+
+def plan_of(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
+    """What is measured where, how and how often. Raises UsageError for options that contradict each other."""
+    from storscope.bench.sweep import is_axis
+    from storscope.domain.errors import UsageError
+    from storscope.domain.units import NS_PER_S
+    from storscope.workbench.benchmarking import BenchSettings
+    from storscope.workbench.sweeping import SweepPlan
+
+    words = [target, *chosen["axes"]]
+    targets = [word for word in words if not is_axis(word)]
+    if len(targets) != 1:
+        found = " ".join(targets) or "none"
+        raise UsageError(
+            "one target and axes like sizes=4k,64k", found, hint="The axes are sizes, modes, jobs, depth, mix."
+        )
+    planned, asked = _planned([word for word in words if is_axis(word)], chosen)
+    every_s, length_s = _schedule(chosen)
+    length_s = length_s or chosen["duration"]
+    duration_ns = round(length_s * NS_PER_S) if length_s else asked.duration_ns or round(_DEFAULT_DURATION_S * NS_PER_S)
+    goals = _goals(planned, asked, chosen)
+    duration_ns = max((goal.longest_ns for goal in goals), default=duration_ns)
+    settings = BenchSettings(
+        duration_ns=duration_ns,
+        seed=secrets.randbits(32) if chosen["seed"] is None else chosen["seed"],
+        size_bytes=chosen["size"],
+        permission=chosen["permission"],
+        direct=not chosen["buffered"],
+        interval_ns=min(NS_PER_S, duration_ns),
+        engine=chosen["engine"],
+    )
+    plan = SweepPlan(
+        targets[0], tuple(planned), settings, chosen["repeats"] or 1, ramp_ns=asked.ramp_up_ns or 0, goals=goals,
+        preconditions=chosen["precondition"],
+    )  # fmt: skip
+    if every_s is None:
+        return plan
+    slots = chosen["repeats"] or max(1, int(chosen["total"] // every_s))
+    return replace(plan, repeats=slots, interval_ns=round(every_s * NS_PER_S))
+
+
+def _goals(planned: Sequence[Planned], asked: Sweep, chosen: Mapping[str, Any]) -> tuple[Goal, ...]:
+    """When each point's measurement ends; none where all take the same time."""
+    check_many(chosen)
+    return tuple(goal_of(chosen, item.workload, asked) for item in planned) if sets_end(chosen) else ()
+
+
+def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Planned], Sweep]:
+    """The matrix, and how its file wants each measurement to be made."""
+    from storscope.bench.sweep import axes_of, matrix, matrix_of
+    from storscope.bench.workloads import load_workload
+    from storscope.bench.workloads.definition import Sweep
+    from storscope.cli.show_workload import print_losses
+    from storscope.domain.errors import UsageError
+
+    if chosen["source"] is None:
+        if not chosen["sweeps"]:
+            raise UsageError("--workload NAME or --sweep with axes", "neither", hint="See: storscope workload list.")
+        return matrix(axes_of(axes)), Sweep()
+    definition = load_workload(chosen["source"])
+    if chosen["only"] is not None:
+        definition = definition.only(chosen["only"])
+    print_losses(definition.losses)
+    if len(definition.workloads) != 1 and not chosen["sweeps"]:
+        raise UsageError("one workload", f"{len(definition.workloads)}", hint="Choose one with --only, or add --sweep.")
+    if definition.sweep.targets:
+        click.echo("not swept: the file's own numbers of targets; there is one target here", err=True)
+    return matrix_of(definition, axes_of(axes)), definition.sweep
+
+
+def _schedule(chosen: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """Seconds from slot to slot and of each measurement; None without a time series."""
+    from storscope.domain.errors import UsageError
+
+    if chosen["series"] is None:
+        if chosen["total"] is not None:
+            raise UsageError("--time-series with --for", "--for alone", hint="--duration is of one measurement.")
+        return None, None
+    every, slash, length = chosen["series"].partition("/")
+    if not slash:
+        raise UsageError("a time series like 10m/30s: every 10 minutes, 30 seconds long", repr(chosen["series"]))
+    if (chosen["total"] is None) == (chosen["repeats"] is None):
+        raise UsageError("how long the time series goes on", "both" if chosen["total"] else "nothing",
+                         hint="Either --for 2h or --repeat 12.")  # fmt: skip
+    if chosen["duration"] is not None:
+        raise UsageError("a time series without --duration", "both",
+                         hint="How long it measures is in --time-series EVERY/LENGTH.")  # fmt: skip
+    kind = DurationType()
+    return kind.convert(every, None, None), kind.convert(length, None, None)
