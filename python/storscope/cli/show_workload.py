@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from storscope.bench.workloads.builtin import builtins
+from storscope.bench.workloads.builtin import OTHER_NAMES, builtins, name_words
 from storscope.bench.workloads.definition import Definition
 from storscope.bench.workloads.describe import describe, describe_sweep
 from storscope.bench.workloads.loss import Loss, LossKind
@@ -20,16 +20,22 @@ _COLOURS = {LossKind.LOST: "red", LossKind.APPROXIMATED: "yellow", LossKind.ELSE
 def print_builtins() -> None:
     """One line a workload."""
     known = builtins()
-    width = max(map(len, known))
+    width = max(len(name_words(name)) for name in known)
     for name, item in known.items():
-        click.echo(f"{click.style(name.ljust(width), bold=True)}  {item.title}")
+        click.echo(f"{click.style(name_words(name).ljust(width), bold=True)}  {item.title}")
     click.echo(f"\n{len(known)} workloads. Details and sources: storscope workload show NAME", err=True)
 
 
 def builtins_to_json() -> list[dict[str, Any]]:
     """The catalogue as plain JSON values."""
     return [
-        {"name": name, "title": item.title, "workload": item.workload.to_json(), "sources": dict(item.sources)}
+        {
+            "name": name,
+            "other_names": [other for other, first in OTHER_NAMES.items() if first == name],
+            "title": item.title,
+            "workload": item.workload.to_json(),
+            "sources": dict(item.sources),
+        }
         for name, item in builtins().items()
     ]
 

@@ -190,3 +190,11 @@ def test_what_a_file_says_cannot_command_a_terminal(tmp_path: Path, capsys: pyte
     assert run(["workload", "show", str(path)]) == 0
     shown = capsys.readouterr()
     assert "\x1b[2J" not in shown.out + shown.err
+
+
+def test_a_database_is_found_by_the_word_that_people_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert load_workload("database") == load_workload("oltp")
+    assert run(["workload", "list"]) == 0
+    assert "oltp (database)" in capsys.readouterr().out
+    assert run(["workload", "show", "no such"]) == 2
+    assert "oltp (database), vdi-boot" in capsys.readouterr().err

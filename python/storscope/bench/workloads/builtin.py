@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from storscope.bench.workloads.definition import Definition
 from storscope.domain.errors import UsageError
 from storscope.domain.units import GIB, KIB
 from storscope.domain.workload import AccessSpec, Closed, Copy, Mix, Region, Stream, Workload
 
+OTHER_NAMES: Final = {"database": "oltp"}
+"""Other names of built-in workloads; what is recorded is the first one."""
 PRACTICE = "common practice, no citation"
 _THREAD = (
     "the configuration file of the VMware community's 'storage performance' Iometer thread (Version 2004.07.30, one "
@@ -140,9 +143,24 @@ def builtins() -> Mapping[str, Builtin]:
     return {item.workload.name: item for item in _ALL}
 
 
+def is_builtin(name: str) -> bool:
+    """Whether a built-in workload has that name, or that other name."""
+    return OTHER_NAMES.get(name, name) in builtins()
+
+
 def builtin(name: str) -> Definition:
     """A built-in workload as a definition. UsageError names the known ones."""
-    known = builtins()
-    if name not in known:
-        raise UsageError("the name of a built-in workload", repr(name), hint="Known are: " + ", ".join(known) + ".")
-    return Definition("builtin", (known[name].workload,))
+    if not is_builtin(name):
+        raise UsageError("the name of a built-in workload", repr(name), hint=f"Known are: {listed()}.")
+    return Definition("builtin", (builtins()[OTHER_NAMES.get(name, name)].workload,))
+
+
+def listed() -> str:
+    """All names, in a line: 'oltp (database), vdi-boot, ...'."""
+    return ", ".join(name_words(name) for name in builtins())
+
+
+def name_words(name: str) -> str:
+    """A name with its other names: 'oltp (database)'."""
+    others = [other for other, first in OTHER_NAMES.items() if first == name]
+    return f"{name} ({', '.join(others)})" if others else name

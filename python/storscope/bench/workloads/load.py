@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from storscope.bench.workloads.builtin import builtin, builtins
+from storscope.bench.workloads.builtin import builtin, is_builtin, listed
 from storscope.bench.workloads.definition import Definition
 from storscope.bench.workloads.fio_job import read_fio
 from storscope.bench.workloads.icf import read_icf
@@ -31,7 +31,7 @@ def load_workload(source: str | Path) -> Definition:
     Raises UsageError when there is neither a workload nor a file of that name, UnknownFormat for content of no known
     form, MalformedInput or ConfigError with the place for content that breaks its form.
     """
-    if isinstance(source, str) and source in builtins():
+    if isinstance(source, str) and is_builtin(source):
         return builtin(source)
     if isinstance(source, str) and "\n" in source:
         return read_definition(source, "the text")
@@ -48,7 +48,7 @@ def _text_of(path: Path) -> str:
         # O_NONBLOCK: opening a pipe that nobody writes to must not hang.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError:
-        hint = "Built in are: " + ", ".join(builtins()) + "."
+        hint = f"Built in are: {listed()}."
         raise UsageError("a built-in workload or a file", f"neither, of the name {str(path)!r}", hint=hint) from None
     except ValueError as error:
         raise UsageError("a path", repr(str(path))[:80]) from error
