@@ -402,6 +402,33 @@ def test_the_printed_table_has_units_and_bars(data: Path, capsys: pytest.Capture
     assert "8/8 " in captured.err
 
 
+def test_a_comparison_of_sweeps_is_in_the_order_of_their_table(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    axes = ("sizes=64k,4k", "modes=write,randread", "jobs=2,1")
+    store = str(data.parent / "store")
+    sweeps = []
+    for seed in ("1", "2"):
+        assert run(_arguments(data, "--fresh", "--seed", seed, "--format", "json", axes=axes)) == 0
+        sweeps.append(_json(capsys)["id"])
+    assert run(["compare", *(f"run={sweep}" for sweep in sweeps), "--store", store, "--json"]) in (0, 1)
+    names = [pair["name"] for pair in _json(capsys)["pairs"]]
+    expected = matrix(axes_of(("sizes=4k,64k", "modes=randread,write", "jobs=1,2")))
+    assert names == [item.point.words for item in expected]
+
+
+def test_the_store_tells_of_a_sweep_as_one(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_arguments(data, "--format", "json")) == 0
+    sweep = _json(capsys)["id"]
+    store = str(data.parent / "store")
+    assert run(["store", "info", "--store", store]) == 0
+    captured = capsys.readouterr()
+    assert f"{sweep}  8 captures  bench of {data}" in captured.out
+    assert "8 runs" in captured.out
+    assert captured.out.count("    rows") == 1
+    assert "--all shows every capture" in captured.err
+    assert run(["store", "info", "--store", store, "--all"]) == 0
+    assert capsys.readouterr().out.count("    rows") == 8
+
+
 # Time series ----------------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,8 @@ import json
 import math
 import os
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,10 +28,13 @@ EXPORTED: Sequence[str] = (*(name for name in TABLES if name not in {"series", "
 _JSON_BATCH_ROWS = 10_000
 _NARROWEST_COLUMN = 9
 """Characters a column needs to be readable."""
+_LEAST_FOLDED = 3
+"""Captures of one sweep, series or search for a knee that are told together from this number on."""
+_MOST_NOTES = 3
 
 
-def print_info(store: Store, as_json: bool) -> None:
-    """What the store holds."""
+def print_info(store: Store, as_json: bool, *, every: bool = False) -> None:
+    """What the store holds. Captures of one sweep are told together, unless `every` one is wanted."""
     captures = store.captures()
     size = sum(file.stat().st_size for file in store.path.rglob("*") if file.is_file())
     if as_json:
@@ -39,17 +43,59 @@ def print_info(store: Store, as_json: bool) -> None:
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return
     click.echo(f"store {store.path}: schema version {SCHEMA_VERSION}, {len(captures)} captures, {format_bytes(size)}")
+    folded: dict[str, list[dict[str, Any]]] = {}
+    series = {} if every else _series_of(store)
     for row in captures:
-        click.echo(f"\n{click.style(row['capture'], bold=True)}  {row['format']}  {row['path']}")
-        if row["first_time"] is not None:
-            click.echo(f"    time     {_short(row['first_time'])} to {_short(row['last_time'])}")
-        click.echo(f"    clock    {row['clock'] or 'no times'}")
-        counts = ", ".join(f"{format_count(count)} {name}" for name, count in row["row_counts"] or ())
-        click.echo(f"    rows     {counts}")
-        for reason, count in row["omitted"] or ():
-            click.echo(f"    left out {format_count(count)}: {reason}")
-        for warning in row["warnings"] or ():
-            click.echo(f"    note     {warning}")
+        folded.setdefault(series.get(row["capture"], row["capture"]), []).append(row)
+    for name, rows in folded.items():
+        if name in series.values():
+            _print_series(name, rows)
+        else:
+            _print_capture(rows[0])
+    if any(name in series.values() for name in folded):
+        click.echo("\n--all shows every capture.", err=True)
+
+
+def _series_of(store: Store) -> dict[str, str]:
+    """Capture -> the sweep, series or search that it is a part of, where that has several captures."""
+    rows = store.query(
+        """SELECT capture, coalesce(parameters['sweep'], parameters['knee_search']) AS series FROM runs
+           WHERE series IS NOT NULL"""
+    ).to_pylist()
+    counts = Counter(row["series"] for row in rows)
+    return {row["capture"]: row["series"] for row in rows if counts[row["series"]] >= _LEAST_FOLDED}
+
+
+def _print_series(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Many captures as one."""
+    first, *others = dict.fromkeys(str(row["path"]) for row in rows)
+    more = f" and {len(others)} more" if others else ""
+    click.echo(f"\n{click.style(name, bold=True)}  {format_count(len(rows))} captures  {first}{more}")
+    times = [row[end] for row in rows for end in ("first_time", "last_time") if row[end] is not None]
+    if times:
+        click.echo(f"    time     {_short(min(times))} to {_short(max(times))}")
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts.update(dict(row["row_counts"] or ()))
+    click.echo(f"    rows     {', '.join(f'{format_count(count)} {table}' for table, count in counts.items())}")
+    notes = Counter(warning for row in rows for warning in row["warnings"] or ())
+    for note, count in notes.most_common(_MOST_NOTES):
+        click.echo(f"    note     {note}{f' ({count} captures)' if count > 1 else ''}")
+    if len(notes) > _MOST_NOTES:
+        click.echo(f"    … and {format_count(len(notes) - _MOST_NOTES)} more notes")
+
+
+def _print_capture(row: Mapping[str, Any]) -> None:
+    click.echo(f"\n{click.style(row['capture'], bold=True)}  {row['format']}  {row['path']}")
+    if row["first_time"] is not None:
+        click.echo(f"    time     {_short(row['first_time'])} to {_short(row['last_time'])}")
+    click.echo(f"    clock    {row['clock'] or 'no times'}")
+    counts = ", ".join(f"{format_count(count)} {name}" for name, count in row["row_counts"] or ())
+    click.echo(f"    rows     {counts}")
+    for reason, count in row["omitted"] or ():
+        click.echo(f"    left out {format_count(count)}: {reason}")
+    for warning in row["warnings"] or ():
+        click.echo(f"    note     {warning}")
 
 
 def print_table(table: pa.Table, limit: int) -> None:

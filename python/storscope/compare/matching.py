@@ -58,7 +58,7 @@ def load_differences(one: Load, other: Load) -> list[tuple[str, float, float]]:
 
 
 def match_runs(before: Sequence[Subject], after: Sequence[Subject]) -> Matched:
-    """Pairs of groups of runs, in the order of the side before."""
+    """Pairs of groups of runs, in the order of the side before; points of a sweep in the order of its table."""
     matched = Matched()
     left, right = _by_name(before), _by_name(after)
     for name in [name for name in left if name in right]:
@@ -70,8 +70,17 @@ def match_runs(before: Sequence[Subject], after: Sequence[Subject]) -> Matched:
     matched.unmatched += [_without_partner("before", group, after) for group in lone]
     matched.unmatched += [_without_partner("after", group, before) for group in other]
     order = {id(subject): index for index, subject in enumerate(before)}
-    matched.pairs.sort(key=lambda pair: order[id(pair.before[0])])
+    matched.pairs.sort(key=lambda pair: _place(pair.before[0], order[id(pair.before[0])]))
     return matched
+
+
+def _place(subject: Subject, index: int) -> tuple[str, tuple[float, ...]]:
+    """Points of a sweep by mode, size, share of reads and load; others stay where they are, before them."""
+    if subject.sweep_mode is None:
+        return "", (index,)
+    load = subject.load
+    sizes = (load.block_bytes, load.read_ratio, load.workers, load.outstanding)
+    return subject.sweep_mode, tuple(-1.0 if size is None else size for size in sizes)
 
 
 def _by_name(subjects: Iterable[Subject]) -> dict[str, list[Group]]:

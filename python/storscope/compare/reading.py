@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -24,6 +25,7 @@ Row = Mapping[str, Any]
 _KINDS: Final = ("job", "process", "host", "device")
 """Entities of a run from the whole to its parts; the first that has what is asked for is used."""
 _RATE_PARAMETERS: Final = ("rate", "rate_iops", "rate_process", "rate_per_s")
+_POINT_AXES: Final = re.compile(r" (?:size|jobs|depth|read)=")
 _COLUMNS: Final = ", ".join(CANONICAL)
 
 
@@ -45,7 +47,8 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
     runs = store.query(
         """SELECT * EXCLUDE (time), epoch_ns(time) AS time_ns
            FROM (SELECT *, row_number() OVER () AS position FROM runs)
-           WHERE list_contains($captures, capture) ORDER BY capture, time, position""",
+           WHERE list_contains($captures, capture)
+           ORDER BY min(time) OVER (PARTITION BY capture), capture, time, position""",
         parameters,
     ).to_pylist()
     chosen = [
@@ -102,7 +105,13 @@ def _run(row: Row, measured: Measured) -> Subject:
         duration_ns=row["duration_ns"],
         status=row["status"],
         has_fixed_rate=any(parameters.get(name) for name in _RATE_PARAMETERS),
+        sweep_mode=_mode_of(parameters.get("sweep_point")),
     )
+
+
+def _mode_of(point: str | None) -> str | None:
+    """'randread' of 'randread size=4096 jobs=1 depth=1' (`domain.sweep.Point.key`)."""
+    return None if point is None else _POINT_AXES.split(point)[0]
 
 
 def _measured_run(

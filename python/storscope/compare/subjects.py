@@ -109,5 +109,7 @@ class Subject:
     duration_ns: int | None = None
     status: str | None = None
     has_fixed_rate: bool = False
+    sweep_mode: str | None = None
+    """Of a point of a sweep, which was measured at a random place of its order: the mode or the workload."""
     activity: float = 0.0
     """Operations, for showing the busiest first."""

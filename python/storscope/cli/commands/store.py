@@ -25,12 +25,13 @@ def _open(store_path: Path | None) -> Any:
 
 @command.command("info", epilog="\b\nExample:\n  storscope store info --store incident-42")
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def info(store_path: Path | None, as_json: bool) -> int:
+@click.option("--all", "every", is_flag=True, help="Show each capture of a sweep, a series or a search for a knee.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON, with every capture.")
+def info(store_path: Path | None, every: bool, as_json: bool) -> int:
     """Say which captures the store holds, their time ranges, clocks and sizes."""
     from storscope.cli.show_store import print_info
 
-    print_info(_open(store_path), as_json)
+    print_info(_open(store_path), as_json, every=every)
     return 0
 
 
