@@ -61,6 +61,7 @@ fn quick_plan(target: &str, size: u64, outstanding: u32, seconds: u64, options: 
         max_bytes_per_worker: None,
         interval: Nanos::SECOND,
         max_failures: 0,
+        held: false,
     })
 }
 

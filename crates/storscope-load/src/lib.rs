@@ -9,6 +9,7 @@
 mod arrivals;
 mod buffers;
 mod error;
+mod gate;
 mod gather;
 mod generator;
 mod pace;
@@ -35,7 +36,7 @@ pub use generator::{Generator, fill_pool};
 pub use place::{RandomPlace, Span};
 pub use plan::{Engine, Plan};
 pub use random::{Chance, Random};
-pub use result::{Doubt, EngineUsed, RunResult, doubts, lateness_doubt};
+pub use result::{Doubt, EngineUsed, RunResult, doubts, lateness_doubts};
 pub use run::{Finished, News, Run};
 pub use stamp::Stamper;
 pub use system::{Arena, FastClock, Opened, PuntWatch, TargetSpec, ThreadedDevice, UringDevice};

@@ -41,6 +41,10 @@ pub struct Plan {
     /// How many I/Os of a worker may fail before the run ends with an error.
     #[serde(default)]
     pub max_failures: u64,
+    /// Whether the workers, once ready, wait for [`Run::begin`](crate::Run::begin). Trials of the engine are over then,
+    /// and every I/O from there on counts.
+    #[serde(default)]
+    pub held: bool,
 }
 
 /// How I/Os are made.

@@ -3,11 +3,12 @@
 use serde::Serialize;
 use storscope_types::{Load, Nanos, Workload};
 
-use crate::tally::Interval;
+use crate::tally::{Interval, Tally};
 use crate::task::Ending;
 use crate::usage::Usage;
 
-/// Lateness may be this share of the response time (both p99) before the generator, not the storage, is measured.
+/// Lateness may be this share of the response time before the generator, not the storage, is measured: of arrivals by
+/// both p99, of a closed loop by both means, see [`lateness_doubts`].
 const TOLERATED_LATENESS: f64 = 0.05;
 /// Arrivals that may be left over at the end, as a share: more means that the queue grew.
 const TOLERATED_UNSENT: f64 = 0.01;
@@ -62,6 +63,20 @@ pub enum Doubt {
         /// Whether the place in the queue was missing, not the time.
         queue_was_full: bool,
     },
+    /// The generator left places in the queue of a closed loop empty.
+    PlacesEmpty {
+        /// Mean lateness.
+        lateness_ns_mean: f64,
+        /// Mean response.
+        response_ns_mean: f64,
+    },
+    /// The slowest I/Os of a closed loop were slow because of the generator.
+    TailLate {
+        /// Response, 99th percentile.
+        response_ns_p99: u64,
+        /// Service, 99th percentile.
+        service_ns_p99: u64,
+    },
     /// More arrived than was sent: an open queue would grow for ever.
     Overloaded {
         /// Arrivals that were never sent.
@@ -82,7 +97,7 @@ impl Doubt {
     /// Whether it makes the latencies meaningless.
     #[must_use]
     pub fn invalidates(&self) -> bool {
-        !matches!(self, Self::Failures { .. })
+        !matches!(self, Self::Failures { .. } | Self::TailLate { .. })
     }
 
     /// What it means and what to do.
@@ -97,6 +112,18 @@ impl Doubt {
                 };
                 format!("I/Os left {lateness_ns_p99} ns late at p99, of a response of {response_ns_p99} ns: {cause}")
             }
+            Self::PlacesEmpty { lateness_ns_mean, response_ns_mean } => {
+                let percent = 100.0 * lateness_ns_mean / response_ns_mean;
+                format!(
+                    "the generator left each place in the queue empty for {percent:.0} % of the time (I/Os left \
+                     {lateness_ns_mean:.0} ns late on average, of a response of {response_ns_mean:.0} ns), so that the \
+                     rate is lower than the storage's by up to as much: use fewer workers, or a quieter machine"
+                )
+            }
+            Self::TailLate { response_ns_p99, service_ns_p99 } => format!(
+                "the response at p99, {response_ns_p99} ns, has delays of the generator in it; the storage alone took \
+                 {service_ns_p99} ns at p99, the service"
+            ),
             Self::Overloaded { unsent, oldest_unsent_ns } => {
                 let seconds = *oldest_unsent_ns as f64 / 1e9;
                 format!(
@@ -114,7 +141,7 @@ impl Doubt {
 #[must_use]
 pub fn doubts(interval: &Interval, ending: &Ending, workload: &Workload) -> Vec<Doubt> {
     let mut doubts = Vec::new();
-    doubts.extend(lateness_doubt(interval, workload));
+    doubts.extend(lateness_doubts(interval, workload));
     let arrivals = ending.submitted + ending.unsent;
     if ending.unsent as f64 > TOLERATED_UNSENT * arrivals as f64 {
         let oldest_unsent_ns = ending.oldest_unsent.unwrap_or(Nanos::ZERO).0;
@@ -126,19 +153,53 @@ pub fn doubts(interval: &Interval, ending: &Ending, workload: &Workload) -> Vec<
     doubts
 }
 
-/// Whether lateness makes an interval or a total meaningless.
+/// What lateness does to the figures of an interval or a total.
+///
+/// Where requests arrive, one that leaves late has waited for the generator, and a user would have: lateness that shows
+/// in the response makes it meaningless. In a closed loop nobody waits; there is only a place in the queue that is empty
+/// until the next I/O leaves. By the interactive response time law, N = X (S + L) for N places, a rate X, a mean service
+/// S and a mean lateness L (Denning and Buzen 1978, ACM Computing Surveys 10(3); Lazowska et al. 1984, Quantitative
+/// System Performance, 3.6), so places are empty for L / (S + L) of the time, and the rate is that of a queue which is so
+/// much shorter. Rare delays hardly move the means: they stand in the tail of the response alone, which is said, and the
+/// service is free of them.
 #[must_use]
-pub fn lateness_doubt(interval: &Interval, workload: &Workload) -> Option<Doubt> {
-    let all = interval.all();
-    let (Some(lateness_ns_p99), Some(response_ns_p99)) = (all.lateness.quantile(0.99), all.response.quantile(0.99))
-    else {
-        return Some(Doubt::Empty);
-    };
-    if lateness_ns_p99 as f64 <= TOLERATED_LATENESS * response_ns_p99 as f64 {
-        return None;
+pub fn lateness_doubts(interval: &Interval, workload: &Workload) -> Vec<Doubt> {
+    if interval.ios() == 0 {
+        return vec![Doubt::Empty];
     }
-    let queue_was_full = interval.outstanding_mean > 0.9 * open_slots(workload);
-    Some(Doubt::GeneratorLate { lateness_ns_p99, response_ns_p99, queue_was_full })
+    let of = |is_open: bool| tally_where(interval, workload, is_open);
+    let full = || interval.outstanding_mean > 0.9 * open_slots(workload);
+    arrivals_doubt(&of(true), full).into_iter().chain(closed_doubt(&of(false))).collect()
+}
+
+/// The I/Os of all open loops, or of all closed ones.
+fn tally_where(interval: &Interval, workload: &Workload, is_open: bool) -> Tally {
+    let mut all = Tally::default();
+    let fits = |stream: u32| workload.streams[stream as usize].load.is_open() == is_open;
+    interval.cells.iter().filter(|cell| fits(cell.stream)).for_each(|cell| {
+        all.merge(&cell.reads);
+        all.merge(&cell.writes);
+    });
+    all
+}
+
+fn arrivals_doubt(all: &Tally, queue_was_full: impl FnOnce() -> bool) -> Option<Doubt> {
+    let (lateness_ns_p99, response_ns_p99) = (all.lateness.quantile(0.99)?, all.response.quantile(0.99)?);
+    (lateness_ns_p99 as f64 > TOLERATED_LATENESS * response_ns_p99 as f64).then(|| Doubt::GeneratorLate {
+        lateness_ns_p99,
+        response_ns_p99,
+        queue_was_full: queue_was_full(),
+    })
+}
+
+fn closed_doubt(all: &Tally) -> Option<Doubt> {
+    let (lateness_ns_mean, response_ns_mean) = (all.lateness.mean()?, all.response.mean()?);
+    if lateness_ns_mean > TOLERATED_LATENESS * response_ns_mean {
+        return Some(Doubt::PlacesEmpty { lateness_ns_mean, response_ns_mean });
+    }
+    let (response_ns_p99, service_ns_p99) = (all.response.quantile(0.99)?, all.service.quantile(0.99)?);
+    (response_ns_p99 as f64 > (1.0 + TOLERATED_LATENESS) * service_ns_p99 as f64)
+        .then_some(Doubt::TailLate { response_ns_p99, service_ns_p99 })
 }
 
 /// Places in the queues of all open loops; none in a closed loop can be missing.

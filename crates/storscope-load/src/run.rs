@@ -12,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use storscope_device::Clock;
 
 use crate::error::LoadError;
+use crate::gate::Gate;
 use crate::gather::Gathering;
 use crate::plan::Plan;
 use crate::result::{EngineUsed, RunResult, doubts};
@@ -71,9 +72,13 @@ impl Run {
             clock: FastClock::start(),
             stop: AtomicBool::new(false),
             ready: Barrier::new(workers),
+            gate: Gate::default(),
             start: AtomicU64::new(0),
             usage_before: OnceLock::new(),
         });
+        if !shared.plan.held {
+            shared.gate.open();
+        }
         let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let clock_origin_unix_ns = (created.as_nanos() as u64).saturating_sub(shared.clock.now().0);
         let (messages, threads) = spawn(&shared, &spans);
@@ -95,9 +100,21 @@ impl Run {
         (start > 0).then(|| self.clock_origin_unix_ns + start)
     }
 
+    /// Whether all workers are ready: trials of the engine are over, no I/O is in flight.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.shared.gate.is_reached()
+    }
+
+    /// Lets the workers of a plan that is [`held`](Plan::held) start, now or as soon as they are ready.
+    pub fn begin(&self) {
+        self.shared.gate.open();
+    }
+
     /// Ends the run soon; what is in flight is waited for.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.gate.open();
     }
 
     /// The next interval, waiting at most `patience` for it.
@@ -119,9 +136,10 @@ impl Run {
         }
     }
 
-    /// Waits for the end, passing over intervals that were not asked for, and sums up.
+    /// Waits for the end, passing over intervals that were not asked for, and sums up. A run that was held begins.
     #[must_use]
     pub fn finish(mut self) -> Finished {
+        self.begin();
         while !matches!(self.next(Duration::from_secs(1)), News::Finished) {}
         self.join();
         let usage_before = self.shared.usage_before.get().copied().unwrap_or_default();

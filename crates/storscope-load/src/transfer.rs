@@ -1,7 +1,7 @@
 //! What a worker asks for next: draws lines, directions and places with Iometer's meaning.
 
 use storscope_device::Direction;
-use storscope_types::{Access, AccessSpec, Nanos, Stream};
+use storscope_types::{Access, AccessSpec, Nanos, Starts, Stream};
 
 use crate::place::{RandomPlace, Span, align_up};
 use crate::random::{Chance, Random};
@@ -74,10 +74,11 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    /// For the targets with these indices and spans.
+    /// For a worker of the stream and the targets with these indices and spans.
     #[must_use]
-    pub fn new(stream: &Stream, targets: &[(u32, Span)], random: Random) -> Self {
-        let tracks: Vec<Track> = targets.iter().map(|&(index, span)| Track { index, span, next: 0 }).collect();
+    pub fn new(stream: &Stream, worker: u32, targets: &[(u32, Span)], random: Random) -> Self {
+        let track = |&(index, span): &(u32, Span)| Track { index, span, next: first_place(stream, worker, span) };
+        let tracks: Vec<Track> = targets.iter().map(track).collect();
         let (specs, copy_destination) = specs_of(stream);
         let total: f64 = specs.iter().map(|spec| spec.share).sum();
         let mut sum = 0.0;
@@ -167,6 +168,14 @@ impl Line {
             places: targets.iter().map(place).collect(),
             cumulative_share,
         }
+    }
+}
+
+/// Where a worker begins, relative to the span.
+fn first_place(stream: &Stream, worker: u32, span: Span) -> u64 {
+    match stream.starts {
+        Starts::Together => 0,
+        Starts::Apart => span.length / u64::from(stream.workers) * u64::from(worker),
     }
 }
 

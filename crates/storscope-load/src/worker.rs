@@ -9,6 +9,7 @@ use storscope_types::Nanos;
 
 use crate::buffers::BufferPlan;
 use crate::error::LoadError;
+use crate::gate::Gate;
 use crate::generator::{Generator, fill_pool};
 use crate::place::Span;
 use crate::plan::{Engine, Plan};
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     pub clock: FastClock,
     pub stop: AtomicBool,
     pub ready: Barrier,
+    /// Behind the barrier; opened at once unless the plan is held.
+    pub gate: Gate,
     /// Zero until all workers are ready.
     pub start: AtomicU64,
     /// Of the process, at the start: trials and preparations do not count.
@@ -80,6 +83,7 @@ impl Turnstile<'_> {
     fn pass(&mut self) -> Nanos {
         self.passed = true;
         self.shared.ready.wait();
+        self.shared.gate.pass();
         self.shared.usage_before.get_or_init(Usage::of_process);
         let start = (self.shared.clock.now() + COUNTDOWN).0;
         // The first to come sets it, the others read it.

@@ -6,8 +6,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use storscope_device::{Direction, QueueingDevice, Request, VirtualClock};
-use storscope_load::{Limit, Random, RandomPlace, Span, Zipf};
-use storscope_types::{Access, AccessSpec, Bytes, Copy, Nanos, Offsets, Process, Stream, Workload};
+use storscope_load::{Limit, Random, RandomPlace, Span, Transfers, Zipf};
+use storscope_types::{Access, AccessSpec, Bytes, Copy, Nanos, Offsets, Process, Starts, Stream, Workload};
 use support::{GIB, Outcome, Spy, closed, ios, mix, open, reads_4k, run, task};
 
 /// What a device with four servers of 1 ms was asked, and when.
@@ -208,4 +208,43 @@ fn a_hot_spot_gets_its_share_where_it_is() {
     close(hot as f64 / 1e6, 0.8, 0.002);
     let before: u64 = counts[..500].iter().sum();
     close(before as f64 / 2e5, 5.0 / 8.0, 0.01);
+}
+
+/// The offsets of the first transfers of each worker of a sequential stream.
+fn firsts(starts: Starts, workers: u32, size: Bytes, span: Span, count: usize) -> Vec<Vec<u64>> {
+    let line = AccessSpec { random_share: 0.0, size, ..reads_4k() };
+    let stream = Stream { workers, starts, ..Stream::new(Access::Mix { lines: vec![line] }, closed(1)) };
+    let of_worker = |worker| {
+        let mut transfers = Transfers::new(&stream, worker, &[(0, span)], Random::of_worker(1, worker));
+        let mut next = || {
+            transfers.begin_burst();
+            transfers.next(0).offset
+        };
+        (0..count).map(|_| next()).collect()
+    };
+    (0..workers).map(of_worker).collect()
+}
+
+#[test]
+fn workers_begin_together_or_evenly_spread_over_the_region() {
+    let (size, span) = (Bytes(4096), Span { start: 8192, length: 40 * 4096 });
+    for worker in firsts(Starts::Together, 4, size, span, 3) {
+        assert_eq!(worker, [8192, 8192 + 4096, 8192 + 2 * 4096]);
+    }
+    for (index, worker) in firsts(Starts::Apart, 4, size, span, 12).iter().enumerate() {
+        let first = 10 * index as u64;
+        let expected: Vec<u64> = (first..first + 12).map(|place| 8192 + place % 40 * 4096).collect();
+        assert_eq!(*worker, expected, "the last goes on at the start of the region");
+    }
+}
+
+#[test]
+fn workers_that_begin_apart_keep_to_the_alignment_and_the_region() {
+    let (size, span) = (Bytes(16_384), Span { start: 4096, length: 100_000 });
+    for worker in firsts(Starts::Apart, 7, size, span, 20) {
+        for offset in worker {
+            assert_eq!((offset - span.start) % size.0, 0);
+            assert!(offset + size.0 <= span.start + span.length);
+        }
+    }
 }

@@ -40,6 +40,7 @@ fn plan(lines: Vec<AccessSpec>, load: Load, target: TargetSpec, engine: Engine) 
         max_bytes_per_worker: None,
         interval: Nanos::from_millis(100),
         max_failures: 0,
+        held: false,
     }
 }
 
@@ -331,4 +332,35 @@ fn a_plan_round_trips_through_json() {
     let plan = plan(vec![reads_4k()], closed(3), path_of(&file, true), Engine::Threads);
     let text = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
+
+/// Trials of the engine are over when the run says that it is ready: what the target counts from there on is the run's.
+#[test]
+fn a_run_that_is_held_makes_no_io_until_it_may_begin() {
+    let file = scratch(SIZE);
+    let write = AccessSpec { read_share: 0.0, ..reads_4k() };
+    let held = Plan { held: true, ..plan(vec![write], closed(4), path_of(&file, false), Engine::Auto) };
+    let mut run = Run::start(held).unwrap();
+    while !run.is_ready() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let content = || std::fs::read(file.path()).unwrap();
+    let before = content();
+    assert!(matches!(run.next(Duration::from_millis(50)), News::Pending));
+    assert_eq!(run.started_unix_ns(), None);
+    assert!(before == content(), "nothing was written meanwhile");
+    run.begin();
+    let result = without_error(run.finish());
+    assert!(result.total.ios() > 0);
+    assert!(before != content());
+}
+
+#[test]
+fn a_run_that_is_held_can_be_stopped_or_given_up() {
+    let file = scratch(SIZE);
+    let held = || Plan { held: true, ..plan(vec![reads_4k()], closed(1), path_of(&file, false), Engine::Auto) };
+    let run = Run::start(held()).unwrap();
+    run.stop();
+    assert_eq!(without_error(run.finish()).total.ios(), 0);
+    drop(Run::start(held()).unwrap());
 }

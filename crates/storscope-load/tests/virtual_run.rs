@@ -20,6 +20,7 @@ fn plan(workload: Workload, targets: usize, duration_s: f64) -> Plan {
         max_bytes_per_worker: None,
         interval: Nanos::SECOND,
         max_failures: 0,
+        held: false,
     }
 }
 

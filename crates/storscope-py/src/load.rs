@@ -53,6 +53,15 @@ impl LoadRun {
         py.detach(|| self.with_run(|run| run.started_unix_ns())).ok_or_else(over)
     }
 
+    #[getter]
+    fn is_ready(&self, py: Python<'_>) -> PyResult<bool> {
+        py.detach(|| self.with_run(|run| run.is_ready())).ok_or_else(over)
+    }
+
+    fn begin(&self, py: Python<'_>) {
+        py.detach(|| self.with_run(|run| run.begin()));
+    }
+
     fn next<'py>(&self, py: Python<'py>, timeout_s: f64) -> PyResult<Option<Bound<'py, PyBytes>>> {
         if timeout_s.is_nan() || timeout_s < 0.0 {
             return Err(PyValueError::new_err("timeout_s: expected zero or more"));

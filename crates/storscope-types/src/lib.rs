@@ -19,6 +19,6 @@ pub use access::{Access, AccessSpec, Copy};
 pub use check::WorkloadError;
 pub use data::{DataPool, Verification};
 pub use load::{Load, Process, RateStep, ThinkTime};
-pub use offsets::{Offsets, Region};
+pub use offsets::{Offsets, Region, Starts};
 pub use units::{Bytes, Nanos};
 pub use workload::{Stream, Workload};

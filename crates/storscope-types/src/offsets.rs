@@ -40,3 +40,14 @@ pub struct Region {
     #[serde(default, rename = "length_bytes")]
     pub length: Option<Bytes>,
 }
+
+/// Where the workers of a stream begin what is not random.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Starts {
+    /// All at the start of the region, as Iometer's and fio's do: what one has read the others find in a cache.
+    #[default]
+    Together,
+    /// Evenly spread over the region: of n workers the k-th, counting from 0, at k/n of it.
+    Apart,
+}

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Bytes, DataPool, Load, Offsets, Region, ThinkTime, Verification};
+use crate::{Access, Bytes, DataPool, Load, Offsets, Region, Starts, ThinkTime, Verification};
 
 /// What is asked of the storage: one stream or several at the same time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,6 +49,9 @@ pub struct Stream {
     /// Threads, each with its own queue, offsets and draws.
     #[serde(default = "one")]
     pub workers: u32,
+    /// Where the workers begin.
+    #[serde(default)]
+    pub starts: Starts,
 }
 
 impl Stream {
@@ -64,6 +67,7 @@ impl Stream {
             region: Region::default(),
             targets: Vec::new(),
             workers: 1,
+            starts: Starts::Together,
         }
     }
 

@@ -78,7 +78,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
         Self {
             device,
             clock,
-            transfers: Transfers::new(stream, &spans, random.split()),
+            transfers: Transfers::new(stream, task.worker, &spans, random.split()),
             pace,
             buffers: Buffers::new(&BufferPlan::new(task.workload, stream, slots)),
             stamper: Stamper::new(task.workload, task.global_worker),

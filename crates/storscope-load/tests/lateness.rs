@@ -1,0 +1,88 @@
+//! When lateness makes figures meaningless: at once where requests arrive, in a closed loop only as far as it distorts.
+
+mod support;
+
+use storscope_device::Direction;
+use storscope_load::{Cell, Doubt, Interval, Times, Usage, lateness_doubts};
+use storscope_types::{Load, Nanos, Process, Stream, Workload};
+use support::{closed, mix, open, reads_4k};
+
+const MS: u64 = 1_000_000;
+
+/// Groups of I/Os: how many, their lateness and their service.
+fn interval(streams: &[&[(u64, u64, u64)]]) -> Interval {
+    let cell = |(stream, groups): (usize, &&[(u64, u64, u64)])| {
+        let mut cell = Cell::new(stream as u32, 0);
+        for &(ios, late, service) in *groups {
+            let times = Times { intended: Nanos(0), submitted: Nanos(late), completed: Nanos(late + service) };
+            cell.tally(Direction::Read).record_many(times, ios, ios * 4096);
+        }
+        cell
+    };
+    Interval {
+        index: 0,
+        start: Nanos::ZERO,
+        duration: Nanos::SECOND,
+        drain: false,
+        cells: streams.iter().enumerate().map(cell).collect(),
+        submitted: 0,
+        in_flight_at_end: 0,
+        outstanding_mean: 1.0,
+        offered_per_s: None,
+        failures: Vec::new(),
+        usage: Usage::default(),
+    }
+}
+
+fn doubts(load: Load, groups: &[(u64, u64, u64)]) -> Vec<Doubt> {
+    lateness_doubts(&interval(&[groups]), &mix(vec![reads_4k()], load))
+}
+
+fn arrivals() -> Load {
+    open(1000.0, Process::Poisson, 64)
+}
+
+#[test]
+fn what_is_in_time_is_in_no_doubt() {
+    for load in [closed(1), arrivals()] {
+        assert_eq!(doubts(load, &[(1000, 20_000, MS)]), []);
+    }
+}
+
+/// One I/O in fifty waits for the CPU: an arrival has waited that long, but a place in a queue was empty for 2 % only.
+#[test]
+fn rare_delays_invalidate_an_open_loop_and_not_a_closed_one() {
+    let groups = [(980, 10_000, MS), (20, MS, MS)];
+    let [found] = doubts(arrivals(), &groups).try_into().unwrap();
+    assert!(found.invalidates(), "{found:?}");
+    let [found] = doubts(closed(1), &groups).try_into().unwrap();
+    assert!(!found.invalidates(), "the rate is right within 3 %");
+    assert!(matches!(found, Doubt::TailLate { .. }), "and that the tail is not the storage's is said: {found:?}");
+}
+
+/// The rate of a closed loop is N / (S + L): here 8 % below that of the storage.
+#[test]
+fn a_closed_loop_whose_places_stand_empty_is_invalid() {
+    let [found] = doubts(closed(4), &[(1000, 80_000, 920_000)]).try_into().unwrap();
+    assert!(found.invalidates());
+    assert!(found.explain().contains("empty for 8 % of the time"), "{}", found.explain());
+}
+
+#[test]
+fn each_kind_of_loop_is_judged_by_its_own_ios() {
+    let stream = |load| Stream::new(storscope_types::Access::Mix { lines: vec![reads_4k()] }, load);
+    let mut workload = Workload::of("both", stream(closed(1)));
+    workload.streams.push(stream(arrivals()));
+    let in_time: &[(u64, u64, u64)] = &[(100_000, 0, MS)];
+    let late: &[(u64, u64, u64)] = &[(100, MS, MS)];
+    assert_eq!(lateness_doubts(&interval(&[in_time, in_time]), &workload), []);
+    let found = lateness_doubts(&interval(&[in_time, late]), &workload);
+    assert!(matches!(found[..], [Doubt::GeneratorLate { .. }]), "few arrivals are not outvoted: {found:?}");
+    let found = lateness_doubts(&interval(&[late, in_time]), &workload);
+    assert!(matches!(found[..], [Doubt::PlacesEmpty { .. }]), "{found:?}");
+}
+
+#[test]
+fn nothing_measured_is_said() {
+    assert_eq!(doubts(closed(1), &[]), [Doubt::Empty]);
+}
