@@ -7,13 +7,15 @@ its end, so that the next visit starts on an empty queue.
 Each figure is given twice. *Response* counts from the instant a request should have started: what a user waits. It is
 given only where lateness is at most 5 % of it, both taken as the same figure. *Service* counts from the submission: a
 generator that is woken late by a busy machine does not spoil it, as randomly delayed Poisson arrivals are still Poisson
-arrivals (Kingman 1993, "Poisson Processes", 5.1) unless they come in lumps; it is given where lateness is at most half
-of it. Intervals that are too late are left out, up to half of a visit. Beware: a target that blocks the submission
-itself makes the generator late, and its service time hides that.
+arrivals (Kingman 1993, "Poisson Processes", 5.1) unless they come in lumps. So it is given where lateness is at most
+half of it, or where fewer than one request in ten is sent together with another because of it: rate times mean lateness
+is the number of arrivals in a delay. Intervals in which the machine paused are left out, up to 70 % of a visit. Beware:
+a target that blocks the submission itself makes the generator late, and its service time hides that.
 """
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -28,11 +30,11 @@ from storscope.domain.units import NS_PER_MS, NS_PER_S, format_duration, format_
 
 SERVICE = "service "
 """Before the name of a figure that is of service time."""
-INTERVAL_NS = 75 * NS_PER_MS
-"""Of a visit: short enough that a few of them show a queue that grows."""
+INTERVAL_NS = 50 * NS_PER_MS
+"""Of a visit: short enough that a pause of the machine spoils little of it."""
 _RAMP_SHARE = 0.2
 _FULL_SHARE = 0.9
-_HOPELESS_INTERVALS = 3
+_HOPELESS_INTERVALS = 5
 _TOLERATED_UNSENT = 0.01
 """As crates/storscope-load/src/result.rs."""
 _GROWTH = 1.3
@@ -40,7 +42,9 @@ _GROWTH = 1.3
 _GROWN_SHARE = 0.03
 """...and what is done at the end had waited for this share of the visit: the error in load is no greater."""
 _LATE_RATIO = {"": 0.05, SERVICE: 0.5}
-_KEPT_SHARE_MIN = 0.5
+_LUMPED_SHARE = 0.1
+"""So many requests sent together with another change the mean at light load by half of that at most."""
+_KEPT_SHARE_MIN = 0.3
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ class PointWatch:
     ) -> None:  # fmt: skip
         """A visit at so many arrivals per second, with room for `slots` I/Os in flight.
 
-        It is hopeless when three intervals on end have a mean above `cut_ns`, or a full queue.
+        It is hopeless when five intervals on end have a mean above `cut_ns`, or a full queue.
         """
         self._offered_per_s, self._slots, self._cut_ns = offered_per_s, slots, cut_ns
         self._figures = tuple(dict.fromkeys((MEAN, *figures)))
@@ -186,10 +190,28 @@ class PointWatch:
 
     def _measured(self, kept: Sequence[_Part]) -> dict[str, float | None]:
         return {
-            prefix + figure.name: _without_late(kept, figure, prefix)
+            prefix + figure.name: self._without_late(kept, figure, prefix)
             for prefix in _LATE_RATIO
             for figure in self._figures
         }
+
+    def _without_late(self, kept: Sequence[_Part], figure: LatencyFigure, prefix: str) -> float | None:
+        """The figure over intervals that were in time; None if they are too few, or too few requests for it."""
+        measure = "service" if prefix else "response"
+        usual = _usual(kept, figure, measure)
+        if usual is None:
+            return None
+        limit_ns = _LATE_RATIO[prefix] * usual
+        in_time = [
+            part for part in kept if _lateness(part, figure) <= limit_ns or (prefix and not self._is_lumped(part))
+        ]
+        if sum(part.duration_ns for part in in_time) < _KEPT_SHARE_MIN * sum(part.duration_ns for part in kept):
+            return None
+        pooled = _pooled(in_time, measure)
+        return _value(pooled, figure) if pooled.count >= figure.requests_needed else None
+
+    def _is_lumped(self, part: _Part) -> bool:
+        return self._offered_per_s * _lateness(part, MEAN) > _LUMPED_SHARE * NS_PER_S
 
     def _late_words(self, kept: Sequence[_Part], figures: dict[str, float | None]) -> str:
         late = [name for name, value in figures.items() if value is None and not name.startswith(SERVICE)]
@@ -211,17 +233,12 @@ def _is_growing(kept: Sequence[_Part]) -> bool:
     return after > _GROWTH * before and waited_ns > _GROWN_SHARE * sum(part.duration_ns for part in kept)
 
 
-def _without_late(kept: Sequence[_Part], figure: LatencyFigure, prefix: str) -> float | None:
-    """The figure over intervals that were in time; None if they are less than half, or too few requests for it."""
-    measure = "service" if prefix else "response"
-    usual = _value(_pooled(kept, measure), figure)
-    if usual is None:
-        return None
-    in_time = [part for part in kept if _lateness(part, figure) <= _LATE_RATIO[prefix] * usual]
-    if sum(part.duration_ns for part in in_time) < _KEPT_SHARE_MIN * sum(part.duration_ns for part in kept):
-        return None
-    pooled = _pooled(in_time, measure)
-    return _value(pooled, figure) if pooled.count >= figure.requests_needed else None
+def _usual(kept: Sequence[_Part], figure: LatencyFigure, measure: str) -> float | None:
+    """What the figure is about: the median of its means, which a pause of the machine does not move."""
+    if figure.share is not None:
+        return _value(_pooled(kept, measure), figure)
+    means = [mean for part in kept if (mean := part.whole.of(measure).mean_ns) is not None]
+    return statistics.median(means) if means else None
 
 
 def _lateness(part: _Part, figure: LatencyFigure) -> float:

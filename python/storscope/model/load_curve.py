@@ -6,11 +6,12 @@ four are free, for percentiles have the same shape with other numbers and real s
 
 The curve only carries information between loads. Where it misses the visits near a crossing, it is shifted there by
 what it misses them by (residuals of log latency, weighted by nearness). Visits that were overloaded say that latency is
-at least what they saw. Points are weighted by how steep the curve is: noise moves the load, and latency by as much as
-the curve is steep. Single wild visits are weighted down (Huber 1964).
+at least what they saw, a little above their load. Points are weighted by how steep the curve is: noise moves the load,
+and latency by as much as the curve is steep. Single wild visits are weighted down (Huber 1964).
 
-Intervals come from resampling whole visits (Efron 1979), widened for their number. Beware: all visits share what was
-wrong throughout, for example a machine that was busy all the time.
+Intervals come from weighting whole visits at random (Rubin 1981, "The Bayesian bootstrap"), widened for their number.
+Drawing them with replacement would leave out, now and then, all of the few visits that hold a steep curve in its place.
+Beware: all visits share what was wrong throughout, for example a machine that was busy all the time.
 """
 
 from __future__ import annotations
@@ -45,8 +46,13 @@ with elasticities of 1 and 4."""
 _FACTOR_SPREAD = 0.5
 """Deviation, in log, of a c from 1 (exponential service) in storage; weakly held, see `_Losses`."""
 _HUBER = 2.0
+_BOUND_SLACK, _BOUND_MOST = 0.01, 1.0
+"""A lower bound has to be reached at so much more load, and missing it by more than this, in log latency, is no worse:
+that a visit was overloaded says little about by how much, and now and then something else did it."""
 _NEAR = 0.35
 """Width, in log latency, of the weights of visits near a crossing..."""
+_NEAR_LOAD = 0.05
+"""...or, in load, of visits on either side of a step..."""
 _NEAR_LIGHT = 0.12
 """...and near light load, where the curve is flat."""
 _SHRINKAGE = 4
@@ -109,7 +115,7 @@ class CurveFit:
 
     points: Points
     weight: FloatArray
-    """(curves, visits): steepness, number of requests, robustness, and how often a visit is in the resample."""
+    """(curves, visits): steepness, number of requests, robustness, and the random weight of the resample."""
     capacity: FloatArray
     exponent: FloatArray
     factor: FloatArray
@@ -145,11 +151,13 @@ class CurveFit:
         return _elasticity(load, float(self.capacity[0]), float(self.exponent[0]), float(self.factor[0]))
 
     def visits_near(self, load: float) -> float:
-        """How many visits tell where the curve crosses its latency at that load."""
+        """How many visits tell where the curve crosses its latency at that load: by latency, or by load if steep."""
         at = self.log_latency(np.array([load]))[0, 0]
         predicted = self.log_latency(self.points.load)[0]
-        near = np.exp(-0.5 * ((predicted - at) / _NEAR) ** 2)
-        return float((near * ~self.points.is_bound).sum() + 0.5 * self.points.is_bound.sum())
+        by_latency = np.exp(-0.5 * ((predicted - at) / _NEAR) ** 2)
+        by_load = np.exp(-0.5 * ((self.points.load / load - 1) / _NEAR_LOAD) ** 2) if load > 0 else by_latency
+        near = np.where(self.points.is_bound, np.maximum(by_load, 0.5), np.maximum(by_latency, by_load))
+        return float(near.sum())
 
     def _shift(self, predicted: FloatArray, near: FloatArray) -> FloatArray:
         free = ~self.points.is_bound
@@ -173,9 +181,8 @@ def fit_curve(points: Points, *, replicates: int, seed: int = 0) -> CurveFit:
                 zip(_FINE, (shapes.capacity, shapes.exponent, shapes.factor), strict=True))  # fmt: skip
         shapes = coarse.joined(_Shapes.grid(*fine))
     losses = _Losses(points, shapes, weight)
-    counts = np.random.default_rng(seed).multinomial(
-        len(weight), np.full(len(weight), 1 / len(weight)), size=replicates
-    )
+    draws = np.random.default_rng(seed).exponential(size=(replicates, len(weight)))
+    counts = draws / draws.mean(axis=1, keepdims=True)
     weights = np.concatenate([weight[None, :], counts * weight[None, :]])
     return losses.fits(weights)
 
@@ -189,8 +196,10 @@ class _Losses:
         self._free = np.where(points.is_bound, 0.0, 1.0)
         self._log = np.where(points.is_bound, 0.0, points.log_latency)
         _, offset = self._free_loss(weight[None, :])
-        short = np.maximum(0.0, points.log_latency[None, :] - offset[0][:, None] - self._rise)
-        self._short = short**2 * points.is_bound[None, :]
+        load = points.load * (1 + _BOUND_SLACK)
+        below = points.log_latency[None, :] - offset[0][:, None] - shapes.log_rise(load)
+        is_open = points.is_bound[None, :] & (load[None, :] < shapes.capacity[:, None])
+        self._short = np.clip(below, 0.0, _BOUND_MOST) ** 2 * is_open
         """By how much each shape stays below the lower bounds, squared."""
         servers = ((shapes.exponent + 1.0) ** 2 / 2.0 - 1.0).clip(1.0)
         self._unlikely = (_NOISE * np.log(shapes.factor * servers) / _FACTOR_SPREAD) ** 2
@@ -240,13 +249,16 @@ class _Losses:
 
 
 def _robust(points: Points, losses: _Losses, best: int) -> FloatArray:
-    """Weights from how much noise is expected at each point, less for the wild; 1 for a point without any."""
-    steep = np.minimum(losses.elasticity(best), 60.0)
+    """Weights from how much noise is expected at each point, less for the wild; 1 for a point without any.
+
+    A bound has no noise of its load: that is what its slack is for.
+    """
+    steep = np.where(points.is_bound, 0.0, np.minimum(losses.elasticity(best), 60.0))
     of_load = _NOISE_OF_LOAD**2 + _LOAD_VARIANCE / points.requests
     deviation = np.sqrt(_NOISE**2 + points.variance + of_load * steep**2)
     scaled = np.abs(losses.residual(best)) / deviation
     spread = max(1.0, 1.4826 * float(np.median(scaled)))
-    huber = np.minimum(1.0, _HUBER / np.maximum(scaled / spread, 1e-9))
+    huber = np.where(points.is_bound, 1.0, np.minimum(1.0, _HUBER / np.maximum(scaled / spread, 1e-9)))
     result: FloatArray = huber * (_NOISE / (deviation * spread)) ** 2
     return result
 
