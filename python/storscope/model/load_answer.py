@@ -1,0 +1,141 @@
+"""What a search for the knee says in the end: the crossings, or why there is none, and what is to be doubted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from storscope.domain.load_curve import Bounds, Crossing, PointKind, Visit
+from storscope.domain.units import format_duration, format_rate, format_span
+from storscope.model.load_curve import CurveFit
+from storscope.model.load_goal import Goal
+from storscope.model.load_points import SERVICE, figure_of, outlasted
+
+_WIDE = 0.5
+"""An estimate that may be wrong by so much is none."""
+_DOUBTFUL = 0.07
+_BEYOND_TOP = 1.05
+_DRIFT_DEVIATIONS, _DRIFT_MIN = 3.0, 0.05
+_DRIFT_VISITS_MIN = 8
+_NEAR_LOG = 0.8
+
+
+def crossing_of(goal: Goal, visits: Sequence[Visit], ended: str) -> Crossing:
+    """The load, or the reason why none is given."""
+    basis = goal.basis + goal.figure.name
+    limit_ns = goal.objective.limit_ns if goal.objective else None
+    if goal.fit is None or goal.crossing is None:
+        return Crossing(basis, limit_ns, None, _why_no_curve(goal, visits, ended))
+    if limit_ns is None:
+        limit_ns = float(np.exp(goal.target_log(goal.fit)[0]))
+    reason = _why_none(goal, goal.crossing, visits, limit_ns)
+    return Crossing(basis, limit_ns, None if reason else goal.crossing, reason)
+
+
+def _why_no_curve(goal: Goal, visits: Sequence[Visit], ended: str) -> str:
+    invalid = [visit for visit in visits if visit.kind is PointKind.INVALID]
+    valid = [visit for visit in visits if visit.kind is PointKind.VALID]
+    told = [visit for visit in valid if figure_of(visit, goal.figure, goal.basis) is not None]
+    if 2 * len(invalid) > len(visits):
+        return f"{len(invalid)} of {len(visits)} visits cannot be used; the last: {invalid[-1].reason}"
+    if valid and 2 * len(told) < len(valid):
+        return (
+            f"only {len(told)} of {len(valid)} visits tell the {goal.figure.name}, for which "
+            f"{goal.figure.requests_needed:,} requests in time are needed; allow more time (--max-duration)"
+        )
+    if not valid:
+        return f"every load was too much, down to {format_rate(min(v.offered_per_s for v in visits), '/s')}" if (
+            visits) else "no visit was made"  # fmt: skip
+    return f"only {len(told)} visits could be used before {ended or 'the end'}; allow more time (--max-duration)"
+
+
+def _why_none(goal: Goal, found: Bounds, visits: Sequence[Visit], limit_ns: float) -> str:
+    """Why the crossing of the curve is no answer; empty if it is one."""
+    measured = [visit for visit in visits if visit.kind is not PointKind.INVALID]
+    top = max(measured, key=lambda visit: visit.offered_per_s)
+    if found.estimate > _BEYOND_TOP * top.offered_per_s:
+        return (
+            f"up to {format_rate(top.offered_per_s, '/s')}, the highest load that could be measured, the "
+            f"{goal.figure.name} stays below {format_duration(limit_ns)}{_above_that(visits, top)}"
+        )
+    light = min(measured, key=lambda visit: visit.offered_per_s)
+    if found.estimate <= 0 or found.estimate < light.offered_per_s / 2:
+        seen = format_duration(figure_of(light, goal.figure, goal.basis))
+        return f"not even {format_rate(light.offered_per_s, '/s')} meet it: {goal.figure.name} was {seen} there"
+    if found.half_width_ratio > _WIDE:
+        return (
+            f"it is somewhere from {format_rate(found.low, '/s')} to {format_rate(found.high, '/s')}: latency varied "
+            "more from visit to visit than with the load"
+        )
+    return ""
+
+
+def _above_that(visits: Sequence[Visit], top: Visit) -> str:
+    """Why nothing higher was measured, if it was tried."""
+    failed = [visit for visit in visits if visit.kind is PointKind.INVALID and visit.offered_per_s > top.offered_per_s]
+    if not failed:
+        return ""
+    first = min(failed, key=lambda visit: visit.offered_per_s)
+    return f"; at {format_rate(first.offered_per_s, '/s')} the limit is this machine, not the storage ({first.reason})"
+
+
+# Doubts ---------------------------------------------------------------------------------------------------------------
+
+
+def doubts_of(goals: Sequence[Goal], visits: Sequence[Visit]) -> Iterator[str]:
+    """In sentences."""
+    invalid = [visit for visit in visits if visit.kind is PointKind.INVALID]
+    if invalid:
+        yield f"{len(invalid)} of {len(visits)} visits are left out; the last: {invalid[-1].reason}."
+    by_service = [goal.figure.name for goal in goals if goal.basis == SERVICE]
+    if by_service:
+        yield (
+            f"Latency ({' and '.join(dict.fromkeys(by_service))}) counts from the submission, not from the arrival: "
+            "this machine submits too late, compared with how quick the target is, to tell them together."
+        )  # fmt: skip
+    yield from _credit_doubts(visits)
+    for goal in goals:
+        if goal.known is not None:
+            yield from _goal_doubts(goal, *goal.known)
+
+
+def _credit_doubts(visits: Sequence[Visit]) -> Iterator[str]:
+    credit = outlasted(visits)
+    if credit:
+        most = max(credit, key=lambda visit: visit.offered_per_s)
+        yield (
+            f"For {format_span(most.duration_ns)} {format_rate(most.offered_per_s, '/s')} were served, but not for "
+            "longer: the storage has something to spend (a cache, the allowance of a limit). The answer is what lasts."
+        )  # fmt: skip
+
+
+def _goal_doubts(goal: Goal, fit: CurveFit, crossing: Bounds) -> Iterator[str]:
+    what = "knee" if goal.objective is None else "load that meets the objective"
+    if _DOUBTFUL < crossing.half_width_ratio <= _WIDE:
+        yield (
+            f"The {what} is known to ±{crossing.half_width_ratio:.0%} only; a longer --max-duration or a quieter "
+            "machine makes it narrower."
+        )
+    drift = _drift(fit, crossing.estimate)
+    if abs(drift) > _DRIFT_MIN:
+        yield (
+            f"The {what} drifted by {drift:+.0%} between the first and the second half of the search: the storage or "
+            "the machine changed."
+        )
+
+
+def _drift(fit: CurveFit, load: float) -> float:
+    """By how much the crossing moved from the first half of its visits to the second; 0 where that may be chance."""
+    points = fit.points
+    at = fit.log_latency(np.array([load]))[0, 0]
+    predicted = fit.log_latency(points.load)[0]
+    near = (np.abs(predicted - at) < _NEAR_LOG) & ~points.is_bound
+    if near.sum() < _DRIFT_VISITS_MIN:
+        return 0.0
+    moved = -(points.log_latency - predicted)[near] / np.maximum(fit.elasticity(points.load[near]), 0.2)
+    first, second = np.array_split(moved, 2)
+    deviation = math.hypot(first.std(ddof=1) / math.sqrt(len(first)), second.std(ddof=1) / math.sqrt(len(second)))
+    change = float(np.median(second) - np.median(first))
+    return change if abs(change) > _DRIFT_DEVIATIONS * deviation else 0.0

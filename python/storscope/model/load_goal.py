@@ -1,0 +1,77 @@
+"""A crossing that is looked for on a load curve: the knee, or where an objective is just met."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storscope.domain.load_curve import Bounds, Visit
+from storscope.domain.objective import MEAN, LatencyFigure, Objective
+from storscope.model.bootstrap import FloatArray
+from storscope.model.load_curve import CurveFit, bounds_of, fit_curve
+from storscope.model.load_points import basis_of, points_of
+
+KNEE_RATIO = 2.0
+_BOUND_RATIO = 3.0
+"""An overloaded visit would have reached so many times the limit at least."""
+_KNEE_LEVELS = ((1.5, -0.2, -0.02), (2.0, 0.0, 0.0), (2.8, 0.02, 0.2))
+"""Latency over that at light load, and how far the load may be from the crossing."""
+_OBJECTIVE_LEVELS = ((0.7, -0.15, -0.015), (1.0, 0.0, 0.0), (1.45, 0.015, 0.15))
+
+
+@dataclass
+class Goal:
+    """A crossing, and what is known of it by now. Without an objective it is the knee."""
+
+    objective: Objective | None = None
+    fit: CurveFit | None = None
+    basis: str = ""
+    """Nothing, or SERVICE: the way to count that most visits tell."""
+    crossing: Bounds | None = None
+
+    @property
+    def figure(self) -> LatencyFigure:
+        """What is watched."""
+        return MEAN if self.objective is None else self.objective.figure
+
+    @property
+    def known(self) -> tuple[CurveFit, Bounds] | None:
+        """The curve and the crossing; None if there is none (at no load is latency so low)."""
+        if self.fit is None or self.crossing is None or self.crossing.estimate <= 0:
+            return None
+        return self.fit, self.crossing
+
+    def learn(self, visits: Sequence[Visit], light_ns: float, *, replicates: int, seed: int) -> None:
+        """Fits the curve to all visits."""
+        self.basis = basis_of(visits, self.figure)
+        limit_ns = KNEE_RATIO * light_ns if self.objective is None else self.objective.limit_ns
+        points = points_of(visits, self.figure, self.basis, _BOUND_RATIO * limit_ns)
+        self.fit = fit_curve(points, replicates=replicates, seed=seed) if points.is_enough else None
+        self.crossing = None
+        if self.fit is not None:
+            loads = self.fit.crossing(self.target_log(self.fit))
+            self.crossing = bounds_of(loads, self.fit.visits_near(float(loads[0])))
+
+    def target_log(self, fit: CurveFit) -> FloatArray:
+        """Log latency that is looked for, for each curve of the fit."""
+        if self.objective is None:
+            return fit.light_log + math.log(KNEE_RATIO)
+        return np.full(len(fit.capacity), math.log(self.objective.limit_ns))
+
+    def loads(self, *, at_crossing: bool) -> list[float]:
+        """Below the crossing, at it if wanted, and above it."""
+        if self.known is None:
+            return []
+        fit, crossing = self.known
+        target, at = self.target_log(fit), crossing.estimate
+        loads = []
+        for ratio, least, most in _KNEE_LEVELS if self.objective is None else _OBJECTIVE_LEVELS:
+            if least == most and not at_crossing:
+                continue
+            relative = ratio if self.objective is not None else ratio / KNEE_RATIO
+            found = float(fit.crossing(target + math.log(relative))[0])
+            loads.append(at * (1 + min(max(found / at - 1, least), most)))
+        return loads
