@@ -63,6 +63,30 @@ def test_every_point_is_a_run_with_the_id_of_its_sweep(data: Path, capsys: pytes
     assert not list(data.iterdir())
 
 
+def test_several_targets_are_swept_together_and_recorded_apart(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [data / "one", data / "two"]
+    for path in files:
+        path.write_bytes(os.urandom(8 * 1024**2))
+    store = str(data.parent / "store")
+    arguments = ["bench", str(files[0]), "--sweep", "modes=randread", str(files[1]), "depth=1,2", "--store", store]
+    assert run([*arguments, "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"Target: {path}" in shown for path in files)
+    assert run([*arguments, "--duration", "0.1s", "--format", "json"]) == 0
+    result = _json(capsys)
+    assert (result["done"], result["target"]) == (2, f"{files[0]}, {files[1]}")
+    assert result["size_bytes"] == 8 * 1024**2
+    rates = Store.open(Path(store)).query(
+        "SELECT run, kind, entity, sum(ops_per_s * duration_ns) AS ios FROM observations GROUP BY ALL"
+    )
+    by_run: dict[tuple[str, str], list[float]] = {}
+    for row in rates.to_pylist():
+        by_run.setdefault((row["run"], row["kind"]), []).append(row["ios"])
+    for (name, kind), ios in by_run.items():
+        assert len(ios) == (1 if kind == "job" else 2)
+        assert sum(ios) == pytest.approx(by_run[name, "job"][0])
+
+
 def test_figures_are_those_of_the_store(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(_arguments(data, "--format", "json", axes=("modes=randrw", "mix=70", "jobs=2"))) == 0
     (cell,) = _json(capsys)["cells"]
@@ -248,7 +272,8 @@ def test_a_point_that_cannot_be_measured_leaves_the_others_alone(
     [
         (("sizes=4k",), "Axes need --sweep"),
         (("--sweep", "sizes=4x"), "4x"),
-        (("--sweep", "sizes=4k", "other"), "one target"),
+        (("--sweep", "sizes=4k", "other"), "one target, or several that exist"),
+        (("--sweep", "sizes=4k", "block=8k"), "block=8k"),
         (("--repeat", "2", "--workload", "log"), "--sweep or --time-series"),
         (("--time-series", "10s", "--workload", "log", "--repeat", "2"), "10m/30s"),
         (("--time-series", "10s/1s", "--workload", "log"), "how long"),

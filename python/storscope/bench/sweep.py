@@ -210,7 +210,7 @@ def _checked(planned: list[Planned]) -> list[Planned]:
     if twice is not None:
         raise UsageError("workloads with names of their own", f"two points {twice!r}", hint="Choose one with --only.")
     for item in planned:
-        item.workload.check(1)
+        item.workload.check()
     return planned
 
 

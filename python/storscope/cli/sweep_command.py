@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from storscope.cli.measure_command import allowed_on
 from storscope.cli.options import DEFAULT_STORE, DurationType
 from storscope.cli.sweep_plan import plan_of
 
@@ -87,31 +88,19 @@ def sweep_command(target: str, chosen: Mapping[str, Any]) -> int:
 
 
 def _dry_run(plan: SweepPlan) -> int:
-    from storscope.bench.safety import DirectoryTarget, Intent, NewFileTarget, resolve
-    from storscope.bench.safety import plan as safety_plan
     from storscope.bench.sweep import demanding
     from storscope.bench.sweep_order import balanced_order
-    from storscope.bench.targets import scratch_size
     from storscope.workbench.preconditioning import WORDS
 
-    settings, needed = plan.settings, demanding(plan.planned)
-    size = settings.size_bytes
-    if isinstance(resolve(plan.target), DirectoryTarget | NewFileTarget):
-        size = scratch_size(size, needed)
-    found = safety_plan(
-        plan.target,
-        Intent(needed.writes or plan.preconditions, size, direct=settings.direct),
-        permission=settings.permission,
-    )
-    for line in found.lines():
-        click.echo(line)
+    settings = plan.settings
+    allowed = allowed_on(plan.targets, demanding(plan.planned), settings, writes=plan.preconditions)
     if plan.preconditions:
         click.echo(f"First would be written: {WORDS}.")
     click.echo(f"{plan.total} measurements{_lengths(plan)}:")
     order = balanced_order(plan.points, plan.repeats, settings.seed)
     for number, index in enumerate((index for block in order for index in block), 1):
         click.echo(f"  {number}. {plan.planned[index].point.words}")
-    return 0 if found.is_allowed else 2
+    return 0 if allowed else 2
 
 
 def _lengths(plan: SweepPlan) -> str:

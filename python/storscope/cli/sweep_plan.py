@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,18 +25,13 @@ _DEFAULT_DURATION_S = 10.0
 def plan_of(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
     """What is measured where, how and how often. Raises UsageError for options that contradict each other."""
     from storscope.bench.sweep import is_axis
-    from storscope.domain.errors import UsageError
     from storscope.domain.units import NS_PER_S
     from storscope.workbench.benchmarking import BenchSettings
     from storscope.workbench.sweeping import SweepPlan
 
     words = [target, *chosen["axes"]]
     targets = [word for word in words if not is_axis(word)]
-    if len(targets) != 1:
-        found = " ".join(targets) or "none"
-        raise UsageError(
-            "one target and axes like sizes=4k,64k", found, hint="The axes are sizes, modes, jobs, depth, mix."
-        )
+    _check_targets(targets)
     planned, asked = _planned([word for word in words if is_axis(word)], chosen)
     every_s, length_s = _schedule(chosen)
     length_s = length_s or chosen["duration"]
@@ -52,13 +48,25 @@ def plan_of(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
         engine=chosen["engine"],
     )
     plan = SweepPlan(
-        targets[0], tuple(planned), settings, chosen["repeats"] or 1, ramp_ns=asked.ramp_up_ns or 0, goals=goals,
+        tuple(targets), tuple(planned), settings, chosen["repeats"] or 1, ramp_ns=asked.ramp_up_ns or 0, goals=goals,
         preconditions=chosen["precondition"],
     )  # fmt: skip
     if every_s is None:
         return plan
     slots = chosen["repeats"] or max(1, int(chosen["total"] // every_s))
     return replace(plan, repeats=slots, interval_ns=round(every_s * NS_PER_S))
+
+
+def _check_targets(targets: Sequence[str]) -> None:
+    """Several must exist: a misspelt axis must not become the name of a new scratch file. Raises UsageError."""
+    from storscope.domain.errors import UsageError
+
+    missing = [target for target in targets if not Path(target).exists()]
+    if not targets or (missing and len(targets) > 1):
+        raise UsageError(
+            "one target, or several that exist, and axes like sizes=4k,64k", " ".join(missing) or "no target",
+            hint="The axes are sizes, modes, jobs, depth, mix.",
+        )  # fmt: skip
 
 
 def _goals(planned: Sequence[Planned], asked: Sweep, chosen: Mapping[str, Any]) -> tuple[Goal, ...]:
@@ -86,7 +94,7 @@ def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Plann
     if len(definition.workloads) != 1 and not chosen["sweeps"]:
         raise UsageError("one workload", f"{len(definition.workloads)}", hint="Choose one with --only, or add --sweep.")
     if definition.sweep.targets:
-        click.echo("not swept: the file's own numbers of targets; there is one target here", err=True)
+        click.echo("not swept: the file's own numbers of targets; all that are named here are used", err=True)
     return matrix_of(definition, axes_of(axes)), definition.sweep
 
 

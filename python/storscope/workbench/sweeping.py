@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -38,7 +37,7 @@ class SweepPlan:
     The settings' duration is of each measurement, at the longest; their seed is of the order and of all draws.
     """
 
-    target: str
+    targets: tuple[str, ...]
     planned: tuple[Planned, ...]
     settings: BenchSettings
     repeats: int = 1
@@ -76,8 +75,9 @@ class SweepPlan:
     def digest(self) -> str:
         """What makes it the same sweep: all but the seed and the permission to write."""
         settings = self.settings
+        paths = [str(Path(target).absolute()) for target in self.targets]
         form = {
-            "target": str(Path(self.target).absolute()),
+            "target": paths[0] if len(paths) == 1 else paths,
             "points": [[item.point.key, item.workload.to_json()] for item in self.planned],
             "settings": [settings.duration_ns, settings.size_bytes, settings.direct, self.ramp_ns],
             "engine": settings.engine,
@@ -154,7 +154,7 @@ def sweep_session(
 ) -> AbstractContextManager[BenchSession]:
     """A session that suits every point."""
     return bench_session(
-        store, plan.target, demanding(plan.planned), plan.settings, told=watch.say, stop=stop,
+        store, plan.targets, demanding(plan.planned), plan.settings, told=watch.say, stop=stop,
         writes=plan.preconditions,
     )  # fmt: skip
 
@@ -220,8 +220,8 @@ def measure_point(
     item = plan.planned[index]
     labels = {
         "sweep": sweep.id, "sweep_plan": sweep.digest, "sweep_point": item.point.key, "sweep_block": str(block),
-        "sweep_order": str(number), "sweep_size_bytes": str(_size_bytes(session)), "sweep_seed": str(sweep.seed),
-        "sweep_started_ns": str(sweep.started_ns),
+        "sweep_order": str(number), "sweep_seed": str(sweep.seed), "sweep_started_ns": str(sweep.started_ns),
+        **_size_label(session),
     }  # fmt: skip
     seed = (sweep.seed + block * len(plan.planned) + index) % _SEEDS
     try:
@@ -236,10 +236,10 @@ def measure_point(
     return benched
 
 
-def _size_bytes(session: BenchSession) -> int:
-    """Of what is measured: the whole target, or its first part."""
-    ready = session.target
-    return ready.confined_bytes or os.lseek(ready.descriptor, 0, os.SEEK_END)
+def _size_label(session: BenchSession) -> dict[str, str]:
+    """Of what is measured of each target: all of it, or its first part. Nothing where targets differ."""
+    sizes = {ready.size_bytes for ready in session.targets}
+    return {"sweep_size_bytes": str(sizes.pop())} if len(sizes) == 1 else {}
 
 
 # What there is --------------------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ def read_sweep(store: Store, plan: SweepPlan, sweep: str, failures: Sequence[str
     common = set.intersection(*(set(cell.doubts) for cell in cells)) if cells else set()
     return SweepResult(
         id=sweep,
-        target=plan.target,
+        target=", ".join(plan.targets),
         target_kind=parameters.get("target_kind", "unknown"),
         cells=tuple(replace(cell, doubts=tuple(d for d in cell.doubts if d not in common)) for cell in cells),
         planned=plan.total,
