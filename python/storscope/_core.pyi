@@ -194,6 +194,27 @@ def read_design(text: str) -> bytes:
 def drive_catalogue() -> bytes:
     """The drives that designs may name: JSON, a list of name, title, class, sources (what, origin, source), design."""
 
+class FitError(Exception):
+    """Why no drive can be fitted: (line, message); the line counts from 1 and is None unless the evidence has it.
+
+    Turned into the error tree by `storscope.sim.fitting`, nowhere else.
+    """
+
+    args: tuple[int | None, str]
+
+def fit_drive_to_trace(text: str, size_bytes: int, share: float) -> bytes:
+    """A mechanical drive of at least `size_bytes` from the first `share` of a trace (drive/fit/trace.rs).
+
+    JSON: design, parameters (how many), numbers (numbers.rs), requests, and on_itself, on_rest, table_on_rest
+    (held_back.rs). Takes a minute and more; releases the interpreter lock, and Ctrl-C is raised. Raises FitError.
+    """
+
+def fit_drive_to_grid(base: str, grid: str) -> bytes:
+    """A drive of the kind of `base`, a design in JSON, from throughput against queue depth: both as grid.rs has them.
+
+    JSON: design, reads, writes, numbers. Releases the interpreter lock, and Ctrl-C is raised. Raises FitError.
+    """
+
 class SimulationRun:
     """A run of the load generator on a simulated array, in virtual time, on a thread of its own.
 

@@ -3,6 +3,7 @@
 
 use pyo3::prelude::*;
 
+mod fit;
 mod load;
 mod queue;
 mod simulate;
@@ -14,6 +15,8 @@ mod wide_csv;
 mod _core {
     use super::*;
 
+    #[pymodule_export]
+    use super::fit::{FitError, fit_drive_to_grid, fit_drive_to_trace};
     #[pymodule_export]
     use super::load::{LoadRun, RunError};
     #[pymodule_export]

@@ -2,7 +2,9 @@
 
 use storscope_device::Direction;
 use storscope_sim::drive::catalogue::find;
-use storscope_sim::drive::fit::{FitError, TraceOp, from_trace, judge, replay};
+use storscope_sim::drive::fit::{
+    FitError, HeldBack, TraceOp, fit_and_predict, from_trace, from_trace_while, judge, replay,
+};
 use storscope_types::design::drive::{DriveDesign, MechanicalDesign, QueueingDesign};
 
 const SIZE: u64 = 9_100_000_000;
@@ -47,6 +49,33 @@ fn a_known_drive_is_found_again_and_predicts_what_it_has_not_seen() {
     assert!(judgement.mean_error_ratio().abs() < 0.03, "{judgement:?}");
     assert!(judgement.demerit.ratio < 0.05, "{judgement:?}");
     assert!(fit.parameters <= 12);
+    let turns = fit.numbers.iter().find(|number| number.key == "turns_per_min").expect("every drive turns");
+    let error = turns.error_ratio.expect("the trace shows it");
+    assert!(turns.is_known && (turns.value / 7200.0 - 1.0).abs() < 0.01_f64.max(3.0 * error), "{turns:?}");
+}
+
+#[test]
+fn what_is_held_back_takes_no_part_in_the_fit() {
+    let trace = trace_of(&old_drive(), 1_200, 3, 4);
+    let mut spoiled = trace.clone();
+    spoiled[600..].iter_mut().for_each(|op| op.service_us *= 2.0);
+    let [sound, changed] = [&trace, &spoiled].map(|trace| fit_and_predict(trace, SIZE, 0.5, &|| true).expect("a fit"));
+    assert_eq!(sound.fit.design, changed.fit.design);
+    let rest = |held: &HeldBack| held.on_rest.expect("half is held back").mean_error_ratio();
+    assert!(rest(&sound).abs() < 0.03 && rest(&changed) < -0.4, "{} {}", rest(&sound), rest(&changed));
+    assert!(changed.table_on_rest.expect("half is held back").ratio > 0.4);
+}
+
+#[test]
+fn a_fit_that_nobody_waits_for_ends() {
+    let asked = std::cell::Cell::new(0);
+    let impatient = || {
+        asked.set(asked.get() + 1);
+        asked.get() < 50
+    };
+    let trace = trace_of(&old_drive(), 600, 3, 1);
+    assert_eq!(from_trace_while(&trace, SIZE, &impatient).unwrap_err(), FitError::Stopped);
+    assert_eq!(asked.get(), 50);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 use storscope_sim::drive::catalogue::find;
 use storscope_sim::drive::fit::closed_loop::ClosedLoop;
-use storscope_sim::drive::fit::{DepthPoint, from_depths, window_from_writes};
 use storscope_types::design::drive::DriveDesign;
 
 /// Largest error at any depth.
@@ -59,21 +58,4 @@ fn responses_spread_as_widely_as_measured() {
         let predicted = ClosedLoop::reads(qd, 60_000).run(&design("sata-500gb"), 1).latency_ns_sd / 1e6;
         assert!((0.5..2.0).contains(&(predicted / sd_ms)), "{qd}: {predicted:.1} ms, measured {sd_ms} ms");
     }
-}
-
-#[test]
-fn fitting_a_drive_to_its_own_curve_gives_the_curve_back() {
-    let DriveDesign::Mechanical(truth) = design("wd-raptor-74gb") else { panic!("a mechanical drive") };
-    let measured = |qd| ClosedLoop::reads(qd, 20_000).run(&DriveDesign::Mechanical(truth.clone()), 9);
-    let points: Vec<DepthPoint> = [1, 4, 32].map(|qd| DepthPoint { qd, iops: measured(qd).iops }).to_vec();
-    let mut unknown = truth.clone();
-    unknown.write_cache =
-        unknown.write_cache.map(|cache| storscope_types::design::drive::WriteCacheDesign { window: 1, ..cache });
-    let fit = from_depths(&unknown, &points, None);
-    for (point, predicted) in points.iter().zip(&fit.predicted) {
-        assert!((predicted.iops / point.iops - 1.0).abs() < 0.03, "{point:?}: {predicted:?}");
-    }
-    let writes = ClosedLoop::writes(1, 20_000).run(&DriveDesign::Mechanical(truth), 9).iops;
-    let window = window_from_writes(&fit.design, writes).write_cache.map(|cache| cache.window);
-    assert!((3..=8).contains(&window.unwrap_or(0)), "a window of 5 was found as {window:?}");
 }

@@ -19,6 +19,7 @@ _VERBS: Final = {
     "compare": ("compare", "Say whether two runs, groups of runs or time ranges differ, and by how much."),
     "bench": ("bench", "Measure a directory, file or block device under a workload."),
     "simulate": ("simulate", "Predict what a storage design does under a workload, and why."),
+    "fit": ("fit", "Find the parameters of a simulated drive from measurements of a real one."),
     "workload": ("workload", "Explain and convert workloads: built-in, Iometer, fio, TOML."),
     "store": ("store", "Look into the store: info, query, export."),
     "formats": ("formats", "List the formats that import understands."),

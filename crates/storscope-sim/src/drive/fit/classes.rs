@@ -1,5 +1,7 @@
 //! The requests of a trace by what they ask of a drive.
 
+use std::ops::Range;
+
 use super::trace::TraceOp;
 use super::trace_fit::is_read;
 
@@ -17,7 +19,7 @@ const MEAN_WEIGHT: f64 = 2.0;
 pub struct Classes {
     mean_us: f64,
     requests: usize,
-    all: Vec<f64>,
+    all: (Vec<usize>, Vec<f64>),
     parts: Vec<(Vec<usize>, Vec<f64>)>,
 }
 
@@ -47,6 +49,11 @@ pub fn steps(trace: &[TraceOp]) -> Vec<Step> {
 
 /// Splits a trace into its classes.
 pub fn split(trace: &[TraceOp]) -> Classes {
+    split_without(trace, 0..0)
+}
+
+/// The same classes without some of the requests.
+pub fn split_without(trace: &[TraceOp], left_out: Range<usize>) -> Classes {
     let steps = steps(trace);
     let key = |index: usize| (is_read(&trace[index]), index > 0 && is_read(&trace[index - 1]), steps[index]);
     let mut keys: Vec<_> = (0..trace.len()).map(key).collect();
@@ -55,11 +62,14 @@ pub fn split(trace: &[TraceOp]) -> Classes {
     keys.dedup();
     let members = |key| (0..trace.len()).filter(|&index| by_request[index] == key).collect::<Vec<usize>>();
     let sorted_times = |members: &[usize]| sorted(members.iter().map(|&index| trace[index].service_us));
-    let parts = keys.into_iter().map(members).filter(|part| part.len() >= LEAST);
+    let kept = |part: Vec<usize>| part.into_iter().filter(|index| !left_out.contains(index)).collect::<Vec<usize>>();
+    let parts = keys.into_iter().map(members).filter(|part| part.len() >= LEAST).map(kept);
+    let all = kept((0..trace.len()).collect());
+    let times = sorted_times(&all);
     Classes {
-        mean_us: trace.iter().map(|op| op.service_us).sum::<f64>() / trace.len() as f64,
-        requests: trace.len(),
-        all: sorted(trace.iter().map(|op| op.service_us)),
+        mean_us: all.iter().map(|&index| trace[index].service_us).sum::<f64>() / all.len() as f64,
+        requests: all.len(),
+        all: (all, times),
         parts: parts.map(|part| (sorted_times(&part), part)).map(|(times, part)| (part, times)).collect(),
     }
 }
@@ -68,13 +78,13 @@ impl Classes {
     /// Distances of the distributions as shares of the overall mean, weighted so that their squares add up to what should
     /// be small: of all requests, of the classes by their shares, and of the means.
     pub fn residuals(&self, replays: &[Vec<f64>]) -> Vec<f64> {
-        let whole = sorted(replays.iter().flatten().copied());
-        let mut residuals = self.distances(&self.all, &whole, 1.0);
+        let of = |members: &[usize]| sorted(replays.iter().flat_map(|times| members.iter().map(|&index| times[index])));
+        let whole = of(&self.all.0);
+        let mut residuals = self.distances(&self.all.1, &whole, 1.0);
         residuals.push(MEAN_WEIGHT * (mean(&whole) - self.mean_us) / self.mean_us);
         for (members, measured) in &self.parts {
-            let predicted = sorted(replays.iter().flat_map(|times| members.iter().map(|&index| times[index])));
             let share = members.len() as f64 / self.requests as f64;
-            residuals.extend(self.distances(measured, &predicted, share));
+            residuals.extend(self.distances(measured, &of(members), share));
         }
         residuals
     }
@@ -86,11 +96,12 @@ impl Classes {
     }
 }
 
-/// Mean of one of `SLICES` equal slices of sorted values.
+/// Mean of one of `SLICES` equal slices of sorted values; zero of one that is empty, as in a class of which nearly all was
+/// left out.
 fn slice_mean(sorted: &[f64], slice: usize) -> f64 {
     let bound = |slice: usize| slice * sorted.len() / SLICES;
     let values = &sorted[bound(slice)..bound(slice + 1)];
-    mean(values)
+    if values.is_empty() { 0.0 } else { mean(values) }
 }
 
 fn mean(values: &[f64]) -> f64 {

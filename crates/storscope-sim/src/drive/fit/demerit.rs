@@ -3,11 +3,13 @@
 //! The root mean square of the horizontal distance between the two distribution curves, the measure of Ruemmler and
 //! Wilkes (1994) that DiskSim's validation uses.
 
+use serde::Serialize;
+
 /// Quantiles that are compared.
 const QUANTILES: usize = 1000;
 
 /// A distance between distributions.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Demerit {
     /// In the unit of the times.
     pub rms: f64,

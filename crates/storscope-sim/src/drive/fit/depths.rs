@@ -4,122 +4,159 @@
 //! full stroke is from it); how throughput grows with depth tells the window. Cached random writes tell among how many of
 //! them the drive chooses. Errors are squared on a logarithmic scale.
 
-use storscope_types::Nanos;
-use storscope_types::design::drive::{Among, DriveDesign, MechanicalDesign, QueueingDesign, SeekDesign};
+use storscope_device::Direction;
+use storscope_types::design::drive::{
+    Among, DriveDesign, MechanicalDesign, QueueingDesign, SeekDesign, WriteCacheDesign,
+};
+use storscope_types::{Bytes, Nanos};
 
-use super::closed_loop::{ClosedLoop, Measured};
+use super::closed_loop::Measured;
+use super::grid::{DepthPoint, Grid, REQUESTS, geometric_mean};
 use super::simplex;
 
-/// Requests of a loop while searching, and of the last comparison: errors of 0.7 and 0.3 % of the mean.
-const REQUESTS: u32 = 10_000;
-const REQUESTS_AT_LAST: u32 = 60_000;
-/// Seed of the loops; the same for all, so that designs are compared on the same requests.
-const SEED: u64 = 4;
+/// How much faster than reads writes are that go into a cache.
+const CACHED: f64 = 1.1;
+/// The cache of a drive that must have one: that of the catalogue's SATA drives.
+const CACHE: WriteCacheDesign = WriteCacheDesign { size: Bytes::from_mib(16), extents: 256, accept: None, window: 24 };
+/// Most extents among which a drive is thought to choose.
+const MOST_WINDOW: u32 = 64;
 /// Least depths that are tried.
 const LEAST_DEPTHS: std::ops::RangeInclusive<u32> = 1..=8;
 
-/// What a benchmark tool measured with random reads of 4 KiB over the whole drive.
-#[derive(Debug, Clone, Copy)]
-pub struct DepthPoint {
-    /// Outstanding requests.
-    pub qd: u32,
-    /// Completions per second.
-    pub iops: f64,
-}
-
-/// A fitted drive and how far it is off at each depth.
-#[derive(Debug, Clone)]
-pub struct DepthFit {
-    /// Its parameters.
-    pub design: MechanicalDesign,
-    /// For each point, what the drive does there.
-    pub predicted: Vec<Measured>,
-}
-
-/// Finds the seek times and the sorting of a drive whose other parameters are given. Without a standard deviation of the
-/// response at depth 1 the full stroke keeps its ratio to the mean seek.
-#[must_use]
-pub fn from_depths(base: &MechanicalDesign, reads: &[DepthPoint], latency_ns_sd: Option<f64>) -> DepthFit {
-    let mut design = MechanicalDesign { queueing: None, ..base.clone() };
-    if let Some(first) = reads.iter().find(|point| point.qd == 1) {
-        design.seek = fit_seek(&design, first.iops, latency_ns_sd);
-    }
-    let sorted = |least_depth: u32| fit_gamma(&design, reads, least_depth, base);
-    let best = LEAST_DEPTHS.map(sorted).min_by(|a, b| a.1.total_cmp(&b.1));
-    design.queueing = best.map(|(queueing, _)| queueing);
-    let predicted = reads.iter().map(|point| run(&design, point.qd, REQUESTS_AT_LAST)).collect();
-    DepthFit { design, predicted }
-}
-
-/// Among how many dirty extents a drive with a write cache chooses, given its random writes per second. A drive that is
-/// slower than one that chooses nothing loses the rest to each write: verifying, or a turn missed now and then.
-#[must_use]
-pub fn window_from_writes(design: &MechanicalDesign, iops: f64) -> MechanicalDesign {
-    let with_window = |window: u32| {
-        let mut design = design.clone();
-        if let Some(cache) = &mut design.write_cache {
-            cache.window = window;
-        }
-        design
+/// The drive with the seek times and the sorting that the reads of a grid show; all else stays as it is given. Without a
+/// standard deviation of the response at depth 1 the full stroke keeps its ratio to the mean seek, and without depth 1 the
+/// mean seek is told by all depths together with the sorting.
+pub fn with_reads(base: &MechanicalDesign, grid: &Grid) -> MechanicalDesign {
+    let bare = MechanicalDesign { queueing: None, ..base.clone() };
+    let first = grid.reads.iter().find(|point| point.qd == 1);
+    let alone = first.map(|first| MechanicalDesign { seek: fit_seek(&bare, grid, first.iops), ..bare.clone() });
+    let sorted = |least_depth: u32| match &alone {
+        Some(design) => fit_gamma(design, grid, least_depth, base),
+        None => fit_both(&bare, grid, least_depth, base),
     };
+    let is_sorted = grid.reads.iter().any(|point| point.qd > 1);
+    let best = is_sorted.then(|| LEAST_DEPTHS.map(sorted).min_by(|a, b| a.1.total_cmp(&b.1))).flatten();
+    match (best, alone) {
+        (Some((design, _)), _) => design,
+        (None, Some(design)) => MechanicalDesign { queueing: base.queueing, ..design },
+        (None, None) => base.clone(),
+    }
+}
+
+/// The drive with the writes of a grid. Writes that are faster than reads go into a cache; among how many dirty extents
+/// the drive then chooses shows in their rate. A drive that is slower than one that chooses nothing loses the rest to each
+/// write: verifying, or a turn missed now and then.
+pub fn with_writes(design: &MechanicalDesign, grid: &Grid) -> MechanicalDesign {
+    let Some(iops) = geometric_mean(&grid.writes) else { return design.clone() };
+    let mut design = design.clone();
+    let reads = geometric_mean(&grid.reads[..1.min(grid.reads.len())]);
+    if design.write_cache.is_none() && reads.is_some_and(|reads| iops > CACHED * reads) {
+        design.write_cache = Some(CACHE);
+    }
+    let Some(cache) = design.write_cache else { return with_settle(&design, grid) };
+    let with_window =
+        |window: u32| MechanicalDesign { write_cache: Some(WriteCacheDesign { window, ..cache }), ..design.clone() };
     let writes =
-        |window: u32| ClosedLoop::writes(1, REQUESTS).run(&DriveDesign::Mechanical(with_window(window)), SEED).iops;
-    let most = design.write_cache.map_or(1, |cache| cache.extents).min(64);
+        |window: u32| grid.run(&DriveDesign::Mechanical(with_window(window)), Direction::Write, 1, REQUESTS).iops;
     let unsorted = writes(1);
     if unsorted > iops {
-        let lost_ns = 1e9 / iops - 1e9 / unsorted;
-        let write_settle = Nanos(design.write_settle.0 + lost_ns as u64);
-        return MechanicalDesign { write_settle, ..with_window(1) };
+        return MechanicalDesign { write_settle: settle(&design, unsorted, iops), ..with_window(1) };
     }
-    let off = |window: u32| (window, (writes(window) / iops).ln().abs());
-    let best = (1..=most).map(off).min_by(|a, b| a.1.total_cmp(&b.1));
-    with_window(best.map_or(1, |(window, _)| window))
+    // The rate rises with the window: halve the range, then take the nearer of the two ends.
+    let (mut low, mut high) = (1, cache.extents.min(MOST_WINDOW));
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        if writes(middle) < iops { low = middle } else { high = middle }
+    }
+    let off = |window: u32| (writes(window) / iops).ln().abs();
+    with_window(if off(low) <= off(high) { low } else { high })
 }
 
-fn run(design: &MechanicalDesign, qd: u32, requests: u32) -> Measured {
-    ClosedLoop::reads(qd, requests).run(&DriveDesign::Mechanical(design.clone()), SEED)
+/// Without a cache: the settle that the writes at the least depth show.
+fn with_settle(design: &MechanicalDesign, grid: &Grid) -> MechanicalDesign {
+    let Some(first) = grid.writes.first() else { return design.clone() };
+    let found = grid.run(&DriveDesign::Mechanical(design.clone()), Direction::Write, first.qd, REQUESTS).iops;
+    MechanicalDesign { write_settle: settle(design, found, first.iops), ..design.clone() }
 }
 
-fn fit_seek(design: &MechanicalDesign, iops: f64, latency_ns_sd: Option<f64>) -> SeekDesign {
-    let SeekDesign::DataSheet { track_to_track, average, full_stroke } = design.seek else { return design.seek };
+/// The settle that turns one rate of single writes into another.
+fn settle(design: &MechanicalDesign, found: f64, iops: f64) -> Nanos {
+    let settle_ns = design.write_settle.0 as f64 + 1e9 / iops - 1e9 / found;
+    Nanos(settle_ns.clamp(0.0, 1e9) as u64)
+}
+
+fn run(design: &MechanicalDesign, grid: &Grid, qd: u32) -> Measured {
+    grid.run(&DriveDesign::Mechanical(design.clone()), Direction::Read, qd, REQUESTS)
+}
+
+fn fit_seek(design: &MechanicalDesign, grid: &Grid, iops: f64) -> SeekDesign {
+    let SeekDesign::DataSheet { average, full_stroke, .. } = design.seek else { return design.seek };
     let ratio = full_stroke.0 as f64 / average.0 as f64;
-    let seek_of = |point: &[f64]| {
-        let mean_ns = point[0].exp().max(track_to_track.0 as f64);
-        let ratio = point.get(1).map_or(ratio, |ratio| ratio.clamp(1.55, 2.9));
-        let full_stroke = Nanos((mean_ns * ratio) as u64);
-        SeekDesign::DataSheet { track_to_track, average: Nanos(mean_ns as u64), full_stroke }
-    };
+    let seek_of = |point: &[f64]| scaled_seek(design.seek, point[0].exp(), point.get(1).copied());
     let cost = |point: &[f64]| {
-        let measured = run(&MechanicalDesign { seek: seek_of(point), ..design.clone() }, 1, REQUESTS);
-        let spread = latency_ns_sd.map_or(0.0, |sd| (measured.latency_ns_sd / sd).ln());
+        let measured = run(&MechanicalDesign { seek: seek_of(point), ..design.clone() }, grid, 1);
+        let spread = grid.latency_ns_sd.map_or(0.0, |sd| (measured.latency_ns_sd / sd).ln());
         (measured.iops / iops).ln().powi(2) + spread * spread
     };
     let mean = (average.0 as f64).ln();
     let (start, steps) =
-        if latency_ns_sd.is_some() { (vec![mean, ratio], vec![0.1, 0.2]) } else { (vec![mean], vec![0.1]) };
+        if grid.latency_ns_sd.is_some() { (vec![mean, ratio], vec![0.1, 0.2]) } else { (vec![mean], vec![0.1]) };
     seek_of(&simplex::minimise(&start, &steps, 60, cost).point)
+}
+
+/// A seek curve of another mean; the full stroke keeps its ratio to it unless another is given.
+fn scaled_seek(seek: SeekDesign, mean_ns: f64, ratio: Option<f64>) -> SeekDesign {
+    let SeekDesign::DataSheet { track_to_track, average, full_stroke } = seek else { return seek };
+    let mean_ns = mean_ns.clamp(track_to_track.0 as f64, 4e8);
+    let ratio = ratio.map_or(full_stroke.0 as f64 / average.0 as f64, |ratio| ratio.clamp(1.55, 2.9));
+    let full_stroke = Nanos((mean_ns * ratio) as u64);
+    SeekDesign::DataSheet { track_to_track, average: Nanos(mean_ns as u64), full_stroke }
+}
+
+fn queueing(base: &MechanicalDesign, gamma: f64, least_depth: u32) -> QueueingDesign {
+    let depth = base.queueing.map_or(32, |queueing| queueing.depth);
+    let among = base.queueing.map_or_else(Among::default, |queueing| queueing.among);
+    QueueingDesign { gamma, least_depth, depth, among }
+}
+
+/// Squares of the errors at all depths but those below `from`, on a logarithmic scale.
+fn error_of(design: &MechanicalDesign, grid: &Grid, from: u32) -> f64 {
+    let error = |point: &DepthPoint| (run(design, grid, point.qd).iops / point.iops).ln().powi(2);
+    grid.reads.iter().filter(|point| point.qd >= from).map(error).sum()
+}
+
+/// Mean seek and gamma together.
+fn fit_both(
+    design: &MechanicalDesign,
+    grid: &Grid,
+    least_depth: u32,
+    base: &MechanicalDesign,
+) -> (MechanicalDesign, f64) {
+    let SeekDesign::DataSheet { average, .. } = design.seek else { return (design.clone(), f64::INFINITY) };
+    let drive = |point: &[f64]| MechanicalDesign {
+        seek: scaled_seek(design.seek, point[0].exp(), None),
+        queueing: Some(queueing(base, point[1].clamp(0.0, 1.0), least_depth)),
+        ..design.clone()
+    };
+    let start = [(average.0 as f64).ln(), 0.5];
+    let found = simplex::minimise(&start, &[0.1, 0.15], 24, |point| error_of(&drive(point), grid, 1));
+    (drive(&found.point), found.value)
 }
 
 fn fit_gamma(
     design: &MechanicalDesign,
-    reads: &[DepthPoint],
+    grid: &Grid,
     least_depth: u32,
     base: &MechanicalDesign,
-) -> (QueueingDesign, f64) {
-    let depth = base.queueing.map_or(32, |queueing| queueing.depth);
-    let among = base.queueing.map_or_else(Among::default, |queueing| queueing.among);
-    let queueing = |gamma: f64| QueueingDesign { gamma, least_depth, depth, among };
-    let error = |gamma: f64| {
-        let design = MechanicalDesign { queueing: Some(queueing(gamma)), ..design.clone() };
-        let error = |point: &DepthPoint| (run(&design, point.qd, REQUESTS).iops / point.iops).ln().powi(2);
-        reads.iter().filter(|point| point.qd > 1).map(error).sum::<f64>()
-    };
+) -> (MechanicalDesign, f64) {
+    let drive = |gamma: f64| MechanicalDesign { queueing: Some(queueing(base, gamma, least_depth)), ..design.clone() };
     let mut best = (0.5, f64::INFINITY);
     for (steps, width) in [(-4_i32..=5, 0.1), (-3..=3, 0.025)] {
         let middle = best.0;
-        let tried =
-            steps.map(|step| (middle + f64::from(step) * width).clamp(0.0, 1.0)).map(|gamma| (gamma, error(gamma)));
+        let tried = steps
+            .map(|step| (middle + f64::from(step) * width).clamp(0.0, 1.0))
+            .map(|gamma| (gamma, error_of(&drive(gamma), grid, 2)));
         best = tried.chain([best]).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(best);
     }
-    (queueing(best.0), best.1)
+    (drive((best.0 * 1e3_f64).round() / 1e3), best.1)
 }

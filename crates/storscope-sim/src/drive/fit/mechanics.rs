@@ -21,6 +21,33 @@ const INNER_RATIO: f64 = 0.8;
 /// Switch of heads over turn where writes do not show it: 0.7 to 1.6 ms in drives read.
 pub const HEAD_SWITCH_RATIO: f64 = 0.1;
 
+/// Digits that a fitted number keeps: enough that a turn is right to a hundredth after an hour.
+const DIGITS: i32 = 7;
+
+/// The drive with numbers that can be written down and read again.
+pub fn rounded(design: MechanicalDesign) -> MechanicalDesign {
+    let seek = match design.seek {
+        SeekDesign::Curve { a_ns, b_ns, c_ns } => {
+            SeekDesign::Curve { a_ns: round(a_ns), b_ns: round(b_ns), c_ns: round(c_ns) }
+        }
+        times @ SeekDesign::DataSheet { .. } => times,
+    };
+    MechanicalDesign {
+        turns_per_min: round(design.turns_per_min),
+        seek,
+        outer_rate_bytes_per_s: round(design.outer_rate_bytes_per_s),
+        inner_rate_bytes_per_s: round(design.inner_rate_bytes_per_s),
+        interface_rate_bytes_per_s: round(design.interface_rate_bytes_per_s),
+        ..design
+    }
+}
+
+/// To [`DIGITS`] significant digits.
+pub fn round(value: f64) -> f64 {
+    let unit = 10_f64.powi(DIGITS - 1 - value.abs().max(1e-30).log10().floor() as i32);
+    (value * unit).round() / unit
+}
+
 /// What the drive does besides seeking: chosen, not moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Habit {

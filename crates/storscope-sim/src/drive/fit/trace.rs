@@ -1,13 +1,16 @@
 //! Traces of single requests: what was asked, how long it took, how long the host thought before the next.
 //!
 //! The format is that of the validation traces published with DiskSim: one line per request,
-//! `R|W Hit|Miss lbn sectors service_us think_us`. The second word is not used: it says `Hit` throughout.
+//! `R|W Hit|Miss lbn sectors service_us think_us`. The second word is not used: it says `Hit` throughout. Empty lines and
+//! lines that begin with `#` are passed over.
 
 use storscope_device::Direction;
 use thiserror::Error;
 
 /// Bytes of a sector of the traces.
 pub const SECTOR_BYTES: u64 = 512;
+/// Characters of a wrong line that an error repeats.
+const MOST_SHOWN: usize = 80;
 
 /// One request of a trace.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,17 +39,18 @@ pub struct TraceError {
     pub found: String,
 }
 
-/// Reads a trace; empty lines are passed over.
+/// Reads a trace.
 ///
 /// # Errors
 /// The first line that is not a request.
 pub fn parse(text: &str) -> Result<Vec<TraceOp>, TraceError> {
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let says_something = |line: &str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+    let lines = text.lines().enumerate().filter(|(_, line)| says_something(line));
     lines.map(|(index, line)| parse_line(index + 1, line)).collect()
 }
 
 fn parse_line(line: usize, text: &str) -> Result<TraceOp, TraceError> {
-    let wrong = |expected, found: &str| TraceError { line, expected, found: found.to_owned() };
+    let wrong = |expected, found: &str| TraceError { line, expected, found: found.chars().take(MOST_SHOWN).collect() };
     let words: Vec<&str> = text.split_whitespace().collect();
     let [direction, _, first, sectors, service, think] = words[..] else {
         return Err(wrong("R or W, a flag, first sector, sectors, service and think time in microseconds", text));
@@ -81,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_request() {
-        let ops = parse("R Hit 7563004 4 14368.00000 28778.00000\n\n").unwrap();
+        let ops = parse("# one request\nR Hit 7563004 4 14368.00000 28778.00000\n\n").unwrap();
         let expected = TraceOp {
             direction: Direction::Read,
             offset: 7_563_004 * 512,

@@ -5,14 +5,19 @@
 //! requests and of each class (reads and writes; following on, nearby, far), since a drive can be right on the whole and
 //! wrong in every part.
 
+use std::cell::Cell;
+
+use serde::Serialize;
 use storscope_device::Direction;
 use storscope_types::design::drive::{DriveDesign, MechanicalDesign};
 use thiserror::Error;
 
 use super::demerit::{Demerit, demerit};
 use super::levenberg::{Minimum, minimise};
-use super::mechanics::{Guess, Habit, SEGMENT_AXIS, STEPS};
+use super::mechanics::{Guess, Habit, SEGMENT_AXIS, STEPS, rounded};
+use super::numbers::{self, FittedNumber};
 use super::replay::replay;
+use super::sureness::Sureness;
 use super::trace::TraceOp;
 use super::{classes, habits, simplex, start};
 
@@ -42,10 +47,12 @@ pub struct TraceFit {
     pub parameters: u32,
     /// How it does on the trace it was fitted to.
     pub on_itself: Judgement,
+    /// Each number with its unit, and how far it may be off.
+    pub numbers: Vec<FittedNumber>,
 }
 
 /// A drive against a trace.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct Judgement {
     /// Requests compared.
     pub requests: usize,
@@ -84,6 +91,20 @@ pub enum FitError {
         /// How many there are.
         found: usize,
     },
+    /// A grid without reads.
+    #[error("grid: expected random reads at one or more depths, found none")]
+    NoReads,
+    /// A point of a grid that cannot be.
+    #[error("grid: expected depths that rise from 1 to 1024 and 0.001 to 1e9 per second, found {iops} at depth {qd}")]
+    UnsoundPoint {
+        /// Outstanding requests.
+        qd: u32,
+        /// Completions per second.
+        iops: String,
+    },
+    /// Whoever waits for it does not want to any more.
+    #[error("the fit was stopped")]
+    Stopped,
 }
 
 /// Finds a mechanical drive with at least `size_bytes` that answers like the trace.
@@ -91,13 +112,29 @@ pub enum FitError {
 /// # Errors
 /// When the trace is too short, or shows no seeks.
 pub fn from_trace(trace: &[TraceOp], size_bytes: u64) -> Result<TraceFit, FitError> {
+    from_trace_while(trace, size_bytes, &|| true)
+}
+
+/// The same for as long as `goes_on`, which is asked several times a second.
+///
+/// # Errors
+/// As above, and when it was stopped.
+pub fn from_trace_while(trace: &[TraceOp], size_bytes: u64, goes_on: &dyn Fn() -> bool) -> Result<TraceFit, FitError> {
     if trace.len() < LEAST_REQUESTS {
         return Err(FitError::TooShort { found: trace.len() });
     }
     let most = trace.iter().map(|op| op.offset + u64::from(op.length)).max().unwrap_or(0);
-    let fitting = Fitting { trace, size_bytes: size_bytes.max(most), classes: classes::split(trace) };
+    let classes = classes::split(trace);
+    let fitting = Fitting { trace, size_bytes: size_bytes.max(most), classes, goes_on, is_stopped: Cell::new(false) };
     let guess = start::guess(trace, fitting.size_bytes)?;
-    Ok(fitting.run(&guess))
+    let (habit, point) = fitting.search(&guess);
+    let numbers = fitting.numbers(habit, &point);
+    if fitting.is_stopped.get() {
+        return Err(FitError::Stopped);
+    }
+    let design = rounded(Guess::from_point(&point, habit).design(habit, fitting.size_bytes));
+    let parameters = STEPS.len() as u32 + 1;
+    Ok(TraceFit { on_itself: judge(trace, &design), design, parameters, numbers })
 }
 
 /// How a drive does on a trace.
@@ -129,10 +166,13 @@ struct Fitting<'a> {
     trace: &'a [TraceOp],
     size_bytes: u64,
     classes: classes::Classes,
+    goes_on: &'a dyn Fn() -> bool,
+    is_stopped: Cell<bool>,
 }
 
 impl Fitting<'_> {
-    fn run(&self, guess: &Guess) -> TraceFit {
+    /// The habit and the point that fit best.
+    fn search(&self, guess: &Guess) -> (Habit, Vec<f64>) {
         let habits = habits::of(self.trace);
         let both = |habit: Habit| [false, true].map(|hidden| guess.seen_or_hidden(habit, hidden).point(habit));
         let starts = habits.iter().flat_map(|&habit| both(habit).map(|point| (habit, point)));
@@ -140,10 +180,14 @@ impl Fitting<'_> {
         // A habit tried from a poor start may have lost for that alone: try all again from the best.
         let steps = |habit: Habit| SEGMENT_STEPS.map(|step| (habit, with_segment(&rough.1.point, step)));
         let (habit, better) = self.best_of(habits.iter().flat_map(|&habit| steps(habit)).collect());
-        let last = self.polish(habit, &better.point);
-        let design = Guess::from_point(&last, habit).design(habit, self.size_bytes);
-        let parameters = STEPS.len() as u32 + 1;
-        TraceFit { on_itself: judge(self.trace, &design), design, parameters }
+        (habit, self.polish(habit, &better.point))
+    }
+
+    /// What each number is worth, from the trace without one of its parts at a time.
+    fn numbers(&self, habit: Habit, point: &[f64]) -> Vec<FittedNumber> {
+        let replayed = |point: &[f64]| self.replayed(habit, point, REPLICAS_AT_LAST);
+        let sureness = Sureness::of(self.trace, point, &STEPS, replayed);
+        numbers::of_mechanics(&Guess::from_point(point, habit).design(habit, self.size_bytes), habit, &sureness)
     }
 
     /// The best of the starts: a few rounds for all, more for those that lead then. There must be one.
@@ -170,11 +214,19 @@ impl Fitting<'_> {
     }
 
     fn residuals(&self, habit: Habit, point: &[f64], replicas: u32) -> Vec<f64> {
-        let design = Guess::from_point(point, habit).design(habit, self.size_bytes);
-        if DriveDesign::Mechanical(design.clone()).check().is_err() {
-            return vec![f64::INFINITY];
+        let replayed = self.replayed(habit, point, replicas);
+        replayed.map_or_else(|| vec![f64::INFINITY], |replays| self.classes.residuals(&replays))
+    }
+
+    /// What the drive of a point does; nothing if there is none, or once the fit is stopped.
+    fn replayed(&self, habit: Habit, point: &[f64], replicas: u32) -> Option<Vec<Vec<f64>>> {
+        if self.is_stopped.get() || !(self.goes_on)() {
+            self.is_stopped.set(true);
+            return None;
         }
-        self.classes.residuals(&replays(self.trace, &design, replicas))
+        let design = Guess::from_point(point, habit).design(habit, self.size_bytes);
+        DriveDesign::Mechanical(design.clone()).check().ok()?;
+        Some(replays(self.trace, &design, replicas))
     }
 }
 

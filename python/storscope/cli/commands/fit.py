@@ -1,0 +1,126 @@
+"""storscope fit: drive."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from storscope.cli.options import DEFAULT_STORE, store_option
+
+_EPILOG = """\b
+Examples:
+  storscope fit drive cheetah.trace --name cheetah -o cheetah.toml
+  storscope fit drive results.csv --only raptor --size 74g --like 10k-sas > raptor.toml
+  storscope bench /dev/sdb --sweep sizes=4k modes=randread,randwrite depth=1,2,4,8,16,32
+  storscope fit drive --name mine --size 1T --like 7200-sata -o mine.toml
+"""
+
+
+class SizeType(click.ParamType[int]):
+    """A size like 4k, 64 KiB or 1T, in powers of 1,024. Converted to bytes."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes."""
+        from storscope.domain.units import bytes_from_text
+
+        if isinstance(value, int):
+            return value
+        try:
+            return bytes_from_text(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class ShareType(click.ParamType[float]):
+    """A share like 50% or 0.5. Converted to a ratio."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """A ratio from 0 to 1."""
+        if isinstance(value, float):
+            return value
+        try:
+            ratio = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+        except ValueError:
+            ratio = -1.0
+        if not 0 <= ratio <= 1:
+            self.fail(f"expected a share like 50% or 0.5, found {value!r}", param, ctx)
+        return ratio
+
+
+@click.group("fit")
+def command() -> None:
+    """Find the parameters of a simulated part from measurements of the real one."""
+
+
+@command.command("drive", epilog=_EPILOG)
+@click.argument("evidence", metavar="[EVIDENCE]...", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--name", default="fitted", show_default=True, help="What the drive is called in designs.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
+              help="Write the table here, and the summary to standard output.")  # fmt: skip
+@click.option("--size", "size_bytes", type=SizeType(), help="Of the drive. [default: what a trace reaches; --like's]")
+@click.option("--held-back", type=ShareType(), default=0.5, show_default="50%",
+              help="Of a trace: the last part, which judges the fit and takes no part in it.")  # fmt: skip
+@click.option("--like", metavar="NAME",
+              help="Of a grid: the drive of the catalogue that gives the rest. [default: by its rate]")  # fmt: skip
+@click.option("--curve", is_flag=True, help="Keep a grid as a measured curve, without a model.")
+@click.option("--turns-per-min", type=click.FloatRange(1e3, 3e4), help="Of a grid, if it is not that of --like.")
+@click.option("--only", metavar="TEXT", help="Of results of several drives: part of the system's or target's name.")
+@click.option("--block", "block_bytes", type=SizeType(), help="Of results of several block sizes. [default: most runs]")
+@click.option("--span", "span_ratio", type=ShareType(), help="The first part of the drive, which a grid used.")
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
+def drive(evidence: tuple[Path, ...], **chosen: Any) -> int:
+    """Fit a drive to measurements, say how well it predicts, and write its table for a design.
+
+    EVIDENCE is a trace of single requests (R or W, a flag, first sector, sectors, service and think time in us), or
+    files with throughput by queue depth of one drive (fio's JSON, tables of results). Without it, the runs of the store
+    are taken, such as those of bench --sweep.
+
+    A trace is fitted on its first part and predicts the rest; of a grid each depth is left out once. What the data do
+    not tell is said.
+    """
+    from storscope.cli import show_fit as show
+
+    report = _fit(evidence, chosen)
+    output: Path | None = chosen["output"]
+    if output is not None:
+        output.write_text(report.toml, encoding="utf-8", newline="\n")
+    if chosen["as_json"]:
+        click.echo(json.dumps(show.report_to_json(report), indent=2, ensure_ascii=False))
+        return 0
+    show.print_report(report, err=output is None)
+    if output is None:
+        click.echo(report.toml, nl=False)
+    else:
+        click.echo(f"In {output}, to be put into a design: drive = {report.name!r}. See: docs/simulate.md.")
+    return 0
+
+
+def _fit(evidence: tuple[Path, ...], chosen: dict[str, Any]) -> Any:
+    from storscope.cli.show_fit import waiting
+    from storscope.domain.errors import UsageError
+    from storscope.sim.drive_toml import checked_name
+    from storscope.store import Store
+    from storscope.workbench.fitting import FitOptions, fit_drive
+
+    if chosen["held_back"] > 0.9:
+        raise UsageError("a share of at most 90 %", f"{chosen['held_back']:.0%}", where="--held-back")
+    if chosen["span_ratio"] == 0:
+        raise UsageError("a share above 0", "0", where="--span")
+    for path in evidence:
+        if not path.exists():
+            raise UsageError("a file that exists", "none", where=str(path))
+    store = None if evidence else Store.open(chosen["store_path"] or Path(DEFAULT_STORE))
+    options = FitOptions(
+        checked_name(chosen["name"]), chosen["like"], chosen["size_bytes"], chosen["turns_per_min"], chosen["curve"],
+        chosen["held_back"], chosen["only"], chosen["block_bytes"], chosen["span_ratio"],
+    )  # fmt: skip
+    with waiting():
+        return fit_drive(evidence, store, options)

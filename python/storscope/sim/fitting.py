@@ -1,0 +1,111 @@
+"""Fits a drive to measurements of it: a trace of single requests, or throughput against queue depth.
+
+What is fitted, and how, is described in docs/drives.md. Beware: a fit says what the drive did under what was measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from storscope import _core
+from storscope.domain.errors import ConfigError, MalformedInput
+from storscope.sim.catalogue import catalogue
+
+_CLASSES: Final = ((100.0, "7200-sata"), (155.0, "10k-sas"), (400.0, "15k-sas"), (10_000.0, "sata-ssd"))
+"""Most random reads per second with one outstanding, and the class of drives that reaches it (docs/drives.md)."""
+_FASTEST: Final = "nvme-ssd"
+
+
+@dataclass(frozen=True)
+class DepthRate:
+    """Completions per second with `qd` requests outstanding."""
+
+    qd: int
+    iops: float
+
+
+@dataclass(frozen=True)
+class DepthGrid:
+    """Random requests of one size on one drive, by rising depth."""
+
+    reads: tuple[DepthRate, ...]
+    writes: tuple[DepthRate, ...]
+    block_bytes: int
+    span_ratio: float = 1.0
+    """The first part of the drive, which was used."""
+    latency_ns_sd: float | None = None
+    """Standard deviation of the response of reads at depth 1, where it is known."""
+
+
+@dataclass(frozen=True)
+class FittedDrive:
+    """What the core found, as plain JSON values."""
+
+    design: Mapping[str, Any]
+    """The drive, as crates/storscope-types/src/design/drive.rs has it."""
+    numbers: Sequence[Mapping[str, Any]]
+    """Each number that was fitted: key, value, error_ratio, is_known, goes_with."""
+    judgement: Mapping[str, Any]
+    """Of a trace: parameters, requests, on_itself, on_rest, table_on_rest. Of a grid: reads, writes."""
+
+
+def fit_trace(text: str, where: str, *, size_bytes: int = 0, held_back: float = 0.5) -> FittedDrive:
+    """A mechanical drive from the first part of a trace; the share `held_back` judges it.
+
+    One request a line: R or W, a flag, first sector, sectors of 512 bytes, service time in µs, think time in µs.
+    Raises MalformedInput with the line of what is no request, ConfigError for a trace that tells too little.
+    """
+    with _core_errors(where):
+        return _fitted(_core.fit_drive_to_trace(text, size_bytes, 1.0 - held_back))
+
+
+def fit_grid(grid: DepthGrid, base: Mapping[str, Any], where: str) -> FittedDrive:
+    """A drive of the kind of `base`, which gives all that the grid does not show. Raises ConfigError."""
+    with _core_errors(where):
+        return _fitted(_core.fit_drive_to_grid(json.dumps(base), json.dumps(asdict(grid))))
+
+
+def class_of(grid: DepthGrid) -> str:
+    """The class of the catalogue that a drive seems to be of, by its reads at the least depth."""
+    if not grid.reads:
+        return _CLASSES[0][1]
+    rate = grid.reads[0].iops / grid.reads[0].qd
+    return next((name for most, name in _CLASSES if rate < most), _FASTEST)
+
+
+def drive_named(name: str) -> dict[str, Any]:
+    """The design of a drive of the catalogue. Raises ConfigError for a name it does not have."""
+    drives = {entry.name: dict(entry.form["design"]) for entry in catalogue()}
+    if name not in drives:
+        raise ConfigError(
+            "a drive of the catalogue", repr(name), where="--like", hint="See: storscope simulate --drives"
+        )
+    return drives[name]
+
+
+def curve_drive(size_bytes: int, block_bytes: int) -> dict[str, Any]:
+    """A measured curve without points: what a grid is filled into."""
+    return {"kind": "curve", "size_bytes": size_bytes, "reads": [], "block_bytes": block_bytes}
+
+
+def _fitted(answer: bytes) -> FittedDrive:
+    form = json.loads(answer)
+    design, numbers = form.pop("design"), form.pop("numbers")
+    return FittedDrive(design, numbers, form)
+
+
+@contextmanager
+def _core_errors(where: str) -> Iterator[None]:
+    try:
+        yield
+    except _core.FitError as error:
+        line, message = error.args
+        _, _, said = message.partition(": ")
+        expected, _, found = said.partition(", found ")
+        place = where if line is None else f"{where}:{line}"
+        kind = ConfigError if line is None else MalformedInput
+        raise kind(expected.removeprefix("expected "), found, where=place) from None

@@ -1,0 +1,199 @@
+"""From evidence to a drive: which kind of evidence it is, what it shows of one drive, what was fitted and how well.
+
+A trace of single requests goes to the simulator as it is. Everything else is imported like any evidence, and random
+requests at several depths are looked for among the runs: storscope's own sweeps, fio's JSON, tables of results.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from storscope import __version__
+from storscope.domain.errors import MalformedInput, UsageError
+from storscope.domain.units import format_bytes, format_ratio
+from storscope.sim.drive_toml import drive_table
+from storscope.sim.fitting import (
+    DepthGrid,
+    FittedDrive,
+    class_of,
+    curve_drive,
+    drive_named,
+    fit_grid,
+    fit_trace,
+)
+from storscope.store import Store
+from storscope.workbench.depth_grids import grid_of, most_span
+from storscope.workbench.importing import import_paths
+
+MOST_TRACE_BYTES: Final = 256 * 1024**2
+"""Some millions of requests; a fit needs thousands."""
+_HEAD_BYTES: Final = 64 * 1024
+_TRACE_LINE: Final = re.compile(rb"[RW]\s+\S+\s+\d+\s+\d+\s")
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What the evidence does not say."""
+
+    name: str
+    like: str | None = None
+    """A drive of the catalogue that gives what a grid does not show."""
+    size_bytes: int | None = None
+    turns_per_min: float | None = None
+    curve: bool = False
+    """Keep a grid as it is, as a measured curve."""
+    held_back: float = 0.5
+    only: str | None = None
+    block_bytes: int | None = None
+    span_ratio: float | None = None
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """A fitted drive with what a user needs to judge it."""
+
+    name: str
+    evidence: tuple[str, ...]
+    like: str | None
+    fitted: FittedDrive
+    toml: str
+    notes: tuple[str, ...]
+
+
+def is_trace(path: Path) -> bool:
+    """Whether a file begins like a trace of single requests. Raises UsageError for what cannot be read."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise UsageError("a file that can be read", error.strerror or str(error), where=str(path)) from None
+    lines = (line.strip() for line in head.splitlines())
+    first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    return _TRACE_LINE.match(first) is not None
+
+
+def fit_drive(evidence: Sequence[Path], store: Store | None, options: FitOptions) -> FitReport:
+    """A drive from a trace, from files with results, or, without files, from the runs of a store.
+
+    Raises UsageError, InputError or ConfigError for evidence that does not tell.
+    """
+    traces = [path for path in evidence if path.is_file() and is_trace(path)]
+    if traces and len(evidence) > 1:
+        raise UsageError("one trace, or files with results", f"{len(evidence)} files of which {len(traces)} are traces")
+    if traces:
+        return _from_trace(traces[0], options)
+    if not evidence:
+        if store is None:
+            raise UsageError("evidence: files, or a store with runs", "neither")
+        return _from_store(store, (f"the store {store.path}",), options)
+    with tempfile.TemporaryDirectory() as directory:
+        own = Store.open(Path(directory) / "store", create=True)
+        summary = import_paths(own, list(evidence))
+        if summary.failures:
+            first = summary.failures[0]
+            hint = "A trace of single requests has lines like: R Hit 7563004 4 14368.0 28778.0"
+            raise MalformedInput(f"evidence that can be read: {first.reason}", where=first.name, hint=hint)
+        return _from_store(own, tuple(str(path) for path in evidence), options)
+
+
+# A trace --------------------------------------------------------------------------------------------------------------
+
+
+def _from_trace(path: Path, options: FitOptions) -> FitReport:
+    if options.curve or options.like:
+        raise UsageError("throughput by queue depth, for --kind and --like", "a trace", where=str(path))
+    fitted = fit_trace(_text_of(path), str(path), size_bytes=options.size_bytes or 0, held_back=options.held_back)
+    if options.turns_per_min is not None:
+        raise UsageError("no --turns-per-min: a trace shows the rotation", str(options.turns_per_min), where=str(path))
+    notes = [
+        "A trace of single requests shows no command queueing, and the drive has none: see `queueing`.",
+        "Assumed, as single requests hardly show them: the zones, the heads, the inner rate, the size of a write cache.",
+    ]
+    if options.size_bytes is None:
+        size = format_bytes(fitted.design["size_bytes"])
+        notes.append(f"The size is that of the highest block asked for, {size}; say --size to give the drive its own.")
+    if fitted.judgement["on_rest"] is None:
+        notes.append("Nothing was held back to judge the fit by: see --held-back.")
+    return _report(options, (str(path),), None, fitted, notes)
+
+
+def _text_of(path: Path) -> str:
+    with path.open("rb") as file:
+        content = file.read(MOST_TRACE_BYTES + 1)
+    if len(content) > MOST_TRACE_BYTES:
+        raise UsageError(f"a trace of at most {format_bytes(MOST_TRACE_BYTES)}", "a larger one", where=str(path))
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise MalformedInput("text", f"byte {content[error.start]:#04x}", where=f"{path}:{line}") from None
+
+
+# A grid ---------------------------------------------------------------------------------------------------------------
+
+
+def _from_store(store: Store, evidence: tuple[str, ...], options: FitOptions) -> FitReport:
+    found = grid_of(store, evidence[0], only=options.only, block_bytes=options.block_bytes)
+    notes = list(found.notes)
+    like = None if options.curve else options.like or class_of(found.grid)
+    if like is not None and options.like is None:
+        notes.append(f"Taken for a drive like `{like}` by its rate at the least depth; say --like if it is another.")
+    base = _base(found.grid, like, options, notes)
+    span_ratio = options.span_ratio if options.span_ratio is not None else most_span(found, base["size_bytes"])
+    if span_ratio < 1.0:
+        notes.append(f"The first {format_ratio(span_ratio)} of the drive was used; seeks are fitted to that.")
+    elif found.used_bytes is None and options.span_ratio is None:
+        notes.append("How much of the drive was used is not said, and taken as all of it; see --span.")
+    grid = replace(found.grid, span_ratio=span_ratio)
+    return _report(options, evidence, like, fit_grid(grid, base, evidence[0]), notes)
+
+
+def _base(grid: DepthGrid, like: str | None, options: FitOptions, notes: list[str]) -> dict[str, Any]:
+    if like is None:
+        if options.size_bytes is None:
+            raise UsageError("--size, which a curve does not tell", "none")
+        return curve_drive(options.size_bytes, grid.block_bytes)
+    base = drive_named(like)
+    if options.size_bytes is not None:
+        base["size_bytes"] = options.size_bytes
+    else:
+        notes.append(f"The size, {format_bytes(base['size_bytes'])}, is that of `{like}`; say --size.")
+    if options.turns_per_min is not None:
+        if base["kind"] != "mechanical":
+            raise UsageError("a drive with platters for --turns-per-min", f"`{like}`, which has none")
+        base["turns_per_min"] = options.turns_per_min
+    return base
+
+
+# Both -----------------------------------------------------------------------------------------------------------------
+
+
+def _report(
+    options: FitOptions, evidence: tuple[str, ...], like: str | None, fitted: FittedDrive, notes: list[str]
+) -> FitReport:
+    names = ", ".join(_printable(Path(one).name) for one in evidence)
+    header = [f"Fitted by storscope {__version__} to {names}."]
+    if like is None:
+        header.append("What is not marked as fitted is assumed.")
+    else:
+        header.append(f"What is not marked as fitted is that of `{like}` (storscope simulate --drives).")
+    remarks = {number["key"]: _remark(number) for number in fitted.numbers}
+    toml = drive_table(options.name, fitted.design, header=header, remarks=remarks)
+    return FitReport(options.name, evidence, like, fitted, toml, tuple(notes))
+
+
+def _printable(name: str) -> str:
+    """A file's name that cannot end the comment it stands in."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
+
+
+def _remark(number: Mapping[str, Any]) -> str:
+    """What is said behind a number."""
+    if number["error_ratio"] is None:
+        return "fitted, but not shown by the data"
+    return "fitted" if number["is_known"] else "fitted, hardly known"

@@ -1,0 +1,132 @@
+"""`storscope fit drive`: from files and from a store to a table that `simulate` takes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from storscope.cli.main import run
+from storscope.sim.design import read_design
+from tests.sim.fit_evidence import joined, results_table, textbook_trace
+
+READS, WRITES = {1: 60.0, 16: 95.0}, {1: 140.0}
+
+
+def _design_with(table: str, drive: str) -> str:
+    return (
+        f'name = "d"\n{table}\n[[group]]\nname = "g"\ndrive = "{drive}"\ncount = 2\nlayout = "raid1"\n'
+        'segment = "64 KiB"\n[[volume]]\nname = "v"\ngroup = "g"\nsize = "1 GiB"\n'
+        '[[host]]\nname = "h"\nvolumes = [{ volume = "v" }]\n'
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "results.csv"
+    path.write_text(results_table(READS, WRITES))
+    return path
+
+
+def test_a_trace_becomes_a_drive_that_designs_take(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace, output = tmp_path / "drive.trace", tmp_path / "drive.toml"
+    trace.write_text(textbook_trace(1_000))
+    assert run(["fit", "drive", str(trace), "--name", "old", "--size", "9g", "-o", str(output)]) == 0
+    said = capsys.readouterr().out
+    for words in ("held back", "distance", "parameters: 12", "The data do not determine: ", "write_settle"):
+        assert words in said
+    design = read_design(_design_with(output.read_text(), "old"), "design.toml")
+    assert design.form["drives"]["old"]["size_bytes"] == 9 * 1024**3
+
+
+def test_a_table_of_results_becomes_a_drive(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fit", "drive", str(table), "--size", "500g"]) == 0
+    said = capsys.readouterr()
+    assert read_design(_design_with(said.out, "fitted"), "design.toml").form["drives"]["fitted"]["kind"] == "mechanical"
+    for words in ("depth 16", "left out", "off by", "like `7200-sata` by its rate", "see --span"):
+        assert words in said.err
+
+
+def test_json_has_all_of_it(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fit", "drive", str(table), "--curve", "--size", "500g", "--name", "c", "--json"]) == 0
+    form = json.loads(capsys.readouterr().out)
+    assert form["design"]["reads"] == [{"qd": 1, "iops": 60.0}, {"qd": 16, "iops": 95.0}]
+    assert [point["qd"] for point in form["reads"]] == [1, 16]
+    assert form["toml"].count("[drives.c]") == 1
+    assert form["evidence"] == [str(table)]
+
+
+def test_runs_of_a_store_become_a_drive(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = str(tmp_path / "store")
+    assert run(["import", str(table), "--store", store]) == 0
+    capsys.readouterr()
+    assert run(["fit", "drive", "--store", store, "--curve", "--size", "1t", "--json"]) == 0
+    form = json.loads(capsys.readouterr().out)
+    assert form["evidence"] == [f"the store {store}"]
+    assert form["design"]["writes"] == [{"qd": 1, "iops": 140.0}]
+
+
+def test_of_several_drives_one_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "two.csv"
+    drives = {"raptor": 124.0, "f1": 72.0}
+    path.write_text(joined([results_table({1: rate}, {}, system) for system, rate in drives.items()]))
+    command = ["fit", "drive", str(path), "--curve", "--size", "1t", "--json"]
+    assert run(command) == 2
+    said = capsys.readouterr().err
+    assert "expected results of one drive, found 2" in said
+    assert "'raptor'" in said
+    assert "'f1'" in said
+    assert run([*command, "--only", "raptor"]) == 0
+    assert json.loads(capsys.readouterr().out)["design"]["reads"] == [{"qd": 1, "iops": 124.0}]
+
+
+def test_runs_with_many_workers_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "jobs.csv"
+    path.write_text(results_table({1: 60.0, 2: 61.0}, {}) + "drive,randread,4k,100,1,2,77\n")
+    assert run(["fit", "drive", str(path), "--curve", "--size", "1t", "--json"]) == 0
+    form = json.loads(capsys.readouterr().out)
+    assert form["design"]["reads"] == [{"qd": 1, "iops": 60.0}, {"qd": 2, "iops": 61.0}]
+    assert "Left out, for more than one worker: 1 run." in form["notes"]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("R Hit 100 8 5000.0 1.0\nR Hit 100 8 fast 1.0\n", ":2: expected microseconds"),
+        ("R Hit 100 8 5000.0 1.0\n" * 10, "at least 500 requests, found 5"),
+        ("R Hit 100 8 5000.0 1.0\n\x00\xff\n", ":2: expected"),
+        ("nothing that anyone writes\n", "lines like: R Hit"),
+        (results_table({}, WRITES), "random reads at one or more depths"),
+        ("spec,block_bytes,read_pct,random_pct,iops\nmix,4096,70,100,900\n", "--sweep"),
+    ],
+)
+def test_evidence_that_tells_nothing_is_named(
+    content: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "evidence"
+    path.write_bytes(content.encode("latin-1"))
+    assert run(["fit", "drive", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert str(path) in error
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--held-back", "95%"], "at most 90 %"),
+        (["--span", "0"], "above 0"),
+        (["--name", "a b"], "letters, digits"),
+        (["--like", "7201-sata"], "storscope simulate --drives"),
+        (["--like", "sata-ssd", "--turns-per-min", "7200"], "platters"),
+        (["--curve"], "--size"),
+        (["--block", "1m"], "There are: 4 KiB"),
+        (["--only", "elsewhere"], "'drive'"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    options: list[str], said: str, table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["fit", "drive", str(table), *options]) == 2
+    assert said in capsys.readouterr().err
