@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -18,10 +19,13 @@ import pytest
 
 from storscope.bench.engine import DescriptorTarget
 from storscope.bench.figures import Interval
-from storscope.bench.fio_engine import fio_plan, shortened
+from storscope.bench.fio_engine import FioEngineRun, fio_plan, shortened
 from storscope.bench.fio_judging import asked_ios
 from storscope.bench.fio_program import find_fio
 from storscope.bench.fio_result import State, state_of
+from storscope.bench.goals import FixedTime, Progress
+from storscope.bench.measuring import Measuring
+from storscope.bench.samples import Samples
 from storscope.bench.workloads._fio_jobs import FioJob
 from storscope.cli.main import run
 from storscope.domain.access import AccessSpec, Copy, Mix
@@ -30,7 +34,7 @@ from storscope.domain.load import Closed, Open, Process, RateStep, Region, Steps
 from storscope.domain.units import KIB, MIB, NS_PER_S
 from storscope.domain.workload import Stream, Workload
 from storscope.store import Store
-from tests.bench.fio_runs import by_fio, opened, plan, workload
+from tests.bench.fio_runs import by_fio, never, opened, plan, workload
 from tests.bench.safety.conftest import Rig
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
@@ -326,6 +330,41 @@ def test_a_fio_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_a_result_of_another_shape_is_an_error() -> None:
     with pytest.raises(StorscopeError, match="2 entries"):
         state_of({"jobs": [{}]}, [FioJob("a", ()), FioJob("b", ())])
+
+
+# When it ends ---------------------------------------------------------------------------------------------------------
+
+
+class Second(FixedTime):
+    """Is content with a second, of whatever is allowed."""
+
+    def progress(self, samples: Samples, grid_ns: int) -> Progress:
+        return replace(super().progress(samples, grid_ns), is_enough=samples.end_ns >= NS_PER_S)
+
+
+def test_fio_ends_when_its_goal_is_reached(target: Path) -> None:
+    goal = Second(60 * NS_PER_S)
+    with opened(target) as descriptor, ExitStack() as stack:
+        fio = stack.enter_context(FioEngineRun(fio_plan(plan(workload(), descriptor, goal.longest_ns), direct=True)))
+        measuring = Measuring(fio, goal, NS_PER_S // 4, parts=1, measure="service")
+        intervals = list(measuring.intervals(never))
+        outcome = fio.outcome()
+    assert (outcome.error, outcome.stopped) == (None, False), "that is neither a failure nor an interruption"
+    *before, last = itertools.accumulate(interval.duration_ns for interval in intervals)
+    assert all(end_ns < NS_PER_S for end_ns in before)
+    assert last >= NS_PER_S
+
+
+@pytest.mark.parametrize("options", [("--within", "2%"), ("--steady-state", "--figure", "p99")])
+def test_no_latency_of_fio_ends_an_open_loop(
+    data: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    job = data.parent / "arrivals.toml"
+    job.write_text('name = "a"\n[[stream]]\nrate_per_s = 100\n[[stream.line]]\nsize = "4k"\n')
+    store = str(data.parent / "store")
+    arguments = ["bench", str(data), "--workload", str(job), "--engine", "fio", "--store", store, *options]
+    assert run(arguments) == 2
+    assert "--figure iops or bandwidth" in capsys.readouterr().err
 
 
 # The verb -------------------------------------------------------------------------------------------------------------

@@ -372,7 +372,7 @@ def test_ctrl_c_while_a_file_is_filled_says_that_nothing_was_measured(data: Path
         (("--figure", "p98"), "one of iops"),
         (("--within", "200%"), "expected a share"),
         (("--within", "x"), "expected a share"),
-        (("--engine", "fio", "--within", "2%"), "--duration for an engine"),
+        (("--engine", "fio", "--steady-state", "--round", "2s"), "a round of at least 10 s"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(

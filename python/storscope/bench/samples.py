@@ -173,6 +173,11 @@ class Figure:
         return what if self.direction is None else f"{what} of {self.direction}s"
 
     @property
+    def is_rate(self) -> bool:
+        """Whether no latency is in it."""
+        return self.statistic in {IOPS, BANDWIDTH}
+
+    @property
     def share(self) -> float | None:
         """Of a quantile; None of another statistic."""
         return QUANTILES.get(self.statistic)
@@ -180,7 +185,7 @@ class Figure:
     def of(self, samples: Sequence[Sample]) -> float | None:
         """Its value over all of these samples; None where there is none."""
         parts = [part for sample in samples for part in sample.parts(self.direction)]
-        if self.statistic in {IOPS, BANDWIDTH}:
+        if self.is_rate:
             amount = sum(part.ios if self.statistic == IOPS else part.bytes for part in parts)
             duration_ns = sum(sample.duration_ns for sample in samples)
             return amount * NS_PER_S / duration_ns if duration_ns else None

@@ -11,10 +11,13 @@ from storscope.cli.options import DurationType
 
 if TYPE_CHECKING:
     from storscope.bench.goals import Goal
+    from storscope.bench.samples import Figure
     from storscope.bench.workloads.definition import Sweep
     from storscope.domain.workload import Workload
 
 _FIXED_DEFAULT_S = 10.0
+"""Of an engine whose reports, one a second, take twenty seconds and more to tell how sure a figure is."""
+_LEAST_ROUND_S = 10.0
 
 
 class ShareType(click.ParamType[float]):
@@ -88,6 +91,7 @@ def goal_of(chosen: Mapping[str, Any], workload: Workload, asked: Sweep) -> Goal
     _check(chosen)
     figure = default_figure(workload) if chosen["figure"] is None else Figure.from_name(chosen["figure"])
     if chosen["steady"]:
+        _check_timed(chosen, figure, workload)
         return _steady_state(chosen, figure)
     ramp_ns = asked.ramp_up_ns or 0
     duration_ns = None if chosen["duration"] is None else round(chosen["duration"] * NS_PER_S)
@@ -98,7 +102,7 @@ def goal_of(chosen: Mapping[str, Any], workload: Workload, asked: Sweep) -> Goal
             duration_ns = round(_FIXED_DEFAULT_S * NS_PER_S)
     if duration_ns is not None:
         return FixedTime(duration_ns, figure, ramp_ns, settles=not has_steps(workload))
-    _check_precision(chosen, workload)
+    _check_precision(chosen, figure, workload)
     given = {"within": chosen["within"]} if chosen["within"] is not None else {}
     longest = {"longest_ns": round(chosen["longest"] * NS_PER_S)} if chosen["longest"] is not None else {}
     return Precision(figure, **given, **longest, ramp_ns=ramp_ns)
@@ -116,22 +120,29 @@ def _check(chosen: Mapping[str, Any]) -> None:
         raise UsageError("--steady-state without --within and --max-duration", "both", hint=hint)
     if chosen["round_length"] is not None and not chosen["steady"]:
         raise UsageError("--round with --steady-state", "--round alone")
-    if chosen["steady"] and chosen["engine"] != "storscope":
-        raise UsageError("--steady-state with storscope's own engine", chosen["engine"])
 
 
-def _check_precision(chosen: Mapping[str, Any], workload: Workload) -> None:
+def _check_precision(chosen: Mapping[str, Any], figure: Figure, workload: Workload) -> None:
     from storscope.bench.goals import has_steps
     from storscope.domain.errors import UsageError
 
     if has_steps(workload):
         raise UsageError("a load that stays the same for --within and --max-duration", "rate steps",
                          hint="Leave them out, and the run takes as long as its steps.")  # fmt: skip
-    if chosen["engine"] != "storscope":
-        raise UsageError("--duration for an engine that is not storscope's own", "--within or --max-duration")
+    _check_timed(chosen, figure, workload)
 
 
-def _steady_state(chosen: Mapping[str, Any], figure: Any) -> Goal:
+def _check_timed(chosen: Mapping[str, Any], figure: Figure, workload: Workload) -> None:
+    """fio does not keep when an I/O should have started: in an open loop it has no latency that ends a run."""
+    from storscope.domain.errors import UsageError
+
+    is_open = any(stream.load.is_open for stream in workload.streams)
+    if chosen["engine"] != "storscope" and is_open and not figure.is_rate:
+        raise UsageError("--figure iops or bandwidth, as fio does not time what arrivals wait", figure.name,
+                         hint="Or give the time with --duration.")  # fmt: skip
+
+
+def _steady_state(chosen: Mapping[str, Any], figure: Figure) -> Goal:
     from storscope.bench.goals import SteadyState
     from storscope.domain.errors import UsageError
     from storscope.domain.units import NS_PER_S
@@ -140,4 +151,7 @@ def _steady_state(chosen: Mapping[str, Any], figure: Any) -> Goal:
         return SteadyState(figure)
     if chosen["round_length"] % 1:
         raise UsageError("a round of whole seconds", f"{chosen['round_length']:g} s", where="--round")
+    if chosen["engine"] != "storscope" and chosen["round_length"] < _LEAST_ROUND_S:
+        raise UsageError(f"a round of at least {_LEAST_ROUND_S:g} s, as fio reports once a second",
+                         f"{chosen['round_length']:g} s", where="--round")  # fmt: skip
     return SteadyState(figure, round(chosen["round_length"] * NS_PER_S))
