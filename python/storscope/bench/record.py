@@ -9,11 +9,14 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 from storscope.bench.device_check import DeviceCheck
-from storscope.bench.figures import DIRECTIONS, MEASURES, Interval, Outcome
+from storscope.bench.figures import Interval, Outcome
 from storscope.bench.judgement import Judgement
+from storscope.bench.record_intervals import Cell, IntervalWriter
 from storscope.bench.record_judged import WARM_UP, judged_parameters, record_estimates
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
@@ -21,7 +24,6 @@ from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import AccessSpec, Closed, Copy, Open, Stream, Workload
 
 ENGINE = "storscope"
-_PERCENTILES = (0.5, 0.99)
 
 
 @dataclass(frozen=True)
@@ -87,20 +89,18 @@ def record_run(
     aside = replace(about, run=about.run + WARM_UP)
     start_ns = about.started_ns if outcome is None else int(outcome.result["started_unix_ns"])
     measured_ns = 0
-    cells: dict[EntityRef, Interval] = {}
-    for interval in intervals:
-        cells |= {cell_entity(entity, about, cell): cell for cell in interval.cells if len(interval.form["cells"]) > 1}
-        counts = judgement is None or judgement.counts(interval.start_ns)
-        _record_interval(recorder, entity, about if counts else aside, start_ns, interval)
-        measured_ns += interval.duration_ns if counts else 0
+    writer = IntervalWriter(recorder, entity, start_ns, latency_of(about), partial(cell_entity, entity, about))
+    for counts, group in groupby(intervals, lambda one: judgement is None or judgement.counts(one.start_ns)):
+        written_ns = writer.write(group, (about if counts else aside).run)
+        measured_ns += written_ns if counts else 0
     recorder.notes.tool, recorder.notes.tool_version = about.engine, about.engine_version or about.version
     recorder.notes.system, recorder.notes.clock = about.system, "UTC of this host"
     for doubt in doubts_of(about, outcome, judgement):
         recorder.warn(doubt)
     _record_facts(recorder, entity, about, outcome)
-    for part, cell in cells.items():
+    for (_, target), part in writer.parts.items():
         recorder.link(part, "member_of", entity)
-        recorder.fact(part, "target", cell_words(about, cell)[1])
+        recorder.fact(part, "target", _target_names(about)[target])
     if judgement is not None:
         record_estimates(recorder, entity, judgement)
         start_ns += judgement.from_ns
@@ -129,46 +129,28 @@ def status_of(outcome: Outcome | None) -> str:
     return "ok" if outcome.is_valid else "invalid"
 
 
-def _record_interval(recorder: Recorder, entity: EntityRef, about: About, start_ns: int, interval: Interval) -> None:
-    begin_ns, length_ns, run = start_ns + interval.start_ns, interval.duration_ns, about.run
-    recorder.observe(entity, begin_ns, length_ns, _observed(interval, latency_of(about)), run=run)
-    for engines_word, word in DIRECTIONS.items():
-        direction = interval.direction(engines_word)
-        timed = {measure: direction.of(measure) for measure in MEASURES} | interval.parts_of_service(engines_word)
-        for measure, latencies in timed.items():
-            recorder.histogram(entity, begin_ns, length_ns, word, measure, latencies.buckets(), run=run)
-    for name, unit, value in _counted(interval):
-        recorder.counter(entity, begin_ns, length_ns, name, unit, value, run=run)
-    if len(interval.form["cells"]) > 1:
-        for cell in interval.cells:
-            _record_cell(recorder, entity, about, begin_ns, cell)
-
-
-def _record_cell(recorder: Recorder, job: EntityRef, about: About, begin_ns: int, cell: Interval) -> None:
-    """One stream on one target, as a part of the job: what compare and reports add up is the job alone."""
-    part = cell_entity(job, about, cell)
-    recorder.observe(part, begin_ns, cell.duration_ns, _observed(cell, latency_of(about)), run=about.run)
-    for engines_word, word in DIRECTIONS.items():
-        direction = cell.direction(engines_word)
-        for measure in MEASURES:
-            buckets = direction.of(measure).buckets()
-            recorder.histogram(part, begin_ns, cell.duration_ns, word, measure, buckets, run=about.run)
-
-
-def cell_entity(job: EntityRef, about: About, cell: Interval) -> EntityRef:
+def cell_entity(job: EntityRef, about: About, cell: Cell) -> EntityRef:
     """A `process`, as fio's and Iometer's parts of a job are."""
-    stream, target = cell_words(about, cell)
-    return EntityRef(about.system, "process", f"{job.name}: {stream} on {target}")
+    return EntityRef(
+        about.system, "process", f"{job.name}: {_stream_words(about, cell[0])} on {_target_names(about)[cell[1]]}"
+    )
 
 
 def cell_words(about: About, cell: Interval) -> tuple[str, str]:
     """The stream's name, or its number, and the target."""
     (form,) = cell.form["cells"]
-    number, streams = form["stream"], about.workload.streams
+    return _stream_words(about, form["stream"]), _target_names(about)[form["target"]]
+
+
+def _stream_words(about: About, number: int) -> str:
+    streams = about.workload.streams
     name = streams[number].name
     is_unique = name and [stream.name for stream in streams].count(name) == 1
-    targets = about.targets or (about.target,)
-    return name if is_unique else f"{name or 'stream'} {number + 1}", targets[form["target"]]
+    return name if is_unique else f"{name or 'stream'} {number + 1}"
+
+
+def _target_names(about: About) -> Sequence[str]:
+    return about.targets or (about.target,)
 
 
 def latency_of(about: About) -> str:
@@ -178,36 +160,6 @@ def latency_of(about: About) -> str:
     """
     is_open = any(stream.load.is_open for stream in about.workload.streams)
     return "response" if about.engine == ENGINE or is_open else "service"
-
-
-def _observed(interval: Interval, seen: str) -> dict[str, float | None]:
-    whole = interval.all
-    values: dict[str, float | None] = {
-        "ops_per_s": interval.per_s(whole.ios),
-        "bytes_per_s": interval.per_s(whole.bytes),
-        "latency_ns_mean": whole.of(seen).mean_ns,
-        "latency_ns_max": whole.of(seen).max_ns,
-        "device_latency_ns_mean": whole.service.mean_ns,
-        "queue_depth_mean": interval.outstanding_mean,
-    }
-    for engines_word, word in DIRECTIONS.items():
-        direction = interval.direction(engines_word)
-        values[f"{word}_ops_per_s"] = interval.per_s(direction.ios)
-        values[f"{word}_bytes_per_s"] = interval.per_s(direction.bytes)
-        values[f"{word}_latency_ns_mean"] = direction.of(seen).mean_ns
-    return values
-
-
-def _counted(interval: Interval) -> list[tuple[str, str, float | None]]:
-    whole = interval.all
-    return [
-        ("lateness mean", "ns", whole.lateness.mean_ns),
-        ("offered", "1/s", interval.offered_per_s),
-        ("failed", "", interval.failed),
-        ("cpu per I/O", "ns", interval.cpu_ns / whole.ios if whole.ios else None),
-        ("context switches", "", interval.context_switches),
-        *((f"lateness p{share:.0%}".rstrip("%"), "ns", whole.lateness.quantile_ns(share)) for share in _PERCENTILES),
-    ]
 
 
 def _record_facts(recorder: Recorder, entity: EntityRef, about: About, outcome: Outcome | None) -> None:

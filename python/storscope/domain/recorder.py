@@ -52,6 +52,19 @@ class SeriesKeys:
     columns: Mapping[str, pa.Array]
 
 
+@dataclass(frozen=True)
+class HistogramColumns:
+    """Many histograms one after another: number i has the buckets from `offsets[i]` to `offsets[i + 1]`.
+
+    As in the tables: low < latency <= high in ns.
+    """
+
+    offsets: IntArray
+    low: FloatArray
+    high: FloatArray
+    count: IntArray
+
+
 class Recorder:
     """Collects rows of every table and flushes them to `sink` as Arrow batches."""
 
@@ -254,6 +267,51 @@ class Recorder:
             bucket_low_ns=[low for low, _, _ in buckets],
             bucket_high_ns=[high for _, high, _ in buckets],
             counts=[count for _, _, count in buckets],
+        )
+
+    def histogram_columns(
+        self,
+        entities: Sequence[EntityRef],
+        times_ns: IntArray,
+        durations_ns: IntArray,
+        operation: str,
+        measure: str,
+        buckets: HistogramColumns,
+        *,
+        run: str | None = None,
+    ) -> None:
+        """Many distributions at once: number `i * len(times_ns) + j` is of entity i at instant j.
+
+        Those without a bucket are dropped.
+        """
+        lengths = np.diff(buckets.offsets)
+        (kept,) = np.nonzero(lengths)
+        if not len(kept):
+            return
+        which, when = np.divmod(kept, len(times_ns))
+        for number in np.unique(which):
+            self.entity(entities[number])
+        times, durations = times_ns[when], durations_ns[when]
+        self._see(int(times.min()), 0)
+        self._see(int((times + durations).max()), 0)
+        offsets = _plain(np.concatenate(([0], np.cumsum(lengths[kept]))).astype(np.int32), pa.int32())
+        rows_of = np.bincount(which, minlength=len(entities))
+        count = len(kept)
+        self._emit(
+            "histograms",
+            {
+                "run": _repeated([run], [count]) if run else pa.nulls(count, pa.string()),
+                "time": _plain(times, TIME),
+                "duration_ns": _plain(durations, pa.int64()),
+                "system": _repeated([entity.system for entity in entities], rows_of),
+                "kind": _repeated([entity.kind for entity in entities], rows_of),
+                "entity": _repeated([entity.name for entity in entities], rows_of),
+                "operation": _repeated([operation], [count]),
+                "measure": _repeated([measure], [count]),
+                "bucket_low_ns": pa.ListArray.from_arrays(offsets, _nullable(buckets.low)),
+                "bucket_high_ns": pa.ListArray.from_arrays(offsets, _nullable(buckets.high)),
+                "counts": pa.ListArray.from_arrays(offsets, _plain(buckets.count, pa.int64())),
+            },
         )
 
     def event(

@@ -1,0 +1,167 @@
+"""What is written column by column is what one interval after another says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storscope.bench import record_intervals
+from storscope.bench.figures import DIRECTIONS, MEASURES, Interval, Latencies
+from storscope.bench.histograms import Histograms
+from storscope.bench.record_intervals import Cell, IntervalWriter
+from storscope.domain.entity import EntityRef
+from storscope.domain.recorder import Recorder
+from storscope.domain.units import NS_PER_S
+
+_JOB = EntityRef("host", "job", "run")
+_START_NS = 1_700_000_000 * NS_PER_S
+_LATENCIES = st.lists(st.integers(0, 5_000_000), max_size=12)
+
+
+def _form(latencies: list[int]) -> dict[str, Any]:
+    """As histogram.rs writes it: seven bits after the leading one."""
+    buckets: dict[tuple[int, int], int] = {}
+    for value in latencies:
+        shift = max(0, value.bit_length() - 8)
+        low = value >> shift << shift
+        buckets[low, low + (1 << shift) - 1] = buckets.get((low, low + (1 << shift) - 1), 0) + 1
+    return {
+        "count": len(latencies),
+        "mean_ns": sum(latencies) / len(latencies) if latencies else None,
+        "min_ns": min(latencies, default=None),
+        "max_ns": max(latencies, default=None),
+        "bucket_low_ns": [low for low, _ in sorted(buckets)],
+        "bucket_high_ns": [high for _, high in sorted(buckets)],
+        "bucket_count": [buckets[bucket] for bucket in sorted(buckets)],
+    }
+
+
+@st.composite
+def _tallies(draw: st.DrawFn) -> dict[str, Any]:
+    response = draw(_LATENCIES)
+    service = draw(st.permutations(response))
+    return {
+        "ios": len(response), "bytes": 4096 * len(response), "response": _form(response), "service": _form(service),
+        "lateness": _form([value // 7 for value in response]),
+    }  # fmt: skip
+
+
+@st.composite
+def _intervals(draw: st.DrawFn) -> list[Interval]:
+    cells = draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4, unique=True))
+    intervals = []
+    for index in range(draw(st.integers(1, 5))):
+        present = [cell for cell in cells if draw(st.booleans())]
+        intervals.append(Interval({
+            "index": index, "start_ns": index * NS_PER_S, "duration_ns": NS_PER_S // draw(st.integers(1, 3)),
+            "cells": [
+                {"stream": stream, "target": target, **{name: draw(_tallies()) for name in DIRECTIONS}}
+                for stream, target in present
+            ],
+            "outstanding_mean": draw(st.none() | st.floats(0, 9)), "offered_per_s": draw(st.none() | st.floats(0, 9)),
+            "failures": [], "usage": dict.fromkeys(
+                ("user_ns", "system_ns", "voluntary_switches", "involuntary_switches"), 5
+            ),
+        }))  # fmt: skip
+    return intervals
+
+
+def _part(cell: Cell) -> EntityRef:
+    return EntityRef("host", "process", f"run: stream {cell[0]} on {cell[1]}")
+
+
+def _written(intervals: list[Interval]) -> dict[str, list[dict[str, Any]]]:
+    batches: dict[str, list[pa.RecordBatch]] = {}
+    recorder = Recorder(lambda name, batch: batches.setdefault(name, []).append(batch))
+    writer = IntervalWriter(recorder, _JOB, _START_NS, "response", _part)
+    assert writer.write(iter(intervals), "run") == sum(interval.duration_ns for interval in intervals)
+    recorder.finish()
+    return {name: pa.Table.from_batches(found).to_pylist() for name, found in batches.items()}
+
+
+def _said(intervals: list[Interval]) -> Iterator[tuple[EntityRef, Interval]]:
+    """The job, and each of its parts if it has several."""
+    for interval in intervals:
+        yield _JOB, interval
+        if len(interval.cells) > 1:
+            for cell in interval.cells:
+                (form,) = cell.form["cells"]
+                yield _part((form["stream"], form["target"])), cell
+
+
+@pytest.mark.parametrize("at_once", [1, 5, 4096], ids=lambda size: f"blocks of {size}")
+@settings(max_examples=60, deadline=None)
+@given(intervals=_intervals())
+def test_columns_say_what_rows_would_say(at_once: int, intervals: list[Interval]) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(record_intervals, "_TALLIES_AT_ONCE", at_once)
+        tables = _written(intervals)
+    observed = {(row["entity"], _ns(row["time"])): row for row in tables["observations"]}
+    drawn = {
+        (row["entity"], _ns(row["time"]), row["operation"], row["measure"]): row for row in tables.get("histograms", [])
+    }
+    said = list(_said(intervals))
+    assert len(observed) == len(said)
+    for entity, interval in said:
+        key = (entity.name, _START_NS + interval.start_ns)
+        _check_observation(observed[key], interval, is_job=entity == _JOB)
+        for name, word in DIRECTIONS.items():
+            for measure in MEASURES:
+                buckets = interval.direction(name).of(measure).buckets()
+                row = drawn.pop((*key, word, measure), None)
+                assert ([] if row is None else _buckets(row)) == buckets
+    assert not drawn
+
+
+def _ns(time: datetime) -> int:
+    return round((time - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(microseconds=1)) * 1000
+
+
+def _buckets(row: dict[str, Any]) -> list[tuple[float, float, int]]:
+    return list(zip(row["bucket_low_ns"], row["bucket_high_ns"], row["counts"], strict=True))
+
+
+def _check_observation(row: dict[str, Any], interval: Interval, *, is_job: bool) -> None:
+    whole = interval.all
+    assert row["duration_ns"] == interval.duration_ns
+    assert row["ops_per_s"] == pytest.approx(interval.per_s(whole.ios))
+    assert row["bytes_per_s"] == pytest.approx(interval.per_s(whole.bytes))
+    assert row["latency_ns_mean"] == pytest.approx(whole.response.mean_ns)
+    assert row["device_latency_ns_mean"] == pytest.approx(whole.service.mean_ns)
+    assert row["latency_ns_max"] == whole.response.max_ns
+    assert row["queue_depth_mean"] == (interval.outstanding_mean if is_job else None)
+    for name, word in DIRECTIONS.items():
+        direction = interval.direction(name)
+        assert row[f"{word}_ops_per_s"] == pytest.approx(interval.per_s(direction.ios))
+        assert row[f"{word}_latency_ns_mean"] == pytest.approx(direction.response.mean_ns)
+
+
+@given(
+    parts=st.lists(_LATENCIES, min_size=1, max_size=6), share=st.floats(0, 1), data=st.data(),
+)  # fmt: skip
+def test_histograms_added_up_by_group_are_those_of_the_latencies(
+    parts: list[list[int]], share: float, data: st.DataObject
+) -> None:
+    groups = 3
+    group_of = [data.draw(st.integers(0, groups - 1)) for _ in parts]
+    summed = Histograms.from_forms([_form(part) for part in parts]).summed(np.asarray(group_of), groups)
+    quantiles, means, forms = summed.quantiles_ns(share), summed.means_ns, summed.to_forms()
+    for group in range(groups):
+        chosen = [_form(part) for part, its in zip(parts, group_of, strict=True) if its == group]
+        expected = Latencies.merged(chosen)
+        assert summed.totals[group] == expected.count
+        assert Latencies.merged([forms[group]]).buckets() == expected.buckets()
+        if expected.count:
+            assert quantiles[group] == expected.quantile_ns(share)
+            assert means[group] == pytest.approx(expected.mean_ns)
+            assert forms[group]["min_ns"] == min(form["min_ns"] for form in chosen if form["count"])
+        else:
+            assert np.isnan(quantiles[group])
+            assert np.isnan(means[group])
