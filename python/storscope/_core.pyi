@@ -158,6 +158,13 @@ class LoadRun:
     def started_ns(self) -> int | None:
         """UTC since 1970 that intervals count from; None while the workers prepare."""
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether all workers are ready: trials of the engine are over, and no I/O is in flight."""
+
+    def begin(self) -> None:
+        """Lets the workers of a plan that is `held` start, now or as soon as they are ready; `finish` does too."""
+
     def next(self, timeout_s: float) -> bytes | None:
         """The next interval as JSON (tally.rs), `{}` if none is complete in time, None after the last."""
 

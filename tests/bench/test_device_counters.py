@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -320,24 +319,24 @@ def test_what_was_done_before_the_run_began_does_not_count(machine: KernelTree) 
     (machine.kernel.proc / "diskstats").write_text(_line("sda", 1, 8))
     watches = [DeviceWatch(_SDA, direct=True, extents=None, kernel=machine.kernel) for _ in range(2)]
     (machine.kernel.proc / "diskstats").write_text(_line("sda", 2001, 8 + 120 * MIB // 512))
-    prompt, late = watches
-    prompt.look_again(time.time_ns(), 10**9)
-    late.look_again(time.time_ns() - 50_000_000, 10**9)
+    looked_again, once = watches
+    looked_again.look_again()
     (machine.kernel.proc / "diskstats").write_text(_line("sda", 27601, 8 + 220 * MIB // 512))
-    assert prompt.compare(_100_MIB).ratio("read") == 1.0
-    assert late.compare(_100_MIB).ratio("read") == 2.2, "a look that came late would miss a part of the run"
+    assert looked_again.compare(_100_MIB).ratio("read") == 1.0
+    assert once.compare(_100_MIB).ratio("read") == 2.2
 
 
 def test_the_trial_of_the_ring_is_not_taken_for_the_run(ext4: Path, data: Path) -> None:
-    """Of five runs one at least is looked at in time, also on a busy machine."""
+    """The counters are read between the two, however busy the machine is and however short the run."""
     line = AccessSpec(64 * KIB, read_share=1.0)
     workload = Workload("reading", (Stream(Mix((line,)), Closed(1), workers=4),))
     excess = []
-    for _ in range(5):
-        check = _check(_measured(ext4, workload, data, seconds=1.0))
+    for seconds in (0.02, 0.1, 1.0):
+        check = _check(_measured(ext4, workload, data, seconds=seconds))
         assert check.moved is not None
+        assert check.answer is Answer.RECONCILED, check.doubts
         excess.append(check.moved["read"].bytes - check.asked["read"].bytes)
-    assert min(excess) < 16 * MIB, "the trial of four workers alone reads 64 MiB"
+    assert max(excess) < 8 * MIB, "the trial of four workers alone reads 64 MiB"
 
 
 def test_a_check_survives_json(machine: KernelTree) -> None:

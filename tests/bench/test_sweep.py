@@ -16,7 +16,7 @@ from storscope.bench.workloads import load_workload
 from storscope.bench.workloads.definition import Sweep
 from storscope.domain.errors import UsageError
 from storscope.domain.sweep import Point
-from storscope.domain.workload import AccessSpec, Closed, Mix, Open, Workload
+from storscope.domain.workload import AccessSpec, Closed, Mix, Open, Starts, Workload
 
 _ISSUE = ("sizes=4k,16k,64k", "modes=randread,randwrite,read", "jobs=1,2,4,8")
 
@@ -180,3 +180,17 @@ def test_a_steady_drift_biases_no_value_of_an_axis() -> None:
     assert bias([list(range(36))]) > 0.12
     assert max(bias(balanced_order(points, 1, seed)) for seed in range(20)) < 0.045
     assert max(bias(balanced_order(points, 2, seed)) for seed in range(20)) == pytest.approx(0)
+
+
+def test_sequential_jobs_begin_apart_unless_they_should_begin_together() -> None:
+    """What one job has just read, a cache has for the others that begin at the same place."""
+
+    def starts(*axes: str) -> dict[str, Starts]:
+        planned = matrix(axes_of(["modes=read,randread,rw", "jobs=1,8", *axes]))
+        return {f"{item.point.mode} {item.point.jobs}": item.workload.streams[0].starts for item in planned}
+
+    assert {name for name, found in starts().items() if found is Starts.APART} == {"read 8", "rw 8"}
+    assert set(starts("starts=together").values()) == {Starts.TOGETHER}
+    for wrong in ("starts=elsewhere", "starts=apart,together"):
+        with pytest.raises(UsageError, match="starts"):
+            starts(wrong)

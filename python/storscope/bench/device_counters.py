@@ -22,11 +22,8 @@ from storscope.bench.safety.kernel import read_text
 from storscope.bench.underneath import Underneath
 from storscope.domain import diskstats, process_io
 from storscope.domain.diskstats import Counters
-from storscope.domain.units import NS_PER_S
 
 _DIRECTIONS: Final = ("read", "write")
-_LATE_SHARE: Final = 0.01
-"""Of the run, or of a second where that is shorter: far less than what makes a difference (device_judging)."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +43,9 @@ class DeviceWatch:
         self._kernel = kernel or Kernel()
         self._before = self._snapshot()
 
-    def look_again(self, started_ns: int, planned_ns: int) -> None:
-        """Counts from now on instead, as what the engine did before `started_ns` (UTC) to prepare is not the run's.
-
-        Not if that is so long ago that a part of the run that matters would be missing.
-        """
-        snapshot = self._snapshot()
-        if time.time_ns() - started_ns <= _LATE_SHARE * min(planned_ns, NS_PER_S):
-            self._before = snapshot
+    def look_again(self) -> None:
+        """Counts from now on instead: what was done before to prepare the run is not the run's."""
+        self._before = self._snapshot()
 
     def compare(self, asked: Mapping[str, Asked]) -> DeviceCheck:
         """What happened since it was made, against what was `asked` in each direction."""

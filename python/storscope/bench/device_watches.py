@@ -21,11 +21,10 @@ class DeviceWatches:
         self._names = [ready.name for ready in targets]
         self._watches = [(indices, _watch([targets[index] for index in indices])) for indices in groups.values()]
 
-    def look_again(self, started_ns: int | None, planned_ns: int) -> None:
-        """The run has begun just now: what was done before, to prepare it, does not count. None if nobody knows."""
+    def look_again(self) -> None:
+        """The run is about to begin: what was done before, to prepare it, does not count."""
         for _, watch in self._watches:
-            if started_ns is not None:
-                watch.look_again(started_ns, planned_ns)
+            watch.look_again()
 
     def compare(self, outcome: Outcome) -> Outcome:
         """The outcome with what the devices did. Of several sets of devices the first is kept, the others' doubts too.

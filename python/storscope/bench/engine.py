@@ -25,7 +25,7 @@ _PATIENCE_S = 0.1
 _PREPARED_S = 10.0
 """Workers prepare in less: a trial of the ring takes 0.2 s at most (crates/storscope-load/src/worker.rs)."""
 _GLANCE_S = 0.0005
-"""How often it is looked whether they have; they leave 2 ms between the last one's readiness and the start."""
+"""How often it is looked whether they have."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ class RunPlan:
     interval_ns: int = NS_PER_S
     max_failures: int = 0
     max_bytes_per_worker: int | None = None
+    held: bool = False
+    """Whether it starts only when its `begin` is called, or its intervals or outcome are asked for."""
 
     def to_json(self) -> dict[str, Any]:
         """As crates/storscope-load/src/plan.rs reads it."""
@@ -73,6 +75,7 @@ class RunPlan:
             "interval_ns": self.interval_ns,
             "max_failures": self.max_failures,
             "max_bytes_per_worker": self.max_bytes_per_worker,
+            "held": self.held,
         }
 
 
@@ -90,18 +93,23 @@ class EngineRun:
         """UTC that intervals count from; None while workers prepare."""
         return self._run.started_ns
 
-    def wait_for_start(self) -> int | None:
-        """Waits until workers have prepared, which may do I/O of its own; the UTC that intervals count from.
+    def hold(self) -> bool:
+        """Waits until the workers of a plan that is held are ready, which takes I/O of its own: trials of the engine.
 
-        None if that took too long.
+        False if that took too long: then it is not known which of them count.
         """
         deadline = time.monotonic() + _PREPARED_S
-        while (started := self.started_ns) is None and time.monotonic() < deadline:
+        while not (ready := self._run.is_ready) and time.monotonic() < deadline:
             time.sleep(_GLANCE_S)
-        return started
+        return ready
+
+    def begin(self) -> None:
+        """Lets the workers start, now or as soon as they are ready."""
+        self._run.begin()
 
     def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Interval]:
         """Each interval as soon as it is complete. Ends early, with what was measured, when `stop` says so."""
+        self.begin()
         while (news := self._run.next(_PATIENCE_S)) is not None:
             form = json.loads(news)
             if form:

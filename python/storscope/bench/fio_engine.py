@@ -9,7 +9,7 @@ until it has ended.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Final
@@ -25,7 +25,7 @@ from storscope.bench.workloads.definition import Definition
 from storscope.bench.workloads.fio_write import FioFile, FioRun, fio_file
 from storscope.bench.workloads.loss import LossKind
 from storscope.domain.errors import ConfigError, StorscopeError
-from storscope.domain.load import Load, Open, Steps
+from storscope.domain.load import Load, Open, Region, Starts, Steps
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.domain.workload import Stream, Workload
 
@@ -74,7 +74,8 @@ class FioPlan:
 def fio_plan(plan: RunPlan, *, direct: bool) -> FioPlan:
     """The job for a plan on open targets. Raises MissingTool without fio, ConfigError for what does not fit."""
     descriptors = tuple(target.descriptor for target in plan.targets if isinstance(target, DescriptorTarget))
-    check_fits(plan.workload, *(os.lseek(descriptor, 0, os.SEEK_END) for descriptor in descriptors))
+    sizes = [os.lseek(descriptor, 0, os.SEEK_END) for descriptor in descriptors]
+    check_fits(plan.workload, *sizes)
     fio = find_fio()
     ioengine, reason = ioengine_of(fio)
     run = FioRun(
@@ -84,24 +85,35 @@ def fio_plan(plan: RunPlan, *, direct: bool) -> FioPlan:
         runtime_s=plan.duration_ns / NS_PER_S,
         options=(*_OPTIONS, f"randseed={plan.seed % _GREATEST_SEED}"),
     )
-    divided, origins = by_target(shortened(plan.workload, plan.duration_ns), len(descriptors))
+    divided, origins = by_target(shortened(plan.workload, plan.duration_ns), sizes)
     file = fio_file(Definition("bench", (divided,)), run)
     jobs = tuple(replace(job, stream=origins[job.stream]) for job in file.jobs)
     return FioPlan(fio, replace(file, jobs=jobs), ioengine, reason, plan, descriptors)
 
 
-def by_target(workload: Workload, targets: int) -> tuple[Workload, tuple[int, ...]]:
+def by_target(workload: Workload, sizes_bytes: Sequence[int]) -> tuple[Workload, tuple[int, ...]]:
     """The workload with a stream for each target, and which stream each one comes from.
 
-    Outstanding I/Os are of each target anyway, and so each has its figures; arrivals are divided evenly.
+    Outstanding I/Os are of each target anyway, and so each has its figures; arrivals are divided evenly. Where workers
+    begin apart the region gets its length.
     """
     streams, origins = [], []
     for index, stream in enumerate(workload.streams):
-        used = stream.targets or tuple(range(targets))
+        used = stream.targets or tuple(range(len(sizes_bytes)))
         load = _divided(stream.load, len(used))
-        streams += [replace(stream, targets=(target,), load=load) for target in used]
+        streams += [
+            replace(stream, targets=(target,), load=load, region=_region(stream, sizes_bytes[target]))
+            for target in used
+        ]
         origins += [index] * len(used)
     return replace(workload, streams=tuple(streams)), tuple(origins)
+
+
+def _region(stream: Stream, size_bytes: int) -> Region:
+    region = stream.region
+    if stream.starts is Starts.TOGETHER or region.length_bytes is not None:
+        return region
+    return replace(region, length_bytes=size_bytes - region.start_bytes)
 
 
 def _divided(load: Load, parts: int) -> Load:
@@ -147,9 +159,12 @@ class FioEngineRun:
     ) -> None:
         self._process.__exit__(kind, error, trace)
 
-    def wait_for_start(self) -> int | None:
-        """fio tells it in its first report, when it is over."""
-        return None
+    def hold(self) -> bool:
+        """fio begins at once, and makes no I/O that does not count."""
+        return False
+
+    def begin(self) -> None:
+        """It has begun."""
 
     def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Interval]:
         """Each interval as soon as fio reports it. Ends early, with what was measured, when `stop` says so."""

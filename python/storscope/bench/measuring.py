@@ -20,8 +20,11 @@ _SHORTEST_NS = 10 * NS_PER_MS
 class Runs(Protocol):
     """What `engine.EngineRun` offers."""
 
-    def wait_for_start(self) -> int | None:
-        """Waits until I/Os count; the UTC that they count from. None from an engine that does not tell."""
+    def hold(self) -> bool:
+        """Waits until every I/O from `begin` on counts; whether there may have been others before."""
+
+    def begin(self) -> None:
+        """Lets it start."""
 
     def intervals(self, stop: Callable[[], bool] = ...) -> Iterator[Interval]:
         """Each interval as soon as it is complete."""

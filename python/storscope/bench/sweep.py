@@ -18,7 +18,7 @@ from storscope.domain.errors import UsageError
 from storscope.domain.load import Closed
 from storscope.domain.sweep import Point
 from storscope.domain.units import bytes_from_text
-from storscope.domain.workload import AccessSpec, Mix, Stream, Workload
+from storscope.domain.workload import AccessSpec, Mix, Starts, Stream, Workload
 
 _Value = TypeVar("_Value")
 
@@ -45,6 +45,7 @@ _NAMES: Final = {
     "jobs": "jobs", "numjobs": "jobs",
     "depth": "depth", "depths": "depth", "iodepth": "depth",
     "mix": "mix", "rwmixread": "mix",
+    "starts": "starts",
 }  # fmt: skip
 _HINT = "For example: --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 depth=1,16 mix=70"
 
@@ -59,6 +60,8 @@ class Axes:
     depth: tuple[int, ...] = ()
     mix: tuple[float, ...] = ()
     """Shares of reads of mixed modes."""
+    starts: Starts = Starts.APART
+    """Where the jobs of a sequential mode begin."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ def axes_of(texts: Sequence[str]) -> Axes:
         jobs=_each(found, "jobs", _count),
         depth=_each(found, "depth", _count),
         mix=_each(found, "mix", _share),
+        starts=_starts(_each(found, "starts", Starts)),
     )
 
 
@@ -105,6 +109,13 @@ def _each(found: dict[str, tuple[str, ...]], axis: str, of: Callable[[str], _Val
         except ValueError as error:
             raise UsageError(f"values of the axis {axis}", f"{text!r}: {error}", hint=_HINT) from error
     return tuple(dict.fromkeys(values))
+
+
+def _starts(found: Sequence[Starts]) -> Starts:
+    """One for the whole sweep."""
+    if len(found) > 1:
+        raise UsageError("one value of starts", ", ".join(found), hint="apart, or together as fio's jobs begin.")
+    return found[0] if found else Starts.APART
 
 
 def _size(text: str) -> int:
@@ -150,25 +161,28 @@ def matrix(axes: Axes) -> list[Planned]:
             axes.sizes or (DEFAULT_SIZE_BYTES,), axes.jobs or (1,), axes.depth or (1,)
         )
     ]
-    return _checked([Planned(point, _workload_of(point)) for point in points])
+    return _checked([Planned(point, _workload_of(point, axes.starts)) for point in points])
 
 
-def _workload_of(point: Point) -> Workload:
+def _workload_of(point: Point, starts: Starts) -> Workload:
     reads, randoms = PATTERNS[point.mode]
     line = AccessSpec(
         point.block_bytes or DEFAULT_SIZE_BYTES,
         read_share=reads if point.read_share is None and reads is not None else point.read_share or 0.0,
         random_share=randoms,
     )
-    stream = Stream(Mix((line,)), Closed(point.depth or 1), workers=point.jobs or 1)
+    jobs = point.jobs or 1
+    # What begins together is the same for one job, and where nothing is sequential: then it is the same sweep.
+    begins = starts if jobs > 1 and randoms < 1 else Starts.TOGETHER
+    stream = Stream(Mix((line,)), Closed(point.depth or 1), workers=jobs, starts=begins)
     return Workload(point.words, (stream,), source="storscope bench --sweep")
 
 
 def matrix_of(definition: Definition, axes: Axes) -> list[Planned]:
     """The workloads of a file, each with every number of jobs and depth: of the axes, else of the file's own list."""
-    if axes.sizes or axes.modes or axes.mix:
+    if axes.sizes or axes.modes or axes.mix or axes.starts is not Starts.APART:
         raise UsageError(
-            "the axes jobs and depth with --workload", "sizes, modes or mix",
+            "the axes jobs and depth with --workload", "sizes, modes, mix or starts",
             hint="The workload says what is asked; leave --workload out to sweep sizes and modes.",
         )  # fmt: skip
     counts = axes.jobs or definition.sweep.workers or (None,)
@@ -221,7 +235,7 @@ def demanding(planned: Sequence[Planned]) -> Workload:
     else:
         raise UsageError("workloads of one sweep that write the same data", "several data pools")
     streams = {
-        replace(stream, workers=1, load=Closed(1), think_time=None): None
+        replace(stream, workers=1, starts=Starts.TOGETHER, load=Closed(1), think_time=None): None
         for item in planned
         for stream in item.workload.streams
     }

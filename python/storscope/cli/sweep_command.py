@@ -27,7 +27,7 @@ def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
     options = [
         click.argument("axes", nargs=-1, metavar="[TARGET|AXIS=VALUES]..."),
         click.option("--sweep", "sweeps", is_flag=True, help="Measure a matrix: sizes=4k,64k modes=randread,write "
-                     "jobs=1,8 depth=1,16 mix=70; or the workloads of --workload with jobs and depth."),
+                     "jobs=1,8 depth=1,16 mix=70 starts=apart; or the workloads of --workload with jobs and depth."),
         click.option("--time-series", "series", metavar="EVERY/LENGTH",
                      help="Measure for LENGTH again every EVERY, as 10m/30s."),
         click.option("--for", "total", type=DurationType(), help="How long a time series goes on."),

@@ -159,6 +159,17 @@ Offsets = Uniform | Zipf | HotSpot
 """The distribution of random offsets over a region."""
 
 
+class Starts(StrEnum):
+    """Where the workers of a stream begin what is not random.
+
+    Together: all at the start of the region, as Iometer's and fio's do; what one has read the others find in a cache.
+    Apart: evenly spread over the region, of n workers the k-th, counting from 0, at k/n of it.
+    """
+
+    TOGETHER = "together"
+    APART = "apart"
+
+
 @dataclass(frozen=True)
 class Region:
     """The part of each target that is used; without a length it reaches to the end of the target."""

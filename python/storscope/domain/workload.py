@@ -26,6 +26,7 @@ from storscope.domain.load import (
     Process,
     RateStep,
     Region,
+    Starts,
     Steps,
     ThinkTime,
     Uniform,
@@ -47,6 +48,7 @@ __all__ = [
     "Process",
     "RateStep",
     "Region",
+    "Starts",
     "Steps",
     "Stream",
     "ThinkTime",
@@ -110,6 +112,7 @@ class Stream:
     region: Region = _WHOLE
     targets: tuple[U32, ...] = ()
     workers: U32 = 1
+    starts: Starts = Starts.TOGETHER
 
     def check(self, path: str, targets: int | None) -> None:
         """Raises ConfigError for what cannot be run on `targets` targets."""

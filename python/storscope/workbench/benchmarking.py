@@ -129,7 +129,7 @@ class BenchSession:
         used = confined(workload, self.target.confined_bytes)
         plan = RunPlan(
             used, tuple(DescriptorTarget(ready.descriptor) for ready in self._ready), settings.duration_ns,
-            settings.seed, settings.interval_ns // parts,
+            settings.seed, settings.interval_ns // parts, held=True,
         )  # fmt: skip
         known = {**self._labels, **(labels or {})}
         about = replace(_about(self._ready, used, settings), labels=known, goal=goal.explain())
@@ -165,7 +165,7 @@ class BenchSession:
         parts = parts_of(settings.interval_ns)
         plan = RunPlan(
             used, (DescriptorTarget(ready.descriptor),), goal.longest_ns, settings.seed, settings.interval_ns // parts,
-            max_bytes_per_worker=goal.bytes,
+            max_bytes_per_worker=goal.bytes, held=True,
         )  # fmt: skip
         about = replace(_about((ready,), used, settings), goal=goal.explain())
         started, about = engine_of(ENGINE, plan, about)
@@ -230,7 +230,9 @@ def _measure(
 ) -> Benched:
     devices = DeviceWatches(ready)
     with started() as run, _spool(store, about) as spool:
-        devices.look_again(run.wait_for_start(), about.planned_ns)
+        if run.hold():
+            devices.look_again()
+        run.begin()
         measurement = measuring(run)
         for interval in measurement.intervals(stop):
             spool.append(interval)

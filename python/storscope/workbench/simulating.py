@@ -145,8 +145,11 @@ class _Runs:
         self._found: Mapping[str, Any] | None = None
         self._stopped = False
 
-    def wait_for_start(self) -> int | None:
-        return self._run.started_ns
+    def hold(self) -> bool:
+        return False
+
+    def begin(self) -> None:
+        """It has begun."""
 
     def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Interval]:
         def noted() -> bool:

@@ -15,6 +15,7 @@ from storscope.domain.workload import (
     Process,
     RateStep,
     Region,
+    Starts,
     Steps,
     Stream,
     ThinkTime,
@@ -76,6 +77,7 @@ def streams(draw: st.DrawFn) -> Stream:
         region=draw(regions),
         targets=draw(targets),
         workers=draw(st.integers(1, 16)),
+        starts=draw(st.sampled_from(Starts)),
     )
 
 

@@ -17,6 +17,7 @@ from storscope.bench.workloads.fio_job import read_fio
 from storscope.bench.workloads.fio_write import FioRun, write_fio
 from storscope.bench.workloads.loss import LossKind
 from storscope.domain.errors import MalformedInput, StorscopeError
+from storscope.domain.units import KIB, MIB
 from storscope.domain.workload import (
     AccessSpec,
     Closed,
@@ -28,6 +29,7 @@ from storscope.domain.workload import (
     Process,
     RateStep,
     Region,
+    Starts,
     Steps,
     Stream,
     ThinkTime,
@@ -39,7 +41,6 @@ from storscope.domain.workload import (
 from tests.bench.workloads.strategies import workloads
 
 MIXED = (Path(__file__).parent / "samples" / "mixed.fio").read_text()
-MIB = 1024**2
 
 
 def job(options: str, head: str = "[j]\n") -> Stream:
@@ -359,3 +360,23 @@ def test_fio_reaches_the_rate_and_the_hot_spot(tmp_path: Path) -> None:
 def test_uniform_is_what_nothing_said_means() -> None:
     kinds: list[Any] = [job("rw=randread").offsets, job("rw=randread random_distribution=random").offsets]
     assert kinds == [Uniform(), Uniform()]
+
+
+@pytest.mark.parametrize(
+    ("region", "place"),
+    [
+        (Region(), ["offset_increment=25%", "size=25%"]),
+        (Region(1 * MIB, 10 * MIB), [f"offset={MIB}", f"offset_increment={5 * MIB // 2}", f"size={5 * MIB // 2}"]),
+        (Region(1 * MIB), [f"offset={MIB}"]),
+        (Region(0, 12 * KIB), [f"size={12 * KIB}"]),
+    ],
+)
+def test_workers_that_begin_apart_are_jobs_with_a_part_each(region: Region, place: list[str]) -> None:
+    line = AccessSpec(4 * KIB, random_share=0.0)
+    stream = Stream(Mix((line,)), Closed(1), workers=4, starts=Starts.APART, region=region)
+    text, losses = write_fio(Definition("toml", (Workload("w", (stream,)),)))
+    written = text.splitlines()
+    found = [option for option in written if option.split("=")[0] in {"offset", "offset_increment", "size"}]
+    assert found == place
+    lost = [loss for loss in losses if loss.where.endswith("starts")]
+    assert bool(lost) == (not any("increment" in option for option in found))

@@ -17,6 +17,7 @@ from storscope.domain.workload import (
     Mix,
     Open,
     Process,
+    Starts,
     Stream,
     Verification,
     Workload,
@@ -137,6 +138,8 @@ def _line(line: AccessSpec) -> str:
 
 def _places(stream: Stream) -> Iterator[str]:
     offsets, region = stream.offsets, stream.region
+    if stream.starts is Starts.APART and stream.workers > 1:
+        yield "The workers begin evenly spread over the space, not all at its start."
     if isinstance(offsets, Zipf):
         yield f"Random offsets follow a Zipf distribution with exponent {offsets.exponent:g}: few places are busy."
     if isinstance(offsets, HotSpot):

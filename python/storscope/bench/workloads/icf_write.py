@@ -22,6 +22,7 @@ from storscope.domain.workload import (
     DataPool,
     Mix,
     Process,
+    Starts,
     Stream,
     Uniform,
     Verification,
@@ -97,6 +98,8 @@ class _Plan:
         for index, stream in enumerate(workload.streams):
             where = _where(workload, index)
             spec = self.spec(workload, index, where)
+            if stream.starts is Starts.APART and stream.workers > 1:
+                self.losses.lost(f"{where}.starts", "apart", "the places would depend on the size of the target")
             for _ in range(stream.workers):
                 after = self.place(step, self.worker(workload, stream, where), spec, after)
 

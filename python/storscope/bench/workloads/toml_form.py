@@ -120,7 +120,7 @@ class _Reader:
 
     def stream(self, value: Any, path: Path) -> dict[str, Any]:
         found = self.table(value, path, _STREAM)
-        form: dict[str, Any] = {key: found[key] for key in ("name", "targets", "workers") if key in found}
+        form: dict[str, Any] = {key: found[key] for key in ("name", "targets", "workers", "starts") if key in found}
         form["access"] = self.access(found, path)
         form["load"] = self.load(found, path)
         if "think_time" in found:
@@ -255,9 +255,9 @@ _DATA: Mapping[str, Callable[[Any], Any]] = {
     "compressible_ratio": _ratio, "duplicate_ratio": _ratio, "duplicate_contents": _keep, "pool": _size, "seed": _keep,
 }  # fmt: skip
 _STREAM: Mapping[str, Callable[[Any], Any]] = {
-    "name": _text, "workers": _keep, "targets": _keep, "outstanding": _keep, "rate_per_s": _keep, "steps": _keep,
-    "process": _keep, "max_outstanding": _keep, "think_time": _keep, "offsets": _keep, "region": _keep, "line": _keep,
-    "copy": _keep,
+    "name": _text, "workers": _keep, "starts": _text, "targets": _keep, "outstanding": _keep, "rate_per_s": _keep,
+    "steps": _keep, "process": _keep, "max_outstanding": _keep, "think_time": _keep, "offsets": _keep, "region": _keep,
+    "line": _keep, "copy": _keep,
 }  # fmt: skip
 _JSON_NAMES = {
     "size": "size_bytes", "delay": "delay_ns", "align": "align_bytes", "reply": "reply_bytes", "pool": "pool_bytes",

@@ -57,7 +57,8 @@ def _workload_lines(form: Mapping[str, Any], prefix: str) -> list[str]:
 
 def _stream_lines(stream: Mapping[str, Any], prefix: str) -> list[str]:
     lines = _pairs(
-        {key: stream[key] for key in ("name", "workers", "targets")}, {"name": "", "workers": 1, "targets": []}
+        {key: stream[key] for key in ("name", "workers", "starts", "targets")},
+        {"name": "", "workers": 1, "starts": "together", "targets": []},
     )
     lines += _load_lines(stream["load"])
     if stream["think_time"] is not None:
