@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,8 @@ from storscope.domain.load_curve import LoadCurve, PointKind, Visit
 from storscope.domain.objective import Objective
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.domain.workload import Stream, Workload
-from storscope.model.load_search import SearchPlan, search
+from storscope.model.load_search import Measure, SearchPlan, search
+from tests.model.throttled_queue import ThrottledQueue
 
 _SERVICE_NS = NS_PER_MS
 
@@ -67,16 +69,24 @@ def _knee_per_s(servers: int) -> float:
 
 
 def _found(queue: Queue, servers: int, seed: int, objective: str | None = None) -> LoadCurve:
+    return _search(queue.visit, servers * 1000.0, 600, seed, objective)[0]
+
+
+def _search(
+    visited: Measure, start_per_s: float, budget_s: int, seed: int, objective: str | None = None
+) -> tuple[LoadCurve, int]:
+    """The curve, and the time that it took."""
     spent_ns = 0
 
     def measure(rate_per_s: float, duration_ns: int, cut_ns: float | None) -> Visit:
         nonlocal spent_ns
-        spent_ns += duration_ns
-        return queue.visit(rate_per_s, duration_ns, cut_ns)
+        visit = visited(rate_per_s, duration_ns, cut_ns)
+        spent_ns += visit.cost_ns
+        return visit
 
     wanted = None if objective is None else Objective.parse(objective)
-    plan = SearchPlan(servers * 1000.0, 600 * NS_PER_S, wanted, seed)
-    return search(measure, plan, clock_ns=lambda: spent_ns)
+    plan = SearchPlan(start_per_s, budget_s * NS_PER_S, wanted, seed)
+    return search(measure, plan, clock_ns=lambda: spent_ns), spent_ns
 
 
 @pytest.mark.parametrize(("servers", "seed"), [(1, 1), (4, 200), (16, 400)])
@@ -99,3 +109,45 @@ def test_ten_runs_agree_within_seven_per_cent() -> None:
     knees = [bounds.estimate for bounds in found if bounds is not None]
     assert len(knees) == 10
     assert max(knees) / min(knees) < 1.07
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_knee_of_a_throttled_device_is_its_limit_although_short_visits_live_on_credit(seed: int) -> None:
+    found, spent_ns = _search(ThrottledQueue(1000, seed, noise=0.15).visit, 3000, 75, seed, "p99<20ms")
+    assert found.within_objective is not None
+    for crossing in (found.knee, found.within_objective):
+        assert crossing.load_per_s is not None
+        assert crossing.load_per_s.estimate == pytest.approx(1000, rel=0.05)
+    assert spent_ns <= 75 * NS_PER_S
+
+
+def test_visits_cost_more_than_they_last_and_still_the_search_keeps_its_time() -> None:
+    queue = ThrottledQueue(1000, 1, noise=0.15)
+
+    def slow_to_open(rate_per_s: float, duration_ns: int, cut_ns: float | None) -> Visit:
+        return replace(queue.visit(rate_per_s, duration_ns, cut_ns), cost_ns=duration_ns + NS_PER_S)
+
+    found, spent_ns = _search(slow_to_open, 3000, 60, 1)
+    assert spent_ns <= 60 * NS_PER_S
+    assert found.ended == "its time was up"
+
+
+def test_what_the_generator_cannot_make_is_said_to_be_its_limit() -> None:
+    """A device without a knee, and a machine that makes 4,000 requests a second at most."""
+
+    def visit(rate_per_s: float, duration_ns: int, cut_ns: float | None) -> Visit:
+        is_made = rate_per_s < 4000
+        kind = PointKind.VALID if is_made else PointKind.INVALID
+        figures = {"mean": 1e5 if is_made else None}
+        return Visit(rate_per_s, rate_per_s, kind, "" if is_made else "too slow", figures, duration_ns, duration_ns)
+
+    found, _ = _search(visit, 1000, 60, 1)
+    assert found.knee.load_per_s is None
+    assert "the limit is this machine, not the storage (too slow)" in found.knee.reason
+
+
+def test_latency_that_varies_without_regard_to_load_gives_no_knee_but_says_so() -> None:
+    found, _ = _search(ThrottledQueue(1000, 5, noise=2.5).visit, 3000, 20, 5)
+    bounds = found.knee.load_per_s
+    assert bounds is None or bounds.half_width_ratio > 0.07
+    assert found.knee.reason or any("only" in doubt for doubt in found.doubts)

@@ -8,8 +8,8 @@ Each figure is given twice. *Response* counts from the instant a request should 
 given only where lateness is at most 5 % of it, both taken as the same figure. *Service* counts from the submission: a
 generator that is woken late by a busy machine does not spoil it, as randomly delayed Poisson arrivals are still Poisson
 arrivals (Kingman 1993, "Poisson Processes", 5.1) unless they come in lumps. So it is given where lateness is at most
-half of it, or where fewer than one request in ten is sent together with another because of it: rate times mean lateness
-is the number of arrivals in a delay. Intervals in which the machine paused are left out, up to 70 % of a visit. Beware:
+half of it, or else where fewer than one request in ten is sent together with another because of it: rate times mean
+lateness is the number of arrivals in a delay. Later intervals are left out, up to 70 % of a visit. Beware:
 a target that blocks the submission itself makes the generator late, and its service time hides that.
 """
 
@@ -202,10 +202,10 @@ class PointWatch:
         if usual is None:
             return None
         limit_ns = _LATE_RATIO[prefix] * usual
-        in_time = [
-            part for part in kept if _lateness(part, figure) <= limit_ns or (prefix and not self._is_lumped(part))
-        ]
-        if sum(part.duration_ns for part in in_time) < _KEPT_SHARE_MIN * sum(part.duration_ns for part in kept):
+        in_time = [part for part in kept if _lateness(part, figure) <= limit_ns]
+        if prefix and not _is_enough(in_time, kept):
+            in_time = [part for part in kept if not self._is_lumped(part)]
+        if not _is_enough(in_time, kept):
             return None
         pooled = _pooled(in_time, measure)
         return _value(pooled, figure) if pooled.count >= figure.requests_needed else None
@@ -231,6 +231,10 @@ def _is_growing(kept: Sequence[_Part]) -> bool:
     last = [part.service_ns for part in kept[-max(1, len(kept) // 3) :] if part.service_ns is not None]
     waited_ns = sum(last) / len(last) if last else 0.0
     return after > _GROWTH * before and waited_ns > _GROWN_SHARE * sum(part.duration_ns for part in kept)
+
+
+def _is_enough(some: Sequence[_Part], kept: Sequence[_Part]) -> bool:
+    return sum(part.duration_ns for part in some) >= _KEPT_SHARE_MIN * sum(part.duration_ns for part in kept)
 
 
 def _usual(kept: Sequence[_Part], figure: LatencyFigure, measure: str) -> float | None:

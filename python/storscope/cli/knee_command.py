@@ -29,10 +29,10 @@ _NOT_HERE = {
 def knee_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """They arrive as keywords, and `knee_command` knows them."""
     options = [
-        click.option("--knee", is_flag=True, help="Find the load where latency leaves the flat part, in open loop; at "
-                     "most --max-duration.  [default of that here: 75s]"),
-        click.option("--slo", metavar="FIGURE<LIMIT", help="And the greatest load that meets it: p99<5ms, mean<2ms, "
-                     "p99.9<20ms."),
+        click.option("--knee", is_flag=True, help="Find the load where latency leaves the flat part (mean twice that "
+                     "at light load), in open loop, within --max-duration.  [default of that here: 75s]"),
+        click.option("--slo", metavar="FIGURE<LIMIT", help="With --knee: also the greatest load that meets it, as "
+                     "'p99<5ms', 'mean<2ms', 'p99.9<20ms' (in quotes)."),
     ]  # fmt: skip
     for option in reversed(options):
         function = option(function)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 64, 14
 _MARKS = {PointKind.VALID: "o", PointKind.OVERLOADED: "^", PointKind.INVALID: "?"}
 _SERVICE = "service "
+_WIDE = 0.5
+"""A capacity that may be wrong by so much is not worth a sentence."""
 _LATENCIES = 3
 """Light load is that many octaves below the top of the plot at least."""
 
@@ -41,7 +43,8 @@ class KneeLine(LiveLine):
 
     def end(self, visit: Visit) -> None:
         """It ended."""
-        mean = format_duration(_mean_of(visit))
+        response = visit.figures_ns.get("mean")
+        mean = format_duration(visit.figures_ns.get(_SERVICE + "mean") if response is None else response)
         words = visit.kind.value if visit.kind is not PointKind.VALID else f"{mean} mean"
         self._last = f"; {format_rate(visit.offered_per_s, '/s')}: {words}"
 
@@ -83,7 +86,7 @@ def answers(curve: LoadCurve) -> Iterator[str]:
         else:
             of = " (service time)" if within.figure.startswith(_SERVICE) else ""
             yield f"{curve.objective}{of}: met up to {_shown(within.load_per_s)}."
-    if curve.capacity_per_s is not None:
+    if curve.capacity_per_s is not None and curve.capacity_per_s.half_width_ratio < _WIDE:
         yield f"Capacity, where the fitted curve has its pole: {_shown(curve.capacity_per_s)}."
 
 
@@ -102,30 +105,36 @@ def _what(crossing: Crossing) -> str:
 
 
 def table(curve: LoadCurve) -> Iterator[str]:
-    """A line for each visit, by load."""
-    figures = ["mean", "p99"]
-    if curve.objective is not None and curve.objective.figure.name not in figures:
-        figures.append(curve.objective.figure.name)
-    heads = "".join(f"{name:>12}" for name in figures)
-    yield f"{'offered/s':>11}{'achieved/s':>12}{heads}  (s: service time)"
+    """A line for each visit, by load. Each column counts in one way: a star marks those from the submission."""
+    columns = dict.fromkeys((_knee_figure(curve), _basis(curve) + "p99"))
+    if curve.within_objective is not None and curve.within_objective.figure.removeprefix(_SERVICE) != "p99":
+        columns[curve.within_objective.figure] = None
+    heads = "".join(f"{_head(name):>12}" for name in columns)
+    starred = any(name.startswith(_SERVICE) for name in columns)
+    yield f"{'offered/s':>11}{'achieved/s':>12}{heads}{'  * from the submission on' if starred else ''}"
     for visit in sorted(curve.visits, key=lambda visit: visit.offered_per_s):
-        cells = "".join(f"{_cell(visit, name):>12}" for name in figures)
-        why = "" if visit.kind is PointKind.VALID and not visit.reason else f"  {visit.kind}: {visit.reason}"
+        cells = "".join(f"{_cell(visit, name):>12}" for name in columns)
+        why = "" if visit.kind is PointKind.VALID else f"  {visit.kind}: {visit.reason}"
         achieved = format_rate(visit.achieved_per_s, "").strip()
         yield f"{format_rate(visit.offered_per_s, '').strip():>11}{achieved:>12}{cells}{why}".rstrip()
 
 
+def _knee_figure(curve: LoadCurve) -> str:
+    return curve.knee.figure or "mean"
+
+
+def _basis(curve: LoadCurve) -> str:
+    """The way to count of the objective's figure, else of the knee's."""
+    crossing = curve.within_objective or curve.knee
+    return _SERVICE if crossing.figure.startswith(_SERVICE) else ""
+
+
+def _head(name: str) -> str:
+    return f"{name.removeprefix(_SERVICE)}*" if name.startswith(_SERVICE) else name
+
+
 def _cell(visit: Visit, name: str) -> str:
-    response, service = visit.figures_ns.get(name), visit.figures_ns.get(_SERVICE + name)
-    more = "> " if visit.kind is PointKind.OVERLOADED else ""
-    if response is None and service is not None:
-        return f"{more}{format_duration(service)} s"
-    return more + format_duration(response)
-
-
-def _mean_of(visit: Visit) -> float | None:
-    response = visit.figures_ns.get("mean")
-    return visit.figures_ns.get(_SERVICE + "mean") if response is None else response
+    return ("> " if visit.kind is PointKind.OVERLOADED else "") + format_duration(visit.figures_ns.get(name))
 
 
 # The plot -------------------------------------------------------------------------------------------------------------
@@ -133,7 +142,8 @@ def _mean_of(visit: Visit) -> float | None:
 
 def plot(curve: LoadCurve) -> Iterator[str]:
     """Mean latency (logarithmic) against load: o visits, ^ overloaded ones, . the fitted curve, | the answers."""
-    points = [(visit, latency) for visit in curve.visits if (latency := _mean_of(visit)) and visit.kind != "invalid"]
+    figure = _knee_figure(curve)
+    points = [(visit, latency) for visit in curve.visits if (latency := visit.figure_ns(figure))]
     if not points:
         return
     right = max(visit.offered_per_s for visit, _ in points) * 1.02

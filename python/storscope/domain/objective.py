@@ -51,9 +51,20 @@ class Objective:
         if found is None or share == 0 or limit_ns <= 0:
             raise UsageError(
                 "a latency that must not be exceeded, like p99<5ms", repr(text),
-                where="--slo", hint="The figure is mean or a percentile (p50, p99, p99.9), the unit us, ms or s.",
+                where="--slo", hint=_hint(text),
             )  # fmt: skip
         return cls(LatencyFigure(share), limit_ns)
 
     def __str__(self) -> str:
         return f"{self.figure.name} < {format_duration(self.limit_ns)}"
+
+
+def _hint(text: str) -> str:
+    """What is wrong with it, as far as one can guess."""
+    if "<" not in text and ">" not in text:
+        return "Put it in quotes, --slo 'p99<5ms': a shell takes a bare < for itself."
+    if ">" in text:
+        return "It is what latency stays below, so with <."
+    if re.search(r"\d\s*$", text):
+        return "The limit needs its unit: us, ms or s."
+    return "The figure is mean or a percentile below 100 (p50, p99, p99.9), the limit above 0 with us, ms or s."

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.domain.load_curve import Bounds, Visit
+from storscope.domain.load_curve import Bounds, PointKind, Visit
 from storscope.domain.objective import MEAN, LatencyFigure, Objective
 from storscope.model.bootstrap import FloatArray
 from storscope.model.load_curve import CurveFit, bounds_of, fit_curve
-from storscope.model.load_points import basis_of, points_of
+from storscope.model.load_points import basis_of, figure_of, points_of
 
 KNEE_RATIO = 2.0
 _BOUND_RATIO = 3.0
 """An overloaded visit would have reached so many times the limit at least."""
+_GAP = 1.1
 _KNEE_LEVELS = ((1.5, -0.2, -0.02), (2.0, 0.0, 0.0), (2.8, 0.02, 0.2))
 """Latency over that at light load, and how far the load may be from the crossing."""
 _OBJECTIVE_LEVELS = ((0.7, -0.15, -0.015), (1.0, 0.0, 0.0), (1.45, 0.015, 0.15))
@@ -54,6 +55,22 @@ class Goal:
         if self.fit is not None:
             loads = self.fit.crossing(self.target_log(self.fit))
             self.crossing = bounds_of(loads, self.fit.visits_near(float(loads[0])))
+            self.crossing = _over_gap(self.crossing, self.gap(visits, light_ns))
+
+    def gap(self, visits: Sequence[Visit], light_ns: float) -> tuple[float, float] | None:
+        """Loads without a visit between them: the crossing is somewhere there. None if they are near each other."""
+        limit_ns = KNEE_RATIO * light_ns if self.objective is None else self.objective.limit_ns
+        below, above = 0.0, math.inf
+        for visit in visits:
+            value = figure_of(visit, self.figure, self.basis)
+            if value is not None and visit.kind is PointKind.VALID and value < limit_ns:
+                below = max(below, visit.offered_per_s)
+        for visit in visits:
+            value = figure_of(visit, self.figure, self.basis)
+            is_over = visit.kind is PointKind.OVERLOADED or (value is not None and value >= limit_ns)
+            if is_over and visit.offered_per_s > below:
+                above = min(above, visit.offered_per_s)
+        return (below, above) if below > 0 and _GAP * below < above < math.inf else None
 
     def target_log(self, fit: CurveFit) -> FloatArray:
         """Log latency that is looked for, for each curve of the fit."""
@@ -75,3 +92,10 @@ class Goal:
             found = float(fit.crossing(target + math.log(relative))[0])
             loads.append(at * (1 + min(max(found / at - 1, least), most)))
         return loads
+
+
+def _over_gap(found: Bounds, gap: tuple[float, float] | None) -> Bounds:
+    """What is known is no better than the gap that it is in."""
+    if gap is None or not gap[0] / _GAP <= found.estimate <= gap[1] * _GAP:
+        return found
+    return Bounds(found.estimate, min(found.low, gap[0]), max(found.high, gap[1]))

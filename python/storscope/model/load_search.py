@@ -4,7 +4,7 @@ The knee is the load at which the mean is `KNEE_RATIO` times that at light load.
 latency ("power") is greatest for M/M/1 (Kleinrock 1979, "Power and deterministic rules of thumb"), half its capacity;
 for M/M/c it is where Erlang's C equals c (1 - u), for a server without variation nearly its capacity.
 
-1. Ramp: short visits, each load 1.7 times the last, until more arrives than is served.
+1. Ramp: short visits, each load 1.7 times the last, until more arrives than is served; then halving the last step.
 2. Short rounds: each visits light load, and loads on either side of every crossing, in an order drawn anew, so that
    drift of the device or the machine is not taken for the curve. After each round the curve is fitted to all visits
    (`model.load_curve`) and the loads of the next one follow it. While a crossing is uncertain, a load between it and
@@ -18,6 +18,7 @@ What is measured is a function that is passed in, so that the same search runs o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -38,6 +39,7 @@ SHORT_ROUNDS = 2
 LONG_ROUNDS_MIN = 2
 """...after so many rounds."""
 _UNCERTAIN = 0.1
+_HALVINGS = 3
 _RAMP_FACTOR = 1.7
 _RAMP_START = 1 / 8
 _RAMP_VISITS_MAX = 30
@@ -50,12 +52,12 @@ _VISIT_NS = 1_200_000_000
 _VISIT_SERVICES = 400
 """A visit lasts so many times the latency at light load, for a queue to come and go."""
 _VISITS_IN_BUDGET, _LONGEST_SHARE = 48, 1 / 16
-_LONG_VISIT_SHARE = 1 / 12
+_LONG_VISIT_SHARE = 1 / 16
 """Of the time, for a visit of a long round."""
 _RESERVE_SHARE = 1 / 50
 """Of the time, for what comes after the last visit."""
 _SAME_LOAD = 0.01
-_LIGHT_LOADS = (0.2, 0.45)
+_LIGHT_LOADS = (0.15, 0.35)
 """In units of the knee."""
 _DITHER = 0.008
 _AGAIN_PER_ROUND = 3
@@ -196,20 +198,28 @@ class _Search:
             share = self.random.uniform(0.0, 1.0)
             self.visit(min(valid) ** (1 - share) * top**share, self.visit_ns())
 
+    def narrow_gaps(self) -> None:
+        """The ramp's steps are wide: halves the last one, for each goal."""
+        for _ in range(_HALVINGS):
+            light_ns = self.light_guess_ns() or 1.0
+            gaps = {goal.gap(self.visits, light_ns) for goal in self.goals} - {None}
+            for low, high in (gap for gap in gaps if gap is not None):
+                self.visit(math.sqrt(low * high), self.visit_ns())
+
     def short_round(self) -> None:
         """Light load, and around the crossings."""
         loads = [load for goal in self.goals for load in goal.loads(at_crossing=True)]
         self.round([(load, self.visit_ns()) for load in (*loads, *self.between(), *self.light())])
 
     def long_round(self) -> None:
-        """The same with longer visits below and above the crossings only."""
+        """The same with longer visits: light load, and below and above the crossings."""
         long_ns = max(self.visit_ns(), round(self.plan.budget_ns * _LONG_VISIT_SHARE))
-        loads: list[float] = []
+        loads = self.light()
         for load in (load for goal in self.goals for load in goal.loads(at_crossing=False)):
             if all(abs(load / other - 1) > _SAME_LOAD for other in loads):
                 loads.append(load)
-        short = [(load, self.visit_ns()) for load in (*self.between(), *self.light())]
-        self.round([*((load, long_ns) for load in loads), *short])
+        between = [(load, self.visit_ns()) for load in self.between()]
+        self.round([*((load, long_ns) for load in loads), *between])
 
     def round(self, wanted: list[tuple[float, int]]) -> None:
         self.random.shuffle(wanted)
@@ -226,15 +236,15 @@ class _Search:
         return [share * top for share in _LIGHT_LOADS]
 
     def between(self) -> list[float]:
-        """A load between an uncertain knee and what was too much: is it really that low?"""
-        over = self.lowest_overload()
-        if self.knee.known is None or over is None:
-            return []
-        knee = self.knee.known[1]
-        if knee.half_width_ratio < _UNCERTAIN or knee.estimate >= over:
-            return []
-        share = self.random.uniform(0.0, 1.0)
-        return [knee.estimate ** (1 - share) * over**share]
+        """The middle of each gap that a crossing is in; and a load between an uncertain knee and what was too much."""
+        light_ns = self.light_guess_ns() or 1.0
+        gaps = [goal.gap(self.visits, light_ns) for goal in self.goals]
+        loads = list({math.sqrt(gap[0] * gap[1]) for gap in gaps if gap is not None})
+        over, known = self.lowest_overload(), self.knee.known
+        if known is not None and over is not None and known[1].half_width_ratio > _UNCERTAIN:
+            share = self.random.uniform(0.0, 1.0)
+            loads += [known[1].estimate ** (1 - share) * over**share] if known[1].estimate < over else []
+        return loads
 
     def fit(self, replicates: int = _REPLICATES) -> bool:
         """Fits every goal that can be; whether the knee's can."""
@@ -256,6 +266,7 @@ class _Search:
     def run(self) -> None:
         try:
             self.ramp()
+            self.narrow_gaps()
             self.fill_in()
             for _ in range(SHORT_ROUNDS):
                 if self.fit():

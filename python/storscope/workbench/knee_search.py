@@ -13,6 +13,7 @@ from typing import Protocol
 import storscope
 from storscope.bench.engine import run_error
 from storscope.bench.load_point import INTERVAL_NS, PointWatch, VisitGoal
+from storscope.bench.machine_load import machine_load
 from storscope.bench.open_loop import OpenLoop, known_rates, measured_rates, open_loop
 from storscope.bench.record import ENGINE
 from storscope.domain.entity import EntityRef
@@ -20,7 +21,7 @@ from storscope.domain.errors import StorscopeError
 from storscope.domain.load_curve import Bounds, Crossing, LoadCurve, Visit
 from storscope.domain.objective import P99, Objective
 from storscope.domain.recorder import Recorder
-from storscope.domain.units import NS_PER_S
+from storscope.domain.units import NS_PER_S, format_span
 from storscope.domain.workload import Workload
 from storscope.model.load_search import SearchPlan, search
 from storscope.store import CaptureInfo, Store
@@ -96,6 +97,7 @@ class _Hunt:
     def __init__(self, store: Store, session: BenchSession, task: KneeTask, watch: KneeWatch) -> None:
         self._store, self._session, self._task, self._watch = store, session, task, watch
         self._started_ns, self._started_utc_ns = time.monotonic_ns(), time.time_ns()
+        self._machine = machine_load()
         self._id = f"knee-{self._started_utc_ns:x}"
         self._visits = 0
         self._last: Benched | None = None
@@ -105,18 +107,25 @@ class _Hunt:
 
     def run(self) -> KneeFound:
         task = self._task
+        self._watch.say(f"Searching for {format_span(task.budget_ns)} at most, sooner if the answer is sure.")
         rates = self._rates()
         self._loop = open_loop(task.workload, rates, len(task.targets))
-        plan = SearchPlan(sum(rates), task.budget_ns, task.objective, task.settings.seed)
-        curve = search(self._visit, plan, clock_ns=self._spent_ns, stop=lambda: self._session.is_interrupted)
+        plan = SearchPlan(sum(rates), self._left_ns(), task.objective, task.settings.seed)
+        curve = search(
+            self._visit, plan, clock_ns=self._spent_ns, stop=lambda: self._session.is_interrupted, told=self._watch.say
+        )
         target = self._session.target
         doubts = () if self._last is None else self._last.about.doubts
         found = KneeFound(
             self._id, "", curve, self._loop, ", ".join(ready.name for ready in self._session.targets), target.kind,
             all(ready.direct for ready in self._session.targets), task.settings.seed, self._spent_ns(),
-            (*doubts, *curve.doubts),
+            (*doubts, *curve.doubts, *self._machine_doubts()),
         )  # fmt: skip
         return replace(found, capture=_publish(self._store, found, task, self._started_utc_ns))
+
+    def _machine_doubts(self) -> Sequence[str]:
+        before, after = self._machine, machine_load()
+        return () if before is None or after is None else tuple(after.since(before).doubts())
 
     def _spent_ns(self) -> int:
         return time.monotonic_ns() - self._started_ns

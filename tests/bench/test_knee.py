@@ -1,0 +1,145 @@
+"""The search for the knee as users start it: on real files, and on a device whose limit is known."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from storscope.cli.main import run
+from storscope.store import Store
+from tests.bench.safety.conftest import Rig
+from tests.bench.throttle import throttled
+
+_SHORT = ("--knee", "--max-duration", "10s", "--size", "16M")
+_LIMIT_PER_S = 1000
+"""A slice of the limit, a tenth of a second, fits into the 128 requests that a loop device takes at a time: more are
+let through more slowly on a busy machine, and then the limit is not what was set."""
+_ATTEMPTS = 2
+
+
+def _arguments(target: Path, data: Path, *options: str) -> list[str]:
+    return ["bench", str(target), "--workload", "random-8k-70-read", "--store", str(data.parent / "store"), *options]
+
+
+def _parameters(store: Store) -> list[dict[str, Any]]:
+    return [dict(row["parameters"]) for row in store.query("SELECT parameters FROM runs").to_pylist()]
+
+
+def test_every_visit_and_the_answer_are_in_the_store(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(_arguments(data, data, *_SHORT, "--slo", "p99<1s", "--seed", "5", "--json"))
+    assert code in (0, 2)  # on a busy machine there may be no answer
+    result = json.loads(capsys.readouterr().out)
+    by_role: dict[str, list[dict[str, Any]]] = {}
+    for parameters in _parameters(Store.open(data.parent / "store")):
+        assert parameters["knee_search"] == result["search"]
+        by_role.setdefault(parameters["knee_role"], []).append(parameters)
+    assert len(by_role["visit"]) == len(result["visits"]) > 0
+    (answer,) = by_role["answer"]
+    assert json.loads(answer["result"])["visits"] == result["visits"]
+    assert answer["objective"] == "p99 < 1.00 s"
+    assert (code == 0) == any(result[name]["load_per_s"] for name in ("knee", "within_objective"))
+    assert list(data.iterdir()) == []
+
+
+def test_a_search_says_its_time_beforehand_and_ends_with_curve_visits_and_answers(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(_arguments(data, data, *_SHORT, "--slo", "mean<1s")) in (0, 2)
+    printed = capsys.readouterr()
+    assert "Searching for 10 s at most" in printed.err
+    assert "Poisson" in printed.out
+    assert "o visit" in printed.out
+    assert "offered/s  achieved/s" in printed.out
+    assert "\nKnee: " in printed.out
+    assert "\nmean < 1.00 s" in printed.out
+
+
+def test_without_a_knee_the_reason_stands_in_its_place(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An objective that nothing can meet."""
+    run(_arguments(data, data, *_SHORT, "--slo", "mean<1ns", "--json"))
+    within = json.loads(capsys.readouterr().out)["within_objective"]
+    assert within["load_per_s"] is None
+    assert within["reason"]
+
+
+def test_a_dry_run_of_a_search_writes_nothing(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_arguments(data, data, *_SHORT, "--dry-run")) == 0
+    assert "at most 10 s" in capsys.readouterr().out
+    assert [path.name for path in data.parent.iterdir() if path.name in ("store", "state")] == []
+    assert list(data.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--knee", "--slo", "p99"), "a shell takes a bare < for itself"),
+        (("--knee", "--slo", "p99>5ms"), "so with <"),
+        (("--knee", "--slo", "p99<5"), "needs its unit"),
+        (("--knee", "--slo", "p100<5ms"), "a percentile below 100"),
+        (("--slo", "p99<5ms"), "--slo alone"),
+        (("--knee", "--max-duration", "3s"), "at least 10 s"),
+        (("--knee", "--duration", "20s"), "--max-duration"),
+        (("--knee", "--engine", "fio"), "storscope's own engine"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused_with_a_remedy(
+    options: tuple[str, ...], said: str, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(_arguments(data, data, *options)) == 2
+    assert said in capsys.readouterr().err
+    assert not (data.parent / "store").exists()
+
+
+def test_an_interrupted_search_keeps_its_visits(data: Path) -> None:
+    command = [sys.executable, "-m", "storscope.cli.main", *_arguments(data, data, "--knee", "--size", "16M")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    store = data.parent / "store"
+    deadline = time.monotonic() + 60
+    while len(list(store.glob("capture=*"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 130
+    roles = [parameters["knee_role"] for parameters in _parameters(Store.open(store))]
+    assert roles.count("visit") >= 2
+    assert list(data.iterdir()) == []
+
+
+@pytest.mark.needs_root
+def test_the_knee_of_a_throttled_device_is_its_limit(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A limit by tokens has no slow rise: up to it nothing waits, beyond it everything. So both answers are the limit.
+
+    On a machine that has other things to do a disturbance of a millisecond is ten times the device's own latency, so a
+    search that says so is tried again, and counts for nothing.
+    """
+    workload = tmp_path / "workload.toml"
+    workload.write_text('name = "reads"\n[[stream]]\noutstanding = 4\n[[stream.line]]\nsize = "4k"\n')
+    with ExitStack() as stack:
+        rig = Rig(tmp_path, stack)
+        image = rig.image(size_bytes=64 << 20)
+        image.write_bytes(os.urandom(64 << 20))
+        device = rig.loop(image)
+        stack.enter_context(throttled(device, _LIMIT_PER_S))
+        for seed in range(_ATTEMPTS):
+            options = ("--workload", str(workload), "--knee", "--slo", "p99<50ms", "--max-duration", "60s")
+            run([*_arguments(device, data), *options, "--seed", str(seed), "--json"])
+            result = json.loads(capsys.readouterr().out)
+            busy = [doubt for doubt in result["doubts"] if "CPU time" in doubt]
+            if not busy:
+                break
+        else:
+            pytest.skip(f"the machine is too busy: {busy}")
+    for name in ("knee", "within_objective"):
+        assert result[name]["load_per_s"] is not None, result[name]["reason"]
+        assert result[name]["load_per_s"]["estimate"] == pytest.approx(_LIMIT_PER_S, rel=0.05), name

@@ -1,0 +1,58 @@
+"""Which visits count, when one gainsays another."""
+
+from __future__ import annotations
+
+import math
+
+from storscope.domain.load_curve import PointKind, Visit
+from storscope.domain.objective import MEAN
+from storscope.domain.units import NS_PER_MS, NS_PER_S
+from storscope.model.load_points import outlasted, points_of
+
+_VALID, _OVERLOADED = PointKind.VALID, PointKind.OVERLOADED
+
+
+def _visit(load_per_s: float, mean_ms: float, seconds: float = 2, kind: PointKind = _VALID) -> Visit:
+    figures = {"mean": mean_ms * NS_PER_MS}
+    duration_ns = round(seconds * NS_PER_S)
+    return Visit(load_per_s, load_per_s, kind, "", figures, duration_ns, duration_ns)
+
+
+def _loads(*visits: Visit, bound_ms: float = 30) -> list[float]:
+    points = points_of(visits, MEAN, "", bound_ms * NS_PER_MS)
+    return [load for load, is_bound in zip(points.load, points.is_bound, strict=True) if not is_bound]
+
+
+def test_a_visit_that_a_higher_load_gainsays_was_disturbed() -> None:
+    assert _loads(_visit(1000, 1), _visit(1500, 5), _visit(2000, 1.1)) == [1000, 2000]
+
+
+def test_a_little_longer_than_at_a_higher_load_is_chance() -> None:
+    assert _loads(_visit(1000, 1.2), _visit(2000, 1.0)) == [1000, 2000]
+
+
+def test_a_visit_that_is_much_shorter_gainsays_nothing() -> None:
+    assert _loads(_visit(1500, 5, seconds=5), _visit(2000, 1, seconds=1)) == [1500, 2000]
+
+
+def test_a_short_visit_above_a_long_one_that_was_overloaded_lived_on_credit() -> None:
+    short, long = _visit(1100, 1, seconds=1), _visit(1050, 80, seconds=5, kind=_OVERLOADED)
+    assert outlasted([short, long]) == [short]
+    assert _loads(_visit(900, 1), short, long) == [900]
+
+
+def test_an_overloaded_visit_below_a_valid_one_of_its_length_outlasts_nothing() -> None:
+    over, calm = _visit(900, 80, seconds=5, kind=_OVERLOADED), _visit(1000, 1, seconds=4)
+    assert outlasted([_visit(950, 1, seconds=1), over, calm]) == []
+
+
+def test_an_overloaded_visit_is_a_bound_whatever_it_saw() -> None:
+    points = points_of([_visit(1000, 1), _visit(2000, 900, kind=_OVERLOADED)], MEAN, "", 30 * NS_PER_MS)
+    assert points.is_bound.tolist() == [False, True]
+    assert points.log_latency[1] == math.log(30 * NS_PER_MS)
+
+
+def test_far_above_what_is_looked_for_a_valid_visit_is_a_bound_too_a_little_higher() -> None:
+    points = points_of([_visit(1000, 1), _visit(2000, 50)], MEAN, "", 30 * NS_PER_MS)
+    assert points.is_bound.tolist() == [False, False, True]
+    assert 2000 < points.load[2] < 2100
