@@ -1,0 +1,120 @@
+"""A visit to one load: which intervals count, which figure they tell, and when it is ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from storscope.bench.figures import Interval, Outcome
+from storscope.bench.load_point import INTERVAL_NS, PointWatch
+from storscope.domain.load_curve import PointKind, Visit
+from storscope.domain.objective import P99
+from storscope.domain.units import NS_PER_MS, NS_PER_S
+
+_RATE_PER_S = 1000.0
+
+
+@dataclass(frozen=True)
+class _Served:
+    """An interval whose requests were all alike."""
+
+    service_ns: int
+    lateness_ns: int = 0
+    in_flight: float = 1.0
+    requests: int = 50
+
+
+def _histogram(value_ns: int, count: int) -> dict[str, Any]:
+    return {
+        "count": count, "mean_ns": value_ns, "max_ns": value_ns, "bucket_low_ns": [value_ns],
+        "bucket_high_ns": [value_ns], "bucket_count": [count],
+    }  # fmt: skip
+
+
+def _interval(served: _Served) -> Interval:
+    reads = {
+        "ios": served.requests, "bytes": served.requests * 4096,
+        "service": _histogram(served.service_ns, served.requests),
+        "lateness": _histogram(served.lateness_ns, served.requests),
+        "response": _histogram(served.service_ns + served.lateness_ns, served.requests),
+    }  # fmt: skip
+    none = {"ios": 0, "bytes": 0, **{name: {"count": 0} for name in ("service", "lateness", "response")}}
+    return Interval({
+        "duration_ns": INTERVAL_NS, "outstanding_mean": served.in_flight, "cells": [{"reads": reads, "writes": none}],
+    })  # fmt: skip
+
+
+def _watched(*intervals: _Served, rate_per_s: float = _RATE_PER_S, cut_ns: float | None = None) -> PointWatch:
+    watch = PointWatch(rate_per_s, (P99,), slots=1024, ios_per_arrival=1.0, cut_ns=cut_ns)
+    for served in intervals:
+        watch(_interval(served))
+    return watch
+
+
+def _visit(watch: PointWatch, unsent: int = 0) -> Visit:
+    result = {"ending": {"unsent": unsent, "submitted": 1000}}
+    return watch.visit(Outcome(result, (), None, False), NS_PER_S)
+
+
+def test_requests_in_time_tell_the_response() -> None:
+    figures = _visit(_watched(*[_Served(NS_PER_MS, 1000)] * 20)).figures_ns
+    assert figures["mean"] == pytest.approx(NS_PER_MS + 1000)
+    assert figures["service mean"] == pytest.approx(NS_PER_MS)
+
+
+def test_the_first_part_is_left_out() -> None:
+    figures = _visit(_watched(*[_Served(9 * NS_PER_MS)] * 4, *[_Served(NS_PER_MS)] * 16)).figures_ns
+    assert figures["mean"] == pytest.approx(NS_PER_MS)
+
+
+def test_late_requests_tell_service_only_and_the_visit_says_so() -> None:
+    visit = _visit(_watched(*[_Served(NS_PER_MS, NS_PER_MS // 5)] * 20))
+    assert visit.kind is PointKind.VALID
+    assert visit.figures_ns["mean"] is None
+    assert visit.figures_ns["service mean"] == pytest.approx(NS_PER_MS)
+    assert "late by 200 µs" in visit.reason
+
+
+def test_lateness_far_above_service_is_harmless_while_it_lumps_no_arrivals() -> None:
+    """Late by twice the service, but by a twentieth of the time between arrivals."""
+    figures = _visit(_watched(*[_Served(25_000, 50_000)] * 20)).figures_ns
+    assert figures["service mean"] == pytest.approx(25_000)
+
+
+def test_lateness_that_lumps_arrivals_makes_a_visit_invalid() -> None:
+    visit = _visit(_watched(*[_Served(25_000, 50_000)] * 20, rate_per_s=10_000))
+    assert visit.kind is PointKind.INVALID
+
+
+def test_intervals_in_which_the_machine_paused_are_left_out() -> None:
+    calm, paused = _Served(NS_PER_MS), _Served(8 * NS_PER_MS, 4 * NS_PER_MS)
+    figures = _visit(_watched(*[calm, paused, calm] * 7)).figures_ns
+    assert figures["service mean"] == pytest.approx(NS_PER_MS)
+
+
+def test_a_visit_is_ended_when_latency_stays_above_the_cut() -> None:
+    slow = _Served(20 * NS_PER_MS)
+    watch = _watched(*[_Served(NS_PER_MS)] * 5, *[slow] * 4, cut_ns=10 * NS_PER_MS)
+    assert not watch.is_hopeless
+    watch(_interval(slow))
+    assert watch.is_hopeless
+    assert _visit(watch).kind is PointKind.OVERLOADED
+
+
+def test_a_full_queue_is_overload_and_not_the_generators_fault() -> None:
+    visit = _visit(_watched(*[_Served(NS_PER_MS, in_flight=1000)] * 20), unsent=500)
+    assert visit.kind is PointKind.OVERLOADED
+
+
+def test_arrivals_that_were_never_sent_without_a_full_queue_are_the_generators_fault() -> None:
+    visit = _visit(_watched(*[_Served(NS_PER_MS)] * 20), unsent=500)
+    assert visit.kind is PointKind.INVALID
+    assert "the generator did not keep up" in visit.reason
+
+
+def test_a_percentile_of_too_few_requests_is_not_told() -> None:
+    visit = _visit(_watched(*[_Served(NS_PER_MS, requests=10)] * 20))
+    assert visit.figures_ns["mean"] == pytest.approx(NS_PER_MS)
+    assert visit.figures_ns["p99"] is None
