@@ -355,6 +355,15 @@ def test_the_matrix_says_how_long_it_takes_at_most(data: Path, capsys: pytest.Ca
     assert not list(data.iterdir())
 
 
+def test_a_series_is_listed_once_and_not_once_a_slot(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"bench {data} --sweep jobs=1,2 --time-series 10m/30s --for 4h --size 8M --dry-run"
+    assert run(line.split()) == 0
+    out = capsys.readouterr().out
+    assert "48 measurements of 30 s, 4 h 00 min in all" in out
+    assert "in each of 24 slots, every 10 min" in out
+    assert out.count("randread") == 2
+
+
 def _parameters(data: Path) -> list[dict[str, Any]]:
     names = ("sweep", "goal", "goal_met", "ended", "preconditioned")
     wanted = ", ".join(f"parameters['{name}'] AS {name}" for name in names)

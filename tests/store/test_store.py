@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 import os
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storscope.domain.entity import EntityRef
-from storscope.domain.errors import DamagedStore, NewerStore, NotAStore, QueryError
+from storscope.domain.errors import DamagedStore, NewerStore, NotAStore, QueryError, StoreError
 from storscope.domain.recorder import Recorder
 from storscope.domain.schema import CANONICAL, SCHEMA_VERSION
 from storscope.store import CaptureInfo, Store
@@ -197,3 +198,17 @@ def test_a_removed_capture_is_gone_from_every_table(tmp_path: Path) -> None:
     store.remove_capture(f"{0:016x}")
     assert store.query("SELECT * FROM observations").num_rows == 0
     assert store.captures() == []
+
+
+def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(StoreError, match=r"No space left[\s\S]*--store"):
+        Store.open(tmp_path / "new", create=True)
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "theirs").mkdir()
+    with pytest.raises(StoreError):
+        Store.open(tmp_path / "theirs", create=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["theirs"], "what was there stays"

@@ -68,7 +68,7 @@ class SweepLine(LiveLine):
             f"{format_bandwidth(measured.per_s(whole.bytes))}, {format_duration(whole.shown.mean_ns)} mean, "
             f"{format_duration(whole.shown.quantile_ns(0.99))} p99"
             f"{'' if benched.status == 'ok' else f' ({benched.status})'}"
-            f"{f'; {format_span(left_ns)} left' if number < self._total else ''}"
+            f"{f'; {format_span(left_ns)} left' if number < self._total and left_ns else ''}"
         )
 
     def wait(self, left_ns: int) -> None:
@@ -103,9 +103,14 @@ def headline(result: SweepResult) -> str:
     kind = "Series" if result.is_series else "Sweep"
     repeats = f", {result.repeats} repetitions of each" if result.repeats > 1 and not result.is_series else ""
     return (
-        f"{kind} on {result.target} ({result.target_kind}): {result.done} of {result.planned} measurements"
+        f"{kind} on {result.target} ({result.target_kind}): {result.done} of {counted(result.planned)}"
         f"{result.each_takes}{repeats}"
     )
+
+
+def counted(measurements: int) -> str:
+    """'1 measurement', '36 measurements'."""
+    return f"{measurements} measurement{'' if measurements == 1 else 's'}"
 
 
 def scope(result: SweepResult) -> str:
@@ -197,5 +202,5 @@ def _print_notes(result: SweepResult) -> None:
         click.secho(f"… and {len(doubted) - _MOST_DOUBTS} more doubts; --format json has all.", fg="yellow")
     if not result.is_complete and not result.is_series:
         missing = result.planned - result.done
-        words = "1 measurement is missing" if missing == 1 else f"{missing} measurements are missing"
-        click.secho(f"{words}; the same command continues with what is missing.", fg="yellow")
+        verb = "is" if missing == 1 else "are"
+        click.secho(f"{counted(missing)} {verb} missing; the same command continues with what is missing.", fg="yellow")

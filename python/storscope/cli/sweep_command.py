@@ -90,15 +90,20 @@ def sweep_command(target: str, chosen: Mapping[str, Any]) -> int:
 def _dry_run(plan: SweepPlan) -> int:
     from storscope.bench.sweep import demanding
     from storscope.bench.sweep_order import balanced_order
+    from storscope.cli.show_sweep import counted
+    from storscope.domain.units import format_span
     from storscope.workbench.preconditioning import WORDS
 
     settings = plan.settings
     allowed = allowed_on(plan.targets, demanding(plan.planned), settings, writes=plan.preconditions)
     if plan.preconditions:
         click.echo(f"First would be written: {WORDS}.")
-    click.echo(f"{plan.total} measurements{_lengths(plan)}:")
+    click.echo(f"{counted(plan.total)}{_lengths(plan)}:")
+    if plan.interval_ns is not None:
+        click.echo(f"  in each of {plan.repeats} slots, every {format_span(plan.interval_ns)}:")
     order = balanced_order(plan.points, plan.repeats, settings.seed)
-    for number, index in enumerate((index for block in order for index in block), 1):
+    shown = order if plan.interval_ns is None else [list(range(len(plan.planned)))]
+    for number, index in enumerate((index for block in shown for index in block), 1):
         click.echo(f"  {number}. {plan.planned[index].point.words}")
     return 0 if allowed else 2
 
@@ -151,6 +156,8 @@ def _show(result: SweepResult, chosen: Mapping[str, Any]) -> None:
         print_sweep(result)
     else:
         click.echo(printers[output](result), nl=False)
+        for note in result.notes:
+            click.echo(f"note: {note}", err=True)
         for doubt in result.doubts:
             click.echo(f"doubt: {doubt}", err=True)
     if chosen["report"] is not None:

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -175,10 +176,26 @@ def _make(path: Path, marker: Path) -> None:
             where=str(path),
             hint="Name another directory with --store DIR.",
         )
-    path.mkdir(parents=True, exist_ok=True)
+    is_new = not path.exists()
     incoming = marker.with_name(f".{MARKER}.{os.getpid()}")
-    incoming.write_text(json.dumps({"schema_version": SCHEMA_VERSION, "made_by": "storscope"}) + "\n")
-    incoming.replace(marker)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        incoming.write_text(json.dumps({"schema_version": SCHEMA_VERSION, "made_by": "storscope"}) + "\n")
+        incoming.replace(marker)
+    except OSError as error:
+        _unmake(path, incoming, is_new=is_new)
+        raise StoreError(
+            "a place for a new store", error.strerror or str(error), where=str(path),
+            hint="Choose another one with --store DIR.",
+        ) from error  # fmt: skip
+
+
+def _unmake(path: Path, incoming: Path, *, is_new: bool) -> None:
+    """What there is of a store that could not be made."""
+    with suppress(OSError):
+        incoming.unlink(missing_ok=True)
+        if is_new:
+            path.rmdir()
 
 
 def _check_version(marker: Path) -> None:

@@ -81,7 +81,9 @@ def _hold(path: str) -> int:
         return os.open(path, os.O_PATH | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(_WANTED, reason or "", where=path, hint="Check the path.") from error
+        is_absent = isinstance(error, FileNotFoundError)
+        hint = "A new file needs a directory that exists: check the path." if is_absent else "Check the path."
+        raise UsageError(_WANTED, reason or "", where=path, hint=hint) from error
 
 
 def _refuse_other_kinds(path: str, mode: int) -> None:
