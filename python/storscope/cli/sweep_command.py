@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 _FORMATS = ("table", "fio-table", "csv", "json")
 _INTERRUPTED = 130
-_ONLY_HERE = ("repeats", "continues", "shows", "total", "output", "report")
+_ONLY_HERE = {
+    "repeats": "--repeat", "continues": "--resume or --fresh", "shows": "--show", "total": "--for",
+    "output": "--format", "report": "--report",
+}  # fmt: skip
 
 
 def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,10 +56,9 @@ def is_sweep(chosen: Mapping[str, Any]) -> bool:
     axes = [word for word in chosen["axes"] if "=" in word and not Path(word).exists()]
     if axes:
         raise UsageError("targets", f"also {' '.join(axes)!r}", hint="Axes need --sweep before them.")
-    given = [name for name in _ONLY_HERE if chosen[name] not in (None, False)]
+    given = [option for name, option in _ONLY_HERE.items() if chosen[name] not in (None, False)]
     if given:
-        raise UsageError("--sweep or --time-series", "options that only they have",
-                         hint="--repeat, --for, --resume, --fresh, --show, --format and --report.")  # fmt: skip
+        raise UsageError(f"--sweep or --time-series, which alone have {', '.join(given)}", "neither")
     return False
 
 

@@ -51,7 +51,8 @@ class SizeType(click.ParamType[int]):
 @click.option(
     "--duration",
     type=DurationType(),
-    help="Measure exactly so long.  [default: what the workload's file says, else until the figure is sure: --within]",
+    help="Measure exactly so long.  [default: what the workload's file says, else until the figure is sure: --within; "
+    "each point of a sweep: 10s]",
 )
 @click.option(
     "--size",
@@ -64,8 +65,8 @@ class SizeType(click.ParamType[int]):
     type=click.Choice(["storscope", "fio"]),
     default="storscope",
     show_default=True,
-    help="What makes the I/Os; fio must be installed. It measures 10 s unless --duration, --within and the like say "
-    "otherwise, and takes 20 s and more to be sure, as it reports once a second.",
+    help="What makes the I/Os; fio must be installed, and measures 10 s unless --duration, --within and the like say "
+    "otherwise; it takes 20 s and more to be sure, as it reports once a second.",
 )
 @click.option("--buffered", is_flag=True, help="Through the page cache, instead of past it (O_DIRECT).")
 @click.option("--overwrite", "permission", metavar="WORD", help="What identifies a target with content; see --dry-run.")
