@@ -114,6 +114,13 @@ def test_arrivals_that_were_never_sent_without_a_full_queue_are_the_generators_f
     assert "the generator did not keep up" in visit.reason
 
 
+def test_a_queue_that_grew_in_the_generator_is_not_the_storages() -> None:
+    slow = _Served(20 * NS_PER_MS, 90 * NS_PER_MS)
+    visit = _visit(_watched(*[slow] * 20, cut_ns=10 * NS_PER_MS))
+    assert visit.kind is PointKind.INVALID
+    assert "requests left 90.0 ms late" in visit.reason
+
+
 def test_a_percentile_of_too_few_requests_is_not_told() -> None:
     visit = _visit(_watched(*[_Served(NS_PER_MS, requests=10)] * 20))
     assert visit.figures_ns["mean"] == pytest.approx(NS_PER_MS)

@@ -169,6 +169,11 @@ class PointWatch:
         unsent = ending["unsent"] / max(1, ending["unsent"] + ending["submitted"])
         if unsent > _TOLERATED_UNSENT and not any(map(self._is_full, kept)) and not self.is_hopeless:
             return f"the generator did not keep up: {unsent:.0%} of the arrivals were never sent"
+        if self._overload(kept, outcome) and not any(map(self._is_full, kept)):
+            lateness_ns, service_ns = (_pooled(kept, name).mean_ns or 0.0 for name in ("lateness", "service"))
+            if lateness_ns > service_ns:
+                late, took = format_duration(lateness_ns), format_duration(service_ns)
+                return f"the generator did not keep up: requests left {late} late, and the storage took {took}"
         return ""
 
     def _overload(self, kept: Sequence[_Part], outcome: Outcome) -> str:

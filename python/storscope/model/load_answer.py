@@ -112,8 +112,10 @@ def _credit_doubts(visits: Sequence[Visit]) -> Iterator[str]:
 
 
 def _goal_doubts(goal: Goal, fit: CurveFit, crossing: Bounds) -> Iterator[str]:
+    if crossing.half_width_ratio > _WIDE:
+        return
     what = "knee" if goal.objective is None else "load that meets the objective"
-    if _DOUBTFUL < crossing.half_width_ratio <= _WIDE:
+    if crossing.half_width_ratio > _DOUBTFUL:
         yield (
             f"The {what} is known to ±{crossing.half_width_ratio:.0%} only; a longer --max-duration or a quieter "
             "machine makes it narrower."

@@ -27,7 +27,7 @@ import numpy as np
 
 from storscope.domain.load_curve import LoadCurve, PointKind, Visit
 from storscope.domain.objective import MEAN, Objective
-from storscope.domain.units import NS_PER_S, format_rate
+from storscope.domain.units import NS_PER_MS, NS_PER_S, format_rate
 from storscope.model.load_answer import crossing_of, doubts_of
 from storscope.model.load_curve import VISITS_MIN, CurveFit, bounds_of
 from storscope.model.load_goal import KNEE_RATIO, Goal
@@ -47,14 +47,16 @@ _RAMP_NS = NS_PER_S // 2
 _RAMP_REQUESTS = 300
 _BEYOND_KNEE, _BEYOND_OBJECTIVE = 6.0, 2.5
 _CUT = 8.0
-"""A visit is hopeless at so many times the greatest latency that matters."""
+"""A visit is hopeless at so many times the greatest latency that matters..."""
+_CUT_LEAST_NS = 20 * NS_PER_MS
+"""...but not at what a pause of the machine does. A queue that grows gets there soon."""
 _VISIT_NS = 1_200_000_000
 _VISIT_SERVICES = 400
 """A visit lasts so many times the latency at light load, for a queue to come and go."""
 _VISITS_IN_BUDGET, _LONGEST_SHARE = 48, 1 / 16
 _LONG_VISIT_SHARE = 1 / 16
 """Of the time, for a visit of a long round."""
-_RESERVE_SHARE = 1 / 50
+_RESERVE_SHARE = 1 / 30
 """Of the time, for what comes after the last visit."""
 _SAME_LOAD = 0.01
 _LIGHT_LOADS = (0.15, 0.35)
@@ -132,7 +134,7 @@ class _Search:
         if light is None:
             return None
         objective = self.plan.objective
-        return _CUT * max(KNEE_RATIO * light, objective.limit_ns if objective else 0.0)
+        return max(_CUT_LEAST_NS, _CUT * max(KNEE_RATIO * light, objective.limit_ns if objective else 0.0))
 
     def light_guess_ns(self) -> float | None:
         means = [any_figure_of(visit, MEAN) for visit in self.visits if visit.kind is PointKind.VALID]
