@@ -31,6 +31,7 @@ _MODULES: Final = (
     "cache_policy_flood",
     "drive_failed",
     "uneven_drives",
+    "convoy",
     "path_dead",
     "path_idle",
     "path_slow",

@@ -23,40 +23,28 @@ References
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from storscope.diagnose.case import Case, FloatArray, Series
+from storscope.diagnose.case import Case, FloatArray
 from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._drive_groups import DriveGroup, drive_groups
 from storscope.diagnose.rules._entities import counted, listed, observed
 from storscope.diagnose.rules._intervals import BoolArray, in_runs
-from storscope.domain.entity import EntityRef
+from storscope.diagnose.rules.convoy import convoyed
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_duration, format_rate, format_ratio
 
 _NAME = "uneven-drives"
 _NEEDS = "queue depth or latency per drive and the disk group of each (evaperf pd, MSA show disk-statistics)"
+_NEEDS_NO_CONVOY = "drives that do not take turns at being the fullest (convoy found them to): their means say little"
 _MEASURES = (("queue_depth_mean", "queue"), ("latency_ns_mean", "latency"))
 
 
-@dataclass(frozen=True)
-class _Group:
-    """The drives of one group on common instants; arrays are (drives, instants), NaN where absent."""
-
-    whole: EntityRef
-    drives: Sequence[EntityRef]
-    times_ns: np.ndarray
-    columns: Mapping[str, FloatArray]
-    is_guess: bool
-    """True when no link names the group and all drives of the system are taken as one."""
-
-
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
-    groups = [group for group in _groups(case) if len(group.drives) >= settings["drives_min_count"]]
+    groups = [group for group in drive_groups(case) if len(group.drives) >= settings["drives_min_count"]]
     if not groups:
         return [NotEvaluated(_NAME, _NEEDS)]
     outcomes: list[Outcome] = []
@@ -67,50 +55,17 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
             outcomes.append(odd)
         elif deep.any():
             outcomes.append(_at_limit(case, settings, group, deep))
-    return outcomes or [Healthy(_NAME, _healthy_words(groups))]
-
-
-# Reading -----------------------------------------------------------------------------------------------------------
-
-
-def _groups(case: Case) -> list[_Group]:
-    series = {
-        entity: found
-        for entity, found in case.series("disk").items()
-        if found.has("queue_depth_mean") or found.has("latency_ns_mean")
-    }
-    members: dict[EntityRef, list[EntityRef]] = defaultdict(list)
-    loose: dict[str, list[EntityRef]] = defaultdict(list)
-    for drive in sorted(series):
-        groups = [whole for whole in case.linked(drive, "member_of") if whole.kind == "disk_group"]
-        if groups:
-            members[groups[0]].append(drive)
-        else:
-            loose[drive.system].append(drive)
-    found = [_aligned(whole, [series[drive] for drive in drives], guess=False) for whole, drives in members.items()]
-    grouped = {whole.system for whole in members}
-    for system, drives in loose.items():
-        if system not in grouped:
-            found.append(_aligned(EntityRef(system, "array", system), [series[drive] for drive in drives], guess=True))
-    return found
-
-
-def _aligned(whole: EntityRef, series: Sequence[Series], *, guess: bool) -> _Group:
-    """The drives' series on the instants that any of them has."""
-    times = np.unique(np.concatenate([one.time_ns for one in series]))
-    columns = {}
-    for name in ("queue_depth_mean", "latency_ns_mean", "ops_per_s"):
-        table = np.full((len(series), len(times)), np.nan)
-        for row, one in enumerate(series):
-            table[row, np.searchsorted(times, one.time_ns)] = one[name]
-        columns[name] = table
-    return _Group(whole, [one.entity for one in series], times, columns, guess)
+    if outcomes:
+        return outcomes
+    gathering = convoyed(case)
+    alike = [group for group in groups if group.whole not in gathering]
+    return [Healthy(_NAME, _healthy_words(alike))] if alike else [NotEvaluated(_NAME, _NEEDS_NO_CONVOY)]
 
 
 # One drive among the others ----------------------------------------------------------------------------------------
 
 
-def _odd(case: Case, settings: Settings, group: _Group) -> Finding | None:
+def _odd(case: Case, settings: Settings, group: DriveGroup) -> Finding | None:
     for column, word in _MEASURES:
         values = group.columns[column]
         least = settings["queue_depth_min"] if word == "queue" else settings[f"latency_ns_{_tier(case, group)}"]
@@ -128,7 +83,7 @@ def _odd(case: Case, settings: Settings, group: _Group) -> Finding | None:
     return None
 
 
-def _tier(case: Case, group: _Group) -> str:
+def _tier(case: Case, group: DriveGroup) -> str:
     return case.tier(group.drives[0]).name
 
 
@@ -159,7 +114,7 @@ def _mean(values: FloatArray, which: BoolArray) -> float:
 
 
 def _finding(
-    case: Case, group: _Group, word: str, column: str, odd: np.ndarray, shares: FloatArray, usual: FloatArray,
+    case: Case, group: DriveGroup, word: str, column: str, odd: np.ndarray, shares: FloatArray, usual: FloatArray,
     working: BoolArray,
 ) -> Finding:  # fmt: skip
     worst = int(odd[np.argmax([_mean(group.columns[column][row], working) for row in odd])])
@@ -225,7 +180,7 @@ def _hot_words(hot: bool | None, own: float, others: float) -> str:
 # All of them -------------------------------------------------------------------------------------------------------
 
 
-def _deep(settings: Settings, group: _Group) -> BoolArray:
+def _deep(settings: Settings, group: DriveGroup) -> BoolArray:
     """The instants, in runs, at which the drives' mean queue is deep and most drives take part."""
     values = np.nan_to_num(group.columns["queue_depth_mean"])
     with np.errstate(invalid="ignore"):
@@ -235,7 +190,7 @@ def _deep(settings: Settings, group: _Group) -> BoolArray:
     return in_runs(deep, int(settings["samples_min"]))
 
 
-def _at_limit(case: Case, settings: Settings, group: _Group, deep: BoolArray) -> Finding:
+def _at_limit(case: Case, settings: Settings, group: DriveGroup, deep: BoolArray) -> Finding:
     values = group.columns["queue_depth_mean"]
     share = float(deep.mean())
     level = float(np.nanmean(values[:, deep]))
@@ -265,13 +220,13 @@ def _at_limit(case: Case, settings: Settings, group: _Group, deep: BoolArray) ->
     )
 
 
-def _span(group: _Group, which: BoolArray) -> tuple[int, int]:
+def _span(group: DriveGroup, which: BoolArray) -> tuple[int, int]:
     times = group.times_ns[which]
     step = int(np.median(np.diff(group.times_ns))) if len(group.times_ns) > 1 else 0
     return int(times[0]), int(times[-1]) + step
 
 
-def _rows(case: Case, group: _Group) -> EvidenceRows:
+def _rows(case: Case, group: DriveGroup) -> EvidenceRows:
     return case.evidence(
         f"Drives of {group.whole.name}",
         f"""SELECT entity AS drive, avg(queue_depth_mean) AS queue_depth_mean, max(queue_depth_mean) AS queue_depth_max,
@@ -281,7 +236,7 @@ def _rows(case: Case, group: _Group) -> EvidenceRows:
     )
 
 
-def _healthy_words(groups: list[_Group]) -> str:
+def _healthy_words(groups: list[DriveGroup]) -> str:
     drives = sum(len(group.drives) for group in groups)
     depths = [
         group.columns["queue_depth_mean"] for group in groups if np.isfinite(group.columns["queue_depth_mean"]).any()
