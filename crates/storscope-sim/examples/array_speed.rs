@@ -6,7 +6,8 @@
 //!
 //! Times are those of the processor, so that other work on the machine matters less.
 //!
-//! `cargo run --release -p storscope-sim --example array_speed [-- CASE [MILLION_IOS]]`
+//! `cargo run --release -p storscope-sim --example array_speed [-- CASE [MILLION_IOS]]`; a part of the name of a case, or
+//! the whole with `=` behind it
 
 use storscope_device::{Clock, Completion, Device, Direction, Request, VirtualClock};
 use storscope_sim::kernel::Random;
@@ -30,7 +31,7 @@ fn main() {
     let chosen = arguments.next().unwrap_or_default();
     let million: f64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(4.0);
     for (name, design, outstanding) in cases() {
-        if name.contains(&chosen) {
+        if chosen.strip_suffix('=').map_or_else(|| name.contains(&chosen), |exact| name == exact) {
             measure(&name, &design, outstanding, (million * 1e6) as u64);
         }
     }

@@ -4,8 +4,8 @@ use storscope_device::Direction;
 use storscope_sim::drive::fit::closed_loop::ClosedLoop;
 use storscope_sim::drive::{Drive, DriveOp};
 use storscope_types::design::drive::{
-    CurveDesign, CurvePoint, DriveDesign, FlashDesign, MechanicalDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo,
-    SeekDesign, WriteCacheDesign,
+    Among, CurveDesign, CurvePoint, DriveDesign, FlashDesign, MechanicalDesign, QueueingDesign, ReadAheadDesign,
+    ReadOnAfter, ReadOnTo, SeekDesign, WriteCacheDesign,
 };
 use storscope_types::{Bytes, Nanos};
 
@@ -321,6 +321,63 @@ fn one_stream_runs_at_the_rate_of_the_media() {
             let measured = sequential(buffered(), direction, start, 1, 65_536);
             assert!((measured / rate - 1.0).abs() < 0.03, "{direction:?} at {start}: {measured} of {rate}");
         }
+    }
+}
+
+/// Bytes per second of one sequential stream with `depth` outstanding, and the I/Os per second of one random reader
+/// beside it if there is one.
+fn stream_and_reader(design: &MechanicalDesign, direction: Direction, depth: u32, reader: bool) -> (f64, f64) {
+    let mut drive = Drive::new(&mechanical(design.clone()), 1, 0);
+    let (mut end, mut dice) = (0, Dice(1));
+    let mut request = |tag: u32| {
+        if tag == depth {
+            let offset = (dice.unit() * 9e11) as u64 / 4096 * 4096;
+            return DriveOp { tag, direction: Direction::Read, offset, length: 4096 };
+        }
+        end += 65_536;
+        DriveOp { tag, direction, offset: end - 65_536, length: 65_536 }
+    };
+    (0..depth + u32::from(reader)).for_each(|tag| drive.submit(Nanos::ZERO, request(tag)));
+    let (mut streamed, mut read, mut now) = (0.0, 0.0, Nanos::ZERO);
+    while streamed < 12_000.0 {
+        now = drive.next_event();
+        if let Some(tag) = drive.advance(now) {
+            *if tag == depth { &mut read } else { &mut streamed } += 1.0;
+            drive.submit(now, request(tag));
+        }
+    }
+    (streamed * 65_536.0 / now.as_secs_f64(), read / now.as_secs_f64())
+}
+
+fn sorted(design: MechanicalDesign, gamma: f64, among: Among) -> MechanicalDesign {
+    MechanicalDesign { queueing: Some(QueueingDesign { gamma, least_depth: 2, depth: 32, among }), ..design }
+}
+
+#[test]
+fn a_stream_with_requests_waiting_runs_at_the_rate_of_the_media_whatever_is_sorted() {
+    let unbuffered = MechanicalDesign { head_switch: Nanos::from_micros(800), ..plain() };
+    let reading = MechanicalDesign { write_cache: None, ..buffered() };
+    for (gamma, among) in [(0.5, Among::Any), (0.5, Among::Oldest), (1.0, Among::Any)] {
+        for depth in [4, 16, 40] {
+            for (design, direction) in
+                [(&unbuffered, Direction::Read), (&unbuffered, Direction::Write), (&reading, Direction::Read)]
+            {
+                let design = sorted(design.clone(), gamma, among);
+                let (rate, _) = stream_and_reader(&design, direction, depth, false);
+                assert!((rate / OUTER - 1.0).abs() < 0.04, "{direction:?} at {depth} with {gamma}: {rate}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_deep_stream_leaves_a_random_reader_its_turn() {
+    for direction in [Direction::Read, Direction::Write] {
+        let design = sorted(MechanicalDesign { write_cache: None, ..buffered() }, 0.5, Among::Any);
+        let (rate, iops) = stream_and_reader(&design, direction, 16, true);
+        println!("{direction:?}: {rate} and {iops}");
+        assert!(rate > 0.2 * OUTER, "{direction:?}: the stream has {rate}");
+        assert!(iops > 5.0, "{direction:?}: the reader has {iops}");
     }
 }
 

@@ -18,7 +18,7 @@ use super::memory::Memory;
 use super::report::ComponentKind;
 use super::slices::Slices;
 use super::target::{Target, Volume};
-use crate::drive::{Drive, catalogue};
+use crate::drive::{DriveKind, catalogue};
 use crate::error::SimError;
 use crate::kernel::{Random, Slab, Station, Tournament};
 
@@ -144,7 +144,8 @@ fn build_groups(design: &ArrayDesign, kinds: &[DriveDesign], seed: u64) -> (Vec<
     for (group, kind) in design.groups.iter().zip(kinds) {
         let first = drives.len() as u32;
         let all = first..first + group.count + group.spares;
-        drives.extend(all.map(|index| DriveStation::new(Drive::new(kind, seed, index))));
+        let shared = DriveKind::new(kind);
+        drives.extend(all.map(|index| DriveStation::new(shared.drive(seed, index))));
         groups.push(Group::new(group, kind.size(), first, seed.wrapping_add(u64::from(first))));
     }
     (drives, groups)

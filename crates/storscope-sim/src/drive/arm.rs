@@ -1,5 +1,7 @@
 //! The arm and the platters: how long it takes to reach a place, and to read or write there.
 
+use std::sync::Arc;
+
 use storscope_types::Nanos;
 use storscope_types::design::drive::MechanicalDesign;
 
@@ -13,20 +15,54 @@ const TOLERANCE_SINGLE: f32 = 2e-5;
 /// Adding and subtracting this rounds to a whole number: 2 to the power of the bits of a mantissa.
 const WHOLE: f32 = 8_388_608.0;
 
-/// The arm, the angle of the platters, and where things lie.
+/// What the arms of all drives of a design have in common. It is shared, so that it stays in the processor's caches.
 #[derive(Debug)]
-pub struct Arm {
+pub struct Mechanics {
     geometry: Geometry,
     seek: SeekCurve,
     turn_ns: f64,
     turns_per_ns: f64,
-    /// Angle under the head at instant zero.
-    phase_turns: f64,
     head_switch_ns: f64,
-    head: Place,
-    head_byte: u64,
     /// The seek curve in turns.
     seek_turns: [f32; 3],
+}
+
+impl Mechanics {
+    /// Of a design.
+    pub fn new(design: &MechanicalDesign) -> Self {
+        let geometry = Geometry::new(design);
+        let turn_ns = 60e9 / design.turns_per_min;
+        let seek = SeekCurve::new(&design.seek, geometry.cylinders());
+        Self {
+            seek,
+            seek_turns: seek.scaled(1.0 / turn_ns),
+            geometry,
+            turn_ns,
+            turns_per_ns: 1.0 / turn_ns,
+            head_switch_ns: design.head_switch.0 as f64,
+        }
+    }
+}
+
+/// The arm and the angle of the platters.
+#[derive(Debug)]
+pub struct Arm {
+    mechanics: Arc<Mechanics>,
+    /// Angle under the head at instant zero.
+    phase_turns: f64,
+    head: Place,
+    head_byte: u64,
+}
+
+/// Where a request has to go, in single precision: enough to choose among requests.
+#[derive(Debug, Clone, Copy)]
+pub struct Spot {
+    /// Cylinder.
+    pub cylinder: f32,
+    /// Angle in turns.
+    pub angle: f32,
+    /// Turns of other work before the head can wait for the sector.
+    pub before_turns: f32,
 }
 
 /// Where the arm stands at an instant, in turns and single precision: enough to choose among requests.
@@ -64,28 +100,23 @@ pub struct Stretch {
 }
 
 impl Arm {
-    /// The arm of a design, at the outer edge.
-    pub fn new(design: &MechanicalDesign, phase_turns: f64) -> Self {
-        let geometry = Geometry::new(design);
-        let turn_ns = 60e9 / design.turns_per_min;
-        let seek = SeekCurve::new(&design.seek, geometry.cylinders());
-        Self {
-            seek,
-            seek_turns: seek.scaled(1.0 / turn_ns),
-            geometry,
-            turn_ns,
-            turns_per_ns: 1.0 / turn_ns,
-            phase_turns,
-            head_switch_ns: design.head_switch.0 as f64,
-            head: Place::default(),
-            head_byte: 0,
-        }
+    /// An arm at the outer edge.
+    pub fn new(mechanics: Arc<Mechanics>, phase_turns: f64) -> Self {
+        Self { mechanics, phase_turns, head: Place::default(), head_byte: 0 }
+    }
+
+    /// Where the request at `offset` has to go after `before_ns` of other work.
+    #[inline]
+    pub fn spot(&self, offset: u64, before_ns: f64) -> Spot {
+        let place = self.mechanics.geometry.place(offset);
+        let before_turns = (before_ns * self.mechanics.turns_per_ns) as f32;
+        Spot { cylinder: place.cylinder as f32, angle: place.angle as f32, before_turns }
     }
 
     /// The stretch that starts at `offset`.
     #[inline]
     pub fn stretch(&self, offset: u64) -> Stretch {
-        Stretch { offset, start: self.geometry.place(offset) }
+        Stretch { offset, start: self.mechanics.geometry.place(offset) }
     }
 
     /// Nanoseconds until the head is at the start of `to`, when at `now` other work of `before_ns` comes first.
@@ -93,16 +124,16 @@ impl Arm {
     pub fn reach_ns(&self, now: Nanos, before_ns: f64, to: &Stretch) -> f64 {
         let place = &to.start;
         let apart = (place.cylinder - self.head.cylinder).abs();
-        let switch_ns = if place.track == self.head.track { 0.0 } else { self.head_switch_ns };
-        let moved_ns = before_ns + self.seek.time_ns(apart).max(switch_ns);
-        let under_head = self.phase_turns + (now.0 as i64 as f64 + moved_ns) * self.turns_per_ns;
-        moved_ns + fraction(place.angle + TOLERANCE_TURNS - under_head) * self.turn_ns
+        let switch_ns = if place.track == self.head.track { 0.0 } else { self.mechanics.head_switch_ns };
+        let moved_ns = before_ns + self.mechanics.seek.time_ns(apart).max(switch_ns);
+        let under_head = self.phase_turns + (now.0 as i64 as f64 + moved_ns) * self.mechanics.turns_per_ns;
+        moved_ns + fraction(place.angle + TOLERANCE_TURNS - under_head) * self.mechanics.turn_ns
     }
 
     /// Nanoseconds to transfer `length` bytes once the head is at the start of `from`. The head is behind them then.
     #[inline]
     pub fn transfer(&mut self, from: &Stretch, length: u64) -> f64 {
-        let (end, time_ns) = self.geometry.transfer(from.offset, &from.start, length);
+        let (end, time_ns) = self.mechanics.geometry.transfer(from.offset, &from.start, length);
         self.head = end;
         self.head_byte = from.offset + length;
         time_ns
@@ -111,14 +142,8 @@ impl Arm {
     /// Where the arm stands at `now`.
     #[inline]
     pub fn aim(&self, now: Nanos) -> Aim {
-        let under_head = fraction(self.phase_turns + now.0 as i64 as f64 * self.turns_per_ns) as f32;
-        Aim { cylinder: self.head.cylinder as f32, under_head, seek_turns: self.seek_turns }
-    }
-
-    /// Turns per nanosecond.
-    #[inline]
-    pub fn turns_per_ns(&self) -> f64 {
-        self.turns_per_ns
+        let under_head = fraction(self.phase_turns + now.0 as i64 as f64 * self.mechanics.turns_per_ns) as f32;
+        Aim { cylinder: self.head.cylinder as f32, under_head, seek_turns: self.mechanics.seek_turns }
     }
 
     /// The byte behind the last that was read or written.
@@ -130,7 +155,7 @@ impl Arm {
     /// The first byte of the track the head is on, and of the next.
     #[inline]
     pub fn track(&self) -> (u64, u64) {
-        let along = self.geometry.place(self.head_byte).along;
+        let along = self.mechanics.geometry.place(self.head_byte).along;
         let behind = (along / self.head.tracks_per_byte) as u64;
         let ahead = ((1.0 - along) / self.head.tracks_per_byte) as u64;
         (self.head_byte.saturating_sub(behind), self.head_byte + ahead)
@@ -141,7 +166,7 @@ impl Arm {
     pub fn follow(&mut self, byte: u64) {
         let tracks = (byte as i64 - self.head_byte as i64) as f64 * self.head.tracks_per_byte;
         if !(0.0..1.0).contains(&(self.head.along + tracks)) {
-            self.head = self.geometry.place(byte);
+            self.head = self.mechanics.geometry.place(byte);
         }
         self.head_byte = byte;
     }
@@ -149,6 +174,6 @@ impl Arm {
     /// Bytes per nanosecond of a long transfer where the head is.
     #[inline]
     pub fn rate(&self) -> f64 {
-        self.geometry.rate(&self.head)
+        self.mechanics.geometry.rate(&self.head)
     }
 }

@@ -1,184 +1,195 @@
-//! What waits for the arm, oldest first, laid out for choosing.
+//! What waits for the arm, laid out for choosing.
 //!
-//! Choosing looks at cylinder and angle of many requests, so these lie in columns of their own and are compared in single
-//! precision, several at a time. Only the choice is so: times are computed in double precision afterwards.
+//! The drive sees only so many requests; the others wait behind them, first come, first served. Choosing looks at the
+//! cylinder and angle of many requests, so these lie side by side in lanes and are compared in single precision, several
+//! at a time. Only the choice is so: times are computed in double precision afterwards. Requests that are seen stay at the
+//! front of their memory, since the lines of all drives of an array together have to fit the processor's caches.
+
+use std::collections::VecDeque;
+
+use storscope_device::Direction;
 
 use super::DriveOp;
-use super::arm::{Aim, Stretch};
+use super::arm::{Aim, Spot};
 use super::window::View;
 
 /// Requests compared in one step.
 const LANES: usize = 8;
-/// Room from the start; more makes the line grow.
-const ROOM: usize = 256;
-/// Places given up at the front before the line moves there again. The lines of many drives together have to fit the
-/// processor's caches: with 46 drives that walked through all of their room, half of the time went into waiting for
-/// memory.
-const CLOSE_UP: usize = 8;
+/// Low bits of a turn's single-precision pattern that hold a place in line while places are compared: requests that are
+/// reached within 2^-13 of each other's time count as equal.
+const PLACE_BITS: u32 = 10;
+/// Most requests a drive can see.
+const MOST_SEEN: usize = 1 << PLACE_BITS;
 
-/// The waiting requests. Those before `first` are gone; the columns have `LANES` entries more than there are requests, so
-/// that the last step may read beyond them.
+/// The waiting requests.
 #[derive(Debug)]
 pub struct Line {
-    first: usize,
-    requests: Vec<Waiting>,
-    cylinders: Vec<f32>,
-    angles: Vec<f32>,
-    before_turns: Vec<f32>,
+    /// Those the drive sees.
+    seen: Vec<DriveOp>,
+    /// Where they have to go; empty where there is nothing to choose.
+    lanes: Vec<Lanes>,
+    most_seen: usize,
+    /// Those it does not see yet, oldest first.
+    behind: VecDeque<DriveOp>,
 }
 
-/// A request and where it has to go.
-#[derive(Debug, Clone, Copy)]
-pub struct Waiting {
-    /// The request.
-    pub op: DriveOp,
-    /// Where its bytes lie.
-    pub stretch: Stretch,
-    /// What it needs beyond the seek before the head can wait for its sector.
-    pub before_ns: f64,
+/// Where requests next to each other in line have to go.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lanes {
+    cylinders: [f32; LANES],
+    angles: [f32; LANES],
+    /// What is needed beyond the seek before the head can wait for the sector.
+    before_turns: [f32; LANES],
 }
 
 impl Line {
-    /// Nobody waits.
-    pub fn new() -> Self {
-        let column = || {
-            let mut column = Vec::with_capacity(ROOM + LANES);
-            column.resize(LANES, 0.0);
-            column
-        };
+    /// Nobody waits; the drive will see so many at a time, at least one.
+    pub fn new(most_seen: usize) -> Self {
+        let most_seen = most_seen.clamp(1, MOST_SEEN);
+        let blocks = if most_seen > 1 { most_seen.div_ceil(LANES) } else { 0 };
         Self {
-            first: 0,
-            requests: Vec::with_capacity(ROOM),
-            cylinders: column(),
-            angles: column(),
-            before_turns: column(),
+            seen: Vec::with_capacity(most_seen),
+            lanes: vec![Lanes::default(); blocks],
+            most_seen,
+            behind: VecDeque::with_capacity(LANES),
         }
     }
 
     /// How many wait.
     #[inline]
     pub fn len(&self) -> usize {
-        self.requests.len() - self.first
+        self.seen.len() + self.behind.len()
     }
 
-    /// The last in line.
+    /// The last in line. `spot` tells where it has to go, once it is seen.
     #[inline]
-    pub fn push(&mut self, waiting: Waiting, turns_per_ns: f64) {
-        if self.requests.len() == self.requests.capacity() {
-            self.close_up();
-        }
-        let end = self.requests.len();
-        self.cylinders[end] = waiting.stretch.start.cylinder as f32;
-        self.angles[end] = waiting.stretch.start.angle as f32;
-        self.before_turns[end] = (waiting.before_ns * turns_per_ns) as f32;
-        self.requests.push(waiting);
-        for column in [&mut self.cylinders, &mut self.angles, &mut self.before_turns] {
-            column.push(0.0);
-        }
+    pub fn push(&mut self, op: DriveOp, spot: impl Fn(&DriveOp) -> Spot) {
+        if self.seen.len() < self.most_seen { self.see(op, &spot) } else { self.behind.push_back(op) }
     }
 
-    /// A request by its place in line.
     #[inline]
-    pub fn get(&self, index: usize) -> Option<&Waiting> {
-        self.requests.get(self.first + index)
+    fn see(&mut self, op: DriveOp, spot: &impl Fn(&DriveOp) -> Spot) {
+        let index = self.seen.len();
+        if let Some(lanes) = self.lanes.get_mut(index / LANES) {
+            let (spot, lane) = (spot(&op), index % LANES);
+            lanes.cylinders[lane] = spot.cylinder;
+            lanes.angles[lane] = spot.angle;
+            lanes.before_turns[lane] = spot.before_turns;
+        }
+        self.seen.push(op);
     }
 
-    /// Takes out a request that is there; those before it keep their order.
+    /// A request that is seen, by its place in line.
     #[inline]
-    pub fn remove(&mut self, index: usize) -> Waiting {
-        let (first, at) = (self.first, self.first + index);
-        let taken = self.requests[at];
-        if index > 0 {
-            self.requests.copy_within(first..at, first + 1);
-            for column in [&mut self.cylinders, &mut self.angles, &mut self.before_turns] {
-                column.copy_within(first..at, first + 1);
-            }
+    pub fn get(&self, index: usize) -> Option<&DriveOp> {
+        self.seen.get(index)
+    }
+
+    /// Takes out a request that is seen; all others keep their order.
+    #[inline]
+    pub fn remove(&mut self, index: usize, spot: impl Fn(&DriveOp) -> Spot) -> DriveOp {
+        let taken = self.seen.remove(index);
+        if !self.lanes.is_empty() {
+            (index..self.seen.len()).for_each(|index| self.copy_lane(index + 1, index));
         }
-        self.drop_first();
+        self.see_next(&spot);
         taken
     }
 
-    /// Takes out a request that is there; the first takes its place in line.
+    /// Takes out a request that is seen; the last that is seen takes its place in line.
     #[inline]
-    pub fn swap_remove(&mut self, index: usize) -> Waiting {
-        let (first, at) = (self.first, self.first + index);
-        let taken = self.requests[at];
-        self.requests[at] = self.requests[first];
-        for column in [&mut self.cylinders, &mut self.angles, &mut self.before_turns] {
-            column[at] = column[first];
+    pub fn swap_remove(&mut self, index: usize, spot: impl Fn(&DriveOp) -> Spot) -> DriveOp {
+        let taken = self.seen.swap_remove(index);
+        if !self.lanes.is_empty() {
+            self.copy_lane(self.seen.len(), index);
         }
-        self.drop_first();
+        self.see_next(&spot);
         taken
     }
 
     #[inline]
-    fn drop_first(&mut self) {
-        self.first += 1;
-        if self.first == self.requests.len() {
-            self.clear();
-        } else if self.first >= CLOSE_UP && self.first >= self.len() {
-            self.close_up();
+    fn copy_lane(&mut self, from: usize, to: usize) {
+        let source = &self.lanes[from / LANES];
+        let lane = from % LANES;
+        let (cylinder, angle, before) = (source.cylinders[lane], source.angles[lane], source.before_turns[lane]);
+        let target = &mut self.lanes[to / LANES];
+        let lane = to % LANES;
+        (target.cylinders[lane], target.angles[lane], target.before_turns[lane]) = (cylinder, angle, before);
+    }
+
+    #[inline]
+    fn see_next(&mut self, spot: &impl Fn(&DriveOp) -> Spot) {
+        if !self.behind.is_empty()
+            && let Some(op) = self.behind.pop_front()
+        {
+            self.see(op, spot);
         }
+    }
+
+    /// Whether the drive sees more than the oldest.
+    #[inline]
+    pub fn sees_several(&self) -> bool {
+        self.most_seen > 1
+    }
+
+    /// Of the requests seen in a direction that start between two bytes, both included, the one that starts first.
+    #[inline]
+    pub fn first_from(&self, direction: Direction, from: u64, to: u64) -> Option<usize> {
+        let is_there = |op: &DriveOp| op.offset.wrapping_sub(from) <= to - from && op.direction == direction;
+        let there = self.seen.iter().enumerate().filter(|(_, op)| is_there(op));
+        there.min_by_key(|(_, op)| op.offset).map(|(index, _)| index)
+    }
+
+    /// A request seen, from a place in line on, that does not lie where a run that begins between two bytes comes along.
+    pub fn other_than_run(&self, from: u64, to: u64, first: usize) -> Option<usize> {
+        let all: u64 = self.seen.iter().map(|op| u64::from(op.length)).sum();
+        let places = (first..self.seen.len()).chain(0..first);
+        places.into_iter().find(|&index| !(from..=to + 2 * all).contains(&self.seen[index].offset))
+    }
+
+    /// The first of the requests seen that are next to each other on the drive and lead up to this one.
+    pub fn front_of_run(&self, index: usize) -> usize {
+        let before = |at: &DriveOp| {
+            let leads_up = |op: &DriveOp| op.offset + u64::from(op.length) == at.offset && op.direction == at.direction;
+            self.seen.iter().position(leads_up)
+        };
+        let mut front = index;
+        while let Some(earlier) = before(&self.seen[front]) {
+            front = earlier;
+        }
+        front
+    }
+
+    /// How many requests the drive sees.
+    #[inline]
+    pub fn seen(&self) -> usize {
+        self.seen.len()
     }
 
     /// The one in view that the arm reaches first.
     #[inline]
     pub fn nearest(&self, view: View, aim: &Aim) -> usize {
-        let until_last = view.size.min(view.seen - view.from);
-        let near = self.nearest_of(view.from, until_last, aim);
-        if until_last == view.size {
-            return near.0;
-        }
-        let from_front = self.nearest_of(0, view.size - until_last, aim);
-        if from_front.1 < near.1 { from_front.0 } else { near.0 }
+        let end = view.from + view.size;
+        let near = self.nearest_of(view.from, end.min(view.seen), aim);
+        let near = if end > view.seen { near.min(self.nearest_of(0, end - view.seen, aim)) } else { near };
+        near as usize & (MOST_SEEN - 1)
     }
 
-    /// Of `count` requests from a place in line on, which is reached first and in how many turns.
+    /// Of the requests from one place in line to before another: how soon the first is reached, with its place in the low
+    /// bits. Turns are not negative, so that their patterns are in the order of their values.
     #[inline]
-    fn nearest_of(&self, from: usize, count: usize, aim: &Aim) -> (usize, f32) {
-        let mut least_turns = [f32::INFINITY; LANES];
-        let mut nearest = [0_u32; LANES];
-        for step in (0..count).step_by(LANES) {
-            let turns = self.turns_to(self.first + from + step, aim);
-            for lane in 0..LANES {
-                let index = (step + lane) as u32;
-                let nearer = (turns[lane] < least_turns[lane]) & (index < count as u32);
-                least_turns[lane] = if nearer { turns[lane] } else { least_turns[lane] };
-                nearest[lane] = if nearer { index } else { nearest[lane] };
+    fn nearest_of(&self, from: usize, end: usize, aim: &Aim) -> i32 {
+        let mut nearest = [i32::MAX; LANES];
+        for block in from / LANES..end.div_ceil(LANES) {
+            let lanes = &self.lanes[block];
+            for (lane, nearest) in nearest.iter_mut().enumerate() {
+                let index = (block * LANES + lane) as i32;
+                let turns = aim.turns_to(lanes.cylinders[lane], lanes.angles[lane], lanes.before_turns[lane]);
+                let key = (turns.to_bits() as i32 & !(MOST_SEEN as i32 - 1)) | index;
+                let in_view = (index >= from as i32) & (index < end as i32);
+                *nearest = (*nearest).min(if in_view { key } else { i32::MAX });
             }
         }
-        let best = (1..LANES).fold(0, |best, lane| if least_turns[lane] < least_turns[best] { lane } else { best });
-        (from + nearest[best] as usize, least_turns[best])
-    }
-
-    #[inline]
-    fn turns_to(&self, at: usize, aim: &Aim) -> [f32; LANES] {
-        let mut turns = [0.0; LANES];
-        let cylinders = &self.cylinders[at..at + LANES];
-        let angles = &self.angles[at..at + LANES];
-        let before = &self.before_turns[at..at + LANES];
-        for lane in 0..LANES {
-            turns[lane] = aim.turns_to(cylinders[lane], angles[lane], before[lane]);
-        }
-        turns
-    }
-
-    fn clear(&mut self) {
-        self.first = 0;
-        self.requests.clear();
-        for column in [&mut self.cylinders, &mut self.angles, &mut self.before_turns] {
-            column.truncate(LANES);
-        }
-    }
-
-    /// Moves the line to the front of its memory.
-    fn close_up(&mut self) {
-        let (first, end) = (self.first, self.requests.len());
-        self.requests.drain(..first);
-        for column in [&mut self.cylinders, &mut self.angles, &mut self.before_turns] {
-            column.drain(..first);
-            column.truncate(end - first + LANES);
-        }
-        self.first = 0;
+        nearest.into_iter().fold(i32::MAX, i32::min)
     }
 }

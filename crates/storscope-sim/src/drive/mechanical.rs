@@ -5,56 +5,101 @@
 //! once writes wait for room, in competition with what does.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use storscope_device::Direction;
 use storscope_types::Nanos;
 use storscope_types::design::drive::{MechanicalDesign, ReadOnTo};
 
 use super::DriveOp;
-use super::arm::Arm;
+use super::arm::{Arm, Mechanics, Spot};
 use super::geometry::fraction;
-use super::line::{Line, Waiting};
+use super::line::Line;
 use super::read_ahead::{Lookup, ReadAhead};
-use super::window::Window;
+use super::window::{self, Window};
 use super::write_cache::{Extent, WriteCache};
 
-/// Room for waiting requests from the start; more makes the queue grow.
-const QUEUE_ROOM: usize = 256;
+/// Least bytes of a run before others have their turn. A choice of this model: makers do not tell theirs.
+const RUN_BYTES: u64 = 1 << 20;
+
+/// What all drives of a design have in common.
+#[derive(Debug, Clone)]
+pub struct Traits {
+    design: Arc<MechanicalDesign>,
+    mechanics: Arc<Mechanics>,
+    times: Arc<Times>,
+    sizes: Arc<[f32]>,
+}
 
 /// See [`MechanicalDesign`].
 #[derive(Debug)]
-pub struct Mechanical {
-    arm: Arm,
-    window: Window,
-    read_ahead: Option<ReadAhead>,
-    write_cache: Option<WriteCache>,
+struct Times {
     overhead_ns: f64,
     write_settle_ns: f64,
     hit_ns: f64,
     accept_ns: f64,
     switch_ns: f64,
-    up_to: ReadOnTo,
     link_ns_per_byte: f64,
+    up_to: ReadOnTo,
     size_bytes: u64,
+    /// After so many bytes in one run others have their turn.
+    run_bytes: u64,
+}
 
-    /// For the arm, oldest first.
-    waiting: Line,
-    /// Writes for which the cache has no room.
-    blocked: VecDeque<DriveOp>,
-    /// For the link: in the buffer, or in the cache already.
-    ready: VecDeque<DriveOp>,
+impl Traits {
+    /// Of a design.
+    pub fn new(design: &MechanicalDesign) -> Self {
+        let times = Times {
+            overhead_ns: design.overhead.0 as f64,
+            write_settle_ns: design.write_settle.0 as f64,
+            hit_ns: design.hit.0 as f64,
+            accept_ns: accept_ns(design),
+            switch_ns: design.switch.0 as f64,
+            link_ns_per_byte: 1e9 / design.interface_rate_bytes_per_s,
+            up_to: design.read_ahead.map_or_else(ReadOnTo::default, |ahead| ahead.up_to),
+            size_bytes: design.size.0,
+            run_bytes: design.read_ahead.map_or(RUN_BYTES, |ahead| ahead.segment.0.max(RUN_BYTES)),
+        };
+        Self {
+            design: Arc::new(design.clone()),
+            mechanics: Arc::new(Mechanics::new(design)),
+            times: Arc::new(times),
+            sizes: window::sizes(design.queueing.as_ref()),
+        }
+    }
+}
 
+/// See [`MechanicalDesign`].
+#[derive(Debug)]
+pub struct Mechanical {
+    arm_done_at: Nanos,
+    link_done_at: Nanos,
     job: Job,
     /// What the arm serves or writes back; in fields of their own, since moving an enumeration of both stalls.
     served: DriveOp,
-    written: Extent,
-    arm_done_at: Nanos,
-    link_tag: u32,
-    /// Of the last request, if it needed only the link: its direction and end.
-    last_on_link: Option<(Direction, u64)>,
-    link_done_at: Nanos,
+    arm: Arm,
+    times: Arc<Times>,
+    /// For the arm.
+    waiting: Line,
+    /// Whether the arm has finished at this very instant, so that what waits can follow without a gap.
+    just_done: bool,
+    /// Bytes of runs served since another request had its turn.
+    run_bytes: u64,
+    /// Whether any request ever went on where the arm was: where none did, nobody need look for the front of a run.
+    has_runs: bool,
+    window: Window,
     busy: Nanos,
     busy_since: Nanos,
+    /// Of the last request, if it needed only the link: its direction and end.
+    last_on_link: Option<(Direction, u64)>,
+    /// For the link: in the buffer, or in the cache already.
+    ready: VecDeque<DriveOp>,
+    /// Writes for which the cache has no room.
+    blocked: VecDeque<DriveOp>,
+    link_tag: u32,
+    read_ahead: Option<ReadAhead>,
+    write_cache: Option<WriteCache>,
+    written: Extent,
 }
 
 /// What the arm is doing.
@@ -66,32 +111,30 @@ enum Job {
 }
 
 impl Mechanical {
-    pub fn new(design: &MechanicalDesign, seed: u64, index: u32) -> Self {
+    pub fn new(traits: &Traits, seed: u64, index: u32) -> Self {
+        let design = &traits.design;
+        let window = Window::new(Arc::clone(&traits.sizes), design.queueing.as_ref());
         Self {
-            arm: Arm::new(design, phase_turns(seed, index)),
-            window: Window::new(design.queueing.as_ref()),
-            read_ahead: design.read_ahead.as_ref().map(ReadAhead::new),
-            write_cache: design.write_cache.as_ref().map(WriteCache::new),
-            overhead_ns: design.overhead.0 as f64,
-            write_settle_ns: design.write_settle.0 as f64,
-            hit_ns: design.hit.0 as f64,
-            accept_ns: accept_ns(design),
-            switch_ns: design.switch.0 as f64,
-            up_to: design.read_ahead.map_or_else(ReadOnTo::default, |ahead| ahead.up_to),
-            link_ns_per_byte: 1e9 / design.interface_rate_bytes_per_s,
-            size_bytes: design.size.0,
-            waiting: Line::new(),
-            blocked: VecDeque::with_capacity(if design.write_cache.is_some() { QUEUE_ROOM } else { 0 }),
-            ready: VecDeque::with_capacity(QUEUE_ROOM),
+            arm_done_at: Nanos::NEVER,
+            link_done_at: Nanos::NEVER,
             job: Job::Nothing,
             served: DriveOp { tag: 0, direction: Direction::Read, offset: 0, length: 0 },
-            written: Extent::default(),
-            arm_done_at: Nanos::NEVER,
-            link_tag: 0,
-            last_on_link: None,
-            link_done_at: Nanos::NEVER,
+            arm: Arm::new(Arc::clone(&traits.mechanics), phase_turns(seed, index)),
+            times: Arc::clone(&traits.times),
+            waiting: Line::new(window.most_seen()),
+            just_done: false,
+            run_bytes: 0,
+            has_runs: false,
+            window,
             busy: Nanos::ZERO,
             busy_since: Nanos::NEVER,
+            last_on_link: None,
+            ready: VecDeque::new(),
+            blocked: VecDeque::new(),
+            link_tag: 0,
+            read_ahead: design.read_ahead.as_ref().map(ReadAhead::new),
+            write_cache: design.write_cache.as_ref().map(WriteCache::new),
+            written: Extent::default(),
         }
     }
 
@@ -177,10 +220,7 @@ impl Mechanical {
 
     #[inline]
     fn wait_for_arm(&mut self, op: DriveOp) {
-        let settle_ns = if op.direction == Direction::Write { self.write_settle_ns } else { 0.0 };
-        let before_ns = self.overhead_ns + settle_ns;
-        let waiting = Waiting { op, stretch: self.arm.stretch(op.offset), before_ns };
-        self.waiting.push(waiting, self.arm.turns_per_ns());
+        self.waiting.push(op, |op| spot(&self.arm, &self.times, op));
     }
 
     fn finish_link(&mut self) -> Option<u32> {
@@ -193,6 +233,7 @@ impl Mechanical {
         match std::mem::replace(&mut self.job, Job::Nothing) {
             Job::Nothing => None,
             Job::Serving => {
+                self.just_done = true;
                 self.read_on(now);
                 Some(self.served.tag)
             }
@@ -214,8 +255,8 @@ impl Mechanical {
         if op.direction == Direction::Read {
             let end = op.offset + u64::from(op.length);
             if !ahead.is_filling() {
-                let bounds = match self.up_to {
-                    ReadOnTo::SegmentEnd => (op.offset, self.size_bytes),
+                let bounds = match self.times.up_to {
+                    ReadOnTo::SegmentEnd => (op.offset, self.times.size_bytes),
                     ReadOnTo::TrackEnd => (op.offset, self.arm.track().1),
                     ReadOnTo::Track => self.arm.track(),
                 };
@@ -239,6 +280,7 @@ impl Mechanical {
     #[inline]
     fn start(&mut self, now: Nanos) {
         while self.job == Job::Nothing && self.start_arm(now) {}
+        self.just_done = false;
         if self.link_done_at == Nanos::NEVER {
             self.start_link(now);
         }
@@ -247,16 +289,16 @@ impl Mechanical {
     fn start_link(&mut self, now: Nanos) {
         let Some(op) = self.ready.pop_front() else { return };
         self.link_tag = op.tag;
-        let fixed_ns = if op.direction == Direction::Read { self.hit_ns } else { self.accept_ns };
+        let fixed_ns = if op.direction == Direction::Read { self.times.hit_ns } else { self.times.accept_ns };
         let end = op.offset + u64::from(op.length);
         let goes_on = self.last_on_link == Some((op.direction, op.offset));
-        let switch_ns = if goes_on { 0.0 } else { self.switch_ns };
+        let switch_ns = if goes_on { 0.0 } else { self.times.switch_ns };
         self.last_on_link = Some((op.direction, end));
         self.link_done_at = now + self.link_time(fixed_ns + switch_ns, op.length);
     }
 
     fn link_time(&self, fixed_ns: f64, length: u32) -> Nanos {
-        Nanos((fixed_ns + f64::from(length) * self.link_ns_per_byte) as u64)
+        Nanos((fixed_ns + f64::from(length) * self.times.link_ns_per_byte) as u64)
     }
 
     /// Gives the idle arm something to do. Returns whether it should be asked again: what it was to read has come into
@@ -267,12 +309,41 @@ impl Mechanical {
         if requests == 0 {
             return self.start_writing_back(now);
         }
+        if let Some((from, to)) = self.run(now)
+            && let Some(index) = self.next_of_run(from, to)
+        {
+            return self.serve(now, index, true);
+        }
         let view = self.window.view(requests);
         let index = if view.size > 1 { self.waiting.nearest(view, &self.arm.aim(now)) } else { view.from };
+        let index = if self.has_runs { self.waiting.front_of_run(index) } else { index };
         if !self.blocked.is_empty() && self.extent_is_nearer(now, index) {
             return self.start_writing_back(now);
         }
-        self.serve(now, index)
+        self.serve(now, index, false)
+    }
+
+    /// Where requests start that go on where the arm is: in the segment that it is filling, or right behind what it has
+    /// just read or written. The bounds are included.
+    #[inline]
+    fn run(&self, now: Nanos) -> Option<(u64, u64)> {
+        let filled = self.read_ahead.as_ref().and_then(|ahead| ahead.filled(now));
+        let head = self.arm.head_byte();
+        filled.or_else(|| (self.just_done && self.waiting.sees_several()).then_some((head, head)))
+    }
+
+    /// The next request of a run, if one is seen. Firmware need not look for these by position; they go first. After as
+    /// many bytes as a segment holds another request has its turn, if one is seen that does not belong to the run.
+    #[inline]
+    fn next_of_run(&mut self, from: u64, to: u64) -> Option<usize> {
+        let index = self.waiting.first_from(self.served.direction, from, to)?;
+        if self.run_bytes < self.times.run_bytes {
+            return Some(index);
+        }
+        let first = if self.window.keeps_order() { 0 } else { self.window.somewhere(self.waiting.seen()) };
+        let other = self.waiting.other_than_run(from, to, first);
+        self.run_bytes = 0;
+        Some(other.unwrap_or(index))
     }
 
     fn start_writing_back(&mut self, now: Nanos) -> bool {
@@ -283,8 +354,8 @@ impl Mechanical {
     }
 
     fn extent_is_nearer(&self, now: Nanos, index: usize) -> bool {
-        let request = self.waiting.get(index);
-        let request_ns = request.map(|waiting| self.arm.reach_ns(now, waiting.before_ns, &waiting.stretch));
+        let reach_ns = |op: &DriveOp| self.arm.reach_ns(now, before_ns(&self.times, op), &self.arm.stretch(op.offset));
+        let request_ns = self.waiting.get(index).map(reach_ns);
         match (self.nearest_extent(now), request_ns) {
             (Some((_, extent_ns)), Some(request_ns)) => extent_ns < request_ns,
             (extent, _) => extent.is_some(),
@@ -295,7 +366,7 @@ impl Mechanical {
         let candidates = self.write_cache.as_ref()?.candidates().iter();
         let reach = |extent: &Extent| {
             let adjacent = extent.stretch.offset == self.arm.head_byte();
-            let settle_ns = if adjacent { 0.0 } else { self.write_settle_ns };
+            let settle_ns = if adjacent { 0.0 } else { self.times.write_settle_ns };
             self.arm.reach_ns(now, settle_ns, &extent.stretch)
         };
         candidates.map(reach).enumerate().min_by(|a, b| a.1.total_cmp(&b.1))
@@ -303,29 +374,28 @@ impl Mechanical {
 
     /// Has the arm serve a waiting request. Returns whether the arm is still idle.
     #[inline]
-    fn serve(&mut self, now: Nanos, index: usize) -> bool {
+    fn serve(&mut self, now: Nanos, index: usize, follows: bool) -> bool {
+        let spot = |op: &DriveOp| spot(&self.arm, &self.times, op);
         let keeps_order = self.window.keeps_order();
-        let waiting = if keeps_order { self.waiting.remove(index) } else { self.waiting.swap_remove(index) };
-        match self.look_again(now, &waiting.op) {
+        let op = if keeps_order { self.waiting.remove(index, spot) } else { self.waiting.swap_remove(index, spot) };
+        if follows {
+            self.has_runs = true;
+            self.run_bytes += u64::from(op.length);
+        }
+        match self.look_again(now, &op) {
             Lookup::Hit => {
-                self.ready.push_back(waiting.op);
-                true
+                self.ready.push_back(op);
+                return true;
             }
             Lookup::Coming(at) => {
-                self.arm_done_at = at.max(now + self.link_time(self.hit_ns, waiting.op.length));
+                self.arm_done_at = at.max(now + self.link_time(self.times.hit_ns, op.length));
                 self.job = Job::Serving;
-                self.served = waiting.op;
-                false
+                self.served = op;
             }
-            Lookup::Partly(from) => {
-                self.serve_from_media(now, &Waiting { stretch: self.arm.stretch(from), ..waiting });
-                false
-            }
-            Lookup::Miss => {
-                self.serve_from_media(now, &waiting);
-                false
-            }
+            Lookup::Partly(from) => self.serve_from_media(now, op, from, follows),
+            Lookup::Miss => self.serve_from_media(now, op, op.offset, follows),
         }
+        false
     }
 
     #[inline]
@@ -342,19 +412,21 @@ impl Mechanical {
         lookup
     }
 
+    /// Has the arm read or write what lies behind the byte `from`. What follows without a gap needs no positioning.
     #[inline]
-    fn serve_from_media(&mut self, now: Nanos, waiting: &Waiting) {
+    fn serve_from_media(&mut self, now: Nanos, op: DriveOp, from: u64, follows: bool) {
         self.interrupt(now);
         self.last_on_link = None;
-        let is_read = waiting.op.direction == Direction::Read;
-        let reach_ns = self.arm.reach_ns(now, waiting.before_ns, &waiting.stretch);
-        let end = waiting.op.offset + u64::from(waiting.op.length);
-        let media_ns = self.arm.transfer(&waiting.stretch, end - waiting.stretch.offset);
-        let link_ns = f64::from(waiting.op.length) * self.link_ns_per_byte;
+        let start = self.arm.stretch(from);
+        let without_gap = follows && self.just_done && from == self.arm.head_byte();
+        let reach_ns = if without_gap { 0.0 } else { self.arm.reach_ns(now, before_ns(&self.times, &op), &start) };
+        let media_ns = self.arm.transfer(&start, op.offset + u64::from(op.length) - from);
+        let is_read = op.direction == Direction::Read;
+        let link_ns = f64::from(op.length) * self.times.link_ns_per_byte;
         let service_ns = reach_ns + if is_read { media_ns.max(link_ns) } else { media_ns };
         self.arm_done_at = now + Nanos(service_ns as u64);
         self.job = Job::Serving;
-        self.served = waiting.op;
+        self.served = op;
     }
 
     fn write_back(&mut self, now: Nanos, index: usize, reach_ns: f64) {
@@ -377,6 +449,18 @@ impl Mechanical {
             self.arm.follow(byte);
         }
     }
+}
+
+/// What a request needs before the head can wait for its sector, the seek apart.
+#[inline]
+fn before_ns(times: &Times, op: &DriveOp) -> f64 {
+    let settle_ns = if op.direction == Direction::Write { times.write_settle_ns } else { 0.0 };
+    times.overhead_ns + settle_ns
+}
+
+#[inline]
+fn spot(arm: &Arm, times: &Times, op: &DriveOp) -> Spot {
+    arm.spot(op.offset, before_ns(times, op))
 }
 
 fn accept_ns(design: &MechanicalDesign) -> f64 {

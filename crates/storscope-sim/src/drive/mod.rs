@@ -35,7 +35,7 @@ mod write_cache;
 
 use storscope_device::Direction;
 use storscope_types::Nanos;
-use storscope_types::design::drive::DriveDesign;
+use storscope_types::design::drive::{CurveDesign, DriveDesign, FlashDesign};
 
 use curve::Curve;
 use flash::Flash;
@@ -70,6 +70,44 @@ enum Model {
     Curve(Curve),
 }
 
+/// What all drives of a design have in common.
+#[derive(Debug)]
+pub struct DriveKind {
+    traits: Traits,
+    size_bytes: u64,
+}
+
+#[derive(Debug)]
+enum Traits {
+    Mechanical(mechanical::Traits),
+    Flash(FlashDesign),
+    Curve(CurveDesign),
+}
+
+impl DriveKind {
+    /// The design must have passed [`DriveDesign::check`].
+    #[must_use]
+    pub fn new(design: &DriveDesign) -> Self {
+        let traits = match design {
+            DriveDesign::Mechanical(design) => Traits::Mechanical(mechanical::Traits::new(design)),
+            DriveDesign::Flash(design) => Traits::Flash(design.clone()),
+            DriveDesign::Curve(design) => Traits::Curve(design.clone()),
+        };
+        Self { traits, size_bytes: design.size().0 }
+    }
+
+    /// A drive of this kind, idle. Drives differ by `index`: their platters stand at different angles.
+    #[must_use]
+    pub fn drive(&self, seed: u64, index: u32) -> Drive {
+        let model = match &self.traits {
+            Traits::Mechanical(traits) => Model::Mechanical(Mechanical::new(traits, seed, index)),
+            Traits::Flash(design) => Model::Flash(Flash::new(design, seed, index)),
+            Traits::Curve(design) => Model::Curve(Curve::new(design, seed, index)),
+        };
+        Drive { model, size_bytes: self.size_bytes, failed: false }
+    }
+}
+
 macro_rules! each {
     ($self:expr, $model:ident => $call:expr) => {
         match $self {
@@ -81,17 +119,12 @@ macro_rules! each {
 }
 
 impl Drive {
-    /// A drive as designed, idle. Drives of one design differ by `index`: their platters stand at different angles.
+    /// A single drive as designed, idle; see [`DriveKind`] for several.
     ///
     /// The design must have passed [`DriveDesign::check`].
     #[must_use]
     pub fn new(design: &DriveDesign, seed: u64, index: u32) -> Self {
-        let model = match design {
-            DriveDesign::Mechanical(design) => Model::Mechanical(Mechanical::new(design, seed, index)),
-            DriveDesign::Flash(design) => Model::Flash(Flash::new(design, seed, index)),
-            DriveDesign::Curve(design) => Model::Curve(Curve::new(design, seed, index)),
-        };
-        Self { model, size_bytes: design.size().0, failed: false }
+        DriveKind::new(design).drive(seed, index)
     }
 
     /// Takes an operation, and starts it if it can.

@@ -92,6 +92,12 @@ impl ReadAhead {
         }
     }
 
+    /// The first byte and the end of what is in the segment that the arm is filling.
+    #[inline]
+    pub fn filled(&self, now: Nanos) -> Option<(u64, u64)> {
+        self.filling.map(|filling| (self.segments[filling.segment].start, filling.reached(now)))
+    }
+
     /// The arm goes on for the reader of what is coming up to `end`, and keeps as far ahead of it as before.
     pub fn keep_filling(&mut self, end: u64) {
         let segment_bytes = self.segment_bytes;

@@ -1,5 +1,7 @@
 //! How far command queueing looks.
 
+use std::sync::Arc;
+
 use storscope_types::design::drive::{Among, QueueingDesign};
 
 use super::maths;
@@ -10,7 +12,8 @@ use super::maths;
 /// lower and higher alternate so that the mean is right.
 #[derive(Debug)]
 pub struct Window {
-    sizes: Vec<f32>,
+    /// The mean for each number of requests seen; the same for all drives of a design.
+    sizes: Arc<[f32]>,
     any: bool,
     carry: f32,
     turn: u32,
@@ -28,9 +31,8 @@ pub struct View {
 }
 
 impl Window {
-    /// Of a design; without one, only the oldest is looked at.
-    pub fn new(design: Option<&QueueingDesign>) -> Self {
-        let sizes = design.map_or_else(|| vec![1.0, 1.0], sizes);
+    /// Of a design and its [`sizes`].
+    pub fn new(sizes: Arc<[f32]>, design: Option<&QueueingDesign>) -> Self {
         Self { sizes, any: design.is_some_and(|design| design.among == Among::Any), carry: 0.0, turn: 0 }
     }
 
@@ -49,6 +51,11 @@ impl Window {
         View { from, size, seen }
     }
 
+    /// How many requests the drive sees at most.
+    pub fn most_seen(&self) -> usize {
+        self.sizes.len() - 1
+    }
+
     /// Whether it matters who is first in line.
     #[inline]
     pub fn keeps_order(&self) -> bool {
@@ -57,13 +64,16 @@ impl Window {
 
     /// A place in line that is different each time, all equally often: multiples of the golden ratio.
     #[inline]
-    fn somewhere(&mut self, seen: usize) -> usize {
+    pub fn somewhere(&mut self, seen: usize) -> usize {
         self.turn = self.turn.wrapping_add(0x9e37_79b9);
         ((u64::from(self.turn) * seen as u64) >> 32) as usize
     }
 }
 
-fn sizes(design: &QueueingDesign) -> Vec<f32> {
+/// The mean size of the window of a design for each number of requests that the drive sees. Without a design only the
+/// oldest is looked at.
+pub fn sizes(design: Option<&QueueingDesign>) -> Arc<[f32]> {
+    let Some(design) = design else { return Arc::new([1.0, 1.0]) };
     let size = |waiting: u32| {
         let beyond = waiting.saturating_sub(design.least_depth - 1).max(1);
         maths::exp(design.gamma * maths::ln(f64::from(beyond))) as f32
@@ -74,11 +84,11 @@ fn sizes(design: &QueueingDesign) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
-    use super::Window;
+    use super::{Window, sizes};
     use storscope_types::design::drive::{Among, QueueingDesign};
 
     fn mean_size(design: QueueingDesign, waiting: usize) -> f64 {
-        let mut window = Window::new(Some(&design));
+        let mut window = Window::new(sizes(Some(&design)), Some(&design));
         (0..1000).map(|_| window.view(waiting).size as f64).sum::<f64>() / 1000.0
     }
 
@@ -95,7 +105,7 @@ mod tests {
     #[test]
     fn a_window_anywhere_begins_everywhere_equally_often() {
         let design = QueueingDesign { gamma: 0.5, least_depth: 1, depth: 32, among: Among::Any };
-        let mut window = Window::new(Some(&design));
+        let mut window = Window::new(sizes(Some(&design)), Some(&design));
         let mut counts = [0; 9];
         (0..9000).for_each(|_| counts[window.view(9).from] += 1);
         assert!(counts.iter().all(|&count| (950..1050).contains(&count)), "{counts:?}");
