@@ -34,8 +34,6 @@ _FRAMES = 60
 _WATCHED_S = 8.0
 """How long an animation takes on a terminal."""
 _REDRAW_S = 0.1
-_UNEVEN, _MANY_REQUESTS = 4, 8
-"""How many times its share the fullest drive holds, and of how many requests at drives, before that is worth saying."""
 _DIRECTIONS = ("reads", "writes")
 
 
@@ -157,13 +155,13 @@ def _print_components(array: Mapping[str, Any]) -> None:
 
 def _spread(array: Mapping[str, Any]) -> str:
     """What the means over time do not show: that requests stand at few drives at a time."""
-    share, even = queue_share(array["queue"]["mean"])
-    waiting = sum(one["queue_mean"] for one in array["components"] if one["kind"] == "drive")
-    if share is None or share < _UNEVEN * even or waiting < _MANY_REQUESTS:
-        return ""
-    return (
-        f" But at an average instant the fullest drive holds {format_ratio(share)} of all requests at drives (evenly "
-        f"spread: {format_ratio(even)}): they follow each other from drive to drive. See --animate."
+    from storscope.workbench.convoys import convoys_of
+
+    return "".join(
+        f" But at an average instant one drive of {group} holds {format_ratio(measured.fullest_share)} of all requests "
+        f"at drives (by chance: {format_ratio(measured.chance_share)}), and not always the same one: they follow each "
+        f"other from drive to drive. See --animate."
+        for group, measured in convoys_of(array).items()
     )
 
 
