@@ -1,0 +1,42 @@
+"""What a simulation says of requests that follow each other from drive to drive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from storscope.workbench.convoys import convoys_of
+
+_DRIVES, _SLICES = 20, 100
+
+
+def _report(queues: np.ndarray, groups: list[str] | None = None) -> dict[str, Any]:
+    names = groups or ["pool"] * len(queues)
+    return {
+        "components": [{"kind": "drive", "group": name} for name in names] + [{"kind": "controller", "group": None}],
+        "queue": {"mean": queues.tolist()},
+    }
+
+
+def _wandering() -> np.ndarray:
+    queues = np.full((_DRIVES, _SLICES), 0.1)
+    queues[np.arange(_SLICES) // 4 % _DRIVES, np.arange(_SLICES)] = 12
+    return queues
+
+
+def test_only_the_group_with_the_convoy_is_named() -> None:
+    even = np.random.default_rng(1).geometric(0.3, (_DRIVES, _SLICES)) - 1.0
+    both = np.concatenate([even, _wandering()])
+    assert list(convoys_of(_report(both, ["a"] * _DRIVES + ["b"] * _DRIVES))) == ["b"]
+
+
+def test_a_drive_that_is_always_the_fullest_is_no_convoy() -> None:
+    queues = np.full((_DRIVES, _SLICES), 0.1)
+    queues[7] = 12
+    assert not convoys_of(_report(queues))
+
+
+def test_a_run_shorter_than_a_slice_has_none() -> None:
+    assert not convoys_of(_report(np.zeros((_DRIVES, 0))))
+    assert not convoys_of({"components": [], "queue": {"mean": []}})
