@@ -34,6 +34,8 @@ def test_a_quiet_machine_raises_no_doubt_and_a_busy_one_says_by_how_much() -> No
     stolen, others = MachineLoad(total_s=100, idle_s=30, stolen_s=20, own_s=10).doubts()
     assert "20 %" in stolen
     assert "40 %" in others
+    (most,) = MachineLoad(total_s=100, idle_s=5, stolen_s=0, own_s=10).doubts()
+    assert "of a busy machine more than of the storage" in most
 
 
 def test_without_counters_nothing_is_known(tmp_path: Path) -> None:

@@ -146,6 +146,18 @@ def test_what_the_generator_cannot_make_is_said_to_be_its_limit() -> None:
     assert "the limit is this machine, not the storage (too slow)" in found.knee.reason
 
 
+def test_a_first_guess_that_the_generator_cannot_make_is_lowered() -> None:
+    queue = ThrottledQueue(1000, 1, noise=0.15)
+
+    def visit(rate_per_s: float, duration_ns: int, cut_ns: float | None) -> Visit:
+        made = queue.visit(rate_per_s, duration_ns, cut_ns)
+        return made if rate_per_s < 5000 else replace(made, kind=PointKind.INVALID, reason="too slow", figures_ns={})
+
+    found, _ = _search(visit, 100_000, 75, 1)
+    assert found.knee.load_per_s is not None
+    assert found.knee.load_per_s.estimate == pytest.approx(1000, rel=0.05)
+
+
 def test_latency_that_varies_without_regard_to_load_gives_no_knee_but_says_so() -> None:
     found, _ = _search(ThrottledQueue(1000, 5, noise=2.5).visit, 3000, 20, 5)
     bounds = found.knee.load_per_s

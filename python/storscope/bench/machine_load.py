@@ -14,7 +14,7 @@ from pathlib import Path
 from storscope.domain.units import format_ratio
 
 _PROC_STAT = Path("/proc/stat")
-_STOLEN_MUCH, _OTHERS_MUCH = 0.03, 0.3
+_STOLEN_MUCH, _OTHERS_MUCH, _OTHERS_MOST = 0.03, 0.3, 0.6
 _COUNTED = 8
 """user, nice, system, idle, iowait, irq, softirq, steal; guests' time is in user time already."""
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
@@ -57,7 +57,11 @@ class MachineLoad:
         if self.others_ratio > _OTHERS_MUCH:
             yield (
                 f"Other programs and the kernel had {format_ratio(self.others_ratio)} of this machine's CPU time: "
-                "latency has their noise in it."
+                + (
+                    "what was found is of a busy machine more than of the storage."
+                    if self.others_ratio > _OTHERS_MOST
+                    else "latency has their noise in it."
+                )
             )
 
 

@@ -159,8 +159,9 @@ class _Search:
         rate_per_s = self.plan.start_per_s * _RAMP_START
         for _ in range(_RAMP_VISITS_MAX):
             visit = self.visit(rate_per_s, self._ramp_visit_ns(rate_per_s))
-            if visit.kind is PointKind.OVERLOADED and self.light_guess_ns() is None:
-                rate_per_s /= 5 * _RAMP_FACTOR
+            is_too_much = visit.kind is PointKind.OVERLOADED or self._is_generator_limit()
+            if is_too_much and self.light_guess_ns() is None:
+                rate_per_s = min(seen.offered_per_s for seen in self.visits) / (3 * _RAMP_FACTOR)
             elif self._is_beyond(visit) or self._is_generator_limit():
                 return
             else:
