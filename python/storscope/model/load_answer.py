@@ -9,7 +9,7 @@ import numpy as np
 
 from storscope.domain.load_curve import Bounds, Crossing, PointKind, Visit
 from storscope.domain.units import format_duration, format_rate, format_span
-from storscope.model.load_curve import CurveFit
+from storscope.model.load_curve import VISITS_MIN, CurveFit
 from storscope.model.load_goal import Goal
 from storscope.model.load_points import SERVICE, figure_of, outlasted
 
@@ -48,6 +48,11 @@ def _why_no_curve(goal: Goal, visits: Sequence[Visit], ended: str) -> str:
     if not valid:
         return f"every load was too much, down to {format_rate(min(v.offered_per_s for v in visits), '/s')}" if (
             visits) else "no visit was made"  # fmt: skip
+    if len(told) >= VISITS_MIN:
+        return (
+            f"of {len(told)} visits too few agree: latency was often longer at a load than at a higher one, so "
+            "something else than the load made it"
+        )  # fmt: skip
     return f"only {len(told)} visits could be used before {ended or 'the end'}; allow more time (--max-duration)"
 
 
