@@ -107,6 +107,13 @@ fn every_mistake_is_named_with_line_and_key() {
             "line 25, column 9: volume[0].group: expected the name of a group: g, found \"x\"",
         ),
         ("drive = \"sata\"", "drive = \"scsi\"", "line 16, column 9: group[0].drive: expected the name of a drive"),
+        (
+            "drive = \"sata\"",
+            "drive = \"sat\"",
+            "found \"sat\"; did you mean \"sata\"? The catalogue: storscope simulate --drives",
+        ),
+        ("drive = \"sata\"", "drive = \"7201-SATA\"", "did you mean \"7200-sata\"?"),
+        ("drive = \"sata\"", "drive = \"tape\"", "drive: sata, or one of the catalogue, found \"tape\"; The catalogue"),
         ("7200", "72000", "drive.sata.turns_per_min: expected 1000 to 30000, found 72000"),
         ("overhead = \"0.2 ms\"", "", "line 5, column 8: drive.sata: expected the key overhead, found nothing"),
         ("0.8 ms", "19 ms", "drive.sata.seek: expected track to track <= average"),

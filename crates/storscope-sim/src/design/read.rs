@@ -21,6 +21,7 @@ pub fn read_design(text: &str) -> Result<ArrayDesign, DesignError> {
     let mut value = tree.table(table.get_ref(), "", "")?;
     let reader = Reader { text, places: tree.places };
     let design = reader.design(&mut value)?;
+    reader.check_names_of_drives(&design)?;
     complete_design(design).map_err(|fault| reader.at(&fault.path, fault.expected, fault.found, None))
 }
 
@@ -91,6 +92,27 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Names of drives that neither the design nor the catalogue has, with the nearest that there is.
+    fn check_names_of_drives(&self, design: &ArrayDesign) -> Result<(), DesignError> {
+        let of_catalogue = || crate::drive::catalogue::entries().map(|entry| entry.name);
+        let is_unknown = |name: &str| !design.drives.contains_key(name) && !of_catalogue().any(|other| other == name);
+        let Some((index, group)) = design.groups.iter().enumerate().find(|(_, group)| is_unknown(&group.drive)) else {
+            return Ok(());
+        };
+        let own: Vec<&str> = design.drives.keys().map(String::as_str).collect();
+        let expected = match own.as_slice() {
+            [] => "the name of a drive of the catalogue, or of a table [drives.NAME]".to_owned(),
+            names => format!("the name of a drive: {}, or one of the catalogue", names.join(", ")),
+        };
+        let name = group.drive.to_lowercase();
+        let nearest =
+            own.iter().copied().chain(of_catalogue()).min_by_key(|other| distance(&other.to_lowercase(), &name));
+        let is_near = |other: &&str| distance(&other.to_lowercase(), &name) <= 1 + name.len() / 3;
+        let guess = nearest.filter(is_near).map_or_else(String::new, |other| format!("did you mean {other:?}? "));
+        let hint = format!("{guess}The catalogue: storscope simulate --drives");
+        Err(self.at(&format!("groups[{index}].drive"), expected, format!("{:?}", group.drive), Some(hint)))
     }
 
     /// Gives a number the unit of bytes if that is what its key lacks, else says what is wrong.
