@@ -209,8 +209,8 @@ class FitError(Exception):
 
     args: tuple[int | None, str]
 
-def fit_drive_to_trace(text: str, size_bytes: int, share: float) -> bytes:
-    """A mechanical drive of at least `size_bytes` from the first `share` of a trace (drive/fit/trace.rs).
+def fit_drive_to_trace(text: str, frame: str, share: float) -> bytes:
+    """A mechanical drive from the first `share` of a trace (drive/fit/trace.rs), given its frame (mechanics.rs).
 
     JSON: design, parameters (how many), numbers (numbers.rs), requests, and on_itself, on_rest, table_on_rest
     (held_back.rs). Takes a minute and more; releases the interpreter lock, and Ctrl-C is raised. Raises FitError.

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
-use storscope_sim::drive::fit::{self, FitError as Refusal, Grid};
+use storscope_sim::drive::fit::{self, FitError as Refusal, Frame, Grid};
 use storscope_types::design::drive::DriveDesign;
 
 create_exception!(
@@ -42,19 +42,14 @@ impl Patience {
 
 /// A mechanical drive from a trace; see the stub.
 #[pyfunction]
-pub fn fit_drive_to_trace<'py>(
-    py: Python<'py>,
-    text: &str,
-    size_bytes: u64,
-    share: f64,
-) -> PyResult<Bound<'py, PyBytes>> {
+pub fn fit_drive_to_trace<'py>(py: Python<'py>, text: &str, frame: &str, share: f64) -> PyResult<Bound<'py, PyBytes>> {
+    let frame: Frame = serde_json::from_str(frame).map_err(|error| PyValueError::new_err(error.to_string()))?;
     let trace =
         py.detach(|| fit::parse(text)).map_err(|error| FitError::new_err((Some(error.line), error.to_string())))?;
     // The wish to stop is looked for on this thread, so nothing is shared between threads.
     let fitted = py.detach(|| {
         let patience = Patience::default();
-        fit::fit_and_predict(&trace, size_bytes, share, &|| patience.lasts())
-            .map_err(|refusal| patience.error(&refusal))
+        fit::fit_and_predict(&trace, &frame, share, &|| patience.lasts()).map_err(|refusal| patience.error(&refusal))
     })?;
     let form = json!({
         "design": DriveDesign::Mechanical(fitted.fit.design),

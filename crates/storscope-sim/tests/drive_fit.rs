@@ -3,7 +3,7 @@
 use storscope_device::Direction;
 use storscope_sim::drive::catalogue::find;
 use storscope_sim::drive::fit::{
-    FitError, HeldBack, TraceOp, fit_and_predict, from_trace, from_trace_while, judge, replay,
+    FitError, Frame, HeldBack, TraceOp, fit_and_predict, from_trace, from_trace_while, judge, replay,
 };
 use storscope_types::design::drive::{DriveDesign, MechanicalDesign, QueueingDesign};
 
@@ -59,7 +59,8 @@ fn what_is_held_back_takes_no_part_in_the_fit() {
     let trace = trace_of(&old_drive(), 1_200, 3, 4);
     let mut spoiled = trace.clone();
     spoiled[600..].iter_mut().for_each(|op| op.service_us *= 2.0);
-    let [sound, changed] = [&trace, &spoiled].map(|trace| fit_and_predict(trace, SIZE, 0.5, &|| true).expect("a fit"));
+    let [sound, changed] =
+        [&trace, &spoiled].map(|trace| fit_and_predict(trace, &Frame::of_size(SIZE), 0.5, &|| true).expect("a fit"));
     assert_eq!(sound.fit.design, changed.fit.design);
     let rest = |held: &HeldBack| held.on_rest.expect("half is held back").mean_error_ratio();
     assert!(rest(&sound).abs() < 0.03 && rest(&changed) < -0.4, "{} {}", rest(&sound), rest(&changed));
@@ -74,7 +75,7 @@ fn a_fit_that_nobody_waits_for_ends() {
         asked.get() < 50
     };
     let trace = trace_of(&old_drive(), 600, 3, 1);
-    assert_eq!(from_trace_while(&trace, SIZE, &impatient).unwrap_err(), FitError::Stopped);
+    assert_eq!(from_trace_while(&trace, &Frame::of_size(SIZE), &impatient).unwrap_err(), FitError::Stopped);
     assert_eq!(asked.get(), 50);
 }
 

@@ -53,14 +53,34 @@ class FittedDrive:
     """Of a trace: parameters, requests, on_itself, on_rest, table_on_rest. Of a grid: reads, writes."""
 
 
-def fit_trace(text: str, where: str, *, size_bytes: int = 0, held_back: float = 0.5) -> FittedDrive:
+@dataclass(frozen=True)
+class Frame:
+    """What a trace of single requests hardly shows and a data sheet tells. The defaults are those of no drive's own."""
+
+    size_bytes: int = 0
+    """The least; the drive has room for all requests in any case."""
+    heads: int = 8
+    zones: int = 16
+    inner_ratio: float = 0.8
+    """Inner over outer rate."""
+
+    @classmethod
+    def of(cls, design: Mapping[str, Any]) -> Frame:
+        """Of a drive that is known. Raises ConfigError for one without platters."""
+        if design["kind"] != "mechanical":
+            raise ConfigError("a drive with platters, as all that traces are fitted to", str(design["kind"]))
+        ratio = design["inner_rate_bytes_per_s"] / design["outer_rate_bytes_per_s"]
+        return cls(design["size_bytes"], design["heads"], design["zones"], ratio)
+
+
+def fit_trace(text: str, where: str, frame: Frame | None = None, *, held_back: float = 0.5) -> FittedDrive:
     """A mechanical drive from the first part of a trace; the share `held_back` judges it.
 
     One request a line: R or W, a flag, first sector, sectors of 512 bytes, service time in µs, think time in µs.
     Raises MalformedInput with the line of what is no request, ConfigError for a trace that tells too little.
     """
     with _core_errors(where):
-        return _fitted(_core.fit_drive_to_trace(text, size_bytes, 1.0 - held_back))
+        return _fitted(_core.fit_drive_to_trace(text, json.dumps(asdict(frame or Frame())), 1.0 - held_back))
 
 
 def fit_grid(grid: DepthGrid, base: Mapping[str, Any], where: str) -> FittedDrive:

@@ -20,6 +20,7 @@ from storscope.sim.drive_toml import drive_table
 from storscope.sim.fitting import (
     DepthGrid,
     FittedDrive,
+    Frame,
     class_of,
     curve_drive,
     drive_named,
@@ -42,7 +43,7 @@ class FitOptions:
 
     name: str
     like: str | None = None
-    """A drive of the catalogue that gives what a grid does not show."""
+    """A drive of the catalogue that gives what a grid does not show, and of a trace heads, zones and the inner rate."""
     size_bytes: int | None = None
     turns_per_min: float | None = None
     curve: bool = False
@@ -105,21 +106,21 @@ def fit_drive(evidence: Sequence[Path], store: Store | None, options: FitOptions
 
 
 def _from_trace(path: Path, options: FitOptions) -> FitReport:
-    if options.curve or options.like:
-        raise UsageError("throughput by queue depth, for --kind and --like", "a trace", where=str(path))
-    fitted = fit_trace(_text_of(path), str(path), size_bytes=options.size_bytes or 0, held_back=options.held_back)
-    if options.turns_per_min is not None:
-        raise UsageError("no --turns-per-min: a trace shows the rotation", str(options.turns_per_min), where=str(path))
-    notes = [
-        "A trace of single requests shows no command queueing, and the drive has none: see `queueing`.",
-        "Assumed, as single requests hardly show them: the zones, the heads, the inner rate, the size of a write cache.",
-    ]
-    if options.size_bytes is None:
+    if options.curve or options.turns_per_min is not None:
+        raise UsageError("throughput by queue depth, for --curve and --turns-per-min", "a trace", where=str(path))
+    frame = Frame() if options.like is None else Frame.of(drive_named(options.like))
+    if options.size_bytes is not None:
+        frame = replace(frame, size_bytes=options.size_bytes)
+    fitted = fit_trace(_text_of(path), str(path), frame, held_back=options.held_back)
+    notes = ["A trace of single requests shows no command queueing, and the drive has none: see `queueing`."]
+    if options.like is None:
+        notes.append("Assumed, as single requests hardly show them: heads, zones and the inner rate; see --like.")
+    if not frame.size_bytes:
         size = format_bytes(fitted.design["size_bytes"])
         notes.append(f"The size is that of the highest block asked for, {size}; say --size to give the drive its own.")
     if fitted.judgement["on_rest"] is None:
         notes.append("Nothing was held back to judge the fit by: see --held-back.")
-    return _report(options, (str(path),), None, fitted, notes)
+    return _report(options, (str(path),), options.like, fitted, notes)
 
 
 def _text_of(path: Path) -> str:
@@ -178,8 +179,9 @@ def _report(
 ) -> FitReport:
     names = ", ".join(_printable(Path(one).name) for one in evidence)
     header = [f"Fitted by storscope {__version__} to {names}."]
-    if like is None:
-        header.append("What is not marked as fitted is assumed.")
+    if like is None or "on_itself" in fitted.judgement:
+        known = "" if like is None else f"; heads, zones and the ratio of the rates are those of `{like}`"
+        header.append(f"What is not marked as fitted is assumed{known}.")
     else:
         header.append(f"What is not marked as fitted is that of `{like}` (storscope simulate --drives).")
     remarks = {number["key"]: _remark(number) for number in fitted.numbers}

@@ -68,7 +68,7 @@ def command() -> None:
 @click.option("--held-back", type=ShareType(), default=0.5, show_default="50%",
               help="Of a trace: the last part, which judges the fit and takes no part in it.")  # fmt: skip
 @click.option("--like", metavar="NAME",
-              help="Of a grid: the drive of the catalogue that gives the rest. [default: by its rate]")  # fmt: skip
+              help="The drive of the catalogue that gives what the data do not. [of a grid: by its rate]")  # fmt: skip
 @click.option("--curve", is_flag=True, help="Keep a grid as a measured curve, without a model.")
 @click.option("--turns-per-min", type=click.FloatRange(1e3, 3e4), help="Of a grid, if it is not that of --like.")
 @click.option("--only", metavar="TEXT", help="Of results of several drives: part of the system's or target's name.")

@@ -1,6 +1,7 @@
 //! A fit to the first part of a trace that is judged by the rest.
 
 use super::demerit::{Demerit, demerit};
+use super::mechanics::Frame;
 use super::trace::TraceOp;
 use super::trace_fit::{FitError, Judgement, TraceFit, from_trace_while, judge};
 
@@ -19,20 +20,19 @@ pub struct HeldBack {
     pub table_on_rest: Option<Demerit>,
 }
 
-/// Fits to the first `share` of a trace and predicts the rest. A drive has at least `size_bytes`, and room for all requests.
+/// Fits to the first `share` of a trace and predicts the rest. The drive has room for the requests of both.
 ///
 /// # Errors
 /// As [`from_trace_while`].
 pub fn fit_and_predict(
     trace: &[TraceOp],
-    size_bytes: u64,
+    frame: &Frame,
     share: f64,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<HeldBack, FitError> {
     let cut = (trace.len() as f64 * share.clamp(0.0, 1.0)).floor() as usize;
     let (seen, rest) = trace.split_at(cut);
-    let most = trace.iter().map(|op| op.offset + u64::from(op.length)).max().unwrap_or(0);
-    let fit = from_trace_while(seen, size_bytes.max(most), goes_on)?;
+    let fit = from_trace_while(seen, &frame.around(trace), goes_on)?;
     let is_enough = rest.len() >= LEAST_TO_JUDGE;
     let on_rest = is_enough.then(|| judge(rest, &fit.design));
     let table_on_rest = is_enough.then(|| demerit(&sorted(rest), &sorted(seen)));

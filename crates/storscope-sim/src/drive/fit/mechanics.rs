@@ -1,13 +1,16 @@
 //! The parameters of a mechanical drive that a trace can tell, as a point the simplex can move.
 //!
 //! Twelve at most: eleven numbers and the drive's habit. A drive with a write cache shows no settle and, behind its slow
-//! link, no switch of heads; one without has no time to accept and no streams of writes. What a trace of single requests does not show is fixed: eight heads,
-//! sixteen zones, the inner edge at four fifths of the outer rate.
+//! link, no switch of heads; one without has no time to accept and no streams of writes. What a trace of single requests
+//! hardly shows is given: see [`Frame`].
 
+use serde::Deserialize;
 use storscope_types::design::drive::{
     MechanicalDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo, SeekDesign, WriteCacheDesign,
 };
 use storscope_types::{Bytes, Nanos};
+
+use super::trace::TraceOp;
 
 /// Numbers a fit moves.
 pub const NUMBERS: usize = 11;
@@ -16,8 +19,34 @@ pub const SEGMENT_AXIS: usize = 10;
 /// First steps: tenths for times known roughly, hundredths for the turn.
 pub const STEPS: [f64; NUMBERS] = [0.01, 0.15, 0.15, 0.1, 0.2, 0.1, 0.1, 0.2, 0.1, 0.1, 0.4];
 
-/// Inner over outer rate, which single requests hardly show: 1 for one zone, 0.5 to 0.7 with many.
-const INNER_RATIO: f64 = 0.8;
+/// What a trace of single requests hardly shows and a data sheet tells.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frame {
+    /// Usable bytes; more if the trace asks for more.
+    pub size_bytes: u64,
+    /// Recording surfaces.
+    pub heads: u32,
+    /// Zones of equal width.
+    pub zones: u32,
+    /// Inner over outer rate: 1 for one zone, 0.5 to 0.7 with many.
+    pub inner_ratio: f64,
+}
+
+impl Frame {
+    /// Of a drive of which nothing is known but its size: eight heads, sixteen zones, an inner rate of four fifths.
+    #[must_use]
+    pub fn of_size(size_bytes: u64) -> Self {
+        Self { size_bytes, heads: 8, zones: 16, inner_ratio: 0.8 }
+    }
+
+    /// With room for all requests of a trace.
+    pub fn around(self, trace: &[TraceOp]) -> Self {
+        let most = trace.iter().map(|op| op.offset + u64::from(op.length)).max().unwrap_or(0);
+        Self { size_bytes: self.size_bytes.max(most), ..self }
+    }
+}
+
 /// Switch of heads over turn where writes do not show it: 0.7 to 1.6 ms in drives read.
 pub const HEAD_SWITCH_RATIO: f64 = 0.1;
 
@@ -130,13 +159,13 @@ impl Guess {
         }
     }
 
-    /// The drive of that kind with room for `size_bytes`.
-    pub fn design(&self, habit: Habit, size_bytes: u64) -> MechanicalDesign {
+    /// The drive of that kind.
+    pub fn design(&self, habit: Habit, frame: &Frame) -> MechanicalDesign {
         let head_switch_us = self.head_switch_ratio * self.turn_us;
         let outer = self.track_kib * 1024.0 * 1e6 / (self.turn_us + head_switch_us);
         let time = |us: f64| Nanos((us * 1e3).round() as u64);
         MechanicalDesign {
-            size: Bytes(size_bytes),
+            size: Bytes(frame.size_bytes),
             turns_per_min: 60e6 / self.turn_us,
             seek: SeekDesign::Curve {
                 a_ns: self.seek_base_us * 1e3,
@@ -144,9 +173,9 @@ impl Guess {
                 c_ns: self.seek_linear_us * 1e3,
             },
             outer_rate_bytes_per_s: outer,
-            inner_rate_bytes_per_s: outer * INNER_RATIO,
-            zones: 16,
-            heads: 8,
+            inner_rate_bytes_per_s: outer * frame.inner_ratio,
+            zones: frame.zones,
+            heads: frame.heads,
             head_switch: time(head_switch_us),
             overhead: time(self.overhead_us),
             hit: time(self.hit_us),

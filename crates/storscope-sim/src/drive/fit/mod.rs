@@ -29,6 +29,7 @@ mod trace_fit;
 pub use demerit::{Demerit, demerit};
 pub use grid::{DepthPoint, Grid, GridFit, PointFit, from_grid};
 pub use held_back::{HeldBack, fit_and_predict};
+pub use mechanics::Frame;
 pub use numbers::FittedNumber;
 pub use replay::replay;
 pub use trace::{TraceError, TraceOp, parse};

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::demerit::{Demerit, demerit};
 use super::levenberg::{Minimum, minimise};
-use super::mechanics::{Guess, Habit, SEGMENT_AXIS, STEPS, rounded};
+use super::mechanics::{Frame, Guess, Habit, SEGMENT_AXIS, STEPS, rounded};
 use super::numbers::{self, FittedNumber};
 use super::replay::replay;
 use super::sureness::Sureness;
@@ -112,27 +112,26 @@ pub enum FitError {
 /// # Errors
 /// When the trace is too short, or shows no seeks.
 pub fn from_trace(trace: &[TraceOp], size_bytes: u64) -> Result<TraceFit, FitError> {
-    from_trace_while(trace, size_bytes, &|| true)
+    from_trace_while(trace, &Frame::of_size(size_bytes), &|| true)
 }
 
-/// The same for as long as `goes_on`, which is asked several times a second.
+/// The same for a drive of which more is known, for as long as `goes_on`, which is asked several times a second.
 ///
 /// # Errors
 /// As above, and when it was stopped.
-pub fn from_trace_while(trace: &[TraceOp], size_bytes: u64, goes_on: &dyn Fn() -> bool) -> Result<TraceFit, FitError> {
+pub fn from_trace_while(trace: &[TraceOp], frame: &Frame, goes_on: &dyn Fn() -> bool) -> Result<TraceFit, FitError> {
     if trace.len() < LEAST_REQUESTS {
         return Err(FitError::TooShort { found: trace.len() });
     }
-    let most = trace.iter().map(|op| op.offset + u64::from(op.length)).max().unwrap_or(0);
-    let classes = classes::split(trace);
-    let fitting = Fitting { trace, size_bytes: size_bytes.max(most), classes, goes_on, is_stopped: Cell::new(false) };
-    let guess = start::guess(trace, fitting.size_bytes)?;
+    let frame = frame.around(trace);
+    let fitting = Fitting { trace, frame, classes: classes::split(trace), goes_on, is_stopped: Cell::new(false) };
+    let guess = start::guess(trace, frame.size_bytes)?;
     let (habit, point) = fitting.search(&guess);
     let numbers = fitting.numbers(habit, &point);
     if fitting.is_stopped.get() {
         return Err(FitError::Stopped);
     }
-    let design = rounded(Guess::from_point(&point, habit).design(habit, fitting.size_bytes));
+    let design = rounded(Guess::from_point(&point, habit).design(habit, &frame));
     let parameters = STEPS.len() as u32 + 1;
     Ok(TraceFit { on_itself: judge(trace, &design), design, parameters, numbers })
 }
@@ -164,7 +163,7 @@ fn replays(trace: &[TraceOp], design: &MechanicalDesign, count: u32) -> Vec<Vec<
 
 struct Fitting<'a> {
     trace: &'a [TraceOp],
-    size_bytes: u64,
+    frame: Frame,
     classes: classes::Classes,
     goes_on: &'a dyn Fn() -> bool,
     is_stopped: Cell<bool>,
@@ -187,7 +186,7 @@ impl Fitting<'_> {
     fn numbers(&self, habit: Habit, point: &[f64]) -> Vec<FittedNumber> {
         let replayed = |point: &[f64]| self.replayed(habit, point, REPLICAS_AT_LAST);
         let sureness = Sureness::of(self.trace, point, &STEPS, replayed);
-        numbers::of_mechanics(&Guess::from_point(point, habit).design(habit, self.size_bytes), habit, &sureness)
+        numbers::of_mechanics(&Guess::from_point(point, habit).design(habit, &self.frame), habit, &sureness)
     }
 
     /// The best of the starts: a few rounds for all, more for those that lead then. There must be one.
@@ -224,7 +223,7 @@ impl Fitting<'_> {
             self.is_stopped.set(true);
             return None;
         }
-        let design = Guess::from_point(point, habit).design(habit, self.size_bytes);
+        let design = Guess::from_point(point, habit).design(habit, &self.frame);
         DriveDesign::Mechanical(design.clone()).check().ok()?;
         Some(replays(self.trace, &design, replicas))
     }
