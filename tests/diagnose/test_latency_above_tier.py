@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 
 from storscope.diagnose.rules.latency_above_tier import RULE
+from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
+from storscope.domain.vocabulary import SIMULATED_FACT
 from tests.diagnose.days import MS, FloatArray, day, entity
 from tests.support.cases import findings, judge, make_case
 
@@ -27,6 +29,31 @@ def test_between_the_limits_is_a_warning(tmp_path: Path) -> None:
     [finding] = findings(RULE, make_case(tmp_path, day(latency_ms=20)))
     assert finding.severity is Severity.WARNING
     assert len(finding.entities) == 6
+
+
+def test_the_title_counts_what_is_above_the_limit_that_it_names(tmp_path: Path) -> None:
+    def slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency[[0, 1]] = 40 * MS
+        latency[2] = 20 * MS
+
+    [finding] = findings(RULE, make_case(tmp_path, day(slow)))
+    assert finding.title.startswith("2 volumes above 25.0 ms")
+    assert "Above a limit of their own: " in finding.summary
+    assert {one.name for one in finding.entities} == {"v00", "v01", "v02"}
+
+
+def test_nobody_is_asked_who_waits_in_a_simulation(tmp_path: Path) -> None:
+    measured = day(latency_ms=20)
+
+    def simulated(recorder: Recorder) -> None:
+        measured(recorder)
+        system = entity(0).system
+        recorder.fact(EntityRef(system, "array", system), SIMULATED_FACT, 5)
+
+    [finding] = findings(RULE, make_case(tmp_path / "simulated", simulated))
+    assert "change that part of the design" in finding.check
+    [finding] = findings(RULE, make_case(tmp_path / "measured", measured))
+    assert "Ask who waits" in finding.check
 
 
 def test_a_steady_good_day_is_healthy_with_its_number(tmp_path: Path) -> None:

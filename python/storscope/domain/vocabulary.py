@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+SIMULATED_FACT: Final = "simulated drive operations"
+"""A fact of an array that was simulated: how many operations its drives did."""
+
 FACTS: Final[dict[str, dict[str, str]]] = {
     "host": {
         "lro_enabled": "large receive offload of the network stack: true or false",
@@ -14,6 +17,7 @@ FACTS: Final[dict[str, dict[str, str]]] = {
         "software_iscsi_queue_depth": "LUN queue depth of the software iSCSI initiator",
         "disk_max_io_size_kib": "largest I/O the host passes on (ESX: Disk.DiskMaxIOSize)",
     },
+    "array": {SIMULATED_FACT: "what the drives of a simulated array did; measured ones have none"},
     "adapter": {
         "delayed_ack": "delayed TCP acknowledgement of the iSCSI adapter: true or false",
         "login_timeout_s": "iSCSI login timeout",

@@ -19,6 +19,7 @@ from storscope.report.queues import queue_maps
 from storscope.report.reading import read_evidence, read_labels
 from storscope.report.runs import run_table
 from storscope.report.scatter import scatters
+from storscope.report.simulations import simulation_views
 from storscope.report.talkers import talker_tables
 from storscope.report.timeline import timelines
 from storscope.report.wording import time_range
@@ -74,6 +75,7 @@ def render(verdict: Verdict, store: Store) -> str:
         talkers=talker_tables(layers, verdict.bad_windows),
         scatters=points,
         runs=runs,
+        simulations=simulation_views(store),
         missing=missing_evidence(verdict.not_evaluated),
         captures=capture_views(provenance.captures),
         thresholds=threshold_views(provenance),

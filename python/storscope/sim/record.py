@@ -15,6 +15,7 @@ import numpy as np
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
+from storscope.domain.vocabulary import SIMULATED_FACT
 
 _KINDS = {"drive": "disk", "controller": "controller"}
 """Components that are entities of the vocabulary; links and flash are counters of the array."""
@@ -163,7 +164,7 @@ def _record_parts(recorder: Recorder, system: str, report: Mapping[str, Any], st
 
 def _record_facts(recorder: Recorder, system: str, report: Mapping[str, Any]) -> None:
     array, cache = _array(system), report["cache"]
-    recorder.fact(array, "simulated drive operations", report["drive_ios"])
+    recorder.fact(array, SIMULATED_FACT, report["drive_ios"])
     if report["bottleneck"] is not None:
         recorder.fact(array, "busiest component", report["components"][report["bottleneck"]]["name"])
     if cache is not None:

@@ -39,6 +39,7 @@ from storscope.diagnose.windows import CRITICAL_NS, TIER_RULE, WARNING_NS, TierL
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import KIB, NS_PER_S, format_duration, format_ratio, format_span
+from storscope.domain.vocabulary import SIMULATED_FACT
 
 _NAME = TIER_RULE
 _KINDS = (*LAYER_KINDS, "host")
@@ -164,7 +165,9 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[_Verdic
     worst = main[0]
     harm = sum(v.waiting for v in main) / max(sum(v.waiting for v in verdicts if v.entity.kind == kind), 1e-12)
     entities = [verdict.entity for verdict in main]
-    what = opening(case, worst.entity) if len(main) == 1 else f"{len(main):,} {kind_word(kind, len(main))}"
+    alike = [v for v in main if v.limit_ns == worst.limit_ns]
+    what = opening(case, worst.entity) if len(alike) == 1 else f"{len(alike):,} {kind_word(kind, len(alike))}"
+    milder = [v.entity for v in main if v.limit_ns != worst.limit_ns]
     return Finding(
         rule=_NAME,
         severity=severity,
@@ -176,7 +179,8 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[_Verdic
             f"{format_span(worst.longest_ns)} on end at the longest; the mean of all is "
             f"{format_duration(worst.mean_ns)}. "
             + _evidence_words(worst, severity)
-            + (f"Above their limits on {system}: {listed(case, entities)}. " if len(main) > 1 else "")
+            + (f"Above it on {system}: {listed(case, [v.entity for v in alike])}. " if len(alike) > 1 else "")
+            + (f"Above a limit of their own: {listed(case, milder)}. " if milder else "")
             + (f"Seen again at {' and '.join(others)}." if others else "")
         ).strip(),
         why="Applications wait for each operation in turn, so this latency is added to every transaction they make.",
@@ -184,11 +188,7 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[_Verdic
             "The tier is not what we take it for; or a backup or copy with large I/O runs, which is slow per operation "
             "and fast per byte, and nobody waits for it."
         ),
-        check=(
-            "Ask who waits: compare with the application's own waits (SQL Server file stalls, database I/O waits) in "
-            "the same minutes, and split the latency: device against kernel on ESX (DAVG, KAVG), volume against drives "
-            "on the array."
-        ),
+        check=_CHECK_SIMULATED if _is_simulated(case, system) else _CHECK,
         remedy=(
             "See the findings on heavy hitters, noisy neighbours and limits for the cause; take load away or spread it "
             "before buying."
@@ -204,6 +204,20 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[_Verdic
             "longest_s": worst.longest_ns / NS_PER_S, "entities": float(len(entities)),
         },
     )  # fmt: skip
+
+
+_CHECK = (
+    "Ask who waits: compare with the application's own waits (SQL Server file stalls, database I/O waits) in the same "
+    "minutes, and split the latency: device against kernel on ESX (DAVG, KAVG), volume against drives on the array."
+)
+_CHECK_SIMULATED = (
+    "See in which part of the array the time went (the simulation prints it, and its report has it): change that part "
+    "of the design, simulate again, and compare the two runs."
+)
+
+
+def _is_simulated(case: Case, system: str) -> bool:
+    return any(fact.name == SIMULATED_FACT and fact.entity.system == system for fact in case.facts)
 
 
 def _title(what: str, worst: _Verdict, severity: Severity) -> str:
