@@ -9,6 +9,7 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -49,7 +50,7 @@ class Simulated:
     """What the array's components did (ArrayReport in crates/storscope-sim), warm-up included."""
     wall_s: float
 
-    @property
+    @cached_property
     def measured(self) -> Interval:
         """The run without its warm-up."""
         kept = [one for one in self.intervals if self.judgement.counts(one.start_ns)]
