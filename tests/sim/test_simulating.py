@@ -10,7 +10,7 @@ import pytest
 import storscope
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.comparison import Outcome, Settings
-from storscope.domain.errors import ConfigError
+from storscope.domain.errors import ConfigError, UsageError
 from storscope.domain.load import Closed, Open
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream, Workload
@@ -34,6 +34,18 @@ def _simulated(schedule: str = "", **options: object) -> Simulated:
     chosen = {"duration": "20s", "workload": _reads(), **options}
     plan = plan_of(design, chosen.pop("workload"), **chosen)  # type: ignore[arg-type]
     return simulate(plan, started_ns=_STARTED_NS)
+
+
+def test_the_same_arguments_and_start_give_the_same_tables() -> None:
+    first, second = (storscope.simulate(SMALL, _reads(), duration="5s", started_ns=_STARTED_NS) for _ in range(2))
+    assert first == second
+    (each,) = storscope.simulate_each([SMALL], _reads(), duration="5s", started_ns=_STARTED_NS)
+    assert each.tables() == first
+
+
+def test_a_duration_without_a_unit_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="a duration with a unit"):
+        storscope.simulate(SMALL, _reads(), duration=5)  # type: ignore[arg-type]
 
 
 def test_the_same_seed_gives_the_same_figures_and_another_seed_others() -> None:

@@ -89,7 +89,10 @@ def record_run(
     aside = replace(about, run=about.run + WARM_UP)
     start_ns = about.started_ns if outcome is None else int(outcome.result["started_unix_ns"])
     measured_ns = 0
-    writer = IntervalWriter(recorder, entity, start_ns, latency_of(about), partial(cell_entity, entity, about))
+    writer = IntervalWriter(
+        recorder, entity, start_ns, latency_of(about), partial(cell_entity, entity, about),
+        is_virtual=outcome is not None and outcome.result["clock"] == "virtual",
+    )  # fmt: skip
     for counts, group in groupby(intervals, lambda one: judgement is None or judgement.counts(one.start_ns)):
         written_ns = writer.write(group, (about if counts else aside).run)
         measured_ns += written_ns if counts else 0

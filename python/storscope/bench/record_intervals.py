@@ -32,14 +32,15 @@ class IntervalWriter:
     """Writes intervals of one job; `seen` is the measure that stands for the latency a user sees.
 
     Where there are several streams or targets, each is a part of the job, an entity that `part_of` names. What compare
-    and reports add up is the job alone.
+    and reports add up is the job alone. In virtual time the generator's own cost is that of the simulator: not written.
     """
 
     def __init__(
-        self, recorder: Recorder, job: EntityRef, start_ns: int, seen: str, part_of: Callable[[Cell], EntityRef]
-    ) -> None:
+        self, recorder: Recorder, job: EntityRef, start_ns: int, seen: str, part_of: Callable[[Cell], EntityRef],
+        *, is_virtual: bool = False,
+    ) -> None:  # fmt: skip
         self._recorder, self._job, self._start_ns, self._seen = recorder, job, start_ns, seen
-        self._part_of = part_of
+        self._part_of, self._is_virtual = part_of, is_virtual
         self.parts: dict[Cell, EntityRef] = {}
         """Those that were written."""
 
@@ -118,13 +119,19 @@ class IntervalWriter:
                 ("lateness mean", "ns", means[at]),
                 ("offered", "1/s", interval.offered_per_s),
                 ("failed", "", interval.failed),
-                ("cpu per I/O", "ns", interval.cpu_ns / ios[at] if ios[at] else None),
-                ("context switches", "", interval.context_switches),
+                *(() if self._is_virtual else _own_cost(interval, int(ios[at]))),
                 *((f"lateness p{share:.0%}".rstrip("%"), "ns", late[share][at]) for share in _PERCENTILES),
             ]
             time_ns, length_ns = int(block.times[at]), int(block.durations[at])
             for name, unit, value in counted:
                 self._recorder.counter(self._job, time_ns, length_ns, name, unit, value, run=run)
+
+
+def _own_cost(interval: Interval, ios: int) -> list[tuple[str, str, float | None]]:
+    return [
+        ("cpu per I/O", "ns", interval.cpu_ns / ios if ios else None),
+        ("context switches", "", interval.context_switches),
+    ]
 
 
 class _Sums:

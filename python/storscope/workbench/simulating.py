@@ -61,6 +61,10 @@ class Simulated:
         """Why its figures may mean less than they seem to."""
         return doubts_of(self.about, self.outcome, self.judgement)
 
+    def tables(self) -> dict[str, pa.Table]:
+        """All of it as Arrow, by the names of the tables."""
+        return tables_of(self)
+
     def record(self, recorder: Recorder) -> None:
         """Writes all of it into the tables. The array is a system of its own; the run is a job of it."""
         start_ns = self.about.started_ns

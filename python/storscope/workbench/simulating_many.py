@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -41,28 +42,31 @@ def plan_of(
 
 def simulate_tables(
     design: str | Path | Design, workload: Workloads, *, duration: str | None = None, ios: int | None = None,
-    seed: int = 1, schedule: str | Path | None = None,
+    seed: int = 1, schedule: str | Path | None = None, started_ns: int | None = None,
 ) -> dict[str, pa.Table]:  # fmt: skip
     """Simulates a design and returns what the store would keep: tables by name (observations, histograms, runs, ...).
 
     `design` is a file or its text, `workload` a built-in name, a file, or a mapping of volumes to workloads. The
-    interpreter lock is free while the array works. The same arguments give the same figures on any machine.
+    interpreter lock is free while the array works. The same arguments give the same figures on any machine; with
+    `started_ns` (UTC since 1970, where the tables place the run; now, if absent) the same tables to the last byte.
     """
-    return tables_of(simulate(plan_of(design, workload, duration=duration, ios=ios, seed=seed, schedule=schedule)))
+    plan = plan_of(design, workload, duration=duration, ios=ios, seed=seed, schedule=schedule)
+    return tables_of(simulate(plan, started_ns=started_ns))
 
 
 def simulate_each(
     designs: Sequence[str | Path | Design], workload: Workloads, *, duration: str | None = None,
-    ios: int | None = None, seed: int = 1,
+    ios: int | None = None, seed: int = 1, schedule: str | Path | None = None, started_ns: int | None = None,
 ) -> list[Simulated]:  # fmt: skip
     """Simulates several designs under one workload, as many at a time as there are cores; results in their order.
 
     All get the same seed, so that the generator asks each for the same I/Os as far as their answers allow: what
-    differs is the design.
+    differs is the design. Of each result `measured` has the figures without the warm-up, `array` what its components
+    did, and `tables()` what `simulate` returns.
     """
-    plans = [plan_of(design, workload, duration=duration, ios=ios, seed=seed) for design in designs]
+    plans = [plan_of(one, workload, duration=duration, ios=ios, seed=seed, schedule=schedule) for one in designs]
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        return list(pool.map(simulate, plans))
+        return list(pool.map(partial(simulate, started_ns=started_ns), plans))
 
 
 def _assignments(workload: Workloads) -> list[Assignment]:
@@ -85,5 +89,5 @@ def _ns(duration: str | None) -> int | None:
         return None
     try:
         return ns_from_text(duration)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise UsageError("a duration with a unit, such as '60s'", repr(duration)) from error
