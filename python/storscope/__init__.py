@@ -8,10 +8,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from storscope.workbench.simulating_many import simulate_each
+    from storscope.workbench.simulating_many import simulate_each, simulate_trace
     from storscope.workbench.simulating_many import simulate_tables as simulate
 
-__all__ = ["__version__", "simulate", "simulate_each"]
+__all__ = ["__version__", "simulate", "simulate_each", "simulate_trace"]
 
 __version__ = "0.1.0"
 
@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 # the system's, no slower (benches/wide_csv.py). Arrow reads this when it is first imported; a user's choice stands.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
-_LAZY = {"simulate": "simulate_tables", "simulate_each": "simulate_each"}
+_LAZY = {"simulate": "simulate_tables", "simulate_each": "simulate_each", "simulate_trace": "simulate_trace"}
 """What `storscope.` offers to programs -> its name in workbench.simulating_many; imported when it is asked for."""
 
 

@@ -251,6 +251,15 @@ class SimulationRun:
         Raises RunError of the kinds `design` and `simulator` too: the latter when the books do not balance.
         """
 
+def replay_run(design: str, records: bytes, options: str) -> SimulationRun:
+    """Starts a replay of traces on a simulated array, in virtual time.
+
+    `records`: at, think, offset as u64, then length, target, stream and whether it writes as u32, little-endian, in the
+    order of each stream. `options` is JSON: `seed`, `started_unix_ns`, `duration_ns` (or null), `interval_ns`,
+    `slice_ns`, `slices`, `depth` and `outstanding`, for each stream what a closed loop keeps in flight (null: open).
+    Raises RunError, ValueError for records of another form.
+    """
+
 def warm_up(series: list[float]) -> int | None:
     """The index that a series is settled from (MSER-5): None when it is not, or is shorter than 20 values.
 

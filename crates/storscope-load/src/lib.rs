@@ -9,6 +9,7 @@
 mod arrivals;
 mod buffers;
 mod error;
+mod follow;
 mod gate;
 mod gather;
 mod generator;
@@ -32,6 +33,7 @@ mod zipf;
 pub use arrivals::Arrivals;
 pub use buffers::BufferPlan;
 pub use error::LoadError;
+pub use follow::{Followed, Following};
 pub use generator::{Generator, fill_pool};
 pub use place::{RandomPlace, Span};
 pub use plan::{Engine, Plan};

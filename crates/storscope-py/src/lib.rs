@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 mod fit;
 mod load;
 mod queue;
+mod replay;
 mod simulate;
 mod stats;
 mod wide_csv;
@@ -21,6 +22,8 @@ mod _core {
     use super::load::{LoadRun, RunError};
     #[pymodule_export]
     use super::queue::queue_run;
+    #[pymodule_export]
+    use super::replay::replay_run;
     #[pymodule_export]
     use super::simulate::{DesignError, SimulationRun, drive_catalogue, read_design};
     #[pymodule_export]

@@ -76,7 +76,7 @@ struct Options {
 }
 
 type Failure = (&'static str, String);
-type Ended = Result<Vec<u8>, Failure>;
+pub(crate) type Ended = Result<Vec<u8>, Failure>;
 
 /// A simulation under way; see the stub.
 #[pyclass(module = "storscope._core", frozen)]
@@ -94,11 +94,7 @@ impl SimulationRun {
         let design: ArrayDesign = parsed(design, "design")?;
         let plan: load::Plan = parsed(plan, "plan")?;
         let options: Options = parsed(options, "plan")?;
-        let stop = Arc::new(AtomicBool::new(false));
-        let (sender, intervals) = channel();
-        let (shared, started_unix_ns) = (Arc::clone(&stop), options.started_unix_ns);
-        let thread = std::thread::spawn(move || run(&design, plan, &options, &shared, &sender));
-        Ok(Self { started_unix_ns, intervals: Mutex::new(intervals), thread: Mutex::new(Some(thread)), stop })
+        Ok(Self::spawn(options.started_unix_ns, move |stop, intervals| run(&design, plan, &options, stop, intervals)))
     }
 
     #[getter]
@@ -135,6 +131,20 @@ impl SimulationRun {
     }
 }
 
+impl SimulationRun {
+    /// Runs `job`, which hands out intervals and looks at the request to stop, on a thread of its own.
+    pub(crate) fn spawn(
+        started_unix_ns: u64,
+        job: impl FnOnce(&AtomicBool, &Sender<Vec<u8>>) -> Ended + Send + 'static,
+    ) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (sender, intervals) = channel();
+        let shared = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || job(&shared, &sender));
+        Self { started_unix_ns, intervals: Mutex::new(intervals), thread: Mutex::new(Some(thread)), stop }
+    }
+}
+
 impl Drop for SimulationRun {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -145,7 +155,7 @@ impl Drop for SimulationRun {
     }
 }
 
-fn parsed<'de, T: Deserialize<'de>>(text: &'de str, kind: &'static str) -> PyResult<T> {
+pub(crate) fn parsed<'de, T: Deserialize<'de>>(text: &'de str, kind: &'static str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| RunError::new_err((kind, error.to_string())))
 }
 

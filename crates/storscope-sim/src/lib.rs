@@ -16,4 +16,4 @@ mod replay;
 pub use array::{Array, Settings};
 pub use design::{DesignError, complete_design, read_design};
 pub use error::SimError;
-pub use replay::{Replayed, TraceRecord, TraceTotals, replay};
+pub use replay::{Follower, Pace, Replayed, TraceRecord, TraceStream, TraceTotals, replay};

@@ -72,7 +72,7 @@ def _streams(assignment: Assignment, attachments: Sequence[Attachment]) -> list[
 def _chosen(assignment: Assignment, attachments: Sequence[Attachment]) -> list[int]:
     """The attachments that the workload's indices count."""
     if assignment.pattern is None and assignment.target_names:
-        return [_single(name, attachments) for name in assignment.target_names]
+        return [single(name, attachments) for name in assignment.target_names]
     if assignment.pattern is None:
         return list(range(len(attachments)))
     return _fitting(assignment.pattern, attachments)
@@ -86,7 +86,8 @@ def _fitting(pattern: str, attachments: Sequence[Attachment]) -> list[int]:
     return found
 
 
-def _single(name: str, attachments: Sequence[Attachment]) -> int:
+def single(name: str, attachments: Sequence[Attachment]) -> int:
+    """The index of the one attachment that a pattern fits. UsageError if it is none or several."""
     found = _fitting(name, attachments)
     if len(found) > 1:
         names = ", ".join(attachments[index].name for index in found[:8])

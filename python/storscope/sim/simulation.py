@@ -62,6 +62,11 @@ class SimulationPlan:
     def _lifetime(self, stream: str) -> Lifetime:
         return self.design.lifetimes.get(stream, Lifetime())
 
+    def start(self, started_ns: int) -> _core.SimulationRun:
+        """Starts it."""
+        plan, options = json.dumps(self.plan_json()), json.dumps(self.options_json(started_ns))
+        return _core.SimulationRun(json.dumps(self.design.form), plan, options)
+
     def check(self) -> None:
         """Raises UsageError or ConfigError for what cannot be simulated."""
         if self.duration_ns is None and self.ios is None:
@@ -80,9 +85,8 @@ class SimulationRun:
     def __init__(self, plan: SimulationPlan, started_ns: int) -> None:
         """Starts it. Raises ConfigError for what cannot be simulated."""
         plan.check()
-        options = json.dumps(plan.options_json(started_ns))
         with _core_errors(plan.design.where):
-            self._run = _core.SimulationRun(json.dumps(plan.design.form), json.dumps(plan.plan_json()), options)
+            self._run = plan.start(started_ns)
         self._where = plan.design.where
         self.started_ns = started_ns
 

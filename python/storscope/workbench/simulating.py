@@ -16,7 +16,7 @@ import pyarrow as pa
 
 import storscope
 from storscope.bench.figures import Interval, Outcome
-from storscope.bench.goals import Progress, fixed_time
+from storscope.bench.goals import Progress
 from storscope.bench.joining import joined
 from storscope.bench.judgement import Judgement
 from storscope.bench.measuring import Measuring
@@ -28,6 +28,7 @@ from storscope.sim.design import Design
 from storscope.sim.record import VolumeInterval, record_array
 from storscope.sim.simulation import SimulationPlan, SimulationRun
 from storscope.store import CaptureInfo, Store
+from storscope.workbench.simulation_goals import goal_of
 
 ENGINE = "storscope-sim"
 FORMAT = "storscope-simulation"
@@ -89,8 +90,7 @@ def simulate(
     started_ns = time.time_ns() if started_ns is None else started_ns
     began = time.perf_counter()
     run = _Runs(SimulationRun(plan, started_ns))
-    goal = fixed_time(plan.workload, plan.duration_ns or 1)
-    measuring = Measuring(run, goal, plan.interval_ns, parts=1)
+    measuring = Measuring(run, goal_of(plan), plan.interval_ns, parts=1)
     intervals = []
     for interval in measuring.intervals(stop):
         intervals.append(interval)

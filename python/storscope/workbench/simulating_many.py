@@ -16,11 +16,16 @@ from storscope.domain.units import NS_PER_S, ns_from_text
 from storscope.domain.workload import Workload
 from storscope.sim.assignment import Assignment, assigned
 from storscope.sim.design import Design, load_design, load_schedule
+from storscope.sim.replay import TracePlan, TraceSource, described, packed, placed
 from storscope.sim.simulation import SimulationPlan
+from storscope.sim.traces import read_trace
 from storscope.workbench.simulating import Simulated, interval_ns_for, simulate, tables_of
 
 Workloads = str | Path | Workload | Mapping[str, str | Path | Workload]
 """A workload (built-in name, file, text or value) for all volumes, or one for each pattern of volumes."""
+
+Traces = str | Path | Mapping[str, str | Path]
+"""A trace for what it names itself, or one for each volume."""
 
 
 def plan_of(
@@ -52,6 +57,47 @@ def simulate_tables(
     """
     plan = plan_of(design, workload, duration=duration, ios=ios, seed=seed, schedule=schedule)
     return tables_of(simulate(plan, started_ns=started_ns))
+
+
+def trace_plan_of(
+    design: Design, sources: Sequence[TraceSource], *, outstanding: int | None = None, speed_up: float = 1.0,
+    duration_ns: int | None = None, seed: int = 1, slice_ns: int | None = None,
+) -> TracePlan:  # fmt: skip
+    """A replay of traces side by side, each at its times, or as a closed loop that keeps `outstanding` in flight.
+
+    A closed loop thinks as long as the trace says, or not at all. `speed_up` divides times and thought. Raises
+    UsageError for places that the design does not have, InputError for requests that lie outside their volume.
+    """
+    if not sources:
+        raise UsageError("at least one trace", "none")
+    traces = tuple(source.trace for source in sources)
+    targets = placed(sources, design.attachments)
+    records = packed(traces, targets, speed_up)
+    span_ns = max(round(trace.duration_ns / speed_up) for trace in traces) or None
+    return TracePlan(
+        design, described(traces, targets, outstanding, speed_up), seed, duration_ns=duration_ns,
+        interval_ns=interval_ns_for(duration_ns or span_ns), slice_ns=slice_ns or NS_PER_S // 50, traces=traces,
+        records=records, outstanding=(outstanding,) * len(traces),
+    )  # fmt: skip
+
+
+def simulate_trace(
+    design: str | Path | Design, trace: Traces, *, outstanding: int | None = None, speed_up: float = 1.0,
+    duration: str | None = None, seed: int = 1, schedule: str | Path | None = None,
+) -> dict[str, pa.Table]:  # fmt: skip
+    """Replays a trace on a design and returns the tables of the run, as `simulate` does.
+
+    `trace` is a file, or a mapping of volumes to files. Without `outstanding` requests come at their times, whatever
+    the array does; with it, a closed loop keeps so many in flight and thinks as the trace says.
+    """
+    if not isinstance(design, Design):
+        design = load_design(design, load_schedule(schedule) if schedule else None)
+    by_volume = trace if isinstance(trace, Mapping) else {None: trace}
+    sources = [TraceSource(read_trace(path), pattern) for pattern, path in by_volume.items()]
+    plan = trace_plan_of(
+        design, sources, outstanding=outstanding, speed_up=speed_up, duration_ns=_ns(duration), seed=seed
+    )
+    return tables_of(simulate(plan))
 
 
 def simulate_each(

@@ -13,6 +13,7 @@ from storscope.cli.options import DEFAULT_STORE, DurationType, store_option
 if TYPE_CHECKING:
     from storscope.sim.assignment import Assignment
     from storscope.sim.design import Design
+    from storscope.sim.replay import TraceSource
     from storscope.workbench.simulating import Simulated
 
 _EPILOG = """\b
@@ -20,6 +21,7 @@ Examples:
   storscope simulate array.toml --workload oltp
   storscope simulate array.toml --workload 'vmfs*=vdi-steady' --workload dw=backup --duration 10m
   storscope simulate array.toml --workload clones.toml --animate --report clones.html
+  storscope simulate array.toml --trace vmfs1=atlas.trace --speed-up 2
   storscope simulate --drives
 """
 _DEFAULT_DURATION_S = 60.0
@@ -51,7 +53,18 @@ class CountType(click.ParamType[int]):
     "--workload", "sources", multiple=True, metavar="[VOLUME=]NAME|FILE",
     help="What runs, on all volumes or on those that fit VOLUME or HOST/VOLUME (with * and ?). May be repeated.",
 )  # fmt: skip
-@click.option("--duration", type=DurationType(), help="Simulated time. [default: 60s, unless --ios is given]")
+@click.option(
+    "--trace", "traces", multiple=True, metavar="[VOLUME=]FILE",
+    help="Replay a block trace (drive trace, blkparse text, CSV) instead of a workload. May be repeated.",
+)  # fmt: skip
+@click.option("--speed-up", type=float, help="How many times as fast the trace goes. [default: 1]")
+@click.option(
+    "--closed-loop", type=click.IntRange(1, 65536), metavar="OUTSTANDING",
+    help="Replay in a closed loop: so many in flight, each answer lets the next go after the trace's think time.",
+)  # fmt: skip
+@click.option(
+    "--duration", type=DurationType(), help="Simulated time. [default: 60s, or with --ios or --trace to their end]"
+)
 @click.option("--ios", type=CountType(), help="End after about so many I/Os of the hosts, e.g. 5M.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="All draws follow it.")
 @click.option("--schedule", "schedule_path", metavar="FILE", help="TOML: what changes during the run.")
@@ -82,9 +95,19 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
     if chosen["check"]:
         show.print_design(design)
         return 0
+    if chosen["traces"]:
+        if sources or chosen["ios"]:
+            raise UsageError("--trace without --workload and --ios", "both")
+        return _keep_and_show(_replay(design, chosen), chosen)
+    if chosen["speed_up"] is not None or chosen["closed_loop"] is not None:
+        raise UsageError("--speed-up and --closed-loop with --trace", "no --trace")
     if not sources:
         names = ", ".join(one.name for one in design.attachments[:8])
-        raise UsageError("--workload NAME", "none", hint=f"See: storscope workload list. The volumes are: {names}.")
+        raise UsageError(
+            "--workload NAME or --trace FILE",
+            "neither",
+            hint=f"See: storscope workload list. The volumes are: {names}.",
+        )
     simulated = _simulate(design, [_assignment(source) for source in sources], chosen)
     return _keep_and_show(simulated, chosen)
 
@@ -104,6 +127,38 @@ def _assignment(source: str) -> Assignment:
         raise UsageError("one workload", f"{len(definition.workloads)}: {names}", where=source)
     print_losses(definition.losses)
     return Assignment(definition.workloads[0], pattern if is_assigned else None, definition.targets)
+
+
+def _replay(design: Design, chosen: dict[str, Any]) -> Simulated:
+    from storscope.cli.interruption import Interruption
+    from storscope.cli.show_simulation import SimulationLine
+    from storscope.cli.show_traces import print_traces
+    from storscope.domain.units import NS_PER_S
+    from storscope.workbench.simulating import simulate
+    from storscope.workbench.simulating_many import trace_plan_of
+
+    def in_ns(seconds: float | None) -> int | None:
+        return None if seconds is None else round(seconds * NS_PER_S)
+
+    sources = [_trace_source(source) for source in chosen["traces"]]
+    print_traces(sources)
+    plan = trace_plan_of(
+        design, sources, outstanding=chosen["closed_loop"],
+        speed_up=1.0 if chosen["speed_up"] is None else chosen["speed_up"], duration_ns=in_ns(chosen["duration"]),
+        seed=chosen["seed"], slice_ns=in_ns(chosen["slice_s"]),
+    )  # fmt: skip
+    with Interruption() as interruption, SimulationLine(plan.duration_ns) as line:
+        return simulate(plan, watch=line.show, stop=interruption.is_wanted)
+
+
+def _trace_source(source: str) -> TraceSource:
+    """VOLUME=FILE, or a file; a file whose name has '=' is written ./name=1.csv."""
+    from storscope.sim.replay import TraceSource
+    from storscope.sim.traces import read_trace
+
+    pattern, equals, name = source.partition("=")
+    is_placed = bool(equals) and not Path(source).exists()
+    return TraceSource(read_trace(name if is_placed else source), pattern if is_placed else None)
 
 
 def _simulate(design: Design, assignments: list[Assignment], chosen: dict[str, Any]) -> Simulated:

@@ -1,0 +1,113 @@
+"""A trace as values, and what all its readers share: limits, and errors that name the line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from storscope.domain.errors import MalformedInput
+from storscope.domain.units import NS_PER_S
+
+IntArray = npt.NDArray[np.int64]
+
+SECTOR_BYTES = 512
+LONGEST_BYTES = 1 << 30
+"""Of one request."""
+_LARGEST_OFFSET = 1 << 62
+_LATEST_NS = 10_000 * 86_400 * NS_PER_S
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The requests of one file, in its order. All columns have the same length, at least one."""
+
+    where: str
+    format: str
+    at_ns: IntArray
+    """When each came; only differences count."""
+    offset_bytes: IntArray
+    length_bytes: IntArray
+    is_write: npt.NDArray[np.bool_]
+    line: IntArray
+    """Where each stands in the file, from 1."""
+    places: tuple[str, ...] = ()
+    """Names of volumes or devices, if the file tells them."""
+    place: IntArray | None = None
+    """Which of `places` each is for."""
+    think_ns: IntArray | None = None
+    """From each answer to the next request, if the file tells it."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """What the file holds beside requests, and how often."""
+
+    def __len__(self) -> int:
+        return len(self.at_ns)
+
+    @property
+    def duration_ns(self) -> int:
+        """From the first to the last request."""
+        return int(self.at_ns[-1] - self.at_ns[0])
+
+
+class Gathering:
+    """Requests as they are read."""
+
+    def __init__(self, where: str, format_: str) -> None:
+        self.where, self._format = where, format_
+        self._rows: list[tuple[int, int, int, bool, int, int, int]] = []
+        self._places: dict[str, int] = {}
+        self.left_out: Counter[str] = Counter()
+
+    def add(
+        self, line: int, at_ns: int, offset: int, length: int, *, is_write: bool, place: str | None = None,
+        think_ns: int = 0,
+    ) -> None:  # fmt: skip
+        """One request. MalformedInput for one that cannot be."""
+        if not 1 <= length <= LONGEST_BYTES:
+            raise self.error(line, f"1 to {LONGEST_BYTES} bytes", str(length))
+        if not 0 <= offset <= _LARGEST_OFFSET:
+            raise self.error(line, "an offset from 0 on", str(offset))
+        if not 0 <= at_ns <= _LATEST_NS or not 0 <= think_ns <= _LATEST_NS:
+            raise self.error(line, "a time from 0 on, below 10000 days", f"{max(at_ns, think_ns)} ns")
+        if self._rows and at_ns < self._rows[-1][0]:
+            hint = "Sort the requests by time."
+            raise self.error(line, "a time not before that of the request above", f"{at_ns} ns", hint)
+        number = -1 if place is None else self._places.setdefault(place, len(self._places))
+        self._rows.append((at_ns, offset, length, is_write, line, number, think_ns))
+
+    def error(self, line: int, expected: str, found: str, hint: str = "") -> MalformedInput:
+        """With the place in the file."""
+        shown = found if len(found) <= 80 else found[:77] + "..."
+        return MalformedInput(expected, repr(shown), where=f"{self.where}, line {line}", hint=hint)
+
+    def trace(self, *, thinks: bool = False) -> Trace:
+        """All that was added; MalformedInput if that is nothing."""
+        if not self._rows:
+            raise MalformedInput("at least one request", "none", where=self.where)
+        at, offset, length, write, line, place, think = zip(*self._rows, strict=True)
+        whole = [np.asarray(column, np.int64) for column in (at, offset, length, line, place, think)]
+        return Trace(
+            self.where, self._format, whole[0], whole[1], whole[2], np.asarray(write, bool), whole[3],
+            tuple(self._places), whole[4] if self._places else None, whole[5] if thinks else None,
+            dict(self.left_out),
+        )  # fmt: skip
+
+
+def exact_ns(text: str, unit_ns: int) -> int | None:
+    """A decimal number of units in ns, rounded down, without the error of a float; None if it is none."""
+    whole, _, fraction = text.strip().partition(".")
+    if not (whole or fraction) or not (whole + fraction).isascii() or not (whole + fraction).isdigit():
+        return None
+    if len(whole) > 24 or len(fraction) > 24:
+        return None
+    scale: int = 10 ** len(fraction)
+    return (int(whole or "0") * scale + int(fraction or "0")) * unit_ns // scale
+
+
+def whole_number(text: str) -> int | None:
+    """Digits alone, at most 20 of them."""
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else None
