@@ -83,7 +83,7 @@ def trace_plan_of(
 
 def simulate_trace(
     design: str | Path | Design, trace: Traces, *, outstanding: int | None = None, speed_up: float = 1.0,
-    duration: str | None = None, seed: int = 1, schedule: str | Path | None = None,
+    duration: str | None = None, seed: int = 1, schedule: str | Path | None = None, started_ns: int | None = None,
 ) -> dict[str, pa.Table]:  # fmt: skip
     """Replays a trace on a design and returns the tables of the run, as `simulate` does.
 
@@ -97,7 +97,7 @@ def simulate_trace(
     plan = trace_plan_of(
         design, sources, outstanding=outstanding, speed_up=speed_up, duration_ns=_ns(duration), seed=seed
     )
-    return tables_of(simulate(plan))
+    return tables_of(simulate(plan, started_ns=started_ns))
 
 
 def simulate_each(
