@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from storscope.bench.goals import FixedTime, fixed_time
-from storscope.bench.judgement import Judgement
+from storscope.bench.judgement import Judgement, estimates_of
 from storscope.bench.samples import Samples
 from storscope.domain.units import format_count
 from storscope.sim.replay import TracePlan
@@ -28,7 +28,10 @@ class ToTheEnd(FixedTime):
         ended = f"It ran for {self.what}." if is_whole else found.ended
         if self.settles:
             return replace(found, ended=ended)
-        return replace(found, ended=ended, start="All of it counts: no warm-up was looked for.")
+        estimates = estimates_of(tuple(samples.between(0)), self.figure)
+        return replace(
+            found, ended=ended, start="All of it counts: no warm-up was looked for.", estimates=estimates
+        )  # fmt: skip
 
 
 def goal_of(plan: SimulationPlan) -> FixedTime:
