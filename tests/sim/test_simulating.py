@@ -43,6 +43,18 @@ def test_the_same_arguments_and_start_give_the_same_tables() -> None:
     assert each.tables() == first
 
 
+def test_the_latencies_of_each_volume_are_kept_as_distributions() -> None:
+    simulated = _simulated()
+    rows = [row for row in simulated.tables()["histograms"].to_pylist() if row["kind"] == "vdisk"]
+    assert {row["run"] for row in rows} == {None}
+    volume_of = [one.volume for one in simulated.plan.design.attachments]
+    for volume in volume_of:
+        counted = sum(sum(row["counts"]) for row in rows if row["entity"] == volume)
+        whole = [cell for one in simulated.intervals for cell in one.form["cells"]]
+        cells = [cell for cell in whole if volume_of[cell["target"]] == volume]
+        assert counted == sum(cell["reads"]["ios"] + cell["writes"]["ios"] for cell in cells) > 0
+
+
 def test_a_duration_without_a_unit_is_refused_in_words() -> None:
     with pytest.raises(UsageError, match="a duration with a unit"):
         storscope.simulate(SMALL, _reads(), duration=5)  # type: ignore[arg-type]

@@ -29,6 +29,7 @@ from storscope.sim.record import VolumeInterval, record_array
 from storscope.sim.simulation import SimulationPlan, SimulationRun
 from storscope.store import CaptureInfo, Store
 from storscope.workbench.simulation_goals import goal_of
+from storscope.workbench.volume_latencies import record_volume_latencies
 
 ENGINE = "storscope-sim"
 FORMAT = "storscope-simulation"
@@ -72,6 +73,8 @@ class Simulated:
         record_run(recorder, self.about, self.intervals, self.outcome, self.judgement)
         volumes = _volume_intervals(self.plan.design, self.intervals)
         record_array(recorder, self.about.system, self.plan.design.form, self.array, start_ns, volumes)
+        volume_of = [one.volume for one in self.plan.design.attachments]
+        record_volume_latencies(recorder, self.about.system, volume_of, self.intervals, start_ns)
         recorder.notes.clock = "virtual; placed where the simulation was started"
 
 
