@@ -30,7 +30,7 @@ fn requests_come_at_their_times_whatever_the_array_does() {
     let records =
         [record(1_000, 0), record(1_020, MIB), record(1_025, 2 * MIB), record(1_024, 3 * MIB), record(1_500, 2 * GIB)];
     let mut answers: Vec<Replayed> = Vec::new();
-    let totals = replay(&mut array, &open(records), &mut |answer| answers.push(answer)).expect("works");
+    let totals = replay(&mut array, &open(records), &mut |answer: Replayed| answers.push(answer)).expect("works");
     answers.sort_by_key(|answer| answer.index);
     let latencies: Vec<u64> = answers.iter().map(|answer| answer.latency().0 / MS).collect();
     assert_eq!(latencies, [10, 10, 15, 25, 0]);
