@@ -27,8 +27,6 @@ pub struct Group {
     pub journal_bytes: u32,
     /// Share of writes that need one.
     pub journal_share: f64,
-    /// Counts reads of mirrors, to take the copies in turn.
-    pub turn: u64,
     /// Whether any drive has failed.
     pub degraded: bool,
     /// Failed drives.
@@ -36,6 +34,8 @@ pub struct Group {
     /// Spares not in use, by index in the array.
     pub spares: Vec<u32>,
     distributed_from: Option<u64>,
+    /// The copy that was read last, by the drive of the first one.
+    turns: Box<[u8]>,
 }
 
 /// A drive that has failed.
@@ -76,12 +76,21 @@ impl Group {
             parity_update: design.parity_update,
             journal_bytes: design.journal.map_or(0, |journal| journal.size.0 as u32),
             journal_share: design.journal.map_or(0.0, |journal| journal.share),
-            turn: 0,
             degraded: false,
             dead: Vec::new(),
             spares: (0..design.spares).map(|spare| first_drive + design.count + spare).collect(),
             distributed_from: distributed.then_some(kept),
+            turns: vec![1; design.count as usize].into_boxed_slice(),
         }
+    }
+
+    /// The copy of a mirrored stripe whose turn it is. Each pair has turns of its own: with common ones a sequential read
+    /// over an even number of pairs would read the same copy of each forever.
+    #[inline]
+    pub fn next_copy(&mut self, stripe: u64) -> u64 {
+        let turn = &mut self.turns[self.map.place(stripe, 0).drive as usize];
+        *turn ^= 1;
+        u64::from(*turn)
     }
 
     /// Where a position of a stripe can be read and written now, `start` bytes into the segment; nothing when it is
@@ -95,6 +104,13 @@ impl Group {
             return self.relocate(Place { drive: place.drive, offset });
         }
         Some(Place { drive: self.first_drive + place.drive, offset })
+    }
+
+    /// Whether more of a stripe is lost than its parity makes up for.
+    #[must_use]
+    pub fn has_lost(&self, stripe: u64) -> bool {
+        let dead = (0..self.map.width()).filter(|&position| self.locate(stripe, position, 0).is_none()).count();
+        dead as u64 > self.map.parity()
     }
 
     /// Where what lay at a place of the group is now.

@@ -18,6 +18,27 @@ pub struct PlannedOp {
     pub length: u32,
 }
 
+impl PlannedOp {
+    /// Where it ends.
+    #[inline]
+    #[must_use]
+    pub fn end(&self) -> Place {
+        Place { drive: self.place.drive, offset: self.place.offset + u64::from(self.length) }
+    }
+}
+
+/// Makes one operation of those that adjoin, or overlap, on a drive.
+pub(super) fn join(plan: &mut Vec<PlannedOp>) {
+    plan.sort_unstable_by_key(|op| op.place);
+    plan.dedup_by(|next, op| {
+        let adjoins = next.place.drive == op.place.drive && next.place.offset <= op.end().offset;
+        if adjoins {
+            op.length = (next.end().offset.max(op.end().offset) - op.place.offset) as u32;
+        }
+        adjoins
+    });
+}
+
 impl Array {
     /// Sends what is planned. Without anything to send the phase is over at once.
     #[inline]

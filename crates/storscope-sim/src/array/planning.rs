@@ -7,7 +7,7 @@ use storscope_types::design::ReadChoice;
 use super::Array;
 use super::account::Part;
 use super::group::Group;
-use super::issue::PlannedOp;
+use super::issue::{PlannedOp, join};
 use super::job::{Job, Kind, Stage};
 use crate::layout::{Piece, Slice, Update};
 
@@ -20,14 +20,35 @@ impl Array {
         if first.length == length {
             self.plan_read(place, group, first);
         } else {
-            let mut at = 0;
-            while at < length {
-                let piece = self.groups[group].map.first_piece(offset + at, length - at);
-                self.plan_read(place, group, piece);
-                at += piece.length;
-            }
+            self.plan_reads(place, group, offset, length);
         }
         self.issue(place, Direction::Read, Stage::Reading);
+    }
+
+    /// Reads of what spans segments. What adjoins on a drive is one operation; of mirrors it is read from one copy.
+    fn plan_reads(&mut self, place: u32, group: usize, offset: u64, length: u64) {
+        let mut at = 0;
+        while at < length {
+            let piece = self.groups[group].map.first_piece(offset + at, length - at);
+            let position = match self.copy_read_before(group, &piece) {
+                Some(position) => position,
+                None => self.position_to_read(group, &piece),
+            };
+            self.plan_read_at(place, group, piece, position);
+            at += piece.length;
+        }
+        join(&mut self.plan);
+    }
+
+    /// The copy that goes on where an operation that is planned already ends.
+    fn copy_read_before(&self, index: usize, piece: &Piece) -> Option<u64> {
+        let group = &self.groups[index];
+        if group.map.copies() == 1 {
+            return None;
+        }
+        let before = self.plan.len().checked_sub(group.map.neighbour()?)?;
+        let end = self.plan.get(before)?.end();
+        (0..group.map.copies()).find(|&position| group.locate(piece.stripe, position, piece.start) == Some(end))
     }
 
     #[inline]
@@ -39,6 +60,11 @@ impl Array {
     #[inline]
     fn plan_read(&mut self, place: u32, group: usize, piece: Piece) {
         let position = self.position_to_read(group, &piece);
+        self.plan_read_at(place, group, piece, position);
+    }
+
+    #[inline]
+    fn plan_read_at(&mut self, place: u32, group: usize, piece: Piece, position: u64) {
         match self.groups[group].locate(piece.stripe, position, piece.start) {
             Some(at) => self.plan.push(PlannedOp { place: at, length: piece.length as u32 }),
             None => self.plan_recovery(place, group, &piece),
@@ -52,10 +78,7 @@ impl Array {
             return group.map.position_of_data(piece.stripe, piece.index);
         }
         match group.read_choice {
-            ReadChoice::RoundRobin => {
-                group.turn += 1;
-                group.turn & 1
-            }
+            ReadChoice::RoundRobin => group.next_copy(piece.stripe),
             ReadChoice::Primary => 0,
             ReadChoice::ShortestQueue => self.shortest_queue(index, piece),
             ReadChoice::Nearest => self.nearest(index, piece),
@@ -116,47 +139,55 @@ impl Array {
     /// All copies of what a job writes.
     #[inline]
     pub(super) fn plan_copies(&mut self, place: u32) {
-        let (index, offset, length) = self.extent(place);
-        let group = &self.groups[index];
-        let copies = group.map.copies();
-        let mut at = 0;
+        let (group, offset, length) = self.extent(place);
+        let mut piece = self.groups[group].map.first_piece(offset, length);
+        self.plan_copies_of(place, group, &piece);
+        let mut at = piece.length;
+        if at == length {
+            return;
+        }
         while at < length {
-            let piece = group.map.first_piece(offset + at, length - at);
+            piece = self.groups[group].map.first_piece(offset + at, length - at);
+            self.plan_copies_of(place, group, &piece);
             at += piece.length;
-            let before = self.plan.len();
-            for position in piece.index..piece.index + copies {
-                if let Some(at) = group.locate(piece.stripe, position, piece.start) {
-                    self.plan.push(PlannedOp { place: at, length: piece.length as u32 });
-                }
+        }
+        join(&mut self.plan);
+    }
+
+    #[inline]
+    fn plan_copies_of(&mut self, place: u32, group: usize, piece: &Piece) {
+        let group = &self.groups[group];
+        let before = self.plan.len();
+        for position in piece.index..piece.index + group.map.copies() {
+            if let Some(at) = group.locate(piece.stripe, position, piece.start) {
+                self.plan.push(PlannedOp { place: at, length: piece.length as u32 });
             }
-            if self.plan.len() == before {
-                self.jobs[place].lost = true;
-            }
+        }
+        if self.plan.len() == before {
+            self.jobs[place].lost = true;
         }
     }
 
-    /// Makes a job of each stripe that is written.
+    /// Makes a job of each stripe that is written in part, and one of all full stripes between.
     fn write_stripes(&mut self, place: u32, group: usize, offset: u64, length: u64) {
-        let map = &self.groups[group].map;
-        let stripe_bytes = map.stripe_bytes();
-        let (first, last) = (map.stripe_at(offset).0, map.stripe_at(offset + length - 1).0);
-        let count = (last - first + 1) as u32;
+        let stripe_bytes = self.groups[group].map.stripe_bytes();
+        let (count, ends) = parts_of_stripes(stripe_bytes, offset, offset + length);
         let now = self.now;
         let job = &mut self.jobs[place];
         job.stage = Stage::WaitsForStripes;
         (job.pending, job.ops, job.mark, job.response) = (count, count, now, Nanos::ZERO);
         let parent = *job;
-        for stripe in first..=last {
-            let start = offset.max(stripe * stripe_bytes);
-            let end = (offset + length).min((stripe + 1) * stripe_bytes);
+        let mut start = offset;
+        for &end in &ends[..count as usize] {
             let mut part = Job::new(Kind::Stripe, true, parent.account, parent.group, start, (end - start) as u32, now);
             (part.token, part.siblings, part.owner) = (place, count, parent.owner);
             let part = self.jobs.insert(part);
             self.write_stripe(part);
+            start = end;
         }
     }
 
-    /// Begins the write of one stripe with what has to be read for it.
+    /// Begins the write of one stripe, or of several full ones, with what has to be read for it.
     fn write_stripe(&mut self, place: u32) {
         let (index, update) = self.update_of(place);
         let group = &self.groups[index];
@@ -167,8 +198,7 @@ impl Array {
         let job = &mut self.jobs[place];
         job.extra = update.parity_bytes(&group.map, kind);
         if group.degraded {
-            let dead = (0..group.map.width()).filter(|&position| !alive(position)).count() as u64;
-            job.lost |= dead > group.map.parity();
+            job.lost |= update.stripes(&group.map).any(|stripe| group.has_lost(stripe));
         }
         self.issue(place, Direction::Read, Stage::ReadingOld);
     }
@@ -179,13 +209,18 @@ impl Array {
         (group, Update { stripe, start, end: start + length })
     }
 
-    /// Data and parity of a stripe.
+    /// Data and parity of a stripe, or of several full ones: then what adjoins on a drive is one operation.
     pub(super) fn plan_stripe(&mut self, place: u32) {
         let (index, update) = self.update_of(place);
         let group = &self.groups[index];
         let plan = &mut self.plan;
-        update.new_data(&group.map, |slice| plan_slice(group, &update, slice, plan));
-        update.parity(&group.map, |slice| plan_slice(group, &update, slice, plan));
+        if update.end <= group.map.stripe_bytes() {
+            return plan_update(group, &update, plan);
+        }
+        for stripe in update.stripes(&group.map) {
+            plan_update(group, &Update { stripe, start: 0, end: group.map.stripe_bytes() }, plan);
+        }
+        join(plan);
     }
 
     /// The write of a stripe is done; perhaps that of its parent is, too.
@@ -206,6 +241,27 @@ impl Array {
         }
         self.data_done(parent);
     }
+}
+
+/// Where the parts of a write to stripes end, and how many there are: a partly written stripe, full ones, and another
+/// partly written one.
+#[inline]
+fn parts_of_stripes(stripe_bytes: u64, offset: u64, end: u64) -> (u32, [u64; 3]) {
+    let (mut count, mut ends, mut at) = (0, [0; 3], offset);
+    while at < end {
+        let within = at % stripe_bytes;
+        let full = if within == 0 { (end - at) / stripe_bytes } else { 0 };
+        at = if full > 0 { at + full * stripe_bytes } else { end.min(at - within + stripe_bytes) };
+        ends[count as usize] = at;
+        count += 1;
+    }
+    (count, ends)
+}
+
+#[inline]
+fn plan_update(group: &Group, update: &Update, plan: &mut Vec<PlannedOp>) {
+    update.new_data(&group.map, |slice| plan_slice(group, update, slice, plan));
+    update.parity(&group.map, |slice| plan_slice(group, update, slice, plan));
 }
 
 #[inline]

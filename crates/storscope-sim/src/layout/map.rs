@@ -155,6 +155,16 @@ impl Map {
         }
     }
 
+    /// How many segments later an extent gets to the same mirror pair, one row further; in a pool that is by chance.
+    #[must_use]
+    pub const fn neighbour(&self) -> Option<usize> {
+        match &self.form {
+            Form::Sets(sets) => Some((sets.value() * self.data.value()) as usize),
+            Form::Chain(_) => Some(1),
+            Form::Pool(_) => None,
+        }
+    }
+
     /// The stripe of a row of a set.
     #[must_use]
     pub const fn stripe_of(&self, row: u64, set: u64) -> u64 {

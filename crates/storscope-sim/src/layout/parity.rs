@@ -35,18 +35,23 @@ pub enum UpdateKind {
     NoParity,
 }
 
-/// A write to a part of one stripe.
+/// A write to a part of one stripe, or to several full ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Update {
-    /// The stripe.
+    /// The first stripe.
     pub stripe: u64,
     /// First byte within the stripe's data.
     pub start: u64,
-    /// Byte after the last.
+    /// Byte after the last; beyond the stripe's data where the next ones are written in full, too.
     pub end: u64,
 }
 
 impl Update {
+    /// The stripes that are written.
+    pub fn stripes(&self, map: &Map) -> std::ops::Range<u64> {
+        self.stripe..self.stripe + (self.end / map.stripe_bytes()).max(1)
+    }
+
     /// The part of a data segment that is written; empty when start is not below end.
     fn covered(&self, map: &Map, index: u64) -> (u64, u64) {
         let base = index * map.segment();
@@ -111,7 +116,7 @@ impl Update {
 
     /// How the parity is made, with `alive` telling which positions can be used.
     pub fn choose(&self, map: &Map, policy: ParityUpdate, alive: impl Fn(u64) -> bool) -> UpdateKind {
-        if self.start == 0 && self.end == map.stripe_bytes() {
+        if self.start == 0 && self.end >= map.stripe_bytes() {
             return UpdateKind::FullStripe;
         }
         let parity_left = (0..map.parity()).any(|index| alive(map.position_of_parity(self.stripe, index)));
