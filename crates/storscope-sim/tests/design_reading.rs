@@ -172,3 +172,41 @@ fn drives_of_the_catalogue_are_known_by_name() {
     let design = read_design(&text).expect("a drive of the catalogue");
     assert!(design.drives.contains_key("samsung-f1-1tb"));
 }
+
+#[test]
+fn what_would_be_ignored_or_make_no_sense_is_refused() {
+    let second = "\n[[volume]]\nname = \"w\"\ngroup = \"g\"\nsize = \"1 TB\"\nstart = \"9 TB\"\n\n[[controller]]";
+    let flash = "queue_limit = 32\nflash_cache = { size = \"1 GiB\", block = \"3 KiB\" }";
+    for (old, new, expected) in [
+        ("\n[[controller]]", second, "volume[1].start: expected a place of its own: volume v takes 0 B to 10 TiB"),
+        (
+            "queue_limit = 32",
+            "queue_limit = 32\n[[host.volume]]\nvolume = \"v\"",
+            "host[0].volume[1].volume: expected each volume once",
+        ),
+        ("\"raid10\"", "\"raid5\"", "group[0].read_choice: expected nothing: only mirrors"),
+        (
+            "read_choice = \"shortest_queue\"",
+            "parity_update = \"read_modify_write\"",
+            "group[0].parity_update: expected nothing: only layouts with parity",
+        ),
+        ("low_watermark = \"20 %\"", "mirrored = true", "cache.write.mirrored: expected false, or a second controller"),
+        ("queue_limit = 32", flash, "flash_cache.block: expected a power of two from 512 bytes to 128 KiB"),
+        ("low_watermark = \"20 %\"", "run = \"1 GiB\"", "cache.write.run: expected 512 bytes to 64 MiB"),
+        ("low_watermark = \"20 %\"", "order = \"random\"", "cache.write.order: expected"),
+    ] {
+        let message = error(old, new);
+        assert!(message.contains(expected), "{new}: {message}");
+    }
+    let pool = SOUND.replace("spares = 2\n", "").replace("\"raid10\"", "\"pool\"\nredundancy = \"raid1\"");
+    assert!(read_design(&pool.replace("rate = \"20 MB/s\"", "chunk = \"512 KiB\"")).is_ok());
+    let chunk = read_design(&pool.replace("rate = \"20 MB/s\"", "chunk = \"1 MiB\"")).expect_err("chunk").to_string();
+    assert!(chunk.contains("background[0].chunk: expected nothing: stripes of a pool"), "{chunk}");
+}
+
+#[test]
+fn volumes_may_be_beside_each_other_in_any_order() {
+    let second = "\n[[volume]]\nname = \"w\"\ngroup = \"g\"\nsize = \"1 TB\"\nstart = \"0 B\"\n\n[[controller]]";
+    let text = SOUND.replace("owner = \"a\"", "start = \"1 TB\"").replace("\n[[controller]]", second);
+    assert!(read_design(&text).is_ok());
+}

@@ -144,6 +144,36 @@ fn flash_in_the_host_warms_up_and_spares_the_array() {
     assert_eq!(array.report().expect("laws hold").drive_ios, before);
 }
 
+/// Hits of the host's flash after these I/Os, one after the other.
+fn flash_hits(block: u64, start: u64, ios: &[Io]) -> u64 {
+    let mut design = plain();
+    design["volumes"][0]["start_bytes"] = json!(start);
+    design["hosts"][0]["volumes"][0]["flash_cache"] = json!({"size_bytes": 64 * MIB, "block_bytes": block});
+    let mut array = array(&design, 1);
+    ios.iter().for_each(|io| {
+        batch(&mut array, &[*io]);
+    });
+    array.report().expect("laws hold").targets[0].flash.expect("flash").hits
+}
+
+#[test]
+fn flash_keeps_reads_that_are_smaller_than_its_blocks() {
+    let again = |length: u64| [Io::read(4 * KIB, length), Io::read(4 * KIB, length)];
+    for block in [512, 4 * KIB, 8 * KIB, 64 * KIB, 128 * KIB] {
+        assert_eq!(flash_hits(block, 0, &again(4 * KIB)), 1, "{block}");
+        assert_eq!(flash_hits(block, 12_345, &again(4 * KIB)), 1, "{block}, on a volume that starts anywhere");
+    }
+    let neighbour = [Io::read(0, 4 * KIB), Io::read(4 * KIB, 4 * KIB), Io::read(0, 8 * KIB)];
+    assert_eq!(flash_hits(8 * KIB, 0, &neighbour), 1, "the other half of the block had to be read, then it is whole");
+}
+
+#[test]
+fn flash_has_what_was_written_through_it() {
+    assert_eq!(flash_hits(8 * KIB, 0, &[Io::write(0, 4 * KIB), Io::read(0, 4 * KIB)]), 1);
+    assert_eq!(flash_hits(8 * KIB, 0, &[Io::read(0, 8 * KIB), Io::write(512, 512), Io::read(0, 8 * KIB)]), 1);
+    assert_eq!(flash_hits(8 * KIB, 0, &[Io::write(0, 4 * KIB), Io::read(0, 8 * KIB)]), 0);
+}
+
 #[test]
 fn what_does_not_lie_on_the_target_is_refused() {
     let mut array = array(&plain(), 1);

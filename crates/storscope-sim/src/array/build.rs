@@ -84,7 +84,7 @@ impl Array {
             .filter(|_| controllers.len() > 1)
             .map(|link| stock.link(ComponentKind::MirrorLink, "mirror".to_owned(), &link, link.latency()));
         let targets = build_targets(design, &volumes, &mut stock)?;
-        let cache = design.cache.as_ref().map(|cache| Box::new(Memory::new(cache, design, drives.len())));
+        let cache = design.cache.as_ref().map(|cache| Box::new(Memory::new(cache, design, &groups, &volumes)));
         let tasks = build_tasks(design, &groups)?;
         let timers = stock.stations.len();
         let mut array = Self {

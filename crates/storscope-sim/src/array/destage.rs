@@ -1,4 +1,4 @@
-//! Destaging: dirty data goes to the drives, the oldest first, together with its neighbours.
+//! Destaging: dirty data goes to the drives in the order of addresses, or of age, together with its neighbours.
 
 use storscope_types::design::Placement;
 
@@ -22,20 +22,17 @@ impl Array {
     #[inline]
     pub(super) fn destage(&mut self) {
         while let Some(memory) = &mut self.cache {
-            if !memory.wants_destage() {
-                return;
-            }
-            let Some(oldest) = memory.directory.oldest_dirty() else { return };
-            let group = (memory.directory.page(oldest).key >> 44) as usize;
-            let stripe_bytes = self.groups[group].map.stripe_bytes();
+            let Some(group) = memory.group_to_destage() else { return };
+            let Some(next) = memory.next_dirty(group) else { return };
+            let (map, window) = (&self.groups[usize::from(group)].map, memory.sharing.window(group));
             let batch = match memory.placement {
-                Placement::InPlace => gather_neighbours(memory, oldest, stripe_bytes),
-                Placement::Log => gather_any(memory, oldest, stripe_bytes, self.groups[group].map.stripes()),
+                Placement::InPlace => gather_neighbours(memory, next, window),
+                Placement::Log => gather_any(memory, group, map.stripe_bytes(), map.stripes()),
             };
-            memory.destages += 1;
+            memory.sharing.begins(group, map.segments_of(batch.length));
             memory.totals.destages += 1;
             memory.totals.destaged_pages += batch.pages;
-            memory.directory.warm_destages();
+            memory.warm_destages(group);
             self.begin_destage(&batch);
         }
     }
@@ -51,10 +48,11 @@ impl Array {
 
     /// Destaged pages are clean; who waits for room may have it.
     pub(super) fn destage_done(&mut self, place: u32) {
-        let mut page = self.jobs[place].extra as u32;
+        let job = &self.jobs[place];
+        let (mut page, group, length) = (job.extra as u32, job.group, u64::from(job.length));
         self.jobs.remove(place);
         if let Some(memory) = &mut self.cache {
-            memory.destages -= 1;
+            memory.sharing.ends(group, self.groups[usize::from(group)].map.segments_of(length));
             while page != NONE {
                 let next = memory.directory.chained(page);
                 memory.destaged(page);
@@ -66,18 +64,17 @@ impl Array {
     }
 }
 
-/// The page and its dirty neighbours within the stripe, as far as they leave no gap.
-fn gather_neighbours(memory: &mut Memory, oldest: u32, stripe_bytes: u64) -> Batch {
-    let page = memory.directory.page(oldest);
+/// The page and its dirty neighbours within a window of the group's space, as far as they leave no gap.
+fn gather_neighbours(memory: &mut Memory, first: u32, window_bytes: u64) -> Batch {
+    let page = memory.directory.page(first);
     let (key, mask) = (page.key, page.dirty);
-    let group = (key >> 44) as u16;
-    let number = key & ((1 << 44) - 1);
+    let (group, number) = Memory::group_and_page(key);
     let (mut start, mut end) = memory.directory.span(number, mask);
     let mut batch = Batch { chain: NONE, pages: 0, group, offset: 0, length: 0 };
-    take(memory, oldest, &mut batch);
-    let stripe = start / stripe_bytes * stripe_bytes;
+    take(memory, first, &mut batch);
+    let window = start / window_bytes * window_bytes;
     let mut next = number + 1;
-    while end == next * memory.directory.page_bytes() && end < stripe + stripe_bytes {
+    while end == next * memory.directory.page_bytes() && end < window + window_bytes {
         let Some((place, from, to)) = dirty_span(memory, group, next) else { break };
         if from != end {
             break;
@@ -86,7 +83,7 @@ fn gather_neighbours(memory: &mut Memory, oldest: u32, stripe_bytes: u64) -> Bat
         (end, next) = (to, next + 1);
     }
     let mut before = number;
-    while start == before * memory.directory.page_bytes() && start > stripe && before > 0 {
+    while start == before * memory.directory.page_bytes() && start > window && before > 0 {
         let Some((place, from, to)) = dirty_span(memory, group, before - 1) else { break };
         if to != start {
             break;
@@ -108,15 +105,14 @@ fn dirty_span(memory: &Memory, group: u16, number: u64) -> Option<(u32, u64, u64
     Some((place, from, to))
 }
 
-/// Pages in the order they became dirty, up to a full stripe of the log.
-fn gather_any(memory: &mut Memory, oldest: u32, stripe_bytes: u64, stripes: u64) -> Batch {
-    let group = (memory.directory.page(oldest).key >> 44) as u16;
+/// Pages of a group as they come, up to a full stripe of the log.
+fn gather_any(memory: &mut Memory, group: u16, stripe_bytes: u64, stripes: u64) -> Batch {
     let mut batch = Batch { chain: NONE, pages: 0, group, offset: 0, length: 0 };
     let mut bytes = 0;
-    while let Some(place) = memory.directory.oldest_dirty() {
+    while let Some(place) = memory.next_dirty(group) {
         let page = memory.directory.page(place);
         let used = u64::from(page.dirty.count_ones()) * memory.directory.page_bytes() / 32;
-        if (page.key >> 44) as u16 != group || (batch.pages > 0 && bytes + used > stripe_bytes) {
+        if batch.pages > 0 && bytes + used > stripe_bytes {
             break;
         }
         bytes += used;
@@ -130,9 +126,7 @@ fn gather_any(memory: &mut Memory, oldest: u32, stripe_bytes: u64, stripes: u64)
 
 /// Takes a dirty page into a batch.
 fn take(memory: &mut Memory, place: u32, batch: &mut Batch) {
-    memory.directory.unlink(place);
-    let page = memory.directory.page_mut(place);
-    (page.state, page.dirty) = (State::Destaging, 0);
+    memory.begin_to_destage(place);
     memory.directory.chain(place, batch.chain);
     batch.chain = place;
     batch.pages += 1;

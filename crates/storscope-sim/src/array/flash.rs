@@ -1,8 +1,12 @@
 //! A host's flash read cache in front of a volume.
 //!
-//! A read is answered from flash when all blocks it touches are there. Other reads go to the array and fill the flash
-//! afterwards, which keeps it busy but nobody waiting except the reads behind. Writes go through: blocks they cover are
-//! written to flash too, blocks they touch in part are dropped.
+//! A read is answered from flash when all it asks for is there. Other reads go to the array and fill the flash afterwards,
+//! which keeps it busy but nobody waiting except the reads behind. Writes go through, and to the flash as well.
+//!
+//! A block takes its room as a whole, but what of it is there is known in 32 parts: a read smaller than a block is kept
+//! as it is, and nothing more is read from the array for it. So does Linux bcache, which keeps extents of sectors in
+//! write-through mode (Documentation/admin-guide/bcache.rst). Others differ: dm-cache copies whole blocks when it promotes
+//! them (Documentation/admin-guide/device-mapper/cache.rst), flashcache leaves out what is smaller than a block.
 
 use storscope_types::Nanos;
 use storscope_types::design::FlashCacheDesign;
@@ -33,7 +37,7 @@ impl Flash {
     pub fn new(design: &FlashCacheDesign, station: u16) -> Self {
         let per_kib_ns = design.bandwidth_bytes_per_s.map_or(0.0, |bandwidth| 1_024e9 / bandwidth);
         Self {
-            directory: Directory::new((design.size.0 / design.block.0) as usize, design.block.0),
+            directory: Directory::new((design.size.0 / design.block.0) as usize, design.block.0, 1),
             station,
             read: Cost::new(design.read.0 as f64, per_kib_ns),
             write: Cost::new(design.write.0 as f64, per_kib_ns),
@@ -45,7 +49,11 @@ impl Flash {
     fn hit(&mut self, offset: u64, length: u64) -> bool {
         self.reads += 1;
         let pages = self.directory.pages_of(offset, length);
-        let hit = pages.clone().all(|page| self.directory.find(page).is_some());
+        let is_there = |page: u64| {
+            let place = self.directory.find(page)?;
+            Some(self.directory.units(page, offset, length) & !self.directory.page(place).valid == 0)
+        };
+        let hit = pages.clone().all(|page| is_there(page) == Some(true));
         if hit {
             self.hits += 1;
             pages.for_each(|page| {
@@ -58,26 +66,29 @@ impl Flash {
     }
 
     /// Keeps what was read or written. Returns whether anything was put there.
-    fn keep(&mut self, offset: u64, length: u64, write: bool) -> bool {
+    fn keep(&mut self, offset: u64, length: u64) -> bool {
         let mut kept = false;
         for page in self.directory.pages_of(offset, length) {
-            let whole = self.directory.units(page, offset, length) == u32::MAX;
-            match self.directory.find(page) {
-                Some(place) if write && !whole => {
-                    self.directory.unlink(place);
-                    self.directory.forget(place);
+            let units = self.directory.whole_units(page, offset, length);
+            let place = match self.directory.find(page) {
+                Some(place) => {
+                    self.directory.touch(place);
+                    Some(place)
                 }
-                Some(place) => self.directory.touch(place),
-                None if whole => {
-                    if let Some(place) = self.directory.add(page, State::Clean) {
-                        self.directory.push_clean(place);
-                    }
-                }
-                None => continue,
-            }
-            kept |= whole;
+                None if units != 0 => self.new_block(page),
+                None => None,
+            };
+            let Some(place) = place else { continue };
+            self.directory.page_mut(place).valid |= units;
+            kept = true;
         }
         kept
+    }
+
+    fn new_block(&mut self, page: u64) -> Option<u32> {
+        let place = self.directory.add(page, State::Clean)?;
+        self.directory.push_clean(place);
+        Some(place)
     }
 }
 
@@ -85,8 +96,9 @@ impl Array {
     /// Whether the flash of the target answers a job.
     pub(super) fn answered_by_flash(&mut self, place: u32) -> bool {
         let job = &self.jobs[place];
-        let (offset, length) = (job.offset, u64::from(job.length));
-        let Some(flash) = &mut self.targets[usize::from(job.account)].flash else { return false };
+        let target = &mut self.targets[usize::from(job.account)];
+        let (offset, length) = (job.offset - self.volumes[usize::from(target.volume)].start, u64::from(job.length));
+        let Some(flash) = &mut target.flash else { return false };
         if job.write || !flash.hit(offset, length) {
             return false;
         }
@@ -104,9 +116,10 @@ impl Array {
         if job.from_flash || job.lost {
             return;
         }
-        let (offset, length) = (job.offset, u64::from(job.length));
-        let Some(flash) = &mut self.targets[usize::from(job.account)].flash else { return };
-        if flash.keep(offset, length, job.write) {
+        let target = &mut self.targets[usize::from(job.account)];
+        let (offset, length) = (job.offset - self.volumes[usize::from(target.volume)].start, u64::from(job.length));
+        let Some(flash) = &mut target.flash else { return };
+        if flash.keep(offset, length) {
             let (station, service) = (usize::from(flash.station), flash.write.of(length));
             self.use_flash(station, NONE, service);
         }

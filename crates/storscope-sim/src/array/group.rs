@@ -84,6 +84,12 @@ impl Group {
         }
     }
 
+    /// Its drives, the spares included.
+    #[must_use]
+    pub fn drives(&self) -> usize {
+        self.count as usize + self.spares.len()
+    }
+
     /// The copy of a mirrored stripe whose turn it is. Each pair has turns of its own: with common ones a sequential read
     /// over an even number of pairs would read the same copy of each forever.
     #[inline]

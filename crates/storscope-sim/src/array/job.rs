@@ -95,7 +95,7 @@ pub struct Job {
     pub token: u32,
     /// Bytes.
     pub length: u32,
-    /// Byte offset: in the volume of host I/Os, in the group's space of others.
+    /// Byte offset in the group's space; of background work, the step.
     pub offset: u64,
     /// Operations or parts that are not done.
     pub pending: u32,

@@ -1,9 +1,12 @@
 //! The array's memory: how much of it is dirty, who waits for room, and what it has done.
 
 use serde::Serialize;
-use storscope_types::design::{ArrayDesign, CacheDesign, Placement};
+use storscope_types::design::{ArrayDesign, CacheDesign, DestageOrder, Placement};
 
-use crate::cache::{Directory, State, Streams};
+use super::Volume;
+use super::group::Group;
+use super::sharing::Sharing;
+use crate::cache::{Directory, Elevator, State, Streams};
 use crate::kernel::NONE;
 
 /// The cache of the array.
@@ -11,6 +14,7 @@ use crate::kernel::NONE;
 pub struct Memory {
     /// The pages.
     pub directory: Directory,
+    elevator: Elevator,
     /// Most dirty pages; 0: writes go through.
     pub dirty_limit: usize,
     /// Most clean pages, those being loaded included.
@@ -22,7 +26,7 @@ pub struct Memory {
     low: usize,
     high: usize,
     /// Destages under way.
-    pub destages: usize,
+    pub sharing: Sharing,
     most_destages: usize,
     /// Whether everything dirty is to be destaged, whatever the watermarks say.
     pub flushing: bool,
@@ -74,22 +78,27 @@ pub struct MemoryTotals {
 impl Memory {
     /// Empty memory for an array with so many drives and groups.
     #[must_use]
-    pub fn new(design: &CacheDesign, array: &ArrayDesign, drives: usize) -> Self {
+    pub fn new(design: &CacheDesign, array: &ArrayDesign, groups: &[Group], volumes: &[Volume]) -> Self {
+        let drives: usize = groups.iter().map(Group::drives).sum();
         let page = design.page.0;
         let write = design.write.as_ref();
         let halved = |size: u64| if write.is_some_and(|write| write.mirrored) { size / 2 } else { size };
         let dirty_limit = write.map_or(0, |write| (halved(write.size.0) / page) as usize);
         let at = |share: Option<f64>| (dirty_limit as f64 * share.unwrap_or(1.0)) as usize;
         let clean_limit = clean_bytes(design, array).div_ceil(page) as usize;
+        let sorted = write.is_some_and(|write| write.order == DestageOrder::Address);
+        let elevator = Elevator::new((0..groups.len()).map(|group| used_pages(group, volumes, page)), sorted);
+        let run = write.map_or(0, |write| write.run.0);
         Self {
-            directory: Directory::new(dirty_limit + clean_limit + 64, page),
+            directory: Directory::new(dirty_limit + clean_limit + 64, page, elevator.zones()),
+            elevator,
+            sharing: Sharing::new(groups, run, dirty_limit as u64 / 8 * page),
             dirty_limit,
             clean_limit,
             dirty: 0,
             clean: 0,
             low: at(write.map(|write| write.low_watermark)),
             high: at(write.map(|write| write.high_watermark)),
-            destages: 0,
             most_destages: write.and_then(|write| write.destages).map_or(4 * drives, |most| most as usize),
             flushing: false,
             mirrored: write.is_some_and(|write| write.mirrored),
@@ -113,25 +122,73 @@ impl Memory {
         (group as u64) << 44 | page
     }
 
+    /// The group and the page of a key.
+    #[inline]
+    #[must_use]
+    pub const fn group_and_page(key: u64) -> (u16, u64) {
+        ((key >> 44) as u16, key & ((1 << 44) - 1))
+    }
+
     /// Prepares for a page that will be looked up when the controller has worked on the I/O.
     #[inline]
     pub fn warm(&self, group: u16, offset: u64) {
         self.directory.warm(Self::key(group, *self.directory.pages_of(offset, 1).start()));
     }
 
-    /// Whether another destage should begin: none below the low watermark, as many as allowed from the high one on, and
-    /// in proportion between.
+    /// The group to which another destage should begin.
     #[inline]
     #[must_use]
-    pub fn wants_destage(&self) -> bool {
+    pub fn group_to_destage(&self) -> Option<u16> {
+        let allowed = self.destages_allowed();
+        if self.sharing.underway() >= allowed {
+            return None;
+        }
+        self.sharing.next(allowed, |group| self.elevator.dirty(group) > 0)
+    }
+
+    /// How many destages there should be: none below the low watermark, as many as may be from the high one on, and in
+    /// proportion between.
+    #[inline]
+    fn destages_allowed(&self) -> usize {
         if self.flushing {
-            return self.dirty > 0 && self.destages < self.most_destages;
+            return self.most_destages;
         }
         if self.dirty <= self.low {
-            return false;
+            return 0;
         }
         let (over, range) = (self.dirty - self.low, (self.high - self.low).max(1));
-        self.destages < (1 + self.most_destages * over / range).min(self.most_destages)
+        (1 + self.most_destages * over / range).min(self.most_destages)
+    }
+
+    /// The dirty page of a group that goes next.
+    #[inline]
+    pub fn next_dirty(&mut self, group: u16) -> Option<u32> {
+        self.directory.oldest_dirty(self.elevator.next(usize::from(group))?)
+    }
+
+    /// A dirty page is on its way to the drives.
+    #[inline]
+    pub fn begin_to_destage(&mut self, place: u32) {
+        self.directory.unlink(place);
+        let page = self.directory.page_mut(place);
+        (page.state, page.dirty) = (State::Destaging, 0);
+        let (group, number) = Self::group_and_page(page.key);
+        self.elevator.left(usize::from(group), number);
+    }
+
+    /// Brings what the next destage of a group needs into the processor's cache.
+    #[inline]
+    pub fn warm_destages(&mut self, group: u16) {
+        if let Some(list) = self.elevator.next(usize::from(group)) {
+            self.directory.warm_destages(list);
+        }
+    }
+
+    #[inline]
+    fn push_dirty(&mut self, place: u32) {
+        let (group, number) = Self::group_and_page(self.directory.page(place).key);
+        let list = self.elevator.came(usize::from(group), number);
+        self.directory.push_dirty(place, list);
     }
 
     /// Whether a write of these pages has room now.
@@ -169,7 +226,7 @@ impl Memory {
     fn dirty_page(&mut self, key: u64) -> Option<u32> {
         let Some(place) = self.directory.find(key) else {
             let place = self.directory.add(key, State::Dirty)?;
-            self.directory.push_dirty(place);
+            self.push_dirty(place);
             self.dirty += 1;
             return Some(place);
         };
@@ -178,11 +235,11 @@ impl Memory {
             State::Destaging => {}
             State::Clean => {
                 self.directory.unlink(place);
-                self.directory.push_dirty(place);
+                self.push_dirty(place);
                 (self.dirty, self.clean) = (self.dirty + 1, self.clean - 1);
             }
             State::Loading => {
-                self.directory.push_dirty(place);
+                self.push_dirty(place);
                 (self.dirty, self.clean) = (self.dirty + 1, self.clean - 1);
             }
         }
@@ -228,7 +285,7 @@ impl Memory {
     /// A page has been destaged. It is dirty again if it was written meanwhile.
     pub fn destaged(&mut self, place: u32) {
         if self.directory.page(place).dirty != 0 {
-            return self.directory.push_dirty(place);
+            return self.push_dirty(place);
         }
         self.dirty -= 1;
         if self.directory.page(place).waiting != NONE {
@@ -244,6 +301,13 @@ impl Memory {
         self.clean += 1;
         self.make_room(0);
     }
+}
+
+/// The pages of a group that volumes use: the first, and the one after the last.
+fn used_pages(group: usize, volumes: &[Volume], page: u64) -> (u64, u64) {
+    let of_group = || volumes.iter().filter(|volume| usize::from(volume.group) == group);
+    let start = of_group().map(|volume| volume.start / page).min().unwrap_or(0);
+    (start, of_group().map(|volume| (volume.start + volume.size).div_ceil(page)).max().unwrap_or(0))
 }
 
 /// What is kept for reads and for reading ahead.

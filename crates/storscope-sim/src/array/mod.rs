@@ -31,6 +31,7 @@ mod memory;
 mod planning;
 mod report;
 mod reporting;
+mod sharing;
 mod slices;
 mod target;
 

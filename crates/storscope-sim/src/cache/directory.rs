@@ -1,7 +1,7 @@
 //! Which pages are in memory, in which state, and which of them goes next.
 //!
-//! A hash table with chains over a fixed pool of pages. Clean pages are in a list by last use, dirty ones in a list by
-//! the time they became dirty. A page is divided into 32 units; masks tell which of them are valid and which are dirty.
+//! A hash table with chains over a fixed pool of pages. Clean pages are in a list by last use, dirty ones in one of
+//! several lists by the time they became dirty. A page is divided into 32 units; masks tell which of them are valid and which are dirty.
 //! Memory grows up to the number of pages, never beyond.
 
 use super::page::{Page, State, prefetch};
@@ -9,7 +9,7 @@ use crate::kernel::{Divisor, NONE};
 
 /// Ends of the list of clean pages, the one used last first.
 const CLEAN: u32 = 0;
-/// Ends of the list of dirty pages, the one dirty longest first.
+/// Ends of the first list of dirty pages, the one dirty longest first; those of the others follow.
 const DIRTY: u32 = 1;
 /// Units of a page.
 const UNITS: u64 = 32;
@@ -26,19 +26,19 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Room for `pages` pages of `page_bytes` each.
+    /// Room for `pages` pages of `page_bytes` each, with so many lists of dirty ones.
     #[must_use]
-    pub fn new(pages: usize, page_bytes: u64) -> Self {
+    pub fn new(pages: usize, page_bytes: u64, lists: u32) -> Self {
         let buckets = (pages.max(1) * 3 / 2).next_power_of_two();
         let mut directory = Self {
             buckets: vec![NONE; buckets].into_boxed_slice(),
             pages: Vec::new(),
             free: Vec::new(),
-            most: pages + 2,
+            most: pages + 1 + lists as usize,
             page: Divisor::new(page_bytes),
             unit: Divisor::new(page_bytes.div_ceil(UNITS)),
         };
-        for end in [CLEAN, DIRTY] {
+        for end in CLEAN..DIRTY + lists {
             directory.pages.push(Page { before: end, after: end, ..Page::EMPTY });
         }
         directory
@@ -66,6 +66,16 @@ impl Directory {
         let end = (offset + length).min(base + self.page.value()) - base;
         let (first, last) = (self.unit.split(start).0, self.unit.split(end - 1).0);
         (u32::MAX >> (UNITS - 1 - last)) & (u32::MAX << first)
+    }
+
+    /// The units of a page that an extent covers from end to end.
+    #[must_use]
+    pub fn whole_units(&self, page: u64, offset: u64, length: u64) -> u32 {
+        let base = page * self.page.value();
+        let start = offset.max(base) - base;
+        let end = (offset + length).min(base + self.page.value()) - base;
+        let (first, behind) = (self.unit.split(start + self.unit.value() - 1).0, self.unit.split(end).0);
+        if first >= behind { 0 } else { (u32::MAX >> (UNITS - behind)) & (u32::MAX << first) }
     }
 
     /// The bytes of a page from its first to after its last unit of a mask.
@@ -99,10 +109,10 @@ impl Directory {
         prefetch(&self.pages[before as usize]);
     }
 
-    /// The same for the dirty pages and what is beside them.
+    /// The same for the dirty pages of a list and what is beside them.
     #[inline]
-    pub fn warm_destages(&self) {
-        let Page { key, after, .. } = self.pages[self.pages[DIRTY as usize].after as usize];
+    pub fn warm_destages(&self, list: u32) {
+        let Page { key, after, .. } = self.pages[self.pages[(DIRTY + list) as usize].after as usize];
         self.warm(key.wrapping_sub(1));
         self.warm(key.wrapping_add(1));
         prefetch(&self.pages[after as usize]);
@@ -200,11 +210,11 @@ impl Directory {
         self.link_after(CLEAN, place);
     }
 
-    /// Makes a page that is in no list the last of the dirty ones.
+    /// Makes a page that is in no list the last of a list of dirty ones.
     #[inline]
-    pub fn push_dirty(&mut self, place: u32) {
+    pub fn push_dirty(&mut self, place: u32, list: u32) {
         self.pages[place as usize].state = State::Dirty;
-        let last = self.pages[DIRTY as usize].before;
+        let last = self.pages[(DIRTY + list) as usize].before;
         self.link_after(last, place);
     }
 
@@ -217,11 +227,12 @@ impl Directory {
         }
     }
 
-    /// The page dirty longest.
+    /// The page of a list that is dirty longest.
+    #[inline]
     #[must_use]
-    pub fn oldest_dirty(&self) -> Option<u32> {
-        let oldest = self.pages[DIRTY as usize].after;
-        (oldest != DIRTY).then_some(oldest)
+    pub fn oldest_dirty(&self, list: u32) -> Option<u32> {
+        let oldest = self.pages[(DIRTY + list) as usize].after;
+        (oldest != DIRTY + list).then_some(oldest)
     }
 
     #[inline]
@@ -250,7 +261,7 @@ mod tests {
 
     #[test]
     fn the_clean_page_not_used_for_longest_goes_first() {
-        let mut directory = Directory::new(3, 16_384);
+        let mut directory = Directory::new(3, 16_384, 1);
         for key in [1, 2, 3] {
             let place = directory.add(key, State::Clean).expect("room");
             directory.push_clean(place);
@@ -264,23 +275,27 @@ mod tests {
 
     #[test]
     fn dirty_pages_stay_and_leave_in_their_order() {
-        let mut directory = Directory::new(2, 16_384);
+        let mut directory = Directory::new(2, 16_384, 1);
         for key in [7, 8] {
             let place = directory.add(key, State::Dirty).expect("room");
-            directory.push_dirty(place);
+            directory.push_dirty(place, 0);
         }
         assert!(directory.add(9, State::Dirty).is_none(), "nothing but dirty pages");
-        let oldest = directory.oldest_dirty().expect("two");
+        let oldest = directory.oldest_dirty(0).expect("two");
         assert_eq!(directory.page(oldest).key, 7);
     }
 
     #[test]
     fn units_cover_what_they_touch() {
-        let directory = Directory::new(2, 16_384);
+        let directory = Directory::new(2, 16_384, 1);
         assert_eq!(directory.units(0, 0, 16_384), u32::MAX);
         assert_eq!(directory.units(1, 16_384, 512), 1);
         assert_eq!(directory.units(0, 16_383, 2), 1 << 31);
         assert_eq!(directory.units(1, 16_383, 2), 1);
         assert_eq!(directory.span(1, 0b110), (16_384 + 512, 16_384 + 1_536));
+        assert_eq!(directory.whole_units(0, 0, 16_384), u32::MAX);
+        assert_eq!(directory.whole_units(0, 100, 1_000), 0b10);
+        assert_eq!(directory.whole_units(1, 16_383, 513), 1);
+        assert_eq!(directory.whole_units(0, 16_000, 2_000), 0);
     }
 }

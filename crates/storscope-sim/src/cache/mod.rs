@@ -1,9 +1,11 @@
-//! Memory: a directory of pages, and the streams that are read ahead.
+//! Memory: a directory of pages, the order in which dirty ones leave, and the streams that are read ahead.
 
 mod directory;
+mod elevator;
 mod page;
 mod streams;
 
 pub use directory::Directory;
+pub use elevator::Elevator;
 pub use page::State;
 pub use streams::{Ahead, Streams};

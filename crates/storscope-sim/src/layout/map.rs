@@ -165,6 +165,36 @@ impl Map {
         }
     }
 
+    /// How much of an extent a destage takes at most: full rows of all sets that put up to `run` bytes in a row on each
+    /// drive, but at most `most` bytes, or else some stripes, or one. In a pool stripes are beside each other by chance
+    /// only, so it is one.
+    #[must_use]
+    pub fn window(&self, run: u64, most: u64) -> u64 {
+        let (stripe, rows) = (self.stripe_bytes(), (run / self.segment()).max(1));
+        let row = match &self.form {
+            Form::Sets(sets) => sets.value() * stripe,
+            Form::Chain(_) => stripe,
+            Form::Pool(_) => return stripe,
+        };
+        let most = most.min(rows * row);
+        [row, stripe].into_iter().find(|unit| *unit <= most).map_or(stripe, |unit| most / unit * unit)
+    }
+
+    /// Segments that an extent of so many bytes is written to side by side, at most those of a row of all sets.
+    #[inline]
+    #[must_use]
+    pub fn segments_of(&self, length: u64) -> usize {
+        if length <= self.segment() {
+            return 1;
+        }
+        let side_by_side = match &self.form {
+            Form::Sets(sets) => sets.value() * self.data(),
+            Form::Chain(_) => 1,
+            Form::Pool(_) => self.data(),
+        };
+        length.div_ceil(self.segment()).min(side_by_side) as usize
+    }
+
     /// The stripe of a row of a set.
     #[must_use]
     pub const fn stripe_of(&self, row: u64, set: u64) -> u64 {

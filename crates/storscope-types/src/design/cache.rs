@@ -45,6 +45,25 @@ pub struct WriteBackDesign {
     /// Where destaged data goes.
     #[serde(default)]
     pub placement: Placement,
+    /// Which dirty data goes first.
+    #[serde(default)]
+    pub order: DestageOrder,
+    /// Most bytes that one destage puts in a row on a drive; at least a segment. 1 MiB where absent: an estimate, about
+    /// what a host sends a drive at a time (Linux: 1,280 KiB unless told otherwise, BLK_DEF_MAX_SECTORS).
+    #[serde(default = "one_mib", rename = "run_bytes")]
+    pub run: Bytes,
+}
+
+/// Which dirty data is destaged first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DestageOrder {
+    /// In the order of addresses, round after round (an elevator, C-SCAN): the more is dirty, the shorter are the ways of
+    /// the drives' arms (Gill and Modha, "WOW: Wise Ordering for Writes", FAST 2005).
+    #[default]
+    Address,
+    /// What has been dirty longest.
+    Age,
 }
 
 /// Where destaged data goes.
@@ -91,6 +110,10 @@ pub struct PrefetchDesign {
 
 fn sixteen_kib() -> Bytes {
     Bytes::from_kib(16)
+}
+
+fn one_mib() -> Bytes {
+    Bytes::from_kib(1_024)
 }
 
 fn tenth() -> f64 {

@@ -38,14 +38,15 @@ pub struct AttachmentDesign {
     pub flash_cache: Option<FlashCacheDesign>,
 }
 
-/// A read cache on flash in the host. Writes go through it and invalidate what they overwrite only in part.
+/// A read cache on flash in the host. Writes go through, and to the flash as well.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlashCacheDesign {
     /// Its size.
     #[serde(rename = "size_bytes")]
     pub size: Bytes,
-    /// Bytes that are kept together; a block counts as cached when all of it is.
+    /// Bytes that take their room together: a power of two from 512 bytes to 128 KiB. What of a block is there is known in
+    /// 32 parts.
     #[serde(default = "eight_kib", rename = "block_bytes")]
     pub block: Bytes,
     /// Time to read one request from the flash.

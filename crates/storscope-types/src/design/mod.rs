@@ -12,7 +12,7 @@ mod shape;
 
 pub use array::{ArrayDesign, ControllerDesign, TransitionDesign};
 pub use background::{BackgroundDesign, BackgroundKind, ChangeDesign, DriveOfGroup, VolumeMove};
-pub use cache::{CacheDesign, Placement, PrefetchDesign, ReadCacheDesign, WriteBackDesign};
+pub use cache::{CacheDesign, DestageOrder, Placement, PrefetchDesign, ReadCacheDesign, WriteBackDesign};
 pub use check::DesignFault;
 pub use group::{GroupDesign, JournalDesign, Layout, ParityUpdate, ReadChoice, Redundancy, VolumeDesign};
 pub use host::{AttachmentDesign, FlashCacheDesign, HostDesign};

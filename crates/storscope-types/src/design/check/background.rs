@@ -3,7 +3,7 @@
 use super::paths::{DesignFault, require, within};
 use super::{check_rate, known, unique};
 use crate::Bytes;
-use crate::design::{ArrayDesign, BackgroundDesign, BackgroundKind, ChangeDesign};
+use crate::design::{ArrayDesign, BackgroundDesign, BackgroundKind, ChangeDesign, Layout};
 
 impl ArrayDesign {
     pub(super) fn check_background(&self) -> Result<(), DesignFault> {
@@ -29,6 +29,9 @@ impl ArrayDesign {
         check_rate(task.rate_bytes_per_s, &format!("{path}.rate_bytes_per_s"))?;
         let chunk = task.chunk.map_or(group.segment.0, |chunk| chunk.0);
         let sound = chunk > 0 && chunk.is_multiple_of(group.segment.0) && chunk <= size.0 && chunk <= 1 << 30;
+        let single = group.layout != Layout::Pool || chunk == group.segment.0;
+        let expected = "nothing: stripes of a pool are handled one by one; outstanding says how many at a time";
+        require(single, &format!("{path}.chunk_bytes"), expected, &chunk.to_string())?;
         let expected = format!("a multiple of the segment of {} bytes, at most 1 GiB and a drive", group.segment.0);
         require(sound, &format!("{path}.chunk_bytes"), &expected, &chunk.to_string())
     }

@@ -3,7 +3,10 @@
 use super::paths::{DesignFault, require, within};
 use super::{known, unique};
 use crate::Bytes;
-use crate::design::{ArrayDesign, GroupDesign, Layout, Redundancy, VolumeDesign};
+use crate::design::{ArrayDesign, GroupDesign, Layout, ParityUpdate, ReadChoice, Redundancy, VolumeDesign};
+
+/// Where a volume starts and ends, and its name.
+type Extent<'design> = (u64, u64, &'design str);
 
 impl ArrayDesign {
     pub(super) fn check_groups(&self) -> Result<(), DesignFault> {
@@ -24,13 +27,20 @@ impl ArrayDesign {
         require(!self.volumes.is_empty(), "volumes", "at least one volume", "none")?;
         unique(self.volumes.iter().map(|volume| &volume.name), "volumes")?;
         let mut ends = vec![0_u64; self.groups.len()];
+        let mut taken = vec![Vec::new(); self.groups.len()];
         for (index, volume) in self.volumes.iter().enumerate() {
-            self.check_volume(volume, &format!("volumes[{index}]"), &mut ends)?;
+            self.check_volume(volume, &format!("volumes[{index}]"), &mut ends, &mut taken)?;
         }
         Ok(())
     }
 
-    fn check_volume(&self, volume: &VolumeDesign, path: &str, ends: &mut [u64]) -> Result<(), DesignFault> {
+    fn check_volume<'design>(
+        &self,
+        volume: &'design VolumeDesign,
+        path: &str,
+        ends: &mut [u64],
+        taken: &mut [Vec<Extent<'design>>],
+    ) -> Result<(), DesignFault> {
         let names = self.groups.iter().map(|group| group.name.as_str());
         known(&volume.group, names, &format!("{path}.group"), "group")?;
         if let Some(owner) = &volume.owner {
@@ -47,9 +57,19 @@ impl ArrayDesign {
         let free = usable.saturating_sub(start);
         let expected = format!("at most the {} left of the {} of group {}", sized(free), sized(usable), group.name);
         require(end <= usable, &key, &expected, &sized(size))?;
+        check_place(&taken[index], start, end, path)?;
         ends[index] = end;
+        taken[index].push((start, end, volume.name.as_str()));
         Ok(())
     }
+}
+
+/// Whether a volume has its part of a group's space for itself.
+fn check_place(taken: &[Extent], start: u64, end: u64, path: &str) -> Result<(), DesignFault> {
+    let Some(other) = taken.iter().find(|other| start < other.1 && other.0 < end) else { return Ok(()) };
+    let expected = format!("a place of its own: volume {} takes {} to {}", other.2, sized(other.0), sized(other.1));
+    let found = format!("{} to {}", sized(start), sized(end));
+    require(false, &format!("{path}.start_bytes"), &expected, &found)
 }
 
 fn check_group(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
@@ -70,11 +90,23 @@ fn check_group(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
     let parity_pool = matches!(group.redundancy, Some(Redundancy::Raid5 | Redundancy::Raid6));
     let wide = "nothing: only pools with parity have sets of a width";
     require(!pool || parity_pool || group.width.is_none(), &format!("{path}.width"), wide, "a width")?;
+    check_choices(group, path)?;
     check_spares(group, path)?;
     let Some(journal) = &group.journal else { return Ok(()) };
     let size = format!("{path}.journal.size_bytes");
     within(journal.size.0 as f64, 512.0, (1 << 20) as f64, &size, "512 bytes to 1 MiB")?;
     within(journal.share, 0.0, 1.0, &format!("{path}.journal.share"), "a ratio from 0 to 1")
+}
+
+/// What only mirrors, or only parity, can choose.
+fn check_choices(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
+    let shape = group.shape(Bytes::ZERO);
+    let chosen = group.read_choice != ReadChoice::default();
+    let (key, expected) = (format!("{path}.read_choice"), "nothing: only mirrors have copies to choose from");
+    require(shape.copies > 1 || !chosen, &key, expected, "a choice for a layout without copies")?;
+    let chosen = group.parity_update != ParityUpdate::default();
+    let (key, expected) = (format!("{path}.parity_update"), "nothing: only layouts with parity update it");
+    require(shape.parity > 0 || !chosen, &key, expected, "a choice for a layout without parity")
 }
 
 fn check_spares(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {

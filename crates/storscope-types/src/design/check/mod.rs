@@ -68,6 +68,9 @@ impl ArrayDesign {
             let expected = format!("a multiple of the cache's page of {page} bytes");
             require(group.segment.0.is_multiple_of(page), &path, &expected, &group.segment.0.to_string())?;
         }
+        let both = self.controllers.len() != 1 || cache.write.as_ref().is_none_or(|write| !write.mirrored);
+        let expected = "false, or a second controller that holds the copies; one that only stands by costs nothing";
+        require(both, "cache.write.mirrored", expected, "true with one controller")?;
         check_write_back(cache)?;
         check_reads(cache)
     }
@@ -82,7 +85,11 @@ impl ArrayDesign {
                 check_limit(limit, &format!("{path}.{key}"))?;
             }
             for (at, attachment) in host.volumes.iter().enumerate() {
-                self.check_attachment(attachment, &format!("{path}.volumes[{at}]"))?;
+                let path = format!("{path}.volumes[{at}]");
+                let again = host.volumes[..at].iter().any(|other| other.volume == attachment.volume);
+                let found = format!("{:?} again", attachment.volume);
+                require(!again, &format!("{path}.volume"), "each volume once: a host sees it as one", &found)?;
+                self.check_attachment(attachment, &path)?;
             }
         }
         Ok(())
@@ -97,8 +104,10 @@ impl ArrayDesign {
         check_limit(attachment.queue_limit, &format!("{path}.queue_limit"))?;
         let Some(flash) = &attachment.flash_cache else { return Ok(()) };
         let path = format!("{path}.flash_cache");
-        let block = flash.block.0 as f64;
-        within(block, 512.0, (16 << 20) as f64, &format!("{path}.block_bytes"), "512 bytes to 16 MiB")?;
+        let block = flash.block.0;
+        let sound = block.is_power_of_two() && (512..=128 << 10).contains(&block);
+        let expected = "a power of two from 512 bytes to 128 KiB";
+        require(sound, &format!("{path}.block_bytes"), expected, &format!("{block} bytes"))?;
         let fits = flash.size.0 / flash.block.0;
         within(fits as f64, 1.0, 1e8, &format!("{path}.size_bytes"), "room for 1 to 100,000,000 blocks")?;
         within(f64::from(flash.parallel), 1.0, 64.0, &format!("{path}.parallel"), "1 to 64")?;
@@ -140,6 +149,8 @@ fn check_write_back(cache: &CacheDesign) -> Result<(), DesignFault> {
     let held = if write.mirrored { write.size.0 / 2 } else { write.size.0 };
     let pages = (held / cache.page.0) as f64;
     within(pages, 8.0, 1e8, "cache.write.size_bytes", "room for 8 to 100,000,000 pages")?;
+    let run = write.run.0 as f64;
+    within(run, 512.0, (64 << 20) as f64, "cache.write.run_bytes", "512 bytes to 64 MiB")?;
     let (low, high) = (write.low_watermark, write.high_watermark);
     within(high, 0.0, 1.0, "cache.write.high_watermark", "a ratio from 0 to 1")?;
     within(low, 0.0, high, "cache.write.low_watermark", "a ratio, at most the high watermark")?;

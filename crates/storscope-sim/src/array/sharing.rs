@@ -1,0 +1,82 @@
+//! How the groups of an array share its destages.
+
+use super::group::Group;
+
+/// Most bytes of a destage, whatever the number of drives.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// The destages under way, counted in segments of data: what is written side by side.
+#[derive(Debug, Clone)]
+pub struct Sharing {
+    groups: Vec<Share>,
+    underway: usize,
+}
+
+/// A group's part.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    /// Of the array's drives.
+    drives: f64,
+    underway: usize,
+    /// One destage stays within a window of so many bytes of the group's space.
+    window: u64,
+}
+
+impl Sharing {
+    /// Of these groups; `run` and `most` limit the window as in [`crate::layout::Map::window`].
+    #[must_use]
+    pub fn new(groups: &[Group], run: u64, most: u64) -> Self {
+        let drives: usize = groups.iter().map(Group::drives).sum();
+        let share = |group: &Group| Share {
+            drives: group.drives() as f64 / drives as f64,
+            underway: 0,
+            window: group.map.window(run, most.min(MOST_BYTES)),
+        };
+        Self { groups: groups.iter().map(share).collect(), underway: 0 }
+    }
+
+    /// All that is under way.
+    #[inline]
+    #[must_use]
+    pub fn underway(&self) -> usize {
+        self.underway
+    }
+
+    /// Bytes of a group's space that one destage stays within.
+    #[inline]
+    #[must_use]
+    pub fn window(&self, group: u16) -> u64 {
+        self.groups[usize::from(group)].window
+    }
+
+    /// A destage of so many segments begins.
+    #[inline]
+    pub fn begins(&mut self, group: u16, segments: usize) {
+        self.underway += segments;
+        self.groups[usize::from(group)].underway += segments;
+    }
+
+    /// It is done.
+    #[inline]
+    pub fn ends(&mut self, group: u16, segments: usize) {
+        self.underway -= segments;
+        self.groups[usize::from(group)].underway -= segments;
+    }
+
+    /// Of the groups with something dirty that have less than their share of what is allowed, the one that lacks most.
+    #[inline]
+    pub fn next(&self, allowed: usize, is_dirty: impl Fn(usize) -> bool) -> Option<u16> {
+        if self.groups.len() == 1 {
+            return is_dirty(0).then_some(0);
+        }
+        let mut best = None;
+        let mut least = f64::INFINITY;
+        for (index, group) in self.groups.iter().enumerate() {
+            let (load, limit) = (group.underway as f64 / group.drives, allowed as f64);
+            if load < least && (load < limit || group.underway == 0) && is_dirty(index) {
+                (best, least) = (Some(index as u16), load);
+            }
+        }
+        best
+    }
+}
