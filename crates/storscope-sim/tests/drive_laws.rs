@@ -371,13 +371,15 @@ fn a_stream_with_requests_waiting_runs_at_the_rate_of_the_media_whatever_is_sort
 }
 
 #[test]
-fn a_deep_stream_leaves_a_random_reader_its_turn() {
+fn a_deep_stream_and_a_random_reader_both_go_on() {
     for direction in [Direction::Read, Direction::Write] {
-        let design = sorted(MechanicalDesign { write_cache: None, ..buffered() }, 0.5, Among::Any);
-        let (rate, iops) = stream_and_reader(&design, direction, 16, true);
-        println!("{direction:?}: {rate} and {iops}");
-        assert!(rate > 0.2 * OUTER, "{direction:?}: the stream has {rate}");
-        assert!(iops > 5.0, "{direction:?}: the reader has {iops}");
+        for among in [Among::Any, Among::Oldest] {
+            let design = sorted(MechanicalDesign { write_cache: None, ..buffered() }, 0.5, among);
+            let (rate, iops) = stream_and_reader(&design, direction, 16, true);
+            println!("{direction:?}, {among:?}: {rate} B/s and {iops}/s");
+            assert!(rate > 0.05 * OUTER && rate < 0.9 * OUTER, "{direction:?}, {among:?}: the stream has {rate}");
+            assert!(iops > 3.0, "{direction:?}, {among:?}: the reader has {iops}");
+        }
     }
 }
 

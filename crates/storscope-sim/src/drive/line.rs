@@ -140,11 +140,22 @@ impl Line {
         there.min_by_key(|(_, op)| op.offset).map(|(index, _)| index)
     }
 
+    /// Whether all requests that are seen lie where a run that begins between two bytes comes along.
+    pub fn is_one_run(&self, from: u64, to: u64) -> bool {
+        self.other_than_run(from, to, 0).is_none()
+    }
+
     /// A request seen, from a place in line on, that does not lie where a run that begins between two bytes comes along.
     pub fn other_than_run(&self, from: u64, to: u64, first: usize) -> Option<usize> {
         let all: u64 = self.seen.iter().map(|op| u64::from(op.length)).sum();
-        let places = (first..self.seen.len()).chain(0..first);
-        places.into_iter().find(|&index| !(from..=to + 2 * all).contains(&self.seen[index].offset))
+        let mut places = (first..self.seen.len()).chain(0..first);
+        places.find(|&index| !(from..=to + 2 * all).contains(&self.seen[index].offset))
+    }
+
+    /// How many requests the drive sees.
+    #[inline]
+    pub fn seen(&self) -> usize {
+        self.seen.len()
     }
 
     /// The first of the requests seen that are next to each other on the drive and lead up to this one.
@@ -158,12 +169,6 @@ impl Line {
             front = earlier;
         }
         front
-    }
-
-    /// How many requests the drive sees.
-    #[inline]
-    pub fn seen(&self) -> usize {
-        self.seen.len()
     }
 
     /// The one in view that the arm reaches first.

@@ -19,7 +19,7 @@ use super::read_ahead::{Lookup, ReadAhead};
 use super::window::{self, Window};
 use super::write_cache::{Extent, WriteCache};
 
-/// Least bytes of a run before others have their turn. A choice of this model: makers do not tell theirs.
+/// Bytes of a run after which another request has its turn. A choice of this model: makers do not tell theirs.
 const RUN_BYTES: u64 = 1 << 20;
 
 /// What all drives of a design have in common.
@@ -42,8 +42,6 @@ struct Times {
     link_ns_per_byte: f64,
     up_to: ReadOnTo,
     size_bytes: u64,
-    /// After so many bytes in one run others have their turn.
-    run_bytes: u64,
 }
 
 impl Traits {
@@ -58,7 +56,6 @@ impl Traits {
             link_ns_per_byte: 1e9 / design.interface_rate_bytes_per_s,
             up_to: design.read_ahead.map_or_else(ReadOnTo::default, |ahead| ahead.up_to),
             size_bytes: design.size.0,
-            run_bytes: design.read_ahead.map_or(RUN_BYTES, |ahead| ahead.segment.0.max(RUN_BYTES)),
         };
         Self {
             design: Arc::new(design.clone()),
@@ -83,9 +80,10 @@ pub struct Mechanical {
     waiting: Line,
     /// Whether the arm has finished at this very instant, so that what waits can follow without a gap.
     just_done: bool,
-    /// Bytes of runs served since another request had its turn.
+    /// How far the present run has come, in bytes and on the drive.
     run_bytes: u64,
-    /// Whether any request ever went on where the arm was: where none did, nobody need look for the front of a run.
+    run_end: u64,
+    /// Whether any request ever went on behind another: where none did, nobody need look for the front of a run.
     has_runs: bool,
     window: Window,
     busy: Nanos,
@@ -124,6 +122,7 @@ impl Mechanical {
             waiting: Line::new(window.most_seen()),
             just_done: false,
             run_bytes: 0,
+            run_end: 0,
             has_runs: false,
             window,
             busy: Nanos::ZERO,
@@ -314,6 +313,11 @@ impl Mechanical {
         {
             return self.serve(now, index, true);
         }
+        if self.run_bytes >= RUN_BYTES
+            && let Some(index) = self.other_than_run()
+        {
+            return self.serve(now, index, false);
+        }
         let view = self.window.view(requests);
         let index = if view.size > 1 { self.waiting.nearest(view, &self.arm.aim(now)) } else { view.from };
         let index = if self.has_runs { self.waiting.front_of_run(index) } else { index };
@@ -332,18 +336,20 @@ impl Mechanical {
         filled.or_else(|| (self.just_done && self.waiting.sees_several()).then_some((head, head)))
     }
 
-    /// The next request of a run, if one is seen. Firmware need not look for these by position; they go first. After as
-    /// many bytes as a segment holds another request has its turn, if one is seen that does not belong to the run.
+    /// The next request of a run, if one is seen and all that is seen belongs to the run: firmware need not look for it
+    /// by position then. With others in between, each choice is by position, so that two streams pay a seek for each
+    /// request, as they do in the field.
     #[inline]
-    fn next_of_run(&mut self, from: u64, to: u64) -> Option<usize> {
+    fn next_of_run(&self, from: u64, to: u64) -> Option<usize> {
         let index = self.waiting.first_from(self.served.direction, from, to)?;
-        if self.run_bytes < self.times.run_bytes {
-            return Some(index);
-        }
+        self.waiting.is_one_run(from, to).then_some(index)
+    }
+
+    /// A request that does not go on behind the last, so that a deep stream does not keep the arm for ever.
+    #[cold]
+    fn other_than_run(&mut self) -> Option<usize> {
         let first = if self.window.keeps_order() { 0 } else { self.window.somewhere(self.waiting.seen()) };
-        let other = self.waiting.other_than_run(from, to, first);
-        self.run_bytes = 0;
-        Some(other.unwrap_or(index))
+        self.waiting.other_than_run(self.run_end, self.run_end, first)
     }
 
     fn start_writing_back(&mut self, now: Nanos) -> bool {
@@ -378,10 +384,12 @@ impl Mechanical {
         let spot = |op: &DriveOp| spot(&self.arm, &self.times, op);
         let keeps_order = self.window.keeps_order();
         let op = if keeps_order { self.waiting.remove(index, spot) } else { self.waiting.swap_remove(index, spot) };
-        if follows {
-            self.has_runs = true;
-            self.run_bytes += u64::from(op.length);
-        }
+        // What was in the buffer when it came has not been taken up here.
+        let end = op.offset + u64::from(op.length);
+        let goes_on = op.offset.wrapping_sub(self.run_end) < RUN_BYTES;
+        self.run_bytes = if goes_on { self.run_bytes + (end - self.run_end) } else { u64::from(op.length) };
+        self.run_end = end;
+        self.has_runs |= goes_on;
         match self.look_again(now, &op) {
             Lookup::Hit => {
                 self.ready.push_back(op);

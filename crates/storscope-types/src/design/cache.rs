@@ -58,12 +58,13 @@ pub struct WriteBackDesign {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DestageOrder {
+    /// What has been dirty longest. The default, since with it the published points of an EVA 4400 come out; sorting is
+    /// left to the drives.
+    #[default]
+    Age,
     /// In the order of addresses, round after round (an elevator, C-SCAN): the more is dirty, the shorter are the ways of
     /// the drives' arms (Gill and Modha, "WOW: Wise Ordering for Writes", FAST 2005).
-    #[default]
     Address,
-    /// What has been dirty longest.
-    Age,
 }
 
 /// Where destaged data goes.
