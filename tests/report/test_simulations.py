@@ -8,8 +8,10 @@ from storscope.report.page import render
 from storscope.report.simulations import simulation_views
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose
-from storscope.workbench.simulating import Simulated, simulate, store_simulation
+from storscope.workbench.simulated import Simulated
+from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import plan_of
+from storscope.workbench.simulation_store import store_simulation
 from tests.report.evidence import day_of_volumes
 from tests.sim.designs import SMALL
 from tests.support.cases import make_store

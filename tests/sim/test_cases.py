@@ -18,7 +18,8 @@ from storscope.domain.units import NS_PER_S
 from storscope.sim.assignment import Assignment, assigned
 from storscope.sim.design import Schedule, load_schedule, read_design, read_schedule
 from storscope.sim.simulation import SimulationPlan
-from storscope.workbench.simulating import Simulated, simulate
+from storscope.workbench.simulated import Simulated
+from storscope.workbench.simulating import simulate
 
 _FOLDER = examples_folder() / "designs"
 _DESIGNS = sorted(path.name for path in _FOLDER.glob("*.toml") if path.name.count(".") == 1)

@@ -15,7 +15,8 @@ from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.sim.design import read_design, read_schedule
 from storscope.sim.replay import TraceSource
 from storscope.sim.traces.read import trace_from_text
-from storscope.workbench.simulating import Simulated, simulate
+from storscope.workbench.simulated import Simulated
+from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import trace_plan_of
 
 _HEAD = "time_ms,volume,op,offset_bytes,length_bytes"

@@ -18,8 +18,10 @@ from storscope.sim.design import read_design, read_schedule
 from storscope.store import Store
 from storscope.workbench.comparing import compare
 from storscope.workbench.diagnosing import diagnose
-from storscope.workbench.simulating import Simulated, simulate, store_simulation, tables_of
+from storscope.workbench.simulated import Simulated
+from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import plan_of, simulate_each
+from storscope.workbench.simulation_store import store_simulation
 from tests.sim.designs import SMALL
 
 _STARTED_NS = 1_795_132_800_000_000_000
@@ -163,7 +165,7 @@ def test_a_stream_that_the_workload_lacks_is_refused() -> None:
 
 
 def test_tables_are_equal_for_equal_seeds() -> None:
-    first, second = (tables_of(_simulated(seed=9)) for _ in range(2))
+    first, second = (_simulated(seed=9).tables() for _ in range(2))
     for name, table in first.items():
         counters = {"series", "timelines"}  # CPU time of the simulation itself is among the counters
         if name not in counters:

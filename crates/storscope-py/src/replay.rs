@@ -122,6 +122,7 @@ fn run(
         depth: options.depth,
         slice: Nanos(options.slice_ns),
         slices: options.slices,
+        mark: Nanos(options.interval_ns),
     };
     let clock = VirtualClock::default();
     let mut array = sim::Array::new(design, clock, &settings).map_err(|error| ("design", error.to_string()))?;

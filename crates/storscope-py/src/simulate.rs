@@ -73,6 +73,8 @@ struct Options {
     slice_ns: u64,
     /// Most slices that are kept.
     slices: usize,
+    /// How often all counters are noted.
+    mark_ns: u64,
 }
 
 type Failure = (&'static str, String);
@@ -172,6 +174,7 @@ fn run(
         depth: load::slots_of(&plan),
         slice: Nanos(options.slice_ns),
         slices: options.slices,
+        mark: Nanos(options.mark_ns),
     };
     let array = sim::Array::new(design, clock.clone(), &settings).map_err(|error| ("design", error.to_string()))?;
     let lifetimes: Vec<load::Lifetime> = options.lifetimes_ns.iter().map(lifetime).collect();

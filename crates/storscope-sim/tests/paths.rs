@@ -77,13 +77,13 @@ fn a_volume_whose_reads_are_proxied_for_long_moves_and_one_that_was_moved_back_m
     };
     assert_eq!(owner_after(50), (Some("a".to_owned()), 0));
     assert_eq!(owner_after(70), (Some("b".to_owned()), 1));
-    assert_eq!(owner_after(105), (Some("a".to_owned()), 1));
-    assert_eq!(owner_after(200), (Some("b".to_owned()), 2));
+    assert_eq!(owner_after(105), (Some("a".to_owned()), 2));
+    assert_eq!(owner_after(200), (Some("b".to_owned()), 3));
 }
 
 #[test]
 fn queue_limits_make_ios_wait_in_the_host() {
-    for limit in ["queue_limit", "adapter_queue_limit"] {
+    for (limit, name) in [("queue_limit", "host_queue"), ("adapter_queue_limit", "adapter_queue")] {
         let mut design = plain();
         design["hosts"][0][limit] = json!(2);
         let ios: Vec<Io> = (0..6).map(|at| Io::read(at * MIB, 4 * KIB)).collect();
@@ -92,8 +92,13 @@ fn queue_limits_make_ios_wait_in_the_host() {
         assert_eq!(times, [10, 10, 20, 20, 30, 30], "{limit}");
         let report = array.report().expect("laws hold");
         let part = report.targets[0].reads.parts[0];
-        assert_eq!(serde_json::to_value(part.part).expect("text"), json!("host_queue"));
+        assert_eq!(serde_json::to_value(part.part).expect("text"), json!(name));
         assert!(relative(part.mean_ns, 10e6) < 1e-9, "{part:?}");
+        // Two at a time: full all the time, four waited, 10 ms and 20 ms.
+        let found = &report.limits[0];
+        assert_eq!((found.most, found.waited), (2, 4));
+        assert!(relative(found.full_ratio, 1.0) < 1e-9 && relative(found.used_mean, 2.0) < 1e-9, "{found:?}");
+        assert!(relative(found.waiting_mean, 2.0) < 1e-9, "{found:?}");
     }
 }
 

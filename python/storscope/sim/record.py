@@ -35,6 +35,8 @@ class VolumeInterval:
     read_latency_sum_ns: float
     write_latency_sum_ns: float
     latency_max_ns: int | None
+    forwarded: int | None = None
+    """I/Os that came through another controller than its owner; None where there is only one."""
 
 
 def record_array(
@@ -96,6 +98,7 @@ def _record_volume(recorder: Recorder, system: str, start_ns: int, interval: Vol
             "write_latency_ns_mean": interval.write_latency_sum_ns / interval.writes if interval.writes else None,
             "latency_ns_max": interval.latency_max_ns,
             "queue_depth_mean": latency_sum / interval.duration_ns,
+            "forwarded_per_s": None if interval.forwarded is None else interval.forwarded / seconds,
         },
     )  # fmt: skip
 

@@ -14,6 +14,8 @@ from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Workload
 from storscope.sim.design import Design, Lifetime
 
+LONGEST_SLICE_NS = NS_PER_S // 50
+"""Unless the run is so long that there would be too many."""
 _PATIENCE_S = 0.1
 """How soon a request to stop is noticed."""
 _DAY_NS = 86_400 * NS_PER_S
@@ -25,6 +27,7 @@ class SimulationPlan:
 
     It ends after `duration_ns` of simulated time, or when about `ios` were made, whichever is first; one is needed.
     `slice_ns` is the least length of the slices in which the queues of the drives are kept; `slices` is how many.
+    Lengths that are None are chosen to fit the run (workbench.simulating.fitted).
     """
 
     design: Design
@@ -33,8 +36,8 @@ class SimulationPlan:
     seed: int
     duration_ns: int | None = None
     ios: int | None = None
-    interval_ns: int = NS_PER_S
-    slice_ns: int = NS_PER_S // 50
+    interval_ns: int | None = None
+    slice_ns: int | None = None
     slices: int = 2048
 
     def plan_json(self) -> dict[str, Any]:
@@ -46,7 +49,7 @@ class SimulationPlan:
             "duration_ns": self.duration_ns or 36_500 * _DAY_NS,
             "max_ios_per_worker": None if self.ios is None else -(-self.ios // workers),
             "seed": self.seed,
-            "interval_ns": self.interval_ns,
+            "interval_ns": self.interval_ns or NS_PER_S,
         }
 
     def options_json(self, started_ns: int) -> dict[str, Any]:
@@ -55,8 +58,9 @@ class SimulationPlan:
         return {
             "started_unix_ns": started_ns,
             "lifetimes_ns": [(one.start_ns, one.end_ns) for one in lifetimes],
-            "slice_ns": self.slice_ns,
+            "slice_ns": self.slice_ns or LONGEST_SLICE_NS,
             "slices": self.slices,
+            "mark_ns": self.interval_ns or NS_PER_S,
         }
 
     def _lifetime(self, stream: str) -> Lifetime:

@@ -1,81 +1,37 @@
-"""A simulation: a workload on a design, judged like a measurement and stored in the same tables."""
+"""A simulation: a workload on a design, judged like a measurement."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
-import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
-
-import pyarrow as pa
 
 import storscope
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.goals import Progress
 from storscope.bench.joining import joined
-from storscope.bench.judgement import Judgement
-from storscope.bench.measuring import Measuring
-from storscope.bench.record import About, doubts_of, record_run
-from storscope.domain.recorder import Recorder
-from storscope.domain.schema import TABLES
-from storscope.domain.units import NS_PER_MS, NS_PER_S
-from storscope.sim.design import Design
-from storscope.sim.record import VolumeInterval, record_array
-from storscope.sim.simulation import SimulationPlan, SimulationRun
-from storscope.store import CaptureInfo, Store
+from storscope.bench.record import About
+from storscope.bench.samples import Sample, Samples
+from storscope.domain.units import NS_PER_S, NS_PER_US
+from storscope.sim.happenings import happenings
+from storscope.sim.phases import phases_of
+from storscope.sim.replay import TracePlan
+from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
+from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_goals import goal_of
-from storscope.workbench.volume_latencies import record_volume_latencies
+from storscope.workbench.simulation_judgement import ended_words, judge, worded
 
 ENGINE = "storscope-sim"
-FORMAT = "storscope-simulation"
 _INTERVALS = 200
 """Of a run with a duration: enough to find a warm-up in."""
-_LEAST_INTERVAL_NS = 10 * NS_PER_MS
-_ID_LENGTH = 16
-
-
-@dataclass(frozen=True)
-class Simulated:
-    """What a simulation gave."""
-
-    plan: SimulationPlan
-    about: About
-    outcome: Outcome
-    judgement: Judgement
-    intervals: tuple[Interval, ...]
-    array: Mapping[str, Any]
-    """What the array's components did (ArrayReport in crates/storscope-sim), warm-up included."""
-    wall_s: float
-
-    @cached_property
-    def measured(self) -> Interval:
-        """The run without its warm-up."""
-        kept = [one for one in self.intervals if self.judgement.counts(one.start_ns)]
-        return joined(kept) or self.outcome.total
-
-    @property
-    def doubts(self) -> tuple[str, ...]:
-        """Why its figures may mean less than they seem to."""
-        return doubts_of(self.about, self.outcome, self.judgement)
-
-    def tables(self) -> dict[str, pa.Table]:
-        """All of it as Arrow, by the names of the tables."""
-        return tables_of(self)
-
-    def record(self, recorder: Recorder) -> None:
-        """Writes all of it into the tables. The array is a system of its own; the run is a job of it."""
-        start_ns = self.about.started_ns
-        record_run(recorder, self.about, self.intervals, self.outcome, self.judgement)
-        volumes = _volume_intervals(self.plan.design, self.intervals)
-        record_array(recorder, self.about.system, self.plan.design.form, self.array, start_ns, volumes)
-        volume_of = [one.volume for one in self.plan.design.attachments]
-        record_volume_latencies(recorder, self.about.system, volume_of, self.intervals, start_ns)
-        recorder.notes.clock = "virtual; placed where the simulation was started"
+_MOST_INTERVALS = 512
+"""More are put together two by two, as samples are (bench/samples.py): so many I/Os may take longer than expected."""
+_PILOT_SHARE, _PILOT_LEAST = 50, 1_000
+"""A run of so many I/Os is tried with a fiftieth of them first, to learn how long it will be."""
+_LEAST_INTERVAL_NS = 100 * NS_PER_US
 
 
 def simulate(
@@ -92,102 +48,116 @@ def simulate(
     """
     started_ns = time.time_ns() if started_ns is None else started_ns
     began = time.perf_counter()
-    run = _Runs(SimulationRun(plan, started_ns))
-    measuring = Measuring(run, goal_of(plan), plan.interval_ns, parts=1)
-    intervals = []
-    for interval in measuring.intervals(stop):
-        intervals.append(interval)
-        watch(measuring.progress, interval)
-    outcome, array = run.outcome(), run.array()
-    judgement = measuring.judgement(outcome)
-    wall_s = time.perf_counter() - began
-    return Simulated(plan, _about(plan, started_ns), outcome, judgement, tuple(intervals), array, wall_s)
-
-
-def interval_ns_for(duration_ns: int | None) -> int:
-    """The length of an interval: 200 of a given duration, at least 10 ms each; 1 s where only I/Os are counted."""
-    return NS_PER_S if duration_ns is None else max(_LEAST_INTERVAL_NS, duration_ns // _INTERVALS)
-
-
-def store_simulation(store: Store, simulated: Simulated) -> str:
-    """Makes a capture of a simulation; returns its name. The same simulation at the same instant makes one capture."""
-    plan = simulated.plan
-    said = json.dumps(
-        [plan.design.form, plan.plan_json(), plan.options_json(simulated.about.started_ns), storscope.__version__]
-    ).encode()
-    digest = hashlib.sha256(said).hexdigest()
-    info = CaptureInfo(
-        id=digest[:_ID_LENGTH],
-        path=f"simulation of {plan.design.where}",
-        sha256=digest,
-        size_bytes=len(said),
-        format=FORMAT,
-        importer_version=1,
-        imported_at_ns=time.time_ns(),
-        imported_on=platform.node(),
-        storscope_version=storscope.__version__,
-        options={},
+    plan = fitted(plan)
+    run = SimulationRun(plan, started_ns)
+    samples, intervals, was_stopped = Samples(), _Intervals(), _Latch(stop)
+    for interval in map(Interval, run.intervals(was_stopped)):
+        samples.add(Sample.of(interval))
+        intervals.add(interval)
+        watch(Progress(samples.end_ns, max(0, (plan.duration_ns or 0) - samples.end_ns)), interval)
+    intervals.end()
+    found = run.finish()
+    return _concluded(
+        plan, started_ns, found, samples, intervals, is_stopped=was_stopped.value, wall_s=time.perf_counter() - began
     )
-    with store.writer(info) as writer:
-        recorder = Recorder(writer.write)
-        simulated.record(recorder)
-        recorder.finish()
-        writer.commit(recorder)
-    return info.id
 
 
-def tables_of(simulated: Simulated) -> dict[str, pa.Table]:
-    """The tables of a simulation as Arrow, by name, without a store."""
-    batches: dict[str, list[pa.RecordBatch]] = {name: [] for name in TABLES}
-    recorder = Recorder(lambda name, batch: batches[name].append(batch))
-    simulated.record(recorder)
-    recorder.finish()
-    return {name: pa.Table.from_batches(found, TABLES[name]) for name, found in batches.items()}
+def _concluded(
+    plan: SimulationPlan, started_ns: int, found: Mapping[str, Any], samples: Samples, intervals: _Intervals, *,
+    is_stopped: bool, wall_s: float,
+) -> Simulated:  # fmt: skip
+    array, error = found["array"], found["error"]
+    happened = happenings(plan.design, array, samples.end_ns)
+    phases = phases_of(happened, samples.end_ns)
+    lost = [one for one in happened if one.kind == "data_lost"]
+    said = None if error is None else (error["kind"], error["message"])
+    outcome = worded(Outcome(found["result"], tuple(found["doubts_in_words"]), said, is_stopped), lost)
+    ended = ended_words(plan.duration_ns, plan.ios, outcome, lost, samples.end_ns)
+    interval_ns = plan.interval_ns or NS_PER_S
+    if isinstance(plan, TracePlan):
+        judgement = goal_of(plan).judge(samples, interval_ns, is_whole=not is_stopped and outcome.error is None)
+    else:
+        judgement = judge(samples, interval_ns, plan.workload, phases, ended)
+    return Simulated(
+        plan, _about(plan, started_ns, samples.end_ns), outcome, judgement, tuple(intervals.kept), array,
+        tuple(happened), tuple(phases), wall_s,
+    )  # fmt: skip
 
 
-class _Runs:
-    """A simulation in the shape in which measurements are judged."""
+# Lengths --------------------------------------------------------------------------------------------------------------
 
-    def __init__(self, run: SimulationRun) -> None:
-        self._run = run
-        self._found: Mapping[str, Any] | None = None
-        self._stopped = False
 
-    def hold(self) -> bool:
-        return False
+def fitted(plan: SimulationPlan) -> SimulationPlan:
+    """The plan with lengths of intervals and slices that fit its run, where it has none.
 
-    def begin(self) -> None:
-        """It has begun."""
+    How long a number of I/Os takes is learned from a short run of the same plan.
+    """
+    if plan.interval_ns is None:
+        lengths = [] if plan.duration_ns is None else [plan.duration_ns]
+        if plan.ios is not None:
+            lengths.append(_expected_ns(plan, plan.ios))
+        plan = replace(plan, interval_ns=interval_ns_for(min(lengths, default=0)))
+    if plan.slice_ns is None:
+        plan = replace(plan, slice_ns=min(LONGEST_SLICE_NS, plan.interval_ns or NS_PER_S))
+    return plan
 
-    def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Interval]:
-        def noted() -> bool:
-            self._stopped = self._stopped or stop()
-            return self._stopped
 
-        return map(Interval, self._run.intervals(noted))
+def interval_ns_for(length_ns: int | None) -> int:
+    """The length of an interval of a run that takes about so long: 200 of them, at least 100 µs each."""
+    return max(_LEAST_INTERVAL_NS, (length_ns or 0) // _INTERVALS)
+
+
+def _expected_ns(plan: SimulationPlan, ios: int) -> int:
+    few = min(ios, max(_PILOT_LEAST, ios // _PILOT_SHARE))
+    run = SimulationRun(replace(plan, ios=few, interval_ns=NS_PER_S, slices=2), 0)
+    for _ in run.intervals():
+        pass
+    return int(run.finish()["array"]["duration_ns"] * ios / few)
+
+
+class _Intervals:
+    """The intervals of a run under way; their number is bounded."""
+
+    def __init__(self) -> None:
+        self.kept: list[Interval] = []
+        self._parts = 1
+        self._pending: list[Interval] = []
+
+    def add(self, interval: Interval) -> None:
+        """One more."""
+        if len(self.kept) >= _MOST_INTERVALS and not self._pending:
+            self._halve()
+        self._pending.append(interval)
+        if len(self._pending) == self._parts:
+            self.end()
 
     def end(self) -> None:
-        self._run.stop()
+        """What is left at the run's end is an interval, too."""
+        whole = joined(self._pending, len(self.kept))
+        self._pending = []
+        if whole is not None:
+            self.kept.append(whole)
 
-    def outcome(self) -> Outcome:
-        found = self._finished()
-        error = found["error"]
-        return Outcome(
-            found["result"], tuple(found["doubts_in_words"]),
-            None if error is None else (error["kind"], error["message"]), self._stopped,
-        )  # fmt: skip
-
-    def array(self) -> Mapping[str, Any]:
-        report: Mapping[str, Any] = self._finished()["array"]
-        return report
-
-    def _finished(self) -> Mapping[str, Any]:
-        if self._found is None:
-            self._found = self._run.finish()
-        return self._found
+    def _halve(self) -> None:
+        pairs = zip(self.kept[::2], self.kept[1::2], strict=True)
+        halved = (joined(pair, index) for index, pair in enumerate(pairs))
+        self.kept = [one for one in halved if one is not None]
+        self._parts *= 2
 
 
-def _about(plan: SimulationPlan, started_ns: int) -> About:
+class _Latch:
+    """Remembers that a request to stop has been seen."""
+
+    def __init__(self, stop: Callable[[], bool]) -> None:
+        self._stop = stop
+        self.value = False
+
+    def __call__(self) -> bool:
+        self.value = self.value or self._stop()
+        return self.value
+
+
+def _about(plan: SimulationPlan, started_ns: int, end_ns: int) -> About:
     design = plan.design
     digest = hashlib.sha256(json.dumps(design.form, sort_keys=True).encode()).hexdigest()
     names = tuple(one.name for one in design.attachments)
@@ -200,30 +170,9 @@ def _about(plan: SimulationPlan, started_ns: int) -> About:
         system=design.name,
         seed=plan.seed,
         version=storscope.__version__,
-        planned_ns=plan.duration_ns or 0,
+        planned_ns=plan.duration_ns or end_ns,
         started_ns=started_ns,
         direct=True,
         labels={"design": design.where, "design_sha256": digest, "design_text": design.text},
         engine=ENGINE,
     )
-
-
-def _volume_intervals(design: Design, intervals: Sequence[Interval]) -> list[VolumeInterval]:
-    """The cells of all streams and hosts, added up for each volume."""
-    volumes = list(dict.fromkeys(one.volume for one in design.attachments))
-    return [_volume_interval(design, volume, interval) for interval in intervals for volume in volumes]
-
-
-def _volume_interval(design: Design, volume: str, interval: Interval) -> VolumeInterval:
-    cells = [cell for cell in interval.form["cells"] if design.attachments[cell["target"]].volume == volume]
-    reads, writes = ([cell[direction] for cell in cells] for direction in ("reads", "writes"))
-
-    def latency_sum(tallies: Sequence[Mapping[str, Any]]) -> float:
-        return math.fsum((tally["service"]["mean_ns"] or 0.0) * tally["ios"] for tally in tallies)
-
-    maxima = [tally["service"]["max_ns"] for tally in (*reads, *writes) if tally["ios"]]
-    return VolumeInterval(
-        volume, interval.start_ns, interval.duration_ns, sum(tally["ios"] for tally in reads),
-        sum(tally["ios"] for tally in writes), sum(tally["bytes"] for tally in reads),
-        sum(tally["bytes"] for tally in writes), latency_sum(reads), latency_sum(writes), max(maxima, default=None),
-    )  # fmt: skip

@@ -19,7 +19,8 @@ from storscope.sim.design import Design, load_design, load_schedule
 from storscope.sim.replay import TracePlan, TraceSource, described, packed, placed
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.traces import read_trace
-from storscope.workbench.simulating import Simulated, interval_ns_for, simulate, tables_of
+from storscope.workbench.simulated import Simulated
+from storscope.workbench.simulating import interval_ns_for, simulate
 
 Workloads = str | Path | Workload | Mapping[str, str | Path | Workload]
 """A workload (built-in name, file, text or value) for all volumes, or one for each pattern of volumes."""
@@ -41,7 +42,6 @@ def plan_of(
     duration_ns = 60 * NS_PER_S if duration is None and ios is None else _ns(duration)
     return SimulationPlan(
         design, assigned(_assignments(workload), design.attachments), seed, duration_ns=duration_ns, ios=ios,
-        interval_ns=interval_ns_for(duration_ns),
     )  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def simulate_tables(
     `started_ns` (UTC since 1970, where the tables place the run; now, if absent) the same tables to the last byte.
     """
     plan = plan_of(design, workload, duration=duration, ios=ios, seed=seed, schedule=schedule)
-    return tables_of(simulate(plan, started_ns=started_ns))
+    return simulate(plan, started_ns=started_ns).tables()
 
 
 def trace_plan_of(
@@ -97,7 +97,7 @@ def simulate_trace(
     plan = trace_plan_of(
         design, sources, outstanding=outstanding, speed_up=speed_up, duration_ns=_ns(duration), seed=seed
     )
-    return tables_of(simulate(plan, started_ns=started_ns))
+    return simulate(plan, started_ns=started_ns).tables()
 
 
 def simulate_each(

@@ -8,8 +8,14 @@ use storscope_types::Nanos;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Waiting in the host because a queue limit was reached.
+    /// Waiting in the host because the queue limit of the LUN was reached.
+    LunQueue,
+    /// Because that of the adapter was.
+    AdapterQueue,
+    /// Because that of the host was.
     HostQueue,
+    /// Because that of the controller's ports was.
+    PortQueue,
     /// On the host's flash.
     HostFlash,
     /// On the front-end link, waiting for it included.
@@ -34,8 +40,11 @@ pub enum Part {
 
 impl Part {
     /// All parts, in the order an I/O meets them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
+        Self::LunQueue,
+        Self::AdapterQueue,
         Self::HostQueue,
+        Self::PortQueue,
         Self::HostFlash,
         Self::FrontEnd,
         Self::ControllerQueue,

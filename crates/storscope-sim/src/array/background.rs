@@ -11,7 +11,8 @@ use storscope_types::Nanos;
 use storscope_types::design::{BackgroundDesign, BackgroundKind};
 
 use super::Array;
-use super::group::Group;
+use super::group::{Dead, Group, Spare};
+use super::happening::{NoEffect, TaskNames, What};
 use super::issue::PlannedOp;
 use super::job::{Job, Kind, Stage};
 use crate::kernel::Random;
@@ -108,6 +109,12 @@ impl Task {
             || position_of_dead(group, self.stripe(step, group), self.dead).is_some()
     }
 
+    /// Bytes, steps begun, steps in all, of the present or the last time it ran.
+    #[must_use]
+    pub fn counted(&self) -> [u64; 3] {
+        [self.bytes, self.cursor, self.end]
+    }
+
     fn bytes_of_step(&self, group: &Group) -> u64 {
         if self.kind == BackgroundKind::Scrub { self.chunk * group.map.width() } else { self.chunk }
     }
@@ -119,26 +126,42 @@ impl Task {
 }
 
 impl Array {
-    /// Starts a task from the beginning.
-    pub(super) fn start_task(&mut self, index: usize) {
+    /// Starts a task from the beginning, or tells why there is nothing to do.
+    pub(super) fn start_task(&mut self, index: usize, scheduled: bool) -> Result<(), NoEffect> {
         let task = &mut self.tasks[index];
         let group = &self.groups[task.group];
         if task.running {
-            return;
+            return Err(NoEffect::AlreadySo);
         }
         if task.kind == BackgroundKind::Rebuild {
-            let waits = |dead: &super::group::Dead| dead.rebuilt == 0 && dead.spare != super::group::Spare::None;
-            let Some(dead) = group.dead.iter().position(waits) else { return };
-            task.dead = dead;
+            task.dead = to_rebuild(group)?;
         }
         (task.running, task.cursor, task.next_at) = (true, 0, self.now);
         (task.started, task.finished) = (Some(self.now), None);
         task.end = task.steps(group);
+        self.happened(scheduled, What::TaskStarted(self.task_names(index)), None);
         self.continue_task(index);
+        Ok(())
+    }
+
+    /// A task by its names.
+    pub(super) fn task_names(&self, index: usize) -> TaskNames {
+        let task = &self.tasks[index];
+        let group = &self.groups[task.group];
+        let dead = group.dead.get(task.dead).filter(|_| task.kind == BackgroundKind::Rebuild);
+        TaskNames {
+            task: task.name.clone(),
+            work: task.kind,
+            group: group.name.clone(),
+            drive: dead.map(|dead| format!("{}/{}", group.name, dead.drive)),
+            bytes: task.bytes,
+        }
     }
 
     /// Stops a task; steps under way are finished.
     pub(super) fn stop_task(&mut self, index: usize) {
+        let reason = (!self.tasks[index].running).then_some(NoEffect::AlreadySo);
+        self.happened(true, What::TaskStopped(self.task_names(index)), reason);
         self.tasks[index].running = false;
         self.late_tree.set(self.task_leaf(index), Nanos::NEVER);
     }
@@ -177,10 +200,12 @@ impl Array {
             return;
         }
         (task.running, task.finished) = (false, Some(self.now));
-        if task.kind == BackgroundKind::Rebuild {
-            let (group, dead) = (task.group, task.dead);
+        let (kind, group, dead) = (task.kind, task.group, task.dead);
+        self.happened(false, What::TaskFinished(self.task_names(index)), None);
+        if kind == BackgroundKind::Rebuild {
             self.groups[group].dead[dead].rebuilt = u64::MAX;
-            self.start_task(index);
+            // Most often there is no other drive to rebuild.
+            let _ = self.start_task(index, false);
         }
     }
 
@@ -268,6 +293,16 @@ impl Array {
             self.continue_task(index);
         }
     }
+}
+
+/// The failed drive that waits to be rebuilt, or why there is none.
+fn to_rebuild(group: &Group) -> Result<usize, NoEffect> {
+    let waits = |dead: &Dead| dead.rebuilt == 0 && dead.spare != Spare::None;
+    group.dead.iter().position(waits).ok_or(match group.dead.as_slice() {
+        [] => NoEffect::NothingFailed,
+        dead if dead.iter().any(|dead| dead.spare == Spare::None) => NoEffect::NoSpare,
+        _ => NoEffect::Rebuilt,
+    })
 }
 
 fn position_of_dead(group: &Group, stripe: u64, dead: usize) -> Option<u64> {

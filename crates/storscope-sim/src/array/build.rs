@@ -13,9 +13,11 @@ use super::controller::{Controller, Link};
 use super::drive_station::DriveStation;
 use super::flash::Flash;
 use super::group::Group;
+use super::happening::Happenings;
 use super::limits::Limit;
+use super::marks::Marks;
 use super::memory::Memory;
-use super::report::ComponentKind;
+use super::report::{ComponentKind, LimitKind};
 use super::slices::Slices;
 use super::target::{Target, Volume};
 use crate::drive::{DriveKind, catalogue};
@@ -33,11 +35,13 @@ pub struct Settings {
     pub slice: Nanos,
     /// Most slices that are kept.
     pub slices: usize,
+    /// How often all counters are noted, so that parts of the run can be told apart; doubled whenever there are too many.
+    pub mark: Nanos,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { seed: 0, depth: 65_536, slice: Nanos::from_millis(50), slices: 512 }
+        Self { seed: 0, depth: 65_536, slice: Nanos::from_millis(50), slices: 512, mark: Nanos::NEVER }
     }
 }
 
@@ -47,6 +51,7 @@ struct Stock {
     stations: Vec<Station>,
     names: Vec<(ComponentKind, String)>,
     limits: Vec<Limit>,
+    limit_names: Vec<(LimitKind, String)>,
 }
 
 impl Stock {
@@ -60,9 +65,10 @@ impl Stock {
         Link::new(self.station(kind, name, design.ports, latency), design)
     }
 
-    fn limit(&mut self, most: Option<u32>) -> u16 {
+    fn limit(&mut self, kind: LimitKind, name: &str, most: Option<u32>) -> u16 {
         let Some(most) = most else { return u16::MAX };
         self.limits.push(Limit::new(most));
+        self.limit_names.push((kind, name.to_owned()));
         (self.limits.len() - 1) as u16
     }
 }
@@ -103,6 +109,7 @@ impl Array {
             keeps_reads: design.cache.as_ref().and_then(|cache| cache.read).is_some_and(|read| read.size.is_some()),
             cache,
             limits: stock.limits,
+            limit_names: stock.limit_names,
             released: Vec::with_capacity(64),
             releasing: false,
             tasks,
@@ -112,6 +119,8 @@ impl Array {
             transition: design.transition,
             accounts: vec![Account::new(); targets.len() + 1],
             slices: Slices::new(drives.len(), settings.slice, settings.slices),
+            marks: Marks::new(settings.mark),
+            happenings: Happenings::default(),
             random: Random::new(settings.seed, 0),
             plan: Vec::with_capacity(1_024),
             done: Vec::with_capacity(256),
@@ -122,6 +131,7 @@ impl Array {
             targets,
             controllers,
         };
+        array.mark(false);
         array.timer_event(0);
         Ok(array)
     }
@@ -138,6 +148,25 @@ fn drive_kinds(design: &ArrayDesign) -> Result<Vec<DriveDesign>, SimError> {
     design.groups.iter().enumerate().map(kind).collect()
 }
 
+/// How many requests a drive serves side by side; 1 of one whose arm can be at one place only.
+///
+/// Of flash: as many as there are dies, or fewer if its controller does not take commands fast enough to keep all of them
+/// at work. Of a curve: the greatest rate over that of a single request.
+fn parallel(kind: &DriveDesign) -> f64 {
+    match kind {
+        DriveDesign::Mechanical(_) => 1.0,
+        DriveDesign::Flash(design) => {
+            let latency_s = (design.read.0 + design.overhead.0) as f64 / 1e9;
+            let taken = design.commands_per_s.map_or(f64::INFINITY, |rate| rate * latency_s);
+            f64::from(design.dies).min(taken).max(1.0)
+        }
+        DriveDesign::Curve(design) => {
+            let most = design.reads.iter().map(|point| point.iops).fold(0.0, f64::max);
+            design.reads.first().map_or(1.0, |first| most / first.iops * f64::from(first.qd)).max(1.0)
+        }
+    }
+}
+
 fn build_groups(design: &ArrayDesign, kinds: &[DriveDesign], seed: u64) -> (Vec<DriveStation>, Vec<Group>) {
     let mut drives = Vec::new();
     let mut groups = Vec::new();
@@ -145,7 +174,7 @@ fn build_groups(design: &ArrayDesign, kinds: &[DriveDesign], seed: u64) -> (Vec<
         let first = drives.len() as u32;
         let all = first..first + group.count + group.spares;
         let shared = DriveKind::new(kind);
-        drives.extend(all.map(|index| DriveStation::new(shared.drive(seed, index))));
+        drives.extend(all.map(|index| DriveStation::new(shared.drive(seed, index), parallel(kind))));
         groups.push(Group::new(group, kind.size(), first, seed.wrapping_add(u64::from(first))));
     }
     (drives, groups)
@@ -190,7 +219,7 @@ fn build_controllers(design: &ArrayDesign, stock: &mut Stock) -> Vec<Controller>
             let cpu =
                 |stock: &mut Stock| stock.station(ComponentKind::Controller, name.clone(), design.servers, Nanos::ZERO);
             controller.cpu = (!controller.is_free()).then(|| cpu(stock));
-            controller.limit = design.queue_limit.map(|most| stock.limit(Some(most)));
+            controller.limit = design.queue_limit.map(|most| stock.limit(LimitKind::Port, &name, Some(most)));
         }
         if let Some(link) = &design.links.front_end {
             let (kind, to, from) = (ComponentKind::FrontEndLink, format!("{name} in"), format!("{name} out"));
@@ -207,7 +236,8 @@ fn build_controllers(design: &ArrayDesign, stock: &mut Stock) -> Vec<Controller>
 fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) -> Result<Vec<Target>, SimError> {
     let mut targets = Vec::new();
     for (index, host) in design.hosts.iter().enumerate() {
-        let (adapter, whole) = (stock.limit(host.adapter_queue_limit), stock.limit(host.queue_limit));
+        let adapter = stock.limit(LimitKind::Adapter, &host.name, host.adapter_queue_limit);
+        let whole = stock.limit(LimitKind::Host, &host.name, host.queue_limit);
         for (at, attachment) in host.volumes.iter().enumerate() {
             let path = format!("hosts[{index}].volumes[{at}].volume");
             let volume = design
@@ -224,7 +254,15 @@ fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) ->
                 size: volumes[volume].size,
                 volume: volume as u16,
                 via: via.map(|index| index as u16),
-                limits: [stock.limit(attachment.queue_limit), adapter, whole],
+                limits: [
+                    stock.limit(
+                        LimitKind::Lun,
+                        &format!("{}/{}", host.name, attachment.volume),
+                        attachment.queue_limit,
+                    ),
+                    adapter,
+                    whole,
+                ],
                 flash,
             });
         }

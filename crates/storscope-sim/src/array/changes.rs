@@ -4,6 +4,8 @@ use storscope_types::Nanos;
 use storscope_types::design::{ArrayDesign, BackgroundKind, ChangeDesign};
 
 use super::Array;
+use super::happening::{NoEffect, What};
+use super::target::Volume;
 use crate::error::SimError;
 
 /// A change, with names resolved.
@@ -57,14 +59,17 @@ impl Array {
         if index > 0 {
             return self.continue_task(index - 1);
         }
+        self.mark_regularly();
+        let mut next = self.marks.next();
         while let Some(&(at, change)) = self.changes.get(self.next_change) {
             if at > self.now {
-                return self.late_tree.set(self.timers, at);
+                next = next.min(at);
+                break;
             }
             self.next_change += 1;
             self.apply(change);
         }
-        self.late_tree.set(self.timers, Nanos::NEVER);
+        self.late_tree.set(self.timers, next);
     }
 
     pub(super) fn task_leaf(&self, index: usize) -> usize {
@@ -74,30 +79,65 @@ impl Array {
     fn apply(&mut self, change: Change) {
         match change {
             Change::DriveFails(group, drive) => self.fail_drive(group, drive),
-            Change::CacheLost(controller, lost) => {
-                self.controllers[controller].cache_lost = lost;
-                let any_lost = self.controllers.iter().any(|controller| controller.cache_lost);
-                if let Some(memory) = &mut self.cache {
-                    memory.flushing = any_lost;
+            Change::CacheLost(controller, lost) => self.lose_cache(controller, lost),
+            Change::VolumeMoves(volume, to) => self.move_volume(volume, to as u16, true),
+            Change::Background(task, true) => {
+                if let Err(reason) = self.start_task(task, true) {
+                    self.happened(true, What::TaskStarted(self.task_names(task)), Some(reason));
                 }
-                self.destage();
             }
-            Change::VolumeMoves(volume, to) => self.volumes[volume].owner = to as u16,
-            Change::Background(task, true) => self.start_task(task),
             Change::Background(task, false) => self.stop_task(task),
         }
+    }
+
+    fn lose_cache(&mut self, controller: usize, lost: bool) {
+        let cached = self.cache.as_ref().is_some_and(|memory| memory.dirty_limit > 0);
+        let is_so = self.controllers[controller].cache_lost == lost;
+        let reason = (!cached).then_some(NoEffect::NoWriteCache).or(is_so.then_some(NoEffect::AlreadySo));
+        let controller_name = self.controllers[controller].name.clone();
+        let what = if lost {
+            What::CacheLost { controller: controller_name }
+        } else {
+            What::CacheRestored { controller: controller_name }
+        };
+        self.happened(true, what, reason);
+        self.controllers[controller].cache_lost = lost;
+        let any_lost = self.controllers.iter().any(|controller| controller.cache_lost);
+        if let Some(memory) = &mut self.cache {
+            memory.flushing = any_lost;
+        }
+        self.destage();
+    }
+
+    fn move_volume(&mut self, volume: usize, to: u16, scheduled: bool) {
+        let name = |index: u16| self.controllers[usize::from(index)].name.clone();
+        let Volume { owner, name: volume_name, .. } = &self.volumes[volume];
+        let (stays, what) =
+            (*owner == to, What::VolumeMoved { volume: volume_name.clone(), from: name(*owner), to: name(to) });
+        self.happened(scheduled, what, stays.then_some(NoEffect::AlreadySo));
+        self.volumes[volume].moves += u64::from(!stays);
+        self.volumes[volume].owner = to;
     }
 
     /// A drive fails; its group's rebuild starts if there is one and a place to rebuild to.
     pub(super) fn fail_drive(&mut self, group: usize, drive: u32) {
         let place = self.groups[group].first_drive + drive;
-        self.drives[place as usize].drive.fail();
-        if !self.groups[group].fail(drive) {
-            return;
-        }
+        let has_failed = self.groups[group].dead.iter().any(|dead| dead.drive == drive);
         let rebuilds = |task: &super::background::Task| task.group == group && task.kind == BackgroundKind::Rebuild;
-        if let Some(task) = self.tasks.iter().position(rebuilds) {
-            self.start_task(task);
+        let rebuild = self.tasks.iter().position(rebuilds);
+        let name = self.groups[group].name.clone();
+        let what = |has_spare| What::DriveFailed {
+            drive: format!("{name}/{drive}"),
+            group: name,
+            has_spare,
+            has_rebuild: rebuild.is_some(),
+        };
+        self.drives[place as usize].drive.fail();
+        let has_spare = self.groups[group].fail(drive);
+        self.happened(true, what(has_spare), has_failed.then_some(NoEffect::AlreadySo));
+        if let Some(task) = rebuild.filter(|_| has_spare) {
+            // One that runs goes on to this drive by itself.
+            let _ = self.start_task(task, false);
         }
     }
 
@@ -105,7 +145,8 @@ impl Array {
     pub(super) fn watch_ownership(&mut self, place: u32) {
         let Some(transition) = self.transition else { return };
         let job = &self.jobs[place];
-        let volume = &mut self.volumes[usize::from(self.targets[usize::from(job.account)].volume)];
+        let index = usize::from(self.targets[usize::from(job.account)].volume);
+        let volume = &mut self.volumes[index];
         volume.reads_via[usize::from(job.via)] += 1;
         if self.now.since(volume.watched_since) < transition.window {
             return;
@@ -113,11 +154,11 @@ impl Array {
         let reads: u64 = volume.reads_via.iter().sum();
         let busiest = (0..volume.reads_via.len()).max_by_key(|&index| volume.reads_via[index]).unwrap_or(0);
         let proxied = reads - volume.reads_via[usize::from(volume.owner)];
-        if proxied as f64 >= transition.proxied_share * reads as f64 {
-            volume.owner = busiest as u16;
-            volume.moves += 1;
-        }
+        let moves = proxied as f64 >= transition.proxied_share * reads as f64 && busiest != usize::from(volume.owner);
         volume.reads_via.fill(0);
         volume.watched_since = self.now;
+        if moves {
+            self.move_volume(index, busiest as u16, false);
+        }
     }
 }

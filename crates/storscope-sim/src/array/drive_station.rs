@@ -23,6 +23,10 @@ pub struct DriveStation {
     /// Counts since statistics began.
     pub totals: DriveTotals,
     busy_at_start: Nanos,
+    /// How many it serves side by side.
+    parallel: f64,
+    /// Integral of the share of these places that were taken, in nanoseconds; not kept of a drive that has one.
+    used: f64,
 }
 
 /// What a drive has done since statistics began.
@@ -54,9 +58,9 @@ pub struct OpTimes {
 }
 
 impl DriveStation {
-    /// An idle drive.
+    /// An idle drive that serves so many operations side by side.
     #[must_use]
-    pub fn new(drive: Drive) -> Self {
+    pub fn new(drive: Drive, parallel: f64) -> Self {
         Self {
             drive,
             present: 0,
@@ -70,6 +74,8 @@ impl DriveStation {
             slice_most: 0,
             totals: DriveTotals::default(),
             busy_at_start: Nanos::ZERO,
+            parallel,
+            used: 0.0,
         }
     }
 
@@ -91,20 +97,28 @@ impl DriveStation {
     /// Counts an operation that was submitted at `submitted` and is done now; `began` is when statistics began.
     ///
     /// A drive turns to an operation when it has finished the one before, or at once. Of drives that serve several side
-    /// by side this is the time since the last completion: the share of the drive the operation used.
+    /// by side the time is split by how many were there for each place: an approximation, as it takes the number at the
+    /// end for that of the whole time. `totals.service` is the time since the last completion, the share of the drive that
+    /// the operation used.
     #[inline]
     pub fn done(&mut self, now: Nanos, submitted: Nanos, began: Nanos) -> OpTimes {
         self.count(now);
+        let there = f64::from(self.present);
         self.present -= 1;
         let start = self.last_done.max(submitted);
         self.last_done = now;
-        let times = OpTimes { response: now - submitted, service: now - start };
+        let (response, share) = (now - submitted, now - start);
+        let service = if self.parallel > 1.0 {
+            Nanos((response.0 as f64 * (self.parallel / there).min(1.0)) as u64)
+        } else {
+            share
+        };
         self.totals.completed += 1;
         let since = submitted.0.max(began.0);
         self.totals.response += now.0 - since;
         self.totals.present_since -= since;
-        self.totals.service += times.service.0;
-        times
+        self.totals.service += share.0;
+        OpTimes { response, service }
     }
 
     #[inline]
@@ -114,7 +128,39 @@ impl DriveStation {
         if self.present == 0 {
             self.idle += elapsed;
         }
+        if self.parallel > 1.0 {
+            self.used += self.used_share() * elapsed as f64;
+        }
         self.changed = now;
+    }
+
+    /// The share of its places that are taken.
+    fn used_share(&self) -> f64 {
+        (f64::from(self.present) / self.parallel).min(1.0)
+    }
+
+    /// For how long it worked, each instant weighted by the share of its places that were taken.
+    #[must_use]
+    pub fn used(&self, now: Nanos) -> Nanos {
+        if self.parallel > 1.0 {
+            Nanos((self.used + self.used_share() * now.since(self.changed).0 as f64) as u64)
+        } else {
+            self.busy(now)
+        }
+    }
+
+    /// How many it serves side by side.
+    #[must_use]
+    pub fn parallel(&self) -> f64 {
+        self.parallel
+    }
+
+    /// As [`super::marks::Mark`] has it.
+    #[must_use]
+    pub fn counted(&self, now: Nanos) -> [u64; 9] {
+        let ([reads, writes], [read, written]) = (self.totals.submitted, self.totals.bytes);
+        let (busy, used) = (self.busy(now).0, self.used(now).0);
+        [busy, used, self.area(now), self.totals.completed, self.totals.response, reads, writes, read, written]
     }
 
     /// Operations present.
@@ -142,7 +188,7 @@ impl DriveStation {
     /// Begins to count anew; operations stay.
     pub fn restart(&mut self, now: Nanos) {
         self.count(now);
-        (self.area, self.slice_area, self.idle) = (0, 0, 0);
+        (self.area, self.slice_area, self.idle, self.used) = (0, 0, 0, 0.0);
         self.last_done = now;
         (self.most, self.slice_most) = (self.present, self.present);
         let present = u64::from(self.present);

@@ -66,8 +66,12 @@ impl Array {
         let account = &mut self.accounts[index];
         account.answered(job.write, job.length, job.submitted, self.began, self.now);
         account.failed[usize::from(job.write)] += u64::from(job.lost);
+        let is_first_lost = job.lost && account.failed.iter().sum::<u64>() == 1;
         self.done.push(Completion { token: job.token, result, at: self.now });
         let admitted = job.gate > 0;
+        if is_first_lost {
+            self.lost_data(index);
+        }
         if self.targets[index].flash.is_some() {
             self.fill_flash(place);
         }

@@ -12,6 +12,9 @@ use crate::kernel::NONE;
 /// Gates an I/O passes.
 pub const GATES: usize = 4;
 
+/// Where the time of waiting at each of them goes.
+const PARTS: [Part; GATES] = [Part::LunQueue, Part::AdapterQueue, Part::HostQueue, Part::PortQueue];
+
 /// A limit and who waits for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
@@ -23,13 +26,53 @@ pub struct Limit {
     last: u32,
     /// How many have had to wait.
     pub waited: u64,
+    /// How many wait.
+    waiting: u32,
+    changed: Nanos,
+    used_area: u64,
+    full: u64,
+    waiting_area: u64,
 }
 
 impl Limit {
     /// Nobody there.
     #[must_use]
     pub const fn new(most: u32) -> Self {
-        Self { most, used: 0, first: NONE, last: NONE, waited: 0 }
+        Self {
+            most,
+            used: 0,
+            first: NONE,
+            last: NONE,
+            waited: 0,
+            waiting: 0,
+            changed: Nanos::ZERO,
+            used_area: 0,
+            full: 0,
+            waiting_area: 0,
+        }
+    }
+
+    /// To be called before `used` or `waiting` changes.
+    #[inline]
+    fn count(&mut self, now: Nanos) {
+        let elapsed = now.0 - self.changed.0;
+        self.used_area += u64::from(self.used) * elapsed;
+        self.waiting_area += u64::from(self.waiting) * elapsed;
+        self.full += if self.used >= self.most { elapsed } else { 0 };
+        self.changed = now;
+    }
+
+    /// Integral of the places taken, time it was full, how many had to wait, and the integral of those waiting.
+    #[must_use]
+    pub fn counted(&self, now: Nanos) -> [u64; 4] {
+        let mut until = *self;
+        until.count(now);
+        [until.used_area, until.full, until.waited, until.waiting_area]
+    }
+
+    /// Begins to count anew; who is there stays.
+    pub fn restart(&mut self, now: Nanos) {
+        (self.changed, self.used_area, self.full, self.waited, self.waiting_area) = (now, 0, 0, 0, 0);
     }
 }
 
@@ -61,20 +104,19 @@ impl Array {
                 self.jobs[place].gate = gate as u8;
                 return self.queue_at(place, limit);
             }
+            self.limits[limit].count(self.now);
             self.limits[limit].used += 1;
         }
         self.jobs[place].gate = GATES as u8;
-        let waited = self.now - self.jobs[place].submitted;
-        if waited > Nanos::ZERO {
-            self.spend(place, Part::HostQueue, waited);
-        }
         self.enter(place);
     }
 
     fn queue_at(&mut self, place: u32, limit: usize) {
-        self.jobs[place].next = NONE;
+        (self.jobs[place].next, self.jobs[place].mark) = (NONE, self.now);
         let limit = &mut self.limits[limit];
+        limit.count(self.now);
         limit.waited += 1;
+        limit.waiting += 1;
         match limit.last {
             NONE => limit.first = place,
             last => self.jobs[last].next = place,
@@ -88,11 +130,14 @@ impl Array {
         for gate in (0..GATES).rev() {
             let Some(limit) = self.limit_at(place, gate) else { continue };
             let waiting = self.limits[limit].first;
+            self.limits[limit].count(self.now);
             if waiting == NONE {
                 self.limits[limit].used -= 1;
                 continue;
             }
+            self.limits[limit].waiting -= 1;
             self.limits[limit].first = self.jobs[waiting].next;
+            self.spend(waiting, PARTS[gate], self.now - self.jobs[waiting].mark);
             if self.limits[limit].first == NONE {
                 self.limits[limit].last = NONE;
             }

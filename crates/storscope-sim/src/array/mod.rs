@@ -22,11 +22,13 @@ mod engine;
 mod flash;
 mod front;
 mod group;
+mod happening;
 mod host_io;
 mod issue;
 mod job;
 mod laws;
 mod limits;
+mod marks;
 mod memory;
 mod planning;
 mod report;
@@ -43,10 +45,12 @@ use crate::kernel::{Random, Slab, Station, Tournament};
 
 pub use account::Part;
 pub use build::Settings;
+pub use happening::{Happening, NoEffect, TaskNames, What};
+pub use marks::{Mark, TargetMark};
 pub use memory::MemoryTotals;
 pub use report::{
-    ArrayReport, CacheReport, ComponentKind, ComponentReport, FlashReport, LatencyReport, PartReport, QueueMatrix,
-    TargetReport, TaskReport, VolumeReport,
+    ArrayReport, CacheReport, ComponentKind, ComponentReport, FlashReport, LatencyReport, LimitKind, LimitReport,
+    PartReport, QueueMatrix, TargetReport, TaskReport, VolumeReport,
 };
 pub use target::{Target, Volume};
 
@@ -56,9 +60,11 @@ use changes::Change;
 use controller::{Controller, Link};
 use drive_station::DriveStation;
 use group::Group;
+use happening::Happenings;
 use issue::PlannedOp;
 use job::Job;
 use limits::Limit;
+use marks::Marks;
 use memory::Memory;
 use slices::Slices;
 
@@ -90,6 +96,7 @@ pub struct Array {
     /// Whether reads that missed stay in memory.
     keeps_reads: bool,
     limits: Vec<Limit>,
+    limit_names: Vec<(LimitKind, String)>,
     /// Jobs that have got a place, and the gate they go on from.
     released: Vec<(u32, u8)>,
     releasing: bool,
@@ -101,6 +108,8 @@ pub struct Array {
     /// One for each target, then one for what the array does by itself.
     accounts: Vec<Account>,
     slices: Slices,
+    marks: Marks,
+    happenings: Happenings,
     random: Random,
     /// Operations about to be sent to drives.
     plan: Vec<PlannedOp>,
@@ -148,9 +157,12 @@ impl Array {
         self.stations.iter_mut().for_each(|station| station.restart(now));
         self.accounts.iter_mut().for_each(|account| account.restart(now));
         self.slices.restart(now);
+        self.limits.iter_mut().for_each(|limit| limit.restart(now));
+        self.marks.restart(now);
         if let Some(memory) = &mut self.cache {
             memory.totals = MemoryTotals::default();
         }
+        self.mark(false);
     }
 }
 

@@ -5,6 +5,8 @@ use storscope_stats::Histogram;
 use storscope_types::design::BackgroundKind;
 
 use super::account::Part;
+use super::happening::Happening;
+use super::marks::Mark;
 use super::memory::MemoryTotals;
 
 /// Everything that was found since statistics began. Means over no events are absent.
@@ -20,18 +22,29 @@ pub struct ArrayReport {
     pub events: u64,
     /// Operations of drives.
     pub drive_ios: u64,
+    /// The parts of an I/O's time, in the order in which marks have them.
+    pub parts: [Part; Part::ALL.len()],
     /// Hosts' views of volumes.
     pub targets: Vec<TargetReport>,
     /// Drives, controllers, links, flash.
     pub components: Vec<ComponentReport>,
-    /// Index of the component with the highest busy ratio. Absent when nothing was busy for a tenth of the time.
+    /// Index of the component of which the greatest share was in use. Absent when of none a tenth was.
     pub bottleneck: Option<usize>,
+    /// Queue limits of LUNs, adapters, hosts and ports.
+    pub limits: Vec<LimitReport>,
     /// The memory, if there is any.
     pub cache: Option<CacheReport>,
     /// The volumes.
     pub volumes: Vec<VolumeReport>,
     /// Background work.
     pub background: Vec<TaskReport>,
+    /// What happened beside I/Os, in order of time.
+    pub happenings: Vec<Happening>,
+    /// How many more of them there were.
+    pub happenings_left_out: u64,
+    /// What was counted until certain instants, the last of them the end. Drives and others are in the order of
+    /// `components`.
+    pub marks: Vec<Mark>,
     /// The queues of drives over time.
     pub queue: QueueMatrix,
 }
@@ -121,8 +134,14 @@ pub struct ComponentReport {
     pub group: Option<String>,
     /// Servers side by side; 1 of drives.
     pub servers: u32,
-    /// Share of the time its servers worked.
+    /// Whether it waits for another drive to fail.
+    pub is_spare: bool,
+    /// Operations that it serves side by side: its servers, or what a drive can do at a time.
+    pub parallel: f64,
+    /// Share of the time its servers worked; of a drive, that it was not idle.
     pub busy_ratio: f64,
+    /// Share of what it can do at a time that was in use: 1 only if it worked on `parallel` operations all the time.
+    pub used_ratio: f64,
     /// Operations per second that were done.
     pub throughput_per_s: f64,
     /// Operations present on average, those in service included.
@@ -135,6 +154,39 @@ pub struct ComponentReport {
     pub bytes: Option<[u64; 2]>,
     /// Operations that came to a drive, reads and writes.
     pub operations: Option<[u64; 2]>,
+}
+
+/// Whose queue limit it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    /// A volume as one host sees it.
+    Lun,
+    /// The adapters of a host.
+    Adapter,
+    /// All of a host.
+    Host,
+    /// The ports of a controller.
+    Port,
+}
+
+/// A queue limit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LimitReport {
+    /// Whose.
+    pub kind: LimitKind,
+    /// Its owner's name.
+    pub name: String,
+    /// Most at a time.
+    pub most: u32,
+    /// Places taken on average.
+    pub used_mean: f64,
+    /// Share of the time that all were taken.
+    pub full_ratio: f64,
+    /// I/Os that had to wait for a place.
+    pub waited: u64,
+    /// I/Os waiting for one on average.
+    pub waiting_mean: f64,
 }
 
 /// The array's memory.
@@ -162,19 +214,25 @@ pub struct VolumeReport {
     pub name: String,
     /// The controller that serves it at the end; absent without controllers.
     pub owner: Option<String>,
-    /// How often the array has moved it by itself.
+    /// How often it got another owner, by the schedule or by the array itself.
     pub moves: u64,
 }
 
 /// Background work.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TaskReport {
     /// Its name.
     pub name: String,
     /// What it does.
     pub kind: BackgroundKind,
+    /// Its group.
+    pub group: String,
     /// Bytes rebuilt, moved or read since the beginning of the run.
     pub bytes: u64,
+    /// Whether it goes on.
+    pub running: bool,
+    /// Share of its work that has been begun, of the present or the last time it ran; absent if it never did.
+    pub done_ratio: Option<f64>,
     /// When it last began.
     pub started_ns: Option<u64>,
     /// When it was done; absent if it is not.

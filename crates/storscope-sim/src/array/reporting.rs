@@ -5,8 +5,8 @@ use storscope_types::Nanos;
 use super::Array;
 use super::account::{Account, Part};
 use super::report::{
-    ArrayReport, CacheReport, ComponentKind, ComponentReport, FlashReport, LatencyReport, PartReport, QueueMatrix,
-    TargetReport, TaskReport, VolumeReport,
+    ArrayReport, CacheReport, ComponentKind, ComponentReport, FlashReport, LatencyReport, LimitKind, LimitReport,
+    PartReport, QueueMatrix, TargetReport, TaskReport, VolumeReport,
 };
 use crate::error::SimError;
 
@@ -20,9 +20,10 @@ impl Array {
         let now = self.now;
         self.end_slices(now);
         self.check_laws()?;
+        self.mark(false);
         let components = self.component_reports();
         let busiest = (0..components.len()).max_by(|&left, &right| {
-            components[left].busy_ratio.total_cmp(&components[right].busy_ratio).then(right.cmp(&left))
+            components[left].used_ratio.total_cmp(&components[right].used_ratio).then(right.cmp(&left))
         });
         Ok(ArrayReport {
             name: self.name.clone(),
@@ -30,12 +31,17 @@ impl Array {
             duration_ns: (now - self.began).0,
             events: self.events,
             drive_ios: self.drive_ios(),
+            parts: Part::ALL,
             targets: (0..self.targets.len()).map(|index| self.target_report(index)).collect(),
-            bottleneck: busiest.filter(|&index| components[index].busy_ratio >= 0.1),
+            bottleneck: busiest.filter(|&index| components[index].used_ratio >= 0.1),
             components,
+            limits: self.limit_reports(),
             cache: self.cache_report(),
             volumes: self.volume_reports(),
-            background: self.tasks.iter().map(task_report).collect(),
+            background: self.tasks.iter().map(|task| task_report(task, &self.groups[task.group].name)).collect(),
+            happenings: self.happenings.kept.clone(),
+            happenings_left_out: self.happenings.left_out,
+            marks: self.marks.kept.clone(),
             queue: self.queue_matrix(),
         })
     }
@@ -61,7 +67,10 @@ impl Array {
     fn component_reports(&self) -> Vec<ComponentReport> {
         let drives = self.groups.iter().flat_map(|group| {
             let spares = self.spares_of(group.first_drive);
-            (0..group.count + spares).map(move |index| self.drive_report(&group.name, group.first_drive, index))
+            (0..group.count + spares).map(move |index| {
+                let place = group.first_drive + index;
+                self.drive_report(&group.name, place, index, index >= group.count)
+            })
         });
         let stations = (0..self.stations.len()).map(|index| self.station_report(index));
         drives.chain(stations).collect()
@@ -75,15 +84,18 @@ impl Array {
         next - first_drive - own
     }
 
-    fn drive_report(&self, group: &str, first: u32, index: u32) -> ComponentReport {
-        let station = &self.drives[(first + index) as usize];
+    fn drive_report(&self, group: &str, place: u32, index: u32, is_spare: bool) -> ComponentReport {
+        let station = &self.drives[place as usize];
         let (totals, time) = (&station.totals, self.now - self.began);
         ComponentReport {
             kind: ComponentKind::Drive,
             name: format!("{group}/{index}"),
             group: Some(group.to_owned()),
             servers: 1,
+            is_spare,
+            parallel: station.parallel(),
             busy_ratio: per_time(station.busy(self.now).0 as f64, time),
+            used_ratio: per_time(station.used(self.now).0 as f64, time),
             throughput_per_s: per_time(totals.completed as f64 * 1e9, time),
             queue_mean: per_time(station.area(self.now) as f64, time),
             queue_max: u64::from(station.most()),
@@ -96,12 +108,16 @@ impl Array {
     fn station_report(&self, index: usize) -> ComponentReport {
         let (kind, name) = &self.station_names[index];
         let totals = self.stations[index].totals(self.now);
+        let busy_ratio = per_time(totals.busy.0 as f64 / totals.servers as f64, totals.time);
         ComponentReport {
             kind: *kind,
             name: name.clone(),
             group: None,
             servers: totals.servers as u32,
-            busy_ratio: per_time(totals.busy.0 as f64 / totals.servers as f64, totals.time),
+            is_spare: false,
+            parallel: totals.servers as f64,
+            busy_ratio,
+            used_ratio: busy_ratio,
             throughput_per_s: per_time(totals.departed as f64 * 1e9, totals.time),
             queue_mean: per_time(totals.area as f64, totals.time),
             queue_max: totals.most as u64,
@@ -122,6 +138,23 @@ impl Array {
             dirty_pages: memory.dirty as u64,
             totals,
         })
+    }
+
+    fn limit_reports(&self) -> Vec<LimitReport> {
+        let time = self.now - self.began;
+        let report = |(limit, (kind, name)): (&super::Limit, &(LimitKind, String))| {
+            let [used, full, waited, waiting] = limit.counted(self.now);
+            LimitReport {
+                kind: *kind,
+                name: name.clone(),
+                most: limit.most,
+                used_mean: per_time(used as f64, time),
+                full_ratio: per_time(full as f64, time),
+                waited,
+                waiting_mean: per_time(waiting as f64, time),
+            }
+        };
+        self.limits.iter().zip(&self.limit_names).map(report).collect()
     }
 
     fn volume_reports(&self) -> Vec<VolumeReport> {
@@ -162,11 +195,15 @@ fn latency_report(account: &Account, direction: usize) -> LatencyReport {
     }
 }
 
-fn task_report(task: &super::background::Task) -> TaskReport {
+fn task_report(task: &super::background::Task, group: &str) -> TaskReport {
+    let [bytes, begun, all] = task.counted();
     TaskReport {
         name: task.name.clone(),
         kind: task.kind,
-        bytes: task.bytes,
+        group: group.to_owned(),
+        bytes,
+        running: task.running,
+        done_ratio: task.started.and_then(|_| ratio(begun, all)),
         started_ns: task.started.map(|at| at.0),
         finished_ns: task.finished.map(|at| at.0),
     }

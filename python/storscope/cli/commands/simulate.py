@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from storscope.sim.assignment import Assignment
     from storscope.sim.design import Design
     from storscope.sim.replay import TraceSource
-    from storscope.workbench.simulating import Simulated
+    from storscope.workbench.simulated import Simulated
 
 _EPILOG = """\b
 Examples:
@@ -26,6 +26,8 @@ Examples:
 """
 _DEFAULT_DURATION_S = 60.0
 _INTERRUPTED = 130
+_FAILED = 2
+"""Data was lost, or the run could not go on."""
 
 
 class CountType(click.ParamType[int]):
@@ -69,7 +71,9 @@ class CountType(click.ParamType[int]):
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="All draws follow it.")
 @click.option("--schedule", "schedule_path", metavar="FILE", help="TOML: what changes during the run.")
 @click.option("--animate", is_flag=True, help="Show the queue of every drive over time.")
-@click.option("--slice", "slice_s", type=DurationType(), help="Resolution of the drives' queues. [default: 20ms]")
+@click.option(
+    "--slice", "slice_s", type=DurationType(), help="Resolution of the drives' queues. [default: 20ms or less]"
+)
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Diagnose the run; write a page.")
 @click.option("--check", is_flag=True, help="Only read the design, and say what it is.")
 @click.option("--drives", is_flag=True, help="List the drives of the catalogue and where their numbers come from.")
@@ -81,7 +85,7 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
     The run is kept in the store like a measurement: diagnose and compare work on it. The same seed gives the same
     figures on any machine. Ctrl-C ends the run and keeps what was simulated.
     """
-    from storscope.cli import show_simulation as show
+    from storscope.cli import show_design as show
     from storscope.domain.errors import UsageError
     from storscope.sim.design import load_design, load_schedule
 
@@ -167,34 +171,38 @@ def _simulate(design: Design, assignments: list[Assignment], chosen: dict[str, A
     from storscope.domain.units import NS_PER_S
     from storscope.sim.assignment import assigned
     from storscope.sim.simulation import SimulationPlan
-    from storscope.workbench.simulating import interval_ns_for, simulate
+    from storscope.workbench.simulating import simulate
 
     seconds = chosen["duration"] or (None if chosen["ios"] else _DEFAULT_DURATION_S)
     duration_ns = None if seconds is None else round(seconds * NS_PER_S)
     plan = SimulationPlan(
         design, assigned(assignments, design.attachments), chosen["seed"], duration_ns=duration_ns, ios=chosen["ios"],
-        interval_ns=interval_ns_for(duration_ns), slice_ns=round((chosen["slice_s"] or 0.02) * NS_PER_S),
+        slice_ns=None if chosen["slice_s"] is None else round(chosen["slice_s"] * NS_PER_S),
     )  # fmt: skip
     with Interruption() as interruption, SimulationLine(duration_ns) as line:
         return simulate(plan, watch=line.show, stop=interruption.is_wanted)
 
 
 def _keep_and_show(simulated: Simulated, chosen: dict[str, Any]) -> int:
-    from storscope.cli import show_simulation as show
+    from storscope.cli.show_queues import animate
+    from storscope.cli.show_simulation import print_simulated
+    from storscope.cli.simulation_json import simulated_to_json
     from storscope.store import Store
-    from storscope.workbench.simulating import store_simulation
+    from storscope.workbench.simulation_store import store_simulation
 
     store = Store.open(chosen["store_path"] or Path(DEFAULT_STORE), create=True)
     capture = store_simulation(store, simulated)
     if chosen["as_json"]:
-        click.echo(json.dumps(show.simulated_to_json(simulated, capture), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(simulated_to_json(simulated, capture), indent=2, ensure_ascii=False))
     else:
-        show.print_simulated(simulated)
+        print_simulated(simulated)
     if chosen["animate"]:
-        show.animate(simulated)
-    click.echo(f"\nIn the store {store.path} as capture {capture}, run {simulated.about.run}.", err=True)
+        animate(simulated, err=chosen["as_json"])  # so that standard output stays JSON
+    click.echo(f"In the store {store.path} as capture {capture}, run {simulated.about.run}.", err=True)
     if chosen["report"]:
         _write_report(simulated, chosen["report"])
+    if simulated.outcome.error is not None:
+        return _FAILED
     return _INTERRUPTED if simulated.outcome.stopped else 0
 
 
@@ -205,7 +213,7 @@ def _write_report(simulated: Simulated, path: Path) -> None:
     from storscope.report import write_report
     from storscope.store import Store
     from storscope.workbench.diagnosing import diagnose
-    from storscope.workbench.simulating import store_simulation
+    from storscope.workbench.simulation_store import store_simulation
 
     with tempfile.TemporaryDirectory() as directory:
         store = Store.open(Path(directory) / "store", create=True)

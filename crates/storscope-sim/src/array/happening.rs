@@ -1,0 +1,143 @@
+//! What happened during a run that is no I/O: by the schedule, or by the array itself.
+
+use serde::Serialize;
+use storscope_types::Nanos;
+use storscope_types::design::BackgroundKind;
+
+use super::Array;
+
+/// More are only counted.
+const MOST: usize = 4_096;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Happening {
+    /// When.
+    pub time_ns: Nanos,
+    /// Whether the design or its schedule asked for it; otherwise the array did it by itself.
+    pub scheduled: bool,
+    /// What.
+    #[serde(flatten)]
+    pub what: What,
+    /// Why it made no difference; absent when it did.
+    pub no_effect: Option<NoEffect>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum What {
+    /// A drive failed.
+    DriveFailed {
+        /// Its group.
+        group: String,
+        /// Its name.
+        drive: String,
+        /// Whether its data can be rebuilt, on a spare or in free space.
+        has_spare: bool,
+        /// Whether a rebuild of the group is in the design.
+        has_rebuild: bool,
+    },
+    /// An I/O of a volume was the first that could not be done, since too many drives have failed.
+    DataLost {
+        /// The volume.
+        volume: String,
+        /// Its group.
+        group: String,
+        /// The failed drives of it that are not rebuilt.
+        drives: Vec<String>,
+    },
+    /// Background work began.
+    TaskStarted(TaskNames),
+    /// It ended by itself.
+    TaskFinished(TaskNames),
+    /// It was stopped.
+    TaskStopped(TaskNames),
+    /// A controller's volumes are written through from now on.
+    CacheLost {
+        /// The controller.
+        controller: String,
+    },
+    /// They are written back again.
+    CacheRestored {
+        /// The controller.
+        controller: String,
+    },
+    /// Another controller serves a volume.
+    VolumeMoved {
+        /// The volume.
+        volume: String,
+        /// The controller before.
+        from: String,
+        /// The controller from now on.
+        to: String,
+    },
+}
+
+/// Background work by its names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TaskNames {
+    /// Its name.
+    pub task: String,
+    /// What it does.
+    pub work: BackgroundKind,
+    /// Its group.
+    pub group: String,
+    /// The drive that is rebuilt.
+    pub drive: Option<String>,
+    /// Bytes done until now.
+    pub bytes: u64,
+}
+
+/// Why something made no difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NoEffect {
+    /// It was so already.
+    AlreadySo,
+    /// No drive of the group has failed.
+    NothingFailed,
+    /// A drive has failed, and there is nowhere to rebuild it to.
+    NoSpare,
+    /// All that failed is rebuilt.
+    Rebuilt,
+    /// There is no write cache.
+    NoWriteCache,
+}
+
+/// What happened so far.
+#[derive(Debug, Clone, Default)]
+pub struct Happenings {
+    /// In order of time.
+    pub kept: Vec<Happening>,
+    /// How many more there were.
+    pub left_out: u64,
+}
+
+impl Array {
+    /// Writes down what happens now. What counts so far is marked, so that the time before can be told from that after.
+    pub(super) fn happened(&mut self, scheduled: bool, what: What, no_effect: Option<NoEffect>) {
+        if self.happenings.kept.len() >= MOST {
+            self.happenings.left_out += 1;
+            return;
+        }
+        if no_effect.is_none() {
+            self.mark(true);
+        }
+        self.happenings.kept.push(Happening { time_ns: self.now, scheduled, what, no_effect });
+    }
+
+    /// The first I/O of a target that could not be done.
+    #[cold]
+    pub(super) fn lost_data(&mut self, target: usize) {
+        let volume = &self.volumes[usize::from(self.targets[target].volume)];
+        let group = &self.groups[usize::from(volume.group)];
+        let drives = group.dead.iter().filter(|dead| dead.rebuilt < u64::MAX);
+        let what = What::DataLost {
+            volume: volume.name.clone(),
+            group: group.name.clone(),
+            drives: drives.map(|dead| format!("{}/{}", group.name, dead.drive)).collect(),
+        };
+        self.happened(false, what, None);
+    }
+}

@@ -1,0 +1,187 @@
+//! What all components have counted, at instants of the run: the difference of two marks is what was done between them.
+//!
+//! Marks are made at regular distances and whenever something changes. The number of regular ones is bounded: when there
+//! are too many, every second one is dropped and the distance doubles.
+
+use serde::Serialize;
+use storscope_types::Nanos;
+
+use super::Array;
+use super::memory::MemoryTotals;
+
+/// Regular marks that are kept. A little more than the 512 intervals into which a run is cut at most (`samples.py`): there
+/// is a mark wherever an interval ends.
+const MOST: usize = 520;
+
+/// Counters at one instant, since statistics began.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Mark {
+    /// When.
+    pub time_ns: Nanos,
+    /// Whether something changed then, just after.
+    pub change: bool,
+    /// Of each drive: time busy, time in use (see `ComponentReport::used_ratio`), integral of the number present, done,
+    /// sum of response times, reads, writes, bytes read, bytes written.
+    pub drives: Vec<[u64; 9]>,
+    /// Of each other component: time of its servers, integral of the number present, done, sum of times present, came.
+    pub stations: Vec<[u64; 5]>,
+    /// Of each target.
+    pub targets: Vec<TargetMark>,
+    /// Of each queue limit: integral of the places taken, time it was full, how many waited, integral of those waiting.
+    pub limits: Vec<[u64; 4]>,
+    /// Of the memory.
+    pub cache: Option<MemoryTotals>,
+    /// Of each background task: bytes, steps begun, steps in all.
+    pub tasks: Vec<[u64; 3]>,
+}
+
+/// What a target has counted; pairs are reads and writes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TargetMark {
+    /// Answered.
+    pub completed: [u64; 2],
+    /// Of these, with an error.
+    pub failed: [u64; 2],
+    /// Came through another controller than the owner.
+    pub proxied: [u64; 2],
+    /// Came.
+    pub submitted: [u64; 2],
+    /// Nanoseconds by part, in the order of `Part::ALL`.
+    pub spent: [Vec<u64>; 2],
+    /// Reads that the host's flash was asked for, and those it answered.
+    pub flash: [u64; 2],
+}
+
+/// The marks of a run.
+#[derive(Debug, Clone)]
+pub struct Marks {
+    every: Nanos,
+    next: Nanos,
+    regular: usize,
+    /// In order of time.
+    pub kept: Vec<Mark>,
+}
+
+impl Marks {
+    /// None yet; a distance of [`Nanos::NEVER`] makes only those at changes.
+    #[must_use]
+    pub fn new(every: Nanos) -> Self {
+        Self { every, next: every, regular: 0, kept: Vec::new() }
+    }
+
+    /// When the next regular one is due.
+    #[must_use]
+    pub fn next(&self) -> Nanos {
+        self.next
+    }
+
+    /// Forgets all; the next regular one is due in one distance.
+    pub fn restart(&mut self, now: Nanos) {
+        *self = Self::new(self.every);
+        self.next = Nanos(now.0.saturating_add(self.every.0));
+    }
+
+    /// A change at the instant of another mark needs none of its own.
+    fn push(&mut self, mark: Mark) {
+        if let Some(last) = self.kept.last_mut().filter(|last| last.time_ns == mark.time_ns) {
+            last.change |= mark.change;
+            return;
+        }
+        self.regular += usize::from(!mark.change);
+        self.kept.push(mark);
+        if self.regular > MOST {
+            self.halve();
+        }
+    }
+
+    fn halve(&mut self) {
+        self.every = Nanos(self.every.0.saturating_mul(2));
+        let every = self.every.0;
+        self.kept.retain(|mark| mark.change || mark.time_ns.0 % every == 0);
+        self.regular = self.kept.iter().filter(|mark| !mark.change).count();
+        self.next = Nanos(self.next.0.next_multiple_of(every));
+    }
+}
+
+impl Array {
+    /// Makes the regular mark that is due.
+    pub(super) fn mark_regularly(&mut self) {
+        if self.now >= self.marks.next {
+            self.marks.next = Nanos(self.marks.next.0.saturating_add(self.marks.every.0));
+            self.mark(false);
+        }
+    }
+
+    /// Notes what has been counted until now.
+    pub(super) fn mark(&mut self, change: bool) {
+        let mark = self.counted(change);
+        self.marks.push(mark);
+    }
+
+    fn counted(&self, change: bool) -> Mark {
+        let now = self.now;
+        Mark {
+            time_ns: now,
+            change,
+            drives: self.drives.iter().map(|station| station.counted(now)).collect(),
+            stations: self.stations.iter().map(|station| station_counted(&station.totals(now))).collect(),
+            targets: (0..self.targets.len()).map(|index| self.target_counted(index)).collect(),
+            limits: self.limits.iter().map(|limit| limit.counted(now)).collect(),
+            cache: self.cache.as_ref().map(|memory| memory.totals),
+            tasks: self.tasks.iter().map(super::background::Task::counted).collect(),
+        }
+    }
+
+    fn target_counted(&self, index: usize) -> TargetMark {
+        let account = &self.accounts[index];
+        let flash = self.targets[index].flash.as_ref();
+        TargetMark {
+            completed: account.completed,
+            failed: account.failed,
+            proxied: account.proxied,
+            submitted: account.submitted,
+            spent: account.spent.map(Vec::from),
+            flash: flash.map_or([0, 0], |flash| [flash.reads, flash.hits]),
+        }
+    }
+}
+
+fn station_counted(totals: &crate::kernel::StationTotals) -> [u64; 5] {
+    [totals.busy.0, totals.area, totals.departed, totals.residence, totals.arrived]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(time_ns: u64, change: bool) -> Mark {
+        let (drives, stations, targets, limits, tasks) = (vec![], vec![], vec![], vec![], vec![]);
+        Mark { time_ns: Nanos(time_ns), change, drives, stations, targets, limits, cache: None, tasks }
+    }
+
+    #[test]
+    fn there_are_never_too_many_and_those_at_changes_stay() {
+        let mut marks = Marks::new(Nanos(10));
+        marks.push(mark(0, false));
+        marks.push(mark(5, true));
+        for step in 1..3_000_u64 {
+            let due = marks.next;
+            if due.0 == step * 10 {
+                marks.next = Nanos(due.0 + marks.every.0);
+                marks.push(mark(due.0, false));
+            }
+        }
+        assert!(marks.regular <= MOST, "{}", marks.regular);
+        assert!(marks.kept.iter().any(|mark| mark.change && mark.time_ns == Nanos(5)));
+        let distances: Vec<u64> = marks
+            .kept
+            .iter()
+            .filter(|mark| !mark.change)
+            .map(|mark| mark.time_ns.0)
+            .collect::<Vec<_>>()
+            .windows(2)
+            .map(|pair| pair[1] - pair[0])
+            .collect();
+        assert!(distances.iter().all(|distance| *distance == distances[0]), "{distances:?}");
+    }
+}

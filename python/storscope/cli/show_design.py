@@ -1,0 +1,45 @@
+"""Shows a design in short, and the catalogue of drives."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from storscope.domain.units import format_bytes
+
+if TYPE_CHECKING:
+    from storscope.sim.design import Design
+
+
+def print_design(design: Design) -> None:
+    """What a design is, in short."""
+    form = design.form
+    click.secho(design.name, bold=True)
+    for group in form["groups"]:
+        spares = f" and {group['spares']} spares" if group["spares"] else ""
+        segment = format_bytes(group["segment_bytes"])
+        words = group["layout"] + (f" ({group['redundancy']})" if group["redundancy"] else "")
+        click.echo(
+            f"  group {group['name']}: {group['count']} x {group['drive']}{spares}, {words}, segments of {segment}"
+        )
+    for volume in form["volumes"]:
+        owner = f", served by {volume['owner']}" if volume["owner"] else ""
+        click.echo(f"  volume {volume['name']}: {format_bytes(volume['size_bytes'])} on {volume['group']}{owner}")
+    click.echo(f"  controllers: {', '.join(one['name'] for one in form['controllers']) or 'none'}")
+    click.echo(f"  for workloads: {', '.join(one.name for one in design.attachments)}")
+
+
+def print_drives(*, as_json: bool) -> None:
+    """The catalogue."""
+    from storscope.sim.catalogue import catalogue
+
+    entries = catalogue()
+    if as_json:
+        click.echo(json.dumps([entry.form for entry in entries], indent=2, ensure_ascii=False))
+        return
+    for entry in entries:
+        click.echo(f"{click.style(entry.name, bold=True)}: {entry.title} ({format_bytes(entry.size_bytes)})")
+        for source in entry.sources:
+            click.echo(f"    {source}")

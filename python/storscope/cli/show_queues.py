@@ -1,0 +1,132 @@
+"""Shows the queue of every drive over time: a line for a slice of time, a column for a drive or some neighbours."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from storscope.domain.units import NS_PER_MS, NS_PER_S, format_duration
+
+if TYPE_CHECKING:
+    from storscope.workbench.simulated import Simulated
+
+_SHADES = " ·▁▂▃▄▅▆▇█"
+_LINES, _STRETCH = 60, 10
+"""Lines in all; of a long run in stretches of neighbours spread over it, so that what moves can be seen to move."""
+_WATCHED_S = 8.0
+"""How long it takes on a terminal."""
+_MARGIN = 24
+"""Columns beside the drives: the time and the sum."""
+_LEAST_COLUMNS = 8
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Which drives stand in each column; groups are apart."""
+
+    columns: tuple[tuple[int, ...], ...]
+    per_column: int
+    groups: tuple[tuple[str, int, int], ...]
+    """Name, drives, columns."""
+
+
+def folded(groups: Sequence[tuple[str, int]], width: int) -> Fold:
+    """As few drives a column as fit into `width`, for all groups alike. `groups` has their names and sizes."""
+    room = max(_LEAST_COLUMNS, width - len(groups) + 1)
+    per_column = 1
+    while sum(-(-count // per_column) for _, count in groups) > room and per_column < max(n for _, n in groups):
+        per_column += 1
+    columns: list[tuple[int, ...]] = []
+    named = []
+    first = 0
+    for name, count in groups:
+        own = [tuple(range(first + at, first + min(at + per_column, count))) for at in range(0, count, per_column)]
+        columns += own
+        named.append((name, count, len(own)))
+        first += count
+    return Fold(tuple(columns), per_column, tuple(named))
+
+
+def chosen_slices(count: int) -> list[list[int]]:
+    """Stretches of slices to show: all of few, else stretches of ten that begin at even distances over the run."""
+    if count <= _LINES:
+        return [list(range(count))] if count else []
+    stretches = _LINES // _STRETCH
+    last = count - _STRETCH
+    starts = [round(number * last / (stretches - 1)) for number in range(stretches)]
+    return [list(range(start, start + _STRETCH)) for start in starts]
+
+
+def animate(simulated: Simulated, *, err: bool = False, width: int | None = None) -> None:
+    """The whole run, or parts spread over it; in motion on a terminal. `err` writes to standard error."""
+    queue = simulated.array["queue"]
+    slices = list(zip(*queue["mean"], strict=True))
+    stretches = chosen_slices(len(slices))
+    if not stretches:
+        click.echo("The run is shorter than a slice: there is nothing to animate. See --slice.", err=err)
+        return
+    fold = folded(_groups(simulated), (width or shutil.get_terminal_size().columns) - _MARGIN)
+    rows = {place: _row(slices[place], fold) for stretch in stretches for place in stretch}
+    top = max(max(values) for values in rows.values())
+    for line in _legend(fold, top, queue["slice_ns"]):
+        click.echo(line, err=err)
+    is_watched = (sys.stderr if err else sys.stdout).isatty()
+    pause_s = _WATCHED_S / len(rows) if is_watched else 0.0
+    for number, stretch in enumerate(stretches):
+        if number:
+            click.echo(f"{'...':>10}", err=err)
+        for place in stretch:
+            at_s = (queue["start_ns"] + place * queue["slice_ns"]) / NS_PER_S
+            click.echo(f"{at_s:9.2f} s {_bars(rows[place], fold, top)} {sum(slices[place]):.0f}", err=err)
+            time.sleep(pause_s)
+
+
+def _groups(simulated: Simulated) -> list[tuple[str, int]]:
+    found: dict[str, int] = {}
+    for component in simulated.array["components"]:
+        if component["kind"] == "drive":
+            found[component["group"]] = found.get(component["group"], 0) + 1
+    return list(found.items())
+
+
+def _row(slice_: Sequence[float], fold: Fold) -> list[float]:
+    """The fullest drive of each column: a mean would hide it."""
+    return [max(slice_[drive] for drive in column) for column in fold.columns]
+
+
+def _legend(fold: Fold, top: float, slice_ns: int) -> list[str]:
+    column = "a drive" if fold.per_column == 1 else f"{fold.per_column} drives, of which the fullest is shown"
+    groups = ", ".join(f"{name} {count}" for name, count, _ in fold.groups)
+    steps = len(_SHADES) - 1
+    marks = "  ".join(f"{_SHADES[step]} {_amount(top * step / steps)}" for step in range(1, steps + 1))
+    length = f"{slice_ns / NS_PER_MS:g} ms" if slice_ns >= NS_PER_MS else format_duration(slice_ns)
+    return [
+        click.style("\nrequests at each drive over time", bold=True),
+        f"a column is {column}; a line is {length}; drives by group: {groups}; last in a line: all requests at drives",
+        f"about so many at a drive: blank 0  {marks}",
+    ]
+
+
+def _amount(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def _bars(values: Sequence[float], fold: Fold, top: float) -> str:
+    shades = [_shade(value, top) for value in values]
+    parts, first = [], 0
+    for _, _, columns in fold.groups:
+        parts.append("".join(shades[first : first + columns]))
+        first += columns
+    return f"│{'│'.join(parts)}│"
+
+
+def _shade(value: float, top: float) -> str:
+    if value <= 0.005 or top <= 0:
+        return _SHADES[0]
+    return _SHADES[max(1, round(value / top * (len(_SHADES) - 1)))]

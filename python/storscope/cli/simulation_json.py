@@ -1,0 +1,112 @@
+"""A simulation as JSON; docs/simulate-json.md describes every field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from storscope.bench.record import status_of
+from storscope.cli.show_judgement import judgement_to_json
+from storscope.sim.bottleneck import queue_share
+from storscope.workbench.simulation_figures import TimeSpent, bottleneck_of, phase_figures, time_spent
+
+if TYPE_CHECKING:
+    from storscope.bench.figures import Direction, Latencies
+    from storscope.sim.happenings import Happening
+    from storscope.workbench.simulated import Simulated
+    from storscope.workbench.simulation_figures import PhaseFigures
+
+FORMAT = 1
+_SHARES = {"p50_ns": 0.5, "p90_ns": 0.9, "p95_ns": 0.95, "p99_ns": 0.99, "p99.9_ns": 0.999}
+_WORDS = {"reads": "read", "writes": "write"}
+
+
+def simulated_to_json(simulated: Simulated, capture: str) -> dict[str, Any]:
+    """The result as plain JSON values, units in the names."""
+    about, part = simulated.about, simulated.window
+    return {
+        "format": FORMAT, "capture": capture, "run": about.run, "status": status_of(simulated.outcome),
+        "valid": simulated.outcome.is_valid, "doubts": list(simulated.doubts),
+        "design": about.system, "design_file": simulated.plan.design.where,
+        "design_sha256": about.labels["design_sha256"], "workload": about.workload.to_json(),
+        "seed": about.seed, "version": about.version, "simulated_ns": simulated.array["duration_ns"],
+        "interval_ns": simulated.intervals[0].duration_ns if simulated.intervals else None,
+        "wall_s": simulated.wall_s, **judgement_to_json(simulated.judgement),
+        "from_ns": part["start_ns"], "duration_ns": part["duration_ns"],
+        "cells": _cells(simulated), "time": [_time(simulated, one) for one in time_spent(simulated.measured, part)],
+        "bottleneck": asdict(bottleneck_of(simulated)),
+        "components": part["components"], "limits": part["limits"], "cache": part["cache"],
+        "targets": [_target(one) for one in part["targets"]], "volumes": simulated.array["volumes"],
+        "background": simulated.array["background"],
+        "happenings": [_happening(one) for one in simulated.happenings],
+        "happenings_left_out": simulated.array["happenings_left_out"],
+        "phases": [_phase(one) for one in phase_figures(simulated)],
+        "queue": _queue(simulated),
+    }  # fmt: skip
+
+
+def _cells(simulated: Simulated) -> list[dict[str, Any]]:
+    """Each stream on each volume, as its host sees it."""
+    measured, attachments = simulated.measured, simulated.plan.design.attachments
+    found = []
+    for cell in measured.cells:
+        form = cell.form["cells"][0]
+        where = attachments[form["target"]]
+        sides = {_WORDS[name]: _direction(simulated, cell.direction(name)) for name in _WORDS}
+        found.append({
+            "host": where.host, "volume": where.volume,
+            "stream": simulated.plan.workload.streams[form["stream"]].name, **sides,
+        })  # fmt: skip
+    return found
+
+
+def _direction(simulated: Simulated, one: Direction) -> dict[str, Any]:
+    per_s = simulated.measured.per_s
+    return {
+        "ios": one.ios, "ops_per_s": per_s(one.ios), "bytes_per_s": per_s(one.bytes),
+        "response": _latencies(one.response), "service": _latencies(one.service),
+    }  # fmt: skip
+
+
+def _latencies(one: Latencies) -> dict[str, Any]:
+    return {
+        "mean_ns": one.mean_ns,
+        "max_ns": one.max_ns,
+        **{name: one.quantile_ns(share) for name, share in _SHARES.items()},
+    }
+
+
+def _time(simulated: Simulated, one: TimeSpent) -> dict[str, Any]:
+    where = simulated.plan.design.attachments[one.target]
+    return {
+        "host": where.host, "volume": where.volume, "direction": _WORDS[one.direction], "ios": one.ios,
+        "mean_ns": one.mean_ns, "parts_ns": dict(one.parts_ns),
+    }  # fmt: skip
+
+
+def _target(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in one.items() if name not in _WORDS}
+
+
+def _happening(one: Happening) -> dict[str, Any]:
+    return {
+        "time_ns": one.time_ns, "kind": one.kind, "words": one.words, "no_effect": one.no_effect,
+        "details": None if one.form is None else {k: v for k, v in one.form.items() if k not in ("time_ns", "kind")},
+    }  # fmt: skip
+
+
+def _phase(one: PhaseFigures) -> dict[str, Any]:
+    return {
+        "from_ns": one.phase.from_ns, "to_ns": one.phase.to_ns, "begins": [begin.words for begin in one.phase.begins],
+        "ops_per_s": one.rate_per_s, "proxied_share": one.proxied_share,
+        "response": None if one.measured is None else _latencies(one.measured.all.response),
+        "most_used": None if one.top is None else {"words": one.top.words, "used_ratio": one.top.ratio},
+    }  # fmt: skip
+
+
+def _queue(simulated: Simulated) -> dict[str, Any]:
+    """The queues over time are in the store; here their summary."""
+    queue = simulated.array["queue"]
+    share, even = queue_share(queue["mean"])
+    return {"slice_ns": queue["slice_ns"], "share_at_fullest_drive": share, "share_if_even": even}

@@ -1,0 +1,214 @@
+"""What bounds a simulated run: a component that is in use to the full, a queue limit, the load itself.
+
+It is reasoned from three things over the same time: which share of what it can do at a time each component was used
+for, at which queue limits I/Os waited, and in which parts an I/O spends its time. The rule of thumb is that of queueing
+networks (Denning and Buzen 1978): the station with the greatest utilisation bounds the throughput; a limit bounds it
+where I/Os wait before it although nothing behind it is in use to the full. The thresholds below are ours.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from storscope.domain.units import format_ratio
+
+BEFORE_SENDING = "before_sending"
+"""The part of an I/O's time before it is sent, because the workload allows no more in flight."""
+_FULL = 0.8
+"""Used for a greater share of what it can do, a component bounds the load."""
+_MUCH = 0.3
+"""Share of the time of I/Os that makes a limit, or the cache, worth naming."""
+_ALIKE = 1.25
+"""Drives of a group are loaded alike if the most used is used for at most this many times the mean."""
+_PARTS_OF = {
+    "drive": ("drive_queue", "drive_service", "join"), "controller": ("controller_queue", "controller_service"),
+    "front_end_link": ("front_end",), "back_end_link": ("back_end",), "mirror_link": ("mirror_link",),
+    "flash": ("host_flash",),
+}  # fmt: skip
+_PART_OF_LIMIT = {"lun": "lun_queue", "adapter": "adapter_queue", "host": "host_queue", "port": "port_queue"}
+_LIMIT_WORDS = {
+    "lun": "the queue limit of LUN {}", "adapter": "the queue limit of the adapters of host {}",
+    "host": "the queue limit of host {}", "port": "the queue limit of the ports of controller {}",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Used:
+    """A component, or the drives of a group together, and how much of it was used."""
+
+    kind: str
+    name: str
+    count: int
+    mean_ratio: float
+    most_ratio: float
+    most_name: str
+    busy_ratio: float
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether its drives are used alike."""
+        return self.most_ratio <= _ALIKE * self.mean_ratio
+
+    @property
+    def ratio(self) -> float:
+        """What bounds: of unlike drives the most used one."""
+        return self.mean_ratio if self.is_alike else self.most_ratio
+
+    @property
+    def words(self) -> str:
+        """With its kind."""
+        if self.kind != "drive":
+            return (
+                f"{self.kind.replace('_', '-')} {self.name}" if self.kind != "controller" else f"controller {self.name}"
+            )
+        if self.count == 1:
+            return f"drive {self.most_name}"
+        return f"the {self.count} drives of {self.name}" if self.is_alike else f"drive {self.most_name}"
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """What bounds the run."""
+
+    kind: str
+    """`limit`, `load`, `few_drives`, or the kind of the component."""
+    name: str | None
+    used_ratio: float | None
+    """Of the component named, or of the most used one."""
+    time_share: float
+    """Share of the time of I/Os that is spent there."""
+    words: str
+
+
+def works(component: Mapping[str, Any]) -> bool:
+    """Whether it is neither failed nor a spare that waits."""
+    return not component["is_failed"] and (not component["is_spare"] or bool(component["throughput_per_s"]))
+
+
+def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
+    """Drives by group, without failed ones and spares that wait; everything else by itself. The most used first."""
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for one in components:
+        if works(one):
+            groups[one["kind"], one["group"] or one["name"]].append(one)
+    found = []
+    for (kind, name), members in groups.items():
+        most = max(members, key=lambda one: one["used_ratio"])
+        mean, busy = (sum(one[key] for one in members) / len(members) for key in ("used_ratio", "busy_ratio"))
+        found.append(Used(kind, name, len(members), mean, most["used_ratio"], most["name"], busy))
+    return sorted(found, key=lambda one: -one.ratio)
+
+
+def bottleneck(
+    window: Mapping[str, Any], parts: Mapping[str, float], convoys: Mapping[str, tuple[float, float]], *, is_open: bool
+) -> Bottleneck:
+    """What bounds a part of a run.
+
+    `parts` has the time of all I/Os by part, `convoys` the groups in which requests gather at one drive after
+    another, with the share of them that the fullest drive holds and what chance would give it; `is_open` is whether
+    I/Os arrive whatever the array does.
+    """
+    total = sum(parts.values())
+    shares = {name: time / total for name, time in parts.items()} if total else {}
+    used = used_components(window["components"])
+    top = used[0] if used else None
+    limit, limit_share = _binding(window["limits"], shares)
+    if top is not None and top.ratio >= _FULL:
+        return _full(top, shares, limit, limit_share)
+    if limit is not None and limit_share >= _MUCH:
+        return _limited(limit, limit_share, top)
+    few = _few_drives(convoys, shares, top)
+    if few is not None:
+        return few
+    return _load(shares, top, is_open=is_open)
+
+
+def _binding(
+    limits: Sequence[Mapping[str, Any]], shares: Mapping[str, float]
+) -> tuple[Mapping[str, Any] | None, float]:
+    """The limit at which most wait, and the share of the time that I/Os wait at limits of its kind."""
+    waited = max(limits, key=lambda one: one["waiting_mean"], default=None)
+    if waited is None or not waited["waited"]:
+        return None, 0.0
+    return waited, shares.get(_PART_OF_LIMIT[waited["kind"]], 0.0)
+
+
+def _limit_words(limit: Mapping[str, Any]) -> str:
+    return f"{_LIMIT_WORDS[limit['kind']].format(limit['name'])} ({limit['most']})"
+
+
+def _full(top: Used, shares: Mapping[str, float], limit: Mapping[str, Any] | None, limit_share: float) -> Bottleneck:
+    share = sum(shares.get(part, 0.0) for part in _PARTS_OF.get(top.kind, ()))
+    verb = "are" if top.kind == "drive" and top.count > 1 and top.is_alike else "is"
+    words = f"{_first_upper(top.words)} {verb} used to {format_ratio(top.ratio)}; I/Os spend {format_ratio(share)} of "
+    words += "their time there."
+    if limit is not None and limit_share >= _MUCH:
+        words += (
+            f" Another {format_ratio(limit_share)} they wait in the host: {_limit_words(limit)} lets no more through."
+        )
+    if shares.get("cache_wait", 0.0) >= _MUCH:
+        words += f" Another {format_ratio(shares['cache_wait'])} they wait for the cache, which it fills or empties."
+    if shares.get(BEFORE_SENDING, 0.0) >= _MUCH:
+        words += f" Another {format_ratio(shares[BEFORE_SENDING])} they wait before they are sent."
+    if top.kind == "drive" and top.count > 1 and not top.is_alike:
+        words += f" The {top.count} drives of {top.name} are used to {format_ratio(top.mean_ratio)} on average."
+    return Bottleneck(top.kind, top.name if top.is_alike else top.most_name, top.ratio, share, words)
+
+
+def _limited(limit: Mapping[str, Any], share: float, top: Used | None) -> Bottleneck:
+    behind = "" if top is None else f" Behind it, {top.words} is the most used, to {format_ratio(top.ratio)}."
+    if top is not None and top.words.startswith("the "):
+        behind = behind.replace(" is the most used", " are the most used")
+    words = (
+        f"{_first_upper(_limit_words(limit))} binds: I/Os wait {format_ratio(share)} of their time for a place, and "
+        f"all are taken {format_ratio(limit['full_ratio'])} of the time.{behind}"
+    )
+    return Bottleneck("limit", f"{limit['kind']} {limit['name']}", None if top is None else top.ratio, share, words)
+
+
+def _few_drives(
+    convoys: Mapping[str, tuple[float, float]], shares: Mapping[str, float], top: Used | None
+) -> Bottleneck | None:
+    """Requests that stand at few drives at a time although the drives are hardly used on average."""
+    at_drives = sum(shares.get(part, 0.0) for part in _PARTS_OF["drive"])
+    if not convoys or at_drives < _MUCH or top is None:
+        return None
+    group = max(convoys, key=lambda name: convoys[name][0])
+    fullest, chance = convoys[group]
+    words = (
+        f"Few drives at a time: at an average instant one drive of {group} holds {format_ratio(fullest)} of all "
+        f"requests at drives (by chance: {format_ratio(chance)}), and not always the same one: they follow each other "
+        f"from drive to drive. On average {top.words} {'are' if top.words.startswith('the ') else 'is'} used to "
+        f"{format_ratio(top.ratio)} only. See --animate."
+    )
+    return Bottleneck("few_drives", group, top.ratio, at_drives, words)
+
+
+def _load(shares: Mapping[str, float], top: Used | None, *, is_open: bool) -> Bottleneck:
+    most = max(shares, key=lambda part: shares[part], default=None)
+    where = "" if most is None else f" Most of an I/O's time is {most.replace('_', ' ')}, {format_ratio(shares[most])}."
+    used = "" if top is None else f" The most used, {top.words}, to {format_ratio(top.ratio)}."
+    if is_open and shares.get(BEFORE_SENDING, 0.0) >= _MUCH:
+        first = "The workload's own limit binds: as many I/Os as it allows are in flight, and others wait to be sent."
+    elif is_open:
+        first = "Nothing is used to the full: the array does what it is asked for."
+    else:
+        first = "Nothing is used to the full: the load is the limit, and more outstanding I/Os would get more done."
+    return Bottleneck(
+        "load", None, None if top is None else top.ratio, shares.get(most or "", 0.0), first + used + where
+    )
+
+
+def queue_share(queues: Sequence[Sequence[float]]) -> tuple[float | None, float]:
+    """The share of all requests at the fullest drive, averaged over slices, and what it would be evenly spread."""
+    if not queues or not queues[0]:
+        return None, 1.0
+    shares = [max(slice_) / sum(slice_) for slice_ in zip(*queues, strict=True) if sum(slice_) > 1.0]
+    return (sum(shares) / len(shares) if shares else None), 1 / len(queues)
+
+
+def _first_upper(words: str) -> str:
+    return words[:1].upper() + words[1:]

@@ -1,0 +1,151 @@
+"""What happens in a simulated run beside I/Os, in words: what was scheduled, what the array did, what did nothing.
+
+From the array's own list (happening.rs), the schedule's streams, and what is scheduled after the run's end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from storscope.domain.units import format_bytes, format_span
+from storscope.sim.design import Design
+
+_WORK = {"rebuild": "rebuild", "restripe": "restriping", "scrub": "scrub"}
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Something that happened, or was asked for and did not."""
+
+    time_ns: int
+    """Since the run's start."""
+    kind: str
+    """As happening.rs names it; `stream_starts`, `stream_ends`."""
+    words: str
+    no_effect: str | None = None
+    """Why it made no difference, in words; None if it did."""
+    form: Mapping[str, Any] | None = None
+    """The array's own entry."""
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the run is another one from then on."""
+        return self.no_effect is None and self.kind != "data_lost"
+
+    @property
+    def sentence(self) -> str:
+        """With the reason why it did nothing."""
+        return self.words if self.no_effect is None else f"{self.words}: nothing happened, {self.no_effect}"
+
+
+def happenings(design: Design, report: Mapping[str, Any], end_ns: int) -> list[Happening]:
+    """All of them in order of time. `end_ns` is how far the run got."""
+    found = [_of_array(form) for form in report["happenings"]]
+    found += [*_streams(design, end_ns), *_never(design, end_ns)]
+    return sorted(found, key=lambda one: one.time_ns)
+
+
+def _of_array(form: Mapping[str, Any]) -> Happening:
+    words = _WORDS[form["kind"]](form)
+    if not form["scheduled"] and form["kind"] == "volume_moved":
+        words += ", by the array itself: most of its reads came through that one"
+    reason = form["no_effect"]
+    return Happening(
+        form["time_ns"], form["kind"], words, None if reason is None else _reason(reason, form), form
+    )  # fmt: skip
+
+
+def _failed(form: Mapping[str, Any]) -> str:
+    if form["no_effect"] is not None:
+        return f"drive {form['drive']} fails"
+    if not form["has_spare"]:
+        return f"drive {form['drive']} fails; there is no spare, so that nothing is rebuilt"
+    if not form["has_rebuild"]:
+        return f"drive {form['drive']} fails; the design has no rebuild for {form['group']} ([[background]])"
+    return f"drive {form['drive']} fails"
+
+
+def _lost(form: Mapping[str, Any]) -> str:
+    drives = _listed(form["drives"])
+    return f"data of volume {form['volume']} is lost: {drives} failed, more than {form['group']} survives"
+
+
+def _task(form: Mapping[str, Any]) -> str:
+    of = f" of {form['drive']}" if form["drive"] else f" of {form['group']}"
+    return f"{_WORK[form['work']]} {form['task']!r}{of}" if form["task"] != form["work"] else f"{form['task']}{of}"
+
+
+_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "drive_failed": _failed,
+    "data_lost": _lost,
+    "task_started": lambda form: f"{_task(form)} begins",
+    "task_finished": lambda form: f"{_task(form)} is done, {format_bytes(form['bytes'])} until then",
+    "task_stopped": lambda form: f"{_task(form)} is stopped, {format_bytes(form['bytes'])} until then",
+    "cache_lost": lambda form: f"controller {form['controller']} loses its write cache: writes go through",
+    "cache_restored": lambda form: f"controller {form['controller']} has its write cache again",
+    "volume_moved": lambda form: f"volume {form['volume']} moves from controller {form['from']} to {form['to']}",
+}
+
+
+def _listed(names: list[str]) -> str:
+    drives = "drive" if len(names) == 1 else "drives"
+    return f"{drives} {' and '.join([', '.join(names[:-1]), names[-1]] if len(names) > 1 else names)}"
+
+
+def _reason(code: str, form: Mapping[str, Any]) -> str:
+    if code == "nothing_failed":
+        return f"since no drive of {form['group']} has failed"
+    if code == "no_spare":
+        return f"since {form['group']} has no spare to rebuild to"
+    if code == "rebuilt":
+        return f"since all that failed of {form['group']} is rebuilt"
+    if code == "no_write_cache":
+        return "since the design has no write cache"
+    return {
+        "drive_failed": "since it had failed before", "task_started": "since it runs already",
+        "task_stopped": "since it does not run", "volume_moved": "since it is there already",
+    }.get(form["kind"], "since it was so already")  # fmt: skip
+
+
+def _streams(design: Design, end_ns: int) -> list[Happening]:
+    found = []
+    for name, lifetime in design.lifetimes.items():
+        for kind, at_ns, verb in (
+            ("stream_starts", lifetime.start_ns, "starts"), ("stream_ends", lifetime.end_ns, "ends"),
+        ):  # fmt: skip
+            if at_ns and at_ns < end_ns:
+                found.append(Happening(at_ns, kind, f"stream {name!r} {verb}"))
+            elif at_ns and kind == "stream_starts":
+                found.append(Happening(at_ns, kind, f"stream {name!r} {verb}", _too_late(end_ns)))
+    return found
+
+
+def _never(design: Design, end_ns: int) -> list[Happening]:
+    """What is scheduled after the end."""
+    found = []
+    for change in design.form["changes"]:
+        if change["time_ns"] > end_ns:
+            ((kind, value),) = ((key, said) for key, said in change.items() if key != "time_ns" and said is not None)
+            found.append(Happening(change["time_ns"], kind, _asked(kind, value), _too_late(end_ns)))
+    late = [task for task in design.form["background"] if task["start_ns"] is not None and task["start_ns"] > end_ns]
+    words = [(task["start_ns"], f"{task['name']} starts") for task in late]
+    return found + [Happening(at_ns, "background_starts", said, _too_late(end_ns)) for at_ns, said in words]
+
+
+def _too_late(end_ns: int) -> str:
+    return f"since the run ended at {format_span(end_ns)}"
+
+
+def _asked(kind: str, value: Any) -> str:
+    if kind == "drive_fails":
+        return f"drive {value['group']}/{value['index']} fails"
+    if kind == "volume_moves":
+        return f"volume {value['volume']} moves to controller {value['to']}"
+    words = {
+        "cache_lost": "controller {} loses its write cache",
+        "cache_restored": "controller {} has its write cache again",
+        "background_starts": "{} starts", "background_stops": "{} stops",
+    }  # fmt: skip
+    return words[kind].format(value)

@@ -1,0 +1,180 @@
+"""A part of a simulated run: what the array's components did between two instants, in the form of the whole report.
+
+The array notes all its counters at the ends of intervals and wherever something changes (marks.rs); the difference of
+two marks is what was done between them, to the nanosecond. What has no difference, such as the greatest queue, is left
+out.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from storscope.domain.units import NS_PER_S
+
+Report = Mapping[str, Any]
+"""ArrayReport of crates/storscope-sim as JSON, or a part of it: `start_ns`, `duration_ns`, `targets`, `components`,
+`limits`, `cache` and `background`."""
+_DIRECTIONS = ("reads", "writes")
+
+
+def window(report: Report, from_ns: int, to_ns: int) -> Report:
+    """What was done from one instant to another, by the marks nearest to them; `start_ns` and `duration_ns` say which.
+
+    Instants count from the run's start. Of a part without any length all means are 0.
+    """
+    marks = report["marks"]
+    times = [mark["time_ns"] for mark in marks]
+    first, last = marks[_nearest(times, from_ns)], marks[_nearest(times, to_ns)]
+    duration_ns = last["time_ns"] - first["time_ns"]
+    drives = sum(component["kind"] == "drive" for component in report["components"])
+    pairs = [
+        *zip(first["drives"], last["drives"], strict=True),
+        *zip(first["stations"], last["stations"], strict=True),
+    ]
+    failed = {
+        one["drive"] for one in report["happenings"]
+        if one["kind"] == "drive_failed" and one["time_ns"] <= first["time_ns"]
+    }  # fmt: skip
+    counted = [[after - before for before, after in zip(*pair, strict=True)] for pair in pairs]
+    shown = [
+        {
+            **(_drive if index < drives else _station)(component, numbers, duration_ns),
+            "is_failed": component["name"] in failed and index < drives,
+        }
+        for index, (component, numbers) in enumerate(zip(report["components"], counted, strict=True))
+    ]
+    return {
+        "start_ns": first["time_ns"],
+        "duration_ns": duration_ns,
+        "targets": _targets(report, first, last),
+        "components": shown,
+        "limits": _limits(report, first, last, duration_ns),
+        "cache": _cache(report, first, last),
+        "background": _tasks(report, first, last),
+    }
+
+
+def _nearest(times: Sequence[int], at_ns: int) -> int:
+    place = bisect_left(times, at_ns)
+    near = [index for index in (place - 1, place) if 0 <= index < len(times)]
+    return min(near, key=lambda index: abs(times[index] - at_ns))
+
+
+def _per_time(amount: float, duration_ns: int) -> float:
+    return amount / duration_ns if duration_ns else 0.0
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _drive(component: Report, numbers: Sequence[int], duration_ns: int) -> Report:
+    busy, used, area, done, response, reads, writes, read_bytes, written_bytes = numbers
+    return {
+        **_named(component),
+        "busy_ratio": _per_time(busy, duration_ns),
+        "used_ratio": _per_time(used, duration_ns),
+        "throughput_per_s": _per_time(done, duration_ns) * NS_PER_S,
+        "queue_mean": _per_time(area, duration_ns),
+        "response_ns_mean": _ratio(response, done),
+        "operations": [reads, writes],
+        "bytes": [read_bytes, written_bytes],
+    }
+
+
+def _station(component: Report, numbers: Sequence[int], duration_ns: int) -> Report:
+    busy, area, done, residence, arrived = numbers
+    busy_ratio = _per_time(busy, duration_ns) / component["servers"]
+    return {
+        **_named(component),
+        "busy_ratio": busy_ratio,
+        "used_ratio": busy_ratio,
+        "throughput_per_s": _per_time(done, duration_ns) * NS_PER_S,
+        "queue_mean": _per_time(area, duration_ns),
+        "response_ns_mean": _ratio(residence, arrived),
+        "operations": None,
+        "bytes": None,
+    }
+
+
+def _named(component: Report) -> dict[str, Any]:
+    return {name: component[name] for name in ("kind", "name", "group", "servers", "parallel", "is_spare")}
+
+
+def _targets(report: Report, first: Report, last: Report) -> list[Report]:
+    found: list[Report] = []
+    for target, before, after in zip(report["targets"], first["targets"], last["targets"], strict=True):
+        counts = {
+            name: [late - early for early, late in zip(before[name], after[name], strict=True)]
+            for name in ("completed", "failed", "proxied", "submitted", "flash")
+        }
+        parts = {
+            direction: _parts(report, before["spent"][index], after["spent"][index], counts["completed"][index])
+            for index, direction in enumerate(_DIRECTIONS)
+        }
+        flash = None if target["flash"] is None else dict(zip(("reads", "hits"), counts["flash"], strict=True))
+        found.append({
+            "host": target["host"], "volume": target["volume"],
+            **{name: counts[name] for name in ("submitted", "completed", "failed")},
+            "proxied_share": _ratio(sum(counts["proxied"]), sum(counts["submitted"])),
+            "flash": flash, **parts,
+        })  # fmt: skip
+    return found
+
+
+def _parts(report: Report, before: Sequence[int], after: Sequence[int], completed: int) -> Report:
+    """Mean time per answered I/O in each part that took any."""
+    spent = {
+        name: late - early for name, early, late in zip(report["parts"], before, after, strict=True) if late > early
+    }
+    parts = [{"part": name, "mean_ns": amount / completed} for name, amount in spent.items() if completed]
+    return {"parts": parts}
+
+
+def _limits(report: Report, first: Report, last: Report, duration_ns: int) -> list[Report]:
+    found: list[Report] = []
+    for limit, before, after in zip(report["limits"], first["limits"], last["limits"], strict=True):
+        used, full, waited, waiting = (late - early for early, late in zip(before, after, strict=True))
+        found.append({
+            **{name: limit[name] for name in ("kind", "name", "most")},
+            "used_mean": _per_time(used, duration_ns), "full_ratio": _per_time(full, duration_ns),
+            "waited": waited, "waiting_mean": _per_time(waiting, duration_ns),
+        })  # fmt: skip
+    return found
+
+
+def _cache(report: Report, first: Report, last: Report) -> Report | None:
+    cache = report["cache"]
+    if cache is None:
+        return None
+    counts = {name: late - first["cache"][name] for name, late in last["cache"].items() if name != "most_dirty_pages"}
+    return {
+        **counts,
+        "read_hit_ratio": _ratio(counts["read_hits"], counts["reads"]),
+        "absorbed_ratio": _ratio(counts["absorbed_pages"], counts["written_pages"]),
+        "page_bytes": cache["page_bytes"], "dirty_limit_pages": cache["dirty_limit_pages"],
+        "dirty_pages": cache["dirty_pages"],
+    }  # fmt: skip
+
+
+def _tasks(report: Report, first: Report, last: Report) -> list[Report]:
+    """Bytes of this part; how far each is at its end."""
+    return [
+        {"name": task["name"], "kind": task["kind"], "group": task["group"], "bytes": after[0] - before[0],
+         "done_ratio": _ratio(after[1], after[2])}
+        for task, before, after in zip(report["background"], first["tasks"], last["tasks"], strict=True)
+    ]  # fmt: skip
+
+
+def forwarded(report: Report, from_ns: int, to_ns: int) -> dict[str, int]:
+    """Volume -> I/Os that came through another controller than its owner between two instants."""
+    marks = report["marks"]
+    times = [mark["time_ns"] for mark in marks]
+    first, last = marks[_nearest(times, from_ns)], marks[_nearest(times, to_ns)]
+    found: dict[str, int] = {}
+    for target, before, after in zip(report["targets"], first["targets"], last["targets"], strict=True):
+        count = sum(after["proxied"]) - sum(before["proxied"])
+        found[target["volume"]] = found.get(target["volume"], 0) + count
+    return found

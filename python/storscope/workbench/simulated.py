@@ -1,0 +1,117 @@
+"""What a simulation gave, and the same as tables: the run as a job, the array as a system of its own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from storscope.bench.figures import Interval, Outcome
+from storscope.bench.joining import joined
+from storscope.bench.judgement import Judgement
+from storscope.bench.record import About, doubts_of, record_run
+from storscope.domain.recorder import Recorder
+from storscope.domain.schema import TABLES
+from storscope.sim.happenings import Happening
+from storscope.sim.phases import Phase
+from storscope.sim.record import VolumeInterval, record_array
+from storscope.sim.record_events import record_happenings
+from storscope.sim.simulation import SimulationPlan
+from storscope.sim.window import forwarded, window
+from storscope.workbench.volume_latencies import record_volume_latencies
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What a simulation gave."""
+
+    plan: SimulationPlan
+    about: About
+    outcome: Outcome
+    judgement: Judgement
+    intervals: tuple[Interval, ...]
+    array: Mapping[str, Any]
+    """What the array's components did (ArrayReport in crates/storscope-sim), warm-up included."""
+    happenings: tuple[Happening, ...]
+    phases: tuple[Phase, ...]
+    wall_s: float
+
+    @cached_property
+    def measured(self) -> Interval:
+        """The run without its warm-up, as hosts saw it."""
+        kept = [one for one in self.intervals if self.judgement.counts(one.start_ns)]
+        return joined(kept) or self.outcome.total
+
+    @cached_property
+    def window(self) -> Mapping[str, Any]:
+        """What the array's components did in the same time, in the form of `array`."""
+        return window(self.array, self.judgement.from_ns, self.judgement.to_ns)
+
+    @property
+    def lost(self) -> tuple[Happening, ...]:
+        """Data that was lost, a happening for each volume."""
+        return tuple(one for one in self.happenings if one.kind == "data_lost")
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why its figures may mean less than they seem to."""
+        return doubts_of(self.about, self.outcome, self.judgement)
+
+    def tables(self) -> dict[str, pa.Table]:
+        """All of it as Arrow, by the names of the tables."""
+        batches: dict[str, list[pa.RecordBatch]] = {name: [] for name in TABLES}
+        recorder = Recorder(lambda name, batch: batches[name].append(batch))
+        self.record(recorder)
+        recorder.finish()
+        return {name: pa.Table.from_batches(found, TABLES[name]) for name, found in batches.items()}
+
+    def record(self, recorder: Recorder) -> None:
+        """Writes all of it. Components are observed over the time that the run's figures are of."""
+        start_ns, system, design = self.about.started_ns, self.about.system, self.plan.design
+        record_run(recorder, self.about, self.intervals, self.outcome, self.judgement)
+        record_array(recorder, system, design.form, _report(self), start_ns, _volume_intervals(self))
+        volume_of = [one.volume for one in design.attachments]
+        record_volume_latencies(recorder, system, volume_of, self.intervals, start_ns)
+        record_happenings(recorder, system, design.form, self.happenings, start_ns)
+        recorder.notes.clock = "virtual; placed where the simulation was started"
+
+
+def _report(simulated: Simulated) -> Mapping[str, Any]:
+    """The array's report with means over the time without the warm-up; the greatest queues are of the whole run."""
+    whole, shown = simulated.array, simulated.window
+    pairs = zip(whole["components"], shown["components"], strict=True)
+    return {**whole, **shown, "components": [{**all_of_it, **part} for all_of_it, part in pairs]}
+
+
+def _volume_intervals(simulated: Simulated) -> list[VolumeInterval]:
+    """The cells of all streams and hosts, added up for each volume."""
+    design = simulated.plan.design
+    volumes = list(dict.fromkeys(one.volume for one in design.attachments))
+    has_partner = len(design.form["controllers"]) > 1
+    found = []
+    for interval in simulated.intervals:
+        end_ns = interval.start_ns + interval.duration_ns
+        counts = forwarded(simulated.array, interval.start_ns, end_ns) if has_partner else {}
+        found += [_volume_interval(simulated, volume, interval, counts.get(volume)) for volume in volumes]
+    return found
+
+
+def _volume_interval(simulated: Simulated, volume: str, interval: Interval, moved_on: int | None) -> VolumeInterval:
+    attachments = simulated.plan.design.attachments
+    cells = [cell for cell in interval.form["cells"] if attachments[cell["target"]].volume == volume]
+    reads, writes = ([cell[direction] for cell in cells] for direction in ("reads", "writes"))
+
+    def latency_sum(tallies: Sequence[Mapping[str, Any]]) -> float:
+        return math.fsum((tally["service"]["mean_ns"] or 0.0) * tally["ios"] for tally in tallies)
+
+    maxima = [tally["service"]["max_ns"] for tally in (*reads, *writes) if tally["ios"]]
+    return VolumeInterval(
+        volume, interval.start_ns, interval.duration_ns, sum(tally["ios"] for tally in reads),
+        sum(tally["ios"] for tally in writes), sum(tally["bytes"] for tally in reads),
+        sum(tally["bytes"] for tally in writes), latency_sum(reads), latency_sum(writes), max(maxima, default=None),
+        moved_on,
+    )  # fmt: skip

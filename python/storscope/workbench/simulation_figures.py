@@ -1,0 +1,110 @@
+"""Figures of a simulation that hosts and components give together: where the time goes, phases, what bounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from storscope.bench.figures import Interval
+from storscope.bench.joining import joined
+from storscope.domain.units import NS_PER_S
+from storscope.sim.bottleneck import BEFORE_SENDING, Bottleneck, Used, bottleneck, used_components
+from storscope.sim.phases import Phase
+from storscope.sim.window import window
+from storscope.workbench.convoys import convoys_of
+from storscope.workbench.simulated import Simulated
+
+DIRECTIONS = ("reads", "writes")
+
+
+@dataclass(frozen=True)
+class TimeSpent:
+    """Where the time of the I/Os of one host on one volume went, in one direction."""
+
+    target: int
+    """Index of the attachment."""
+    direction: str
+    ios: int
+    mean_ns: float
+    """Mean response, that of the table of latencies; the parts add up to it."""
+    parts_ns: Mapping[str, float]
+    """Mean by part; `before_sending` is the wait of an open loop in which all that it may have in flight was so."""
+
+
+def time_spent(measured: Interval, part_of_run: Mapping[str, Any]) -> list[TimeSpent]:
+    """The figures of hosts (`measured`) split as the components say (`part_of_run`) that their time went."""
+    found = []
+    for index, target in enumerate(part_of_run["targets"]):
+        cells = [cell for cell in measured.form["cells"] if cell["target"] == index]
+        for direction in DIRECTIONS:
+            whole = Interval({**measured.form, "cells": cells}).direction(direction)
+            if not whole.ios or whole.response.mean_ns is None:
+                continue
+            parts = {part["part"]: part["mean_ns"] for part in target[direction]["parts"]}
+            waited, served = whole.lateness.sum_ns / whole.ios, whole.service.sum_ns / whole.ios
+            scale = served / total if (total := sum(parts.values())) else 0.0
+            split = {BEFORE_SENDING: waited} if waited else {}
+            split |= {name: mean_ns * scale for name, mean_ns in parts.items()}
+            found.append(TimeSpent(index, direction, whole.ios, whole.response.mean_ns, split))
+    return found
+
+
+def bottleneck_of(simulated: Simulated) -> Bottleneck:
+    """What bounds the run after its warm-up."""
+    queue, part = simulated.array["queue"], simulated.window
+    first = max(0, -(-(part["start_ns"] - queue["start_ns"]) // queue["slice_ns"]))
+    queues = {"mean": [one[first:] for one in queue["mean"]]}
+    found = convoys_of({"components": simulated.array["components"], "queue": queues})
+    convoys = {group: (one.fullest_share, one.chance_share) for group, one in found.items()}
+    is_open = all(stream.load.is_open for stream in simulated.plan.workload.streams)
+    return bottleneck(part, all_parts(time_spent(simulated.measured, part)), convoys, is_open=is_open)
+
+
+def all_parts(spent: Sequence[TimeSpent]) -> dict[str, float]:
+    """The time of all I/Os together by part."""
+    found: dict[str, float] = {}
+    for one in spent:
+        for name, mean_ns in one.parts_ns.items():
+            found[name] = found.get(name, 0.0) + mean_ns * one.ios
+    return found
+
+
+@dataclass(frozen=True)
+class PhaseFigures:
+    """What a phase of the run was like."""
+
+    phase: Phase
+    rate_per_s: float
+    """I/Os answered."""
+    measured: Interval | None
+    """Whole intervals within it, for latencies; None if there is none."""
+    proxied_share: float | None
+    top: Used | None
+    """What was used most."""
+
+
+def phase_figures(simulated: Simulated) -> list[PhaseFigures]:
+    """Each phase; the first without the run's warm-up. Nothing for a run without changes."""
+    if len(simulated.phases) < 2:
+        return []
+    return [_phase(simulated, one, max(one.from_ns, simulated.judgement.from_ns)) for one in simulated.phases]
+
+
+def _phase(simulated: Simulated, phase: Phase, from_ns: int) -> PhaseFigures:
+    part = window(simulated.array, from_ns, phase.to_ns)
+    inside = [
+        one for one in simulated.intervals
+        if one.start_ns >= from_ns and one.start_ns + one.duration_ns <= phase.to_ns
+    ]  # fmt: skip
+    answered = sum(sum(target["completed"]) - sum(target["failed"]) for target in part["targets"])
+    rate = answered / part["duration_ns"] * NS_PER_S if part["duration_ns"] else 0.0
+    came, proxied = 0, 0.0
+    for target in part["targets"]:
+        came += sum(target["submitted"])
+        proxied += (target["proxied_share"] or 0.0) * sum(target["submitted"])
+    used = used_components(part["components"])
+    return PhaseFigures(
+        Phase(from_ns, phase.to_ns, phase.begins), rate, joined(inside), proxied / came if came else None,
+        used[0] if used else None,
+    )  # fmt: skip

@@ -1,0 +1,132 @@
+"""What is said of a simulated run: its warm-up, its figures, and what is doubted, in words that fit virtual time.
+
+Warm-up is looked for before the first change only: what changes on purpose is no warm-up. Nothing but the design, its
+schedule and the workload acts on a simulated array, so a level that moves by itself is a queue or a cache that fills.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from storscope.bench.figures import Outcome
+from storscope.bench.goals import default_figure, has_steps
+from storscope.bench.judgement import Judgement, Settled, estimates_of, settled, shown_value
+from storscope.bench.samples import Samples
+from storscope.bench.settling import LEAST_SAMPLES, level_change
+from storscope.domain.units import format_count, format_duration, format_span
+from storscope.domain.workload import Workload
+from storscope.sim.happenings import Happening
+from storscope.sim.phases import Phase, first_change_ns
+
+
+def judge(
+    samples: Samples, interval_ns: int, workload: Workload, phases: Sequence[Phase], ended: str
+) -> Judgement:  # fmt: skip
+    """The figures after the warm-up; those of a run in phases are of all of them, and have no intervals."""
+    figure = default_figure(workload)
+    changes_ns = first_change_ns(phases)
+    if has_steps(workload):
+        every = tuple(samples.between(0))
+        plain = {name: one.without_interval for name, one in estimates_of(every, figure).items()}
+        start = "The workload changes on purpose: no warm-up was looked for."
+        return Judgement(figure.name, 0, samples.end_ns, start, ended, plain)
+    before = samples if changes_ns is None else Samples(samples.between(0, changes_ns))
+    kept = settled(before, interval_ns)
+    from_ns = kept.from_ns if kept.is_settled else 0
+    estimates = estimates_of(tuple(samples.between(from_ns)), figure)
+    if changes_ns is not None:
+        estimates = {name: one.without_interval for name, one in estimates.items()}
+    return Judgement(
+        figure.name, from_ns, samples.end_ns, _start(kept, changes_ns), ended, estimates,
+        _doubts_of_level(kept, changes_ns),
+    )  # fmt: skip
+
+
+def _start(kept: Settled, changes_ns: int | None) -> str:
+    if changes_ns is None:
+        return kept.sentence
+    before = f"before the first change, at {format_span(changes_ns)}"
+    if kept.start.is_too_short:
+        return f"No warm-up was looked for: there are fewer than {LEAST_SAMPLES} samples {before}."
+    if kept.start.samples is None:
+        return f"No end of a warm-up was found {before}: nothing is left out."
+    if not kept.from_ns:
+        return f"No warm-up was found {before}."
+    return kept.sentence
+
+
+def _doubts_of_level(kept: Settled, changes_ns: int | None) -> tuple[str, ...]:
+    if kept.start.is_too_short:
+        return ()
+    longer = "Simulate longer, with --duration" if changes_ns is None else "Let the first change come later"
+    if not kept.is_settled:
+        figure = kept.start.figure
+        assert figure is not None  # it is what moved
+        before, after = (shown_value(figure, value) for value in (kept.start.before, kept.start.after))
+        return (f"The array had not settled: {figure.words} still went from {before} to {after}. {longer}.",)
+    found = level_change(kept.samples)
+    if found is None:
+        return ()
+    before, after = (shown_value(found.figure, value) for value in (found.before, found.after))
+    what = found.figure.words[:1].upper() + found.figure.words[1:]
+    said = (
+        f"{what} changed {format_span(found.at_ns)} into the run, from {before} to {after}, though nothing was "
+        f"scheduled then: queues or caches were still filling or emptying, and the figures are of both. {longer}."
+    )
+    return (said,)
+
+
+# How it ended ---------------------------------------------------------------------------------------------------------
+
+
+def ended_words(
+    duration_ns: int | None, ios: int | None, outcome: Outcome, lost: Sequence[Happening], end_ns: int
+) -> str:  # fmt: skip
+    """Why the run took as long as it did."""
+    if lost:
+        return f"It ended at {format_span(end_ns)}, when data was lost."
+    if outcome.stopped or outcome.error is not None:
+        return "It ended early."
+    asked = f"the {format_count(ios)} I/Os that were asked for were made"
+    if ios is not None and (duration_ns is None or end_ns < duration_ns):
+        return f"It ran for {format_span(end_ns)}, until {asked}."
+    return f"It ran for the {format_span(duration_ns)} that were asked for."
+
+
+def worded(outcome: Outcome, lost: Sequence[Happening]) -> Outcome:
+    """The same outcome with doubts and errors in words that fit a simulation."""
+    structured = outcome.result["doubts"]
+    doubts = [
+        _doubt(doubt, said) for doubt, said in zip(structured, outcome.doubts, strict=True)
+        if not (lost and doubt["kind"] == "failures")
+    ]  # fmt: skip
+    error = outcome.error
+    if lost:
+        failed = sum(doubt["failed"] for doubt in structured if doubt["kind"] == "failures")
+        error = ("data_lost", f"{data_lost_words(lost)} {format_count(failed)} I/Os failed.")
+    return Outcome(outcome.result, tuple(doubts), error, outcome.stopped)
+
+
+def data_lost_words(lost: Sequence[Happening]) -> str:
+    """What was lost, when, and with which drives; a sentence for each volume."""
+    return " ".join(f"At {format_duration(one.time_ns)} {one.words}." for one in lost)
+
+
+def _doubt(doubt: Mapping[str, Any], said: str) -> str:
+    kind = doubt["kind"]
+    if kind == "generator_late":
+        waited, response = (format_duration(doubt[key]) for key in ("lateness_ns_p99", "response_ns_p99"))
+        return (
+            f"I/Os waited {waited} at p99 before they were sent, of a response of {response}: as many as the workload "
+            "allows were in flight. Ask for less, or allow more outstanding I/Os; the response counts that wait."
+        )
+    if kind == "overloaded":
+        unsent, oldest = format_count(doubt["unsent"]), format_duration(doubt["oldest_unsent_ns"])
+        return (
+            f"The load is above what the array does: {unsent} I/Os were never sent, the first of them waited {oldest}. "
+            "Latency grows for as long as it runs, and the figures depend on --duration."
+        )
+    if kind == "empty":
+        return "No I/O completed."
+    return said

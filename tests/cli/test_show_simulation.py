@@ -1,0 +1,117 @@
+"""What `storscope simulate` prints, as JSON and as pictures of the queues."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from storscope.cli.commands.simulate import command
+from storscope.cli.show_queues import chosen_slices, folded
+from tests.sim.designs import SMALL
+
+_DOCS = Path(__file__).parents[2] / "docs"
+_SCHEDULE = '[[at]]\ntime = "2s"\ndrive_fails = { group = "g", index = 0 }\n'
+
+
+def _run(path: Path, *options: str, schedule: str = "", design: str = SMALL, width: int = 100) -> Result:
+    (path / "small.toml").write_text(design)
+    (path / "s.toml").write_text(schedule)
+    told = ["--schedule", str(path / "s.toml")] if schedule else []
+    arguments = [str(path / "small.toml"), "--workload", "oltp", "--store", str(path / "store"), *told, *options]
+    return CliRunner(env={"COLUMNS": str(width)}).invoke(command, arguments, standalone_mode=False)
+
+
+def test_what_happened_and_what_did_nothing_stand_in_the_summary(tmp_path: Path) -> None:
+    late = '[[at]]\ntime = "1h"\ndrive_fails = { group = "g", index = 1 }\n'
+    text = _run(tmp_path, "--duration", "6s", schedule=_SCHEDULE + late).stdout
+    assert re.search(r"2\.00 s +drive g/0 fails; there is no spare", text)
+    assert re.search(r"60 min +drive g/1 fails: nothing happened, since the run ended at 6\.00 s", text)
+    assert re.search(r"0 ns to 2\.00 s .*as designed", text)
+    assert re.search(r"2\.00 s to 6\.00 s .*drive g/0 fails", text)
+    assert "what bounds it" in text
+
+
+def test_lost_data_comes_first_and_is_an_error(tmp_path: Path) -> None:
+    second = '[[at]]\ntime = "2s"\ndrive_fails = { group = "g", index = 1 }\n'
+    found = _run(tmp_path, "--duration", "6s", schedule=_SCHEDULE + second)
+    assert found.return_value == 2
+    assert found.stdout.index("DATA LOST") < found.stdout.index("figures of all phases")
+    assert "os error" not in found.stdout
+
+
+def test_json_stays_json_beside_an_animation(tmp_path: Path) -> None:
+    found = _run(tmp_path, "--duration", "2s", "--json", "--animate")
+    form = json.loads(found.stdout)
+    assert (form["format"], form["design"], form["status"]) == (1, "small", "ok")
+    assert form["design_file"].endswith("small.toml")
+    assert "requests at each drive over time" in found.stderr
+    cell = form["cells"][0]
+    assert cell["read"]["response"]["p50_ns"] <= cell["read"]["response"]["p99.9_ns"]
+    assert {(one["host"], one["volume"]) for one in form["cells"]} == {
+        ("esx1", "data"), ("esx1", "log"), ("esx2", "data"),
+    }  # fmt: skip
+
+
+def test_every_field_of_the_json_is_described(tmp_path: Path) -> None:
+    form = json.loads(_run(tmp_path, "--duration", "5s", "--json", schedule=_SCHEDULE).stdout)
+    page = (_DOCS / "simulate-json.md").read_text()
+    missing = [name for name in sorted(_names(form)) if not any(f"`{name}{kind}`" in page for kind in ("", "[]", "{}"))]
+    assert not missing
+
+
+def _names(value: Any) -> set[str]:
+    """Names of fields; those below `workload` and `figures` are described elsewhere."""
+    if isinstance(value, list):
+        return set().union(*map(_names, value))
+    if not isinstance(value, dict):
+        return set()
+    below = (
+        _names(inner) for name, inner in value.items() if name not in {"workload", "figures", "parts_ns", "details"}
+    )
+    return set(value).union(*below)
+
+
+# Queues ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [20, 56, 100, 300])
+def test_drives_are_folded_to_the_width_and_none_is_lost(width: int) -> None:
+    groups = [("a", 240), ("b", 7), ("c", 1)]
+    fold = folded(groups, width)
+    assert [drive for column in fold.columns for drive in column] == list(range(248))
+    assert len(fold.columns) + len(groups) - 1 <= width
+    assert max(map(len, fold.columns)) <= fold.per_column
+    assert sum(columns for _, _, columns in fold.groups) == len(fold.columns)
+
+
+def test_a_wide_terminal_has_a_column_for_each_drive() -> None:
+    assert folded([("a", 8)], 80).per_column == 1
+
+
+def test_slices_are_spread_over_the_whole_run() -> None:
+    assert chosen_slices(7) == [[0, 1, 2, 3, 4, 5, 6]]
+    stretches = chosen_slices(3000)
+    shown = [place for stretch in stretches for place in stretch]
+    assert (shown[0], shown[-1], len(shown)) == (0, 2999, 60)
+    assert all(stretch == list(range(stretch[0], stretch[0] + 10)) for stretch in stretches)
+    assert len(set(chosen_slices(61)[0]) | {place for one in chosen_slices(61) for place in one}) <= 61
+    assert chosen_slices(0) == []
+
+
+def test_lines_of_an_animation_fit_the_terminal_and_the_legend_explains_them(tmp_path: Path) -> None:
+    wide = SMALL.replace("count = 8", "count = 120")
+    text = _run(tmp_path, "--duration", "3s", "--animate", design=wide, width=80).stdout
+    lines = text[text.index("requests at each drive over time") :].splitlines()
+    bars = [line for line in lines if "│" in line]
+    assert len(bars) == 60
+    assert max(map(len, bars)) <= 80
+    assert "3 drives, of which the fullest is shown" in lines[1]
+    assert "blank 0" in lines[2]
+    times = [float(line.split()[0]) for line in bars]
+    assert times == sorted(times)
+    assert times[-1] > 2.9

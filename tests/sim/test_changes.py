@@ -1,0 +1,185 @@
+"""What changes in a simulated run is told: events, phases, what did nothing, what was lost; and rules find it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.load import Closed
+from storscope.domain.units import NS_PER_S
+from storscope.domain.verdict import Verdict
+from storscope.domain.workload import Stream, Workload
+from storscope.sim.design import read_design, read_schedule
+from storscope.store import Store
+from storscope.workbench.diagnosing import diagnose
+from storscope.workbench.simulated import Simulated
+from storscope.workbench.simulating import simulate
+from storscope.workbench.simulating_many import plan_of
+from storscope.workbench.simulation_figures import phase_figures
+from storscope.workbench.simulation_store import store_simulation
+
+_STARTED_NS = 1_795_132_800_000_000_000
+_DESIGN = """\
+name = "pair"
+
+[drives.small]
+kind = "mechanical"
+size = "2 GiB"
+turns_per_min = 10000
+seek = { form = "data_sheet", track_to_track = "0.5 ms", average = "4.5 ms", full_stroke = "9 ms" }
+outer_rate = "80 MB/s"
+inner_rate = "60 MB/s"
+overhead = "0.2 ms"
+
+[[group]]
+name = "g"
+drive = "small"
+count = 4
+spares = 1
+layout = "raid10"
+
+[[volume]]
+name = "v"
+group = "g"
+size = "2 GiB"
+owner = "A"
+
+[[controller]]
+name = "A"
+cost_per_op = "20 us"
+
+[[controller]]
+name = "B"
+cost_per_op = "20 us"
+
+[cache]
+write = { size = "64 MiB" }
+
+[[host]]
+name = "h"
+volumes = [{ volume = "v" }]
+
+[[background]]
+name = "rebuild"
+kind = "rebuild"
+group = "g"
+chunk = "1 MiB"
+outstanding = 4
+share = 0.05
+"""
+
+
+def _simulated(schedule: str = "", design: str = _DESIGN, duration: str = "20s", reads: float = 1.0) -> Simulated:
+    workload = Workload("random", (Stream(Mix((AccessSpec(8192, read_share=reads),)), Closed(16), name="random"),))
+    made = read_design(design, "pair.toml", read_schedule(schedule, "s.toml") if schedule else None)
+    return simulate(plan_of(made, workload, duration=duration), started_ns=_STARTED_NS)
+
+
+def _at(time: str, change: str) -> str:
+    return f'[[at]]\ntime = "{time}"\n{change}\n'
+
+
+def _fails(time: str, index: int) -> str:
+    return _at(time, f'drive_fails = {{ group = "g", index = {index} }}')
+
+
+def _diagnosed(simulated: Simulated, path: Path) -> Verdict:
+    store = Store.open(path / "store", create=True)
+    store_simulation(store, simulated)
+    return diagnose(store)
+
+
+def test_a_drive_that_fails_is_told_with_its_rebuild_and_the_figures_of_each_phase() -> None:
+    simulated = _simulated(_fails("10s", 0))
+    kinds = [(one.kind, one.no_effect) for one in simulated.happenings]
+    assert kinds == [("drive_failed", None), ("task_started", None), ("task_finished", None)]
+    assert [one.time_ns for one in simulated.happenings[:2]] == [10 * NS_PER_S] * 2
+    before, rebuilding, after = phase_figures(simulated)
+    assert before.phase.to_ns == rebuilding.phase.from_ns == 10 * NS_PER_S
+    assert rebuilding.phase.to_ns == after.phase.from_ns == simulated.happenings[2].time_ns
+    assert rebuilding.rate_per_s < 0.9 * before.rate_per_s
+    assert after.rate_per_s == pytest.approx(before.rate_per_s, rel=0.1)
+
+
+def test_the_phases_add_up_to_the_run() -> None:
+    simulated = _simulated(_fails("7.03s", 0))
+    phases = phase_figures(simulated)
+    answered = sum(one.rate_per_s * one.phase.duration_ns / NS_PER_S for one in phases)
+    whole = sum(sum(target["completed"]) for target in simulated.window["targets"])
+    assert answered == pytest.approx(whole, rel=1e-6)
+    assert whole == pytest.approx(simulated.measured.all.ios, abs=40)
+
+
+def test_a_change_is_never_taken_for_warm_up() -> None:
+    simulated = _simulated(_fails("3s", 0), _DESIGN.replace("share = 0.05", 'rate = "1 MB/s"'))
+    assert simulated.judgement.from_ns < 3 * NS_PER_S
+    assert "3.00 s" in simulated.judgement.start
+    assert all(one.low is None for one in simulated.judgement.estimates.values())
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "why"),
+    [
+        (_at("1s", 'background_starts = "rebuild"'), "task_started", "no drive of g has failed"),
+        (_at("1s", 'background_stops = "rebuild"'), "task_stopped", "does not run"),
+        (_at("1s", 'volume_moves = { volume = "v", to = "A" }'), "volume_moved", "there already"),
+        (_at("1s", 'cache_restored = "A"'), "cache_restored", "so already"),
+        (_fails("1s", 0) + _fails("2s", 0), "drive_failed", "failed before"),
+        (_fails("1h", 0), "drive_fails", "the run ended"),
+    ],
+)
+def test_what_is_scheduled_and_does_nothing_is_told(change: str, kind: str, why: str) -> None:
+    simulated = _simulated(change, duration="4s")
+    (idle,) = [one for one in simulated.happenings if one.no_effect is not None]
+    assert (idle.kind, idle.is_change) == (kind, False)
+    assert why in (idle.no_effect or "")
+
+
+def test_without_a_spare_and_without_a_write_cache_it_is_said() -> None:
+    bare = _DESIGN.replace("spares = 1\n", "").replace('[cache]\nwrite = { size = "64 MiB" }\n', "")
+    simulated = _simulated(_fails("1s", 0) + _at("2s", 'cache_lost = "A"'), bare, duration="4s")
+    failed, lost = simulated.happenings
+    assert "no spare" in failed.words
+    assert "no write cache" in (lost.no_effect or "")
+
+
+def test_lost_data_is_said_plainly_and_ends_the_run() -> None:
+    # Drives 0 and 1 are a pair.
+    simulated = _simulated(_fails("1s", 0) + _fails("1s", 1), duration="4s")
+    assert simulated.outcome.error is not None
+    kind, words = simulated.outcome.error
+    assert kind == "data_lost"
+    assert "volume v is lost: drives g/0 and g/1 failed" in words
+    assert not any("os error" in doubt for doubt in simulated.doubts)
+
+
+def test_rules_find_a_failed_drive_and_a_cache_that_is_lost(tmp_path: Path) -> None:
+    slow = _DESIGN.replace("share = 0.05", 'rate = "1 MB/s"')
+    verdict = _diagnosed(_simulated(_fails("2s", 0) + _at("3s", 'cache_lost = "A"'), slow, reads=0.5), tmp_path)
+    found = {finding.rule: finding for finding in verdict.findings}
+    assert "g/0" in found["drive-failed"].summary
+    assert "writes through" in found["cache-policy-flood"].summary
+
+
+def test_rules_find_forwarded_reads_and_a_volume_that_moves_to_and_fro(tmp_path: Path) -> None:
+    design = _DESIGN.replace('volumes = [{ volume = "v" }]', 'volumes = [{ volume = "v", via = "B" }]')
+    moves = "".join(
+        _at(f"{number + 2}s", f'volume_moves = {{ volume = "v", to = "{"AB"[number % 2 == 0]}" }}')
+        for number in range(4)
+    )
+    simulated = _simulated(moves, design, duration="10s")
+    assert simulated.array["volumes"][0]["moves"] == 4
+    verdict = _diagnosed(simulated, tmp_path)
+    found = {finding.rule for finding in verdict.findings}
+    assert {"proxied-operations", "ownership-flapping"} <= found
+    by_phase = [one.proxied_share for one in phase_figures(simulated)]
+    assert by_phase == [1.0, 0.0, 1.0, 0.0, 1.0]
+
+
+def test_of_a_run_without_changes_rules_say_that_no_drive_failed(tmp_path: Path) -> None:
+    verdict = _diagnosed(_simulated(duration="4s"), tmp_path)
+    healthy = {one.rule: one.statement for one in verdict.healthy}
+    assert "No drive failed" in healthy["drive-failed"]
+    assert "proxied-operations" in healthy

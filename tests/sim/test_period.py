@@ -1,0 +1,143 @@
+"""All tables of a simulation are of the same time, and the parts of the time add up to the latency beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.load import Closed, Load, Open
+from storscope.domain.units import NS_PER_S
+from storscope.domain.workload import Stream, Workload
+from storscope.sim.bottleneck import BEFORE_SENDING
+from storscope.sim.design import read_design
+from storscope.sim.window import window
+from storscope.workbench.simulated import Simulated
+from storscope.workbench.simulating import simulate
+from storscope.workbench.simulating_many import plan_of
+from storscope.workbench.simulation_figures import bottleneck_of, time_spent
+from tests.sim.designs import SMALL
+
+
+def _simulated(load: Load, duration: str | None = "20s", design: str = SMALL, ios: int | None = None) -> Simulated:
+    workload = Workload("reads", (Stream(Mix((AccessSpec(8192),)), load, name="reads", targets=(0,)),))
+    return simulate(plan_of(read_design(design, "small.toml"), workload, duration=duration, ios=ios), started_ns=0)
+
+
+def test_windows_that_follow_each_other_add_up_to_the_whole() -> None:
+    array = _simulated(Closed(8)).array
+    end_ns = array["marks"][-1]["time_ns"]
+    parts = [window(array, 0, 5 * NS_PER_S), window(array, 5 * NS_PER_S, end_ns)]
+    whole = window(array, 0, end_ns)
+    for index, component in enumerate(whole["components"]):
+        for name in ("busy_ratio", "used_ratio", "queue_mean", "throughput_per_s"):
+            weighted = sum(part["components"][index][name] * part["duration_ns"] for part in parts)
+            assert weighted == pytest.approx(component[name] * whole["duration_ns"], rel=1e-9), name
+    assert whole["components"][0]["busy_ratio"] == pytest.approx(array["components"][0]["busy_ratio"], rel=1e-9)
+
+
+def test_the_parts_of_the_time_add_up_to_the_latency_of_the_other_table() -> None:
+    simulated = _simulated(Closed(8))
+    (spent,) = time_spent(simulated.measured, simulated.window)
+    assert sum(spent.parts_ns.values()) == pytest.approx(spent.mean_ns, rel=1e-6)
+    assert spent.mean_ns == pytest.approx(simulated.measured.all.response.mean_ns, rel=1e-9)
+    # Splitting by the array's own account changes hardly anything: what is in flight at the edges is little.
+    own = sum(part["mean_ns"] for part in simulated.window["targets"][0]["reads"]["parts"])
+    assert own == pytest.approx(spent.mean_ns, rel=0.01)
+
+
+def test_the_wait_before_sending_is_a_part_of_its_own() -> None:
+    simulated = _simulated(Open(3000.0, max_outstanding=64), "5s")
+    (spent,) = time_spent(simulated.measured, simulated.window)
+    whole = simulated.measured.all
+    assert spent.parts_ns[BEFORE_SENDING] == pytest.approx(whole.lateness.mean_ns, rel=1e-9)
+    assert spent.parts_ns[BEFORE_SENDING] > 0.5 * spent.mean_ns
+    assert sum(spent.parts_ns.values()) == pytest.approx(spent.mean_ns, rel=1e-6)
+    words = " ".join(simulated.doubts)
+    assert "never sent" in words
+    for bench_word in ("workers", "quieter machine", "--steady-state", " ns late"):
+        assert bench_word not in words
+
+
+def test_a_run_of_so_many_ios_says_how_long_it_took_and_has_enough_samples() -> None:
+    simulated = _simulated(Closed(8), None, ios=20_000)
+    took_ns = sum(one.duration_ns for one in simulated.intervals)
+    assert took_ns > NS_PER_S
+    assert f"It ran for {took_ns / NS_PER_S:.0f} s, until the 20,000 I/Os" in simulated.judgement.ended
+    assert 20 <= len(simulated.intervals) <= 513
+    assert "No warm-up was looked for" not in simulated.judgement.start
+
+
+# What bounds it -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ('name = "esx1"\nvolumes = [{ volume = "data", queue_limit = 2 }, { volume = "log" }]', "lun esx1/data"),
+        ('name = "esx1"\nqueue_limit = 2\nvolumes = [{ volume = "data" }, { volume = "log" }]', "host esx1"),
+        (
+            'name = "esx1"\nadapter_queue_limit = 2\nvolumes = [{ volume = "data" }, { volume = "log" }]',
+            "adapter esx1",
+        ),
+    ],
+)
+def test_the_queue_limit_that_binds_is_named(host: str, name: str) -> None:
+    design = SMALL.replace('name = "esx1"\nvolumes = [{ volume = "data" }, { volume = "log" }]', host)
+    found = bottleneck_of(_simulated(Closed(32), design=design))
+    assert (found.kind, found.name) == ("limit", name)
+    assert "(2) binds" in found.words
+    assert found.time_share > 0.9
+
+
+def test_the_queue_limit_of_the_ports_is_told_apart() -> None:
+    found = bottleneck_of(_simulated(Closed(32), design=SMALL.replace('name = "A"', 'name = "A"\nqueue_limit = 2')))
+    assert (found.kind, found.name) == ("limit", "port A")
+
+
+def test_drives_that_are_used_to_the_full_are_named_as_a_group_and_spares_do_not_count() -> None:
+    simulated = _simulated(Closed(256), design=SMALL.replace("count = 8", "count = 8\nspares = 2"))
+    found = bottleneck_of(simulated)
+    assert (found.kind, found.name) == ("drive", "g")
+    assert found.words.startswith("The 8 drives of g are used to")
+    assert found.used_ratio is not None
+    assert found.used_ratio > 0.95
+
+
+def test_a_limit_before_drives_that_are_full_is_no_bottleneck() -> None:
+    limited = 'volumes = [{ volume = "data", queue_limit = 128 }, { volume = "log" }]'
+    design = SMALL.replace('volumes = [{ volume = "data" }, { volume = "log" }]', limited)
+    found = bottleneck_of(_simulated(Closed(512), design=design))
+    assert found.kind == "drive"
+    assert "the queue limit of LUN esx1/data (128) lets no more through" in found.words
+
+
+_FLASH = """\
+name = "flash"
+
+[[group]]
+name = "g"
+drive = "nvme-ssd"
+count = 1
+layout = "raid0"
+
+[[volume]]
+name = "v"
+group = "g"
+size = "100 GiB"
+
+[[host]]
+name = "h"
+volumes = [{ volume = "v" }]
+"""
+
+
+def test_flash_is_used_as_far_as_its_parallelism_is() -> None:
+    single, deep = (_simulated(Closed(depth), "200ms", _FLASH) for depth in (1, 256))
+    one, many = (simulated.window["components"][0] for simulated in (single, deep))
+    assert one["busy_ratio"] > 0.9  # it was hardly ever idle ...
+    assert one["used_ratio"] == pytest.approx(one["busy_ratio"] / one["parallel"], rel=0.01)  # ... with one place taken
+    assert many["used_ratio"] > 0.95
+    assert bottleneck_of(single).kind == "load"
+    assert bottleneck_of(deep).kind == "drive"
+    parts = {part["part"]: part["mean_ns"] for part in single.window["targets"][0]["reads"]["parts"]}
+    assert parts["drive_service"] > 0.99 * sum(parts.values())
