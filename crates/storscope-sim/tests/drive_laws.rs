@@ -376,10 +376,33 @@ fn a_deep_stream_and_a_random_reader_both_go_on() {
         for among in [Among::Any, Among::Oldest] {
             let design = sorted(MechanicalDesign { write_cache: None, ..buffered() }, 0.5, among);
             let (rate, iops) = stream_and_reader(&design, direction, 16, true);
-            println!("{direction:?}, {among:?}: {rate} B/s and {iops}/s");
             assert!(rate > 0.05 * OUTER && rate < 0.9 * OUTER, "{direction:?}, {among:?}: the stream has {rate}");
             assert!(iops > 3.0, "{direction:?}, {among:?}: the reader has {iops}");
         }
+    }
+}
+
+#[test]
+fn a_stream_of_every_second_block_is_read_on_the_way() {
+    for queueing in [false, true] {
+        let design = MechanicalDesign { write_cache: None, ..buffered() };
+        let design = if queueing { sorted(design, 0.5, Among::Any) } else { design };
+        let mut drive = Drive::new(&mechanical(design), 1, 0);
+        let request = |tag: u32, index: u64| {
+            let (direction, offset, length) = (Direction::Read, index * 16_384, 8192);
+            DriveOp { tag, direction, offset, length }
+        };
+        (0..2).for_each(|tag| drive.submit(Nanos::ZERO, request(tag, u64::from(tag))));
+        let (mut next, mut now) = (2, Nanos::ZERO);
+        while next < 8_000 {
+            now = drive.next_event();
+            if let Some(tag) = drive.advance(now) {
+                drive.submit(now, request(tag, next));
+                next += 1;
+            }
+        }
+        let rate = next as f64 * 8192.0 / now.as_secs_f64();
+        assert!((rate / (OUTER / 2.0) - 1.0).abs() < 0.05, "with queueing {queueing}: {rate}");
     }
 }
 

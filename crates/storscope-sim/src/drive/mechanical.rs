@@ -308,7 +308,7 @@ impl Mechanical {
         if requests == 0 {
             return self.start_writing_back(now);
         }
-        if let Some((from, to)) = self.run(now)
+        if let Some((from, to)) = self.run()
             && let Some(index) = self.next_of_run(from, to)
         {
             return self.serve(now, index, true);
@@ -330,8 +330,8 @@ impl Mechanical {
     /// Where requests start that go on where the arm is: in the segment that it is filling, or right behind what it has
     /// just read or written. The bounds are included.
     #[inline]
-    fn run(&self, now: Nanos) -> Option<(u64, u64)> {
-        let filled = self.read_ahead.as_ref().and_then(|ahead| ahead.filled(now));
+    fn run(&self) -> Option<(u64, u64)> {
+        let filled = self.read_ahead.as_ref().and_then(ReadAhead::filled);
         let head = self.arm.head_byte();
         filled.or_else(|| (self.just_done && self.waiting.sees_several()).then_some((head, head)))
     }

@@ -80,7 +80,8 @@ impl ReadAhead {
         if let Some(filling) = self.filling {
             let first = self.segments[filling.segment].start;
             let reached = filling.reached(now);
-            if first <= start && start <= reached {
+            // What starts a little further on is waited for, too: it takes less than coming back a turn later.
+            if first <= start && start <= filling.limit {
                 return in_filling(&filling, reached, end);
             }
         }
@@ -92,10 +93,10 @@ impl ReadAhead {
         }
     }
 
-    /// The first byte and the end of what is in the segment that the arm is filling.
+    /// The first byte of the segment that the arm is filling, and how far it will be filled.
     #[inline]
-    pub fn filled(&self, now: Nanos) -> Option<(u64, u64)> {
-        self.filling.map(|filling| (self.segments[filling.segment].start, filling.reached(now)))
+    pub fn filled(&self) -> Option<(u64, u64)> {
+        self.filling.map(|filling| (self.segments[filling.segment].start, filling.limit))
     }
 
     /// The arm goes on for the reader of what is coming up to `end`, and keeps as far ahead of it as before.
