@@ -142,8 +142,9 @@ def test_rate_steps_are_on_one_time_line(target: Path) -> None:
     with opened(target) as descriptor:
         intervals, outcome = by_fio(plan(workload(load=steps), descriptor))
     assert outcome.total.duration_ns == pytest.approx(NS_PER_S, rel=0.1)
-    first, last = _rate(intervals[0]), _rate(intervals[-1])
-    assert first < 500 < last
+    # On a busy machine fio may write its status late, so that the last interval is empty.
+    rates = [_rate(interval) for interval in intervals if interval.all.ios]
+    assert rates[0] < 500 < rates[-1]
     assert len(outcome.total.form["cells"]) == 1
 
 
