@@ -16,7 +16,8 @@ from storscope.bench.workloads import load_workload
 from storscope.cli.commands.demo import examples_folder
 from storscope.domain.units import NS_PER_S
 from storscope.sim.assignment import Assignment, assigned
-from storscope.sim.design import Schedule, load_schedule, read_design, read_schedule
+from storscope.sim.design import read_design
+from storscope.sim.schedule import Schedule, load_schedule, read_schedule
 from storscope.sim.simulation import SimulationPlan
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate

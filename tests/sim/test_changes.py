@@ -11,7 +11,8 @@ from storscope.domain.load import Closed
 from storscope.domain.units import NS_PER_S
 from storscope.domain.verdict import Verdict
 from storscope.domain.workload import Stream, Workload
-from storscope.sim.design import read_design, read_schedule
+from storscope.sim.design import read_design
+from storscope.sim.schedule import read_schedule
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated

@@ -10,7 +10,8 @@ import pytest
 from storscope.domain.errors import ConfigError, UsageError
 from storscope.sim.assignment import Attachment
 from storscope.sim.catalogue import catalogue
-from storscope.sim.design import Lifetime, load_design, load_schedule, read_design, read_schedule
+from storscope.sim.design import load_design, read_design
+from storscope.sim.schedule import Lifetime, load_schedule, read_schedule
 from tests.sim.designs import SMALL
 
 
@@ -94,21 +95,25 @@ def test_what_is_wrong_in_a_schedule_is_placed_in_the_schedule() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "place", "said"),
     [
-        ("[[streams]]\n", "tables"),
-        ('[[stream]]\nstart = "1s"\n', "name"),
-        ('[[stream]]\nname = "a"\nstart = 5\n', "unit"),
-        ('[[stream]]\nname = "a"\nstart = "5s"\nend = "4s"\n', "after the start"),
-        ('[[stream]]\nname = "a"\nstop = "5s"\n', "stop"),
-        ("[stream\n", "TOML"),
+        ("\n[[streams]]\n", "2", "tables"),
+        ('\n[[stream]]\nstart = "1s"\n', "2: stream[0].name", "found nothing"),
+        ('[[stream]]\nname = "a"\nstart = 5\n', "3: stream[0].start", "unit"),
+        ('[[stream]]\nname = "a"\nstart = "5s"\nend = "4s"\n', "4: stream[0].end", "after the start"),
+        ('[[stream]]\nname = "b"\n[[at]]\n\n[[stream]]\nname = "a"\nstop = "5s"\n', "7: stream[1].stop", "start"),
+        ('[[stream]]\nname = "a"\n[[stream]]\nname = "a"\n', "4: stream[1].name", "once"),
+        ('stream = [{ name = "a" }]\n', "1", "[[stream]]"),
+        ('[stream]\nname = "a"\n', "1", "[[stream]]"),
+        ("[[at]]\ntime = \n", "2:8", "TOML"),
     ],
 )
-def test_a_wrong_schedule_is_refused(text: str, said: str) -> None:
+def test_a_wrong_schedule_is_refused_with_its_line_and_key(text: str, place: str, said: str) -> None:
     with pytest.raises(ConfigError) as raised:
         read_schedule(text, "s.toml")
-    assert said in raised.value.message()
-    assert "s.toml" in raised.value.message()
+    message = raised.value.message()
+    assert message.startswith(f"s.toml:{place}: expected")
+    assert said in message
 
 
 def test_every_drive_of_the_catalogue_has_sources_and_makes_a_design() -> None:

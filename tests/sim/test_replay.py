@@ -12,8 +12,9 @@ import storscope
 from storscope.cli.main import cli
 from storscope.domain.errors import ConfigError, MalformedInput, UsageError
 from storscope.domain.units import NS_PER_MS, NS_PER_S
-from storscope.sim.design import read_design, read_schedule
+from storscope.sim.design import read_design
 from storscope.sim.replay import TraceSource
+from storscope.sim.schedule import read_schedule
 from storscope.sim.traces.read import trace_from_text
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate

@@ -12,7 +12,8 @@ from storscope import _core
 from storscope.domain.errors import ConfigError, StorscopeError, UsageError
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Workload
-from storscope.sim.design import Design, Lifetime
+from storscope.sim.design import Design
+from storscope.sim.schedule import Lifetime
 
 LONGEST_SLICE_NS = NS_PER_S // 50
 """Unless the run is so long that there would be too many."""
@@ -77,10 +78,10 @@ class SimulationPlan:
             raise UsageError("a duration or a number of I/Os", "neither")
         self.workload.check(len(self.design.attachments))
         names = [stream.name for stream in self.workload.streams]
-        for name in self.design.lifetimes:
+        for name, lifetime in self.design.lifetimes.items():
             if name not in names:
                 known = ", ".join(repr(one) for one in names)
-                raise ConfigError(f"the name of a stream of the workload ({known})", repr(name), where="schedule")
+                raise ConfigError(f"the name of a stream of the workload ({known})", repr(name), where=lifetime.where)
 
 
 class SimulationRun:

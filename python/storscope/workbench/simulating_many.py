@@ -15,8 +15,9 @@ from storscope.domain.errors import UsageError
 from storscope.domain.units import NS_PER_S, ns_from_text
 from storscope.domain.workload import Workload
 from storscope.sim.assignment import Assignment, assigned
-from storscope.sim.design import Design, load_design, load_schedule
+from storscope.sim.design import Design, load_design
 from storscope.sim.replay import TracePlan, TraceSource, described, packed, placed
+from storscope.sim.schedule import load_schedule
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.traces import read_trace
 from storscope.workbench.simulated import Simulated

@@ -87,7 +87,8 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
     """
     from storscope.cli import show_design as show
     from storscope.domain.errors import UsageError
-    from storscope.sim.design import load_design, load_schedule
+    from storscope.sim.design import load_design
+    from storscope.sim.schedule import load_schedule
 
     if chosen["drives"]:
         show.print_drives(as_json=chosen["as_json"])

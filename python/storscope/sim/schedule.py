@@ -1,0 +1,152 @@
+"""Schedules: what changes during a run, for the array and for the streams of the workload.
+
+The form is described in docs/simulate.md. The streams' part is read here; the array's part is read with the design, by
+the core. Errors name the file, the line and the key.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from storscope.domain.errors import ConfigError
+from storscope.domain.units import ns_from_text
+from storscope.sim.text_file import text_of
+
+_HEAD = re.compile(r"\s*\[")
+_STREAM = re.compile(r"\s*\[\[\s*stream\s*\]\]")
+_WHERE_TOML_BREAKS = re.compile(r"(.*) \(at line (\d+), column (\d+)\)")
+"""As tomllib words it (Python 3.11 to 3.13)."""
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """When a stream of the workload is active, in ns since the run's start; None is its end."""
+
+    start_ns: int = 0
+    end_ns: int | None = None
+    where: str = field(default="", compare=False)
+    """Where the schedule says it."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What changes during a run: `[[at]]` tables for the array, `[[stream]]` tables for the workload's streams."""
+
+    changes: str
+    """The text with the array's part alone, every line in its place."""
+    lifetimes: Mapping[str, Lifetime]
+    where: str
+
+
+def load_schedule(path: str | Path) -> Schedule:
+    """A schedule from its file. Raises UsageError, ConfigError."""
+    return read_schedule(text_of(Path(path)), str(path))
+
+
+def read_schedule(text: str, where: str) -> Schedule:
+    """A schedule from its text; what it says of the array is checked with the design."""
+    tables = _parsed(text, where)
+    blocks = list(_blocks(text))
+    for key in tables:
+        if key not in ("at", "stream"):
+            raise ConfigError("tables [[at]] and [[stream]]", repr(key), where=_place(where, _line_of(text, key)))
+    streams = tables.get("stream", [])
+    if not isinstance(streams, list) or len(streams) != len(blocks):
+        raise ConfigError(
+            "tables [[stream]]", "another form of it", where=_place(where, _line_of(text, "stream")),
+            hint="Each stream has a table of its own, under a line [[stream]].",
+        )  # fmt: skip
+    lifetimes: dict[str, Lifetime] = {}
+    for index, (stream, block) in enumerate(zip(streams, blocks, strict=True)):
+        written = _Block(block, where, index)
+        name, lifetime = _lifetime(stream, written)
+        if name in lifetimes:
+            raise written.error("name", "each stream once", f"{name!r} again")
+        lifetimes[name] = lifetime
+    return Schedule(_without_streams(text), lifetimes, where)
+
+
+def _parsed(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = _WHERE_TOML_BREAKS.fullmatch(str(error))
+        if found is None:
+            raise ConfigError("TOML", str(error), where=where) from None
+        raise ConfigError("TOML", found[1], where=f"{where}:{found[2]}:{found[3]}") from None
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A [[stream]] table as it is written, for errors."""
+
+    lines: list[tuple[int, str]]
+    """With their numbers; its head is the first."""
+    where: str
+    index: int
+
+    def error(self, key: str, expected: str, found: str) -> ConfigError:
+        """Of a key."""
+        return ConfigError(expected, found, where=self.place(key))
+
+    def place(self, key: str) -> str:
+        """Of a key; that of the table, if it is not there."""
+        written = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
+        number = next((number for number, line in self.lines if written.match(line)), self.lines[0][0])
+        return f"{_place(self.where, number)}: stream[{self.index}].{key}"
+
+
+def _lifetime(table: Mapping[str, Any], block: _Block) -> tuple[str, Lifetime]:
+    unknown = [key for key in table if key not in ("name", "start", "end")]
+    if unknown:
+        raise block.error(unknown[0], "one of name, start, end", "a key that does not exist here")
+    if not isinstance(table.get("name"), str):
+        found = repr(table["name"]) if "name" in table else "nothing"
+        raise block.error("name", "the name of a stream of the workload", found)
+    start_ns, end_ns = (_duration(table.get(key), key, block) for key in ("start", "end"))
+    if end_ns is not None and end_ns <= (start_ns or 0):
+        raise block.error("end", "an end after the start", str(table["end"]))
+    return table["name"], Lifetime(start_ns or 0, end_ns, block.place("name"))
+
+
+def _duration(value: object, key: str, block: _Block) -> int | None:
+    if value is None:
+        return None
+    try:
+        return ns_from_text(str(value))
+    except ValueError:
+        raise block.error(key, "a duration with a unit, such as '5m'", repr(value)) from None
+
+
+def _place(where: str, line: int | None) -> str:
+    return where if line is None else f"{where}:{line}"
+
+
+def _line_of(text: str, key: str) -> int | None:
+    """The first line that has a key, or a table of that name, at the top level."""
+    written = re.compile(rf"\s*(\[\[?\s*)?[\"']?{re.escape(key)}\b")
+    return next((number for number, line in enumerate(text.split("\n"), 1) if written.match(line)), None)
+
+
+def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
+    """The lines of each [[stream]] table."""
+    block: list[tuple[int, str]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if _HEAD.match(line) and block:
+            yield block
+            block = []
+        if block or _STREAM.match(line):
+            block.append((number, line))
+    if block:
+        yield block
+
+
+def _without_streams(text: str) -> str:
+    """The same lines, those of [[stream]] tables empty."""
+    inside = {number for block in _blocks(text) for number, _ in block}
+    return "".join("\n" if number in inside else f"{line}\n" for number, line in enumerate(text.split("\n"), 1))
