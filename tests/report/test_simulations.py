@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from storscope.domain.units import format_ratio
 from storscope.report.page import render
 from storscope.report.simulations import simulation_views
+from storscope.sim.bottleneck import used_components
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
@@ -42,6 +44,9 @@ def test_parts_of_the_time_and_components_are_those_of_the_simulation(tmp_path: 
     facts = dict(view.facts)
     assert "95 %" in facts["Operations"]
     assert facts["Seed"] == "1"
+    assert facts["What bounds it"] == simulated.bottleneck.words
+    most = used_components(simulated.window["components"])[0]
+    assert facts["Most used"] == f"{most.words}, {format_ratio(most.ratio)}"
     assert view.design == SMALL
 
 

@@ -18,7 +18,6 @@ from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import plan_of
-from storscope.workbench.simulation_figures import phase_figures
 from storscope.workbench.simulation_store import store_simulation
 
 _STARTED_NS = 1_795_132_800_000_000_000
@@ -97,7 +96,7 @@ def test_a_drive_that_fails_is_told_with_its_rebuild_and_the_figures_of_each_pha
     kinds = [(one.kind, one.no_effect) for one in simulated.happenings]
     assert kinds == [("drive_failed", None), ("task_started", None), ("task_finished", None)]
     assert [one.time_ns for one in simulated.happenings[:2]] == [10 * NS_PER_S] * 2
-    before, rebuilding, after = phase_figures(simulated)
+    before, rebuilding, after = simulated.phase_figures
     assert before.phase.to_ns == rebuilding.phase.from_ns == 10 * NS_PER_S
     assert rebuilding.phase.to_ns == after.phase.from_ns == simulated.happenings[2].time_ns
     assert rebuilding.rate_per_s < 0.9 * before.rate_per_s
@@ -106,7 +105,7 @@ def test_a_drive_that_fails_is_told_with_its_rebuild_and_the_figures_of_each_pha
 
 def test_the_phases_add_up_to_the_run() -> None:
     simulated = _simulated(_fails("7.03s", 0))
-    phases = phase_figures(simulated)
+    phases = simulated.phase_figures
     answered = sum(one.rate_per_s * one.phase.duration_ns / NS_PER_S for one in phases)
     whole = sum(sum(target["completed"]) for target in simulated.window["targets"])
     assert answered == pytest.approx(whole, rel=1e-6)
@@ -175,7 +174,7 @@ def test_rules_find_forwarded_reads_and_a_volume_that_moves_to_and_fro(tmp_path:
     verdict = _diagnosed(simulated, tmp_path)
     found = {finding.rule for finding in verdict.findings}
     assert {"proxied-operations", "ownership-flapping"} <= found
-    by_phase = [one.proxied_share for one in phase_figures(simulated)]
+    by_phase = [one.proxied_share for one in simulated.phase_figures]
     assert by_phase == [1.0, 0.0, 1.0, 0.0, 1.0]
 
 

@@ -14,7 +14,6 @@ from storscope.sim.window import window
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import plan_of
-from storscope.workbench.simulation_figures import bottleneck_of, time_spent
 from tests.sim.designs import SMALL
 
 
@@ -37,7 +36,7 @@ def test_windows_that_follow_each_other_add_up_to_the_whole() -> None:
 
 def test_the_parts_of_the_time_add_up_to_the_latency_of_the_other_table() -> None:
     simulated = _simulated(Closed(8))
-    (spent,) = time_spent(simulated.measured, simulated.window)
+    (spent,) = simulated.time_spent
     assert sum(spent.parts_ns.values()) == pytest.approx(spent.mean_ns, rel=1e-6)
     assert spent.mean_ns == pytest.approx(simulated.measured.all.response.mean_ns, rel=1e-9)
     # Splitting by the array's own account changes hardly anything: what is in flight at the edges is little.
@@ -47,7 +46,7 @@ def test_the_parts_of_the_time_add_up_to_the_latency_of_the_other_table() -> Non
 
 def test_the_wait_before_sending_is_a_part_of_its_own() -> None:
     simulated = _simulated(Open(3000.0, max_outstanding=64), "5s")
-    (spent,) = time_spent(simulated.measured, simulated.window)
+    (spent,) = simulated.time_spent
     whole = simulated.measured.all
     assert spent.parts_ns[BEFORE_SENDING] == pytest.approx(whole.lateness.mean_ns, rel=1e-9)
     assert spent.parts_ns[BEFORE_SENDING] > 0.5 * spent.mean_ns
@@ -83,20 +82,20 @@ def test_a_run_of_so_many_ios_says_how_long_it_took_and_has_enough_samples() -> 
 )
 def test_the_queue_limit_that_binds_is_named(host: str, name: str) -> None:
     design = SMALL.replace('name = "esx1"\nvolumes = [{ volume = "data" }, { volume = "log" }]', host)
-    found = bottleneck_of(_simulated(Closed(32), design=design))
+    found = _simulated(Closed(32), design=design).bottleneck
     assert (found.kind, found.name) == ("limit", name)
     assert "(2) binds" in found.words
     assert found.time_share > 0.9
 
 
 def test_the_queue_limit_of_the_ports_is_told_apart() -> None:
-    found = bottleneck_of(_simulated(Closed(32), design=SMALL.replace('name = "A"', 'name = "A"\nqueue_limit = 2')))
+    found = _simulated(Closed(32), design=SMALL.replace('name = "A"', 'name = "A"\nqueue_limit = 2')).bottleneck
     assert (found.kind, found.name) == ("limit", "port A")
 
 
 def test_drives_that_are_used_to_the_full_are_named_as_a_group_and_spares_do_not_count() -> None:
     simulated = _simulated(Closed(256), design=SMALL.replace("count = 8", "count = 8\nspares = 2"))
-    found = bottleneck_of(simulated)
+    found = simulated.bottleneck
     assert (found.kind, found.name) == ("drive", "g")
     assert found.words.startswith("The 8 drives of g are used to")
     assert found.used_ratio is not None
@@ -106,7 +105,7 @@ def test_drives_that_are_used_to_the_full_are_named_as_a_group_and_spares_do_not
 def test_a_limit_before_drives_that_are_full_is_no_bottleneck() -> None:
     limited = 'volumes = [{ volume = "data", queue_limit = 128 }, { volume = "log" }]'
     design = SMALL.replace('volumes = [{ volume = "data" }, { volume = "log" }]', limited)
-    found = bottleneck_of(_simulated(Closed(512), design=design))
+    found = _simulated(Closed(512), design=design).bottleneck
     assert found.kind == "drive"
     assert "the queue limit of LUN esx1/data (128) lets no more through" in found.words
 
@@ -137,7 +136,7 @@ def test_flash_is_used_as_far_as_its_parallelism_is() -> None:
     assert one["busy_ratio"] > 0.9  # it was hardly ever idle ...
     assert one["used_ratio"] == pytest.approx(one["busy_ratio"] / one["parallel"], rel=0.01)  # ... with one place taken
     assert many["used_ratio"] > 0.95
-    assert bottleneck_of(single).kind == "load"
-    assert bottleneck_of(deep).kind == "drive"
+    assert single.bottleneck.kind == "load"
+    assert deep.bottleneck.kind == "drive"
     parts = {part["part"]: part["mean_ns"] for part in single.window["targets"][0]["reads"]["parts"]}
     assert parts["drive_service"] > 0.99 * sum(parts.values())

@@ -73,8 +73,6 @@ class SimulationLine:
 
 def print_simulated(simulated: Simulated) -> None:
     """What was lost first, then figures, changes, volumes, where the time went, components, what bounds it, doubts."""
-    from storscope.workbench.simulation_figures import bottleneck_of, phase_figures
-
     measured, whole_ns = simulated.measured, simulated.judgement.to_ns
     speed = f"{format_count(round(simulated.array['drive_ios'] / simulated.wall_s))} drive I/Os per second"
     click.secho(f"{simulated.about.workload.name} on {simulated.about.system} (simulated)", bold=True)
@@ -86,11 +84,11 @@ def print_simulated(simulated: Simulated) -> None:
     else:
         print_judgement(simulated.judgement, measured.duration_ns)
     _print_happenings(simulated)
-    _print_phases(phase_figures(simulated))
+    _print_phases(simulated.phase_figures)
     _print_volumes(simulated)
     _print_time(simulated)
     _print_components(simulated)
-    click.echo(f"{click.style('what bounds it', bold=True)}\n  {bottleneck_of(simulated).words}\n")
+    click.echo(f"{click.style('what bounds it', bold=True)}\n  {simulated.bottleneck.words}\n")
     for line in _lines(simulated):
         click.echo(line)
     for doubt in simulated.doubts:
@@ -137,7 +135,7 @@ def _print_phases(phases: Sequence[PhaseFigures]) -> None:
         begins = "; ".join(happening.words for happening in one.phase.begins) or "as designed"
         rows.append((
             f"{format_span(one.phase.from_ns)} to {format_span(one.phase.to_ns)}",
-            format_rate(one.rate_per_s) if one.phase.duration_ns > 0 else "–",
+            format_rate(one.rate_per_s),
             format_duration(None if latencies is None else latencies.mean_ns),
             format_duration(None if latencies is None else latencies.quantile_ns(0.99)),
             "–" if one.top is None else f"{one.top.words} {format_ratio(one.top.ratio)}",
@@ -168,11 +166,9 @@ def _print_volumes(simulated: Simulated) -> None:
 
 
 def _print_time(simulated: Simulated) -> None:
-    from storscope.workbench.simulation_figures import time_spent
-
     names = [one.name for one in simulated.plan.design.attachments]
     rows = []
-    for one in time_spent(simulated.measured, simulated.window):
+    for one in simulated.time_spent:
         shares = {part: mean_ns / one.mean_ns for part, mean_ns in one.parts_ns.items() if one.mean_ns}
         words = ", ".join(
             f"{part.replace('_', ' ')} {format_ratio(share)}"

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from storscope.bench.record import status_of
 from storscope.cli.show_judgement import judgement_to_json
 from storscope.sim.bottleneck import queue_share
-from storscope.workbench.simulation_figures import TimeSpent, bottleneck_of, phase_figures, time_spent
 
 if TYPE_CHECKING:
     from storscope.bench.figures import Direction, Latencies
     from storscope.sim.happenings import Happening
     from storscope.workbench.simulated import Simulated
-    from storscope.workbench.simulation_figures import PhaseFigures
+    from storscope.workbench.simulation_figures import PhaseFigures, TimeSpent
 
 FORMAT = 1
 _SHARES = {"p50_ns": 0.5, "p90_ns": 0.9, "p95_ns": 0.95, "p99_ns": 0.99, "p99.9_ns": 0.999}
@@ -34,14 +33,14 @@ def simulated_to_json(simulated: Simulated, capture: str) -> dict[str, Any]:
         "interval_ns": simulated.intervals[0].duration_ns if simulated.intervals else None,
         "wall_s": simulated.wall_s, **judgement_to_json(simulated.judgement),
         "from_ns": part["start_ns"], "duration_ns": part["duration_ns"],
-        "cells": _cells(simulated), "time": [_time(simulated, one) for one in time_spent(simulated.measured, part)],
-        "bottleneck": asdict(bottleneck_of(simulated)),
+        "cells": _cells(simulated), "time": [_time(simulated, one) for one in simulated.time_spent],
+        "bottleneck": asdict(simulated.bottleneck),
         "components": part["components"], "limits": part["limits"], "cache": part["cache"],
         "targets": [_target(one) for one in part["targets"]], "volumes": simulated.array["volumes"],
         "background": simulated.array["background"],
         "happenings": [_happening(one) for one in simulated.happenings],
         "happenings_left_out": simulated.array["happenings_left_out"],
-        "phases": [_phase(one) for one in phase_figures(simulated)],
+        "phases": [_phase(one) for one in simulated.phase_figures],
         "queue": _queue(simulated),
     }  # fmt: skip
 

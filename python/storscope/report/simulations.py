@@ -58,7 +58,8 @@ def _facts(store: Store, run: Row, said: Mapping[str, str]) -> list[tuple[str, s
         ("Operations", _with_interval(numbers, "iops", format_rate)),
         ("Mean latency", _with_interval(numbers, "mean", format_duration)),
         ("99th percentile", _with_interval(numbers, "p99", format_duration)),
-        ("Busiest component", array.get("busiest component", "")),
+        ("What bounds it", array.get("what bounds it", "")),
+        ("Most used", array.get("most used", "")),
         ("Seed", str(run["seed"] or "")),
     ]
     return [(name, words) for name, words in found if words]

@@ -74,11 +74,11 @@ class Bottleneck:
     """What bounds the run."""
 
     kind: str
-    """`limit`, `load`, `few_drives`, or the kind of the component."""
+    """`limit`, `load`, `few_drives`, `unknown`, or the kind of the component."""
     name: str | None
     used_ratio: float | None
     """Of the component named, or of the most used one."""
-    time_share: float
+    time_share: float | None
     """Share of the time of I/Os that is spent there."""
     words: str
 
@@ -89,10 +89,13 @@ def works(component: Mapping[str, Any]) -> bool:
 
 
 def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
-    """Drives by group, without failed ones and spares that wait; everything else by itself. The most used first."""
+    """Drives by group, without failed ones and spares that wait; everything else by itself. The most used first.
+
+    None of a part of a run without any length.
+    """
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for one in components:
-        if works(one):
+        if works(one) and one["used_ratio"] is not None:
             groups[one["kind"], one["group"] or one["name"]].append(one)
     found = []
     for (kind, name), members in groups.items():
@@ -112,7 +115,9 @@ def bottleneck(
     I/Os arrive whatever the array does.
     """
     total = sum(parts.values())
-    shares = {name: time / total for name, time in parts.items()} if total else {}
+    if not total:
+        return Bottleneck("unknown", None, None, None, "Not known: no I/O was answered in the time that counts.")
+    shares = {name: time / total for name, time in parts.items()}
     used = used_components(window["components"])
     top = used[0] if used else None
     limit, limit_share = _binding(window["limits"], shares)
@@ -130,8 +135,8 @@ def _binding(
     limits: Sequence[Mapping[str, Any]], shares: Mapping[str, float]
 ) -> tuple[Mapping[str, Any] | None, float]:
     """The limit at which most wait, and the share of the time that I/Os wait at limits of its kind."""
-    waited = max(limits, key=lambda one: one["waiting_mean"], default=None)
-    if waited is None or not waited["waited"]:
+    waited = max((one for one in limits if one["waited"]), key=lambda one: one["waiting_mean"], default=None)
+    if waited is None:
         return None, 0.0
     return waited, shares.get(_PART_OF_LIMIT[waited["kind"]], 0.0)
 

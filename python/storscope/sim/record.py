@@ -14,8 +14,9 @@ import numpy as np
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
-from storscope.domain.units import NS_PER_S
+from storscope.domain.units import NS_PER_S, format_ratio
 from storscope.domain.vocabulary import SIMULATED_FACT
+from storscope.sim.bottleneck import used_components
 
 _KINDS = {"drive": "disk", "controller": "controller"}
 """Components that are entities of the vocabulary; links and flash are counters of the array."""
@@ -41,16 +42,20 @@ class VolumeInterval:
 
 def record_array(
     recorder: Recorder, system: str, design: Mapping[str, Any], report: Mapping[str, Any], start_ns: int,
-    volumes: Sequence[VolumeInterval],
+    volumes: Sequence[VolumeInterval], bounds: str,
 ) -> None:  # fmt: skip
-    """Everything of one simulation but the run itself. `report` is ArrayReport of crates/storscope-sim as JSON."""
+    """Everything of one simulation but the run itself.
+
+    `report` is ArrayReport of crates/storscope-sim as JSON, its components over the time that the run's figures are of;
+    `bounds` says what bounds the run.
+    """
     _record_entities(recorder, system, design, report)
     for interval in volumes:
         _record_volume(recorder, system, start_ns, interval)
     _record_components(recorder, system, report, start_ns)
     _record_queues(recorder, system, report, start_ns)
     _record_parts(recorder, system, report, start_ns)
-    _record_facts(recorder, system, report)
+    _record_facts(recorder, system, report, bounds)
 
 
 def _array(system: str) -> EntityRef:
@@ -165,11 +170,12 @@ def _record_parts(recorder: Recorder, system: str, report: Mapping[str, Any], st
                 recorder.counter(vdisk, begin_ns, duration_ns, name, "ns", part["mean_ns"])
 
 
-def _record_facts(recorder: Recorder, system: str, report: Mapping[str, Any]) -> None:
+def _record_facts(recorder: Recorder, system: str, report: Mapping[str, Any], bounds: str) -> None:
     array, cache = _array(system), report["cache"]
     recorder.fact(array, SIMULATED_FACT, report["drive_ios"])
-    if report["bottleneck"] is not None:
-        recorder.fact(array, "busiest component", report["components"][report["bottleneck"]]["name"])
+    recorder.fact(array, "what bounds it", bounds)
+    for used in used_components(report["components"])[:1]:
+        recorder.fact(array, "most used", f"{used.words}, {format_ratio(used.ratio)}")
     if cache is not None:
         recorder.fact(array, "read hit ratio", cache["read_hit_ratio"])
         recorder.fact(array, "absorbed write ratio", cache["absorbed_ratio"])

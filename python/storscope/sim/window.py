@@ -22,7 +22,7 @@ _DIRECTIONS = ("reads", "writes")
 def window(report: Report, from_ns: int, to_ns: int) -> Report:
     """What was done from one instant to another, by the marks nearest to them; `start_ns` and `duration_ns` say which.
 
-    Instants count from the run's start. Of a part without any length all means are 0.
+    Instants count from the run's start. Of a part without any length all rates and means are None.
     """
     marks = report["marks"]
     times = [mark["time_ns"] for mark in marks]
@@ -62,10 +62,6 @@ def _nearest(times: Sequence[int], at_ns: int) -> int:
     return min(near, key=lambda index: abs(times[index] - at_ns))
 
 
-def _per_time(amount: float, duration_ns: int) -> float:
-    return amount / duration_ns if duration_ns else 0.0
-
-
 def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
@@ -74,10 +70,10 @@ def _drive(component: Report, numbers: Sequence[int], duration_ns: int) -> Repor
     busy, used, area, done, response, reads, writes, read_bytes, written_bytes = numbers
     return {
         **_named(component),
-        "busy_ratio": _per_time(busy, duration_ns),
-        "used_ratio": _per_time(used, duration_ns),
-        "throughput_per_s": _per_time(done, duration_ns) * NS_PER_S,
-        "queue_mean": _per_time(area, duration_ns),
+        "busy_ratio": _ratio(busy, duration_ns),
+        "used_ratio": _ratio(used, duration_ns),
+        "throughput_per_s": _ratio(done * NS_PER_S, duration_ns),
+        "queue_mean": _ratio(area, duration_ns),
         "response_ns_mean": _ratio(response, done),
         "operations": [reads, writes],
         "bytes": [read_bytes, written_bytes],
@@ -86,13 +82,13 @@ def _drive(component: Report, numbers: Sequence[int], duration_ns: int) -> Repor
 
 def _station(component: Report, numbers: Sequence[int], duration_ns: int) -> Report:
     busy, area, done, residence, arrived = numbers
-    busy_ratio = _per_time(busy, duration_ns) / component["servers"]
+    busy_ratio = _ratio(busy, duration_ns * component["servers"])
     return {
         **_named(component),
         "busy_ratio": busy_ratio,
         "used_ratio": busy_ratio,
-        "throughput_per_s": _per_time(done, duration_ns) * NS_PER_S,
-        "queue_mean": _per_time(area, duration_ns),
+        "throughput_per_s": _ratio(done * NS_PER_S, duration_ns),
+        "queue_mean": _ratio(area, duration_ns),
         "response_ns_mean": _ratio(residence, arrived),
         "operations": None,
         "bytes": None,
@@ -139,8 +135,8 @@ def _limits(report: Report, first: Report, last: Report, duration_ns: int) -> li
         used, full, waited, waiting = (late - early for early, late in zip(before, after, strict=True))
         found.append({
             **{name: limit[name] for name in ("kind", "name", "most")},
-            "used_mean": _per_time(used, duration_ns), "full_ratio": _per_time(full, duration_ns),
-            "waited": waited, "waiting_mean": _per_time(waiting, duration_ns),
+            "used_mean": _ratio(used, duration_ns), "full_ratio": _ratio(full, duration_ns),
+            "waited": waited, "waiting_mean": _ratio(waiting, duration_ns),
         })  # fmt: skip
     return found
 

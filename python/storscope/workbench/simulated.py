@@ -16,12 +16,14 @@ from storscope.bench.judgement import Judgement
 from storscope.bench.record import About, doubts_of, record_run
 from storscope.domain.recorder import Recorder
 from storscope.domain.schema import TABLES
+from storscope.sim.bottleneck import Bottleneck
 from storscope.sim.happenings import Happening
 from storscope.sim.phases import Phase
 from storscope.sim.record import VolumeInterval, record_array
 from storscope.sim.record_events import record_happenings
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.window import forwarded, window
+from storscope.workbench.simulation_figures import PhaseFigures, TimeSpent, bottleneck_of, phase_figures, time_spent
 from storscope.workbench.volume_latencies import record_volume_latencies
 
 
@@ -51,6 +53,22 @@ class Simulated:
         """What the array's components did in the same time, in the form of `array`."""
         return window(self.array, self.judgement.from_ns, self.judgement.to_ns)
 
+    @cached_property
+    def time_spent(self) -> Sequence[TimeSpent]:
+        """Where the time of I/Os went, in the time that the figures are of."""
+        return time_spent(self.measured, self.window)
+
+    @cached_property
+    def bottleneck(self) -> Bottleneck:
+        """What bounds the run after its warm-up."""
+        is_open = all(stream.load.is_open for stream in self.plan.workload.streams)
+        return bottleneck_of(self.array, self.window, self.time_spent, is_open=is_open)
+
+    @cached_property
+    def phase_figures(self) -> Sequence[PhaseFigures]:
+        """Each phase, the first without the warm-up; none of a run without changes."""
+        return phase_figures(self.array, self.phases, self.intervals, self.judgement.from_ns)
+
     @property
     def lost(self) -> tuple[Happening, ...]:
         """Data that was lost, a happening for each volume."""
@@ -73,7 +91,9 @@ class Simulated:
         """Writes all of it. Components are observed over the time that the run's figures are of."""
         start_ns, system, design = self.about.started_ns, self.about.system, self.plan.design
         record_run(recorder, self.about, self.intervals, self.outcome, self.judgement)
-        record_array(recorder, system, design.form, _report(self), start_ns, _volume_intervals(self))
+        record_array(
+            recorder, system, design.form, _report(self), start_ns, _volume_intervals(self), self.bottleneck.words
+        )
         volume_of = [one.volume for one in design.attachments]
         record_volume_latencies(recorder, system, volume_of, self.intervals, start_ns)
         record_happenings(recorder, system, design.form, self.happenings, start_ns)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from storscope.bench.figures import Interval
 from storscope.bench.joining import joined
 from storscope.domain.units import NS_PER_S
 from storscope.sim.bottleneck import BEFORE_SENDING, Bottleneck, Used, bottleneck, used_components
 from storscope.sim.phases import Phase
-from storscope.sim.window import window
+from storscope.sim.window import Report, window
 from storscope.workbench.convoys import convoys_of
-from storscope.workbench.simulated import Simulated
 
 DIRECTIONS = ("reads", "writes")
 
@@ -32,7 +30,7 @@ class TimeSpent:
     """Mean by part; `before_sending` is the wait of an open loop in which all that it may have in flight was so."""
 
 
-def time_spent(measured: Interval, part_of_run: Mapping[str, Any]) -> list[TimeSpent]:
+def time_spent(measured: Interval, part_of_run: Report) -> list[TimeSpent]:
     """The figures of hosts (`measured`) split as the components say (`part_of_run`) that their time went."""
     found = []
     for index, target in enumerate(part_of_run["targets"]):
@@ -50,15 +48,14 @@ def time_spent(measured: Interval, part_of_run: Mapping[str, Any]) -> list[TimeS
     return found
 
 
-def bottleneck_of(simulated: Simulated) -> Bottleneck:
-    """What bounds the run after its warm-up."""
-    queue, part = simulated.array["queue"], simulated.window
+def bottleneck_of(array: Report, part: Report, spent: Sequence[TimeSpent], *, is_open: bool) -> Bottleneck:
+    """What bounds a part of a run. `array` is the report of the whole run; `is_open` is whether all streams are."""
+    queue = array["queue"]
     first = max(0, -(-(part["start_ns"] - queue["start_ns"]) // queue["slice_ns"]))
     queues = {"mean": [one[first:] for one in queue["mean"]]}
-    found = convoys_of({"components": simulated.array["components"], "queue": queues})
+    found = convoys_of({"components": array["components"], "queue": queues})
     convoys = {group: (one.fullest_share, one.chance_share) for group, one in found.items()}
-    is_open = all(stream.load.is_open for stream in simulated.plan.workload.streams)
-    return bottleneck(part, all_parts(time_spent(simulated.measured, part)), convoys, is_open=is_open)
+    return bottleneck(part, all_parts(spent), convoys, is_open=is_open)
 
 
 def all_parts(spent: Sequence[TimeSpent]) -> dict[str, float]:
@@ -75,8 +72,8 @@ class PhaseFigures:
     """What a phase of the run was like."""
 
     phase: Phase
-    rate_per_s: float
-    """I/Os answered."""
+    rate_per_s: float | None
+    """I/Os answered; None of a phase without length."""
     measured: Interval | None
     """Whole intervals within it, for latencies; None if there is none."""
     proxied_share: float | None
@@ -84,21 +81,22 @@ class PhaseFigures:
     """What was used most."""
 
 
-def phase_figures(simulated: Simulated) -> list[PhaseFigures]:
-    """Each phase; the first without the run's warm-up. Nothing for a run without changes."""
-    if len(simulated.phases) < 2:
+def phase_figures(
+    array: Report, phases: Sequence[Phase], intervals: Sequence[Interval], from_ns: int
+) -> list[PhaseFigures]:
+    """Each phase from an instant on, where the run's warm-up ends. Nothing for a run without changes."""
+    if len(phases) < 2:
         return []
-    return [_phase(simulated, one, max(one.from_ns, simulated.judgement.from_ns)) for one in simulated.phases]
+    return [_phase(array, one, intervals, max(one.from_ns, from_ns)) for one in phases]
 
 
-def _phase(simulated: Simulated, phase: Phase, from_ns: int) -> PhaseFigures:
-    part = window(simulated.array, from_ns, phase.to_ns)
+def _phase(array: Report, phase: Phase, intervals: Sequence[Interval], from_ns: int) -> PhaseFigures:
+    part = window(array, from_ns, phase.to_ns)
     inside = [
-        one for one in simulated.intervals
-        if one.start_ns >= from_ns and one.start_ns + one.duration_ns <= phase.to_ns
+        one for one in intervals if one.start_ns >= from_ns and one.start_ns + one.duration_ns <= phase.to_ns
     ]  # fmt: skip
     answered = sum(sum(target["completed"]) - sum(target["failed"]) for target in part["targets"])
-    rate = answered / part["duration_ns"] * NS_PER_S if part["duration_ns"] else 0.0
+    rate = answered / part["duration_ns"] * NS_PER_S if part["duration_ns"] else None
     came, proxied = 0, 0.0
     for target in part["targets"]:
         came += sum(target["submitted"])
