@@ -140,3 +140,23 @@ def test_flash_is_used_as_far_as_its_parallelism_is() -> None:
     assert deep.bottleneck.kind == "drive"
     parts = {part["part"]: part["mean_ns"] for part in single.window["targets"][0]["reads"]["parts"]}
     assert parts["drive_service"] > 0.99 * sum(parts.values())
+
+
+def test_a_run_shorter_than_an_interval_is_a_run() -> None:
+    simulated = _simulated(Closed(8), None, ios=20)
+    assert simulated.outcome.result["ending"]["completed"] == 20
+    assert simulated.array["duration_ns"] < 200 * NS_PER_S // 1000
+
+
+@pytest.mark.parametrize("duration", ["1 ns", "100 us"])
+def test_of_no_time_nothing_is_said(duration: str) -> None:
+    """Neither that components were idle, nor what bounds the run; no interval is complete, and no I/O was answered."""
+    simulated = _simulated(Closed(8), duration)
+    assert simulated.window["duration_ns"] == 0
+    for component in simulated.window["components"]:
+        for name in ("busy_ratio", "used_ratio", "queue_mean", "throughput_per_s", "response_ns_mean"):
+            assert component[name] is None, name
+    assert (simulated.bottleneck.kind, simulated.bottleneck.used_ratio, simulated.bottleneck.time_share) == (
+        "unknown", None, None,
+    )  # fmt: skip
+    assert simulated.tables()["runs"].num_rows == 1

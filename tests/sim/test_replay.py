@@ -121,6 +121,23 @@ def test_a_duration_ends_it_and_what_is_in_flight_is_drained() -> None:
     simulated = _replayed(_SPACED, duration_ns=NS_PER_S)
     assert _count(simulated) == 50
     assert simulated.outcome.result["ending"]["submitted"] == 50
+    assert "of 100 requests 50 were due" in simulated.judgement.ended
+
+
+def test_a_replay_in_phases_has_no_intervals_and_one_that_loses_data_says_so() -> None:
+    raid = _DESIGN.replace("count = 1", "count = 2").replace("raid0", "raid1")
+    fails = '[[at]]\ntime = "1 s"\ndrive_fails = { group = "g", index = 0 }\n'
+    in_phases, lost, whole = (
+        simulate(trace_plan_of(read_design(raid, "d", schedule), [TraceSource(trace_from_text(_SPACED, "t"))]))
+        for schedule in (
+            read_schedule(fails, "s"), read_schedule(fails + fails.replace("0 }", "1 }"), "s"), None,
+        )
+    )  # fmt: skip
+    assert len(in_phases.phase_figures) == 2
+    assert all(one.low is None for one in in_phases.judgement.estimates.values())
+    assert any(one.low is not None for one in whole.judgement.estimates.values())
+    assert "100 requests of the trace" in in_phases.judgement.ended
+    assert "data was lost" in lost.judgement.ended
 
 
 def test_traces_run_side_by_side_each_a_stream() -> None:
@@ -148,7 +165,7 @@ def test_a_speed_up_of_nothing_and_streams_of_a_schedule_are_refused() -> None:
         _replayed(_SPACED, speed_up=0)
     schedule = read_schedule('[[stream]]\nname = "x"\nstart = "1 s"\n', "s.toml")
     plan = trace_plan_of(read_design(_DESIGN, "design", schedule), [TraceSource(trace_from_text(_SPACED, "t"))])
-    with pytest.raises(ConfigError, match="schedule"):
+    with pytest.raises(ConfigError, match=r"^s.toml:2: .*expected a schedule without"):
         simulate(plan)
 
 

@@ -83,8 +83,9 @@ class TracePlan(SimulationPlan):
 
     def check(self) -> None:
         """Raises ConfigError for what cannot be replayed."""
-        if self.design.lifetimes:
-            raise ConfigError("a schedule without [[stream]]", "one", where="schedule", hint="A trace has its times.")
+        for lifetime in self.design.lifetimes.values():
+            hint = "A trace has its times."
+            raise ConfigError("a schedule without [[stream]]", "one", where=lifetime.where, hint=hint)
 
 
 def placed(sources: Sequence[TraceSource], attachments: Sequence[Attachment]) -> list[npt.NDArray[np.int64]]:

@@ -15,14 +15,13 @@ from storscope.bench.goals import Progress
 from storscope.bench.joining import joined
 from storscope.bench.record import About
 from storscope.bench.samples import Sample, Samples
-from storscope.domain.units import NS_PER_S, NS_PER_US
+from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.sim.happenings import happenings
 from storscope.sim.phases import phases_of
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
 from storscope.workbench.simulated import Simulated
-from storscope.workbench.simulation_goals import goal_of
-from storscope.workbench.simulation_judgement import ended_words, judge, worded
+from storscope.workbench.simulation_judgement import ended_words, judge, judge_replay, worded
 
 ENGINE = "storscope-sim"
 _INTERVALS = 200
@@ -31,7 +30,8 @@ _MOST_INTERVALS = 512
 """More are put together two by two, as samples are (bench/samples.py): so many I/Os may take longer than expected."""
 _PILOT_SHARE, _PILOT_LEAST = 50, 1_000
 """A run of so many I/Os is tried with a fiftieth of them first, to learn how long it will be."""
-_LEAST_INTERVAL_NS = 100 * NS_PER_US
+_LEAST_INTERVAL_NS = NS_PER_MS
+"""The least that the load generator takes (crates/storscope-load/src/plan.rs)."""
 
 
 def simulate(
@@ -72,12 +72,11 @@ def _concluded(
     lost = [one for one in happened if one.kind == "data_lost"]
     said = None if error is None else (error["kind"], error["message"])
     outcome = worded(Outcome(found["result"], tuple(found["doubts_in_words"]), said, is_stopped), lost)
-    ended = ended_words(plan.duration_ns, plan.ios, outcome, lost, samples.end_ns)
-    interval_ns = plan.interval_ns or NS_PER_S
+    ended = ended_words(plan, outcome, lost, samples.end_ns)
     if isinstance(plan, TracePlan):
-        judgement = goal_of(plan).judge(samples, interval_ns, is_whole=not is_stopped and outcome.error is None)
+        judgement = judge_replay(samples, plan.workload, phases, ended)
     else:
-        judgement = judge(samples, interval_ns, plan.workload, phases, ended)
+        judgement = judge(samples, plan.interval_ns or NS_PER_S, plan.workload, phases, ended)
     return Simulated(
         plan, _about(plan, started_ns, samples.end_ns), outcome, judgement, tuple(intervals.kept), array,
         tuple(happened), tuple(phases), wall_s,
@@ -103,7 +102,7 @@ def fitted(plan: SimulationPlan) -> SimulationPlan:
 
 
 def interval_ns_for(length_ns: int | None) -> int:
-    """The length of an interval of a run that takes about so long: 200 of them, at least 100 µs each."""
+    """The length of an interval of a run that takes about so long: 200 of them, at least 1 ms each."""
     return max(_LEAST_INTERVAL_NS, (length_ns or 0) // _INTERVALS)
 
 

@@ -18,6 +18,8 @@ from storscope.domain.units import format_count, format_duration, format_span
 from storscope.domain.workload import Workload
 from storscope.sim.happenings import Happening
 from storscope.sim.phases import Phase, first_change_ns
+from storscope.sim.replay import TracePlan
+from storscope.sim.simulation import SimulationPlan
 
 
 def judge(
@@ -41,6 +43,16 @@ def judge(
         figure.name, from_ns, samples.end_ns, _start(kept, changes_ns), ended, estimates,
         _doubts_of_level(kept, changes_ns),
     )  # fmt: skip
+
+
+def judge_replay(samples: Samples, workload: Workload, phases: Sequence[Phase], ended: str) -> Judgement:
+    """The figures of a replay, of all of it: leaving out how a trace begins would be another trace."""
+    figure = default_figure(workload)
+    estimates = estimates_of(tuple(samples.between(0)), figure)
+    if first_change_ns(phases) is not None:
+        estimates = {name: one.without_interval for name, one in estimates.items()}
+    start = "All of it counts: no warm-up was looked for."
+    return Judgement(figure.name, 0, samples.end_ns, start, ended, estimates)
 
 
 def _start(kept: Settled, changes_ns: int | None) -> str:
@@ -80,18 +92,23 @@ def _doubts_of_level(kept: Settled, changes_ns: int | None) -> tuple[str, ...]:
 # How it ended ---------------------------------------------------------------------------------------------------------
 
 
-def ended_words(
-    duration_ns: int | None, ios: int | None, outcome: Outcome, lost: Sequence[Happening], end_ns: int
-) -> str:  # fmt: skip
+def ended_words(plan: SimulationPlan, outcome: Outcome, lost: Sequence[Happening], end_ns: int) -> str:
     """Why the run took as long as it did."""
     if lost:
         return f"It ended at {format_span(end_ns)}, when data was lost."
     if outcome.stopped or outcome.error is not None:
         return "It ended early."
-    asked = f"the {format_count(ios)} I/Os that were asked for were made"
-    if ios is not None and (duration_ns is None or end_ns < duration_ns):
-        return f"It ran for {format_span(end_ns)}, until {asked}."
-    return f"It ran for the {format_span(duration_ns)} that were asked for."
+    if isinstance(plan, TracePlan):
+        requests = format_count(sum(map(len, plan.traces)))
+        if plan.duration_ns is None:
+            return f"It ran for the {requests} requests of the trace."
+        due = format_count(outcome.result["ending"]["submitted"])
+        return f"It ran for the {format_span(plan.duration_ns)} asked for, when of {requests} requests {due} were due."
+    if plan.ios is not None and (plan.duration_ns is None or end_ns < plan.duration_ns):
+        return (
+            f"It ran for {format_span(end_ns)}, until the {format_count(plan.ios)} I/Os that were asked for were made."
+        )
+    return f"It ran for the {format_span(plan.duration_ns)} that were asked for."
 
 
 def worded(outcome: Outcome, lost: Sequence[Happening]) -> Outcome:
