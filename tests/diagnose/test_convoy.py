@@ -11,7 +11,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
-from tests.diagnose.evidence import Writer, needs, only_finding, statements, write_series
+from tests.diagnose.evidence import START_NS, Writer, needs, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
 
 _DRIVES, _SLICES, _STAY = 24, 240, 5
@@ -76,6 +76,28 @@ def test_a_single_request_at_a_time_is_no_convoy(tmp_path: Path) -> None:
 def test_even_means_over_long_intervals_say_nothing(tmp_path: Path) -> None:
     whole = np.full((_DRIVES, 24), 3.0)
     assert needs(judge(RULE, make_case(tmp_path, _group(whole, step_ns=20 * NS_PER_S))))
+
+
+def test_drives_with_instants_of_their_own_say_nothing(tmp_path: Path) -> None:
+    """Even queues, each told a little after the other: no instant has more than one drive."""
+
+    def write(recorder: Recorder) -> None:
+        for number in range(_DRIVES):
+            drive = EntityRef("EVA", "disk", f"1.{number + 1}")
+            recorder.link(drive, "member_of", EntityRef("EVA", "disk_group", "default"))
+            for slice_ in range(_SLICES):
+                begin = START_NS + slice_ * NS_PER_S + number * 1_000_000
+                recorder.observe(drive, begin, NS_PER_S, {"queue_depth_mean": 6.0})
+
+    assert "at the same instants" in needs(judge(RULE, make_case(tmp_path, write)))[0]
+
+
+def test_the_evidence_counts_the_same_instants(tmp_path: Path) -> None:
+    queues = _convoy()
+    queues[:, ::2] = np.where(np.arange(_DRIVES)[:, None] == 3, 20.0, np.nan)
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group(queues))))
+    assert "24 drives held the most in turn" in finding.summary
+    assert max(int(row[1]) for row in finding.evidence[0].rows) < 3 * _STAY
 
 
 def test_without_queues_it_says_what_it_needs(tmp_path: Path) -> None:

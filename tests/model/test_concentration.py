@@ -67,3 +67,22 @@ def test_slices_with_few_requests_do_not_count() -> None:
     assert found.slices == 1
     assert concentration(queues, 10) is None
     assert concentration(queues[:1], 1) is None
+
+
+def test_slices_without_all_queues_do_not_count() -> None:
+    """Each queue is told at instants of its own: no slice says which is the fullest."""
+    queues = np.full((6, 60), np.nan)
+    queues[np.arange(60) % 6, np.arange(60)] = 8
+    assert concentration(queues, 4) is None
+    queues[:, 30] = [8, 1, 1, 1, 1, 0]
+    found = concentration(queues, 4)
+    assert found is not None
+    assert (found.slices, found.fullest_share) == (1, pytest.approx(8 / 12))
+
+
+def test_a_queue_that_is_never_told_is_left_out() -> None:
+    queues = np.full((3, 10), 4.0)
+    queues[1] = np.nan
+    found = concentration(queues, 4)
+    assert found is not None
+    assert (found.slices, found.chance_share) == (10, chance_share(2, 8))

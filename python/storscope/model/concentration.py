@@ -52,11 +52,13 @@ class Concentration:
 
 
 def concentration(queues: FloatArray, requests_min: float) -> Concentration | None:
-    """Of shape (queues, slices), NaN absent. Slices with fewer requests than `requests_min` do not count; None of none.
+    """Of shape (queues, slices), NaN absent. None if no slice counts, or there are not two queues.
 
-    Slices should be shorter than a queue stays the fullest: what moves within a slice looks even.
+    A slice counts if it has `requests_min` requests and all queues, but for those that are absent from every slice:
+    a missing queue may be the fullest. Slices should be shorter than a queue stays the fullest: what moves within a
+    slice looks even.
     """
-    filled = np.nan_to_num(queues)
+    filled = queues[np.isfinite(queues).any(axis=1)][:, slices_with_all(queues)]
     totals = filled.sum(axis=0)
     counts = totals >= requests_min
     if len(filled) < 2 or not counts.any():
@@ -74,6 +76,12 @@ def concentration(queues: FloatArray, requests_min: float) -> Concentration | No
         slices=len(totals),
         leaders=len(np.unique(filled.argmax(axis=0)[beyond])),
     )
+
+
+def slices_with_all(queues: FloatArray) -> npt.NDArray[np.bool_]:
+    """Which slices have all queues but those that are absent from every slice."""
+    is_there = np.isfinite(queues)
+    return np.all(is_there[is_there.any(axis=1)], axis=0) & np.any(is_there, axis=0)
 
 
 @lru_cache(maxsize=64)

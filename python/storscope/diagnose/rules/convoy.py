@@ -10,7 +10,7 @@ Why it matters
 
 Evidence
     Queue depth per drive in intervals shorter than the requests stay at a drive, a second at the most (a simulation;
-    iostat or evaperf pd at the shortest interval they have).
+    iostat or evaperf pd at the shortest interval they have). Only instants count that have all drives of the group.
 
 When it is wrong
     One client that reads or writes in sequence with many requests at once keeps a drive or two busy at a time, and
@@ -29,17 +29,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storscope.diagnose.case import Case
+from storscope.diagnose.case import Case, IntArray
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._drive_groups import DriveGroup, drive_groups
 from storscope.diagnose.rules._entities import counted, observed
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S, format_ratio, format_span
-from storscope.model.concentration import Concentration, concentration
+from storscope.model.concentration import Concentration, concentration, slices_with_all
 
 _NAME = "convoy"
-_NEEDS = "queue depth per drive in intervals of a second or less (a simulation, iostat or evaperf pd at 1 s)"
+_NEEDS = (
+    "queue depth per drive in intervals of a second or less, of all drives at the same instants (a simulation, iostat "
+    "or evaperf pd at 1 s)"
+)
 _QUEUE = "queue_depth_mean"
 
 
@@ -57,7 +60,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     fine = [(group, measured) for group, measured in found if _step_ns(group) <= settings["interval_ns_max"]]
     if fine:
         return [Healthy(_NAME, _healthy_words(fine))]
-    idle = [group for group in drive_groups(case) if np.isfinite(group.columns[_QUEUE]).any()]
+    idle = [group for group in drive_groups(case) if len(_instants_ns(group))]
     if idle and not found and all(_step_ns(group) <= settings["interval_ns_max"] for group in idle):
         return [Healthy(_NAME, f"Fewer than {settings['requests_min']:.0f} requests wait at the drives of a group.")]
     return [NotEvaluated(_NAME, _NEEDS)]
@@ -79,8 +82,14 @@ def convoyed(case: Case) -> frozenset[EntityRef]:
     return frozenset(outcome.entities[0] for outcome in outcomes if isinstance(outcome, Finding))
 
 
+def _instants_ns(group: DriveGroup) -> IntArray:
+    """Those that have all drives."""
+    return group.times_ns[slices_with_all(group.columns[_QUEUE])]
+
+
 def _step_ns(group: DriveGroup) -> int:
-    return int(np.median(np.diff(group.times_ns))) if len(group.times_ns) > 1 else 0
+    instants_ns = _instants_ns(group)
+    return int(np.median(np.diff(instants_ns))) if len(instants_ns) > 1 else 0
 
 
 def _finding(case: Case, group: DriveGroup, measured: Concentration) -> Finding:
@@ -125,10 +134,12 @@ def _finding(case: Case, group: DriveGroup, measured: Concentration) -> Finding:
 def _rows(case: Case, group: DriveGroup) -> EvidenceRows:
     return case.evidence(
         f"How often each drive of {group.whole.name} had the longest queue",
-        f"""WITH queues AS (SELECT time, entity, queue_depth_mean AS queue,
-        sum(queue_depth_mean) OVER (PARTITION BY time) AS at_all,
-        row_number() OVER (PARTITION BY time ORDER BY queue_depth_mean DESC, entity) AS place
-        FROM observations WHERE queue_depth_mean IS NOT NULL AND {observed(case, group.drives)})
+        f"""WITH told AS (SELECT time, entity, queue_depth_mean AS queue,
+        count(*) OVER (PARTITION BY time) AS drives
+        FROM observations WHERE queue_depth_mean IS NOT NULL AND {observed(case, group.drives)}),
+        queues AS (SELECT entity, queue, sum(queue) OVER (PARTITION BY time) AS at_all,
+        row_number() OVER (PARTITION BY time ORDER BY queue DESC, entity) AS place
+        FROM told WHERE drives = (SELECT count(DISTINCT entity) FROM told))
         SELECT entity AS drive, count(*) FILTER (place = 1 AND queue > 0) AS slices_with_the_longest_queue,
         avg(queue / at_all) FILTER (place = 1 AND at_all > 0) AS share_then, avg(queue) AS queue_depth_mean
         FROM queues GROUP BY entity ORDER BY slices_with_the_longest_queue DESC, entity""",
