@@ -81,7 +81,9 @@ def concentration(queues: FloatArray, requests_min: float) -> Concentration | No
 def slices_with_all(queues: FloatArray) -> npt.NDArray[np.bool_]:
     """Which slices have all queues but those that are absent from every slice."""
     is_there = np.isfinite(queues)
-    return np.all(is_there[is_there.any(axis=1)], axis=0) & np.any(is_there, axis=0)
+    present = int(is_there.any(axis=1).sum())
+    whole: npt.NDArray[np.bool_] = np.logical_and(is_there.sum(axis=0) == present, present > 0)
+    return whole
 
 
 @lru_cache(maxsize=64)
