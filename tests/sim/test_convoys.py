@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
-from storscope.workbench.convoys import convoys_of
+from storscope.workbench.convoys import convoys_of, gathering
 
 _DRIVES, _SLICES = 20, 100
 
@@ -40,3 +41,11 @@ def test_a_drive_that_is_always_the_fullest_is_no_convoy() -> None:
 def test_a_run_shorter_than_a_slice_has_none() -> None:
     assert not convoys_of(_report(np.zeros((_DRIVES, 0))))
     assert not convoys_of({"components": [], "queue": {"mean": []}})
+
+
+def test_requests_gather_at_a_drive_as_far_as_they_do() -> None:
+    found = gathering(_report(_wandering()))
+    assert found is not None
+    assert found.fullest_share == pytest.approx(12 / (12 + 19 * 0.1))
+    assert gathering(_report(np.zeros((_DRIVES, 5)))) is None
+    assert gathering({"components": [], "queue": {"mean": []}}) is None

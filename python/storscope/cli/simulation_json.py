@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from storscope.bench.record import status_of
 from storscope.cli.show_judgement import judgement_to_json
-from storscope.sim.bottleneck import queue_share
+from storscope.workbench.convoys import gathering
 
 if TYPE_CHECKING:
     from storscope.bench.figures import Direction, Latencies
@@ -106,6 +106,10 @@ def _phase(one: PhaseFigures) -> dict[str, Any]:
 
 def _queue(simulated: Simulated) -> dict[str, Any]:
     """The queues over time are in the store; here their summary."""
-    queue = simulated.array["queue"]
-    share, even = queue_share(queue["mean"])
-    return {"slice_ns": queue["slice_ns"], "share_at_fullest_drive": share, "share_if_even": even}
+    queue, found = simulated.array["queue"], gathering(simulated.array)
+    drives = len(queue["mean"])
+    return {
+        "slice_ns": queue["slice_ns"], "share_at_fullest_drive": None if found is None else found.fullest_share,
+        "share_by_chance": None if found is None else found.chance_share,
+        "share_if_even": 1 / drives if drives else None,
+    }  # fmt: skip

@@ -207,13 +207,5 @@ def _load(shares: Mapping[str, float], top: Used | None, *, is_open: bool) -> Bo
     )
 
 
-def queue_share(queues: Sequence[Sequence[float]]) -> tuple[float | None, float]:
-    """The share of all requests at the fullest drive, averaged over slices, and what it would be evenly spread."""
-    if not queues or not queues[0]:
-        return None, 1.0
-    shares = [max(slice_) / sum(slice_) for slice_ in zip(*queues, strict=True) if sum(slice_) > 1.0]
-    return (sum(shares) / len(shares) if shares else None), 1 / len(queues)
-
-
 def _first_upper(words: str) -> str:
     return words[:1].upper() + words[1:]

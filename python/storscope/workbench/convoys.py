@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 
 from storscope.diagnose.rules import convoy
 from storscope.model.concentration import Concentration, concentration
+from storscope.sim.window import Report
+
+_LEAST_REQUESTS = 1.0
+"""Slices with less than one request at all drives together are not asked where it is."""
 
 
-def convoys_of(array: Mapping[str, Any]) -> dict[str, Concentration]:
-    """The groups with a convoy, by name. `array` is ArrayReport of crates/storscope-sim."""
+def gathering(array: Report) -> Concentration | None:
+    """How requests gathered at drives, whatever their group; None without requests, or of a single drive."""
+    queues = _queues(array)
+    return None if queues is None else concentration(queues, _LEAST_REQUESTS)
+
+
+def convoys_of(array: Report) -> dict[str, Concentration]:
+    """The groups with a convoy, by name."""
     drives = [one["group"] for one in array["components"] if one["kind"] == "drive"]
-    queues = np.asarray(array["queue"]["mean"], np.float64)
-    settings = convoy.RULE.defaults()
-    if queues.ndim != 2 or not queues.size:
+    queues, settings = _queues(array), convoy.RULE.defaults()
+    if queues is None:
         return {}
     found = {}
     for group in dict.fromkeys(drives):
@@ -26,3 +33,9 @@ def convoys_of(array: Mapping[str, Any]) -> dict[str, Concentration]:
         if measured is not None and is_enough and convoy.is_convoy(measured, settings):
             found[group] = measured
     return found
+
+
+def _queues(array: Report) -> npt.NDArray[np.float64] | None:
+    """Of each drive in each slice."""
+    queues = np.asarray(array["queue"]["mean"], np.float64)
+    return queues if queues.ndim == 2 and queues.size else None
