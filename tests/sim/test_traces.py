@@ -68,6 +68,16 @@ def test_csv_names_volumes_and_units() -> None:
     assert trace.place.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("text", [_DRIVE, _BLKPARSE, _CSV.partition("\n")[2]])
+def test_remarks_and_empty_lines_are_passed_over_and_counted_as_lines(text: str) -> None:
+    first, *others = text.splitlines(keepends=True)
+    remarked = trace_from_text(f"# a remark\n\n{first}# another\n\n{''.join(others)}", "t")
+    plain = trace_from_text(text, "t")
+    assert _rows(remarked) == _rows(plain)
+    assert remarked.left_out == plain.left_out
+    assert remarked.line.tolist() == [line + (2 if line == 1 else 4) for line in plain.line.tolist()]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 
 from storscope.domain.units import NS_PER_S
-from storscope.sim.traces.trace import SECTOR_BYTES, Gathering, Trace, exact_ns, whole_number
+from storscope.sim.traces.trace import SECTOR_BYTES, Gathering, Trace, exact_ns, is_passed_over, whole_number
 
 FORMAT = "blkparse"
 _EVENT = re.compile(
@@ -36,7 +36,7 @@ def read(where: str, lines: Iterable[str]) -> Trace:
     for number, line in enumerate(lines, 1):
         if _SUMMARY.match(line):
             break
-        if not line.strip():
+        if is_passed_over(line):
             continue
         event = _EVENT.match(line)
         if event is None:

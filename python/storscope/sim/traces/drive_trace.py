@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from storscope.domain.units import NS_PER_US
-from storscope.sim.traces.trace import SECTOR_BYTES, Gathering, Trace, exact_ns, whole_number
+from storscope.sim.traces.trace import SECTOR_BYTES, Gathering, Trace, exact_ns, is_passed_over, whole_number
 
 FORMAT = "drive trace"
 _WORDS = 6
@@ -27,7 +27,7 @@ def read(where: str, lines: Iterable[str]) -> Trace:
     found = Gathering(where, FORMAT)
     at_ns = 0
     for number, line in enumerate(lines, 1):
-        if not line.strip():
+        if is_passed_over(line):
             continue
         words = line.split()
         if len(words) != _WORDS or words[0] not in {"R", "W"} or words[1] not in {"Hit", "Miss"}:

@@ -9,7 +9,7 @@ from typing import Final
 
 from storscope.domain.errors import MalformedInput, UnknownFormat, UsageError
 from storscope.sim.traces import blkparse, drive_trace, trace_csv
-from storscope.sim.traces.trace import Trace
+from storscope.sim.traces.trace import Trace, is_passed_over
 
 _Reader = tuple[Callable[[str], bool], Callable[[str, Iterable[str]], Trace]]
 _READERS: Final[tuple[_Reader, ...]] = (
@@ -43,7 +43,7 @@ def read_trace(path: str | Path) -> Trace:
 
 def trace_from_text(text: str, where: str) -> Trace:
     """The trace in a text."""
-    first = next((line for line in io.StringIO(text) if line.strip() and not line.startswith("#")), "")
+    first = next((line for line in io.StringIO(text) if not is_passed_over(line)), "")
     for recognises, read in _READERS:
         if recognises(first):
             return read(where, io.StringIO(text))

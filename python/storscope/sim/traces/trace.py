@@ -96,6 +96,11 @@ class Gathering:
         )  # fmt: skip
 
 
+def is_passed_over(line: str) -> bool:
+    """An empty line, or one that begins with #: a remark."""
+    return not line.strip() or line.lstrip().startswith("#")
+
+
 def exact_ns(text: str, unit_ns: int) -> int | None:
     """A decimal number of units in ns, rounded down, without the error of a float; None if it is none."""
     whole, _, fraction = text.strip().partition(".")

@@ -1,4 +1,4 @@
-"""A trace as CSV with a heading whose names have units, in any order; lines that begin with # are passed over.
+"""A trace as CSV with a heading whose names have units, in any order.
 
     time_s,volume,op,offset_bytes,length_bytes
     0.000125,esx/vmfs1,R,1048576,4096
@@ -13,7 +13,7 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from storscope.domain.units import NS_PER_MS, NS_PER_S, NS_PER_US
-from storscope.sim.traces.trace import SECTOR_BYTES, Gathering, Trace, exact_ns, whole_number
+from storscope.sim.traces.trace import SECTOR_BYTES, Gathering, Trace, exact_ns, is_passed_over, whole_number
 
 FORMAT = "CSV trace"
 _TIMES = {"time_s": NS_PER_S, "time_ms": NS_PER_MS, "time_us": NS_PER_US, "time_ns": 1}
@@ -61,7 +61,7 @@ def read(where: str, lines: Iterable[str]) -> Trace:
 def _rows(found: Gathering, lines: Iterable[str]) -> Iterator[tuple[int, Sequence[str]]]:
     """Cells of each line with something in it; a cell does not go on in the next line."""
     for number, line in enumerate(lines, 1):
-        if line.strip() and not line.startswith("#"):
+        if not is_passed_over(line):
             try:
                 yield number, next(csv.reader([line], strict=True))
             except csv.Error as error:
