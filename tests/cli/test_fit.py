@@ -40,6 +40,12 @@ def test_a_trace_becomes_a_drive_that_designs_take(tmp_path: Path, capsys: pytes
     assert design.form["drives"]["old"]["size_bytes"] == 9 * 1024**3
 
 
+def test_a_place_where_no_file_can_be_is_told(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = table.parent / "none" / "drive.toml"
+    assert run(["fit", "drive", str(table), "--size", "500g", "-o", str(output)]) == 2
+    assert f"error: {output.parent}: expected a folder that exists, found none" in capsys.readouterr().err
+
+
 def test_a_table_of_results_becomes_a_drive(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fit", "drive", str(table), "--size", "500g"]) == 0
     said = capsys.readouterr()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-import os
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from storscope.domain.rows import plain_rows
 from storscope.domain.schema import SCHEMA_VERSION, TABLES
 from storscope.domain.units import format_bytes, format_count
 from storscope.store import Store
+from storscope.store.whole_file import whole_file
 
 EXPORTED: Sequence[str] = (*(name for name in TABLES if name not in {"series", "timelines"}), "counters", "captures")
 """Tables as a query sees them; packed series leave as `counters`."""
@@ -173,13 +173,8 @@ def export_tables(store: Store, form: str, tables: Sequence[str], output: Path) 
 
 
 def _write_whole(table: pa.Table, form: str, path: Path) -> None:
-    incoming = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with incoming.open("wb") as out:
-            write_table(table, form, out)
-        incoming.replace(path)
-    finally:
-        incoming.unlink(missing_ok=True)
+    with whole_file(path, "Name another place with --output.") as out:
+        write_table(table, form, out)
 
 
 def _write_json(table: pa.Table, out: BinaryIO) -> None:

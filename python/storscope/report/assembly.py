@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
-import os
-import tempfile
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -16,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from storscope.domain.units import format_count
 from storscope.report.wording import harmless, kind_word
+from storscope.store.whole_file import whole_file
 
 
 class Charts:
@@ -70,24 +68,7 @@ def environment() -> Environment:
     return found
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Writes beside the target and renames: a reader never sees half a report."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        _as_new_file(Path(name))
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(name).unlink()
-        raise
-
-
-def _as_new_file(path: Path) -> None:
-    """The permissions a plain open() would have given; mkstemp gives none to others."""
-    mask = os.umask(0)
-    os.umask(mask)
-    path.chmod(0o666 & ~mask)
+def write_page(path: Path, page: str) -> None:
+    """Writes a page: whole, or not at all. Raises UsageError when it cannot be written there."""
+    with whole_file(path, "Name another file with --report FILE.") as file:
+        file.write(page.encode("utf-8", "replace"))

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from storscope.domain.errors import UsageError
 from storscope.domain.units import format_time
 from storscope.domain.verdict import Verdict
-from storscope.report.assembly import Charts, content_security_policy, environment, favicon, joined, write_whole
+from storscope.report.assembly import Charts, content_security_policy, environment, favicon, joined, write_page
 from storscope.report.cards import cards, headline, missing_evidence
 from storscope.report.heatmap import event_map, heat_maps
 from storscope.report.layers import layers_of
@@ -37,14 +36,7 @@ def write_report(verdict: Verdict, store: Store, path: Path) -> None:
 
     Raises UsageError when the file cannot be written there.
     """
-    text = render(verdict, store)
-    try:
-        write_whole(path, text.encode("utf-8", "replace"))
-    except OSError as error:
-        raise UsageError(
-            "a place where the report can be written", error.strerror or str(error), where=str(path),
-            hint="Name another file with --report FILE.",
-        ) from error  # fmt: skip
+    write_page(path, render(verdict, store))
 
 
 def render(verdict: Verdict, store: Store) -> str:

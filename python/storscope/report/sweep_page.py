@@ -8,10 +8,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 import storscope
-from storscope.domain.errors import UsageError
 from storscope.domain.sweep import FIGURES, Cell, SweepResult
 from storscope.domain.units import format_bytes, format_span, format_time
-from storscope.report.assembly import Charts, content_security_policy, environment, favicon, joined, write_whole
+from storscope.report.assembly import Charts, content_security_policy, environment, favicon, joined, write_page
 from storscope.report.pack import Packer, island_json
 from storscope.report.sweep_chart import figure_words, sweep_charts
 
@@ -24,14 +23,7 @@ _SCRIPTS = (
 
 def write_sweep_report(result: SweepResult, path: Path) -> None:
     """Writes the page to `path`: whole, or not at all. Raises UsageError when the file cannot be written there."""
-    text = render_sweep(result)
-    try:
-        write_whole(path, text.encode("utf-8", "replace"))
-    except OSError as error:
-        raise UsageError(
-            "a place where the report can be written", error.strerror or str(error), where=str(path),
-            hint="Name another file with --report FILE.",
-        ) from error  # fmt: skip
+    write_page(path, render_sweep(result))
 
 
 def render_sweep(result: SweepResult, made_at_ns: int | None = None) -> str:

@@ -87,11 +87,14 @@ def drive(evidence: tuple[Path, ...], **chosen: Any) -> int:
     not tell is said.
     """
     from storscope.cli import show_fit as show
+    from storscope.store.whole_file import check_place, write_text
 
-    report = _fit(evidence, chosen)
     output: Path | None = chosen["output"]
     if output is not None:
-        output.write_text(report.toml, encoding="utf-8", newline="\n")
+        check_place(output)
+    report = _fit(evidence, chosen)
+    if output is not None:
+        write_text(output, report.toml)
     if chosen["as_json"]:
         click.echo(json.dumps(show.report_to_json(report), indent=2, ensure_ascii=False))
         return 0

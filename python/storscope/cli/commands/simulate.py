@@ -89,12 +89,15 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
     from storscope.domain.errors import UsageError
     from storscope.sim.design import load_design
     from storscope.sim.schedule import load_schedule
+    from storscope.store.whole_file import check_place
 
     if chosen["drives"]:
         show.print_drives(as_json=chosen["as_json"])
         return 0
     if design_path is None:
         raise UsageError("a design", "none", hint="See docs/simulate.md, and examples/designs/.")
+    if chosen["report"]:
+        check_place(chosen["report"])
     schedule = load_schedule(chosen["schedule_path"]) if chosen["schedule_path"] else None
     design = load_design(Path(design_path), schedule)
     if chosen["check"]:

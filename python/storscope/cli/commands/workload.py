@@ -77,6 +77,8 @@ def convert(source: str, form: str, output: Path | None, only: str | None, targe
     if output is None:
         click.echo(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8", newline="\n")
+        from storscope.store.whole_file import write_text
+
+        write_text(output, text)
     print_losses((*definition.losses, *losses))
     return 0

@@ -1,0 +1,74 @@
+"""A file is written whole, or what was there stays."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from storscope.domain.errors import UsageError
+from storscope.store.whole_file import check_place, whole_file, write_text
+
+
+def test_a_failure_leaves_what_was_there_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "out.toml"
+    path.write_text("before")
+
+    def fails() -> None:
+        with whole_file(path) as file:
+            file.write(b"half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fails()
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_write_that_fails_is_told_with_the_place(tmp_path: Path) -> None:
+    """As on a full disk: a file may not grow beyond a page."""
+    path = tmp_path / "out.toml"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
+    try:
+        with pytest.raises(
+            UsageError, match="out.toml: expected a place where the file can be written, found File too"
+        ):
+            write_text(path, "x" * 10_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_link_stays_a_link_and_permissions_are_those_of_a_new_file(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write_text(tmp_path / "link", "content")
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "content"
+    assert (tmp_path / "real").stat().st_mode == plain.stat().st_mode
+
+
+def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[bytes] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_bytes()))
+    reader.start()
+    write_text(pipe, "content")
+    reader.join()
+    assert read == [b"content"]
+    assert pipe.is_fifo()
+
+
+def test_a_place_where_no_file_can_be_is_told_before_the_work(tmp_path: Path) -> None:
+    check_place(tmp_path / "new")
+    with pytest.raises(UsageError, match="a folder that exists"):
+        check_place(tmp_path / "none" / "new")
