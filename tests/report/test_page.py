@@ -334,7 +334,7 @@ def test_a_failed_write_leaves_the_old_report_and_nothing_else(tmp_path: Path, m
 
 def test_a_missing_directory_is_a_clear_error(tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", nothing)
-    with pytest.raises(UsageError, match="a place where the report can be written"):
+    with pytest.raises(UsageError, match="a place where the file can be written"):
         write_report(verdict_of(store), store, tmp_path / "absent" / "r.html")
 
 

@@ -36,9 +36,7 @@ def test_a_write_that_fails_is_told_with_the_place(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limits[1]))
     try:
-        with pytest.raises(
-            UsageError, match="out.toml: expected a place where the file can be written, found File too"
-        ):
+        with pytest.raises(UsageError, match=r"out\.toml: expected a place where .* found File too large"):
             write_text(path, "x" * 10_000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
