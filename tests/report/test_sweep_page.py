@@ -280,5 +280,5 @@ def test_the_same_result_gives_the_same_page() -> None:
 
 
 def test_a_place_that_cannot_be_written_is_an_error_of_use(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="report can be written"):
+    with pytest.raises(UsageError, match="file can be written"):
         write_sweep_report(_sweep(), tmp_path / "nowhere" / "r.html")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from storscope.cli.options import DurationType
+from storscope.cli.options import DurationType, ShareType
 
 if TYPE_CHECKING:
     from storscope.bench.goals import Goal
@@ -20,30 +20,13 @@ _FIXED_DEFAULT_S = 10.0
 _LEAST_ROUND_S = 10.0
 
 
-class ShareType(click.ParamType[float]):
-    """A share like 2% or 0.02. Converted to a ratio."""
-
-    name = "share"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """A ratio."""
-        if isinstance(value, float):
-            return value
-        try:
-            share = float(value[:-1]) / 100.0 if value.endswith("%") else float(value)
-        except ValueError:
-            share = -1.0
-        if not 0 < share < 1:
-            self.fail(f"expected a share like 2% or 0.02, above 0 and below 100 %, found {value!r}", param, ctx)
-        return share
-
-
 def goal_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """When a measurement ends; they arrive as keywords, and `goal_of` knows them."""
     options = [
         click.option("--figure", metavar="NAME", help="What the measurement is for: iops, bandwidth, mean, p50, p99, "
                      "p99.9, ... of all I/Os, or read-p99, write-iops, ...  [default: iops; mean in an open loop]"),
-        click.option("--within", type=ShareType(), help="Measure until the 95 % interval of the figure is within this "
+        click.option("--within", type=ShareType(above_0=True, below_1=True),
+                     help="Measure until the 95 % interval of the figure is within this "
                      "share of it.  [default: 2%]"),
         click.option("--max-duration", "longest", type=DurationType(), help="Then end in any case.  [default: 1m]"),
         click.option("--steady-state", "steady", is_flag=True, help="Measure in rounds until the last five are steady "

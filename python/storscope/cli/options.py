@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import zoneinfo
 from collections.abc import Callable
 from pathlib import Path
@@ -64,6 +65,48 @@ class DurationType(click.ParamType[float]):
         if not 0 < seconds < 1e9:
             self.fail(f"expected a duration like 20s, 5m or 1h, found {value!r}", param, ctx)
         return seconds
+
+
+class SizeType(click.ParamType[int]):
+    """A size like 4k, 64 KiB or 1T, in powers of 1,024. Converted to bytes."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Bytes."""
+        from storscope.domain.units import bytes_from_text
+
+        if isinstance(value, int):
+            return value
+        try:
+            return bytes_from_text(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class ShareType(click.ParamType[float]):
+    """A share like 5%, 5 % or 0.05. Converted to a ratio from 0 to 1, without the ends that are told."""
+
+    name = "share"
+
+    def __init__(self, *, above_0: bool = False, below_1: bool = False) -> None:
+        """Whether 0, and 1, are refused."""
+        self._above_0, self._below_1 = above_0, below_1
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The ratio."""
+        if isinstance(value, float):
+            return value
+        text = str(value).strip()
+        try:
+            ratio = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            ratio = math.nan
+        if not 0 <= ratio <= 1 or (self._above_0 and ratio == 0) or (self._below_1 and ratio == 1):
+            told = ((self._above_0, "above 0"), (self._below_1, "below 100 %"))
+            ends = " and ".join(words for is_told, words in told if is_told)
+            self.fail(f"expected a share like 5% or 0.05{ends and f', {ends}'}, found {value!r}", param, ctx)
+        return ratio
 
 
 def store_option(function: Callable[..., Any]) -> Callable[..., Any]:

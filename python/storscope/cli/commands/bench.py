@@ -9,7 +9,7 @@ import click
 from storscope.cli.goal_options import goal_options
 from storscope.cli.knee_command import is_knee, knee_command, knee_options
 from storscope.cli.measure_command import measure_command
-from storscope.cli.options import DurationType, store_option
+from storscope.cli.options import DurationType, SizeType, store_option
 from storscope.cli.sweep_command import is_sweep, sweep_command, sweep_options
 
 _EPILOG = """\b
@@ -25,23 +25,6 @@ Examples:
   storscope bench /dev/sdb --sweep sizes=4k,128k modes=randwrite,write --precondition --within 2%
   storscope bench /mnt/nas/file --workload random-8k-70-read --time-series 10m/30s --for 4h
 """
-
-
-class SizeType(click.ParamType[int]):
-    """A size like 64M or 1G, in binary units. Converted to bytes."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Bytes."""
-        from storscope.domain.units import bytes_from_text
-
-        if isinstance(value, int):
-            return value
-        try:
-            return bytes_from_text(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 @click.command("bench", epilog=_EPILOG)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from storscope.cli.options import DEFAULT_STORE, import_options, make_import_options, store_option
+from storscope.cli.options import DEFAULT_STORE, ShareType, import_options, make_import_options, store_option
 from storscope.cli.progress import ReadingProgress
 
 _EPILOG = """\b
@@ -32,32 +32,15 @@ Examples:
 """
 
 
-class ShareType(click.ParamType[float]):
-    """A share: 5%, 5 % or 0.05. Converted to a ratio."""
-
-    name = "share"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """A ratio from 0 to below 1."""
-        if isinstance(value, float):
-            return value
-        text = str(value).strip()
-        try:
-            share = float(text.removesuffix("%")) / 100.0 if text.endswith("%") else float(text)
-        except ValueError:
-            share = -1.0
-        if not 0.0 <= share < 1.0:
-            self.fail(f"expected a share like 5% or 0.05, found {value!r}", param, ctx)
-        return share
-
-
 @click.command("compare", epilog=_EPILOG)
 @click.argument("before")
 @click.argument("after")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Compare this: latency, p99, iops, bandwidth, "
               "read_latency, write_p99.9, ... (docs/compare.md). May be given more than once.")  # fmt: skip
-@click.option("--threshold", type=ShareType(), default="5%", show_default=True, help="Smallest change that matters.")
-@click.option("--level", type=ShareType(), default="95%", show_default=True, help="Level of the intervals.")
+@click.option(
+    "--threshold", type=ShareType(below_1=True), default="5%", show_default=True, help="Smallest change that matters."
+)
+@click.option("--level", type=ShareType(below_1=True), default="95%", show_default=True, help="Level of the intervals.")
 @click.option("--fail-on", type=click.Choice(["worse", "cannot-tell"]), help="Exit with 1 when something is worse; "
               "with cannot-tell also when something cannot be told.")  # fmt: skip
 @click.option("--allow-different-load", is_flag=True, help="Judge also runs that were configured differently.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from storscope.cli.options import DEFAULT_STORE, store_option
+from storscope.cli.options import DEFAULT_STORE, ShareType, SizeType, store_option
 
 _EPILOG = """\b
 Examples:
@@ -17,41 +17,6 @@ Examples:
   storscope bench /dev/sdb --sweep sizes=4k modes=randread,randwrite depth=1,2,4,8,16,32
   storscope fit drive --name mine --size 1T --like 7200-sata -o mine.toml
 """
-
-
-class SizeType(click.ParamType[int]):
-    """A size like 4k, 64 KiB or 1T, in powers of 1,024. Converted to bytes."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Bytes."""
-        from storscope.domain.units import bytes_from_text
-
-        if isinstance(value, int):
-            return value
-        try:
-            return bytes_from_text(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-class ShareType(click.ParamType[float]):
-    """A share like 50% or 0.5. Converted to a ratio."""
-
-    name = "share"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """A ratio from 0 to 1."""
-        if isinstance(value, float):
-            return value
-        try:
-            ratio = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
-        except ValueError:
-            ratio = -1.0
-        if not 0 <= ratio <= 1:
-            self.fail(f"expected a share like 50% or 0.5, found {value!r}", param, ctx)
-        return ratio
 
 
 @click.group("fit")
@@ -73,7 +38,9 @@ def command() -> None:
 @click.option("--turns-per-min", type=click.FloatRange(1e3, 3e4), help="Of a grid, if it is not that of --like.")
 @click.option("--only", metavar="TEXT", help="Of results of several drives: part of the system's or target's name.")
 @click.option("--block", "block_bytes", type=SizeType(), help="Of results of several block sizes. [default: most runs]")
-@click.option("--span", "span_ratio", type=ShareType(), help="The first part of the drive, which a grid used.")
+@click.option(
+    "--span", "span_ratio", type=ShareType(above_0=True), help="The first part of the drive, which a grid used."
+)
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON.")
 def drive(evidence: tuple[Path, ...], **chosen: Any) -> int:
@@ -115,8 +82,6 @@ def _fit(evidence: tuple[Path, ...], chosen: dict[str, Any]) -> Any:
 
     if chosen["held_back"] > 0.9:
         raise UsageError("a share of at most 90 %", f"{chosen['held_back']:.0%}", where="--held-back")
-    if chosen["span_ratio"] == 0:
-        raise UsageError("a share above 0", "0", where="--span")
     for path in evidence:
         if not path.exists():
             raise UsageError("a file that exists", "none", where=str(path))
