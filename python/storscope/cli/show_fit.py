@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from storscope.cli.text_table import table_lines
 from storscope.domain.units import NS_PER_US, format_bandwidth, format_bytes, format_duration, format_rate
 from storscope.sim.drive_toml import plain
 
@@ -51,11 +52,15 @@ def report_lines(report: FitReport) -> list[str]:
 
 
 def _trace_lines(judgement: Mapping[str, Any]) -> list[str]:
-    rows = [("", "requests", "measured mean", "predicted", "off by", "distance")]
-    rows.append(_judged("fitted to", judgement["on_itself"]))
+    rows = [_judged("fitted to", judgement["on_itself"])]
     if judgement["on_rest"] is not None:
         rows.append(_judged("held back", judgement["on_rest"]))
-    lines = [*_table(rows), "", "distance: of the distributions of service times, root mean square, over the mean"]
+    heads = ("", "requests", "measured mean", "predicted", "off by", "distance")
+    lines = [
+        *table_lines(heads, rows),
+        "",
+        "distance: of the distributions of service times, root mean square, over the mean",
+    ]
     if judgement["table_on_rest"] is not None:
         table = _percent(judgement["table_on_rest"]["ratio"])
         lines.append(f"the first part's times, replayed as they stand, are {table} from those held back")
@@ -77,9 +82,8 @@ def _grid_lines(report: FitReport) -> list[str]:
         points = report.fitted.judgement[direction]
         if not points:
             continue
-        rows: list[tuple[str, ...]] = [(direction, "measured", "fitted", "off by", "left out", "off by")]
-        rows += [_point(point) for point in points]
-        lines += [*_table(rows), ""]
+        heads = (direction, "measured", "fitted", "off by", "left out", "off by")
+        lines += [*table_lines(heads, [_point(point) for point in points]), ""]
         off = [_off(point, "left_out_per_s") for point in points if point["left_out_per_s"] is not None]
         if off:
             mean, worst = sum(map(abs, off)) / len(off), max(off, key=abs)
@@ -112,9 +116,8 @@ def _percent(ratio: float) -> str:
 def _number_lines(numbers: Sequence[Mapping[str, Any]]) -> list[str]:
     if not numbers:
         return []
-    rows = [("fitted", "value", "standard error", "")]
-    rows += [(plain(one["key"]), shown(one["key"], one["value"]), _error(one), _verdict(one)) for one in numbers]
-    lines = _table(rows, left=(0, 3))
+    rows = [(plain(one["key"]), shown(one["key"], one["value"]), _error(one), _verdict(one)) for one in numbers]
+    lines = table_lines(("fitted", "value", "standard error", ""), rows, left=(0, 3))
     hidden = [plain(one["key"]) for one in numbers if not one["is_known"]]
     told = f"The data do not determine: {', '.join(hidden)}." if hidden else "The data determine all of them."
     return [*lines, "", told, ""]
@@ -143,16 +146,6 @@ def shown(key: str, value: float) -> str:
     if key.endswith("_bytes"):
         return format_bytes(value)
     return format_duration(value) if key.endswith("_ns") else f"{value:,.6g}"
-
-
-def _table(rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        cells = [cell.ljust(width) if column in left else cell.rjust(width)
-                 for column, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
-        lines.append(("  " + "  ".join(cells)).rstrip())
-    return lines
 
 
 # JSON -----------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from storscope.cli.text_table import print_sentences
 from storscope.domain.units import format_duration, format_span
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ def print_judgement(judgement: Judgement, measured_ns: int, run_ns: int | None =
             mark = "  ← measured for" if name == judgement.figure else ""
             click.echo(f"  {words:<11} {estimate_words(name, estimate)}{mark}")
     whole = "" if run_ns is None or is_nearly_all(measured_ns, run_ns) else f" of the run's {format_span(run_ns)}"
-    click.echo(f"  over {format_span(measured_ns)}{whole}. {judgement.start} {judgement.ended}\n")
+    print_sentences(f"over {format_span(measured_ns)}{whole}. {judgement.start} {judgement.ended}", "  ")
+    click.echo()
 
 
 def is_nearly_all(measured_ns: int, run_ns: int) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from storscope.cli.show_judgement import print_judgement
+from storscope.cli.text_table import print_sentences, print_table
 from storscope.domain.units import (
     format_bandwidth,
     format_bytes,
@@ -88,11 +89,13 @@ def print_simulated(simulated: Simulated) -> None:
     _print_volumes(simulated)
     _print_time(simulated)
     _print_components(simulated)
-    click.echo(f"{click.style('what bounds it', bold=True)}\n  {simulated.bottleneck.words}\n")
+    click.secho("what bounds it", bold=True)
+    print_sentences(simulated.bottleneck.words, "  ")
+    click.echo()
     for line in _lines(simulated):
-        click.echo(line)
+        print_sentences(line)
     for doubt in simulated.doubts:
-        click.secho(f"doubt: {doubt}", fg="yellow")
+        print_sentences(f"doubt: {doubt}", colour="yellow")
 
 
 def _print_mixed(simulated: Simulated) -> None:
@@ -106,7 +109,8 @@ def _print_mixed(simulated: Simulated) -> None:
         figure = Figure.from_name(name)
         if figure.direction is None:
             click.echo(f"  {name if figure.share else _FIGURES[name]:<11} {shown_value(figure, estimate.value)}")
-    click.echo(f"  over {format_span(simulated.measured.duration_ns)}. {judgement.start} {judgement.ended}\n")
+    print_sentences(f"over {format_span(simulated.measured.duration_ns)}. {judgement.start} {judgement.ended}", "  ")
+    click.echo()
 
 
 def _print_happenings(simulated: Simulated) -> None:
@@ -116,7 +120,7 @@ def _print_happenings(simulated: Simulated) -> None:
     left_out = len(simulated.happenings) - len(shown) + simulated.array["happenings_left_out"]
     if left_out:
         rows.append(("", f"and {format_count(left_out)} more: see --json"))
-    _print_table("what happened", ("at", ""), rows, left=0, last_left=True)
+    print_table("what happened", ("at", ""), rows, left=(-1,))
 
 
 def _unfinished(simulated: Simulated) -> list[str]:
@@ -142,7 +146,7 @@ def _print_phases(phases: Sequence[PhaseFigures]) -> None:
             begins,
         ))  # fmt: skip
     heads = ("from, to", "rate", "mean", "p99", "most used", "begins with")
-    _print_table("phases", heads, rows, left=1, last_left=True)
+    print_table("phases", heads, rows, left=(0, -1))
 
 
 def _print_volumes(simulated: Simulated) -> None:
@@ -162,7 +166,7 @@ def _print_volumes(simulated: Simulated) -> None:
                     *(format_duration(one.shown.quantile_ns(share)) for share in (0.5, 0.95, 0.99)),
                 ))  # fmt: skip
     heads = ("volume", "stream", "", "rate", "throughput", "mean", "p50", "p95", "p99")
-    _print_table("latency a host sees", heads, rows, left=3)
+    print_table("latency a host sees", heads, rows, left=(0, 1, 2))
 
 
 def _print_time(simulated: Simulated) -> None:
@@ -176,7 +180,7 @@ def _print_time(simulated: Simulated) -> None:
             if share >= _WORTH_NAMING
         )
         rows.append((names[one.target], one.direction, format_duration(one.mean_ns), words))
-    _print_table("where the time goes", ("volume", "", "mean", "share of it"), rows, left=2, last_left=True)
+    print_table("where the time goes", ("volume", "", "mean", "share of it"), rows, left=(0, 1, -1))
 
 
 def _print_components(simulated: Simulated) -> None:
@@ -193,8 +197,8 @@ def _print_components(simulated: Simulated) -> None:
             format_ratio(used.mean_ratio), format_ratio(used.most_ratio), f"{sum(queue) / len(queue):.2f}",
             f"{max(queue):.2f}", format_rate(sum(one["throughput_per_s"] for one in members), "/s"),
         ))  # fmt: skip
-    heads = ("component", "used", "most used", "in it", "fullest", "operations")
-    _print_table("components", heads, rows)
+    heads = ("component", "used", "most used", "requests", "at the fullest", "operations")
+    print_table("components", heads, rows)
 
 
 def _belongs(component: Mapping[str, Any], used: Used) -> bool:
@@ -239,21 +243,3 @@ def _cache_lines(cache: Mapping[str, Any]) -> list[str]:
         )
         words.append(f"{dirty} dirty at the end (limit {limit})")
     return [f"cache: {'; '.join(words)}"] if words else []
-
-
-def _print_table(
-    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1, last_left: bool = False
-) -> None:
-    if not rows:
-        return
-    click.secho(title, bold=True)
-    widths = [max(len(cell) for cell in column) for column in zip(heads, *rows, strict=True)]
-    for number, row in enumerate((heads, *rows)):
-        cells = []
-        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            is_left = column < left or (last_left and column == len(widths) - 1)
-            cells.append(cell.ljust(width) if is_left else cell.rjust(width))
-        line = "  " + "  ".join(cells).rstrip()
-        if line.strip():
-            click.secho(line, dim=number == 0)
-    click.echo()

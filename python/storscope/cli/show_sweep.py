@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from storscope.cli.live_line import LiveLine, sparkline
+from storscope.cli.text_table import table_lines
 from storscope.domain.sweep import Cell, Point, SweepResult
 from storscope.domain.units import (
     format_bandwidth,
@@ -94,7 +95,7 @@ def print_sweep(result: SweepResult) -> None:
         cells = [cell for cell in result.cells if cell.point.title == mode]
         click.echo()
         click.secho(mode, bold=True)
-        _print_table(cells, _columns(result, cells))
+        _print_cells(cells, _columns(result, cells))
     _print_notes(result)
 
 
@@ -172,15 +173,13 @@ def _mark(cell: Cell) -> str:
     return "doubt" if cell.doubts else ""
 
 
-def _print_table(cells: Sequence[Cell], columns: Sequence[_Column]) -> None:
-    rows = [[column.head for column in columns], *([column.words(cell) for column in columns] for cell in cells)]
-    widths = [max(len(row[index]) for row in rows) for index in range(len(columns))]
-    for number, row in enumerate(rows):
-        parts = [
-            text.ljust(width) if column.is_text else text.rjust(width)
-            for text, width, column in zip(row, widths, columns, strict=True)
-        ]
-        click.secho("  " + "  ".join(parts).rstrip(), dim=True if number == 0 else None)
+def _print_cells(cells: Sequence[Cell], columns: Sequence[_Column]) -> None:
+    rows = [[column.words(cell) for column in columns] for cell in cells]
+    left = [number for number, column in enumerate(columns) if column.is_text]
+    head, *lines = table_lines([column.head for column in columns], rows, left)
+    click.secho(head, dim=True)
+    for line in lines:
+        click.echo(line)
 
 
 def _print_notes(result: SweepResult) -> None:

@@ -1,0 +1,79 @@
+"""Tables and sentences on a terminal, wrapped to its width.
+
+A table has a line of heads and columns two blanks apart; what is too wide is wrapped in its last column.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from collections.abc import Collection, Sequence
+
+import click
+
+_INDENT, _GAP = "  ", "  "
+_LEAST_WIDTH = 24
+"""A last column that has less room is not wrapped."""
+_UNLIMITED = 1 << 16
+"""Where there is no terminal, lines are whole, for grep."""
+_BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=[^ ])")
+
+
+def table_lines(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,), width: int | None = None
+) -> list[str]:
+    """The lines, that of the heads first; `left` are the columns that are set to the left, by number, -1 the last.
+
+    With a width, a last column that is set to the left is wrapped to it.
+    """
+    columns = list(zip(heads, *rows, strict=True))
+    lefts = {number % len(columns) for number in left}
+    widths = [max(map(len, column)) for column in columns]
+    before = len(_INDENT) + sum(widths[:-1]) + len(_GAP) * (len(columns) - 1)
+    room = None if width is None or len(columns) - 1 not in lefts else width - before
+    lines = []
+    for row in (heads, *rows):
+        cells = [
+            cell.ljust(widths[number]) if number in lefts else cell.rjust(widths[number])
+            for number, cell in enumerate(row[:-1])
+        ]
+        last = _wrapped(row[-1], room) if len(columns) - 1 in lefts else [row[-1].rjust(widths[-1])]
+        lines.append((_INDENT + _GAP.join([*cells, last[0]])).rstrip())
+        lines += [" " * before + more for more in last[1:]]
+    return lines
+
+
+def print_table(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)
+) -> None:  # fmt: skip
+    """With its title in bold and an empty line below; nothing without rows. Heads that are empty are left out."""
+    if not rows:
+        return
+    click.secho(title, bold=True)
+    head, *lines = table_lines(heads, rows, left, _terminal_width())
+    if head:
+        click.secho(head, dim=True)
+    for line in lines:
+        click.echo(line)
+    click.echo()
+
+
+def print_sentences(text: str, indent: str = "", colour: str | None = None) -> None:
+    """Wrapped; lines after the first begin a little further in."""
+    first, *others = _wrapped(text, _terminal_width() - len(indent) - len(_INDENT))
+    for line in (indent + first, *(indent + _INDENT + other for other in others)):
+        click.secho(line, fg=colour)
+
+
+def _terminal_width() -> int:
+    return shutil.get_terminal_size((_UNLIMITED, 0)).columns
+
+
+def _wrapped(cell: str, room: int | None) -> list[str]:
+    """At blanks, but for one between a number and its unit."""
+    if room is None or room < _LEAST_WIDTH:
+        return [cell]
+    joined = _BEFORE_UNIT.sub("\u00a0", cell)
+    lines = textwrap.wrap(joined, room, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in lines] or [""]
