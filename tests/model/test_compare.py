@@ -8,9 +8,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+from storscope.domain.arrays import FloatArray
 from storscope.model import compare
 from storscope.model.bootstrap import resampled_sums
-from storscope.model.compare import FloatArray, Known, Method, Weighted, compare_known, compare_runs
+from storscope.model.compare import Known, Method, Weighted, compare_known, compare_runs
 from storscope.model.compare_histograms import (
     Buckets,
     buckets_of,

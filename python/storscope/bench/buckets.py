@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
+from storscope.domain.arrays import IntArray
 
 
 def _nothing() -> IntArray:

@@ -13,10 +13,8 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
+from storscope.domain.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,10 @@ import numpy.typing as npt
 
 from storscope.bench.figures import DIRECTIONS, MEASURES, PARTS_OF_SERVICE, Interval
 from storscope.bench.histograms import Histograms
+from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import HistogramColumns, Recorder
 from storscope.domain.units import NS_PER_S
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 _PERCENTILES = (0.5, 0.99)
 _TALLIES_AT_ONCE = 4096

@@ -12,14 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from storscope.bench.buckets import Buckets
 from storscope.bench.figures import DIRECTIONS, Interval
+from storscope.domain.arrays import FloatArray
 from storscope.domain.errors import UsageError
 from storscope.domain.units import NS_PER_S
-
-FloatArray = npt.NDArray[np.float64]
 
 _MOST = 512
 _WHOLE_SHARE = 0.75

@@ -24,7 +24,8 @@ import numpy as np
 
 from storscope import _core
 from storscope.bench.buckets import Buckets
-from storscope.bench.samples import IOPS, MEAN, Figure, FloatArray, Sample
+from storscope.bench.samples import IOPS, MEAN, Figure, Sample
+from storscope.domain.arrays import FloatArray
 
 CONFIDENCE = 0.95
 LEAST_SAMPLES = 20

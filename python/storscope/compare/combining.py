@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from storscope.compare.subjects import FloatArray, Intervals
+from storscope.compare.subjects import Intervals
+from storscope.domain.arrays import FloatArray
 
 Row = Mapping[str, Any]
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from storscope.compare.matching import Pair
 from storscope.compare.metrics import Metric
-from storscope.compare.subjects import FloatArray, HistogramPart, Subject
+from storscope.compare.subjects import HistogramPart, Subject
+from storscope.domain.arrays import FloatArray
 from storscope.domain.comparison import Distribution
 from storscope.model.compare import (
     INTERVALS_MIN,

@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from storscope.compare.metrics import DURATION, IN_FLIGHT, Metric
+from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.comparison import Load
 from storscope.domain.units import NS_PER_S
 from storscope.model.compare import Known, Weighted
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

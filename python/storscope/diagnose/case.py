@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.entity import SHARING_RELATIONS, EntityRef, Link
 from storscope.domain.finding import Cell, EvidenceRows
 from storscope.domain.rows import plain_rows
@@ -32,9 +33,6 @@ EVIDENCE_ROWS = 20
 
 FLASH_READ_LATENCY_NS = 500_000
 """Quicker mean reads come from flash or a cache: half a revolution of a 15,000 rpm drive alone takes 2 ms."""
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

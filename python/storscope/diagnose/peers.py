@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from storscope.diagnose.case import Case, FloatArray, IntArray, Series
+from storscope.diagnose.case import Case, Series
+from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
-
-BoolArray = npt.NDArray[np.bool_]
 
 CLIENT_KINDS = ("process", "job", "vm", "vm_disk", "partition", "filesystem", "vdisk", "device", "datastore")
 """Kinds that bring load, nearest to its cause first. Disks, controllers and paths carry what these bring."""

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, FloatArray
-from storscope.diagnose.peers import BoolArray, Grid, system_grids
+from storscope.diagnose.case import Case
+from storscope.diagnose.peers import Grid, system_grids
+from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.model.overload import bridged, runs_of

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.entity import KINDS, RELATIONS, EntityRef
 from storscope.domain.schema import CANONICAL, TABLES, TIME
 
@@ -23,9 +24,6 @@ ROWS_PER_BATCH = 50_000
 
 Sink = Callable[[str, pa.RecordBatch], None]
 """Receives (table name, batch of that table's schema)."""
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass

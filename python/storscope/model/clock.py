@@ -16,10 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from storscope.domain.arrays import FloatArray, IntArray
 from storscope.model.bootstrap import Interval, interval_from_replicates, resampled_sums
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 INTERVALS_MIN = 30
 P_VALUE_MAX = 1e-4

@@ -18,12 +18,10 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
-import numpy.typing as npt
 
+from storscope.domain.arrays import FloatArray
 from storscope.model.bootstrap import Interval, block_length, lag_one_correlation, resampled_sums
 from storscope.model.student import two_sided_p, two_sided_quantile
-
-FloatArray = npt.NDArray[np.float64]
 
 LEVEL = 0.95
 REPLICATES = 2_000

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from storscope.domain.arrays import FloatArray, IntArray
 from storscope.model.bootstrap import Interval, block_length
 from storscope.model.compare import (
     INTERVALS_MIN,
@@ -26,9 +26,6 @@ from storscope.model.compare import (
     spread_correction,
     variance_of_mean,
 )
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 REPLICATES = 1_000
 

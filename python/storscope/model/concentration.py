@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from storscope.domain.arrays import FloatArray
 
 _MOST_REQUESTS = 256
 """More are taken as so many: the share of the fullest hardly falls any more, and never rises."""

@@ -21,12 +21,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
+from storscope.domain.arrays import FloatArray, IntArray
 from storscope.model.bootstrap import Interval, block_length, interval_from_replicates, resampled_sums
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 KNEE_RATIO = 2.0
 INTERVALS_MIN = 30

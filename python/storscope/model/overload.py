@@ -11,10 +11,8 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from storscope.domain.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 
 HOUR_NS = 3_600_000_000_000
 DAY_NS = 24 * HOUR_NS

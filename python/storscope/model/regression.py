@@ -7,9 +7,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from storscope.domain.arrays import FloatArray
 
 _CONSTANT = 1e-6
 """Spread below which a scaled column counts as constant in a resample."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.report.reading import FloatArray, IntArray
+from storscope.domain.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.units import NS_PER_S, format_count, format_duration, format_ratio, format_span
 from storscope.report.layers import Layer, detail_layers, main_layers
 from storscope.report.pack import Packer
-from storscope.report.reading import LATENCY, OPS, FloatArray, IntArray, Track, time_condition
+from storscope.report.reading import LATENCY, OPS, Track, time_condition
 from storscope.report.wording import counted, kind_word
 from storscope.store import Store
 

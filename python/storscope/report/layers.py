@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
-from storscope.report.reading import BYTES, LATENCY, OPS, BoolArray, Evidence, FloatArray, IntArray, Track
+from storscope.report.reading import BYTES, LATENCY, OPS, Evidence, Track
 
 _PREFERENCE = (
     "vdisk", "device", "datastore", "vm_disk", "filesystem", "disk_group", "disk", "job", "adapter", "path", "port",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from storscope.report.reading import IntArray
+from storscope.domain.arrays import IntArray
 
 RELATIVE_ERROR = 2.0**-14
 _DROPPED_BITS = 23 - 13

@@ -11,10 +11,11 @@ import re
 
 import numpy as np
 
+from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.units import NS_PER_MS, NS_PER_S, format_count, format_ratio, format_span
 from storscope.report.heatmap import Columns, HeatMap
 from storscope.report.pack import Packer
-from storscope.report.reading import FloatArray, IntArray, time_condition
+from storscope.report.reading import time_condition
 from storscope.report.wording import counted, kind_word
 from storscope.store import Store
 

@@ -11,16 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.store import Store
 from storscope.store.competing import running_condition
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 OPS, BYTES, LATENCY = "ops_per_s", "bytes_per_s", "latency_ns_mean"
 COLUMNS = (OPS, BYTES, LATENCY)

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.finding import Finding
 from storscope.domain.units import format_count, format_duration, format_rate
 from storscope.report.layers import Layer, Total, main_layers, total, track_total
 from storscope.report.pack import Packer
-from storscope.report.reading import LATENCY, OPS, BoolArray, FloatArray, IntArray
+from storscope.report.reading import LATENCY, OPS
 from storscope.report.wording import entity_words, kind_word
 
 KNEE_RULE = "load-at-limit"

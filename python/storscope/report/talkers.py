@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from storscope.domain.arrays import FloatArray
 from storscope.domain.units import NS_PER_S, format_bytes, format_count, format_duration, format_ratio, format_span
 from storscope.report.layers import Layer
-from storscope.report.reading import BYTES, LATENCY, OPS, FloatArray, Track
+from storscope.report.reading import BYTES, LATENCY, OPS, Track
 from storscope.report.wording import counted, kind_word
 
 ROWS_MAX = 10

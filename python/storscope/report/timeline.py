@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.units import (
     format_bandwidth,
     format_duration,
@@ -18,7 +19,7 @@ from storscope.domain.units import (
 from storscope.report.downsample import Extremes, downsample
 from storscope.report.layers import Layer, Total, detail_layers, main_layers, total, track_total
 from storscope.report.pack import Packer
-from storscope.report.reading import BYTES, COLUMNS, LATENCY, OPS, BoolArray, FloatArray
+from storscope.report.reading import BYTES, COLUMNS, LATENCY, OPS
 from storscope.report.wording import counted, kind_word, listed, time_range
 
 Windows = Sequence[tuple[int, int]]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, FloatArray, Series
+from storscope.diagnose.case import Case, Series
+from storscope.domain.arrays import FloatArray
 from storscope.domain.entity import EntityRef
 
 

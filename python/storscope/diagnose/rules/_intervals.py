@@ -6,11 +6,9 @@ NaN is absent and never counts as a value; an empty mean is NaN, never 0.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from storscope.diagnose.case import FloatArray, Series
-
-BoolArray = npt.NDArray[np.bool_]
+from storscope.diagnose.case import Series
+from storscope.domain.arrays import BoolArray, FloatArray
 
 
 def mean(values: FloatArray) -> float:

@@ -15,8 +15,9 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from storscope.diagnose.case import Case, FloatArray, Series
+from storscope.diagnose.case import Case, Series
 from storscope.diagnose.rule import Settings
+from storscope.domain.arrays import FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.model.bootstrap import Interval, interval_from_replicates
 

@@ -29,10 +29,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storscope.diagnose.case import Case, IntArray
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._drive_groups import DriveGroup, drive_groups
 from storscope.diagnose.rules._entities import counted, observed
+from storscope.domain.arrays import IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S, format_ratio, format_span

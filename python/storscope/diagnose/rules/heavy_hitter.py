@@ -28,13 +28,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, FloatArray
-from storscope.diagnose.peers import CLIENT_KINDS, BoolArray, Grid, clusters, grids
+from storscope.diagnose.case import Case
+from storscope.diagnose.peers import CLIENT_KINDS, Grid, clusters, grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import weighted_mean
 from storscope.diagnose.rules._load import kind_word, named, opening, span_of, talkers, window_words
 from storscope.diagnose.windows import bad_windows, tier_limits
+from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import (

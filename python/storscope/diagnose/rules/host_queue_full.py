@@ -32,7 +32,8 @@ from storscope.diagnose.case import Case, Series
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._counts import finest
 from storscope.diagnose.rules._entities import counted, listed, observed
-from storscope.diagnose.rules._intervals import BoolArray, ends, greatest, hull, in_runs, mean, weighted_mean
+from storscope.diagnose.rules._intervals import ends, greatest, hull, in_runs, mean, weighted_mean
+from storscope.domain.arrays import BoolArray
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_duration, format_ratio
 

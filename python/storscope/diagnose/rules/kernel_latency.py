@@ -29,7 +29,8 @@ from storscope.diagnose.case import Case, Series
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._counts import finest
 from storscope.diagnose.rules._entities import by_system, counted, listed, observed
-from storscope.diagnose.rules._intervals import BoolArray, ends, greatest, hull, in_runs, weighted_mean
+from storscope.diagnose.rules._intervals import ends, greatest, hull, in_runs, weighted_mean
+from storscope.domain.arrays import BoolArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_duration, format_ratio

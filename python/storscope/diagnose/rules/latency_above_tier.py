@@ -29,13 +29,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storscope.diagnose.case import Case, FloatArray, Series
+from storscope.diagnose.case import Case, Series
 from storscope.diagnose.peers import LAYER_KINDS
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, in_use, listed
-from storscope.diagnose.rules._intervals import BoolArray, longest_run, seconds, weighted_mean
+from storscope.diagnose.rules._intervals import longest_run, seconds, weighted_mean
 from storscope.diagnose.rules._load import kind_word, named, opening
 from storscope.diagnose.windows import CRITICAL_NS, TIER_RULE, WARNING_NS, TierLimits, tier_limits
+from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import KIB, NS_PER_S, format_duration, format_ratio, format_span

@@ -29,12 +29,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, FloatArray
+from storscope.diagnose.case import Case
 from storscope.diagnose.peers import Grid, grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, in_use, listed
 from storscope.diagnose.rules._load import between, kind_word, named
 from storscope.diagnose.windows import busy
+from storscope.domain.arrays import FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import KIB, format_bandwidth, format_bytes, format_duration, format_ratio

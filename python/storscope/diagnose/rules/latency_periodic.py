@@ -29,13 +29,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Event, FloatArray, IntArray, sql_text
-from storscope.diagnose.peers import BoolArray, Grid, system_grids
+from storscope.diagnose.case import Case, Event, sql_text
+from storscope.diagnose.peers import Grid, system_grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import listed
 from storscope.diagnose.rules._load import rows_sql
 from storscope.diagnose.rules._logs import events_by_system, said, times_of
 from storscope.diagnose.windows import busy, tier_limits
+from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_bandwidth, format_bytes, format_duration, format_ratio

@@ -33,13 +33,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, FloatArray, IntArray
-from storscope.diagnose.peers import BoolArray, Grid, grids, make_grid, system_grids
+from storscope.diagnose.case import Case
+from storscope.diagnose.peers import Grid, grids, make_grid, system_grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import median, weighted_mean
 from storscope.diagnose.rules._load import between, kind_word, named, rows_sql
 from storscope.diagnose.windows import bad_windows, tier_limits
+from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S, format_bytes, format_duration, format_rate, format_ratio, format_span

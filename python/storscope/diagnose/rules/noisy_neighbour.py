@@ -30,12 +30,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, FloatArray, sql_text
-from storscope.diagnose.peers import CLIENT_KINDS, BoolArray, Grid, clusters, grids
+from storscope.diagnose.case import Case, sql_text
+from storscope.diagnose.peers import CLIENT_KINDS, Grid, clusters, grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, listed
 from storscope.diagnose.rules._load import between, kind_word, named, opening, rows_sql
 from storscope.diagnose.windows import bad_windows, tier_limits
+from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio

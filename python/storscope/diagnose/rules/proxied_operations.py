@@ -30,11 +30,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, FloatArray, Series
+from storscope.diagnose.case import Case, Series
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import by_system, counted, listed, observed
 from storscope.diagnose.rules._intervals import ends, hull, total, weighted_mean
 from storscope.diagnose.rules._paths import is_unoptimised, paths_by_device, series_of
+from storscope.domain.arrays import FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_rate, format_ratio

@@ -28,13 +28,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, FloatArray, IntArray
-from storscope.diagnose.peers import BoolArray, Grid, grid_of
+from storscope.diagnose.case import Case
+from storscope.diagnose.peers import Grid, grid_of
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, listed
 from storscope.diagnose.rules._intervals import weighted_mean
 from storscope.diagnose.rules._load import kind_word, rows_sql
 from storscope.diagnose.windows import tier_limits
+from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S, format_duration, format_ratio

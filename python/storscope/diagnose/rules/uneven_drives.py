@@ -28,12 +28,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from storscope.diagnose.case import Case, FloatArray
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._drive_groups import DriveGroup, drive_groups
 from storscope.diagnose.rules._entities import counted, listed, observed
-from storscope.diagnose.rules._intervals import BoolArray, in_runs
+from storscope.diagnose.rules._intervals import in_runs
 from storscope.diagnose.rules.convoy import convoyed
+from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_duration, format_rate, format_ratio
 

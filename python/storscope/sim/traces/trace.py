@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from storscope.domain.arrays import IntArray
 from storscope.domain.errors import MalformedInput
 from storscope.domain.units import NS_PER_S
-
-IntArray = npt.NDArray[np.int64]
 
 SECTOR_BYTES = 512
 LONGEST_BYTES = 1 << 30

@@ -13,13 +13,11 @@ import re
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from storscope.domain import units
+from storscope.domain.arrays import IntArray
 from storscope.domain.recorder import CaptureNotes
 from storscope.sources.importer import ImportOptions
-
-IntArray = npt.NDArray[np.int64]
 
 NO_TIME: Final = np.iinfo(np.int64).min
 """What the core writes for a stamp of another form."""

@@ -19,10 +19,9 @@ import numpy.typing as npt
 
 from storscope import _core
 from storscope.domain import units
+from storscope.domain.arrays import FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.sources.importers._pdh_names import Place, place_of
-
-FloatArray = npt.NDArray[np.float64]
 
 _WRAPPED: Final = 1e18
 """No counter counts so far; a 64-bit one that went below zero reads 1.8e19, and divided by an interval 1e18."""
