@@ -346,19 +346,20 @@ def test_preconditioning_a_sweep_that_reads_is_refused_where_nothing_may_be_writ
     assert path.read_bytes() == content
 
 
+def _dry_run(data: Path, capsys: pytest.CaptureFixture[str], options: str) -> str:
+    assert run(f"bench {data} --sweep jobs=1,2 --size 8M --dry-run {options}".split()) == 0
+    return capsys.readouterr().out
+
+
 def test_the_matrix_says_how_long_it_takes_at_most(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = f"bench {data} --sweep jobs=1,2 --within 2% --max-duration 30s --precondition --size 8M --dry-run"
-    assert run(line.split()) == 0
-    out = capsys.readouterr().out
+    out = _dry_run(data, capsys, "--within 2% --max-duration 30s --precondition")
     assert "2 measurements, each until IOPS within ±2 %, at most 30 s; at most 60 s in all" in out
     assert "First would be written: twice the capacity" in out
     assert not list(data.iterdir())
 
 
 def test_a_series_is_listed_once_and_not_once_a_slot(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = f"bench {data} --sweep jobs=1,2 --time-series 10m/30s --for 4h --size 8M --dry-run"
-    assert run(line.split()) == 0
-    out = capsys.readouterr().out
+    out = _dry_run(data, capsys, "--time-series 10m/30s --for 4h")
     assert "48 measurements of 30 s, 4 h 00 min in all" in out
     assert "in each of 24 slots, every 10 min" in out
     assert out.count("randread") == 2

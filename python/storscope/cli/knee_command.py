@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from storscope.cli.bench_settings import settings_of
 from storscope.cli.options import DEFAULT_STORE
 
 if TYPE_CHECKING:
@@ -70,7 +70,6 @@ def _task(targets: Sequence[str], chosen: Mapping[str, Any]) -> KneeTask:
     from storscope.domain.errors import UsageError
     from storscope.domain.objective import Objective
     from storscope.domain.units import NS_PER_S
-    from storscope.workbench.benchmarking import BenchSettings
     from storscope.workbench.knee_search import KneeTask
 
     objective = None if chosen["slo"] is None else Objective.parse(chosen["slo"])
@@ -79,14 +78,7 @@ def _task(targets: Sequence[str], chosen: Mapping[str, Any]) -> KneeTask:
         raise UsageError(f"at least {_SHORTEST_S:g} s for a search", f"{longest_s:g} s", where="--max-duration")
     workload = workload_of(chosen)
     budget_ns = round(longest_s * NS_PER_S)
-    settings = BenchSettings(
-        duration_ns=budget_ns,
-        seed=secrets.randbits(32) if chosen["seed"] is None else chosen["seed"],
-        size_bytes=chosen["size"],
-        permission=chosen["permission"],
-        direct=not chosen["buffered"],
-    )
-    return KneeTask(tuple(targets), workload, settings, budget_ns, objective)
+    return KneeTask(tuple(targets), workload, settings_of(chosen, budget_ns), budget_ns, objective)
 
 
 def _dry_run(task: KneeTask) -> int:

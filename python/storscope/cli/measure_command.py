@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from storscope.cli.bench_settings import settings_of
 from storscope.cli.goal_options import goal_of
 from storscope.cli.options import DEFAULT_STORE
 from storscope.domain.errors import UsageError
@@ -72,18 +72,8 @@ def workload_of(chosen: Mapping[str, Any]) -> Workload:
 
 
 def _settings(chosen: Mapping[str, Any], workload: Workload, definition: Definition) -> BenchSettings:
-    from storscope.workbench.benchmarking import BenchSettings
-
     goal = goal_of(chosen, workload, definition.sweep)
-    return BenchSettings(
-        duration_ns=goal.longest_ns,
-        seed=secrets.randbits(32) if chosen["seed"] is None else chosen["seed"],
-        size_bytes=chosen["size"],
-        permission=chosen["permission"],
-        direct=not chosen["buffered"],
-        engine=chosen["engine"],
-        goal=goal,
-    )
+    return settings_of(chosen, goal.longest_ns, goal=goal)
 
 
 def _dry_run(task: Task) -> int:

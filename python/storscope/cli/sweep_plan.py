@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from storscope.cli.bench_settings import settings_of
 from storscope.cli.goal_options import check_many, goal_of, sets_end
 from storscope.cli.options import DurationType
 
@@ -26,7 +26,6 @@ def plan_of(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
     """What is measured where, how and how often. Raises UsageError for options that contradict each other."""
     from storscope.bench.sweep import is_axis
     from storscope.domain.units import NS_PER_S
-    from storscope.workbench.benchmarking import BenchSettings
     from storscope.workbench.sweeping import SweepPlan
 
     words = [target, *chosen["axes"]]
@@ -38,15 +37,7 @@ def plan_of(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
     duration_ns = round(length_s * NS_PER_S) if length_s else asked.duration_ns or round(_DEFAULT_DURATION_S * NS_PER_S)
     goals = _goals(planned, asked, chosen)
     duration_ns = max((goal.longest_ns for goal in goals), default=duration_ns)
-    settings = BenchSettings(
-        duration_ns=duration_ns,
-        seed=secrets.randbits(32) if chosen["seed"] is None else chosen["seed"],
-        size_bytes=chosen["size"],
-        permission=chosen["permission"],
-        direct=not chosen["buffered"],
-        interval_ns=min(NS_PER_S, duration_ns),
-        engine=chosen["engine"],
-    )
+    settings = settings_of(chosen, duration_ns, interval_ns=min(NS_PER_S, duration_ns))
     plan = SweepPlan(
         tuple(targets), tuple(planned), settings, chosen["repeats"] or 1, ramp_ns=asked.ramp_up_ns or 0, goals=goals,
         preconditions=chosen["precondition"],

@@ -29,10 +29,9 @@ from storscope.domain.errors import StorscopeError
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S, format_bytes
 from storscope.domain.workload import Workload
-from storscope.store import CaptureInfo, Store
+from storscope.store import Store
+from storscope.workbench.captures import capture_info, keep
 from storscope.workbench.engines import check_engine, engine_of
-
-_ID_LENGTH = 16
 
 
 @dataclass(frozen=True)
@@ -296,22 +295,11 @@ def recover_runs(store: Store) -> list[str]:
 def _publish(store: Store, spool: Path) -> str:
     """Makes a capture of a spool and removes it. The capture is named by its content, so twice gives one."""
     spooled, digest = Spooled(spool), hashlib.sha256(spool.read_bytes()).hexdigest()
-    info = CaptureInfo(
-        id=digest[:_ID_LENGTH],
-        path=f"bench of {spooled.about.target}",
-        sha256=digest,
-        size_bytes=spool.stat().st_size,
-        format="storscope-bench",
-        importer_version=1,
-        imported_at_ns=time.time_ns(),
-        imported_on=platform.node(),
-        storscope_version=storscope.__version__,
-        options={},
-    )
-    with store.writer(info) as writer:
-        recorder = Recorder(writer.write)
+    info = capture_info(f"bench of {spooled.about.target}", digest, spool.stat().st_size, "storscope-bench")
+
+    def record(recorder: Recorder) -> None:
         record_run(recorder, spooled.about, spooled.intervals(), spooled.outcome(), spooled.judgement())
-        recorder.finish()
-        writer.commit(recorder)
+
+    kept = keep(store, info, record)
     spool.unlink()
-    return info.id
+    return kept

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import platform
-import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-import storscope
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
 from storscope.sources.collectors.background import Background
 from storscope.sources.collectors.kernel_counters import KernelCounters
 from storscope.store import CaptureInfo, Store
-
-_ID_LENGTH = 16
+from storscope.workbench.captures import capture_info
 
 
 @contextmanager
@@ -29,12 +26,8 @@ def collecting(
 
     def info() -> CaptureInfo:
         digest = collected[0].digest
-        return CaptureInfo(
-            id=digest[:_ID_LENGTH], path=f"live counters of {platform.node()}", sha256=digest, size_bytes=0,
-            format="kernel-counters", importer_version=1, imported_at_ns=time.time_ns(),
-            imported_on=platform.node(), storscope_version=storscope.__version__,
-            options={"interval": f"{interval_ns / NS_PER_S:g} s"},
-        )  # fmt: skip
+        options = {"interval": f"{interval_ns / NS_PER_S:g} s"}
+        return capture_info(f"live counters of {platform.node()}", digest, 0, "kernel-counters", options=options)
 
     with store.writer(info) as writer:
         recorder = Recorder(writer.write)

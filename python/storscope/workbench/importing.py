@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import platform
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -15,7 +13,6 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-import storscope
 from storscope.domain.errors import InputError, UsageError
 from storscope.domain.recorder import Recorder
 from storscope.domain.vocabulary import UNNAMED_SYSTEMS
@@ -24,8 +21,8 @@ from storscope.sources.expand import STANDARD_INPUT, Progress, Unreadable, expan
 from storscope.sources.importer import Importer, ImportOptions
 from storscope.sources.importers import importers, recognise
 from storscope.store import CaptureInfo, Store
+from storscope.workbench.captures import capture_id, capture_info
 
-_ID_LENGTH = 16
 _HASHED_MEANWHILE_BYTES = 8 * 1024**2
 """A larger file is hashed while it is read; a smaller one before, so that a known one is not read at all."""
 
@@ -148,7 +145,7 @@ def _name_the_unnamed(
     if not found:
         return
     for item in expand(paths, stdin_file):
-        if isinstance(item, Unreadable) or (capture := _sha256(item.path)[:_ID_LENGTH]) not in found:
+        if isinstance(item, Unreadable) or (capture := capture_id(_sha256(item.path))) not in found:
             continue
         before = next(one for one in summary.imported if one.capture == capture)
         summary.imported.remove(before)
@@ -203,9 +200,9 @@ def _import_one(
         try:
             recorder = _read_into(store, evidence, importer, options, digest, replace, note)
         except _AlreadyKnown:
-            summary.known.append(Known(evidence.name, digest.result()[:_ID_LENGTH]))
+            summary.known.append(Known(evidence.name, capture_id(digest.result())))
             return
-        capture = digest.result()[:_ID_LENGTH]
+        capture = capture_id(digest.result())
     notes = recorder.notes
     summary.imported.append(
         Imported(
@@ -237,7 +234,7 @@ def _read_into(
     """Reads and publishes a file whose hash may still be on its way. Raises _AlreadyKnown as soon as it can tell."""
 
     def drop_what_is_known() -> None:
-        if not replace and digest.done() and store.has_capture(digest.result()[:_ID_LENGTH]):
+        if not replace and digest.done() and store.has_capture(capture_id(digest.result())):
             raise _AlreadyKnown
 
     def sink(table: str, batch: pa.RecordBatch) -> None:
@@ -269,17 +266,8 @@ def _read_into(
 
 
 def _capture_info(evidence: Evidence, importer: Importer, options: ImportOptions, digest: str) -> CaptureInfo:
-    return CaptureInfo(
-        id=digest[:_ID_LENGTH],
-        path=evidence.name,
-        sha256=digest,
-        size_bytes=evidence.size_bytes,
-        format=importer.name,
-        importer_version=importer.version,
-        imported_at_ns=time.time_ns(),
-        imported_on=platform.node(),
-        storscope_version=storscope.__version__,
-        options=options.as_text(),
+    return capture_info(
+        evidence.name, digest, evidence.size_bytes, importer.name, version=importer.version, options=options.as_text()
     )
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
-import time
 
 import storscope
-from storscope.domain.recorder import Recorder
-from storscope.store import CaptureInfo, Store
+from storscope.store import Store
+from storscope.workbench.captures import capture_info, keep
 from storscope.workbench.simulated import Simulated
 
 FORMAT = "storscope-simulation"
-_ID_LENGTH = 16
 
 
 def store_simulation(store: Store, simulated: Simulated) -> str:
@@ -22,22 +19,5 @@ def store_simulation(store: Store, simulated: Simulated) -> str:
     said = json.dumps(
         [plan.design.form, plan.plan_json(), plan.options_json(simulated.about.started_ns), storscope.__version__]
     ).encode()
-    digest = hashlib.sha256(said).hexdigest()
-    info = CaptureInfo(
-        id=digest[:_ID_LENGTH],
-        path=f"simulation of {plan.design.where}",
-        sha256=digest,
-        size_bytes=len(said),
-        format=FORMAT,
-        importer_version=1,
-        imported_at_ns=time.time_ns(),
-        imported_on=platform.node(),
-        storscope_version=storscope.__version__,
-        options={},
-    )
-    with store.writer(info) as writer:
-        recorder = Recorder(writer.write)
-        simulated.record(recorder)
-        recorder.finish()
-        writer.commit(recorder)
-    return info.id
+    info = capture_info(f"simulation of {plan.design.where}", hashlib.sha256(said).hexdigest(), len(said), FORMAT)
+    return keep(store, info, simulated.record)
