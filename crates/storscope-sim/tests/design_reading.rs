@@ -88,7 +88,7 @@ fn every_mistake_is_named_with_line_and_key() {
     for (old, new, expected) in [
         ("count = 46", "cuont = 46", "line 17, column 9: group[0].cuont: expected one of name, drive, count"),
         ("count = 46", "count = 45", "line 17, column 9: group[0].count: expected a multiple of 2, found 45"),
-        ("count = 46", "count = \"many\"", "line 17, column 9: group[0].count: expected u32, found string \"many\""),
+        ("count = 46", "count = \"many\"", "line 17, column 9: group[0].count: expected a whole number, found \"many\""),
         ("\"raid10\"", "\"raid11\"", "line 19, column 10: group[0].layout: expected one of raid0, raid1"),
         (
             "segment = \"512 KiB\"",
@@ -209,4 +209,22 @@ fn volumes_may_be_beside_each_other_in_any_order() {
     let second = "\n[[volume]]\nname = \"w\"\ngroup = \"g\"\nsize = \"1 TB\"\nstart = \"0 B\"\n\n[[controller]]";
     let text = SOUND.replace("owner = \"a\"", "start = \"1 TB\"").replace("\n[[controller]]", second);
     assert!(read_design(&text).is_ok());
+}
+
+#[test]
+fn values_of_the_wrong_kind_are_told_in_words_of_toml() {
+    for (old, new, expected) in [
+        ("count = 46", "count = \"46\"", "group[0].count: expected a whole number, found \"46\""),
+        ("count = 46", "count = 4.5", "group[0].count: expected a whole number, found 4.5"),
+        ("count = 46", "count = -1", "group[0].count: expected a whole number of at least 0, found -1"),
+        ("turns_per_min = 7200", "turns_per_min = true", "turns_per_min: expected a number, found true"),
+        ("owner = \"a\"", "owner = 1", "volume[0].owner: expected a text in quotes, found 1"),
+        ("layout = \"raid10\"", "layout = 10", "group[0].layout: expected a name in quotes, or a table"),
+        ("[[controller]]", "[controller]", "controller: expected a list, or tables in double brackets"),
+        ("write = {", "read = 5\nwrite = {", "cache.read: expected a table, such as { key = value }, found 5"),
+        ("write = {", "read = \"x\"\nwrite = {", "cache.read: expected a table, such as { key = value }, found \"x\""),
+    ] {
+        let message = error(old, new);
+        assert!(message.contains(expected), "{new}: {message}");
+    }
 }

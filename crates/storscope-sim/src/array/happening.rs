@@ -115,7 +115,8 @@ pub struct Happenings {
 }
 
 impl Array {
-    /// Writes down what happens now. What counts so far is marked, so that the time before can be told from that after.
+    /// Writes down what happens now. What counts so far is marked, unless it happens all the time, so that the time before
+    /// can be told from that after.
     pub(super) fn happened(&mut self, scheduled: bool, what: What, no_effect: Option<NoEffect>) {
         if self.happenings.kept.len() >= MOST {
             self.happenings.left_out += 1;

@@ -1,7 +1,8 @@
 //! What all components have counted, at instants of the run: the difference of two marks is what was done between them.
 //!
-//! Marks are made at regular distances and whenever something changes. The number of regular ones is bounded: when there
-//! are too many, every second one is dropped and the distance doubles.
+//! Marks are made at regular distances and whenever something changes. Their number is bounded, since each holds all
+//! counters: when there are too many regular ones, every second one is dropped and the distance doubles; of those at
+//! changes the first are kept.
 
 use serde::Serialize;
 use storscope_types::Nanos;
@@ -12,6 +13,9 @@ use super::memory::MemoryTotals;
 /// Regular marks that are kept. A little more than the 512 intervals into which a run is cut at most (`samples.py`): there
 /// is a mark wherever an interval ends.
 const MOST: usize = 520;
+
+/// Marks at changes that are kept: more than there are phases that are told apart (`phases.py`).
+const MOST_AT_CHANGES: usize = 64;
 
 /// Counters at one instant, since statistics began.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -58,6 +62,7 @@ pub struct Marks {
     every: Nanos,
     next: Nanos,
     regular: usize,
+    at_changes: usize,
     /// In order of time.
     pub kept: Vec<Mark>,
 }
@@ -66,7 +71,7 @@ impl Marks {
     /// None yet; a distance of [`Nanos::NEVER`] makes only those at changes.
     #[must_use]
     pub fn new(every: Nanos) -> Self {
-        Self { every, next: every, regular: 0, kept: Vec::new() }
+        Self { every, next: every, regular: 0, at_changes: 0, kept: Vec::new() }
     }
 
     /// When the next regular one is due.
@@ -81,12 +86,21 @@ impl Marks {
         self.next = Nanos(now.0.saturating_add(self.every.0));
     }
 
+    fn has_enough_changes(&self) -> bool {
+        self.at_changes >= MOST_AT_CHANGES
+    }
+
     /// A change at the instant of another mark needs none of its own.
     fn push(&mut self, mark: Mark) {
         if let Some(last) = self.kept.last_mut().filter(|last| last.time_ns == mark.time_ns) {
-            last.change |= mark.change;
+            if mark.change && !last.change {
+                last.change = true;
+                self.regular -= 1;
+                self.at_changes += 1;
+            }
             return;
         }
+        self.at_changes += usize::from(mark.change);
         self.regular += usize::from(!mark.change);
         self.kept.push(mark);
         if self.regular > MOST {
@@ -112,8 +126,11 @@ impl Array {
         }
     }
 
-    /// Notes what has been counted until now.
+    /// Notes what has been counted until now; at a change, unless there were too many.
     pub(super) fn mark(&mut self, change: bool) {
+        if change && self.marks.has_enough_changes() {
+            return;
+        }
         let mark = self.counted(change);
         self.marks.push(mark);
     }
@@ -183,5 +200,21 @@ mod tests {
             .map(|pair| pair[1] - pair[0])
             .collect();
         assert!(distances.iter().all(|distance| *distance == distances[0]), "{distances:?}");
+    }
+
+    #[test]
+    fn what_changes_all_the_time_makes_no_more_marks() {
+        let mut marks = Marks::new(Nanos(10));
+        for step in 0..1_000_u64 {
+            marks.push(mark(step * 10, false));
+            for at in [step * 10, step * 10 + 3] {
+                if !marks.has_enough_changes() {
+                    marks.push(mark(at, true));
+                }
+            }
+        }
+        assert_eq!(marks.kept.iter().filter(|mark| mark.change).count(), MOST_AT_CHANGES);
+        assert_eq!(marks.kept.len(), marks.regular + MOST_AT_CHANGES);
+        assert!(marks.regular <= MOST, "{}", marks.regular);
     }
 }

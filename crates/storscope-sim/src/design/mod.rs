@@ -1,6 +1,7 @@
 //! Designs as people write them: TOML with units, read strictly.
 
 mod error;
+mod plain_words;
 mod quantity;
 mod read;
 mod tree;

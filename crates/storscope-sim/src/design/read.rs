@@ -6,6 +6,7 @@ use storscope_types::design::drive::DriveDesign;
 use toml::de::DeTable;
 
 use super::error::DesignError;
+use super::plain_words::expected_and_found;
 use super::tree::{Places, Tree, position};
 
 /// Most numbers without a unit that are taken for sizes.
@@ -160,13 +161,8 @@ impl Reader<'_> {
             let key = rest.split('`').next().unwrap_or_default();
             return self.at(path, format!("the key {}", plain(key)), "nothing".to_owned(), None);
         }
-        let (found, expected) = match message.split_once(", expected ") {
-            Some((found, expected)) => (found, expected),
-            None => (message, "something else"),
-        };
-        let found = found.trim_start_matches("invalid type: ").trim_start_matches("invalid value: ");
-        let found = found.replace("unknown variant ", "").replace('`', "\"");
-        self.at(path, expected.replace('`', ""), found, None)
+        let (expected, found) = expected_and_found(message);
+        self.at(path, expected, found, None)
     }
 
     /// An error at a path, or at the nearest key around it.
