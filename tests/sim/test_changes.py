@@ -183,3 +183,19 @@ def test_of_a_run_without_changes_rules_say_that_no_drive_failed(tmp_path: Path)
     healthy = {one.rule: one.statement for one in verdict.healthy}
     assert "No drive failed" in healthy["drive-failed"]
     assert "proxied-operations" in healthy
+
+
+def test_a_volume_that_moves_all_the_time_makes_no_endless_record() -> None:
+    moves = "".join(
+        _at(f"{20 * number + 20} ms", f'volume_moves = {{ volume = "v", to = "{"BA"[number % 2]}" }}')
+        for number in range(400)
+    )
+    simulated = _simulated(moves, duration="10s")
+    marks = simulated.array["marks"]
+    assert sum(mark["change"] for mark in marks) == 64
+    assert len(marks) <= 64 + 520
+    phases = simulated.phase_figures
+    assert [one.phase.changes_within for one in phases] == [0] * 24 + [400 - 24]
+    assert phases[-1].phase.words.endswith("; then 376 more changes")
+    answered = sum((one.rate_per_s or 0) * one.phase.duration_ns / NS_PER_S for one in phases)
+    assert answered == pytest.approx(sum(sum(one["completed"]) for one in simulated.window["targets"]), rel=1e-6)

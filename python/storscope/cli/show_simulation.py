@@ -136,14 +136,13 @@ def _print_phases(phases: Sequence[PhaseFigures]) -> None:
     rows = []
     for one in phases:
         latencies = None if one.measured is None else one.measured.all.response
-        begins = "; ".join(happening.words for happening in one.phase.begins) or "as designed"
         rows.append((
             f"{format_span(one.phase.from_ns)} to {format_span(one.phase.to_ns)}",
             format_rate(one.rate_per_s),
             format_duration(None if latencies is None else latencies.mean_ns),
             format_duration(None if latencies is None else latencies.quantile_ns(0.99)),
             "–" if one.top is None else f"{one.top.words} {format_ratio(one.top.ratio)}",
-            begins,
+            one.phase.words,
         ))  # fmt: skip
     heads = ("from, to", "rate", "mean", "p99", "most used", "begins with")
     print_table("phases", heads, rows, left=(0, -1))

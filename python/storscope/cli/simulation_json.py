@@ -98,7 +98,7 @@ def _happening(one: Happening) -> dict[str, Any]:
 def _phase(one: PhaseFigures) -> dict[str, Any]:
     return {
         "from_ns": one.phase.from_ns, "to_ns": one.phase.to_ns, "begins": [begin.words for begin in one.phase.begins],
-        "ops_per_s": one.rate_per_s, "proxied_share": one.proxied_share,
+        "changes_within": one.phase.changes_within, "ops_per_s": one.rate_per_s, "proxied_share": one.proxied_share,
         "response": None if one.measured is None else _latencies(one.measured.all.response),
         "most_used": None if one.top is None else {"words": one.top.words, "used_ratio": one.top.ratio},
     }  # fmt: skip

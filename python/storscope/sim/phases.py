@@ -19,6 +19,14 @@ class Phase:
     to_ns: int
     begins: tuple[Happening, ...] = ()
     """What begins it; nothing of the first."""
+    changes_within: int = 0
+    """Of the last phase that is told apart: changes within it, when there were too many."""
+
+    @property
+    def words(self) -> str:
+        """What begins it, and what is not told apart."""
+        begins = "; ".join(one.words for one in self.begins) or "as designed"
+        return begins + (f"; then {self.changes_within} more changes" if self.changes_within else "")
 
     @property
     def duration_ns(self) -> int:
@@ -32,10 +40,14 @@ def phases_of(happenings: Sequence[Happening], end_ns: int) -> list[Phase]:
     for one in happenings:
         if one.is_change and one.time_ns < end_ns:
             changes.setdefault(one.time_ns, []).append(one)
-    starts = sorted({0, *sorted(changes)[:MOST]})
+    told = sorted(changes)[:MOST]
+    starts = sorted({0, *told})
     ends = [*starts[1:], end_ns]
+    left_out = sum(len(found) for at_ns, found in changes.items() if told and at_ns > told[-1])
     return [
-        Phase(start, end, tuple(changes.get(start, ()))) for start, end in zip(starts, ends, strict=True) if end > start
+        Phase(start, end, tuple(changes.get(start, ())), left_out if end == end_ns else 0)
+        for start, end in zip(starts, ends, strict=True)
+        if end > start
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from storscope.sim.record_events import record_happenings
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.window import forwarded, window
 from storscope.workbench.simulation_figures import PhaseFigures, TimeSpent, bottleneck_of, phase_figures, time_spent
+from storscope.workbench.simulation_notes import notes_of
 from storscope.workbench.volume_latencies import record_volume_latencies
 
 
@@ -90,7 +91,9 @@ class Simulated:
     def record(self, recorder: Recorder) -> None:
         """Writes all of it. Components are observed over the time that the run's figures are of."""
         start_ns, system, design = self.about.started_ns, self.about.system, self.plan.design
-        record_run(recorder, self.about, self.intervals, self.outcome, self.judgement)
+        notes = notes_of(self.happenings, self.array["happenings_left_out"], self.phase_figures)
+        about = replace(self.about, labels={**self.about.labels, **notes})
+        record_run(recorder, about, self.intervals, self.outcome, self.judgement)
         record_array(
             recorder, system, design.form, _report(self), start_ns, _volume_intervals(self), self.bottleneck.words
         )

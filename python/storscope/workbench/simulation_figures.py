@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from storscope.bench.figures import Interval
 from storscope.bench.joining import joined
@@ -103,6 +103,6 @@ def _phase(array: Report, phase: Phase, intervals: Sequence[Interval], from_ns: 
         proxied += (target["proxied_share"] or 0.0) * sum(target["submitted"])
     used = used_components(part["components"])
     return PhaseFigures(
-        Phase(from_ns, phase.to_ns, phase.begins), rate, joined(inside), proxied / came if came else None,
+        replace(phase, from_ns=from_ns), rate, joined(inside), proxied / came if came else None,
         used[0] if used else None,
     )  # fmt: skip

@@ -1,0 +1,36 @@
+"""What a run's record says of its changes and phases, for reports: JSON among the parameters of the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from storscope.sim.happenings import Happening
+from storscope.workbench.simulation_figures import PhaseFigures
+
+_MOST = 100
+"""Happenings that are told in words; all that had an effect are events of the array."""
+
+
+def notes_of(happened: Sequence[Happening], left_out: int, phases: Sequence[PhaseFigures]) -> dict[str, str]:
+    """`happenings` (`time_ns` since the start, `words`), `happenings_left_out`, `phases`; nothing of a run without."""
+    if not happened:
+        return {}
+    told = [{"time_ns": one.time_ns, "words": one.sentence} for one in happened[:_MOST]]
+    return {
+        "happenings": json.dumps(told),
+        "happenings_left_out": str(len(happened) - len(told) + left_out),
+        "phases": json.dumps([_phase(one) for one in phases]),
+    }
+
+
+def _phase(one: PhaseFigures) -> dict[str, float | str | None]:
+    response = None if one.measured is None else one.measured.all.response
+    return {
+        "from_ns": one.phase.from_ns, "to_ns": one.phase.to_ns, "ops_per_s": one.rate_per_s,
+        "latency_ns_mean": None if response is None else response.mean_ns,
+        "latency_ns_p99": None if response is None else response.quantile_ns(0.99),
+        "most_used": None if one.top is None else one.top.words,
+        "used_ratio": None if one.top is None else one.top.ratio,
+        "begins": one.phase.words,
+    }  # fmt: skip
