@@ -10,7 +10,7 @@ import pytest
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.load_point import INTERVAL_NS, PointWatch
 from storscope.domain.load_curve import PointKind, Visit
-from storscope.domain.objective import P99
+from storscope.domain.objective import Objective
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 
 _RATE_PER_S = 1000.0
@@ -46,8 +46,11 @@ def _interval(served: _Served) -> Interval:
     })  # fmt: skip
 
 
-def _watched(*intervals: _Served, rate_per_s: float = _RATE_PER_S, cut_ns: float | None = None) -> PointWatch:
-    watch = PointWatch(rate_per_s, (P99,), slots=1024, ios_per_arrival=1.0, cut_ns=cut_ns)
+def _watched(
+    *intervals: _Served, rate_per_s: float = _RATE_PER_S, cut_ns: float | None = None, objective: str | None = None
+) -> PointWatch:
+    wanted = None if objective is None else Objective.parse(objective)
+    watch = PointWatch(rate_per_s, wanted, slots=1024, ios_per_arrival=1.0, cut_ns=cut_ns)
     for served in intervals:
         watch(_interval(served))
     return watch
@@ -75,6 +78,24 @@ def test_late_requests_tell_service_only_and_the_visit_says_so() -> None:
     assert visit.figures_ns["mean"] is None
     assert visit.figures_ns["service mean"] == pytest.approx(NS_PER_MS)
     assert "late by 200 µs" in visit.reason
+
+
+def test_far_below_its_limit_a_percentile_may_be_late() -> None:
+    late = [_Served(NS_PER_MS, NS_PER_MS // 5)] * 20
+    assert _visit(_watched(*late, objective="p99<50ms")).figures_ns["p99"] == pytest.approx(1.2 * NS_PER_MS)
+    assert _visit(_watched(*late, objective="p99<2ms")).figures_ns["p99"] is None
+
+
+def test_the_mean_is_what_the_knee_is_told_by_and_may_not_be_late() -> None:
+    late = [_Served(NS_PER_MS, NS_PER_MS // 5)] * 20
+    assert _visit(_watched(*late, objective="mean<50ms")).figures_ns["mean"] is None
+
+
+def test_a_percentile_is_told_by_all_intervals_where_those_in_time_are_too_few_for_it() -> None:
+    """A third of them is in time, of fewer requests than p99 takes; the others are late by 1/20 of an arrival."""
+    in_time, late = _Served(25_000), _Served(25_000, 50_000)
+    figures = _visit(_watched(*[late, in_time, late] * 7)).figures_ns
+    assert figures["service p99"] == pytest.approx(25_000)
 
 
 def test_lateness_far_above_service_is_harmless_while_it_lumps_no_arrivals() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from storscope.domain.load_curve import PointKind, Visit
 from storscope.domain.objective import MEAN
@@ -39,6 +40,19 @@ def test_a_short_visit_above_a_long_one_that_was_overloaded_lived_on_credit() ->
     short, long = _visit(1100, 1, seconds=1), _visit(1050, 80, seconds=5, kind=_OVERLOADED)
     assert outlasted([short, long]) == [short]
     assert _loads(_visit(900, 1), short, long) == [900]
+
+
+def test_what_more_than_lasts_was_served_before_was_on_credit_too() -> None:
+    """A longer visit at 1100 was served 1000: the one at 1080 lived on credit, those below 1020 may not have."""
+    long = replace(_visit(1100, 80, seconds=5, kind=_OVERLOADED), achieved_per_s=1000.0)
+    same, below, lasting = (_visit(load, 1, seconds=1) for load in (1100, 1080, 1010))
+    assert outlasted([same, below, lasting, long]) == [same, below]
+
+
+def test_a_visit_as_long_as_the_one_that_outlasts_others_is_as_good() -> None:
+    long = replace(_visit(1100, 80, seconds=5, kind=_OVERLOADED), achieved_per_s=1000.0)
+    short, as_long = _visit(1100, 1, seconds=1), _visit(1080, 1, seconds=5)
+    assert outlasted([short, as_long, long]) == [short]
 
 
 def test_an_overloaded_visit_below_a_valid_one_of_its_length_outlasts_nothing() -> None:

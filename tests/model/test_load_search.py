@@ -16,7 +16,8 @@ from storscope.domain.load_curve import LoadCurve, PointKind, Visit
 from storscope.domain.objective import Objective
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.domain.workload import Stream, Workload
-from storscope.model.load_search import Measure, SearchPlan, search
+from storscope.model.load_search import search
+from storscope.model.load_visits import Measure, SearchPlan
 from tests.model.throttled_queue import ThrottledQueue
 
 _SERVICE_NS = NS_PER_MS

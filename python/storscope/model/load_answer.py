@@ -19,6 +19,8 @@ _DOUBTFUL = 0.07
 _BEYOND_TOP = 1.05
 _DRIFT_DEVIATIONS, _DRIFT_MIN = 3.0, 0.05
 _DRIFT_VISITS_MIN = 8
+_DRIFT_STEEP = 0.5
+"""Where latency rises less than by this for one of load, it says nothing of the load."""
 _NEAR_LOG = 0.8
 
 
@@ -138,10 +140,11 @@ def _drift(fit: CurveFit, load: float) -> float:
     points = fit.points
     at = fit.log_latency(np.array([load]))[0, 0]
     predicted = fit.log_latency(points.load)[0]
-    near = (np.abs(predicted - at) < _NEAR_LOG) & ~points.is_bound
+    steep = fit.elasticity(points.load)
+    near = (np.abs(predicted - at) < _NEAR_LOG) & (steep > _DRIFT_STEEP) & ~points.is_bound
     if near.sum() < _DRIFT_VISITS_MIN:
         return 0.0
-    moved = -(points.log_latency - predicted)[near] / np.maximum(fit.elasticity(points.load[near]), 0.2)
+    moved = -(points.log_latency - predicted)[near] / steep[near]
     first, second = np.array_split(moved, 2)
     deviation = math.hypot(first.std(ddof=1) / math.sqrt(len(first)), second.std(ddof=1) / math.sqrt(len(second)))
     change = float(np.median(second) - np.median(first))

@@ -31,7 +31,7 @@ BoolArray = npt.NDArray[np.bool_]
 _CAPACITIES = np.concatenate([np.geomspace(0.88, 1.5, 60), np.geomspace(1.53, 6.0, 16)])
 """Tried, in units of the highest load that was served."""
 _EXPONENTS = np.array([1.0, 1.45, 2.16, 3.24, 4.83, 7.12, 10.4, 15.1, 22.0, 32.0])
-"""Those of 1, 2, 4, ... 512 servers."""
+"""Those of 1, 2, 4, ... 512 servers. Fewer than one there cannot be: latency would rise the steepest at no load."""
 _FACTORS = np.geomspace(0.004, 8.0, 14)
 _FINE = (np.geomspace(0.955, 1.047, 37), np.geomspace(0.72, 1.39, 9), np.geomspace(0.6, 1.67, 9))
 """Around the best of the coarse ones."""
@@ -93,7 +93,8 @@ class _Shapes:
     @classmethod
     def grid(cls, capacity: FloatArray, exponent: FloatArray, factor: FloatArray) -> _Shapes:
         axes = np.meshgrid(capacity, exponent, factor, indexing="ij")
-        return cls(*(axis.ravel() for axis in axes))
+        tried = cls(*(axis.ravel() for axis in axes))
+        return cls(tried.capacity, np.maximum(tried.exponent, _EXPONENTS[0]), tried.factor)
 
     def joined(self, other: _Shapes) -> _Shapes:
         return _Shapes(

@@ -12,11 +12,13 @@ from storscope.domain.load_curve import Bounds, PointKind, Visit
 from storscope.domain.objective import MEAN, LatencyFigure, Objective
 from storscope.model.bootstrap import FloatArray
 from storscope.model.load_curve import CurveFit, bounds_of, fit_curve
-from storscope.model.load_points import basis_of, figure_of, points_of
+from storscope.model.load_points import basis_of, figure_of, outlasted, points_of
 
 KNEE_RATIO = 2.0
 _BOUND_RATIO = 3.0
 """An overloaded visit would have reached so many times the limit at least."""
+_MATTERS = 0.3
+"""Below this share of an objective's limit a visit may have been disturbed."""
 _GAP = 1.1
 _KNEE_LEVELS = ((1.5, -0.2, -0.02), (2.0, 0.0, 0.0), (2.8, 0.02, 0.2))
 """Latency over that at light load, and how far the load may be from the crossing."""
@@ -49,7 +51,8 @@ class Goal:
         """Fits the curve to all visits."""
         self.basis = basis_of(visits, self.figure)
         limit_ns = KNEE_RATIO * light_ns if self.objective is None else self.objective.limit_ns
-        points = points_of(visits, self.figure, self.basis, _BOUND_RATIO * limit_ns)
+        least_ns = 0.0 if self.objective is None else _MATTERS * limit_ns
+        points = points_of(visits, self.figure, self.basis, _BOUND_RATIO * limit_ns, least_ns)
         self.fit = fit_curve(points, replicates=replicates, seed=seed) if points.is_enough else None
         self.crossing = None
         if self.fit is not None:
@@ -58,15 +61,21 @@ class Goal:
             self.crossing = _over_gap(self.crossing, self.gap(visits, light_ns))
 
     def gap(self, visits: Sequence[Visit], light_ns: float) -> tuple[float, float] | None:
-        """Loads without a visit between them: the crossing is somewhere there. None if they are near each other."""
+        """Loads without a visit between them: the crossing is somewhere there. None if they are near each other.
+
+        What was served on credit only (`load_points.outlasted`) was not served.
+        """
         limit_ns = KNEE_RATIO * light_ns if self.objective is None else self.objective.limit_ns
+        basis = basis_of(visits, self.figure)
+        on_credit = {id(visit) for visit in outlasted(visits)}
         below, above = 0.0, math.inf
         for visit in visits:
-            value = figure_of(visit, self.figure, self.basis)
-            if value is not None and visit.kind is PointKind.VALID and value < limit_ns:
+            value = figure_of(visit, self.figure, basis)
+            is_served = visit.kind is PointKind.VALID and id(visit) not in on_credit
+            if is_served and value is not None and value < limit_ns:
                 below = max(below, visit.offered_per_s)
         for visit in visits:
-            value = figure_of(visit, self.figure, self.basis)
+            value = figure_of(visit, self.figure, basis)
             is_over = visit.kind is PointKind.OVERLOADED or (value is not None and value >= limit_ns)
             if is_over and visit.offered_per_s > below:
                 above = min(above, visit.offered_per_s)

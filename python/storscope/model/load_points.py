@@ -2,10 +2,12 @@
 
 Two kinds of visits are left out, for latency does not fall while load rises:
 
-- *Disturbed*: a higher load, visited for at least half as long, was served much quicker. Something else was in the way,
-  and what is in the way only ever makes latency longer.
-- *Outlasted*: a lower load, visited for longer, was more than could be served. The shorter visit lived on credit: a
-  write cache, the allowance of a limit, an empty queue.
+- *Disturbed*: a higher load, visited for at least half as long (where there is credit: as long), was served much
+  quicker. Something else was in the way, and what is in the way only ever makes latency longer. Of what is far below
+  the limit that is looked for it does not matter.
+- *Outlasted*: the same load or a lower one, visited for longer, was more than could be served. The shorter visit lived
+  on credit: a write cache, the allowance of a limit, an empty queue. Once there is credit, the others that were served
+  more than lasts lived on it too. What lasts is what was served while more was asked for.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from storscope.domain.load_curve import PointKind, Visit
-from storscope.domain.objective import LatencyFigure
+from storscope.domain.objective import MEAN, LatencyFigure
 from storscope.domain.units import NS_PER_S
 from storscope.model.load_curve import Points
 
@@ -27,8 +29,12 @@ _DISTURBED_LOG, _DISTURBED_CHANCE = 0.3, 6.0
 """A visit was disturbed if its log latency is above that of a higher load by more than the first, and the second over
 the root of the requests: three deviations of both means in M/M/1 at half its capacity (see `model.load_curve`)."""
 _ITS_ERROR = 1.02
-_DISTURBING_TIME = 0.5
+_DISTURBING_TIME, _DISTURBING_TIME_WITH_CREDIT = 0.5, 1.0
 _OUTLASTING_TIME = 1.5
+_SAME_LOAD = 1.01
+_CREDIT_RATIO = 3.0
+_LASTING_ERROR = 1.01
+"""What was served under overload may be wrong by so much: a limit lets requests through in slices."""
 
 
 def figure_of(visit: Visit, figure: LatencyFigure, basis: str) -> float | None:
@@ -49,20 +55,25 @@ def basis_of(visits: Sequence[Visit], figure: LatencyFigure) -> str:
     return SERVICE if told[""] < _IN_TIME_SHARE * told[SERVICE] else ""
 
 
-def points_of(visits: Sequence[Visit], figure: LatencyFigure, basis: str, bound_ns: float) -> Points:
-    """What counts for a figure.
+def points_of(
+    visits: Sequence[Visit], figure: LatencyFigure, basis: str, bound_ns: float, least_ns: float = 0.0
+) -> Points:
+    """What counts for a figure, where latencies below `least_ns` do not matter.
 
     Of an overloaded visit only this counts: that latency was above `bound_ns`. By how much is chance. Another visit
-    above that counts twice: as it is, and as saying the same of a load that is higher by its own error.
+    above that counts twice: as it is, and as saying the same of a load that is higher by its own error. Where there is
+    credit, what lasts is such a bound too.
     """
     told = [visit for visit in visits if (figure_of(visit, figure, basis) or 0.0) > 0.0]
-    gone = {id(visit) for visit in outlasted(told)}
+    credit = outlasted(told)
+    gone = {id(visit) for visit in credit}
     lasting = [visit for visit in told if id(visit) not in gone]
+    disturbing_time = _DISTURBING_TIME_WITH_CREDIT if credit else _DISTURBING_TIME
 
     def latency(visit: Visit) -> float:
         return bound_ns if visit.kind is PointKind.OVERLOADED else figure_of(visit, figure, basis) or 0.0
 
-    gone |= {id(visit) for visit in disturbed(lasting, latency)}
+    gone |= {id(visit) for visit in disturbed(lasting, latency, disturbing_time) if latency(visit) > least_ns}
     kept = [visit for visit in lasting if id(visit) not in gone]
     rows = [
         (visit.offered_per_s, latency(visit), visit.kind is PointKind.OVERLOADED, _requests(visit)) for visit in kept
@@ -72,12 +83,15 @@ def points_of(visits: Sequence[Visit], figure: LatencyFigure, basis: str, bound_
         for visit in kept
         if visit.kind is PointKind.VALID and latency(visit) > bound_ns
     ]
+    if credit:
+        requests_seen = sum(_requests(visit) for visit in kept if visit.kind is PointKind.OVERLOADED)
+        rows.append((_LASTING_ERROR * _lasting_per_s(told), bound_ns, True, requests_seen))
     load, latency_ns, is_bound, requests = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     return Points(load, np.log(latency_ns), is_bound > 0, requests, _variance(figure) / requests)
 
 
 def outlasted(visits: Sequence[Visit]) -> list[Visit]:
-    """Those that were served what a longer visit shows to be too much."""
+    """Those that were served what longer visits show to be too much."""
     valid = [visit for visit in visits if visit.kind is PointKind.VALID]
 
     def is_gainsaid(over: Visit) -> bool:
@@ -87,24 +101,61 @@ def outlasted(visits: Sequence[Visit]) -> list[Visit]:
         )
 
     over = [visit for visit in visits if visit.kind is PointKind.OVERLOADED and not is_gainsaid(visit)]
+    outlasting_ns = max((
+        longer.duration_ns for longer in over for visit in valid if _is_outlasted(visit, longer)
+    ), default=0)  # fmt: skip
+    if not outlasting_ns:
+        return []
+    lasting_per_s = _LASTING_ERROR * _lasting_per_s(visits)
+    return [
+        visit
+        for visit in valid
+        if any(_is_outlasted(visit, longer) for longer in over)
+        or (visit.offered_per_s > lasting_per_s and visit.duration_ns < outlasting_ns)
+    ]
 
-    def is_outlasted(visit: Visit) -> bool:
-        return any(
-            longer.offered_per_s < visit.offered_per_s and longer.duration_ns > _OUTLASTING_TIME * visit.duration_ns
-            for longer in over
-        )
 
-    return [visit for visit in valid if is_outlasted(visit)]
+def has_credit(visits: Sequence[Visit], limit_ns: float) -> bool:
+    """Whether a short visit had a mean below the limit, and a longer one at that load or a lower one a far higher mean.
+
+    Sooner seen than which visits are `outlasted`, and by less.
+    """
+    valid = [visit for visit in visits if visit.kind is PointKind.VALID]
+    short = [visit for visit in valid if (any_figure_of(visit, MEAN) or math.inf) < limit_ns]
+    over = [
+        visit
+        for visit in visits
+        if visit.kind is PointKind.OVERLOADED or (any_figure_of(visit, MEAN) or 0.0) > _CREDIT_RATIO * limit_ns
+    ]
+    return any(_is_outlasted(visit, longer) for visit in short for longer in over)
 
 
-def disturbed(visits: Sequence[Visit], latency_ns: Callable[[Visit], float]) -> list[Visit]:
-    """Those with a latency that a higher load did not have."""
+def _is_outlasted(visit: Visit, longer: Visit) -> bool:
+    return (
+        longer.offered_per_s < _SAME_LOAD * visit.offered_per_s
+        and longer.duration_ns > _OUTLASTING_TIME * visit.duration_ns
+    )
+
+
+def _lasting_per_s(visits: Sequence[Visit]) -> float:
+    """What overloaded visits were served on average: those that are long, as credit has the least share of these."""
+    over = [visit for visit in visits if visit.kind is PointKind.OVERLOADED]
+    longest_ns = max(visit.duration_ns for visit in over)
+    long = [visit for visit in over if 2 * visit.duration_ns >= longest_ns]
+    served = sum((visit.achieved_per_s or 0.0) * visit.duration_ns for visit in long)
+    return served / sum(visit.duration_ns for visit in long)
+
+
+def disturbed(
+    visits: Sequence[Visit], latency_ns: Callable[[Visit], float], time_share: float = _DISTURBING_TIME
+) -> list[Visit]:
+    """Those with a latency that a higher load, visited for at least that share of the time, did not have."""
     calm = [visit for visit in visits if visit.kind is PointKind.VALID]
 
     def is_disturbed(visit: Visit) -> bool:
         return any(
             other.offered_per_s >= visit.offered_per_s
-            and other.duration_ns >= _DISTURBING_TIME * visit.duration_ns
+            and other.duration_ns >= time_share * visit.duration_ns
             and math.log(latency_ns(visit) / latency_ns(other)) > _tolerance(visit, other)
             for other in calm
         )

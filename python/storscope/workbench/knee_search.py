@@ -19,11 +19,12 @@ from storscope.bench.record import ENGINE
 from storscope.domain.entity import EntityRef
 from storscope.domain.errors import StorscopeError
 from storscope.domain.load_curve import Bounds, Crossing, LoadCurve, Visit
-from storscope.domain.objective import P99, Objective
+from storscope.domain.objective import Objective
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S, format_span
 from storscope.domain.workload import Workload
-from storscope.model.load_search import SearchPlan, search
+from storscope.model.load_search import search
+from storscope.model.load_visits import SearchPlan
 from storscope.store import CaptureInfo, Store
 from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings, bench_session
 
@@ -101,8 +102,6 @@ class _Hunt:
         self._id = f"knee-{self._started_utc_ns:x}"
         self._visits = 0
         self._last: Benched | None = None
-        objective = task.objective
-        self._figures = (P99,) if objective is None else (P99, objective.figure)
         self._loop: OpenLoop
 
     def run(self) -> KneeFound:
@@ -150,7 +149,7 @@ class _Hunt:
         self._watch.begin(rate_per_s, self._left_ns())
         loop = self._loop
         watch = PointWatch(
-            rate_per_s, self._figures, slots=loop.slots, ios_per_arrival=loop.ios_per_arrival, cut_ns=cut_ns
+            rate_per_s, self._task.objective, slots=loop.slots, ios_per_arrival=loop.ios_per_arrival, cut_ns=cut_ns
         )
         labels = {"knee_role": "visit", "knee_visit": str(self._visits), "rate_per_s": f"{rate_per_s:.6g}"}
         before_ns = self._spent_ns()
