@@ -24,6 +24,15 @@ def test_latencies_have_three_digits_and_a_unit(ns: float | None, shown: str) ->
     assert units.format_duration(ns) == shown
 
 
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [(0, "0 s"), (0.25, "250 ms"), (5.25, "5.25 s"), (45, "45 s"), (119.7, "2 min"), (125, "2 min 05 s"),
+     (600, "10 min"), (3605, "1 h 00 min 05 s"), (7200, "2 h 00 min")],
+)  # fmt: skip
+def test_instants_of_a_run_are_exact_to_the_second(seconds: float, shown: str) -> None:
+    assert units.format_instant(round(seconds * units.NS_PER_S)) == shown
+
+
 @pytest.mark.parametrize(("text", "size"), [("4096", 4096), ("64k", 65536), ("1MiB", 2**20), (" 1.5 g ", 3 * 2**29)])
 def test_sizes_are_read_as_storage_tools_take_them(text: str, size: int) -> None:
     assert units.bytes_from_text(text) == size

@@ -30,9 +30,9 @@ def test_what_happened_and_what_did_nothing_stand_in_the_summary(tmp_path: Path)
     late = '[[at]]\ntime = "1h"\ndrive_fails = { group = "g", index = 1 }\n'
     text = _run(tmp_path, "--duration", "6s", schedule=_SCHEDULE + late).stdout
     assert re.search(r"2\.00 s +drive g/0 fails; there is no spare", text)
-    assert re.search(r"60 min +drive g/1 fails: nothing happened, since the run ended at 6\.00 s", text)
-    assert re.search(r"0 ns to 2\.00 s .*as designed", text)
-    assert re.search(r"2\.00 s to 6\.00 s .*drive g/0 fails", text)
+    assert re.search(r"1 h 00 min +drive g/1 fails: nothing happened, since the run ended at 6\.00 s", text)
+    assert re.search(r"0 s +2\.00 s .*as designed", text)
+    assert re.search(r"2\.00 s +4\.00 s .*drive g/0 fails", text)
     assert "what bounds it" in text
 
 

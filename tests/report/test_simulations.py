@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from storscope.domain.units import format_ratio
+from storscope.domain.units import format_rate, format_ratio
 from storscope.report.page import render
 from storscope.report.simulations import simulation_views
 from storscope.sim.bottleneck import used_components
+from storscope.sim.design import read_design
+from storscope.sim.schedule import read_schedule
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
@@ -19,9 +21,10 @@ from tests.sim.designs import SMALL
 from tests.support.cases import make_store
 
 
-def _kept(path: Path) -> tuple[Store, Simulated]:
+def _kept(path: Path, schedule: str = "") -> tuple[Store, Simulated]:
     store = Store.open(path / "store", create=True)
-    simulated = simulate(plan_of(SMALL, "oltp", duration="20s"), started_ns=1_795_132_800_000_000_000)
+    design = read_design(SMALL, "small.toml", read_schedule(schedule, "s.toml") if schedule else None)
+    simulated = simulate(plan_of(design, "oltp", duration="20s"), started_ns=1_795_132_800_000_000_000)
     store_simulation(store, simulated)
     return store, simulated
 
@@ -39,15 +42,39 @@ def test_parts_of_the_time_and_components_are_those_of_the_simulation(tmp_path: 
     assert all("drive" in row[3] for row in view.parts)
     drives = [one for one in simulated.array["components"] if one["kind"] == "drive"]
     assert view.components[0][0] == f"{len(drives)} disks of g"
-    assert max(drives, key=lambda one: float(one["busy_ratio"]))["name"] in view.components[0][2]
+    used = used_components(simulated.window["components"])
+    assert [row[1] for row in view.components] == [format_ratio(one.mean_ratio) for one in used]
+    assert view.components[0][2] == f"{format_ratio(used[0].most_ratio)} ({used[0].most_name})"
     assert "controller A" in [row[0] for row in view.components]
     facts = dict(view.facts)
     assert "95 %" in facts["Operations"]
     assert facts["Seed"] == "1"
     assert facts["What bounds it"] == simulated.bottleneck.words
-    most = used_components(simulated.window["components"])[0]
-    assert facts["Most used"] == f"{most.words}, {format_ratio(most.ratio)}"
     assert view.design == SMALL
+
+
+def test_a_run_with_changes_shows_them_with_the_figures_between_them(tmp_path: Path) -> None:
+    fails = "".join(
+        f'[[at]]\ntime = "{time}"\ndrive_fails = {{ group = "g", index = 0 }}\n' for time in ("5 s", "10 s", "1 h")
+    )
+    store, simulated = _kept(tmp_path, fails)
+    (view,) = simulation_views(store)
+    assert [row[1] for row in view.happenings] == [one.sentence for one in simulated.happenings]
+    assert [row[0] for row in view.phases][1:] == ["5.00 s"]
+    assert view.phases[1][1] == "15 s"
+    assert [row[2] for row in view.phases] == [format_rate(one.rate_per_s) for one in simulated.phase_figures]
+    assert "drive g/0 fails" in view.phases[1][6]
+    assert "the 7 drives of g" in view.phases[1][5]
+    page = render(diagnose(store), store)
+    assert "Phases between changes" in page
+    assert "since the run ended at 20\u00a0s" in page
+
+
+def test_lost_data_is_said_before_the_figures(tmp_path: Path) -> None:
+    pair = "".join(f'[[at]]\ntime = "5 s"\ndrive_fails = {{ group = "g", index = {n} }}\n' for n in (0, 1))
+    store, _ = _kept(tmp_path, pair)
+    page = render(diagnose(store), store)
+    assert page.index("Data lost.") < page.index("What bounds it")
 
 
 def test_the_page_shows_it_and_other_pages_have_no_such_section(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from storscope.domain.units import (
     format_bytes,
     format_count,
     format_duration,
+    format_instant,
     format_rate,
     format_ratio,
     format_span,
@@ -115,7 +116,7 @@ def _print_mixed(simulated: Simulated) -> None:
 
 def _print_happenings(simulated: Simulated) -> None:
     shown = simulated.happenings[:_MOST_HAPPENINGS]
-    rows = [(format_span(one.time_ns), one.sentence) for one in shown]
+    rows = [(format_instant(one.time_ns), one.sentence) for one in shown]
     rows += [("", f"(running at the end) {words}") for words in _unfinished(simulated)]
     left_out = len(simulated.happenings) - len(shown) + simulated.array["happenings_left_out"]
     if left_out:
@@ -137,15 +138,15 @@ def _print_phases(phases: Sequence[PhaseFigures]) -> None:
     for one in phases:
         latencies = None if one.measured is None else one.measured.all.response
         rows.append((
-            f"{format_span(one.phase.from_ns)} to {format_span(one.phase.to_ns)}",
+            format_instant(one.phase.from_ns), format_instant(one.phase.duration_ns),
             format_rate(one.rate_per_s),
             format_duration(None if latencies is None else latencies.mean_ns),
             format_duration(None if latencies is None else latencies.quantile_ns(0.99)),
             "–" if one.top is None else f"{one.top.words} {format_ratio(one.top.ratio)}",
             one.phase.words,
         ))  # fmt: skip
-    heads = ("from, to", "rate", "mean", "p99", "most used", "begins with")
-    print_table("phases", heads, rows, left=(0, -1))
+    heads = ("from", "length", "rate", "mean", "p99", "most used", "begins with")
+    print_table("phases", heads, rows, left=(-1,))
 
 
 def _print_volumes(simulated: Simulated) -> None:

@@ -106,6 +106,17 @@ def format_span(ns: float | None) -> str:
     return f"{days} d {hours} h"
 
 
+def format_instant(ns: int) -> str:
+    """An instant since a start, to the second: '0 s', '5.25 s', '2 min 10 s', '1 h 00 min 05 s'."""
+    seconds = round(ns / NS_PER_S)
+    if seconds < 120:
+        return format_span(ns) if ns else "0 s"
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    whole = f"{hours} h {minutes:02d} min" if hours else f"{minutes} min"
+    return f"{whole} {seconds:02d} s" if seconds else whole
+
+
 def format_bytes(size: float | None) -> str:
     """A size in binary units: '4 KiB', '1.50 GiB'. Absent is a dash."""
     if size is None or _missing(size):

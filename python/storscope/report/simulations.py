@@ -1,13 +1,23 @@
-"""Simulated runs: figures with their intervals, where the time of I/Os went, how busy components were, the design."""
+"""Simulated runs: figures with their intervals, what happened, phases, where the time of I/Os went, how far components
+were used, the design.
+"""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from storscope.domain.units import format_duration, format_rate, format_ratio, format_span
+from storscope.domain.units import (
+    format_bandwidth,
+    format_duration,
+    format_instant,
+    format_rate,
+    format_ratio,
+    format_span,
+)
 from storscope.report.wording import kind_word
 from storscope.store import Store
 
@@ -24,6 +34,14 @@ class SimulationView:
     system: str
     name: str
     facts: Sequence[tuple[str, str]]
+    lost: str
+    """What data was lost; empty if none was."""
+    doubts: str
+    happenings: Table
+    """When, and what."""
+    happenings_left_out: int
+    phases: Table
+    """From when, how long, rate, mean, p99, the most used component, what begins it. Empty of a run without changes."""
     parts: Table
     """Host's view of a volume, direction, mean, parts with their shares."""
     components: Table
@@ -33,7 +51,7 @@ class SimulationView:
 def simulation_views(store: Store) -> list[SimulationView]:
     """Every simulated run in the store."""
     runs: list[Row] = store.query(
-        "SELECT capture, run, name, system, seed, duration_ns, parameters FROM runs WHERE engine = $1 "
+        "SELECT capture, run, name, system, seed, status, duration_ns, parameters FROM runs WHERE engine = $1 "
         "ORDER BY capture, run", [ENGINE],
     ).to_pylist()  # fmt: skip
     return [_view(store, run) for run in runs]
@@ -42,7 +60,12 @@ def simulation_views(store: Store) -> list[SimulationView]:
 def _view(store: Store, run: Row) -> SimulationView:
     said = dict(run["parameters"])
     return SimulationView(
-        system=run["system"], name=run["name"], facts=_facts(store, run, said), parts=_parts(store, run),
+        system=run["system"], name=run["name"], facts=_facts(store, run, said),
+        lost=said.get("doubts", "") if run["status"] == "failed" else "",
+        doubts="" if run["status"] == "failed" else said.get("doubts", ""),
+        happenings=[[format_instant(one["time_ns"]), one["words"]] for one in json.loads(said.get("happenings", "[]"))],
+        happenings_left_out=int(said.get("happenings_left_out", 0)),
+        phases=[_phase(one) for one in json.loads(said.get("phases", "[]"))], parts=_parts(store, run),
         components=_components(store, run), design=said.get("design_text", ""),
     )  # fmt: skip
 
@@ -54,15 +77,23 @@ def _facts(store: Store, run: Row, said: Mapping[str, str]) -> list[tuple[str, s
     numbers = {row["name"]: row["number"] for row in rows if row["kind"] == "job"}
     array = {row["name"]: row["value"] for row in rows if row["kind"] == "array"}
     found = [
-        ("Counted", f"{format_span(run['duration_ns'])}. {said.get('warm_up', '')}"),
+        ("Counted", f"{format_span(run['duration_ns'])}. {said.get('warm_up', '')} {said.get('ended', '')}"),
         ("Operations", _with_interval(numbers, "iops", format_rate)),
+        ("Throughput", _with_interval(numbers, "bandwidth", format_bandwidth)),
         ("Mean latency", _with_interval(numbers, "mean", format_duration)),
         ("99th percentile", _with_interval(numbers, "p99", format_duration)),
         ("What bounds it", array.get("what bounds it", "")),
-        ("Most used", array.get("most used", "")),
         ("Seed", str(run["seed"] or "")),
     ]
     return [(name, words) for name, words in found if words]
+
+
+def _phase(one: Row) -> list[str]:
+    used = "–" if one["most_used"] is None else f"{one['most_used']}, {format_ratio(one['used_ratio'])}"
+    return [
+        format_instant(one["from_ns"]), format_instant(one["to_ns"] - one["from_ns"]), format_rate(one["ops_per_s"]),
+        format_duration(one["latency_ns_mean"]), format_duration(one["latency_ns_p99"]), used, one["begins"],
+    ]  # fmt: skip
 
 
 def _with_interval(numbers: Mapping[str, float | None], name: str, words: Any) -> str:
@@ -99,32 +130,46 @@ def _parts(store: Store, run: Row) -> list[list[str]]:
 
 
 def _components(store: Store, run: Row) -> list[list[str]]:
-    """Groups of drives, controllers and links, over the whole time."""
-    drives = store.query(
-        "SELECT l.target AS name, count(*) AS members, avg(o.busy_ratio) AS busy, max(o.busy_ratio) AS busiest, "
-        "sum(o.ops_per_s) AS per_s, arg_max(o.entity, o.busy_ratio) AS first FROM observations o "
-        "JOIN links l ON l.capture = o.capture AND l.kind = 'disk' AND l.entity = o.entity AND l.system = o.system "
-        "AND l.relation = 'member_of' AND l.target_kind = 'disk_group' "
-        "WHERE o.capture = $1 AND o.system = $2 AND o.kind = 'disk' AND o.busy_ratio IS NOT NULL AND o.ops_per_s > 0 "
-        "GROUP BY l.target ORDER BY l.target", [run["capture"], run["system"]],
-    ).to_pylist()  # fmt: skip
-    found = [
-        [f"{row['members']} {kind_word('disk', row['members'])} of {row['name']}", format_ratio(row["busy"]),
-         f"{format_ratio(row['busiest'])} ({row['first']})", format_rate(row["per_s"])]
-        for row in drives
+    """Groups of drives, controllers and links, over the time that counts; the most used first."""
+    rows: list[Row] = store.query(_COMPONENTS, [run["capture"], run["system"]]).to_pylist()
+    return [
+        [
+            _name(row), format_ratio(row["used"]),
+            f"{format_ratio(row['most'])} ({row['most_name']})" if row["members"] > 1 else "",
+            "–" if row["queue"] is None else f"{row['queue']:.2f}", format_rate(row["per_s"], "/s"),
+        ]
+        for row in rows
     ]  # fmt: skip
-    controllers = store.query(
-        "SELECT entity, cpu_busy_ratio AS busy, ops_per_s AS per_s FROM observations WHERE capture = $1 "
-        "AND system = $2 AND kind = 'controller' AND cpu_busy_ratio IS NOT NULL ORDER BY entity",
-        [run["capture"], run["system"]],
-    ).to_pylist()  # fmt: skip
-    found += [
-        [f"controller {row['entity']}", format_ratio(row["busy"]), "", format_rate(row["per_s"])] for row in controllers
-    ]
-    others = store.query(
-        "SELECT name, max(value) AS busy FROM counters WHERE capture = $1 AND system = $2 AND kind = 'array' "
-        "AND run IS NULL AND name LIKE '% busy' GROUP BY name ORDER BY name", [run["capture"], run["system"]],
-    ).to_pylist()  # fmt: skip
-    return found + [
-        [row["name"].removesuffix(" busy").replace("_", " "), format_ratio(row["busy"]), "", ""] for row in others
-    ]
+
+
+def _name(row: Row) -> str:
+    if row["kind"] != "disk":
+        return f"{row['kind']} {row['name']}".strip().replace("_", "-")
+    return f"{row['members']} {kind_word('disk', row['members'])} of {row['name']}"
+
+
+_COMPONENTS = """
+WITH counted AS (
+    SELECT kind, entity, name, max(value) AS value FROM counters
+    WHERE capture = $1 AND system = $2 AND run IS NULL GROUP BY kind, entity, name
+), whole AS (
+    SELECT entity, ops_per_s FROM observations
+    WHERE capture = $1 AND system = $2 AND kind = 'disk' AND busy_ratio IS NOT NULL
+)
+SELECT 'disk' AS kind, l.target AS name, count(*) AS members, avg(u.value) AS used, max(u.value) AS most,
+       arg_max(u.entity, u.value) AS most_name, avg(q.value) AS queue, sum(w.ops_per_s) AS per_s
+FROM counted u
+JOIN counted q ON q.kind = 'disk' AND q.entity = u.entity AND q.name = 'queue'
+JOIN whole w ON w.entity = u.entity
+JOIN links l ON l.capture = $1 AND l.system = $2 AND l.kind = 'disk' AND l.entity = u.entity
+    AND l.relation = 'member_of' AND l.target_kind = 'disk_group'
+WHERE u.kind = 'disk' AND u.name = 'used' GROUP BY l.target
+UNION ALL
+SELECT 'controller', entity, 1, cpu_busy_ratio, cpu_busy_ratio, entity, queue_depth_mean, ops_per_s FROM observations
+WHERE capture = $1 AND system = $2 AND kind = 'controller' AND cpu_busy_ratio IS NOT NULL
+UNION ALL
+SELECT '', b.name[:-6], 1, b.value, b.value, '', q.value, NULL
+FROM counted b LEFT JOIN counted q ON q.kind = 'array' AND q.name = b.name[:-6] || ' queue'
+WHERE b.kind = 'array' AND b.name LIKE '% busy'
+ORDER BY used DESC, name
+"""

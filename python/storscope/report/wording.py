@@ -52,6 +52,14 @@ def kind_word(kind: str, count: int = 1) -> str:
     return word + ("es" if word.endswith("ch") else "s")
 
 
+_BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=[^ ])")
+
+
+def tight(words: str) -> str:
+    """The same words; no line breaks between a number and its unit."""
+    return _BEFORE_UNIT.sub("\u00a0", words)
+
+
 def counted(count: int, word: str, plural: str | None = None) -> str:
     """'1 finding', '12 findings'."""
     return f"{format_count(count)} {word if count == 1 else plural or word + 's'}"

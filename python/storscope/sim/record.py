@@ -16,7 +16,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S, format_ratio
 from storscope.domain.vocabulary import SIMULATED_FACT
-from storscope.sim.bottleneck import used_components
+from storscope.sim.bottleneck import used_components, works
 
 _KINDS = {"drive": "disk", "controller": "controller"}
 """Components that are entities of the vocabulary; links and flash are counters of the array."""
@@ -120,9 +120,11 @@ def _record_components(recorder: Recorder, system: str, report: Mapping[str, Any
             recorder.counter(_array(system), begin_ns, duration_ns, f"{name} busy", "", component["busy_ratio"])
             recorder.counter(_array(system), begin_ns, duration_ns, f"{name} queue", "", component["queue_mean"])
             continue
-        recorder.observe(
-            EntityRef(system, kind, component["name"]), begin_ns, duration_ns, _component(component, duration_ns)
-        )
+        entity = EntityRef(system, kind, component["name"])
+        recorder.observe(entity, begin_ns, duration_ns, _component(component, duration_ns))
+        if kind == "disk" and works(component):
+            recorder.counter(entity, begin_ns, duration_ns, "used", "", component["used_ratio"])
+            recorder.counter(entity, begin_ns, duration_ns, "queue", "", component["queue_mean"])
 
 
 def _component(component: Mapping[str, Any], duration_ns: int) -> dict[str, float | None]:

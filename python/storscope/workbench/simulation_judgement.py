@@ -121,7 +121,8 @@ def worded(outcome: Outcome, lost: Sequence[Happening]) -> Outcome:
     error = outcome.error
     if lost:
         failed = sum(doubt["failed"] for doubt in structured if doubt["kind"] == "failures")
-        error = ("data_lost", f"{data_lost_words(lost)} {format_count(failed)} I/Os failed.")
+        told = f" {format_count(failed)} I/Os failed." if failed else ""
+        error = ("data_lost", data_lost_words(lost) + told)
     return Outcome(outcome.result, tuple(doubts), error, outcome.stopped)
 
 
