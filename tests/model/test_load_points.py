@@ -8,7 +8,8 @@ from dataclasses import replace
 from storscope.domain.load_curve import PointKind, Visit
 from storscope.domain.objective import MEAN
 from storscope.domain.units import NS_PER_MS, NS_PER_S
-from storscope.model.load_points import outlasted, points_of
+from storscope.model.load_credit import outlasted
+from storscope.model.load_points import points_of
 
 _VALID, _OVERLOADED = PointKind.VALID, PointKind.OVERLOADED
 
@@ -40,6 +41,12 @@ def test_a_short_visit_above_a_long_one_that_was_overloaded_lived_on_credit() ->
     short, long = _visit(1100, 1, seconds=1), _visit(1050, 80, seconds=5, kind=_OVERLOADED)
     assert outlasted([short, long]) == [short]
     assert _loads(_visit(900, 1), short, long) == [900]
+
+
+def test_a_long_visit_that_was_far_slower_tells_of_credit_although_its_queue_came_and_went() -> None:
+    light, short, long = _visit(500, 1), _visit(1044, 1.1, seconds=0.4), _visit(1044, 90, seconds=6)
+    assert outlasted([light, short, long]) == [short]
+    assert outlasted([light, short, _visit(1044, 5, seconds=6)]) == []
 
 
 def test_what_more_than_lasts_was_served_before_was_on_credit_too() -> None:

@@ -9,9 +9,10 @@ import numpy as np
 
 from storscope.domain.load_curve import Bounds, Crossing, PointKind, Visit
 from storscope.domain.units import format_duration, format_rate, format_span
+from storscope.model.load_credit import outlasted
 from storscope.model.load_curve import VISITS_MIN, CurveFit
+from storscope.model.load_figures import SERVICE, figure_of
 from storscope.model.load_goal import Goal
-from storscope.model.load_points import SERVICE, figure_of, outlasted
 
 _WIDE = 0.5
 """An estimate that may be wrong by so much is none."""

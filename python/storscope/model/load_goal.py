@@ -11,10 +11,11 @@ import numpy as np
 from storscope.domain.load_curve import Bounds, PointKind, Visit
 from storscope.domain.objective import MEAN, LatencyFigure, Objective
 from storscope.model.bootstrap import FloatArray
+from storscope.model.load_credit import KNEE_RATIO, outlasted
 from storscope.model.load_curve import CurveFit, bounds_of, fit_curve
-from storscope.model.load_points import basis_of, figure_of, outlasted, points_of
+from storscope.model.load_figures import figure_of
+from storscope.model.load_points import basis_of, points_of
 
-KNEE_RATIO = 2.0
 _BOUND_RATIO = 3.0
 """An overloaded visit would have reached so many times the limit at least."""
 _MATTERS = 0.3
@@ -63,7 +64,7 @@ class Goal:
     def gap(self, visits: Sequence[Visit], light_ns: float) -> tuple[float, float] | None:
         """Loads without a visit between them: the crossing is somewhere there. None if they are near each other.
 
-        What was served on credit only (`load_points.outlasted`) was not served.
+        What was served on credit only (`model.load_credit`) was not served.
         """
         limit_ns = KNEE_RATIO * light_ns if self.objective is None else self.objective.limit_ns
         basis = basis_of(visits, self.figure)

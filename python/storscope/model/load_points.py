@@ -2,12 +2,10 @@
 
 Two kinds of visits are left out, for latency does not fall while load rises:
 
-- *Disturbed*: a higher load, visited for at least half as long (where there is credit: as long), was served much
+- *Disturbed*: a higher load, visited for at least half as long (where there is credit: longer by half), was served much
   quicker. Something else was in the way, and what is in the way only ever makes latency longer. Of what is far below
   the limit that is looked for it does not matter.
-- *Outlasted*: the same load or a lower one, visited for longer, was more than could be served. The shorter visit lived
-  on credit: a write cache, the allowance of a limit, an empty queue. Once there is credit, the others that were served
-  more than lasts lived on it too. What lasts is what was served while more was asked for.
+- *Outlasted*: it lived on credit, see `model.load_credit`.
 """
 
 from __future__ import annotations
@@ -18,34 +16,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from storscope.domain.load_curve import PointKind, Visit
-from storscope.domain.objective import MEAN, LatencyFigure
+from storscope.domain.objective import LatencyFigure
 from storscope.domain.units import NS_PER_S
+from storscope.model.load_credit import lasting_per_s, outlasted
 from storscope.model.load_curve import Points
+from storscope.model.load_figures import SERVICE, figure_of
 
-SERVICE = "service "
-"""Before the name of a figure that is of service time."""
 _IN_TIME_SHARE = 0.7
 _DISTURBED_LOG, _DISTURBED_CHANCE = 0.3, 6.0
 """A visit was disturbed if its log latency is above that of a higher load by more than the first, and the second over
 the root of the requests: three deviations of both means in M/M/1 at half its capacity (see `model.load_curve`)."""
 _ITS_ERROR = 1.02
-_DISTURBING_TIME, _DISTURBING_TIME_WITH_CREDIT = 0.5, 1.0
-_OUTLASTING_TIME = 1.5
-_SAME_LOAD = 1.01
-_CREDIT_RATIO = 3.0
-_LASTING_ERROR = 1.01
-"""What was served under overload may be wrong by so much: a limit lets requests through in slices."""
-
-
-def figure_of(visit: Visit, figure: LatencyFigure, basis: str) -> float | None:
-    """By one way to count: SERVICE, or nothing for response."""
-    return visit.figure_ns(basis + figure.name)
-
-
-def any_figure_of(visit: Visit, figure: LatencyFigure) -> float | None:
-    """Of response time if the visit tells it, else of service time."""
-    value = figure_of(visit, figure, "")
-    return figure_of(visit, figure, SERVICE) if value is None else value
+_DISTURBING_TIME, _DISTURBING_TIME_WITH_CREDIT = 0.5, 1.5
 
 
 def basis_of(visits: Sequence[Visit], figure: LatencyFigure) -> str:
@@ -85,65 +67,9 @@ def points_of(
     ]
     if credit:
         requests_seen = sum(_requests(visit) for visit in kept if visit.kind is PointKind.OVERLOADED)
-        rows.append((_LASTING_ERROR * _lasting_per_s(told), bound_ns, True, requests_seen))
+        rows.append((lasting_per_s(told), bound_ns, True, requests_seen))
     load, latency_ns, is_bound, requests = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     return Points(load, np.log(latency_ns), is_bound > 0, requests, _variance(figure) / requests)
-
-
-def outlasted(visits: Sequence[Visit]) -> list[Visit]:
-    """Those that were served what longer visits show to be too much."""
-    valid = [visit for visit in visits if visit.kind is PointKind.VALID]
-
-    def is_gainsaid(over: Visit) -> bool:
-        return any(
-            visit.offered_per_s >= over.offered_per_s and _OUTLASTING_TIME * visit.duration_ns >= over.duration_ns
-            for visit in valid
-        )
-
-    over = [visit for visit in visits if visit.kind is PointKind.OVERLOADED and not is_gainsaid(visit)]
-    outlasting_ns = max((
-        longer.duration_ns for longer in over for visit in valid if _is_outlasted(visit, longer)
-    ), default=0)  # fmt: skip
-    if not outlasting_ns:
-        return []
-    lasting_per_s = _LASTING_ERROR * _lasting_per_s(visits)
-    return [
-        visit
-        for visit in valid
-        if any(_is_outlasted(visit, longer) for longer in over)
-        or (visit.offered_per_s > lasting_per_s and visit.duration_ns < outlasting_ns)
-    ]
-
-
-def has_credit(visits: Sequence[Visit], limit_ns: float) -> bool:
-    """Whether a short visit had a mean below the limit, and a longer one at that load or a lower one a far higher mean.
-
-    Sooner seen than which visits are `outlasted`, and by less.
-    """
-    valid = [visit for visit in visits if visit.kind is PointKind.VALID]
-    short = [visit for visit in valid if (any_figure_of(visit, MEAN) or math.inf) < limit_ns]
-    over = [
-        visit
-        for visit in visits
-        if visit.kind is PointKind.OVERLOADED or (any_figure_of(visit, MEAN) or 0.0) > _CREDIT_RATIO * limit_ns
-    ]
-    return any(_is_outlasted(visit, longer) for visit in short for longer in over)
-
-
-def _is_outlasted(visit: Visit, longer: Visit) -> bool:
-    return (
-        longer.offered_per_s < _SAME_LOAD * visit.offered_per_s
-        and longer.duration_ns > _OUTLASTING_TIME * visit.duration_ns
-    )
-
-
-def _lasting_per_s(visits: Sequence[Visit]) -> float:
-    """What overloaded visits were served on average: those that are long, as credit has the least share of these."""
-    over = [visit for visit in visits if visit.kind is PointKind.OVERLOADED]
-    longest_ns = max(visit.duration_ns for visit in over)
-    long = [visit for visit in over if 2 * visit.duration_ns >= longest_ns]
-    served = sum((visit.achieved_per_s or 0.0) * visit.duration_ns for visit in long)
-    return served / sum(visit.duration_ns for visit in long)
 
 
 def disturbed(

@@ -1,6 +1,6 @@
 """Finds, by visiting loads, where latency leaves the flat part and the greatest load that meets an objective.
 
-The knee is the load at which the mean is `KNEE_RATIO` times that at light load. At ratio 2 that is where load over
+The knee is the load at which the mean is twice that at light load. That is where load over
 latency ("power") is greatest for M/M/1 (Kleinrock 1979, "Power and deterministic rules of thumb"), half its capacity;
 for M/M/c it is where Erlang's C equals c (1 - u), for a server without variation nearly its capacity.
 
@@ -30,8 +30,8 @@ from storscope.domain.objective import MEAN
 from storscope.domain.units import format_rate
 from storscope.model.load_answer import crossing_of, doubts_of
 from storscope.model.load_curve import VISITS_MIN, CurveFit, bounds_of
+from storscope.model.load_figures import any_figure_of
 from storscope.model.load_goal import Goal
-from storscope.model.load_points import any_figure_of
 from storscope.model.load_visits import Measure, SearchPlan, TimeIsUp, Visits
 
 SHORT_ROUNDS = 2

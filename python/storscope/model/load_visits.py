@@ -9,8 +9,7 @@ from typing import Protocol
 from storscope.domain.load_curve import PointKind, Visit
 from storscope.domain.objective import MEAN, Objective
 from storscope.domain.units import NS_PER_MS, NS_PER_S
-from storscope.model.load_goal import KNEE_RATIO
-from storscope.model.load_points import any_figure_of, has_credit
+from storscope.model.load_credit import KNEE_RATIO, light_guess_ns, outlasted
 
 HALF_WIDTH_RATIO = 0.02
 """Intervals are narrow enough when half their width is at most this share of the estimate."""
@@ -134,13 +133,11 @@ class Visits:
 
     def light_guess_ns(self) -> float | None:
         """The least mean."""
-        means = [any_figure_of(visit, MEAN) for visit in self.made if visit.kind is PointKind.VALID]
-        return min((mean for mean in means if mean is not None), default=None)
+        return light_guess_ns(self.made)
 
     def has_credit(self) -> bool:
         """Whether short visits were served what long ones were not."""
-        light_ns = self.light_guess_ns()
-        return light_ns is not None and has_credit(self.made, KNEE_RATIO * light_ns)
+        return bool(outlasted(self.made))
 
     def lowest_overload(self) -> float | None:
         """The least load that was too much."""

@@ -1,0 +1,20 @@
+"""The figures of a visit, by the two ways to count: response time, and service time."""
+
+from __future__ import annotations
+
+from storscope.domain.load_curve import Visit
+from storscope.domain.objective import LatencyFigure
+
+SERVICE = "service "
+"""Before the name of a figure that is of service time."""
+
+
+def figure_of(visit: Visit, figure: LatencyFigure, basis: str) -> float | None:
+    """By one way to count: SERVICE, or nothing for response."""
+    return visit.figure_ns(basis + figure.name)
+
+
+def any_figure_of(visit: Visit, figure: LatencyFigure) -> float | None:
+    """Of response time if the visit tells it, else of service time."""
+    value = figure_of(visit, figure, "")
+    return figure_of(visit, figure, SERVICE) if value is None else value
