@@ -44,6 +44,7 @@ def test_without_a_terminal_lines_are_whole(
     assert table == ["title", "  a  " + ("word " * 100).strip(), ""]
     monkeypatch.setenv("COLUMNS", "60")
     print_sentences("word " * 20, "  ")
-    assert [line[:4] for line in capsys.readouterr().out.splitlines()] == ["  wo", "    "]
+    print_sentences("word " * 20)
+    assert [line[:4] for line in capsys.readouterr().out.splitlines()] == ["  wo", "  wo", "word", "  wo"]
     print_table("title", ("head",), [])
     assert capsys.readouterr().out == ""

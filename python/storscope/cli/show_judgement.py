@@ -17,13 +17,15 @@ _NEARLY_ALL = 0.95
 _SHOWN = {"iops": "IOPS", "bandwidth": "throughput", "mean": "mean", "p50": "p50", "p99": "p99", "p99.9": "p99.9"}
 
 
-def print_judgement(judgement: Judgement, measured_ns: int, run_ns: int | None = None) -> None:
-    """The figures of all I/Os, each with its interval; the one the run was for is marked."""
+def print_judgement(
+    judgement: Judgement, measured_ns: int, run_ns: int | None = None, *, marks: bool = True
+) -> None:  # fmt: skip
+    """The figures of all I/Os, each with its interval; the one the run was for is marked, with `marks`."""
     click.secho("figures, with 95 % intervals", bold=True)
     for name, words in _shown(judgement).items():
         estimate = judgement.estimates.get(name)
         if estimate is not None:
-            mark = "  ← measured for" if name == judgement.figure else ""
+            mark = "  ← measured for" if marks and name == judgement.figure else ""
             click.echo(f"  {words:<11} {estimate_words(name, estimate)}{mark}")
     whole = "" if run_ns is None or is_nearly_all(measured_ns, run_ns) else f" of the run's {format_span(run_ns)}"
     print_sentences(f"over {format_span(measured_ns)}{whole}. {judgement.start} {judgement.ended}", "  ")

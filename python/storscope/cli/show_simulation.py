@@ -84,7 +84,7 @@ def print_simulated(simulated: Simulated) -> None:
     if len(simulated.phases) > 1:
         _print_mixed(simulated)
     else:
-        print_judgement(simulated.judgement, measured.duration_ns)
+        print_judgement(simulated.judgement, measured.duration_ns, marks=False)
     _print_happenings(simulated)
     _print_phases(simulated.phase_figures)
     _print_volumes(simulated)
@@ -184,21 +184,24 @@ def _print_time(simulated: Simulated) -> None:
 
 
 def _print_components(simulated: Simulated) -> None:
-    """Drives by group, everything else by itself."""
+    """Drives by group, everything else by itself; what was not used at all is only named."""
     from storscope.sim.bottleneck import used_components
 
     components = simulated.window["components"]
-    rows = []
+    rows, idle = [], []
     for used in used_components(components):
+        name = f"{used.count} drives of {used.name}" if used.kind == "drive" and used.count > 1 else used.words
+        if not used.most_ratio:
+            idle.append(name)
+            continue
         members = [one for one in components if _belongs(one, used)]
         queue = [one["queue_mean"] for one in members]
         rows.append((
-            f"{used.count} drives of {used.name}" if used.kind == "drive" and used.count > 1 else used.words,
-            format_ratio(used.mean_ratio), format_ratio(used.most_ratio), f"{sum(queue) / len(queue):.2f}",
+            name, format_ratio(used.mean_ratio), format_ratio(used.most_ratio), f"{sum(queue) / len(queue):.2f}",
             f"{max(queue):.2f}", format_rate(sum(one["throughput_per_s"] for one in members), "/s"),
         ))  # fmt: skip
     heads = ("component", "used", "most used", "requests", "at the fullest", "operations")
-    print_table("components", heads, rows)
+    print_table("components", heads, rows, below=f"not used: {', '.join(idle)}" if idle else "")
 
 
 def _belongs(component: Mapping[str, Any], used: Used) -> bool:
@@ -232,7 +235,9 @@ def _lines(simulated: Simulated) -> list[str]:
 def _cache_lines(cache: Mapping[str, Any]) -> list[str]:
     words = []
     if cache["reads"]:
-        words.append(f"{format_ratio(cache['read_hit_ratio'])} of reads hit")
+        waits = format_ratio(cache["read_ahead_waits"] / cache["reads"])
+        waited = f" ({waits} once their read-ahead had come)" if cache["read_ahead_waits"] else ""
+        words.append(f"{format_ratio(cache['read_hit_ratio'])} of reads hit{waited}")
     if cache["written_pages"]:
         words.append(f"{format_ratio(cache['absorbed_ratio'])} of written pages were dirty already")
     if cache["writes_through"]:

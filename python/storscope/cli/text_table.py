@@ -45,9 +45,9 @@ def table_lines(
 
 
 def print_table(
-    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,), below: str = ""
 ) -> None:  # fmt: skip
-    """With its title in bold and an empty line below; nothing without rows. Heads that are empty are left out."""
+    """With its title in bold, a sentence `below` and an empty line; nothing without rows. Empty heads are left out."""
     if not rows:
         return
     click.secho(title, bold=True)
@@ -56,13 +56,15 @@ def print_table(
         click.secho(head, dim=True)
     for line in lines:
         click.echo(line)
+    if below:
+        print_sentences(below, _INDENT)
     click.echo()
 
 
 def print_sentences(text: str, indent: str = "", colour: str | None = None) -> None:
-    """Wrapped; lines after the first begin a little further in."""
-    first, *others = _wrapped(text, _terminal_width() - len(indent) - len(_INDENT))
-    for line in (indent + first, *(indent + _INDENT + other for other in others)):
+    """Wrapped; without an indent, lines after the first begin a little further in."""
+    first, *others = _wrapped(text, _terminal_width() - len(indent or _INDENT))
+    for line in (indent + first, *((indent or _INDENT) + other for other in others)):
         click.secho(line, fg=colour)
 
 

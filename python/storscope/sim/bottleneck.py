@@ -194,8 +194,8 @@ def _few_drives(
 
 def _load(shares: Mapping[str, float], top: Used | None, *, is_open: bool) -> Bottleneck:
     most = max(shares, key=lambda part: shares[part], default=None)
-    where = "" if most is None else f" Most of an I/O's time is {most.replace('_', ' ')}, {format_ratio(shares[most])}."
-    used = "" if top is None else f" The most used, {top.words}, to {format_ratio(top.ratio)}."
+    where = "" if most is None else f" {format_ratio(shares[most])} of an I/O's time is {most.replace('_', ' ')}."
+    used = "" if top is None else f" The most used: {top.words}, to {format_ratio(top.ratio)}."
     if is_open and shares.get(BEFORE_SENDING, 0.0) >= _MUCH:
         first = "The workload's own limit binds: as many I/Os as it allows are in flight, and others wait to be sent."
     elif is_open:
