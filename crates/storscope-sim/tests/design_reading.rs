@@ -88,7 +88,11 @@ fn every_mistake_is_named_with_line_and_key() {
     for (old, new, expected) in [
         ("count = 46", "cuont = 46", "line 17, column 9: group[0].cuont: expected one of name, drive, count"),
         ("count = 46", "count = 45", "line 17, column 9: group[0].count: expected a multiple of 2, found 45"),
-        ("count = 46", "count = \"many\"", "line 17, column 9: group[0].count: expected a whole number, found \"many\""),
+        (
+            "count = 46",
+            "count = \"many\"",
+            "line 17, column 9: group[0].count: expected a whole number, found \"many\"",
+        ),
         ("\"raid10\"", "\"raid11\"", "line 19, column 10: group[0].layout: expected one of raid0, raid1"),
         (
             "segment = \"512 KiB\"",

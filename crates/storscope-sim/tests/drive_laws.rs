@@ -4,8 +4,8 @@ use storscope_device::Direction;
 use storscope_sim::drive::fit::closed_loop::ClosedLoop;
 use storscope_sim::drive::{Drive, DriveOp};
 use storscope_types::design::drive::{
-    Among, CurveDesign, CurvePoint, DriveDesign, FlashDesign, MechanicalDesign, QueueingDesign, ReadAheadDesign,
-    ReadOnAfter, ReadOnTo, SeekDesign, WriteCacheDesign,
+    Among, ChannelsDesign, CurveDesign, CurvePoint, DriveDesign, FlashDesign, MechanicalDesign, QueueingDesign,
+    ReadAheadDesign, ReadOnAfter, ReadOnTo, SeekDesign, WriteCacheDesign,
 };
 use storscope_types::{Bytes, Nanos};
 
@@ -245,6 +245,8 @@ fn flash() -> FlashDesign {
         size: Bytes(250_000_000_000),
         dies: 8,
         page: Bytes(4096),
+        map_unit: None,
+        channels: None,
         overhead: Nanos::from_micros(10),
         read: Nanos::from_micros(100),
         program: Nanos::from_micros(500),
@@ -280,10 +282,71 @@ fn flash_writes_settle_at_what_the_dies_can_program_and_move() {
     }
 }
 
+/// With pages of 16 KiB that are filled by units of 4 KiB, behind four channels.
+fn flash_of_channels() -> FlashDesign {
+    let channels = ChannelsDesign { count: 4, rate_bytes_per_s: 200e6 };
+    FlashDesign {
+        page: Bytes::from_kib(16),
+        map_unit: Some(Bytes::from_kib(4)),
+        channels: Some(channels),
+        latency_cv: 0.0,
+        ..flash()
+    }
+}
+
+#[test]
+fn a_large_flash_read_is_read_by_many_dies_at_once() {
+    let one = ClosedLoop { block: 65_536, ..ClosedLoop::reads(1, 20_000) };
+    let measured = one.run(&DriveDesign::Flash(flash_of_channels()), 1).latency_ns_mean;
+    // Four pages on four dies, each over a channel of its own; the link takes them one by one.
+    let expected_ns = 10_000.0 + 100_000.0 + 16_384.0 / 0.2 + 65_536.0 / 0.5;
+    assert!((measured / expected_ns - 1.0).abs() < 0.01, "{measured}, expected {expected_ns}");
+    let less = ClosedLoop::reads(1, 20_000).run(&DriveDesign::Flash(flash_of_channels()), 1).latency_ns_mean;
+    let expected_ns = 10_000.0 + 100_000.0 + 4_096.0 / 0.2 + 4_096.0 / 0.5;
+    assert!((less / expected_ns - 1.0).abs() < 0.01, "{less}, expected {expected_ns}");
+}
+
+#[test]
+fn deep_large_flash_reads_run_at_the_rate_of_what_is_slowest() {
+    let drive = |dies, channel, link| FlashDesign {
+        dies,
+        channels: Some(ChannelsDesign { count: 4, rate_bytes_per_s: channel }),
+        interface_rate_bytes_per_s: link,
+        ..flash_of_channels()
+    };
+    for (what, design, expected) in [
+        ("link", drive(8, 400e6, 500e6), 500e6),
+        ("channels", drive(8, 100e6, 3e9), 400e6),
+        ("dies", drive(2, 400e6, 3e9), 2.0 * 16_384.0 / 100e-6),
+    ] {
+        let measured = sequential(&DriveDesign::Flash(design), Direction::Read, 0, 32, 131_072);
+        assert!((measured / expected - 1.0).abs() < 0.05, "{what}: {measured}, expected {expected}");
+    }
+}
+
+#[test]
+fn small_random_flash_writes_fill_pages_together_and_pay_for_what_moves() {
+    for amplification in [1.0, 3.0] {
+        let design = FlashDesign { write_amplification: amplification, ..flash_of_channels() };
+        let move_s = 600e-6 + 2.0 * 16_384.0 / 200e6;
+        let expected = 4.0 * 8.0 / (500e-6 + (amplification - 1.0) * move_s);
+        let measured = ClosedLoop::writes(16, 200_000).run(&DriveDesign::Flash(design), 1).iops;
+        assert!((measured / expected - 1.0).abs() < 0.02, "{amplification}: {measured}, expected {expected}");
+    }
+}
+
+#[test]
+fn a_sequential_stream_of_flash_writes_moves_nothing() {
+    let design = FlashDesign { write_amplification: 5.0, ..flash_of_channels() };
+    let measured = sequential(&DriveDesign::Flash(design), Direction::Write, 0, 1, 131_072);
+    let expected = 8.0 * 16_384.0 / 500e-6;
+    assert!((measured / expected - 1.0).abs() < 0.03, "{measured}, expected {expected}");
+}
+
 /// Bytes per second of `streams` sequential streams, each with one request outstanding.
-fn sequential(design: MechanicalDesign, direction: Direction, start: u64, streams: u32, length: u32) -> f64 {
-    let mut drive = Drive::new(&mechanical(design), 1, 0);
-    let mut next: Vec<u64> = (0..u64::from(streams)).map(|stream| start + stream * 40_000_000_000).collect();
+fn sequential(design: &DriveDesign, direction: Direction, start: u64, streams: u32, length: u32) -> f64 {
+    let mut drive = Drive::new(design, 1, 0);
+    let mut next: Vec<u64> = (0..u64::from(streams)).map(|stream| start + stream * (37 << 30)).collect();
     for tag in 0..streams {
         drive.submit(Nanos::ZERO, DriveOp { tag, direction, offset: next[tag as usize], length });
     }
@@ -318,7 +381,7 @@ fn buffered() -> MechanicalDesign {
 fn one_stream_runs_at_the_rate_of_the_media() {
     for direction in [Direction::Read, Direction::Write] {
         for (start, rate) in [(0, OUTER), (960_000_000_000, INNER)] {
-            let measured = sequential(buffered(), direction, start, 1, 65_536);
+            let measured = sequential(&mechanical(buffered()), direction, start, 1, 65_536);
             assert!((measured / rate - 1.0).abs() < 0.03, "{direction:?} at {start}: {measured} of {rate}");
         }
     }
@@ -408,14 +471,14 @@ fn a_stream_of_every_second_block_is_read_on_the_way() {
 
 #[test]
 fn two_streams_pay_a_seek_for_each_request() {
-    let alone = sequential(buffered(), Direction::Read, 0, 1, 65_536);
-    let together = sequential(buffered(), Direction::Read, 0, 2, 65_536);
+    let alone = sequential(&mechanical(buffered()), Direction::Read, 0, 1, 65_536);
+    let together = sequential(&mechanical(buffered()), Direction::Read, 0, 2, 65_536);
     assert!(together < 0.15 * alone, "{together} of {alone}");
 }
 
 #[test]
 fn without_buffers_a_sequential_reader_loses_a_turn_each_time() {
-    let measured = sequential(plain(), Direction::Read, 0, 1, 65_536);
+    let measured = sequential(&mechanical(plain()), Direction::Read, 0, 1, 65_536);
     let lost = 65_536.0 / (TURN_MS / 1e3);
     assert!((measured / lost - 1.0).abs() < 0.1, "{measured}, expected about {lost}");
 }

@@ -1,10 +1,19 @@
-//! A drive of flash memory: a controller, a link and dies that work in parallel.
+//! A drive of flash memory: a controller, a link, channels and dies that work in parallel.
 //!
-//! A command passes the controller, then the dies of its pages, then (a read) the link. Each of them serves in the order
-//! of arrival, so when a request will be done is known when it comes. Writes are done when they are in the buffer; pages
-//! are programmed on one die after another. In the steady state each page written makes others move (write
-//! amplification), and dies do that in bursts: this is what reads and full buffers then wait for. What is not there:
-//! the translation layer, read priority and program suspension, caches of single-level cells, trim, wear, heat.
+//! A command passes the controller, then the dies of its pages, then (a read) their channels and the link. Each of them
+//! serves in the order of arrival, so when a request will be done is known when it comes. Pages that follow each other lie
+//! on dies of different channels (Agrawal et al., "Design Tradeoffs for SSD Performance", USENIX 2008, on ganging and
+//! striping), so that a large request is read by many dies at once and runs at the rate of channels and link. A page that a
+//! die's register still holds is not read again.
+//!
+//! Writes are done when they are in the buffer, where they fill pages; pages are programmed on one die after another. In
+//! the steady state each page written at random makes others move (write amplification), and dies do that in bursts: this
+//! is what reads and full buffers then wait for. A sequential stream leaves whole blocks without valid pages behind, so
+//! that nothing has to move for it (Hu et al., "Write Amplification Analysis in Flash-Based Solid State Drives", SYSTOR
+//! 2009).
+//!
+//! What is not there: the translation layer, reading on, read priority and program suspension, caches of single-level
+//! cells, trim, wear, heat, the two directions of a link apart, the channels' time of what dies move.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -15,17 +24,20 @@ use storscope_types::design::drive::FlashDesign;
 
 use super::DriveOp;
 use super::variate::{LogNormal, Random};
+use super::write_streams::WriteStreams;
 
 /// See [`FlashDesign`].
 #[derive(Debug)]
 pub struct Flash {
-    page_bytes: u32,
+    page_bytes: u64,
+    unit_bytes: u64,
     overhead_ns: u64,
     read_ns: f64,
     program_ns: f64,
     accept_ns: u64,
     command_ns: u64,
     link_ns_per_byte: f64,
+    channel_ns_per_byte: f64,
     latency: LogNormal,
     buffer_pages: usize,
     cleaning: Cleaning,
@@ -35,6 +47,13 @@ pub struct Flash {
     next_die: usize,
     controller_free_at: Nanos,
     link_free_at: Nanos,
+    channels_free_at: Vec<Nanos>,
+    /// When what was last read for the present request is through each channel.
+    brought: Vec<Nanos>,
+    streams: WriteStreams,
+    /// Bytes in the page that is being filled, and from when on the buffer has room for it.
+    open_bytes: u64,
+    open_from: Nanos,
     /// When each page in the buffer will be programmed, in the order they came.
     buffer: VecDeque<Nanos>,
     done: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
@@ -46,6 +65,8 @@ pub struct Flash {
 #[derive(Debug, Clone, Copy, Default)]
 struct Die {
     free_at: Nanos,
+    /// The page that its register holds.
+    page: Option<u64>,
     /// Pages that garbage collection still has to move, and pages programmed since the last erase.
     owed_pages: f64,
     programmed: f64,
@@ -65,14 +86,17 @@ impl Flash {
     pub fn new(design: &FlashDesign, seed: u64, index: u32) -> Self {
         let mut random = Random::new(seed, index);
         let cleaning = Cleaning::new(design);
+        let channels = design.channels.map_or(1, |channels| channels.count as usize);
         Self {
-            page_bytes: u32::try_from(design.page.0).unwrap_or(u32::MAX),
+            page_bytes: design.page.0,
+            unit_bytes: design.map_unit.unwrap_or(design.page).0,
             overhead_ns: design.overhead.0,
             read_ns: design.read.0 as f64,
             program_ns: design.program.0 as f64,
             accept_ns: design.write_accept.0,
             command_ns: design.commands_per_s.map_or(0, |rate| (1e9 / rate) as u64),
             link_ns_per_byte: 1e9 / design.interface_rate_bytes_per_s,
+            channel_ns_per_byte: design.channels.map_or(0.0, |channels| 1e9 / channels.rate_bytes_per_s),
             latency: LogNormal::new(design.latency_cv),
             buffer_pages: design.buffer_pages as usize,
             dies: (0..design.dies).map(|_| cleaning.worn_die(&mut random)).collect(),
@@ -81,6 +105,11 @@ impl Flash {
             next_die: 0,
             controller_free_at: Nanos::ZERO,
             link_free_at: Nanos::ZERO,
+            channels_free_at: vec![Nanos::ZERO; channels],
+            brought: vec![Nanos::ZERO; channels],
+            streams: WriteStreams::new(design.page.0 * u64::from(design.pages_per_block)),
+            open_bytes: 0,
+            open_from: Nanos::ZERO,
             buffer: VecDeque::with_capacity(design.buffer_pages as usize + 1),
             done: BinaryHeap::with_capacity(1024),
             taken: 0,
@@ -92,8 +121,8 @@ impl Flash {
     pub fn submit(&mut self, now: Nanos, op: DriveOp) {
         self.controller_free_at = self.controller_free_at.max(now) + Nanos(self.command_ns);
         let at = match op.direction {
-            Direction::Read => self.read(self.controller_free_at + Nanos(self.overhead_ns), op.length),
-            Direction::Write => self.write(self.controller_free_at, op.length),
+            Direction::Read => self.read(self.controller_free_at + Nanos(self.overhead_ns), &op),
+            Direction::Write => self.write(self.controller_free_at, &op),
         };
         self.done.push(Reverse((at, self.taken, op.tag)));
         self.taken += 1;
@@ -129,58 +158,117 @@ impl Flash {
     }
 
     /// When a read that reaches the dies at `at` is done.
-    fn read(&mut self, at: Nanos, length: u32) -> Nanos {
-        let first = self.random.below(self.dies.len() as u32) as usize;
-        let mut sensed = at;
-        for page in 0..self.pages(length) {
+    fn read(&mut self, at: Nanos, op: &DriveOp) -> Nanos {
+        let (mut from, end) = (op.offset, op.offset + u64::from(op.length));
+        let mut done = at;
+        self.brought.fill(at);
+        while from < end {
+            let page = from / self.page_bytes;
+            let to = end.min((page + 1) * self.page_bytes);
             let time = Nanos((self.read_ns * self.latency.draw(&mut self.random)) as u64);
-            let index = (first + page) % self.dies.len();
+            let index = self.die_of(page);
             let die = &mut self.dies[index];
-            die.free_at = die.free_at.max(at) + time;
-            sensed = sensed.max(die.free_at);
+            let is_held = die.page.replace(page) == Some(page);
+            die.free_at = if is_held { die.free_at } else { die.free_at.max(at) + time };
+            // Of one request a bus takes one page after the other.
+            let channel = index % self.brought.len();
+            let ready = die.free_at.max(at).max(self.brought[channel]);
+            self.brought[channel] = self.over_channel(index, at, ready, to - from);
+            done = self.over_link(at, self.brought[channel].max(done), to - from);
+            from = to;
         }
-        self.transfer(at, sensed, length)
+        done
+    }
+
+    /// Neighbouring pages lie on one die after the other; each round of all dies begins somewhere else, so that no stride
+    /// of requests meets the same die for ever.
+    fn die_of(&self, page: u64) -> usize {
+        let dies = self.dies.len() as u64;
+        let turn = (page / dies).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        ((page + turn) % dies) as usize
     }
 
     /// When a write that comes at `at` is in the buffer.
-    fn write(&mut self, at: Nanos, length: u32) -> Nanos {
-        let mut taken = self.transfer(at, at, length);
-        for _ in 0..self.pages(length) {
-            if self.buffer.len() >= self.buffer_pages {
-                taken = taken.max(self.buffer.pop_front().unwrap_or_default());
+    fn write(&mut self, at: Nanos, op: &DriveOp) -> Nanos {
+        let mut taken = self.over_link(at, at, u64::from(op.length));
+        let sequential = self.streams.goes_on(op.offset, u64::from(op.length));
+        let mut left = if sequential { u64::from(op.length) } else { self.in_units(op) };
+        while left > 0 {
+            if self.open_bytes == 0 {
+                self.open_from = self.room();
             }
-            let programmed = self.program(taken);
-            if self.buffer_pages == 0 {
-                taken = taken.max(programmed);
-            } else {
-                self.buffer.push_back(programmed);
+            taken = taken.max(self.open_from);
+            let part = left.min(self.page_bytes - self.open_bytes);
+            (self.open_bytes, left) = (self.open_bytes + part, left - part);
+            let is_last_unbuffered = self.buffer_pages == 0 && left == 0;
+            if self.open_bytes == self.page_bytes || is_last_unbuffered {
+                self.open_bytes = 0;
+                let programmed = self.program(taken, sequential);
+                if self.buffer_pages == 0 {
+                    taken = taken.max(programmed);
+                } else {
+                    self.buffer.push_back(programmed);
+                }
             }
         }
         taken + Nanos(self.accept_ns)
     }
 
-    fn program(&mut self, at: Nanos) -> Nanos {
+    /// Bytes of the units that a write touches.
+    fn in_units(&self, op: &DriveOp) -> u64 {
+        let (first, end) = (op.offset / self.unit_bytes, op.offset + u64::from(op.length));
+        (end.div_ceil(self.unit_bytes) - first) * self.unit_bytes
+    }
+
+    /// From when on the buffer has room for another page.
+    fn room(&mut self) -> Nanos {
+        if self.buffer.len() < self.buffer_pages {
+            return Nanos::ZERO;
+        }
+        self.buffer.pop_front().unwrap_or_default()
+    }
+
+    /// When a page that is full at `at` is programmed.
+    fn program(&mut self, at: Nanos, sequential: bool) -> Nanos {
         let time_ns = self.program_ns * self.latency.draw(&mut self.random);
-        let index = self.next_die;
-        self.next_die = (index + 1) % self.dies.len();
+        let index = self.die_to_write();
+        let brought = self.over_channel(index, at, at, self.page_bytes);
         let die = &mut self.dies[index];
-        let programmed = die.free_at.max(at) + Nanos(time_ns as u64);
-        die.free_at = programmed + Nanos(self.cleaning.due_ns(die) as u64);
+        die.page = None;
+        let programmed = die.free_at.max(brought) + Nanos(time_ns as u64);
+        die.free_at = programmed + Nanos(self.cleaning.due_ns(die, sequential) as u64);
         programmed
     }
 
-    /// When `length` bytes that are ready at `ready` are through the link. The link's time is given out in the order of
-    /// arrival, so that slow pages of one request do not hold up another's.
-    fn transfer(&mut self, came: Nanos, ready: Nanos, length: u32) -> Nanos {
-        let time = Nanos((f64::from(length) * self.link_ns_per_byte) as u64);
-        let free_at = self.link_free_at.max(came);
-        self.link_free_at = free_at + time;
-        free_at.max(ready) + time
+    /// The die that is free first, of those alike the next in turn (dynamic allocation: Tavakkol et al., "Performance
+    /// Evaluation of Dynamic Page Allocation Strategies in SSDs", 2016).
+    fn die_to_write(&mut self) -> usize {
+        let turn = (self.next_die..self.dies.len()).chain(0..self.next_die);
+        let index = turn.min_by_key(|&index| self.dies[index].free_at).unwrap_or(0);
+        self.next_die = (index + 1) % self.dies.len();
+        index
     }
 
-    fn pages(&self, length: u32) -> usize {
-        length.div_ceil(self.page_bytes) as usize
+    /// When bytes of a die that are ready at `ready` have crossed its channel.
+    fn over_channel(&mut self, die: usize, came: Nanos, ready: Nanos, bytes: u64) -> Nanos {
+        let channel = die % self.channels_free_at.len();
+        let time = Nanos((bytes as f64 * self.channel_ns_per_byte) as u64);
+        pass(&mut self.channels_free_at[channel], came, ready, time)
     }
+
+    /// When bytes that are ready at `ready` are through the link.
+    fn over_link(&mut self, came: Nanos, ready: Nanos, bytes: u64) -> Nanos {
+        let time = Nanos((bytes as f64 * self.link_ns_per_byte) as u64);
+        pass(&mut self.link_free_at, came, ready, time)
+    }
+}
+
+/// When what comes at `came` and is ready at `ready` has passed a bus that is free at `free_at`. The time of a bus is given
+/// out in the order of arrival, so that slow pages of one request do not hold up another's.
+fn pass(free_at: &mut Nanos, came: Nanos, ready: Nanos, time: Nanos) -> Nanos {
+    let slot = (*free_at).max(came);
+    *free_at = slot + time;
+    slot.max(ready) + time
 }
 
 impl Cleaning {
@@ -188,7 +276,7 @@ impl Cleaning {
         Self {
             moves_per_page: design.write_amplification - 1.0,
             burst_pages: f64::from(design.cleaning_burst_pages),
-            move_ns: (design.read.0 + design.program.0) as f64,
+            move_ns: (design.read.0 + design.program.0) as f64 + over_channels_ns(design),
             erase_ns: design.erase.0 as f64,
             pages_per_block: f64::from(design.pages_per_block),
         }
@@ -197,22 +285,28 @@ impl Cleaning {
     /// A die somewhere in its cycle, so that the dies do not clean at the same time.
     fn worn_die(&self, random: &mut Random) -> Die {
         let owed_pages = self.burst_pages * random.unit();
-        Die { free_at: Nanos::ZERO, owed_pages, programmed: self.pages_per_block * random.unit() }
+        Die { free_at: Nanos::ZERO, page: None, owed_pages, programmed: self.pages_per_block * random.unit() }
     }
 
     /// What a die does after it has programmed one more page.
-    fn due_ns(&self, die: &mut Die) -> f64 {
+    fn due_ns(&self, die: &mut Die, sequential: bool) -> f64 {
+        let moves = if sequential { 0.0 } else { self.moves_per_page };
         let mut time_ns = 0.0;
-        die.owed_pages += self.moves_per_page;
+        die.owed_pages += moves;
         if die.owed_pages >= self.burst_pages && self.moves_per_page > 0.0 {
             time_ns += die.owed_pages * self.move_ns;
             die.owed_pages = 0.0;
         }
-        die.programmed += 1.0 + self.moves_per_page;
+        die.programmed += 1.0 + moves;
         if die.programmed >= self.pages_per_block {
             time_ns += self.erase_ns;
             die.programmed -= self.pages_per_block;
         }
         time_ns
     }
+}
+
+/// A page that is moved crosses its channel twice: what is read is checked for errors by the controller.
+fn over_channels_ns(design: &FlashDesign) -> f64 {
+    design.channels.map_or(0.0, |channels| 2e9 * design.page.0 as f64 / channels.rate_bytes_per_s)
 }

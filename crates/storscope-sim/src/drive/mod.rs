@@ -32,6 +32,7 @@ mod seek;
 mod variate;
 mod window;
 mod write_cache;
+mod write_streams;
 
 use storscope_device::Direction;
 use storscope_types::Nanos;
@@ -63,7 +64,6 @@ pub struct Drive {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a pointer between a drive and its state would cost a miss per event")]
 enum Model {
     Mechanical(Mechanical),
     Flash(Flash),

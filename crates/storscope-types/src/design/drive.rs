@@ -205,7 +205,7 @@ pub enum Among {
     Oldest,
 }
 
-/// A drive of flash memory: dies work in parallel behind one link.
+/// A drive of flash memory: dies work in parallel, behind channels and one link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlashDesign {
@@ -217,6 +217,13 @@ pub struct FlashDesign {
     /// Bytes of a page: what one die reads or programs at a time.
     #[serde(rename = "page_bytes")]
     pub page: Bytes,
+    /// Bytes that the translation layer maps together, at most a page: random writes take a multiple of it and fill pages
+    /// together. Absent: a page.
+    #[serde(default, rename = "map_unit_bytes")]
+    pub map_unit: Option<Bytes>,
+    /// The buses between the dies and the controller. Absent: moving data within the drive takes no time.
+    #[serde(default)]
+    pub channels: Option<ChannelsDesign>,
     /// Controller and link, for each command.
     #[serde(rename = "overhead_ns")]
     pub overhead: Nanos,
@@ -240,7 +247,8 @@ pub struct FlashDesign {
     /// Pages of writes held in memory before the next has to wait for a die; 0: none.
     #[serde(default = "default_flash_buffer")]
     pub buffer_pages: u32,
-    /// Pages programmed for each page written, in the steady state; 1 to 20.
+    /// Pages programmed for each page written at random, in the steady state; 1 to 20. Of a sequential stream it is 1, once
+    /// that has written a block: what it overwrites are whole blocks, from which nothing has to be moved.
     #[serde(default = "one")]
     pub write_amplification: f64,
     /// Pages a die moves at a time when it makes room: what a read may have to wait for; 1 to 1024.
@@ -252,6 +260,16 @@ pub struct FlashDesign {
     /// Pages of a block: one erase is due for as many programmed pages.
     #[serde(default = "default_block_pages")]
     pub pages_per_block: u32,
+}
+
+/// The buses between the dies of a flash drive and its controller, over which the dies are spread in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelsDesign {
+    /// How many; 1 to 256.
+    pub count: u32,
+    /// Rate of each: of an interface 8 bits wide, its transfers per second.
+    pub rate_bytes_per_s: f64,
 }
 
 /// A drive by its measured throughput.

@@ -1,6 +1,6 @@
 //! Flash drives.
 
-use storscope_types::design::drive::FlashDesign;
+use storscope_types::design::drive::{ChannelsDesign, FlashDesign};
 use storscope_types::{Bytes, Nanos};
 
 use super::{Origin, Source};
@@ -14,6 +14,8 @@ pub struct Row {
     pub sources: &'static [Source],
     size_gb: f64,
     dies: u32,
+    /// Number and MB/s of each.
+    channels: (u32, f64),
     overhead_us: f64,
     read_us: f64,
     program_us: f64,
@@ -26,13 +28,15 @@ pub struct Row {
 }
 
 impl Row {
-    /// The drive; pages are the 4 KiB it was measured with.
+    /// The drive; pages of 16 KiB and blocks of 4 MiB are usual since about 2012, units of 4 KiB since long before.
     pub fn design(&self) -> FlashDesign {
         let time = |us: f64| Nanos((us * 1e3).round() as u64);
         FlashDesign {
             size: Bytes((self.size_gb * 1e9).round() as u64),
             dies: self.dies,
-            page: Bytes(4096),
+            page: Bytes::from_kib(16),
+            map_unit: Some(Bytes::from_kib(4)),
+            channels: Some(ChannelsDesign { count: self.channels.0, rate_bytes_per_s: self.channels.1 * 1e6 }),
             overhead: time(self.overhead_us),
             read: time(self.read_us),
             program: time(self.program_us),
@@ -40,7 +44,7 @@ impl Row {
             commands_per_s: Some(self.thousand_commands_per_s * 1e3),
             interface_rate_bytes_per_s: self.link_mb_per_s * 1e6,
             write_accept: time(self.accept_us),
-            buffer_pages: 256,
+            buffer_pages: 8 * self.dies,
             write_amplification: self.write_amplification,
             cleaning_burst_pages: self.cleaning_burst_pages,
             erase: Nanos::ZERO,
@@ -57,41 +61,69 @@ const fn source(fields: &'static str, origin: Origin, text: &'static str) -> Sou
 pub const ROWS: &[Row] = &[
     Row {
         name: "sata-ssd",
-        title: "class: SATA SSD of about 2014, full, under steady random writes",
+        title: "class: SATA SSD for servers of 2013 to 2015, full, under steady random writes",
         class: "sata-ssd",
-        sources: &[source("all", Origin::Class, "the Crucial 250 GB drive with twice the dies and a link of 6 Gbit/s")],
+        sources: &[
+            source(
+                "read, program, write amplification, commands",
+                Origin::Recalled,
+                "between data sheets: Intel DC S3500 480 GB (75,000 random reads and 11,000 random writes per second, 500 and 410 MB/s), DC S3700 400 GB (75,000, 36,000, 500, 460), Samsung SM863 480 GB (97,000, 26,000, 520, 485)",
+            ),
+            source(
+                "channels",
+                Origin::Recalled,
+                "ONFI 3.0 (2011): up to 400 million transfers of a byte per second; eight are usual",
+            ),
+            source("link", Origin::Class, "6 Gbit/s in 8b/10b less framing; drives reach 500 to 560 MB/s"),
+            source(
+                "size, dies, overhead, accept, cleaning, spread",
+                Origin::Class,
+                "the Crucial 250 GB drive with twice the dies",
+            ),
+        ],
         size_gb: 500.0,
         dies: 16,
+        channels: (8, 400.0),
         overhead_us: 5.0,
-        read_us: 95.0,
-        program_us: 300.0,
+        read_us: 85.0,
+        program_us: 570.0,
         latency_cv: 0.3,
         thousand_commands_per_s: 90.0,
         link_mb_per_s: 550.0,
         accept_us: 20.0,
-        write_amplification: 2.0,
-        cleaning_burst_pages: 16,
+        write_amplification: 4.0,
+        cleaning_burst_pages: 8,
     },
     Row {
         name: "nvme-ssd",
-        title: "class: NVMe SSD for data centres, full, under steady random writes",
+        title: "class: NVMe SSD for data centres of about 2018, full, under steady random writes",
         class: "nvme-ssd",
-        sources: &[source(
-            "all",
-            Origin::Recalled,
-            "data sheets around 2018: 80 to 100 us reads, 500,000 to 700,000 random reads and 50,000 to 100,000 random writes per second, 3 GB/s",
-        )],
+        sources: &[
+            source(
+                "read, program, write amplification, commands, link",
+                Origin::Recalled,
+                "data sheet of the Intel DC P4510 2 TB: 637,000 random reads and 81,500 random writes per second, 3,200 and 2,000 MB/s, 77 us to read",
+            ),
+            source(
+                "channels",
+                Origin::Recalled,
+                "ONFI 4.0 (2014): 533 to 800 million transfers of a byte per second; 12 to 16 are usual",
+            ),
+            source("dies", Origin::Class, "32 to 64 dies of two to four planes that work at a time"),
+            source("size, overhead, accept, cleaning, spread", Origin::Class, "as data sheets of the time"),
+        ],
         size_gb: 2000.0,
         dies: 128,
+        channels: (16, 533.0),
         overhead_us: 10.0,
-        read_us: 75.0,
-        program_us: 650.0,
+        read_us: 68.0,
+        program_us: 1040.0,
         latency_cv: 0.3,
         thousand_commands_per_s: 650.0,
         link_mb_per_s: 3200.0,
         accept_us: 12.0,
-        write_amplification: 2.5,
-        cleaning_burst_pages: 8,
+        write_amplification: 5.4,
+        cleaning_burst_pages: 5,
     },
     Row {
         name: "crucial-250gb",
@@ -104,22 +136,28 @@ pub const ROWS: &[Row] = &[
                 "random reads at depth 1 to 64; github.com/louwrentius/fio-plot",
             ),
             source(
-                "program, write amplification, cleaning",
+                "program",
                 Origin::Measured,
-                "14,400 random writes per second at depth 2 to 64 and their spread; their product is known better than each; github.com/louwrentius/fio-plot",
+                "50,061 random writes per second before the steady state, so it is at most this; github.com/louwrentius/fio-plot",
             ),
-            source("size, link, accept, spread", Origin::Class, "as sata-ssd"),
+            source(
+                "write amplification, cleaning",
+                Origin::Measured,
+                "14,400 random writes per second in the steady state at depth 2 to 64 and their spread; github.com/louwrentius/fio-plot",
+            ),
+            source("size, channels, link, accept, spread", Origin::Class, "as sata-ssd"),
         ],
         size_gb: 250.0,
         dies: 8,
+        channels: (8, 400.0),
         overhead_us: 5.0,
-        read_us: 104.0,
-        program_us: 227.0,
+        read_us: 94.0,
+        program_us: 639.0,
         latency_cv: 0.3,
         thousand_commands_per_s: 53.0,
         link_mb_per_s: 550.0,
         accept_us: 20.0,
-        write_amplification: 2.0,
-        cleaning_burst_pages: 16,
+        write_amplification: 2.94,
+        cleaning_burst_pages: 20,
     },
 ];

@@ -110,6 +110,13 @@ fn check_flash(design: &FlashDesign) -> Result<(), DriveError> {
     within(f64::from(design.pages_per_block), 1.0, 1e5, "pages_per_block", "1 to 100000")?;
     within(f64::from(design.cleaning_burst_pages), 1.0, 1024.0, "cleaning_burst_pages", "1 to 1024")?;
     within(f64::from(design.buffer_pages), 0.0, 1e6, "buffer_pages", "0 to 1000000")?;
+    if let Some(unit) = design.map_unit {
+        within(unit.0 as f64, 512.0, design.page.0 as f64, "map_unit_bytes", "512 to the bytes of a page")?;
+    }
+    if let Some(channels) = design.channels {
+        within(f64::from(channels.count), 1.0, 256.0, "channels.count", "1 to 256")?;
+        within(channels.rate_bytes_per_s, 1e4, 1e12, "channels.rate_bytes_per_s", "10 kB/s to 1 TB/s")?;
+    }
     if let Some(rate) = design.commands_per_s {
         within(rate, 1.0, 1e8, "commands_per_s", "1 to 1e8")?;
     }
