@@ -106,6 +106,19 @@ def test_people_see_units_intervals_doubts_and_what_is_missing(capsys: pytest.Ca
     assert "█" * 18 in out
 
 
+@pytest.mark.parametrize(("columns", "has_all"), [("90", False), ("180", True)])
+def test_a_narrow_terminal_shows_values_and_says_where_their_intervals_are(
+    columns: str, has_all: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    print_sweep(_result(_cell(Point("randread", 4096, 4, 16), 3193, 0, width=1000)))
+    out = capsys.readouterr().out
+    assert all(len(line) <= int(columns) for line in out.splitlines())
+    assert "3,193 ± 1,000" in out
+    assert ("313 µs ± 1.00 µs" in out) == has_all
+    assert ("--format csv" in out) != has_all
+
+
 @pytest.mark.parametrize(
     ("estimate", "words"),
     [

@@ -127,6 +127,8 @@ def _error(one: Mapping[str, Any]) -> str:
     ratio = one["error_ratio"]
     if ratio is None:
         return "–"
+    if ratio > 1:
+        return "> 100 %"
     return "< 0.1 %" if ratio < _LEAST_SHOWN else f"± {_percent(ratio)}"
 
 

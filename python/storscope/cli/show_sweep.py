@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from storscope.cli.live_line import LiveLine, sparkline
-from storscope.cli.text_table import table_lines
+from storscope.cli.text_table import print_sentences, table_lines, terminal_width
 from storscope.domain.sweep import Cell, Point, SweepResult
 from storscope.domain.units import (
     format_bandwidth,
@@ -91,12 +91,13 @@ def print_sweep(result: SweepResult) -> None:
     """The table by mode with bars, then doubts and what is missing."""
     click.secho(headline(result), bold=True)
     click.echo(scope(result))
+    is_narrow = False
     for mode in result.modes:
         cells = [cell for cell in result.cells if cell.point.title == mode]
         click.echo()
         click.secho(mode, bold=True)
-        _print_cells(cells, _columns(result, cells))
-    _print_notes(result)
+        is_narrow |= _print_cells(result, cells)
+    _print_notes(result, is_narrow=is_narrow)
 
 
 def headline(result: SweepResult) -> str:
@@ -123,7 +124,7 @@ def scope(result: SweepResult) -> str:
     return ", ".join(parts)
 
 
-def _columns(result: SweepResult, cells: Sequence[Cell]) -> list[_Column]:
+def _columns(result: SweepResult, cells: Sequence[Cell], *, is_narrow: bool) -> list[_Column]:
     def varies(of: Callable[[Cell], object]) -> bool:
         return len({of(cell) for cell in cells}) > 1
 
@@ -139,20 +140,21 @@ def _columns(result: SweepResult, cells: Sequence[Cell]) -> list[_Column]:
     columns += [
         _Column("IOPS", lambda cell: _estimated(cell, "ops_per_s", lambda value: format_rate(value, "").strip())),
         _Column("", _bar_of(cells), is_text=True),
-        _Column("bandwidth", lambda cell: _estimated(cell, "bytes_per_s", format_bandwidth)),
-        _Column("mean latency", lambda cell: _estimated(cell, "latency_ns_mean", format_duration)),
-        _Column("p99", lambda cell: _estimated(cell, "latency_ns_p99", format_duration)),
+        _Column("bandwidth", lambda cell: _estimated(cell, "bytes_per_s", format_bandwidth, bare=is_narrow)),
+        _Column("mean latency", lambda cell: _estimated(cell, "latency_ns_mean", format_duration, bare=is_narrow)),
+        _Column("p99", lambda cell: _estimated(cell, "latency_ns_p99", format_duration, bare=is_narrow)),
     ]
     if any(cell.invalid_runs or cell.doubts for cell in cells):
         columns.append(_Column("", _mark, is_text=True))
     return columns
 
 
-def _estimated(cell: Cell, name: str, words: Callable[[float | None], str]) -> str:
+def _estimated(cell: Cell, name: str, words: Callable[[float | None], str], *, bare: bool = False) -> str:
+    """With its interval, unless it is to be bare."""
     found = cell.get(name)
     if found is None:
         return "–"
-    return found.words(words)
+    return words(found.value) if bare else found.words(words)
 
 
 def _bar_of(cells: Sequence[Cell]) -> Callable[[Cell], str]:
@@ -173,19 +175,30 @@ def _mark(cell: Cell) -> str:
     return "doubt" if cell.doubts else ""
 
 
-def _print_cells(cells: Sequence[Cell], columns: Sequence[_Column]) -> None:
+def _print_cells(result: SweepResult, cells: Sequence[Cell]) -> bool:
+    """Whether intervals were left out, but that of IOPS, since there is no room for them."""
+    lines = _lines(cells, _columns(result, cells, is_narrow=False))
+    is_narrow = max(map(len, lines)) > terminal_width()
+    head, *others = _lines(cells, _columns(result, cells, is_narrow=True)) if is_narrow else lines
+    click.secho(head, dim=True)
+    for line in others:
+        click.echo(line)
+    return is_narrow
+
+
+def _lines(cells: Sequence[Cell], columns: Sequence[_Column]) -> list[str]:
     rows = [[column.words(cell) for column in columns] for cell in cells]
     left = [number for number, column in enumerate(columns) if column.is_text]
-    head, *lines = table_lines([column.head for column in columns], rows, left)
-    click.secho(head, dim=True)
-    for line in lines:
-        click.echo(line)
+    return table_lines([column.head for column in columns], rows, left)
 
 
-def _print_notes(result: SweepResult) -> None:
+def _print_notes(result: SweepResult, *, is_narrow: bool) -> None:
     if any(cell.get("ops_per_s") and cell.figures["ops_per_s"].low is not None for cell in result.cells):
         over = "of the mean over repetitions" if result.repeats > 1 and not result.is_series else "within the one run"
-        click.echo(f"\n± is half of the 95 % interval {over}; both ends are shown where it is lopsided or wide.")
+        click.echo()
+        print_sentences(f"± is half of the 95 % interval {over}; both ends are shown where it is lopsided or wide.")
+        if is_narrow:
+            print_sentences("The terminal is too narrow for the intervals of bandwidth and latency; see --format csv.")
     doubted = [(cell.point.words, doubt) for cell in result.cells for doubt in cell.doubts]
     if result.failures or result.notes or result.doubts or doubted:
         click.echo()

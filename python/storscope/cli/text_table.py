@@ -51,7 +51,7 @@ def print_table(
     if not rows:
         return
     click.secho(title, bold=True)
-    head, *lines = table_lines(heads, rows, left, _terminal_width())
+    head, *lines = table_lines(heads, rows, left, terminal_width())
     if head:
         click.secho(head, dim=True)
     for line in lines:
@@ -63,12 +63,13 @@ def print_table(
 
 def print_sentences(text: str, indent: str = "", colour: str | None = None) -> None:
     """Wrapped; without an indent, lines after the first begin a little further in."""
-    first, *others = _wrapped(text, _terminal_width() - len(indent or _INDENT))
+    first, *others = _wrapped(text, terminal_width() - len(indent or _INDENT))
     for line in (indent + first, *((indent or _INDENT) + other for other in others)):
         click.secho(line, fg=colour)
 
 
-def _terminal_width() -> int:
+def terminal_width() -> int:
+    """In characters; very many where there is no terminal."""
     return shutil.get_terminal_size((_UNLIMITED, 0)).columns
 
 
