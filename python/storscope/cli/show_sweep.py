@@ -90,7 +90,7 @@ class _Column:
 def print_sweep(result: SweepResult) -> None:
     """The table by mode with bars, then doubts and what is missing."""
     click.secho(headline(result), bold=True)
-    click.echo(scope(result))
+    print_sentences(scope(result))
     is_narrow = False
     for mode in result.modes:
         cells = [cell for cell in result.cells if cell.point.title == mode]
