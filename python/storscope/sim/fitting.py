@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from storscope import _core
 from storscope.domain.errors import ConfigError, MalformedInput
+from storscope.domain.units import format_ratio
 from storscope.sim.catalogue import catalogue
 
 _CLASSES: Final = ((100.0, "7200-sata"), (155.0, "10k-sas"), (400.0, "15k-sas"), (10_000.0, "sata-ssd"))
@@ -79,7 +80,10 @@ def fit_trace(text: str, where: str, frame: Frame | None = None, *, held_back: f
     One request a line: R or W, a flag, first sector, sectors of 512 bytes, service time in µs, think time in µs.
     Raises MalformedInput with the line of what is no request, ConfigError for a trace that tells too little.
     """
-    with _core_errors(where):
+    hint = (
+        f"Of the trace without the part that is held back to judge the fit, {format_ratio(held_back)}: see --held-back."
+    )
+    with _core_errors(where, hint if held_back else ""):
         return _fitted(_core.fit_drive_to_trace(text, json.dumps(asdict(frame or Frame())), 1.0 - held_back))
 
 
@@ -119,7 +123,8 @@ def _fitted(answer: bytes) -> FittedDrive:
 
 
 @contextmanager
-def _core_errors(where: str) -> Iterator[None]:
+def _core_errors(where: str, hint: str = "") -> Iterator[None]:
+    """Errors of the core as ours; the hint belongs to evidence as a whole, not to a line of it."""
     try:
         yield
     except _core.FitError as error:
@@ -127,5 +132,6 @@ def _core_errors(where: str) -> Iterator[None]:
         _, _, said = message.partition(": ")
         expected, _, found = said.partition(", found ")
         place = where if line is None else f"{where}:{line}"
-        kind = ConfigError if line is None else MalformedInput
-        raise kind(expected.removeprefix("expected "), found, where=place) from None
+        if line is not None:
+            raise MalformedInput(expected.removeprefix("expected "), found, where=place) from None
+        raise ConfigError(expected.removeprefix("expected "), found, where=place, hint=hint) from None

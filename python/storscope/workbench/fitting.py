@@ -97,8 +97,9 @@ def fit_drive(evidence: Sequence[Path], store: Store | None, options: FitOptions
         summary = import_paths(own, list(evidence))
         if summary.failures:
             first = summary.failures[0]
+            reason = first.reason.removeprefix(f"{first.name}: ").rstrip(".")
             hint = "A trace of single requests has lines like: R Hit 7563004 4 14368.0 28778.0"
-            raise MalformedInput(f"evidence that can be read: {first.reason}", where=first.name, hint=hint)
+            raise MalformedInput(f"no evidence of a drive: {reason}", where=first.name, hint=hint)
         return _from_store(own, tuple(str(path) for path in evidence), options)
 
 

@@ -109,7 +109,9 @@ def run_series(
         elapsed_ns = max(0, time.time_ns() - state.started_ns) if found else 0
         for slot in slots(plan.repeats, interval_ns, MonotonicPace(), stop, watch.wait, missed, elapsed_ns):
             if len(missed) > told:
-                watch.say(f"The measurement before overran its slot: {len(missed) - told} slots are left out.")
+                count = len(missed) - told
+                left_out = "1 slot is" if count == 1 else f"{count} slots are"
+                watch.say(f"The measurement before overran its slot: {left_out} left out.")
                 told = len(missed)
             _measure_slot(session, plan, state, slot, order[slot], watch)
     return read_sweep(store, plan, state.id, state.failures)

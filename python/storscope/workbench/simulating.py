@@ -28,8 +28,9 @@ _INTERVALS = 200
 """Of a run with a duration: enough to find a warm-up in."""
 _MOST_INTERVALS = 512
 """More are put together two by two, as samples are (bench/samples.py): so many I/Os may take longer than expected."""
-_PILOT_SHARE, _PILOT_LEAST = 50, 1_000
-"""A run of so many I/Os is tried with a fiftieth of them first, to learn how long it will be."""
+_PILOT_SHARE, _PILOT_LEAST, _PILOT_MOST = 50, 1_000, 100_000
+"""A run of so many I/Os is tried with a fiftieth of them first, to learn how long it will be; with no more than what a
+second simulates, since nobody can watch it or end it."""
 _LEAST_INTERVAL_NS = NS_PER_MS
 """The least that the load generator takes (crates/storscope-load/src/plan.rs)."""
 
@@ -107,7 +108,7 @@ def interval_ns_for(length_ns: int | None) -> int:
 
 
 def _expected_ns(plan: SimulationPlan, ios: int) -> int:
-    few = min(ios, max(_PILOT_LEAST, ios // _PILOT_SHARE))
+    few = min(ios, max(_PILOT_LEAST, min(_PILOT_MOST, ios // _PILOT_SHARE)))
     run = SimulationRun(replace(plan, ios=few, interval_ns=NS_PER_S, slices=2), 0)
     for _ in run.intervals():
         pass
