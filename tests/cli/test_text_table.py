@@ -48,3 +48,9 @@ def test_without_a_terminal_lines_are_whole(
     assert [line[:4] for line in capsys.readouterr().out.splitlines()] == ["  wo", "  wo", "word", "  wo"]
     print_table("title", ("head",), [])
     assert capsys.readouterr().out == ""
+
+
+def test_text_of_files_is_no_command_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_sentences("a\x1b[31mb\x07")
+    print_table("title", ("head",), [("c\x1b[2Jd",)])
+    assert "\x1b" not in capsys.readouterr().out

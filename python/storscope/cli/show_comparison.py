@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from storscope.cli.text_table import harmless
 from storscope.domain.comparison import Comparison, MetricRow, Outcome, PairResult
 from storscope.domain.units import (
     format_bandwidth,
@@ -40,7 +41,7 @@ def print_comparison(comparison: Comparison, *, verbose: bool) -> None:
     _print_headline(comparison)
     for word, side in (("before", comparison.before), ("after", comparison.after)):
         counted = _counted(side.subjects, "run" if comparison.of_runs else "entity", comparison.of_runs)
-        click.echo(f"{word:<7} {_plain(side.source)}: {counted}")
+        click.echo(f"{word:<7} {harmless(side.source)}: {counted}")
     if comparison.pairs:
         click.echo()
         _print_table(comparison)
@@ -94,7 +95,7 @@ def _verdict(comparison: Comparison) -> tuple[str, str]:
 
 def _named(comparison: Comparison, outcome: Outcome) -> str:
     found = [
-        f"{row.metric} of {_plain(pair.name)} {_change(row.change)}"
+        f"{row.metric} of {harmless(pair.name)} {_change(row.change)}"
         for pair in comparison.pairs
         for row in pair.rows
         if row.outcome is outcome
@@ -149,7 +150,7 @@ def _beside(lines: Sequence[str], rows: int) -> list[str]:
 
 
 def _name(pair: PairResult) -> str:
-    return _plain(pair.name) + ("" if pair.is_comparable else "  [NOT THE SAME LOAD]")
+    return harmless(pair.name) + ("" if pair.is_comparable else "  [NOT THE SAME LOAD]")
 
 
 def _values(row: MetricRow) -> tuple[str, str]:
@@ -219,7 +220,7 @@ def _print_reasons(comparison: Comparison) -> None:
     for pair in comparison.pairs:
         for row in pair.rows:
             if row.outcome in (Outcome.UNDECIDED, Outcome.SAME) and row.reason:
-                reasons[row.outcome.value, row.reason][_plain(pair.name)].append(row.metric)
+                reasons[row.outcome.value, row.reason][harmless(pair.name)].append(row.metric)
     if not reasons:
         return
     click.echo()
@@ -253,7 +254,7 @@ def _print_said(word: str, said: Iterable[tuple[str, str]], colour: str | None) 
     """Sentences with the pairs they are about; one that is about several is printed once."""
     about: dict[str, list[str]] = {}
     for sentence, name in said:
-        about.setdefault(sentence, []).append(_plain(name))
+        about.setdefault(sentence, []).append(harmless(name))
     for sentence, names in about.items():
         rest = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
         _wrapped(f"{word}: {', '.join(names[:_NAMES_SHOWN])}{rest}: {sentence}", colour)
@@ -263,7 +264,7 @@ def _print_distributions(pairs: Sequence[PairResult]) -> None:
     for pair in pairs:
         if pair.distribution is not None:
             _wrapped(
-                f"latencies of {_plain(pair.name)}: an I/O after takes longer than one before in "
+                f"latencies of {harmless(pair.name)}: an I/O after takes longer than one before in "
                 f"{format_ratio(pair.distribution.probability_slower)} of random pairs (Mann-Whitney, by chance "
                 f"{_chance(pair.distribution.p_value)} if I/Os were independent, which they are not)"
             )
@@ -306,12 +307,7 @@ def _print_unmatched(comparison: Comparison, *, verbose: bool) -> None:
 def _wrapped(text: str, colour: str | None = None, indent: str = "") -> None:
     width = min(_MAX_WIDTH, shutil.get_terminal_size((_MAX_WIDTH, 24)).columns)
     lines = textwrap.wrap(
-        _plain(text), width, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False,
+        harmless(text), width, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
     click.secho("\n".join(lines), fg=colour)
-
-
-def _plain(text: str) -> str:
-    """Control characters from captures must not reach the terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)

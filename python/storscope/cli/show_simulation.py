@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from storscope.cli.show_judgement import print_judgement
-from storscope.cli.text_table import print_sentences, print_table
+from storscope.cli.text_table import harmless, print_sentences, print_table
 from storscope.domain.units import (
     format_bandwidth,
     format_bytes,
@@ -77,10 +77,10 @@ def print_simulated(simulated: Simulated) -> None:
     """What was lost first, then figures, changes, volumes, where the time went, components, what bounds it, doubts."""
     measured, whole_ns = simulated.measured, simulated.judgement.to_ns
     speed = f"{format_count(round(simulated.array['drive_ios'] / simulated.wall_s))} drive I/Os per second"
-    click.secho(f"{simulated.about.workload.name} on {simulated.about.system} (simulated)", bold=True)
+    click.secho(harmless(f"{simulated.about.workload.name} on {simulated.about.system} (simulated)"), bold=True)
     click.echo(f"{format_span(whole_ns)} in {simulated.wall_s:.2f} s ({speed}), seed {simulated.plan.seed}\n")
     if simulated.lost and simulated.outcome.error is not None:
-        click.secho(f"DATA LOST: {simulated.outcome.error[1]}\n", fg="red", bold=True)
+        click.secho(harmless(f"DATA LOST: {simulated.outcome.error[1]}") + "\n", fg="red", bold=True)
     if len(simulated.phases) > 1:
         _print_mixed(simulated)
     else:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import click
 
+from storscope.cli.text_table import harmless
 from storscope.domain.finding import EvidenceRows, Finding, NotEvaluated, Severity
 from storscope.domain.units import format_ratio, format_time
 from storscope.domain.verdict import Verdict
@@ -43,7 +44,7 @@ def _print_headline(verdict: Verdict) -> None:
     captures = len(verdict.provenance.captures)
     if verdict.findings:
         first = verdict.findings[0]
-        click.secho(f"{first.severity.word.upper()}: {_plain(first.title)}", fg=_COLOURS[first.severity], bold=True)
+        click.secho(f"{first.severity.word.upper()}: {harmless(first.title)}", fg=_COLOURS[first.severity], bold=True)
     elif verdict.healthy:
         judged = len({item.rule for item in verdict.healthy})
         rules = judged + len({item.rule for item in verdict.not_evaluated} - {item.rule for item in verdict.healthy})
@@ -61,7 +62,7 @@ def print_finding(number: int, finding: Finding, *, verbose: bool) -> None:
     """One finding as a numbered paragraph."""
     click.echo()
     word = click.style(finding.severity.word.upper(), fg=_COLOURS[finding.severity], bold=True)
-    title = click.style(_plain(finding.title), bold=True)
+    title = click.style(harmless(finding.title), bold=True)
     click.echo(f"{number}. {word}  {title}  ({finding.rule}, confidence {format_ratio(finding.confidence)})")
     if finding.start_ns is not None:
         click.echo(f"   {format_time(finding.start_ns)} to {format_time(finding.end_ns)}")
@@ -87,7 +88,7 @@ def _print_evidence(rows: EvidenceRows) -> None:
         numeric = all(isinstance(row[number], int | float | None) for row in rows.rows)
         table.add_column(Text(column), overflow="fold", no_wrap=numeric, justify="right" if numeric else "left")
     for row in rows.rows[:_ROWS_SHOWN]:
-        table.add_row(*(Text(_plain(_number(cell))) for cell in row))
+        table.add_row(*(Text(harmless(_number(cell))) for cell in row))
     click.echo()
     Console().print(table)
     total = rows.total_rows or len(rows.rows)
@@ -139,12 +140,7 @@ def _labelled(label: str, text: str) -> None:
 def _wrapped(text: str, indent: str = "   ", following: str | None = None) -> None:
     width = min(_MAX_WIDTH, shutil.get_terminal_size((100, 24)).columns)
     lines = textwrap.wrap(
-        _plain(text), width, initial_indent=indent, subsequent_indent=indent if following is None else following,
+        harmless(text), width, initial_indent=indent, subsequent_indent=indent if following is None else following,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
     click.echo("\n".join(lines))
-
-
-def _plain(text: str) -> str:
-    """Control characters from captures must not reach the terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)

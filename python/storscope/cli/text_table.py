@@ -27,6 +27,7 @@ def table_lines(
 
     With a width, a last column that is set to the left is wrapped to it.
     """
+    rows = [[harmless(cell) for cell in row] for row in rows]
     columns = list(zip(heads, *rows, strict=True))
     lefts = {number % len(columns) for number in left}
     widths = [max(map(len, column)) for column in columns]
@@ -63,9 +64,14 @@ def print_table(
 
 def print_sentences(text: str, indent: str = "", colour: str | None = None) -> None:
     """Wrapped; without an indent, lines after the first begin a little further in."""
-    first, *others = _wrapped(text, terminal_width() - len(indent or _INDENT))
+    first, *others = _wrapped(harmless(text), terminal_width() - len(indent or _INDENT))
     for line in (indent + first, *((indent or _INDENT) + other for other in others)):
         click.secho(line, fg=colour)
+
+
+def harmless(text: str) -> str:
+    """Without control characters: text of a file is data, not commands to a terminal."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def terminal_width() -> int:
