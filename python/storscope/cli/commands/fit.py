@@ -32,8 +32,8 @@ def command() -> None:
 @click.option("--size", "size_bytes", type=SizeType(), help="Of the drive. [default: what a trace reaches; --like's]")
 @click.option("--held-back", type=ShareType(), default="50%", show_default=True,
               help="Of a trace: the last part, which judges the fit and takes no part in it.")  # fmt: skip
-@click.option("--like", metavar="NAME",
-              help="The drive of the catalogue that gives what the data do not. [default: of a grid, by its rate]")  # fmt: skip
+@click.option("--like", metavar="NAME", help="The drive of the catalogue that gives what the data do not. "
+              "[default: of a grid, by its rate]")  # fmt: skip
 @click.option("--curve", is_flag=True, help="Keep a grid as a measured curve, without a model.")
 @click.option("--turns-per-min", type=click.FloatRange(1e3, 3e4), help="Of a grid, if it is not that of --like.")
 @click.option("--only", metavar="TEXT", help="Of results of several drives: part of the system's or target's name.")
