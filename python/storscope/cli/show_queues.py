@@ -74,7 +74,8 @@ def animate(simulated: Simulated, *, err: bool = False, width: int | None = None
     fold = folded(_groups(simulated), (width or shutil.get_terminal_size().columns) - _MARGIN)
     rows = {place: _row(slices[place], fold) for stretch in stretches for place in stretch}
     top = max(max(values) for values in rows.values())
-    for line in _legend(fold, top, queue["slice_ns"]):
+    spares = sum(one["is_spare"] for one in simulated.array["components"])
+    for line in _legend(fold, top, queue["slice_ns"], spares):
         click.echo(line, err=err)
     is_watched = (sys.stderr if err else sys.stdout).isatty()
     pause_s = _WATCHED_S / len(rows) if is_watched else 0.0
@@ -100,9 +101,9 @@ def _row(slice_: Sequence[float], fold: Fold) -> list[float]:
     return [max(slice_[drive] for drive in column) for column in fold.columns]
 
 
-def _legend(fold: Fold, top: float, slice_ns: int) -> list[str]:
+def _legend(fold: Fold, top: float, slice_ns: int, spares: int) -> list[str]:
     column = "a drive" if fold.per_column == 1 else f"{fold.per_column} drives, of which the fullest is shown"
-    groups = ", ".join(f"{name} {count}" for name, count, _ in fold.groups)
+    groups = ", ".join(f"{name} {count}" for name, count, _ in fold.groups) + (f" ({spares} spare)" if spares else "")
     steps = len(_SHADES) - 1
     marks = "  ".join(f"{_SHADES[step]} {_amount(top * step / steps)}" for step in range(1, steps + 1))
     length = f"{slice_ns / NS_PER_MS:g} ms" if slice_ns >= NS_PER_MS else format_duration(slice_ns)

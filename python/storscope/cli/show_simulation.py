@@ -91,7 +91,8 @@ def print_simulated(simulated: Simulated) -> None:
     _print_time(simulated)
     _print_components(simulated)
     click.secho("what bounds it", bold=True)
-    print_sentences(simulated.bottleneck.words, "  ")
+    bounds = simulated.bottleneck
+    print_sentences(bounds.words + (" See --animate." if bounds.kind == "few_drives" else ""), "  ")
     click.echo()
     for line in _lines(simulated):
         print_sentences(line)

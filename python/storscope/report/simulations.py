@@ -168,8 +168,9 @@ UNION ALL
 SELECT 'controller', entity, 1, cpu_busy_ratio, cpu_busy_ratio, entity, queue_depth_mean, ops_per_s FROM observations
 WHERE capture = $1 AND system = $2 AND kind = 'controller' AND cpu_busy_ratio IS NOT NULL
 UNION ALL
-SELECT '', b.name[:-6], 1, b.value, b.value, '', q.value, NULL
+SELECT '', b.name[:-6], 1, b.value, b.value, '', q.value, r.value
 FROM counted b LEFT JOIN counted q ON q.kind = 'array' AND q.name = b.name[:-6] || ' queue'
+LEFT JOIN counted r ON r.kind = 'array' AND r.name = b.name[:-6] || ' rate'
 WHERE b.kind = 'array' AND b.name LIKE '% busy'
 ORDER BY used DESC, name
 """

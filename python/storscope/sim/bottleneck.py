@@ -186,8 +186,8 @@ def _few_drives(
     words = (
         f"Few drives at a time: at an average instant one drive of {group} holds {format_ratio(fullest)} of all "
         f"requests at drives (by chance: {format_ratio(chance)}), and not always the same one: they follow each other "
-        f"from drive to drive. On average {top.words} {'are' if top.words.startswith('the ') else 'is'} used to "
-        f"{format_ratio(top.ratio)} only. See --animate."
+        f"from drive to drive. The most used {'are' if top.words.startswith('the ') else 'is'} {top.words}, to "
+        f"{format_ratio(top.ratio)} only, on average over the time."
     )
     return Bottleneck("few_drives", group, top.ratio, at_drives, words)
 

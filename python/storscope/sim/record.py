@@ -22,6 +22,10 @@ _KINDS = {"drive": "disk", "controller": "controller"}
 """Components that are entities of the vocabulary; links and flash are counters of the array."""
 
 
+_COUNTED = (("busy", "", "busy_ratio"), ("queue", "", "queue_mean"), ("rate", "/s", "throughput_per_s"))
+"""Of these: word in the counter's name, unit, key in the report."""
+
+
 @dataclass(frozen=True)
 class VolumeInterval:
     """What all hosts did with one volume in one interval; latencies in ns as sums over the operations."""
@@ -116,9 +120,9 @@ def _record_components(recorder: Recorder, system: str, report: Mapping[str, Any
     for component in report["components"]:
         kind = _KINDS.get(component["kind"])
         if kind is None:
-            name = f"{component['kind']} {component['name']}"
-            recorder.counter(_array(system), begin_ns, duration_ns, f"{name} busy", "", component["busy_ratio"])
-            recorder.counter(_array(system), begin_ns, duration_ns, f"{name} queue", "", component["queue_mean"])
+            for word, unit, key in _COUNTED:
+                name = f"{component['kind']} {component['name']} {word}"
+                recorder.counter(_array(system), begin_ns, duration_ns, name, unit, component[key])
             continue
         entity = EntityRef(system, kind, component["name"])
         recorder.observe(entity, begin_ns, duration_ns, _component(component, duration_ns))
