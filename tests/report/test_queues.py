@@ -71,3 +71,20 @@ def test_of_a_long_record_in_fine_slices_the_fullest_stretch_is_drawn_as_fine(tm
     start = columns["start"] - START_NS / 1e9
     assert 1900 * 0.02 <= start <= 2000 * 0.02
     assert "Drawn are the 8.00 s with the most requests" in map_.note
+
+
+def test_drives_with_instants_of_their_own_do_not_look_like_a_convoy(tmp_path: Path) -> None:
+    depths = np.full((8, 80), np.nan)
+    depths[np.arange(80) % 8, np.arange(80)] = 3.0
+    store = make_store(tmp_path / "store", _drives(depths))
+    (map_,) = queue_maps(store, (None, None), Packer())
+    assert "No instant has the queues of all disks" in map_.note
+
+
+def test_an_instant_with_many_requests_counts_more_than_one_with_few(tmp_path: Path) -> None:
+    depths = np.full((8, 100), 10.0)
+    depths[:, 50:] = 0.0
+    depths[0, 50:] = 0.5
+    store = make_store(tmp_path / "store", _drives(depths))
+    (map_,) = queue_maps(store, (None, None), Packer())
+    assert "holds 13 % of all requests" in map_.note

@@ -113,16 +113,21 @@ def _stretch(columns: Columns, times: IntArray) -> str:
 
 
 def _spread(cells: FloatArray) -> str:
-    """How unevenly the waiting is spread at an instant: what a mean over time hides."""
-    filled = np.nan_to_num(cells)
-    at_once = filled.sum(axis=0)
-    busy = at_once > 0
-    if not busy.any():
+    """How unevenly the waiting is spread at an instant: what a mean over time hides.
+
+    As the rule `convoy` counts it (model/concentration.py): by requests, in instants that have all drives.
+    """
+    is_there = np.isfinite(cells)
+    present = cells[is_there.any(axis=1)]
+    whole = present[:, np.isfinite(present).all(axis=0)]
+    if not whole.size:
+        return f"No instant has the queues of all {kind_word(_KIND, 2)}, so how they spread is not known."
+    if not whole.any():
         return "Nothing waits."
-    share = float(np.mean(filled.max(axis=0)[busy] / at_once[busy]))
+    share = float(whole.max(axis=0).sum() / whole.sum())
     return (
-        f"At an average instant the busiest one holds {format_ratio(share)} of all requests; evenly spread it would "
-        f"hold {format_ratio(1 / len(cells))}."
+        f"On average the busiest one of an instant holds {format_ratio(share)} of all requests; evenly spread it would "
+        f"hold {format_ratio(1 / len(whole))}."
     )
 
 
