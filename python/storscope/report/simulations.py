@@ -51,7 +51,7 @@ class SimulationView:
 def simulation_views(store: Store) -> list[SimulationView]:
     """Every simulated run in the store."""
     runs: list[Row] = store.query(
-        "SELECT capture, run, name, system, seed, status, duration_ns, parameters FROM runs WHERE engine = $1 "
+        "SELECT capture, run, name, system, seed, duration_ns, parameters FROM runs WHERE engine = $1 "
         "ORDER BY capture, run", [ENGINE],
     ).to_pylist()  # fmt: skip
     return [_view(store, run) for run in runs]
@@ -59,11 +59,12 @@ def simulation_views(store: Store) -> list[SimulationView]:
 
 def _view(store: Store, run: Row) -> SimulationView:
     said = dict(run["parameters"])
+    happened = json.loads(said.get("happenings", "[]"))
+    is_lost, doubts = any(one["kind"] == "data_lost" for one in happened), said.get("doubts", "")
     return SimulationView(
-        system=run["system"], name=run["name"], facts=_facts(store, run, said),
-        lost=said.get("doubts", "") if run["status"] == "failed" else "",
-        doubts="" if run["status"] == "failed" else said.get("doubts", ""),
-        happenings=[[format_instant(one["time_ns"]), one["words"]] for one in json.loads(said.get("happenings", "[]"))],
+        system=run["system"], name=run["name"], facts=_facts(store, run, said), lost=doubts if is_lost else "",
+        doubts="" if is_lost else doubts,
+        happenings=[[format_instant(one["time_ns"]), one["words"]] for one in happened],
         happenings_left_out=int(said.get("happenings_left_out", 0)),
         phases=[_phase(one) for one in json.loads(said.get("phases", "[]"))], parts=_parts(store, run),
         components=_components(store, run), design=said.get("design_text", ""),

@@ -13,10 +13,14 @@ _MOST = 100
 
 
 def notes_of(happened: Sequence[Happening], left_out: int, phases: Sequence[PhaseFigures]) -> dict[str, str]:
-    """`happenings` (`time_ns` since the start, `words`), `happenings_left_out`, `phases`; nothing of a run without."""
+    """`happenings` (`time_ns` since the start, `kind`, `words`), `happenings_left_out` and `phases`.
+
+    Nothing of a run in which nothing happened. Lost data is told in any case.
+    """
     if not happened:
         return {}
-    told = [{"time_ns": one.time_ns, "words": one.sentence} for one in happened[:_MOST]]
+    kept = [*happened[:_MOST], *(one for one in happened[_MOST:] if one.kind == "data_lost")]
+    told = [{"time_ns": one.time_ns, "kind": one.kind, "words": one.sentence} for one in kept]
     return {
         "happenings": json.dumps(told),
         "happenings_left_out": str(len(happened) - len(told) + left_out),
