@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from storscope.domain.access import AccessSpec, Mix
-from storscope.domain.load import Closed, Load, Open
+from storscope.domain.load import Closed, Load, Open, Process, RateStep, Steps
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream, Workload
 from storscope.sim.bottleneck import BEFORE_SENDING
@@ -160,3 +160,13 @@ def test_of_no_time_nothing_is_said(duration: str) -> None:
         "unknown", None, None,
     )  # fmt: skip
     assert simulated.tables()["runs"].num_rows == 1
+
+
+def test_a_run_whose_streams_end_before_is_not_said_to_have_done_what_was_asked() -> None:
+    steps = Steps((RateStep(20.0, NS_PER_S), RateStep(100.0, NS_PER_S)), Process.FIXED)
+    assert _simulated(steps, "5s").judgement.ended == (
+        "It ran for 2.00 s, until its streams had ended: 5.00 s were asked for."
+    )  # fmt: skip
+    assert "streams had ended: 120 of the 1,000 I/Os" in _simulated(steps, None, ios=1000).judgement.ended
+    assert "until the 100 I/Os" in _simulated(steps, "5s", ios=100).judgement.ended
+    assert _simulated(Open(1.0), "5s", ios=100).judgement.ended == "It ran for the 5.00 s that were asked for."

@@ -99,16 +99,29 @@ def ended_words(plan: SimulationPlan, outcome: Outcome, lost: Sequence[Happening
     if outcome.stopped or outcome.error is not None:
         return "It ended early."
     if isinstance(plan, TracePlan):
-        requests = format_count(sum(map(len, plan.traces)))
-        if plan.duration_ns is None:
-            return f"It ran for the {requests} requests of the trace."
-        due = format_count(outcome.result["ending"]["submitted"])
-        return f"It ran for the {format_span(plan.duration_ns)} asked for, when of {requests} requests {due} were due."
-    if plan.ios is not None and (plan.duration_ns is None or end_ns < plan.duration_ns):
-        return (
-            f"It ran for {format_span(end_ns)}, until the {format_count(plan.ios)} I/Os that were asked for were made."
-        )
-    return f"It ran for the {format_span(plan.duration_ns)} that were asked for."
+        return _replay_words(plan, outcome)
+    return _asked_words(plan, outcome, end_ns)
+
+
+def _replay_words(plan: TracePlan, outcome: Outcome) -> str:
+    requests = format_count(sum(map(len, plan.traces)))
+    if plan.duration_ns is None:
+        return f"It ran for the {requests} requests of the trace."
+    due = format_count(outcome.result["ending"]["submitted"])
+    return f"It ran for the {format_span(plan.duration_ns)} asked for, when of {requests} requests {due} were due."
+
+
+def _asked_words(plan: SimulationPlan, outcome: Outcome, end_ns: int) -> str:
+    made = outcome.result["ending"]["submitted"]
+    if plan.ios is not None and made >= plan.ios:
+        many = format_count(plan.ios)
+        return f"It ran for {format_span(end_ns)}, until the {many} I/Os that were asked for were made."
+    if plan.duration_ns is not None and end_ns >= plan.duration_ns:
+        return f"It ran for the {format_span(plan.duration_ns)} that were asked for."
+    asked = f"{format_span(plan.duration_ns)} were asked for"
+    if plan.ios is not None:
+        asked = f"{format_count(made)} of the {format_count(plan.ios)} I/Os that were asked for were made"
+    return f"It ran for {format_span(end_ns)}, until its streams had ended: {asked}."
 
 
 def worded(outcome: Outcome, lost: Sequence[Happening]) -> Outcome:
