@@ -122,6 +122,8 @@ def test_a_duration_ends_it_and_what_is_in_flight_is_drained() -> None:
     assert _count(simulated) == 50
     assert simulated.outcome.result["ending"]["submitted"] == 50
     assert "of 100 requests 50 were due" in simulated.judgement.ended
+    longer = _replayed(_SPACED, duration_ns=10 * NS_PER_S)
+    assert longer.judgement.ended == "It ran for the 100 requests of the trace."
 
 
 def test_a_replay_in_phases_has_no_intervals_and_one_that_loses_data_says_so() -> None:

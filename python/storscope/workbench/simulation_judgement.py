@@ -104,11 +104,11 @@ def ended_words(plan: SimulationPlan, outcome: Outcome, lost: Sequence[Happening
 
 
 def _replay_words(plan: TracePlan, outcome: Outcome) -> str:
-    requests = format_count(sum(map(len, plan.traces)))
-    if plan.duration_ns is None:
-        return f"It ran for the {requests} requests of the trace."
-    due = format_count(outcome.result["ending"]["submitted"])
-    return f"It ran for the {format_span(plan.duration_ns)} asked for, when of {requests} requests {due} were due."
+    requests, made = sum(map(len, plan.traces)), outcome.result["ending"]["submitted"]
+    if plan.duration_ns is None or made == requests:
+        return f"It ran for the {format_count(requests)} requests of the trace."
+    asked = format_span(plan.duration_ns)
+    return f"It ran for the {asked} asked for, when of {format_count(requests)} requests {format_count(made)} were due."
 
 
 def _asked_words(plan: SimulationPlan, outcome: Outcome, end_ns: int) -> str:
