@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from storscope.cli.show_judgement import is_nearly_all, judgement_to_json, print_judgement
+from storscope.cli.text_table import print_sentences
 from storscope.domain.units import (
     format_bandwidth,
     format_bytes,
@@ -110,7 +111,7 @@ def _print_doubts(benched: Benched) -> None:
     if benched.doubts:
         click.echo()
     for doubt in benched.doubts:
-        click.secho(f"doubt: {doubt}", fg="yellow")
+        print_sentences(f"doubt: {doubt}", colour="yellow")
     if not benched.outcome.is_valid:
         click.secho("INVALID: the latencies do not mean what they say, for the reasons above.", fg="red", bold=True)
 

@@ -205,11 +205,11 @@ def _print_notes(result: SweepResult, *, is_narrow: bool) -> None:
     for failure in result.failures:
         click.secho(f"not measured: {failure}", fg="red")
     for note in result.notes:
-        click.secho(f"note: {note}", fg="yellow")
+        print_sentences(f"note: {note}", colour="yellow")
     for doubt in result.doubts:
-        click.secho(f"doubt: {doubt}", fg="yellow")
+        print_sentences(f"doubt: {doubt}", colour="yellow")
     for words, doubt in doubted[:_MOST_DOUBTS]:
-        click.secho(f"doubt: {words}: {doubt}", fg="yellow")
+        print_sentences(f"doubt: {words}: {doubt}", colour="yellow")
     if len(doubted) > _MOST_DOUBTS:
         click.secho(f"… and {len(doubted) - _MOST_DOUBTS} more doubts; --format json has all.", fg="yellow")
     if not result.is_complete and not result.is_series:
