@@ -16,6 +16,8 @@ const ENDED: u32 = u32::MAX;
 pub(crate) struct Gathering {
     /// For each worker the number of intervals it has finished; all there can be once it has ended.
     progress: Vec<u32>,
+    /// How many have ended.
+    ended: usize,
     /// Intervals that not all workers have finished.
     open: BTreeMap<u32, Interval>,
     total: Option<Interval>,
@@ -26,12 +28,20 @@ pub(crate) struct Gathering {
 impl Gathering {
     /// Of so many workers.
     pub fn new(workers: usize) -> Self {
-        Self { progress: vec![0; workers], open: BTreeMap::new(), total: None, drain: None, ending: Ending::default() }
+        Self {
+            progress: vec![0; workers],
+            ended: 0,
+            open: BTreeMap::new(),
+            total: None,
+            drain: None,
+            ending: Ending::default(),
+        }
     }
 
     /// Whether all workers have ended.
+    #[inline]
     pub fn is_over(&self) -> bool {
-        self.progress.iter().all(|&finished| finished == ENDED)
+        self.ended == self.progress.len()
     }
 
     /// A worker has finished an interval.
@@ -54,7 +64,8 @@ impl Gathering {
 
     /// A worker has ended; without an ending it failed.
     pub fn end(&mut self, worker: u32, ending: Option<&Ending>) {
-        self.progress[worker as usize] = ENDED;
+        let before = std::mem::replace(&mut self.progress[worker as usize], ENDED);
+        self.ended += usize::from(before != ENDED);
         if let Some(ending) = ending {
             self.ending.add(ending);
         }
@@ -63,6 +74,7 @@ impl Gathering {
     /// No worker will say anything more.
     pub fn end_all(&mut self) {
         self.progress.fill(ENDED);
+        self.ended = self.progress.len();
     }
 
     /// The lowest interval, if every worker that still works has finished it.

@@ -167,6 +167,8 @@ impl Closed {
 #[derive(Debug)]
 pub struct Open {
     arrivals: Arrivals,
+    /// The next arrival as a whole instant: rounding up takes longer than all else that is done with it.
+    due: Nanos,
     free: Vec<u32>,
     tracks: usize,
     turn: usize,
@@ -181,24 +183,26 @@ impl Open {
             Load::Open { process, .. } | Load::Steps { process, .. } => *process,
             Load::Closed { .. } => Process::Fixed,
         };
-        Self { arrivals, free: (0..slots as u32).rev().collect(), tracks, turn: 0, process, start, random }
+        let due = due(start, &arrivals);
+        Self { arrivals, due, free: (0..slots as u32).rev().collect(), tracks, turn: 0, process, start, random }
     }
 
     #[inline]
     fn next(&mut self, now: Nanos, transfers: &mut Transfers) -> Option<Start> {
-        let intended = self.due();
+        let intended = self.due;
         if intended > now {
             return None;
         }
         let slot = self.free.pop()?;
-        self.arrivals.advance();
+        self.advance();
         transfers.begin_burst();
         Some(Start { slot, track: self.choose_track(), intended })
     }
 
     #[inline]
-    fn due(&self) -> Nanos {
-        self.start.saturating_add(Nanos(self.arrivals.next_ns().ceil() as u64))
+    fn advance(&mut self) {
+        self.arrivals.advance();
+        self.due = due(self.start, &self.arrivals);
     }
 
     /// Fixed arrivals visit the targets in turn, Poisson ones by chance: each target then sees the same process.
@@ -215,16 +219,21 @@ impl Open {
     }
 
     fn wake_at(&self) -> Nanos {
-        if self.free.is_empty() { Nanos::NEVER } else { self.due() }
+        if self.free.is_empty() { Nanos::NEVER } else { self.due }
     }
 
     fn backlog(&mut self, end: Nanos) -> (u64, Option<Nanos>) {
-        let first = Some(self.due()).filter(|&due| due < end);
+        let first = Some(self.due).filter(|&due| due < end);
         let mut count = 0;
-        while self.due() < end {
+        while self.due < end {
             count += 1;
-            self.arrivals.advance();
+            self.advance();
         }
         (count, first)
     }
+}
+
+#[inline]
+fn due(start: Nanos, arrivals: &Arrivals) -> Nanos {
+    start.saturating_add(Nanos(arrivals.next_ns().ceil() as u64))
 }

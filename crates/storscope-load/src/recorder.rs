@@ -1,9 +1,11 @@
 //! Keeps the present interval, and the integral of what is in flight.
 //!
 //! I/Os that are sent together and found done together have their instants in common: they are counted together, which
-//! costs a fifth of counting each.
+//! costs a fifth of counting each. Of I/Os that went out when they should have, as all do in virtual time, response and
+//! service are the same: they are counted once, and put into both histograms when the interval ends.
 
 use storscope_device::Direction;
+use storscope_stats::Histogram;
 use storscope_types::Nanos;
 
 use crate::tally::{Cell, Failures, Interval, Times, count_failures};
@@ -17,6 +19,8 @@ pub struct Recorder {
     start: Nanos,
     length: Nanos,
     current: Interval,
+    /// Latencies of the present interval's I/Os that went out when they should have, by cell, reads and writes.
+    prompt: Vec<[Histogram; 2]>,
     /// Completed and not yet in `current`.
     alike: Alike,
     /// Where the integral of `in_flight` has got to.
@@ -43,8 +47,20 @@ impl Recorder {
     pub fn new(stream: u32, targets: Vec<u32>, start: Nanos, length: Nanos) -> Self {
         let current = empty(stream, &targets, 0, Nanos::ZERO);
         let usage_before = Usage::of_thread();
-        let alike = Alike::NONE;
-        Self { stream, targets, start, length, current, alike, counted_to: start, in_flight: 0, area: 0, usage_before }
+        let prompt = targets.iter().map(|_| Default::default()).collect();
+        Self {
+            stream,
+            targets,
+            start,
+            length,
+            current,
+            prompt,
+            alike: Alike::NONE,
+            counted_to: start,
+            in_flight: 0,
+            area: 0,
+            usage_before,
+        }
     }
 
     /// The end of the present interval.
@@ -92,9 +108,27 @@ impl Recorder {
         self.count_to(times.completed);
         self.take_back_after(times.completed, ios);
         self.in_flight -= ios;
-        self.current.cells[cell].tally(direction).record_many(times, ios, bytes);
+        let tally = self.current.cells[cell].tally(direction);
+        if times.intended == times.submitted {
+            (tally.ios, tally.bytes) = (tally.ios + ios, tally.bytes + bytes);
+            let latency = times.completed.since(times.submitted).0;
+            let prompt = &mut self.prompt[cell][usize::from(direction == Direction::Write)];
+            if ios == 1 { prompt.record(latency) } else { prompt.record_many(latency, ios) }
+        } else {
+            tally.record_many(times, ios, bytes);
+        }
         self.alike.ios = 0;
         self.alike.bytes = 0;
+    }
+
+    /// Puts the latencies of I/Os that went out when they should have where they belong.
+    fn spread_prompt(&mut self) {
+        for (cell, [reads, writes]) in self.current.cells.iter_mut().zip(&mut self.prompt) {
+            cell.reads.add_prompt(reads);
+            cell.writes.add_prompt(writes);
+            reads.clear();
+            writes.clear();
+        }
     }
 
     /// An I/O failed.
@@ -109,6 +143,7 @@ impl Recorder {
     /// Ends the interval at `end` and begins the next.
     pub fn rotate(&mut self, end: Nanos, offered_per_s: Option<f64>) -> Interval {
         self.count_to(end);
+        self.spread_prompt();
         let end = end.max(self.start + self.current.start);
         let usage = Usage::of_thread();
         let next = empty(self.stream, &self.targets, self.current.index + 1, end - self.start);

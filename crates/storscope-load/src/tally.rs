@@ -50,6 +50,13 @@ impl Tally {
         self.lateness.record_many(times.submitted.since(times.intended).0, ios);
     }
 
+    /// Adds the latencies of I/Os that are counted, and went out when they should have.
+    pub fn add_prompt(&mut self, latencies: &Histogram) {
+        self.response.merge(latencies);
+        self.service.merge(latencies);
+        self.lateness.record_many(0, latencies.count());
+    }
+
     /// Adds what another tally counted.
     pub fn merge(&mut self, other: &Self) {
         self.ios += other.ios;
