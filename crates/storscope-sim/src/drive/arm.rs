@@ -5,7 +5,9 @@ use std::sync::Arc;
 use storscope_types::Nanos;
 use storscope_types::design::drive::MechanicalDesign;
 
-use super::geometry::{Geometry, Place, fraction};
+pub use super::geometry::Place;
+use super::geometry::{Geometry, fraction};
+use super::maths::larger;
 use super::seek::SeekCurve;
 
 /// Turns by which the head may be early and still catch the first sector; hides that instants are whole nanoseconds.
@@ -28,6 +30,11 @@ pub struct Mechanics {
 }
 
 impl Mechanics {
+    /// The share of a turn that so many nanoseconds are; may be above 1.
+    pub fn turns(&self, ns: f64) -> f32 {
+        (ns * self.turns_per_ns) as f32
+    }
+
     /// Of a design.
     pub fn new(design: &MechanicalDesign) -> Self {
         let geometry = Geometry::new(design);
@@ -54,17 +61,6 @@ pub struct Arm {
     head_byte: u64,
 }
 
-/// Where a request has to go, in single precision: enough to choose among requests.
-#[derive(Debug, Clone, Copy)]
-pub struct Spot {
-    /// Cylinder.
-    pub cylinder: f32,
-    /// Angle in turns.
-    pub angle: f32,
-    /// Turns of other work before the head can wait for the sector.
-    pub before_turns: f32,
-}
-
 /// Where the arm stands at an instant, in turns and single precision: enough to choose among requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Aim {
@@ -86,7 +82,8 @@ impl Aim {
         let behind = moved + self.under_head - angle + 1.0;
         let nearest_turn = (behind + WHOLE) - WHOLE;
         let early = nearest_turn - behind;
-        moved + if early < -TOLERANCE_SINGLE { early + 1.0 } else { early.max(0.0) }
+        let late_turn = if early < -TOLERANCE_SINGLE { 1.0 } else { 0.0 };
+        moved + (early + late_turn).max(0.0)
     }
 }
 
@@ -105,18 +102,16 @@ impl Arm {
         Self { mechanics, phase_turns, head: Place::default(), head_byte: 0 }
     }
 
-    /// Where the request at `offset` has to go after `before_ns` of other work.
+    /// Where `offset` lies.
     #[inline]
-    pub fn spot(&self, offset: u64, before_ns: f64) -> Spot {
-        let place = self.mechanics.geometry.place(offset);
-        let before_turns = (before_ns * self.mechanics.turns_per_ns) as f32;
-        Spot { cylinder: place.cylinder as f32, angle: place.angle as f32, before_turns }
+    pub fn place(&self, offset: u64) -> Place {
+        self.mechanics.geometry.place(offset)
     }
 
     /// The stretch that starts at `offset`.
     #[inline]
     pub fn stretch(&self, offset: u64) -> Stretch {
-        Stretch { offset, start: self.mechanics.geometry.place(offset) }
+        Stretch { offset, start: self.place(offset) }
     }
 
     /// Nanoseconds until the head is at the start of `to`, when at `now` other work of `before_ns` comes first.
@@ -125,7 +120,7 @@ impl Arm {
         let place = &to.start;
         let apart = (place.cylinder - self.head.cylinder).abs();
         let switch_ns = if place.track == self.head.track { 0.0 } else { self.mechanics.head_switch_ns };
-        let moved_ns = before_ns + self.mechanics.seek.time_ns(apart).max(switch_ns);
+        let moved_ns = before_ns + larger(self.mechanics.seek.time_ns(apart), switch_ns);
         let under_head = self.phase_turns + (now.0 as i64 as f64 + moved_ns) * self.mechanics.turns_per_ns;
         moved_ns + fraction(place.angle + TOLERANCE_TURNS - under_head) * self.mechanics.turn_ns
     }

@@ -6,6 +6,7 @@
 
 use storscope_types::design::drive::MechanicalDesign;
 
+use super::maths::larger;
 use super::seek::SeekCurve;
 
 /// Least number of buckets of the table that finds a zone; at most twice as many.
@@ -115,8 +116,8 @@ impl Geometry {
             return (*start, tracks * self.turn_ns);
         }
         let end = self.place(offset + length);
-        let switches = (end.track - start.track).max(0.0);
-        let steps = (end.cylinder - start.cylinder).max(0.0);
+        let switches = larger(end.track - start.track, 0.0);
+        let steps = larger(end.cylinder - start.cylinder, 0.0);
         (end, tracks * self.turn_ns + switches * self.switch_ns + steps * self.step_ns)
     }
 
@@ -164,7 +165,7 @@ fn fill_buckets(zones: &[Zone], size_bytes: u64, bucket_bits: u32) -> Vec<u8> {
 fn floor(value: f64) -> f64 {
     const WHOLE: f64 = 4_503_599_627_370_496.0;
     let nearest = (value + WHOLE) - WHOLE;
-    if nearest > value { nearest - 1.0 } else { nearest }
+    nearest - if nearest > value { 1.0 } else { 0.0 }
 }
 
 /// The part behind the point, counted from the next lower whole number.
@@ -172,5 +173,5 @@ fn floor(value: f64) -> f64 {
 pub fn fraction(value: f64) -> f64 {
     const WHOLE: f64 = 6_755_399_441_055_744.0;
     let from_nearest = value - ((value + WHOLE) - WHOLE);
-    if from_nearest < 0.0 { from_nearest + 1.0 } else { from_nearest }
+    from_nearest + if from_nearest < 0.0 { 1.0 } else { 0.0 }
 }

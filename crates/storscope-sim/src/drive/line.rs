@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use storscope_device::Direction;
 
 use super::DriveOp;
-use super::arm::{Aim, Spot};
+use super::arm::{Aim, Place};
 use super::window::View;
 
 /// Requests compared in one step.
@@ -20,6 +20,11 @@ const LANES: usize = 8;
 const PLACE_BITS: u32 = 10;
 /// Most requests a drive can see.
 const MOST_SEEN: usize = 1 << PLACE_BITS;
+/// Up to so many requests are compared one by one, which is less work than comparing all lanes.
+const FEW: usize = 4;
+
+/// Where a request has to go: its first byte, and the turns of other work before the head can wait for it.
+type Spot = (Place, f32);
 
 /// The waiting requests.
 #[derive(Debug)]
@@ -40,6 +45,15 @@ struct Lanes {
     angles: [f32; LANES],
     /// What is needed beyond the seek before the head can wait for the sector.
     before_turns: [f32; LANES],
+    /// Where they start and end, see [`unit`].
+    starts: [u32; LANES],
+    ends: [u32; LANES],
+}
+
+/// The low bits of a byte's number in units of 512 bytes: enough to pass over what lies elsewhere, many at a time.
+#[inline]
+fn unit(byte: u64) -> u32 {
+    (byte >> 9) as u32
 }
 
 impl Line {
@@ -61,7 +75,7 @@ impl Line {
         self.seen.len() + self.behind.len()
     }
 
-    /// The last in line. `spot` tells where it has to go, once it is seen.
+    /// The last in line. `spot` tells where it has to go, once it is seen and there is something to choose.
     #[inline]
     pub fn push(&mut self, op: DriveOp, spot: impl Fn(&DriveOp) -> Spot) {
         if self.seen.len() < self.most_seen { self.see(op, &spot) } else { self.behind.push_back(op) }
@@ -71,10 +85,12 @@ impl Line {
     fn see(&mut self, op: DriveOp, spot: &impl Fn(&DriveOp) -> Spot) {
         let index = self.seen.len();
         if let Some(lanes) = self.lanes.get_mut(index / LANES) {
-            let (spot, lane) = (spot(&op), index % LANES);
-            lanes.cylinders[lane] = spot.cylinder;
-            lanes.angles[lane] = spot.angle;
-            lanes.before_turns[lane] = spot.before_turns;
+            let ((start, before_turns), lane) = (spot(&op), index % LANES);
+            lanes.cylinders[lane] = start.cylinder as f32;
+            lanes.angles[lane] = start.angle as f32;
+            lanes.before_turns[lane] = before_turns;
+            lanes.starts[lane] = unit(op.offset);
+            lanes.ends[lane] = unit(op.offset + u64::from(op.length));
         }
         self.seen.push(op);
     }
@@ -112,9 +128,11 @@ impl Line {
         let source = &self.lanes[from / LANES];
         let lane = from % LANES;
         let (cylinder, angle, before) = (source.cylinders[lane], source.angles[lane], source.before_turns[lane]);
+        let (start, end) = (source.starts[lane], source.ends[lane]);
         let target = &mut self.lanes[to / LANES];
         let lane = to % LANES;
         (target.cylinders[lane], target.angles[lane], target.before_turns[lane]) = (cylinder, angle, before);
+        (target.starts[lane], target.ends[lane]) = (start, end);
     }
 
     #[inline]
@@ -135,9 +153,28 @@ impl Line {
     /// Of the requests seen in a direction that start between two bytes, both included, the one that starts first.
     #[inline]
     pub fn first_from(&self, direction: Direction, from: u64, to: u64) -> Option<usize> {
-        let is_there = |op: &DriveOp| op.offset.wrapping_sub(from) <= to - from && op.direction == direction;
-        let there = self.seen.iter().enumerate().filter(|(_, op)| is_there(op));
-        there.min_by_key(|(_, op)| op.offset).map(|(index, _)| index)
+        let (first_unit, units) = (unit(from), ((to >> 9) - (from >> 9)).min(u32::MAX.into()) as u32);
+        if !self.any_lane(|lanes, lane| lanes.starts[lane].wrapping_sub(first_unit) <= units) {
+            return None;
+        }
+        let (mut found, mut least) = (None, u64::MAX);
+        for (index, op) in self.seen.iter().enumerate() {
+            let beyond = op.offset.wrapping_sub(from);
+            if beyond <= to - from && op.direction == direction && beyond < least {
+                (found, least) = (Some(index), beyond);
+            }
+        }
+        found
+    }
+
+    /// Whether anything is so in any lane. Lanes that nobody uses any more count, too. Without lanes it may be so.
+    #[inline]
+    fn any_lane(&self, is_so: impl Fn(&Lanes, usize) -> bool) -> bool {
+        let used = &self.lanes[..self.seen.len().div_ceil(LANES).min(self.lanes.len())];
+        let found = used
+            .iter()
+            .fold(0, |found, lanes| (0..LANES).fold(found, |found, lane| found | u32::from(is_so(lanes, lane))));
+        found > 0 || self.lanes.is_empty()
     }
 
     /// Whether all requests that are seen lie where a run that begins between two bytes comes along.
@@ -161,6 +198,10 @@ impl Line {
     /// The first of the requests seen that are next to each other on the drive and lead up to this one.
     pub fn front_of_run(&self, index: usize) -> usize {
         let before = |at: &DriveOp| {
+            let at_unit = unit(at.offset);
+            if !self.any_lane(|lanes, lane| lanes.ends[lane] == at_unit) {
+                return None;
+            }
             let leads_up = |op: &DriveOp| op.offset + u64::from(op.length) == at.offset && op.direction == at.direction;
             self.seen.iter().position(leads_up)
         };
@@ -174,10 +215,24 @@ impl Line {
     /// The one in view that the arm reaches first.
     #[inline]
     pub fn nearest(&self, view: View, aim: &Aim) -> usize {
+        if view.size <= FEW {
+            return self.nearest_of_few(view, aim);
+        }
         let end = view.from + view.size;
         let near = self.nearest_of(view.from, end.min(view.seen), aim);
         let near = if end > view.seen { near.min(self.nearest_of(0, end - view.seen, aim)) } else { near };
         near as usize & (MOST_SEEN - 1)
+    }
+
+    #[inline]
+    fn nearest_of_few(&self, view: View, aim: &Aim) -> usize {
+        let (mut nearest, mut index) = (i32::MAX, view.from);
+        for _ in 0..view.size {
+            let (lanes, lane) = (&self.lanes[index / LANES], index % LANES);
+            nearest = nearest.min(key(aim, lanes, lane, index as i32));
+            index = if index + 1 == view.seen { 0 } else { index + 1 };
+        }
+        nearest as usize & (MOST_SEEN - 1)
     }
 
     /// Of the requests from one place in line to before another: how soon the first is reached, with its place in the low
@@ -189,12 +244,18 @@ impl Line {
             let lanes = &self.lanes[block];
             for (lane, nearest) in nearest.iter_mut().enumerate() {
                 let index = (block * LANES + lane) as i32;
-                let turns = aim.turns_to(lanes.cylinders[lane], lanes.angles[lane], lanes.before_turns[lane]);
-                let key = (turns.to_bits() as i32 & !(MOST_SEEN as i32 - 1)) | index;
+                let key = key(aim, lanes, lane, index);
                 let in_view = (index >= from as i32) & (index < end as i32);
                 *nearest = (*nearest).min(if in_view { key } else { i32::MAX });
             }
         }
         nearest.into_iter().fold(i32::MAX, i32::min)
     }
+}
+
+/// How soon a request is reached, with its place in line in the low bits.
+#[inline]
+fn key(aim: &Aim, lanes: &Lanes, lane: usize, index: i32) -> i32 {
+    let turns = aim.turns_to(lanes.cylinders[lane], lanes.angles[lane], lanes.before_turns[lane]);
+    (turns.to_bits() as i32 & !(MOST_SEEN as i32 - 1)) | index
 }

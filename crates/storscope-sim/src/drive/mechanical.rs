@@ -12,9 +12,10 @@ use storscope_types::Nanos;
 use storscope_types::design::drive::{MechanicalDesign, ReadOnTo};
 
 use super::DriveOp;
-use super::arm::{Arm, Mechanics, Spot};
+use super::arm::{Arm, Mechanics, Place};
 use super::geometry::fraction;
 use super::line::Line;
+use super::maths::{larger, whole};
 use super::read_ahead::{Lookup, ReadAhead};
 use super::window::{self, Window};
 use super::write_cache::{Extent, WriteCache};
@@ -34,7 +35,9 @@ pub struct Traits {
 /// See [`MechanicalDesign`].
 #[derive(Debug)]
 struct Times {
-    overhead_ns: f64,
+    /// What a read and a write need before the head can wait for the sector, the seek apart.
+    before_ns: [f64; 2],
+    before_turns: [f32; 2],
     write_settle_ns: f64,
     hit_ns: f64,
     accept_ns: f64,
@@ -44,12 +47,28 @@ struct Times {
     size_bytes: u64,
 }
 
+impl Times {
+    #[inline]
+    fn before_ns(&self, op: &DriveOp) -> f64 {
+        self.before_ns[usize::from(op.direction == Direction::Write)]
+    }
+
+    #[inline]
+    fn before_turns(&self, op: &DriveOp) -> f32 {
+        self.before_turns[usize::from(op.direction == Direction::Write)]
+    }
+}
+
 impl Traits {
     /// Of a design.
     pub fn new(design: &MechanicalDesign) -> Self {
+        let mechanics = Mechanics::new(design);
+        let (overhead_ns, write_settle_ns) = (design.overhead.0 as f64, design.write_settle.0 as f64);
+        let before_ns = [overhead_ns, overhead_ns + write_settle_ns];
         let times = Times {
-            overhead_ns: design.overhead.0 as f64,
-            write_settle_ns: design.write_settle.0 as f64,
+            before_ns,
+            before_turns: before_ns.map(|ns| mechanics.turns(ns)),
+            write_settle_ns,
             hit_ns: design.hit.0 as f64,
             accept_ns: accept_ns(design),
             switch_ns: design.switch.0 as f64,
@@ -59,7 +78,7 @@ impl Traits {
         };
         Self {
             design: Arc::new(design.clone()),
-            mechanics: Arc::new(Mechanics::new(design)),
+            mechanics: Arc::new(mechanics),
             times: Arc::new(times),
             sizes: window::sizes(design.queueing.as_ref()),
         }
@@ -297,7 +316,7 @@ impl Mechanical {
     }
 
     fn link_time(&self, fixed_ns: f64, length: u32) -> Nanos {
-        Nanos((fixed_ns + f64::from(length) * self.times.link_ns_per_byte) as u64)
+        Nanos(whole(fixed_ns + f64::from(length) * self.times.link_ns_per_byte))
     }
 
     /// Gives the idle arm something to do. Returns whether it should be asked again: what it was to read has come into
@@ -360,7 +379,7 @@ impl Mechanical {
     }
 
     fn extent_is_nearer(&self, now: Nanos, index: usize) -> bool {
-        let reach_ns = |op: &DriveOp| self.arm.reach_ns(now, before_ns(&self.times, op), &self.arm.stretch(op.offset));
+        let reach_ns = |op: &DriveOp| self.arm.reach_ns(now, self.times.before_ns(op), &self.arm.stretch(op.offset));
         let request_ns = self.waiting.get(index).map(reach_ns);
         match (self.nearest_extent(now), request_ns) {
             (Some((_, extent_ns)), Some(request_ns)) => extent_ns < request_ns,
@@ -390,7 +409,7 @@ impl Mechanical {
         self.run_bytes = if goes_on { self.run_bytes + (end - self.run_end) } else { u64::from(op.length) };
         self.run_end = end;
         self.has_runs |= goes_on;
-        match self.look_again(now, &op) {
+        let from = match self.look_again(now, &op) {
             Lookup::Hit => {
                 self.ready.push_back(op);
                 return true;
@@ -399,10 +418,12 @@ impl Mechanical {
                 self.arm_done_at = at.max(now + self.link_time(self.times.hit_ns, op.length));
                 self.job = Job::Serving;
                 self.served = op;
+                return false;
             }
-            Lookup::Partly(from) => self.serve_from_media(now, op, from, follows),
-            Lookup::Miss => self.serve_from_media(now, op, op.offset, follows),
-        }
+            Lookup::Partly(from) => from,
+            Lookup::Miss => op.offset,
+        };
+        self.serve_from_media(now, op, from, follows);
         false
     }
 
@@ -427,12 +448,12 @@ impl Mechanical {
         self.last_on_link = None;
         let start = self.arm.stretch(from);
         let without_gap = follows && self.just_done && from == self.arm.head_byte();
-        let reach_ns = if without_gap { 0.0 } else { self.arm.reach_ns(now, before_ns(&self.times, &op), &start) };
+        let reach_ns = if without_gap { 0.0 } else { self.arm.reach_ns(now, self.times.before_ns(&op), &start) };
         let media_ns = self.arm.transfer(&start, op.offset + u64::from(op.length) - from);
         let is_read = op.direction == Direction::Read;
         let link_ns = f64::from(op.length) * self.times.link_ns_per_byte;
-        let service_ns = reach_ns + if is_read { media_ns.max(link_ns) } else { media_ns };
-        self.arm_done_at = now + Nanos(service_ns as u64);
+        let service_ns = reach_ns + if is_read { larger(media_ns, link_ns) } else { media_ns };
+        self.arm_done_at = now + Nanos(whole(service_ns));
         self.job = Job::Serving;
         self.served = op;
     }
@@ -443,7 +464,7 @@ impl Mechanical {
         let extent = cache.remove(index);
         let length = extent.end - extent.stretch.offset;
         let service_ns = reach_ns + self.arm.transfer(&extent.stretch, length);
-        self.arm_done_at = now + Nanos(service_ns as u64);
+        self.arm_done_at = now + Nanos(whole(service_ns));
         self.job = Job::WritingBack;
         self.written = extent;
         // The place in the list is free at once, the bytes when written.
@@ -459,16 +480,9 @@ impl Mechanical {
     }
 }
 
-/// What a request needs before the head can wait for its sector, the seek apart.
 #[inline]
-fn before_ns(times: &Times, op: &DriveOp) -> f64 {
-    let settle_ns = if op.direction == Direction::Write { times.write_settle_ns } else { 0.0 };
-    times.overhead_ns + settle_ns
-}
-
-#[inline]
-fn spot(arm: &Arm, times: &Times, op: &DriveOp) -> Spot {
-    arm.spot(op.offset, before_ns(times, op))
+fn spot(arm: &Arm, times: &Times, op: &DriveOp) -> (Place, f32) {
+    (arm.place(op.offset), times.before_turns(op))
 }
 
 fn accept_ns(design: &MechanicalDesign) -> f64 {

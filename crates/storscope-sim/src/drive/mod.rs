@@ -27,6 +27,7 @@ mod geometry;
 mod line;
 pub(crate) mod maths;
 mod mechanical;
+mod neighbourhood;
 mod read_ahead;
 mod seek;
 mod variate;
@@ -128,11 +129,13 @@ impl Drive {
     }
 
     /// Takes an operation, and starts it if it can.
+    #[inline]
     pub fn submit(&mut self, now: Nanos, op: DriveOp) {
         each!(&mut self.model, model => model.submit(now, op));
     }
 
     /// When [`Drive::advance`] must be called next; [`Nanos::NEVER`] when idle.
+    #[inline]
     #[must_use]
     pub fn next_event(&self) -> Nanos {
         each!(&self.model, model => model.next_event())
@@ -140,6 +143,7 @@ impl Drive {
 
     /// Handles what is due at `now`, and starts what can start. Returns the tag of what completed; nothing when the
     /// event was the drive's own, such as a write from its cache.
+    #[inline]
     pub fn advance(&mut self, now: Nanos) -> Option<u32> {
         each!(&mut self.model, model => model.advance(now))
     }

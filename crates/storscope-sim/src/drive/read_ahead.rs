@@ -7,10 +7,14 @@
 use storscope_types::Nanos;
 use storscope_types::design::drive::{ReadAheadDesign, ReadOnAfter};
 
+use super::neighbourhood::Neighbourhood;
+
 /// The segments.
 #[derive(Debug)]
 pub struct ReadAhead {
     segments: Vec<Segment>,
+    /// Tells that no segment is near an address, so that most reads need not look at any.
+    near: Neighbourhood,
     segment_bytes: u64,
     any_read: bool,
     lost_on_write: bool,
@@ -50,9 +54,10 @@ pub enum Lookup {
 }
 
 impl Filling {
+    #[inline]
     fn reached(&self, now: Nanos) -> u64 {
-        let read = now.since(self.from).0 as f64 * self.bytes_per_ns;
-        self.limit.min(self.from_byte + read as u64)
+        let read = now.since(self.from).0 as i64 as f64 * self.bytes_per_ns;
+        self.limit.min(self.from_byte + read as i64 as u64)
     }
 
     fn reaches(&self, byte: u64) -> Nanos {
@@ -66,6 +71,7 @@ impl ReadAhead {
     pub fn new(design: &ReadAheadDesign) -> Self {
         Self {
             segments: vec![Segment::default(); design.segments as usize],
+            near: Neighbourhood::new(design.segments as usize, design.segment.0),
             segment_bytes: design.segment.0,
             any_read: design.after == ReadOnAfter::AnyRead,
             lost_on_write: design.lost_on_write,
@@ -79,13 +85,15 @@ impl ReadAhead {
     pub fn lookup(&self, now: Nanos, start: u64, end: u64) -> Lookup {
         if let Some(filling) = self.filling {
             let first = self.segments[filling.segment].start;
-            let reached = filling.reached(now);
             // What starts a little further on is waited for, too: it takes less than coming back a turn later.
             if first <= start && start <= filling.limit {
-                return in_filling(&filling, reached, end);
+                return in_filling(&filling, filling.reached(now), end);
             }
         }
         let holds_start = |segment: &&Segment| segment.start <= start && start < segment.end;
+        if !self.near.may_be_near(start) {
+            return Lookup::Miss;
+        }
         match self.segments.iter().find(holds_start) {
             None => Lookup::Miss,
             Some(segment) if end <= segment.end => Lookup::Hit,
@@ -106,6 +114,7 @@ impl ReadAhead {
             filling.limit = filling.limit.max(end + segment_bytes / 2);
             let segment = &mut self.segments[filling.segment];
             segment.start = segment.start.max(filling.limit.saturating_sub(segment_bytes));
+            self.near.set(filling.segment, segment.start, filling.limit);
         }
     }
 
@@ -130,6 +139,7 @@ impl ReadAhead {
         let first = if reads_on { first.min(bounds.0) } else { first };
         let first = first.max(limit.saturating_sub(self.segment_bytes)).min(start);
         self.segments[index] = Segment { start: first, end };
+        self.near.set(index, first, limit.max(end));
         if reads_on {
             self.filling = Some(Filling { segment: index, from_byte: end, from: now, bytes_per_ns, limit });
         }
@@ -140,7 +150,9 @@ impl ReadAhead {
     fn segment_for(&mut self, start: u64) -> (usize, bool) {
         let reach = self.segment_bytes;
         let is_near = |segment: &Segment| segment.end > segment.start && start.abs_diff(segment.end) <= reach;
-        if let Some(index) = self.segments.iter().position(is_near) {
+        if self.near.may_be_near(start)
+            && let Some(index) = self.segments.iter().position(is_near)
+        {
             return (index, true);
         }
         let index = self.next;
@@ -162,6 +174,9 @@ impl ReadAhead {
             self.lost_on_write || (self.segments[filling.segment].start < end && start < filling.limit)
         };
         let stopped_at = if self.filling.as_ref().is_some_and(stale) { self.stop(now) } else { None };
+        if !self.lost_on_write && !self.near.may_overlap(start, end) {
+            return stopped_at;
+        }
         for segment in &mut self.segments {
             if self.lost_on_write || (segment.start < end && start < segment.end) {
                 *segment = Segment::default();
@@ -172,6 +187,7 @@ impl ReadAhead {
 }
 
 /// For a read that starts in the segment being filled: what it finds.
+#[cold]
 fn in_filling(filling: &Filling, reached: u64, end: u64) -> Lookup {
     if end <= reached {
         return Lookup::Hit;

@@ -45,8 +45,9 @@ impl Window {
             return View { from: 0, size: 1, seen };
         }
         let wanted = mean + self.carry;
-        let size = (wanted as usize).min(seen);
-        self.carry = wanted - size as f32;
+        // By way of `i32`, which is one instruction each way.
+        let size = (wanted as i32 as usize).min(seen);
+        self.carry = wanted - size as i32 as f32;
         let from = if self.any { self.somewhere(seen) } else { 0 };
         View { from, size, seen }
     }
