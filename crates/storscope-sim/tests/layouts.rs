@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
-use storscope_sim::layout::{Map, Place};
+use storscope_sim::layout::{Map, Place, Update, UpdateKind};
 use storscope_types::Bytes;
-use storscope_types::design::{GroupDesign, Layout, Redundancy};
+use storscope_types::design::{GroupDesign, Layout, ParityUpdate, Redundancy};
 
 fn group(layout: Layout, count: u32, width: Option<u32>, redundancy: Option<Redundancy>) -> GroupDesign {
     let text = serde_json::json!({"name": "g", "drive": "d", "count": count, "layout": layout,
@@ -60,6 +60,28 @@ proptest! {
         let positions: HashSet<u64> = data.chain(parity).collect();
         prop_assert_eq!(positions.len() as u64, map.data() + map.parity());
         prop_assert!(positions.iter().all(|&position| position < map.width()));
+    }
+
+    #[test]
+    fn of_intact_stripes_the_choice_and_the_parity_work_are_those_of_going_through_all_slices(
+        group in groups(),
+        from in 0_u64..200_000,
+        length in 1_u64..200_000,
+        policy in prop_oneof![
+            Just(ParityUpdate::Cheaper),
+            Just(ParityUpdate::ReadModifyWrite),
+            Just(ParityUpdate::ReconstructWrite)
+        ],
+    ) {
+        let map = Map::new(&group, DRIVE, 1);
+        let start = from % map.stripe_bytes();
+        let update = Update { stripe: 7, start, end: (start + length).min(map.stripe_bytes()) };
+        let kind = update.choose_intact(&map, policy);
+        prop_assert_eq!(kind, update.choose(&map, policy, |_| true));
+        let mut read = 0;
+        update.reads(&map, kind, |slice| read += slice.end - slice.start);
+        let written = if kind == UpdateKind::NoParity { 0 } else { update.end - update.start };
+        prop_assert_eq!(update.parity_bytes(&map, kind), read + written);
     }
 
     #[test]

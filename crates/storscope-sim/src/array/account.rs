@@ -157,12 +157,6 @@ impl Account {
     pub fn residence(&self, now: Nanos) -> u64 {
         self.residence + self.present * now.0 - self.present_since
     }
-
-    /// Adds to a part.
-    #[inline]
-    pub fn spend(&mut self, write: bool, part: Part, time: Nanos) {
-        self.spent[usize::from(write)][part as usize] += time.0;
-    }
 }
 
 impl Default for Account {

@@ -45,7 +45,11 @@ impl Array {
         self.answer(place);
     }
 
+    #[inline]
     fn follow_stream(&mut self, place: u32, offset: u64, length: u64) -> Option<Ahead> {
+        if self.cache.as_ref().is_none_or(|memory| memory.streams.is_empty()) {
+            return None;
+        }
         let volume = usize::from(self.targets[usize::from(self.jobs[place].account)].volume);
         let memory = self.cache.as_mut()?;
         let ahead = memory.streams.get_mut(volume)?.read(offset, offset + length)?;
@@ -65,7 +69,7 @@ impl Array {
         let Some(memory) = &mut self.cache else { return };
         let length = ahead.end - ahead.start;
         let pages = memory.directory.pages_of(ahead.start, length);
-        let count = (pages.end() - pages.start() + 1) as usize;
+        let count = (pages.end - pages.start) as usize;
         memory.make_room(count);
         if memory.clean + count > memory.clean_limit {
             return;
@@ -93,7 +97,7 @@ impl Array {
             let Some(at) = memory.directory.find(Memory::key(job.group, page)) else { continue };
             let units = memory.directory.units(page, job.offset, u64::from(job.length));
             memory.directory.page_mut(at).valid |= units;
-            if memory.directory.page(at).state == State::Loading {
+            if memory.directory.page(at).state() == State::Loading {
                 memory.directory.push_clean(at);
             }
             woken = join(&mut self.jobs, std::mem::replace(&mut memory.directory.page_mut(at).waiting, NONE), woken);
@@ -215,13 +219,14 @@ impl Array {
 }
 
 /// Whether all of a read is in memory.
+#[inline]
 fn look_up(memory: &mut Memory, group: u16, offset: u64, length: u64) -> Lookup {
     let pages = memory.directory.pages_of(offset, length);
     let mut coming = None;
     for page in pages.clone() {
         let Some(place) = memory.directory.find(Memory::key(group, page)) else { return Lookup::Miss };
         let found = memory.directory.page(place);
-        if found.state == State::Loading {
+        if found.state() == State::Loading {
             coming = Some(place);
         } else if memory.directory.units(page, offset, length) & !found.valid != 0 {
             return Lookup::Miss;
@@ -232,7 +237,7 @@ fn look_up(memory: &mut Memory, group: u16, offset: u64, length: u64) -> Lookup 
     }
     for page in pages {
         if let Some(place) = memory.directory.find(Memory::key(group, page))
-            && memory.directory.page(place).state == State::Clean
+            && memory.directory.page(place).state() == State::Clean
         {
             memory.directory.touch(place);
         }

@@ -6,7 +6,7 @@ use super::Array;
 use super::job::{Job, Kind};
 use super::memory::Memory;
 use crate::cache::State;
-use crate::kernel::NONE;
+use crate::kernel::{Divisor, NONE};
 
 /// Bytes to be destaged: the pages as a chain, and where they go.
 struct Batch {
@@ -65,16 +65,17 @@ impl Array {
 }
 
 /// The page and its dirty neighbours within a window of the group's space, as far as they leave no gap.
-fn gather_neighbours(memory: &mut Memory, first: u32, window_bytes: u64) -> Batch {
+fn gather_neighbours(memory: &mut Memory, first: u32, window: Divisor) -> Batch {
     let page = memory.directory.page(first);
-    let (key, mask) = (page.key, page.dirty);
+    let (key, mask) = (page.key(), page.dirty);
     let (group, number) = Memory::group_and_page(key);
     let (mut start, mut end) = memory.directory.span(number, mask);
     let mut batch = Batch { chain: NONE, pages: 0, group, offset: 0, length: 0 };
     take(memory, first, &mut batch);
-    let window = start / window_bytes * window_bytes;
+    let window_start = start - window.split(start).1;
+    let window_end = window_start + window.value();
     let mut next = number + 1;
-    while end == next * memory.directory.page_bytes() && end < window + window_bytes {
+    while end == next * memory.directory.page_bytes() && end < window_end {
         let Some((place, from, to)) = dirty_span(memory, group, next) else { break };
         if from != end {
             break;
@@ -83,7 +84,7 @@ fn gather_neighbours(memory: &mut Memory, first: u32, window_bytes: u64) -> Batc
         (end, next) = (to, next + 1);
     }
     let mut before = number;
-    while start == before * memory.directory.page_bytes() && start > window && before > 0 {
+    while start == before * memory.directory.page_bytes() && start > window_start && before > 0 {
         let Some((place, from, to)) = dirty_span(memory, group, before - 1) else { break };
         if to != start {
             break;
@@ -98,7 +99,7 @@ fn gather_neighbours(memory: &mut Memory, first: u32, window_bytes: u64) -> Batc
 fn dirty_span(memory: &Memory, group: u16, number: u64) -> Option<(u32, u64, u64)> {
     let place = memory.directory.find(Memory::key(group, number))?;
     let page = memory.directory.page(place);
-    if page.state != State::Dirty || page.dirty == 0 {
+    if page.state() != State::Dirty || page.dirty == 0 {
         return None;
     }
     let (from, to) = memory.directory.span(number, page.dirty);

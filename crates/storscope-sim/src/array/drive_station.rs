@@ -103,13 +103,13 @@ impl DriveStation {
     #[inline]
     pub fn done(&mut self, now: Nanos, submitted: Nanos, began: Nanos) -> OpTimes {
         self.count(now);
-        let there = f64::from(self.present);
+        let there = self.present;
         self.present -= 1;
         let start = self.last_done.max(submitted);
         self.last_done = now;
         let (response, share) = (now - submitted, now - start);
         let service = if self.parallel > 1.0 {
-            Nanos((response.0 as f64 * (self.parallel / there).min(1.0)) as u64)
+            Nanos((response.0 as f64 * (self.parallel / f64::from(there)).min(1.0)) as u64)
         } else {
             share
         };

@@ -107,8 +107,7 @@ impl Array {
             service = Nanos((service.0 as f64 * self.random.exponential()).round() as u64);
         }
         let wait = self.visit(place, cpu, service);
-        self.spend(place, Part::ControllerQueue, wait);
-        self.spend(place, Part::ControllerService, service);
+        self.spend_each(place, [(Part::ControllerQueue, wait), (Part::ControllerService, service)]);
     }
 
     /// A job crosses a link, then comes the stage.

@@ -4,7 +4,7 @@ use storscope_types::Bytes;
 use storscope_types::design::{GroupDesign, Layout, ParityUpdate, ReadChoice};
 
 use crate::kernel::Random;
-use crate::layout::{Map, Place};
+use crate::layout::{Map, Piece, Place};
 
 /// A group of drives.
 #[derive(Debug, Clone)]
@@ -97,6 +97,21 @@ impl Group {
         let turn = &mut self.turns[self.map.place(stripe, 0).drive as usize];
         *turn ^= 1;
         u64::from(*turn)
+    }
+
+    /// Where the copy of a piece whose turn it is can be read now: [`Group::locate`] of [`Group::next_copy`], in one step
+    /// where the copies lie side by side.
+    #[inline]
+    pub fn locate_next_copy(&mut self, piece: &Piece) -> Option<Place> {
+        if self.degraded || !self.map.has_rows() {
+            let position = self.next_copy(piece.stripe);
+            return self.locate(piece.stripe, position, piece.start);
+        }
+        let first = self.map.place(piece.stripe, 0);
+        let turn = &mut self.turns[first.drive as usize];
+        *turn ^= 1;
+        let drive = self.first_drive + first.drive + u32::from(*turn);
+        Some(Place { drive, offset: first.offset + piece.start })
     }
 
     /// Where a position of a stripe can be read and written now, `start` bytes into the segment; nothing when it is

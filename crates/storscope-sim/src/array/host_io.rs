@@ -16,22 +16,21 @@ impl Array {
     pub(super) fn take(&mut self, request: Request) {
         let write = request.direction == Direction::Write;
         let index = request.target as usize;
-        let sound = self.targets.get(index).is_some_and(|target| {
-            request.length > 0 && request.offset.saturating_add(u64::from(request.length)) <= target.size
-        });
-        if !sound {
+        let fits = |size: u64| request.length > 0 && request.offset.saturating_add(request.length.into()) <= size;
+        let Some(target) = self.targets.get(index).filter(|target| fits(target.size)) else {
             self.done.push(Completion { token: request.token, result: INVALID, at: self.now });
             return;
-        }
-        let volume = &self.volumes[usize::from(self.targets[index].volume)];
+        };
+        let volume = &self.volumes[usize::from(target.volume)];
         let (offset, group) = (volume.start + request.offset, volume.group);
+        let has_flash = target.flash.is_some();
         let now = self.now;
         self.accounts[index].came(write, now);
         let place = self.jobs.insert_with(|| {
             let job = Job::new(Kind::Host, write, index as u16, group, offset, request.length, now);
             Job { token: request.token, ..job }
         });
-        if self.targets[index].flash.is_some() && self.answered_by_flash(place) {
+        if has_flash && self.answered_by_flash(place) {
             return;
         }
         if self.limits.is_empty() { self.enter(place) } else { self.admit(place) }

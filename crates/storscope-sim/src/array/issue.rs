@@ -43,24 +43,43 @@ impl Array {
     /// Sends what is planned. Without anything to send the phase is over at once.
     #[inline]
     pub(super) fn issue(&mut self, place: u32, direction: Direction, stage: Stage) {
-        let now = self.now;
-        let count = self.plan.len() as u32;
+        let plan = std::mem::take(&mut self.plan);
+        let count = plan.len() as u32;
         let mut moved = 0;
-        for op in &self.plan {
-            let index = op.place.drive as usize;
+        for op in &plan {
             moved += u64::from(op.length);
-            let op = DriveOp { tag: place, direction, offset: op.place.offset, length: op.length };
-            let next = self.drives[index].submit(now, op);
-            self.tree.set(index, next);
+            self.send(place, direction, op);
         }
+        self.plan = plan;
+        self.plan.clear();
+        self.begin_phase(place, stage, count, moved);
+        if count == 0 {
+            self.phase_over(place);
+        }
+    }
+
+    /// Sends the only operation of a phase, without a plan.
+    #[inline]
+    pub(super) fn issue_one(&mut self, place: u32, direction: Direction, stage: Stage, op: PlannedOp) {
+        self.send(place, direction, &op);
+        self.begin_phase(place, stage, 1, u64::from(op.length));
+    }
+
+    #[inline]
+    fn send(&mut self, place: u32, direction: Direction, op: &PlannedOp) {
+        let index = op.place.drive as usize;
+        let op = DriveOp { tag: place, direction, offset: op.place.offset, length: op.length };
+        let next = self.drives[index].submit(self.now, op);
+        self.tree.set(index, next);
+    }
+
+    #[inline]
+    fn begin_phase(&mut self, place: u32, stage: Stage, count: u32, moved: u64) {
+        let now = self.now;
         let job = &mut self.jobs[place];
         job.stage = stage;
         (job.pending, job.ops, job.mark, job.moved) = (count, count, now, moved);
         (job.response, job.service) = (Nanos::ZERO, Nanos::ZERO);
-        self.plan.clear();
-        if count == 0 {
-            self.phase_over(place);
-        }
     }
 
     /// All operations of a phase are done.
@@ -164,22 +183,42 @@ impl Array {
     #[inline]
     fn account_phase(&mut self, place: u32) {
         let job = &self.jobs[place];
-        let elapsed = self.now - job.mark;
+        let elapsed = (self.now - job.mark).0;
         let ops = u64::from(job.ops);
-        let (response, service) =
-            if ops == 1 { (job.response.0, job.service.0) } else { (job.response.0 / ops, job.service.0 / ops) };
-        self.spend(place, Part::DriveQueue, Nanos(response - service));
-        self.spend(place, Part::DriveService, Nanos(service));
-        if ops > 1 {
-            self.spend(place, Part::Join, elapsed - Nanos(response));
-        }
+        let (response, service) = (shared(job.response.0, ops), shared(job.service.0, ops));
+        let join = if ops > 1 { elapsed - response } else { 0 };
+        let spent = [
+            (Part::DriveQueue, Nanos(response - service)),
+            (Part::DriveService, Nanos(service)),
+            (Part::Join, Nanos(join)),
+        ];
+        self.spend_each(place, spent);
     }
 
     /// Adds to where the time of a job's host I/O went.
     #[inline]
     pub(super) fn spend(&mut self, place: u32, part: Part, time: Nanos) {
+        self.spend_each(place, [(part, time)]);
+    }
+
+    /// Adds to several parts at a time.
+    #[inline]
+    pub(super) fn spend_each<const PARTS: usize>(&mut self, place: u32, times: [(Part, Nanos); PARTS]) {
         let job = &self.jobs[place];
-        let share = if job.siblings == 1 { time } else { Nanos(time.0 / u64::from(job.siblings)) };
-        self.accounts[usize::from(job.account)].spend(job.write, part, share);
+        let siblings = u64::from(job.siblings);
+        let spent = &mut self.accounts[usize::from(job.account)].spent[usize::from(job.write)];
+        for (part, time) in times {
+            spent[part as usize] += shared(time.0, siblings);
+        }
+    }
+}
+
+/// Time over a number, which is mostly 1 or 2: a division takes as long as all else here.
+#[inline]
+fn shared(time: u64, number: u64) -> u64 {
+    match number {
+        1 => time,
+        2 => time / 2,
+        _ => time / number,
     }
 }

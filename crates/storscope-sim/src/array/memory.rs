@@ -7,7 +7,7 @@ use super::Volume;
 use super::group::Group;
 use super::sharing::Sharing;
 use crate::cache::{Directory, Elevator, State, Streams};
-use crate::kernel::NONE;
+use crate::kernel::{Divisor, NONE};
 
 /// The cache of the array.
 #[derive(Debug, Clone)]
@@ -24,7 +24,8 @@ pub struct Memory {
     /// Clean pages, and those being loaded.
     pub clean: usize,
     low: usize,
-    high: usize,
+    /// From the low watermark to the high one.
+    range: Divisor,
     /// Destages under way.
     pub sharing: Sharing,
     most_destages: usize,
@@ -85,6 +86,7 @@ impl Memory {
         let halved = |size: u64| if write.is_some_and(|write| write.mirrored) { size / 2 } else { size };
         let dirty_limit = write.map_or(0, |write| (halved(write.size.0) / page) as usize);
         let at = |share: Option<f64>| (dirty_limit as f64 * share.unwrap_or(1.0)) as usize;
+        let low = at(write.map(|write| write.low_watermark));
         let clean_limit = clean_bytes(design, array).div_ceil(page) as usize;
         let sorted = write.is_some_and(|write| write.order == DestageOrder::Address);
         let elevator = Elevator::new((0..groups.len()).map(|group| used_pages(group, volumes, page)), sorted);
@@ -97,8 +99,8 @@ impl Memory {
             clean_limit,
             dirty: 0,
             clean: 0,
-            low: at(write.map(|write| write.low_watermark)),
-            high: at(write.map(|write| write.high_watermark)),
+            low,
+            range: Divisor::new(at(write.map(|write| write.high_watermark)).saturating_sub(low).max(1) as u64),
             most_destages: write.and_then(|write| write.destages).map_or(4 * drives, |most| most as usize),
             flushing: false,
             mirrored: write.is_some_and(|write| write.mirrored),
@@ -132,7 +134,7 @@ impl Memory {
     /// Prepares for a page that will be looked up when the controller has worked on the I/O.
     #[inline]
     pub fn warm(&self, group: u16, offset: u64) {
-        self.directory.warm(Self::key(group, *self.directory.pages_of(offset, 1).start()));
+        self.directory.warm(Self::key(group, self.directory.pages_of(offset, 1).start));
     }
 
     /// The group to which another destage should begin.
@@ -156,8 +158,8 @@ impl Memory {
         if self.dirty <= self.low {
             return 0;
         }
-        let (over, range) = (self.dirty - self.low, (self.high - self.low).max(1));
-        (1 + self.most_destages * over / range).min(self.most_destages)
+        let over = self.dirty - self.low;
+        (1 + self.range.split((self.most_destages * over) as u64).0 as usize).min(self.most_destages)
     }
 
     /// The dirty page of a group that goes next.
@@ -171,8 +173,9 @@ impl Memory {
     pub fn begin_to_destage(&mut self, place: u32) {
         self.directory.unlink(place);
         let page = self.directory.page_mut(place);
-        (page.state, page.dirty) = (State::Destaging, 0);
-        let (group, number) = Self::group_and_page(page.key);
+        page.set_state(State::Destaging);
+        page.dirty = 0;
+        let (group, number) = Self::group_and_page(page.key());
         self.elevator.left(usize::from(group), number);
     }
 
@@ -186,7 +189,7 @@ impl Memory {
 
     #[inline]
     fn push_dirty(&mut self, place: u32) {
-        let (group, number) = Self::group_and_page(self.directory.page(place).key);
+        let (group, number) = Self::group_and_page(self.directory.page(place).key());
         let list = self.elevator.came(usize::from(group), number);
         self.directory.push_dirty(place, list);
     }
@@ -195,13 +198,13 @@ impl Memory {
     #[must_use]
     pub fn has_room(&self, group: u16, offset: u64, length: u64) -> bool {
         let pages = self.directory.pages_of(offset, length);
-        let count = (pages.end() - pages.start() + 1) as usize;
+        let count = (pages.end - pages.start) as usize;
         if self.dirty + count <= self.dirty_limit {
             return true;
         }
         let is_new = |page: &u64| {
             let found = self.directory.find(Self::key(group, *page));
-            found.is_none_or(|place| !matches!(self.directory.page(place).state, State::Dirty | State::Destaging))
+            found.is_none_or(|place| !matches!(self.directory.page(place).state(), State::Dirty | State::Destaging))
         };
         self.dirty + pages.filter(is_new).count() <= self.dirty_limit
     }
@@ -230,7 +233,7 @@ impl Memory {
             self.dirty += 1;
             return Some(place);
         };
-        match self.directory.page(place).state {
+        match self.directory.page(place).state() {
             State::Dirty => self.totals.absorbed_pages += 1,
             State::Destaging => {}
             State::Clean => {
@@ -254,7 +257,7 @@ impl Memory {
             match self.directory.find(key) {
                 Some(place) => {
                     self.directory.page_mut(place).valid |= units;
-                    if self.directory.page(place).state == State::Clean {
+                    if self.directory.page(place).state() == State::Clean {
                         self.directory.touch(place);
                     }
                 }
@@ -290,7 +293,7 @@ impl Memory {
         self.dirty -= 1;
         if self.directory.page(place).waiting != NONE {
             // It was written while it was being loaded, which goes on.
-            self.directory.page_mut(place).state = State::Loading;
+            self.directory.page_mut(place).set_state(State::Loading);
             self.clean += 1;
             return;
         }

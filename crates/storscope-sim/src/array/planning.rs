@@ -9,7 +9,7 @@ use super::account::Part;
 use super::group::Group;
 use super::issue::{PlannedOp, join};
 use super::job::{Job, Kind, Stage};
-use crate::layout::{Piece, Slice, Update};
+use crate::layout::{Map, Piece, Place, Slice, Update};
 
 impl Array {
     /// Reads what a job asks for from the drives.
@@ -17,12 +17,26 @@ impl Array {
     pub(super) fn read(&mut self, place: u32) {
         let (group, offset, length) = self.extent(place);
         let first = self.groups[group].map.first_piece(offset, length);
-        if first.length == length {
-            self.plan_read(place, group, first);
-        } else {
+        if first.length < length {
             self.plan_reads(place, group, offset, length);
+        } else if let Some(at) = self.place_to_read(group, &first) {
+            let op = PlannedOp { place: at, length: length as u32 };
+            return self.issue_one(place, Direction::Read, Stage::Reading, op);
+        } else {
+            self.plan_recovery(place, group, &first);
         }
         self.issue(place, Direction::Read, Stage::Reading);
+    }
+
+    /// Where a piece is read; nothing when that is lost.
+    #[inline]
+    fn place_to_read(&mut self, index: usize, piece: &Piece) -> Option<Place> {
+        let group = &mut self.groups[index];
+        if group.map.copies() > 1 && group.read_choice == ReadChoice::RoundRobin {
+            return group.locate_next_copy(piece);
+        }
+        let position = self.position_to_read(index, piece);
+        self.groups[index].locate(piece.stripe, position, piece.start)
     }
 
     /// Reads of what spans segments. What adjoins on a drive is one operation; of mirrors it is read from one copy.
@@ -55,12 +69,6 @@ impl Array {
     pub(super) fn extent(&self, place: u32) -> (usize, u64, u64) {
         let job = &self.jobs[place];
         (usize::from(job.group), job.offset, u64::from(job.length))
-    }
-
-    #[inline]
-    fn plan_read(&mut self, place: u32, group: usize, piece: Piece) {
-        let position = self.position_to_read(group, &piece);
-        self.plan_read_at(place, group, piece, position);
     }
 
     #[inline]
@@ -170,18 +178,18 @@ impl Array {
 
     /// Makes a job of each stripe that is written in part, and one of all full stripes between.
     fn write_stripes(&mut self, place: u32, group: usize, offset: u64, length: u64) {
-        let stripe_bytes = self.groups[group].map.stripe_bytes();
-        let (count, ends) = parts_of_stripes(stripe_bytes, offset, offset + length);
+        let (count, ends) = parts_of_stripes(&self.groups[group].map, offset, offset + length);
         let now = self.now;
         let job = &mut self.jobs[place];
         job.stage = Stage::WaitsForStripes;
         (job.pending, job.ops, job.mark, job.response) = (count, count, now, Nanos::ZERO);
-        let parent = *job;
+        let (account, owner) = (job.account, job.owner);
         let mut start = offset;
         for &end in &ends[..count as usize] {
-            let mut part = Job::new(Kind::Stripe, true, parent.account, parent.group, start, (end - start) as u32, now);
-            (part.token, part.siblings, part.owner) = (place, count, parent.owner);
-            let part = self.jobs.insert(part);
+            let part = self.jobs.insert_with(|| {
+                let part = Job::new(Kind::Stripe, true, account, group as u16, start, (end - start) as u32, now);
+                Job { token: place, siblings: count, owner, ..part }
+            });
             self.write_stripe(part);
             start = end;
         }
@@ -191,8 +199,12 @@ impl Array {
     fn write_stripe(&mut self, place: u32) {
         let (index, update) = self.update_of(place);
         let group = &self.groups[index];
-        let alive = |position| !group.degraded || group.locate(update.stripe, position, 0).is_some();
-        let kind = update.choose(&group.map, group.parity_update, alive);
+        let kind = if group.degraded {
+            let alive = |position| group.locate(update.stripe, position, 0).is_some();
+            update.choose(&group.map, group.parity_update, alive)
+        } else {
+            update.choose_intact(&group.map, group.parity_update)
+        };
         let plan = &mut self.plan;
         update.reads(&group.map, kind, |slice| plan_slice(group, &update, slice, plan));
         let job = &mut self.jobs[place];
@@ -246,11 +258,12 @@ impl Array {
 /// Where the parts of a write to stripes end, and how many there are: a partly written stripe, full ones, and another
 /// partly written one.
 #[inline]
-fn parts_of_stripes(stripe_bytes: u64, offset: u64, end: u64) -> (u32, [u64; 3]) {
+fn parts_of_stripes(map: &Map, offset: u64, end: u64) -> (u32, [u64; 3]) {
+    let stripe_bytes = map.stripe_bytes();
     let (mut count, mut ends, mut at) = (0, [0; 3], offset);
     while at < end {
-        let within = at % stripe_bytes;
-        let full = if within == 0 { (end - at) / stripe_bytes } else { 0 };
+        let (_, within) = map.stripe_at(at);
+        let full = if within == 0 && end - at >= stripe_bytes { (end - at) / stripe_bytes } else { 0 };
         at = if full > 0 { at + full * stripe_bytes } else { end.min(at - within + stripe_bytes) };
         ends[count as usize] = at;
         count += 1;

@@ -1,6 +1,7 @@
 //! How the groups of an array share its destages.
 
 use super::group::Group;
+use crate::kernel::Divisor;
 
 /// Most bytes of a destage, whatever the number of drives.
 const MOST_BYTES: u64 = 1 << 30;
@@ -19,7 +20,7 @@ struct Share {
     drives: f64,
     underway: usize,
     /// One destage stays within a window of so many bytes of the group's space.
-    window: u64,
+    window: Divisor,
 }
 
 impl Sharing {
@@ -30,7 +31,7 @@ impl Sharing {
         let share = |group: &Group| Share {
             drives: group.drives() as f64 / drives as f64,
             underway: 0,
-            window: group.map.window(run, most.min(MOST_BYTES)),
+            window: Divisor::new(group.map.window(run, most.min(MOST_BYTES))),
         };
         Self { groups: groups.iter().map(share).collect(), underway: 0 }
     }
@@ -45,7 +46,7 @@ impl Sharing {
     /// Bytes of a group's space that one destage stays within.
     #[inline]
     #[must_use]
-    pub fn window(&self, group: u16) -> u64 {
+    pub fn window(&self, group: u16) -> Divisor {
         self.groups[usize::from(group)].window
     }
 

@@ -39,7 +39,7 @@ impl Directory {
             unit: Divisor::new(page_bytes.div_ceil(UNITS)),
         };
         for end in CLEAN..DIRTY + lists {
-            directory.pages.push(Page { before: end, after: end, ..Page::EMPTY });
+            directory.pages.push(Page::end(end));
         }
         directory
     }
@@ -50,11 +50,11 @@ impl Directory {
         self.page.value()
     }
 
-    /// First and last page of an extent.
+    /// The pages of an extent: the first, and the one after the last.
     #[inline]
     #[must_use]
-    pub fn pages_of(&self, offset: u64, length: u64) -> std::ops::RangeInclusive<u64> {
-        self.page.split(offset).0..=self.page.split(offset + length - 1).0
+    pub fn pages_of(&self, offset: u64, length: u64) -> std::ops::Range<u64> {
+        self.page.split(offset).0..self.page.split(offset + length - 1).0 + 1
     }
 
     /// The units of a page that an extent covers, partly covered ones included.
@@ -104,18 +104,18 @@ impl Directory {
     /// a directory is larger than that cache, and the pages to go are those not touched for longest.
     fn warm_evictions(&self, oldest: u32) {
         let next = self.pages[oldest as usize].before;
-        let Page { key, before, .. } = self.pages[next as usize];
-        self.warm(key);
-        prefetch(&self.pages[before as usize]);
+        let page = &self.pages[next as usize];
+        self.warm(page.key());
+        prefetch(&self.pages[page.before as usize]);
     }
 
     /// The same for the dirty pages of a list and what is beside them.
     #[inline]
     pub fn warm_destages(&self, list: u32) {
-        let Page { key, after, .. } = self.pages[self.pages[(DIRTY + list) as usize].after as usize];
-        self.warm(key.wrapping_sub(1));
-        self.warm(key.wrapping_add(1));
-        prefetch(&self.pages[after as usize]);
+        let page = &self.pages[self.pages[(DIRTY + list) as usize].after as usize];
+        self.warm(page.key().wrapping_sub(1));
+        self.warm(page.key() + 1);
+        prefetch(&self.pages[page.after as usize]);
     }
 
     /// The place of a page.
@@ -125,7 +125,7 @@ impl Directory {
         let mut place = self.buckets[self.bucket(key)];
         while place != NONE {
             let page = &self.pages[place as usize];
-            if page.key == key {
+            if page.key() == key {
                 return Some(place);
             }
             place = page.chain;
@@ -152,7 +152,7 @@ impl Directory {
         let place = self.take_place()?;
         let bucket = self.bucket(key);
         let chain = std::mem::replace(&mut self.buckets[bucket], place);
-        self.pages[place as usize] = Page { key, chain, state, ..Page::EMPTY };
+        self.pages[place as usize] = Page::new(key, state, chain);
         Some(place)
     }
 
@@ -182,7 +182,7 @@ impl Directory {
 
     /// Forgets a page that is in no list.
     pub fn forget(&mut self, place: u32) {
-        let (bucket, chain) = (self.bucket(self.pages[place as usize].key), self.pages[place as usize].chain);
+        let (bucket, chain) = (self.bucket(self.pages[place as usize].key()), self.pages[place as usize].chain);
         if self.buckets[bucket] == place {
             self.buckets[bucket] = chain;
         } else {
@@ -206,14 +206,14 @@ impl Directory {
     /// Makes a page that is in no list the clean page used last.
     #[inline]
     pub fn push_clean(&mut self, place: u32) {
-        self.pages[place as usize].state = State::Clean;
+        self.pages[place as usize].set_state(State::Clean);
         self.link_after(CLEAN, place);
     }
 
     /// Makes a page that is in no list the last of a list of dirty ones.
     #[inline]
     pub fn push_dirty(&mut self, place: u32, list: u32) {
-        self.pages[place as usize].state = State::Dirty;
+        self.pages[place as usize].set_state(State::Dirty);
         let last = self.pages[(DIRTY + list) as usize].before;
         self.link_after(last, place);
     }
@@ -282,7 +282,7 @@ mod tests {
         }
         assert!(directory.add(9, State::Dirty).is_none(), "nothing but dirty pages");
         let oldest = directory.oldest_dirty(0).expect("two");
-        assert_eq!(directory.page(oldest).key, 7);
+        assert_eq!(directory.page(oldest).key(), 7);
     }
 
     #[test]

@@ -15,11 +15,15 @@ pub enum State {
     Loading,
 }
 
-/// A page in memory.
+/// Bits of the state in a word with the key.
+const STATE_BITS: u32 = 2;
+
+/// A page in memory: 32 bytes, so that none lies on two cache lines. Directories are larger than the processor's caches.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub struct Page {
-    /// Which page of which space.
-    pub key: u64,
+    /// The key, and the state in the low bits.
+    key_and_state: u64,
     /// The next page of the same bucket.
     pub(super) chain: u32,
     /// Neighbours in the list of clean or dirty pages.
@@ -32,22 +36,56 @@ pub struct Page {
     pub valid: u32,
     /// First of the jobs that wait for it.
     pub waiting: u32,
-    /// What it is.
-    pub state: State,
 }
 
 impl Page {
     /// A page of nothing.
-    pub(super) const EMPTY: Self = Self {
-        key: u64::MAX,
-        chain: NONE,
-        before: NONE,
-        after: NONE,
-        dirty: 0,
-        valid: 0,
-        waiting: NONE,
-        state: State::Clean,
-    };
+    pub(super) const EMPTY: Self = Self::new(u64::MAX >> STATE_BITS, State::Clean, NONE);
+
+    /// A page in no list, before another of its bucket; the key is below 2^62.
+    pub(super) const fn new(key: u64, state: State, chain: u32) -> Self {
+        Self {
+            key_and_state: key << STATE_BITS | state as u64,
+            chain,
+            before: NONE,
+            after: NONE,
+            dirty: 0,
+            valid: 0,
+            waiting: NONE,
+        }
+    }
+
+    /// The two ends of a list in which nothing is.
+    pub(super) const fn end(place: u32) -> Self {
+        let mut end = Self::EMPTY;
+        (end.before, end.after) = (place, place);
+        end
+    }
+
+    /// Which page of which space.
+    #[inline]
+    #[must_use]
+    pub const fn key(&self) -> u64 {
+        self.key_and_state >> STATE_BITS
+    }
+
+    /// What it is.
+    #[inline]
+    #[must_use]
+    pub const fn state(&self) -> State {
+        match self.key_and_state & 3 {
+            0 => State::Clean,
+            1 => State::Dirty,
+            2 => State::Destaging,
+            _ => State::Loading,
+        }
+    }
+
+    /// Makes it something else.
+    #[inline]
+    pub const fn set_state(&mut self, state: State) {
+        self.key_and_state = self.key() << STATE_BITS | state as u64;
+    }
 }
 
 /// Asks the processor to read memory that will be needed soon.

@@ -113,8 +113,9 @@ impl Station {
     #[inline]
     fn enqueue(&mut self, leave: Nanos, job: u32) -> bool {
         let mut place = self.ring.len();
+        let overtakes = self.ring.back().is_some_and(|last| last.0 > leave);
         self.ring.push_back((leave, job));
-        while place > 0 && self.ring[place - 1].0 > leave {
+        while overtakes && place > 0 && self.ring[place - 1].0 > leave {
             self.ring.swap(place, place - 1);
             place -= 1;
         }

@@ -139,6 +139,13 @@ impl Map {
         (piece.stripe, piece.index * self.segment.value() + piece.start)
     }
 
+    /// The data segment of a stripe that a byte of its data lies in, and the offset within that.
+    #[inline]
+    #[must_use]
+    pub fn segment_at(&self, within_stripe: u64) -> (u64, u64) {
+        self.segment.split(within_stripe)
+    }
+
     /// Whether consecutive rows of a set are next to each other on each of its drives.
     #[must_use]
     pub const fn has_rows(&self) -> bool {

@@ -58,16 +58,18 @@ impl Update {
         (self.start.max(base) - base, self.end.clamp(base, base + map.segment()) - base)
     }
 
+    #[inline]
     fn touched(&self, map: &Map) -> std::ops::RangeInclusive<u64> {
-        self.start / map.segment()..=(self.end - 1) / map.segment()
+        map.segment_at(self.start).0..=map.segment_at(self.end - 1).0
     }
 
     /// The parts of a parity segment that change: one, or two when the end of one data segment and the beginning of the
     /// next are written and leave a gap.
+    #[inline]
     fn changed(&self, map: &Map) -> [(u64, u64); 2] {
         let segment = map.segment();
-        let (first, last) = (*self.touched(map).start(), *self.touched(map).end());
-        let (from, to) = (self.start % segment, (self.end - 1) % segment + 1);
+        let ((first, from), (last, last_byte)) = (map.segment_at(self.start), map.segment_at(self.end - 1));
+        let to = last_byte + 1;
         if first == last {
             [(from, to), (0, 0)]
         } else if last == first + 1 && to < from {
@@ -112,6 +114,45 @@ impl Update {
                 }
             }
         }
+    }
+
+    /// How the parity of a stripe that has lost nothing is made: [`Update::choose`] without going through all positions.
+    #[inline]
+    #[must_use]
+    pub fn choose_intact(&self, map: &Map, policy: ParityUpdate) -> UpdateKind {
+        if self.start == 0 && self.end >= map.stripe_bytes() {
+            return UpdateKind::FullStripe;
+        }
+        let prefers_modify = match policy {
+            _ if map.parity() == 0 => return UpdateKind::NoParity,
+            ParityUpdate::Cheaper => self.modify_is_cheaper(map),
+            ParityUpdate::ReadModifyWrite => true,
+            ParityUpdate::ReconstructWrite => false,
+        };
+        if prefers_modify { UpdateKind::ReadModifyWrite } else { UpdateKind::ReconstructWrite }
+    }
+
+    /// Whether read-modify-write does not read more slices than reconstruct-write. Of data segments that are not written
+    /// the latter reads one slice for each range of the parity that changes.
+    #[inline]
+    fn modify_is_cheaper(&self, map: &Map) -> bool {
+        let touched = self.touched(map);
+        let written = touched.end() - touched.start() + 1;
+        if written == 1 {
+            return 1 + map.parity() < map.data();
+        }
+        let ranges = self.changed(map).into_iter().filter(|range| range.0 < range.1);
+        let (mut modify, mut reconstruct) = (written, 0);
+        for (from, to) in ranges {
+            modify += map.parity();
+            reconstruct += map.data() - written;
+            for index in touched.clone() {
+                let (start, end) = self.covered(map, index);
+                let apart = start >= end || end <= from || start >= to;
+                reconstruct += if apart { 1 } else { u64::from(start > from) + u64::from(end < to) };
+            }
+        }
+        modify <= reconstruct
     }
 
     /// How the parity is made, with `alive` telling which positions can be used.
@@ -171,6 +212,10 @@ impl Update {
     /// Bytes that go through the parity computation: the new data and what was read for it.
     #[must_use]
     pub fn parity_bytes(&self, map: &Map, kind: UpdateKind) -> u64 {
+        if kind == UpdateKind::ReadModifyWrite {
+            let parity: u64 = self.changed(map).into_iter().map(|(from, to)| to - from).sum();
+            return 2 * (self.end - self.start) + parity * map.parity();
+        }
         let mut bytes = if kind == UpdateKind::NoParity { 0 } else { self.end - self.start };
         self.reads(map, kind, |slice| bytes += slice.end - slice.start);
         bytes
