@@ -12,7 +12,7 @@ from storscope.diagnose.rules.uneven_drives import RULE, _medians_of_others
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
-from tests.diagnose.evidence import Values, Writer, needs, only_finding, statements, write_series
+from tests.diagnose.evidence import START_NS, STEP_NS, Values, Writer, needs, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
 
 
@@ -88,6 +88,18 @@ def test_half_of_the_drives_are_no_exception(tmp_path: Path) -> None:
 def test_without_groups_all_drives_count_as_one_and_it_says_so(tmp_path: Path) -> None:
     finding = only_finding(judge(RULE, make_case(tmp_path, _group([*_EVEN, 9.0], linked=False))))
     assert "all drives were taken as one" in finding.summary
+
+
+def test_drives_that_are_told_one_after_another_are_not_called_alike(tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        for number, queue in enumerate(_EVEN):
+            drive = EntityRef("MSA", "disk", f"1.{number + 1}")
+            recorder.link(drive, "member_of", EntityRef("MSA", "disk_group", "vd01"))
+            for sample in range(30):
+                begin = START_NS + sample * STEP_NS + number * 1_000_000
+                recorder.observe(drive, begin, STEP_NS, {"queue_depth_mean": queue})
+
+    assert "at the same instants" in needs(judge(RULE, make_case(tmp_path, write)))[0]
 
 
 def test_thresholds_take_effect(tmp_path: Path) -> None:

@@ -39,13 +39,16 @@ from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluate
 from storscope.domain.units import format_duration, format_rate, format_ratio
 
 _NAME = "uneven-drives"
-_NEEDS = "queue depth or latency per drive and the disk group of each (evaperf pd, MSA show disk-statistics)"
+_NEEDS = (
+    "queue depth or latency per drive, of several drives at the same instants, and the disk group of each (evaperf pd, "
+    "MSA show disk-statistics)"
+)
 _NEEDS_NO_CONVOY = "drives that do not take turns at being the fullest (convoy found them to): their means say little"
 _MEASURES = (("queue_depth_mean", "queue"), ("latency_ns_mean", "latency"))
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
-    groups = [group for group in drive_groups(case) if len(group.drives) >= settings["drives_min_count"]]
+    groups = [group for group in drive_groups(case) if _can_compare(settings, group)]
     if not groups:
         return [NotEvaluated(_NAME, _NEEDS)]
     outcomes: list[Outcome] = []
@@ -61,6 +64,12 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     gathering = convoyed(case)
     alike = [group for group in groups if group.whole not in gathering]
     return [Healthy(_NAME, _healthy_words(alike))] if alike else [NotEvaluated(_NAME, _NEEDS_NO_CONVOY)]
+
+
+def _can_compare(settings: Settings, group: DriveGroup) -> bool:
+    """Whether enough drives are told at any instant; drives with instants of their own stand beside no other."""
+    told = (np.isfinite(group.columns[column]).sum(axis=0) for column, _ in _MEASURES)
+    return any((count >= settings["drives_min_count"]).any() for count in told)
 
 
 # One drive among the others ----------------------------------------------------------------------------------------
