@@ -92,7 +92,8 @@ def print_simulated(simulated: Simulated) -> None:
     _print_components(simulated)
     click.secho("what bounds it", bold=True)
     bounds = simulated.bottleneck
-    print_sentences(bounds.words + (" See --animate." if bounds.kind == "few_drives" else ""), "  ")
+    kinds = {bounds.kind, *(one.bounds.kind for one in simulated.phase_figures)}
+    print_sentences(bounds.words + (" See --animate." if "few_drives" in kinds else ""), "  ")
     click.echo()
     for line in _lines(simulated):
         print_sentences(line)

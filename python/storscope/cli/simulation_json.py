@@ -101,6 +101,7 @@ def _phase(one: PhaseFigures) -> dict[str, Any]:
         "changes_within": one.phase.changes_within, "ops_per_s": one.rate_per_s, "proxied_share": one.proxied_share,
         "response": None if one.measured is None else _latencies(one.measured.all.response),
         "most_used": None if one.top is None else {"words": one.top.words, "used_ratio": one.top.ratio},
+        "bottleneck": asdict(one.bounds),
     }  # fmt: skip
 
 

@@ -32,6 +32,10 @@ class Lifetime:
     where: str = field(default="", compare=False)
     """Where the schedule says it."""
 
+    def overlaps(self, from_ns: int, to_ns: int) -> bool:
+        """Whether it is active at any time between two instants."""
+        return self.start_ns < to_ns and (self.end_ns is None or self.end_ns > from_ns)
+
 
 @dataclass(frozen=True)
 class Schedule:

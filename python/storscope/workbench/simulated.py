@@ -17,10 +17,12 @@ from storscope.bench.record import About, doubts_of, record_run
 from storscope.domain.recorder import Recorder
 from storscope.domain.schema import TABLES
 from storscope.sim.bottleneck import Bottleneck
+from storscope.sim.bottleneck_phases import bottleneck_by_phase
 from storscope.sim.happenings import Happening
 from storscope.sim.phases import Phase
 from storscope.sim.record import VolumeInterval, record_array
 from storscope.sim.record_events import record_happenings
+from storscope.sim.schedule import Lifetime
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.window import forwarded, window
 from storscope.workbench.simulation_figures import PhaseFigures, TimeSpent, bottleneck_of, phase_figures, time_spent
@@ -61,14 +63,27 @@ class Simulated:
 
     @cached_property
     def bottleneck(self) -> Bottleneck:
-        """What bounds the run after its warm-up."""
-        is_open = all(stream.load.is_open for stream in self.plan.workload.streams)
-        return bottleneck_of(self.array, self.window, self.time_spent, is_open=is_open)
+        """What bounds the run after its warm-up; of a run with changes, what bounds its phases."""
+        phases = self.phase_figures
+        if phases:
+            return bottleneck_by_phase([(one.phase, one.bounds) for one in phases])
+        whole = Phase(self.judgement.from_ns, self.judgement.to_ns)
+        return bottleneck_of(self.array, self.window, self.time_spent, is_open=self._is_open(whole))
+
+    def _is_open(self, phase: Phase) -> bool:
+        """Whether all streams that run in it are open loops."""
+        lifetimes = self.plan.design.lifetimes
+        running = [
+            stream
+            for stream in self.plan.workload.streams
+            if lifetimes.get(stream.name, Lifetime()).overlaps(phase.from_ns, phase.to_ns)
+        ]
+        return all(stream.load.is_open for stream in running)
 
     @cached_property
     def phase_figures(self) -> Sequence[PhaseFigures]:
         """Each phase, the first without the warm-up; none of a run without changes."""
-        return phase_figures(self.array, self.phases, self.intervals, self.judgement.from_ns)
+        return phase_figures(self.array, self.phases, self.intervals, self.judgement.from_ns, self._is_open)
 
     @property
     def lost(self) -> tuple[Happening, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from storscope.bench.figures import Interval
@@ -51,11 +51,15 @@ def time_spent(measured: Interval, part_of_run: Report) -> list[TimeSpent]:
 def bottleneck_of(array: Report, part: Report, spent: Sequence[TimeSpent], *, is_open: bool) -> Bottleneck:
     """What bounds a part of a run. `array` is the report of the whole run; `is_open` is whether all streams are."""
     queue = array["queue"]
-    first = max(0, -(-(part["start_ns"] - queue["start_ns"]) // queue["slice_ns"]))
-    queues = {"mean": [one[first:] for one in queue["mean"]]}
+    first, end = (max(0, -(-(at_ns - queue["start_ns"]) // queue["slice_ns"])) for at_ns in _ends_ns(part))
+    queues = {"mean": [one[first:end] for one in queue["mean"]]}
     found = convoys_of({"components": array["components"], "queue": queues})
     convoys = {group: (one.fullest_share, one.chance_share) for group, one in found.items()}
     return bottleneck(part, all_parts(spent), convoys, is_open=is_open)
+
+
+def _ends_ns(part: Report) -> tuple[int, int]:
+    return part["start_ns"], part["start_ns"] + part["duration_ns"]
 
 
 def all_parts(spent: Sequence[TimeSpent]) -> dict[str, float]:
@@ -79,18 +83,29 @@ class PhaseFigures:
     proxied_share: float | None
     top: Used | None
     """What was used most."""
+    bounds: Bottleneck
+    """What bounds it."""
 
 
 def phase_figures(
-    array: Report, phases: Sequence[Phase], intervals: Sequence[Interval], from_ns: int
+    array: Report,
+    phases: Sequence[Phase],
+    intervals: Sequence[Interval],
+    from_ns: int,
+    is_open: Callable[[Phase], bool],
 ) -> list[PhaseFigures]:
-    """Each phase from an instant on, where the run's warm-up ends. Nothing for a run without changes."""
+    """Each phase from an instant on, where the run's warm-up ends. Nothing for a run without changes.
+
+    `is_open` tells of a phase whether all streams that run in it are.
+    """
     if len(phases) < 2:
         return []
-    return [_phase(array, one, intervals, max(one.from_ns, from_ns)) for one in phases]
+    kept = [replace(one, from_ns=max(one.from_ns, from_ns)) for one in phases]
+    return [_phase(array, one, intervals, is_open=is_open(one)) for one in kept]
 
 
-def _phase(array: Report, phase: Phase, intervals: Sequence[Interval], from_ns: int) -> PhaseFigures:
+def _phase(array: Report, phase: Phase, intervals: Sequence[Interval], *, is_open: bool) -> PhaseFigures:
+    from_ns = phase.from_ns
     part = window(array, from_ns, phase.to_ns)
     inside = [
         one for one in intervals if one.start_ns >= from_ns and one.start_ns + one.duration_ns <= phase.to_ns
@@ -102,7 +117,9 @@ def _phase(array: Report, phase: Phase, intervals: Sequence[Interval], from_ns: 
         came += sum(target["submitted"])
         proxied += (target["proxied_share"] or 0.0) * sum(target["submitted"])
     used = used_components(part["components"])
+    measured = joined(inside)
+    spent = [] if measured is None else time_spent(measured, part)
     return PhaseFigures(
-        replace(phase, from_ns=from_ns), rate, joined(inside), proxied / came if came else None,
-        used[0] if used else None,
+        phase, rate, measured, proxied / came if came else None, used[0] if used else None,
+        bottleneck_of(array, part, spent, is_open=is_open),
     )  # fmt: skip

@@ -1,0 +1,59 @@
+"""What bounds a run with changes is told of its phases: a mean over unlike times hides the one that is full."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from storscope.cli.simulation_json import simulated_to_json
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.load import Closed, Open
+from storscope.domain.workload import Stream, Workload
+from storscope.sim.bottleneck import Bottleneck
+from storscope.sim.bottleneck_phases import bottleneck_by_phase
+from storscope.sim.design import read_design
+from storscope.sim.phases import Phase
+from storscope.sim.schedule import read_schedule
+from storscope.workbench.simulating import simulate
+from storscope.workbench.simulating_many import plan_of
+from tests.sim.designs import SMALL
+
+_LOAD = Bottleneck("load", None, 0.1, 0.5, "Nothing is used to the full.")
+_DRIVES = Bottleneck("drive", "g", 0.98, 0.7, "The 8 drives of g are used to 98 %.")
+_NONE = Bottleneck("unknown", None, None, None, "Not known.")
+
+
+def _phases(*lengths_s: int) -> list[Phase]:
+    ends = [sum(lengths_s[: index + 1]) * 10**9 for index in range(len(lengths_s))]
+    return [Phase(end - length * 10**9, end) for end, length in zip(ends, lengths_s, strict=True)]
+
+
+def test_a_burst_is_told_with_its_time_though_the_mean_of_the_run_is_low() -> None:
+    accesses = Mix((AccessSpec(8192),))
+    streams = (Stream(accesses, Open(20.0), name="quiet"), Stream(accesses, Closed(64), name="hog"))
+    schedule = read_schedule('[[stream]]\nname = "hog"\nstart = "10s"\nend = "14s"\n', "s.toml")
+    made = read_design(SMALL, "small.toml", schedule)
+    simulated = simulate(plan_of(made, Workload("both", streams), duration="30s"), started_ns=0)
+    assert [one.bounds.kind for one in simulated.phase_figures] == ["load", "drive", "load"]
+    words = simulated.bottleneck.words
+    assert "From 10 s to 14 s: the 8 drives of g are used to" in words
+    assert "more outstanding I/Os would get more done" not in words  # the quiet phases have open streams alone
+    form = json.loads(json.dumps(simulated_to_json(simulated, "c")))
+    assert form["bottleneck"]["words"] == words
+    assert [one["bottleneck"] for one in form["phases"]] == [asdict(one.bounds) for one in simulated.phase_figures]
+
+
+def test_each_bottleneck_is_told_once_with_all_its_times() -> None:
+    found = bottleneck_by_phase(list(zip(_phases(5, 10, 5, 7), (_LOAD, _DRIVES, _LOAD, _LOAD), strict=True)))
+    assert found.words == (
+        "From 0 s to 5.00 s and 15 s to 27 s (figures from 20 s on): nothing is used to the full. "
+        "From 5.00 s to 15 s: the 8 drives of g are used to 98 %."
+    )
+
+
+def test_times_without_an_answer_are_passed_over_and_many_are_counted() -> None:
+    bounds = (_NONE, *(_LOAD, _DRIVES) * 5)
+    words = bottleneck_by_phase(list(zip(_phases(*[1] * 11), bounds, strict=True))).words
+    assert "Not known" not in words and "not known" not in words
+    assert words.count("and 2 times more") == 2
+    assert bottleneck_by_phase([(one, _NONE) for one in _phases(1, 2)]).words.endswith("not known.")
