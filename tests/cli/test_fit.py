@@ -40,6 +40,39 @@ def test_a_trace_becomes_a_drive_that_designs_take(tmp_path: Path, capsys: pytes
     assert design.form["drives"]["old"]["size_bytes"] == 9 * 1024**3
 
 
+def test_a_drive_of_a_trace_holds_the_trace_with_the_default_segment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "drive.trace"
+    trace.write_text(textbook_trace(1_000) + "R Hit 8000001 7 9000.0 100.0\n")
+    assert run(["fit", "drive", str(trace), "--json"]) == 0
+    form = json.loads(capsys.readouterr().out)
+    size = form["design"]["size_bytes"]
+    assert size % 1024**2 == 0
+    assert 0 <= size - 8_000_008 * 512 < 1024**2
+    assert any("rounded up to whole MiB" in note for note in form["notes"])
+    assert any("largest request has 4 KiB" in note and "extrapolated" in note for note in form["notes"])
+    design = _design_with(form["toml"], "fitted").replace('segment = "64 KiB"\n', "")
+    read_design(design.replace('size = "1 GiB"', f'size = "{size} B"'), "design.toml")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--size", "1"], "--size: expected at least the 4,09"),
+        (["--block", "4k"], "expected throughput by queue depth, for --block, found a trace"),
+        (["--span", "10%", "--only", "a"], "for --only, --span, found a trace"),
+    ],
+)
+def test_what_a_trace_tells_itself_is_not_taken(
+    options: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = tmp_path / "drive.trace"
+    trace.write_text(textbook_trace(1_000))
+    assert run(["fit", "drive", str(trace), *options]) == 2
+    assert words in capsys.readouterr().err
+
+
 def test_a_place_where_no_file_can_be_is_told(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = table.parent / "none" / "drive.toml"
     assert run(["fit", "drive", str(table), "--size", "500g", "-o", str(output)]) == 2

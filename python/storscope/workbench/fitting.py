@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from storscope import __version__
 from storscope.domain.errors import MalformedInput, UsageError
-from storscope.domain.units import format_bytes, format_ratio
+from storscope.domain.units import MIB, SECTOR_BYTES, format_bandwidth, format_bytes, format_ratio
 from storscope.sim.drive_toml import drive_table
 from storscope.sim.fitting import (
     DepthGrid,
@@ -33,6 +33,8 @@ from storscope.workbench.importing import import_paths
 
 MOST_TRACE_BYTES: Final = 256 * 1024**2
 """Some millions of requests; a fit needs thousands."""
+_SMALL_BYTES: Final = 64 * 1024
+"""Transfer hardly counts in smaller requests beside the positioning: at 100 MB/s they take less than 0.7 ms."""
 _HEAD_BYTES: Final = 64 * 1024
 _TRACE_LINE: Final = re.compile(rb"[RW]\s+\S+\s+\d+\s+\d+\s")
 
@@ -109,19 +111,77 @@ def fit_drive(evidence: Sequence[Path], store: Store | None, options: FitOptions
 def _from_trace(path: Path, options: FitOptions) -> FitReport:
     if options.curve or options.turns_per_min is not None:
         raise UsageError("throughput by queue depth, for --curve and --turns-per-min", "a trace", where=str(path))
+    _refuse_what_a_trace_tells(path, options)
+    text = _text_of(path)
+    reach = reach_of(text)
     frame = Frame() if options.like is None else Frame.of(drive_named(options.like))
     if options.size_bytes is not None:
         frame = replace(frame, size_bytes=options.size_bytes)
-    fitted = fit_trace(_text_of(path), str(path), frame, held_back=options.held_back)
+        if options.size_bytes < reach.end_bytes:
+            least = f"at least the {reach.end_bytes:,} bytes that the trace reaches"
+            raise UsageError(least, f"{options.size_bytes:,}", where="--size")
+    is_told = frame.size_bytes >= max(reach.end_bytes, 1)
+    if not is_told:
+        frame = replace(frame, size_bytes=-(-reach.end_bytes // MIB) * MIB)
+    fitted = fit_trace(text, str(path), frame, held_back=options.held_back)
     notes = ["A trace of single requests shows no command queueing, and the drive has none: see `queueing`."]
     if options.like is None:
         notes.append("Assumed, as single requests hardly show them: heads, zones and the inner rate; see --like.")
-    if not frame.size_bytes:
+    if not is_told:
         size = format_bytes(fitted.design["size_bytes"])
-        notes.append(f"The size is that of the highest block asked for, {size}; say --size to give the drive its own.")
+        notes.append(
+            f"The size is what the trace reaches, rounded up to whole MiB: {size}; say --size to give the drive "
+            "its own."
+        )
+    elif options.size_bytes is None:
+        notes.append(f"The size, {format_bytes(fitted.design['size_bytes'])}, is that of `{options.like}`; say --size.")
+    if reach.most_bytes < _SMALL_BYTES:
+        notes.append(
+            f"The largest request has {format_bytes(reach.most_bytes)}: the rates of larger ones, and of sequential "
+            f"ones, are extrapolated{_slow_interface(fitted.design)}."
+        )
     if fitted.judgement["on_rest"] is None:
         notes.append("Nothing was held back to judge the fit by: see --held-back.")
     return _report(options, (str(path),), options.like, fitted, notes)
+
+
+def _refuse_what_a_trace_tells(path: Path, options: FitOptions) -> None:
+    given = {"--only": options.only, "--block": options.block_bytes, "--span": options.span_ratio}
+    names = ", ".join(name for name, value in given.items() if value is not None)
+    if names:
+        raise UsageError(f"throughput by queue depth, for {names}", "a trace", where=str(path))
+
+
+def _slow_interface(design: Mapping[str, Any]) -> str:
+    """What shows that they are not to be trusted, if it does."""
+    interface, outer = design["interface_rate_bytes_per_s"], design["outer_rate_bytes_per_s"]
+    if interface >= outer:
+        return ""
+    return (
+        f" (the fitted interface rate, {format_bandwidth(interface)}, is below that of the media, "
+        f"{format_bandwidth(outer)}, as no real drive's is)"
+    )
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What the requests of a trace reach."""
+
+    end_bytes: int
+    """The end of the last block asked for, from the start of the drive."""
+    most_bytes: int
+    """The largest request."""
+
+
+def reach_of(text: str) -> Reach:
+    """Of a trace of single requests. Lines that are none count nothing; the fit refuses them by number."""
+    end = most = 0
+    for line in text.splitlines():
+        fields = line.split()
+        if len(fields) > 3 and fields[2].isdecimal() and fields[3].isdecimal():
+            first, sectors = int(fields[2]), int(fields[3])
+            end, most = max(end, first + sectors), max(most, sectors)
+    return Reach(end * SECTOR_BYTES, most * SECTOR_BYTES)
 
 
 def _text_of(path: Path) -> str:
