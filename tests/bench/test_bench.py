@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from storscope.bench.engine import EngineRun
 from storscope.cli.main import run
 from storscope.store import Store
 from tests.bench.safety.conftest import Rig
@@ -100,6 +101,24 @@ def test_a_killed_run_loses_at_most_one_interval(data: Path, capsys: pytest.Capt
     assert rows[0]["duration_ns"] >= 2_000_000_000
     intervals = store.query("SELECT count(*) AS n FROM observations WHERE run = ?", [rows[0]["run"]]).to_pylist()
     assert intervals[0]["n"] >= 2
+    assert not list(data.iterdir())
+
+
+def test_ctrl_c_before_anything_is_measured_leaves_nothing(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = EngineRun.begin
+
+    def interrupted(run: EngineRun) -> None:
+        if list((data.parent / "store").glob(".bench-*.jsonl")):  # the scratch file is filled, by a run of its own
+            raise KeyboardInterrupt
+        begin(run)
+
+    monkeypatch.setattr(EngineRun, "begin", interrupted)
+    arguments = ["bench", str(data), "--workload", "oltp", "--size", "16M", "--duration", "5s"]
+    assert run([*arguments, "--store", str(data.parent / "store")]) == 130
+    assert "Interrupted before the measurement began: nothing was measured." in capsys.readouterr().err
+    assert not (data.parent / "store").exists()
     assert not list(data.iterdir())
 
 

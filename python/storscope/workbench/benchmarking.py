@@ -25,7 +25,6 @@ from storscope.bench.safety import sweep
 from storscope.bench.spool import Spooled, SpoolWriter, abandoned
 from storscope.bench.target_set import ready_targets
 from storscope.bench.targets import Ready, Wish, confined
-from storscope.domain.errors import StorscopeError
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S, format_bytes
 from storscope.domain.workload import Workload
@@ -247,15 +246,15 @@ def _measure(
 
 @contextmanager
 def _spool(store: Store, about: About) -> Iterator[SpoolWriter]:
-    """A spool that stays, also after an error, if anything is in it."""
+    """A spool that stays, also after an error or Ctrl-C, if anything is in it."""
     spool = SpoolWriter(store.path, about)
+    is_done = False
     try:
         yield spool
-    except StorscopeError:
-        if spool.is_empty:
-            spool.discard()
-        raise
+        is_done = True
     finally:
+        if spool.is_empty and not is_done:
+            spool.discard()
         spool.close()
 
 
