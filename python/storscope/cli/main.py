@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
+import signal
 import sys
 from typing import Any, Final
 
@@ -80,7 +81,11 @@ def cli() -> None:
 
 def main() -> None:
     """Runs the command line; every error ends as a message, never as a traceback."""
-    code = run(sys.argv[1:])
+    try:
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # a second one, while the first is told of
+        code = 130
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a third would only end the ending, with a traceback
     if code == _CLOSED_PIPE:
         os._exit(code)  # what is left in the buffer has nowhere to go
     sys.exit(code)

@@ -1,0 +1,30 @@
+"""Ctrl-C, at any time and more than once, ends a command with 130 and without a traceback."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+_DESIGN = Path(__file__).parents[2] / "examples" / "designs" / "eva4400-96x15k-vraid5.toml"
+_SCRIPT = "from storscope.cli.entry import main; main()"
+
+
+@pytest.mark.parametrize("pauses_s", [(0.3,), (0.6,), (1.5, 0.1), (2.5, 0.02, 0.02)])
+def test_ctrl_c_ends_without_a_traceback(pauses_s: tuple[float, ...], tmp_path: Path) -> None:
+    """After each pause once; the simulation would take minutes."""
+    command = [sys.executable, "-c", f"print('begun', flush=True); {_SCRIPT}"]
+    command += ["simulate", str(_DESIGN), "--workload", "oltp", "--duration", "24h", "--store", str(tmp_path / "store")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begun\n"
+    for pause_s in pauses_s:
+        time.sleep(pause_s)
+        process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert "Traceback" not in said
+    assert process.returncode == 130, said
