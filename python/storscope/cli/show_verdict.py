@@ -23,6 +23,9 @@ def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: 
     """Headline, findings, what was healthy, what could not be evaluated."""
     shown = [finding for finding in verdict.findings if finding.severity >= least]
     _print_headline(verdict)
+    part = verdict.provenance.part
+    if part is not None:
+        _wrapped(f"note: {part.words}", indent="")
     for number, finding in enumerate(shown, 1):
         print_finding(number, finding, verbose=verbose)
     if len(shown) < len(verdict.findings):
@@ -30,7 +33,7 @@ def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: 
     _print_healthy(verdict)
     _print_not_evaluated(verdict.not_evaluated, verbose=verbose)
     for note in verdict.provenance.notes:
-        if verbose or note.startswith("clocks"):
+        if (verbose or note.startswith("clocks")) and (part is None or note != part.words):
             _wrapped(f"note: {note}", indent="")
     if not verbose and shown:
         click.echo(

@@ -342,7 +342,8 @@ class Case:
         """Rows for a finding, by a query the user can repeat with `storscope store query`."""
         table = self.store.query(sql)
         rows = [[_cell(value) for value in row.values()] for row in plain_rows(table.slice(0, EVIDENCE_ROWS))]
-        return EvidenceRows(caption, table.column_names, rows, " ".join(sql.split()), table.num_rows)
+        query = " ".join(self.store.repeatable(sql).split())
+        return EvidenceRows(caption, table.column_names, rows, query, table.num_rows)
 
     def time_condition(self, column: str = "time") -> str:
         """An SQL condition for the time range of the case."""

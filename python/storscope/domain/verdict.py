@@ -9,6 +9,18 @@ from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Se
 
 
 @dataclass(frozen=True)
+class JudgedPart:
+    """The part of a store that was judged, where that is not all of it."""
+
+    run: str | None
+    """The run that was judged alone; None where all that was measured was judged, or several runs were."""
+    left_out: Sequence[str]
+    """Simulated runs of the store that were not judged, the latest first."""
+    words: str
+    """What was judged, what was not, and how to judge that."""
+
+
+@dataclass(frozen=True)
 class Provenance:
     """What the verdict rests on, so that it can be repeated."""
 
@@ -24,6 +36,8 @@ class Provenance:
     """'rule.threshold' names that the user's file changed."""
     notes: Sequence[str] = ()
     """What was done to the evidence: clocks brought together, overlapping captures set aside."""
+    part: JudgedPart | None = None
+    """None: everything in the store was judged."""
     seed: int = 0
 
 

@@ -15,7 +15,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding
 from storscope.domain.schema import CAPTURES
 from storscope.domain.units import datetime_from_ns
-from storscope.domain.verdict import Provenance, Verdict
+from storscope.domain.verdict import JudgedPart, Provenance, Verdict
 
 FORMAT = 1
 
@@ -83,9 +83,14 @@ def _provenance(provenance: Provenance, clock_offsets_ns: Mapping[str, int]) -> 
         "thresholds": {rule: dict(values) for rule, values in provenance.thresholds.items()},
         "overridden": list(provenance.overridden),
         "notes": list(provenance.notes),
+        "part": None if provenance.part is None else _part(provenance.part),
         "clock_offsets_ns": dict(clock_offsets_ns),
         "captures": [{name: _plain(name, value) for name, value in capture.items()} for capture in provenance.captures],
     }
+
+
+def _part(part: JudgedPart) -> dict[str, Any]:
+    return {"run": part.run, "left_out": list(part.left_out), "words": part.words}
 
 
 def _time(time_ns: int | None) -> str | None:

@@ -40,7 +40,8 @@ def write_report(verdict: Verdict, store: Store, path: Path) -> None:
 
 
 def render(verdict: Verdict, store: Store) -> str:
-    """The report as text."""
+    """The report as text; of what was judged, where that is a part of the store."""
+    store = store.only([str(row["capture"]) for row in verdict.provenance.captures])
     packer = Packer()
     span = (verdict.start_ns, verdict.end_ns)
     evidence = read_evidence(store, *span)

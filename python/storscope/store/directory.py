@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -19,6 +19,7 @@ from storscope.domain.errors import DamagedStore, NewerStore, NotAStore, QueryEr
 from storscope.domain.rows import plain_rows
 from storscope.domain.schema import CAPTURES, SCHEMA_VERSION, TABLES
 from storscope.store.capture import CaptureInfo, CaptureWriter
+from storscope.store.part import of_part
 from storscope.store.views import VIEWS, stored_columns
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ MARKER = "storscope-store.json"
 class Store:
     """A directory of captures. Open with `Store.open`; it is cheap, files are read when asked for."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, part: frozenset[str] | None = None) -> None:
+        """The store at `path`; of `part`, where given, only these captures are read."""
         self.path = path
+        self._part = part
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     @classmethod
@@ -59,6 +62,15 @@ class Store:
         """Whether the directory at `path` says that it is a store, readable or not."""
         return (path / MARKER).is_file()
 
+    def only(self, captures: Collection[str]) -> Store:
+        """The same store with these captures only, for questions; the store itself where they are all."""
+        kept = frozenset(captures)
+        return self if kept >= {_id_of(one) for one in self._directories()} else Store(self.path, kept)
+
+    def repeatable(self, sql: str) -> str:
+        """The statement that gives on the whole store the rows that `sql` gives here."""
+        return sql if self._part is None else of_part(sql, self._part, [*TABLES, "counters", "captures"])
+
     def writer(self, info: CaptureInfo | Callable[[], CaptureInfo]) -> CaptureWriter:
         """A writer for one capture; see CaptureWriter."""
         self.forget()
@@ -73,13 +85,13 @@ class Store:
     def captures(self) -> list[dict[str, Any]]:
         """Every capture, oldest import first, as rows of the `captures` table with its id under `capture`."""
         rows = []
-        for directory in sorted(self.path.glob("capture=*")):
+        for directory in self._directories():
             file = directory / "captures.parquet"
             try:
                 row = plain_rows(pq.read_table(file, partitioning=None))[0]
             except (OSError, IndexError, pa.ArrowException) as error:
                 raise _damaged(file, error) from error
-            rows.append({"capture": directory.name.removeprefix("capture=")} | row)
+            rows.append({"capture": _id_of(directory)} | row)
         return sorted(rows, key=lambda row: (row["imported_at"], row["capture"]))
 
     def has_capture(self, capture_id: str) -> bool:
@@ -126,6 +138,11 @@ class Store:
             ) from error
         raise QueryError("one statement that returns rows", "none or several", hint="Start with SELECT.")
 
+    def _directories(self) -> list[Path]:
+        """Of the captures, in order of their ids."""
+        found = sorted(self.path.glob("capture=*"))
+        return found if self._part is None else [one for one in found if _id_of(one) in self._part]
+
     def _engine(self) -> duckdb.DuckDBPyConnection:
         import duckdb  # noqa: PLC0415
 
@@ -144,7 +161,9 @@ class Store:
         return self._connection
 
     def _define(self, connection: duckdb.DuckDBPyConnection, table: str, schema: pa.Schema) -> None:
-        files = sorted(self.path.resolve().glob(f"capture=*/{table}.parquet"))
+        root = self.path.resolve()
+        paths = (root / one.name / f"{table}.parquet" for one in self._directories())
+        files = [path for path in paths if path.exists()]
         columns = stored_columns(table, schema)
         if files:
             names = ", ".join(f"'{_quoted(str(file))}'" for file in files)
@@ -157,6 +176,10 @@ class Store:
             empty = schema.append(pa.field("capture", pa.string())).empty_table()
             connection.register(f"empty_{table}", empty)
             connection.execute(f"CREATE VIEW stored_{table} AS SELECT {columns} FROM empty_{table}")
+
+
+def _id_of(directory: Path) -> str:
+    return directory.name.removeprefix("capture=")
 
 
 def _damaged(file: Path, error: Exception) -> DamagedStore:

@@ -15,8 +15,9 @@ from storscope.diagnose.thresholds import load_thresholds
 from storscope.diagnose.windows import bad_windows
 from storscope.domain.errors import StorscopeError, UsageError
 from storscope.domain.units import PLACEHOLDER_BEFORE_NS, format_time
-from storscope.domain.verdict import Provenance, Verdict, ordered
+from storscope.domain.verdict import JudgedPart, Provenance, Verdict, ordered
 from storscope.store import Store
+from storscope.workbench.judged_part import judged_part
 
 
 def diagnose(
@@ -26,21 +27,26 @@ def diagnose(
     since_ns: int | None = None,
     until_ns: int | None = None,
     seed: int = 0,
+    run: str | None = None,
 ) -> Verdict:
-    """Evaluates every rule on what the store holds. Raises ConfigError for a wrong thresholds file."""
+    """Evaluates every rule on what the store holds, or on what `run` (a name, id or pattern) belongs to.
+
+    Simulated runs are never judged together; without `run`, `workbench/judged_part.py` says what is. Raises ConfigError
+    for a wrong thresholds file, UsageError for runs that are not there.
+    """
     if since_ns is not None and until_ns is not None and since_ns >= until_ns:
         raise UsageError("--since before --until", f"{format_time(since_ns)} and {format_time(until_ns)}")
     thresholds = load_thresholds(rules(), thresholds_file)
-    captures = store.captures()
-    if not captures:
+    if not store.captures():
         raise StorscopeError(
             "evidence in the store", "none", where=str(store.path), hint="Import something: storscope import FILE..."
         )
+    store, part = judged_part(store, run)
     case = Case(store, since_ns, until_ns, thresholds.tier_patterns, seed)
     apply_offsets(case)
     start_ns, end_ns = _time_range(store, case.time_condition())
     if start_ns is None:
-        _require_no_range(store, since_ns, until_ns)
+        _require_no_range(store, since_ns, until_ns, part)
     findings, healthy, not_evaluated = ordered(evaluate(case, rules(), thresholds))
     return Verdict(
         findings=findings,
@@ -53,10 +59,11 @@ def diagnose(
             host=platform.node(),
             made_at_ns=time.time_ns(),
             store=str(store.path),
-            captures=captures,
+            captures=store.captures(),
             thresholds=thresholds.values,
             overridden=thresholds.overridden,
-            notes=list(dict.fromkeys(case.notes)),
+            notes=list(dict.fromkeys([*([] if part is None else [part.words]), *case.notes])),
+            part=part,
             seed=seed,
         ),
         bad_windows=bad_windows(case),
@@ -64,7 +71,7 @@ def diagnose(
     )
 
 
-def _require_no_range(store: Store, since_ns: int | None, until_ns: int | None) -> None:
+def _require_no_range(store: Store, since_ns: int | None, until_ns: int | None, part: JudgedPart | None) -> None:
     """Nothing in a range that was asked for is an error where there is something outside of it."""
     first_ns, last_ns = _time_range(store, "true")
     if first_ns is not None and (since_ns is not None or until_ns is not None):
@@ -72,6 +79,7 @@ def _require_no_range(store: Store, since_ns: int | None, until_ns: int | None) 
             "evidence between --since and --until",
             f"none; there is some from {format_time(first_ns)} to {format_time(last_ns)} (UTC)",
             where=str(store.path),
+            hint="" if part is None else part.words,
         )
 
 

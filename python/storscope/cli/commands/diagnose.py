@@ -18,6 +18,7 @@ Examples:
   storscope diagnose captures/ --report report.html
   storscope diagnose incident.zip --timezone Europe/Berlin --verbose
   storscope diagnose --store prod --since 2026-11-20T22:00 --until 2026-11-21T06:00
+  storscope diagnose --store lab --run simulation-5d0c8f1e-18a3b4c5d6e7f809
   storscope diagnose captures/ --json --fail-on critical
 """
 
@@ -26,6 +27,8 @@ Examples:
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @store_option
 @import_options
+@click.option("--run", metavar="NAME", help="Only what the run of this name, id or pattern belongs to; simulated runs "
+              "are judged one by one. Also run=NAME instead of PATHS.")  # fmt: skip
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write a self-contained HTML report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON (docs/verdict-json.md).")
 @click.option("--since", type=TimeType(), help="Only evidence from this time on (ISO 8601, UTC without a zone).")
@@ -47,6 +50,7 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
     from storscope.store import Store
     from storscope.workbench.diagnosing import diagnose
 
+    paths, run = _selected(paths, chosen["run"])
     with ExitStack() as stack:
         if paths and store_path is None:
             import tempfile
@@ -62,6 +66,7 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
             since_ns=chosen["since"],
             until_ns=chosen["until"],
             seed=chosen["seed"],
+            run=run,
         )
         _show(verdict, chosen, is_kept=not paths or store_path is not None)
         if chosen["report"]:
@@ -70,6 +75,17 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
             write_report(verdict, store, chosen["report"])
             click.echo(f"report: {chosen['report']}", err=True)
     return exit_code(verdict, chosen["fail_on"], failures)
+
+
+def _selected(paths: tuple[Path, ...], run: str | None) -> tuple[tuple[Path, ...], str | None]:
+    """The paths without a `run=NAME` among them, as compare takes it, and the run."""
+    from storscope.domain.errors import UsageError
+
+    named = [path for path in paths if str(path).startswith("run=") and not path.exists()]
+    if len(named) + (run is not None) > 1:
+        raise UsageError("one --run NAME or run=NAME", "several")
+    rest = tuple(path for path in paths if path not in named)
+    return rest, str(named[0]).removeprefix("run=") if named else run
 
 
 def exit_code(verdict: Any, fail_on: str, failures: int = 0) -> int:
