@@ -212,7 +212,7 @@ def _record_parameters(
     measured_ns: int,
 ) -> None:
     workload = about.workload
-    asked = asked_of(workload.streams)
+    asked = asked_of(workload.streams, max(1, len(about.targets)))
     recorder.run(
         about.run, engine=about.engine, engine_version=about.engine_version or about.version, name=workload.name,
         system=about.system, time_ns=start_ns, duration_ns=measured_ns, block_bytes=asked["block_bytes"],
@@ -235,17 +235,23 @@ def _record_parameters(
     )  # fmt: skip
 
 
-def asked_of(streams: Sequence[Stream]) -> dict[str, float | None]:
-    """One figure for each column of `runs`; null where streams differ, since a mean of unlike streams says nothing."""
+def asked_of(streams: Sequence[Stream], targets: int) -> dict[str, float | None]:
+    """One figure for each column of `runs`; null where streams differ, since a mean of unlike streams says nothing.
+
+    I/Os are outstanding on each target of a stream; one that names none is on all `targets`.
+    """
     lines = [_mean_line(stream) for stream in streams]
-    closed = [stream.load.outstanding for stream in streams if isinstance(stream.load, Closed)]
-    depths = [depth * stream.workers for depth, stream in zip(closed, streams, strict=False)]
+    depths = [
+        stream.load.outstanding * stream.workers * (len(stream.targets) or targets)
+        for stream in streams
+        if isinstance(stream.load, Closed)
+    ]
     single = len(streams) == 1
     return {
         "block_bytes": lines[0][0] if single else None,
         "read_ratio": lines[0][1] if single else None,
         "random_ratio": lines[0][2] if single else None,
-        "outstanding": float(sum(depths)) if len(closed) == len(streams) else None,
+        "outstanding": float(sum(depths)) if len(depths) == len(streams) else None,
         "workers": float(sum(stream.workers for stream in streams)),
     }
 

@@ -1,0 +1,20 @@
+"""What a run is recorded to have asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from storscope.bench.record import asked_of
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.load import Closed
+from storscope.domain.workload import Stream
+
+_STREAM = Stream(Mix((AccessSpec(4096),)), Closed(31), workers=2)
+
+
+def test_ios_are_outstanding_on_each_target_of_each_worker() -> None:
+    assert asked_of([_STREAM], targets=2)["outstanding"] == 31 * 2 * 2
+
+
+def test_a_stream_that_names_its_targets_keeps_them_on_these() -> None:
+    assert asked_of([replace(_STREAM, targets=(1,)), _STREAM], targets=3)["outstanding"] == 31 * 2 * (1 + 3)
