@@ -37,6 +37,15 @@ def test_regions_ask_for_room_on_the_targets_that_they_are_on() -> None:
         check_room(workload, [5 * MIB, 6 * MIB])
 
 
+def test_a_transfer_larger_than_the_target_is_told_in_words(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["bench", str(data), "--sweep", "sizes=64M", "modes=randread", "--size", "20M", "--dry-run"]) == 2
+    said = capsys.readouterr().err
+    assert "room for one transfer of" in said
+    assert "64 MiB, found 20 MiB" in said
+    assert "--size 64M" in said
+    assert "streams[" not in said
+
+
 def test_what_is_too_small_says_how_large_it_must_be(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", str(data), "--workload", "copy", "--size", "64m", "--store", str(data.parent / "s")]) == 2
     told = capsys.readouterr().err

@@ -86,7 +86,7 @@ def test_a_target_is_opened_for_the_most_that_any_point_needs() -> None:
     assert needs("modes=read,randwrite").writes
     assert needs("sizes=512,64k").stamp_unit_bytes == 512
     check_fits(needs(*_ISSUE), 65536)
-    with pytest.raises(Exception, match="room for transfers of 65536"):
+    with pytest.raises(Exception, match=r"room for one transfer of .*64 KiB, found 32 KiB"):
         check_fits(needs(*_ISSUE), 32768)
 
 
@@ -194,3 +194,9 @@ def test_sequential_jobs_begin_apart_unless_they_should_begin_together() -> None
     for wrong in ("starts=elsewhere", "starts=apart,together"):
         with pytest.raises(UsageError, match="starts"):
             starts(wrong)
+
+
+def test_a_depth_that_no_ring_holds_is_told_as_a_value_of_its_axis() -> None:
+    with pytest.raises(UsageError, match=r"values of the axis depth, found '100000': a job has at most 32,768 I/Os"):
+        axes_of(["depth=1,100000"])
+    assert axes_of(["depth=32768"]).depth == (32768,)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from storscope.domain.access import Copy
+from storscope.domain.access import Copy, Mix
 from storscope.domain.errors import ConfigError
 from storscope.domain.units import GIB, MIB, format_bytes
 from storscope.domain.workload import Stream, Workload
@@ -41,9 +41,10 @@ def _needs(stream: Stream, index: int) -> Iterator[int]:
 
 
 def check_room(workload: Workload, sizes_bytes: Sequence[int]) -> None:
-    """Raises ConfigError if a target is smaller than the workload's own regions."""
+    """Raises ConfigError if a target is smaller than the workload's own regions, or than one of its transfers."""
     for index, size in enumerate(sizes_bytes):
         needed = needed_bytes(workload, index)
+        _check_transfers(workload, index, sizes_bytes)
         if needed > size:
             which = f"target {index}, " if len(sizes_bytes) > 1 else ""
             raise ConfigError(
@@ -51,6 +52,28 @@ def check_room(workload: Workload, sizes_bytes: Sequence[int]) -> None:
                 format_bytes(size), hint=f"For example --size {size_word(needed)}, or other regions in a file of yours "
                 f"(storscope workload convert {workload.name} --to toml).",
             )  # fmt: skip
+
+
+def _check_transfers(workload: Workload, index: int, sizes_bytes: Sequence[int]) -> None:
+    """Of streams that take what there is; where a region has a length, the engine tells of it."""
+    streams = [one for one in workload.streams if not one.targets or index in one.targets]
+    whole = [one for one in streams if one.region.length_bytes is None]
+    largest = max((one.region.start_bytes + _largest_bytes(one) for one in whole), default=0)
+    if largest > sizes_bytes[index]:
+        which = f"target {index}, " if len(sizes_bytes) > 1 else ""
+        raise ConfigError(
+            f"{which}room for one transfer of {workload.name!r}, {format_bytes(largest)}",
+            format_bytes(sizes_bytes[index]), hint=f"For example --size {size_word(largest)}, or smaller transfers.",
+        )  # fmt: skip
+
+
+def _largest_bytes(stream: Stream) -> int:
+    access = stream.access
+    return access.size_bytes if isinstance(access, Copy) else _largest_of(access)
+
+
+def _largest_of(mix: Mix) -> int:
+    return max((max(line.size_bytes, line.reply_bytes) for line in mix.lines), default=0)
 
 
 def size_word(size_bytes: int) -> str:

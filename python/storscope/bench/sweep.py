@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 
 from storscope.bench.workloads.definition import Definition
 from storscope.domain.errors import UsageError
-from storscope.domain.load import Closed
+from storscope.domain.load import MOST_OUTSTANDING, Closed
 from storscope.domain.sweep import Point
 from storscope.domain.units import bytes_from_text
 from storscope.domain.workload import AccessSpec, Mix, Starts, Stream, Workload
@@ -95,7 +95,7 @@ def axes_of(texts: Sequence[str]) -> Axes:
         sizes=_each(found, "sizes", _size),
         modes=_each(found, "modes", _mode),
         jobs=_each(found, "jobs", _count),
-        depth=_each(found, "depth", _count),
+        depth=_each(found, "depth", _depth),
         mix=_each(found, "mix", _share),
         starts=_starts(_each(found, "starts", Starts)),
     )
@@ -136,6 +136,13 @@ def _count(text: str) -> int:
     if count < 1:
         raise ValueError("at least 1")
     return count
+
+
+def _depth(text: str) -> int:
+    depth = _count(text)
+    if depth > MOST_OUTSTANDING:
+        raise ValueError(f"a job has at most {MOST_OUTSTANDING:,} I/Os in flight")
+    return depth
 
 
 def _share(text: str) -> float:

@@ -23,7 +23,7 @@ from storscope.domain.load import Closed, Open
 from storscope.domain.units import NS_PER_S, format_bytes
 from storscope.domain.workload import Stream, Workload
 from storscope.sim.assignment import Attachment, single
-from storscope.sim.simulation import SimulationPlan
+from storscope.sim.simulation import SimulationPlan, check_seed
 from storscope.sim.traces import Trace
 
 _RECORD = np.dtype([
@@ -82,7 +82,8 @@ class TracePlan(SimulationPlan):
         return _core.replay_run(json.dumps(self.design.form), self.records, options)
 
     def check(self) -> None:
-        """Raises ConfigError for what cannot be replayed."""
+        """Raises UsageError or ConfigError for what cannot be replayed."""
+        check_seed(self.seed)
         for lifetime in self.design.lifetimes.values():
             hint = "A trace has its times."
             raise ConfigError("a schedule without [[stream]]", "one", where=lifetime.where, hint=hint)

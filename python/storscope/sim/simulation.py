@@ -74,6 +74,7 @@ class SimulationPlan:
 
     def check(self) -> None:
         """Raises UsageError or ConfigError for what cannot be simulated."""
+        check_seed(self.seed)
         if self.duration_ns is None and self.ios is None:
             raise UsageError("a duration or a number of I/Os", "neither")
         self.workload.check(len(self.design.attachments))
@@ -82,6 +83,12 @@ class SimulationPlan:
             if name not in names:
                 known = ", ".join(repr(one) for one in names)
                 raise ConfigError(f"the name of a stream of the workload ({known})", repr(name), where=lifetime.where)
+
+
+def check_seed(seed: int) -> None:
+    """Raises UsageError for what the generator cannot start from."""
+    if not 0 <= seed < 2**64:
+        raise UsageError("a seed from 0 to 2^64 - 1", str(seed))
 
 
 class SimulationRun:
