@@ -64,6 +64,13 @@ def test_every_field_of_the_json_is_described(tmp_path: Path) -> None:
     assert not missing
 
 
+def test_a_design_that_is_only_read_is_json_where_that_is_asked_for(tmp_path: Path) -> None:
+    form = json.loads(_run(tmp_path, "--check", "--json").stdout)
+    assert form["file"] == str(tmp_path / "small.toml")
+    assert (form["design"]["name"], form["design"]["groups"][0]["name"]) == ("small", "g")
+    assert not (tmp_path / "store").exists()
+
+
 def _names(value: Any) -> set[str]:
     """Names of fields; those below `workload` and `figures` are described elsewhere."""
     if isinstance(value, list):

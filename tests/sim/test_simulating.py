@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import storscope
+from storscope.cli.options import DurationType
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.comparison import Outcome, Settings
 from storscope.domain.errors import ConfigError, UsageError
@@ -58,8 +59,19 @@ def test_the_latencies_of_each_volume_are_kept_as_distributions() -> None:
         assert counted == sum(cell["reads"]["ios"] + cell["writes"]["ios"] for cell in cells) > 0
 
 
-def test_a_duration_without_a_unit_is_refused_in_words() -> None:
-    with pytest.raises(UsageError, match="a duration with a unit"):
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_a_seed_out_of_range_is_refused_in_words(seed: int) -> None:
+    with pytest.raises(UsageError, match=rf"a seed from 0 to 2\^64 - 1, found {seed}"):
+        storscope.simulate(SMALL, _reads(), duration="5s", seed=seed)
+
+
+def test_a_plain_duration_is_seconds_as_on_the_command_line() -> None:
+    assert plan_of(SMALL, _reads(), duration="5").duration_ns == plan_of(SMALL, _reads(), duration="5s").duration_ns
+    assert DurationType().convert("5", None, None) == DurationType().convert("5s", None, None)
+
+
+def test_a_duration_that_is_no_text_is_refused_in_words() -> None:
+    with pytest.raises(UsageError, match="a duration like '60s'"):
         storscope.simulate(SMALL, _reads(), duration=5)  # type: ignore[arg-type]
 
 

@@ -63,7 +63,7 @@ class DurationType(click.ParamType[float]):
         except (ValueError, KeyError):
             seconds = -1.0
         if not 0 < seconds < 1e9:
-            self.fail(f"expected a duration like 20s, 5m or 1h, found {value!r}", param, ctx)
+            self.fail(f"expected a duration like 20s, 5m or 1h, or a number of seconds, found {value!r}", param, ctx)
         return seconds
 
 

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from storscope.sim.design import Design
 
 
-def print_design(design: Design) -> None:
-    """What a design is, in short."""
+def print_design(design: Design, *, as_json: bool) -> None:
+    """What a design is: in short, or as JSON all that was read, with what was left to its default."""
     form = design.form
+    if as_json:
+        click.echo(json.dumps({"file": design.where, "design": form}, indent=2, ensure_ascii=False))
+        return
     click.secho(design.name, bold=True)
     for group in form["groups"]:
         spares = f" and {group['spares']} spares" if group["spares"] else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -23,6 +24,8 @@ from storscope.sim.traces import read_trace
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import interval_ns_for, simulate
 
+_PLAIN = re.compile(r"\s*[0-9]+(?:\.[0-9]+)?\s*")
+
 Workloads = str | Path | Workload | Mapping[str, str | Path | Workload]
 """A workload (built-in name, file, text or value) for all volumes, or one for each pattern of volumes."""
 
@@ -34,7 +37,7 @@ def plan_of(
     design: str | Path | Design, workload: Workloads, *, duration: str | None = None, ios: int | None = None,
     seed: int = 1, schedule: str | Path | None = None,
 ) -> SimulationPlan:  # fmt: skip
-    """A plan from what users write. `duration` has a unit ('60s', the default unless `ios` is given).
+    """A plan from what users write. `duration` is like '60s' (the default unless `ios` is given), or seconds as '60'.
 
     Raises UsageError and ConfigError as the parts do.
     """
@@ -135,6 +138,6 @@ def _ns(duration: str | None) -> int | None:
     if duration is None:
         return None
     try:
-        return ns_from_text(duration)
+        return ns_from_text(f"{duration}s" if _PLAIN.fullmatch(duration) else duration)
     except (ValueError, TypeError) as error:
-        raise UsageError("a duration with a unit, such as '60s'", repr(duration)) from error
+        raise UsageError("a duration like '60s', '5m' or '1h'", repr(duration)) from error

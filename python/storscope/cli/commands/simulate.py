@@ -65,7 +65,10 @@ class CountType(click.ParamType[int]):
     help="Replay in a closed loop: so many in flight, each answer lets the next go after the trace's think time.",
 )  # fmt: skip
 @click.option(
-    "--duration", type=DurationType(), help="Simulated time. [default: 60s, or with --ios or --trace to their end]"
+    "--duration",
+    type=DurationType(),
+    help="Simulated time, like 20s, 5m or 1h; a plain number is seconds. "
+    "[default: 60s, or with --ios or --trace to their end]",
 )
 @click.option("--ios", type=CountType(), help="End after about so many I/Os of the hosts, e.g. 5M.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="All draws follow it.")
@@ -101,7 +104,7 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
     schedule = load_schedule(chosen["schedule_path"]) if chosen["schedule_path"] else None
     design = load_design(Path(design_path), schedule)
     if chosen["check"]:
-        show.print_design(design)
+        show.print_design(design, as_json=chosen["as_json"])
         return 0
     if chosen["traces"]:
         if sources or chosen["ios"]:
