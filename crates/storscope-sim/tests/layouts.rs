@@ -27,6 +27,10 @@ fn groups() -> impl Strategy<Value = GroupDesign> {
         (6_u32..40).prop_map(|count| group(Layout::Pool, count, None, Some(Redundancy::Raid6))),
         (2_u32..40).prop_map(|count| group(Layout::Pool, count, None, Some(Redundancy::Raid1))),
         (1_u32..40).prop_map(|count| group(Layout::Pool, count, None, None)),
+        (5_u32..40, 1_u64..5).prop_map(|(count, rows)| GroupDesign {
+            extent: Some(Bytes(rows * 4_096)),
+            ..group(Layout::Pool, count, None, Some(Redundancy::Raid5))
+        }),
     ]
 }
 
@@ -119,6 +123,32 @@ fn left_symmetric_data_visits_all_drives_in_turn() {
         })
         .collect();
     assert_eq!(drives, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_pool_of_extents_keeps_rows_together_and_spreads_any_stretch_over_what_is_used() {
+    let design =
+        GroupDesign { extent: Some(Bytes(4 * 4_096)), ..group(Layout::Pool, 10, None, Some(Redundancy::Raid5)) };
+    let drive = Bytes(100_000 * 4_096);
+    let mut map = Map::new(&design, drive, 3);
+    map.restrict(map.stripes() * map.stripe_bytes() / 2);
+    let tenth = map.stripes() / 10;
+    for first in [0, 2 * tenth, 4 * tenth] {
+        let first = first / 4 * 4;
+        let places = |stripe| (0..5).map(move |position| (stripe, position));
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (stripe, position) in (first..first + tenth).flat_map(places) {
+            let place = map.place(stripe, position);
+            assert!(place.offset < drive.0 / 2 + drive.0 / 100, "{place:?} is where no volume is");
+            if stripe % 4 > 0 {
+                let before = map.place(stripe - 1, position);
+                assert_eq!((before.drive, before.offset + 4_096), (place.drive, place.offset));
+            }
+            (sum, count) = (sum + place.offset as f64, count + 1.0);
+        }
+        let mean = sum / count / drive.0 as f64;
+        assert!((0.23..0.27).contains(&mean), "a stretch from {first} on lies at {mean} of the drives");
+    }
 }
 
 #[test]

@@ -80,8 +80,12 @@ impl Array {
     /// When the design cannot be simulated, with the path of the key.
     pub fn new(design: &ArrayDesign, clock: VirtualClock, settings: &Settings) -> Result<Self, SimError> {
         let kinds = drive_kinds(design)?;
-        let (drives, groups) = build_groups(design, &kinds, settings.seed);
+        let (drives, mut groups) = build_groups(design, &kinds, settings.seed);
         let volumes = build_volumes(design)?;
+        for (index, group) in groups.iter_mut().enumerate() {
+            let ends = volumes.iter().filter(|volume| usize::from(volume.group) == index);
+            group.map.restrict(ends.map(|volume| volume.start + volume.size).max().unwrap_or(0));
+        }
         let mut stock = Stock::default();
         let controllers = build_controllers(design, &mut stock);
         let mirror = design

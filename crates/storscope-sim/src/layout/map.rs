@@ -59,7 +59,7 @@ impl Map {
     pub fn new(group: &GroupDesign, drive_size: Bytes, seed: u64) -> Self {
         let shape = group.shape(drive_size);
         let form = match group.layout {
-            Layout::Pool => Form::Pool(Arrangement::new(group.count, &shape, group.segment.0, seed)),
+            Layout::Pool => Form::Pool(Arrangement::new(group, &shape, seed)),
             Layout::Raid1 => Form::Chain(Divisor::new((shape.stripes / shape.sets).max(1))),
             _ => Form::Sets(Divisor::new(shape.sets)),
         };
@@ -71,6 +71,14 @@ impl Map {
             parity: shape.parity,
             copies: shape.copies,
             stripes: shape.stripes,
+        }
+    }
+
+    /// Tells a pool of extents that volumes take so many bytes, from the first on.
+    pub fn restrict(&mut self, bytes: u64) {
+        let stripes = bytes.div_ceil(self.stripe_bytes());
+        if let Form::Pool(arrangement) = &mut self.form {
+            arrangement.restrict(stripes);
         }
     }
 
@@ -162,26 +170,34 @@ impl Map {
         }
     }
 
-    /// How many segments later an extent gets to the same mirror pair, one row further; in a pool that is by chance.
+    /// How many segments later an extent gets to the same mirror pair, one row further; in a pool without extents that is
+    /// by chance.
     #[must_use]
     pub const fn neighbour(&self) -> Option<usize> {
         match &self.form {
             Form::Sets(sets) => Some((sets.value() * self.data.value()) as usize),
             Form::Chain(_) => Some(1),
+            Form::Pool(arrangement) if arrangement.rows() > 1 => Some(1),
             Form::Pool(_) => None,
         }
     }
 
     /// How much of an extent a destage takes at most: full rows of all sets that put up to `run` bytes in a row on each
-    /// drive, but at most `most` bytes, or else some stripes, or one. In a pool stripes are beside each other by chance
-    /// only, so it is one.
+    /// drive, but at most `most` bytes, or else some stripes, or one. In a pool the stripes of an extent are beside each
+    /// other, others by chance only.
     #[must_use]
     pub fn window(&self, run: u64, most: u64) -> u64 {
         let (stripe, rows) = (self.stripe_bytes(), (run / self.segment()).max(1));
         let row = match &self.form {
             Form::Sets(sets) => sets.value() * stripe,
             Form::Chain(_) => stripe,
-            Form::Pool(_) => return stripe,
+            Form::Pool(arrangement) => {
+                let most = rows.min(most / stripe).clamp(1, arrangement.rows());
+                return (1..=most)
+                    .rev()
+                    .find(|rows| arrangement.rows() % rows == 0)
+                    .map_or(stripe, |rows| rows * stripe);
+            }
         };
         let most = most.min(rows * row);
         [row, stripe].into_iter().find(|unit| *unit <= most).map_or(stripe, |unit| most / unit * unit)

@@ -1,13 +1,19 @@
-//! Pools: stripes spread pseudo-randomly over all drives (declustering).
+//! Pools: extents spread pseudo-randomly over all drives (declustering).
 //!
 //! In each round the drives are put into a random order and cut into as many sets as fit; after a fixed number of rounds
 //! the arrangement repeats further in. Drives used least so far go first, so that all hold nearly the same (Muntz and Lui
 //! 1990 describe declustered parity; HP EVA and 3PAR spread chunks like this). What is stored is a table of some tens of
 //! kilobytes, however large the drives are.
 //!
+//! A stripe is handed out by itself, from the outer edge of the drives on; or, if the design gives its size, an extent of
+//! several rows of stripes on the same drives is. Then the repeats of each set are taken in an order of steps by the golden
+//! ratio of how many there are, from a random one on (Fibonacci hashing; Knuth, The Art of Computer Programming, volume 3,
+//! 6.4), and the sets of each repeat in another order, so that two streams do not visit the drives in step: any stretch of
+//! addresses is spread evenly over the part of the drives that is used, as volumes are that grew beside each other.
+//!
 //! Ignored: the redundant storage sets of 6 to 11 drives within which an EVA keeps a stripe.
 
-use storscope_types::design::{POOL_ROUNDS, Shape};
+use storscope_types::design::{GroupDesign, POOL_ROUNDS, Shape};
 
 use super::map::Place;
 use crate::kernel::{Divisor, Random};
@@ -24,12 +30,31 @@ pub struct Arrangement {
     width: usize,
     slots: u64,
     segment: u64,
+    rows: Divisor,
+    scattered: Option<Scattered>,
 }
 
+/// The order in which the repeats of the sets are used.
+#[derive(Debug, Clone)]
+struct Scattered {
+    /// How many repeats hold data, and the step from one to the next.
+    repeats: Divisor,
+    step: u64,
+    /// Where each set of each round begins.
+    first: Box<[u32]>,
+    /// Sets of a repeat, and numbers without a divisor in common with it: steps from one set to the next.
+    sets: Divisor,
+    steps: Box<[u64]>,
+}
+
+/// Orders in which the sets of a repeat are visited, each from any of them on.
+const ORDERS: usize = 64;
+
 impl Arrangement {
-    /// For `drives` drives.
+    /// For a group of this shape.
     #[must_use]
-    pub fn new(drives: u32, shape: &Shape, segment: u64, seed: u64) -> Self {
+    pub fn new(group: &GroupDesign, shape: &Shape, seed: u64) -> Self {
+        let drives = group.count;
         let mut random = Random::new(seed, PURPOSE);
         let mut used = vec![0_u16; drives as usize];
         let per_round = (shape.sets * shape.width()) as usize;
@@ -40,20 +65,90 @@ impl Arrangement {
                 used[usize::from(drive)] += 1;
             }
         }
-        let sets = Divisor::new(shape.sets);
-        Self { table: table.into_boxed_slice(), sets, width: shape.width() as usize, slots: shape.slots, segment }
+        let mut arrangement = Self {
+            table: table.into_boxed_slice(),
+            sets: Divisor::new(shape.sets),
+            width: shape.width() as usize,
+            slots: shape.slots,
+            segment: group.segment.0,
+            rows: Divisor::new(shape.rows),
+            scattered: None,
+        };
+        if group.extent.is_some() {
+            arrangement.scatter(shape.stripes, &mut random);
+        }
+        arrangement
+    }
+
+    /// Rows of an extent.
+    #[must_use]
+    pub const fn rows(&self) -> u64 {
+        self.rows.value()
+    }
+
+    /// Uses the repeats that so many stripes take in another order.
+    fn scatter(&mut self, stripes: u64, random: &mut Random) {
+        let of_a_repeat = self.sets.value() * POOL_ROUNDS * self.rows.value();
+        let repeats = stripes.div_ceil(of_a_repeat).clamp(1, u64::from(u32::MAX));
+        let sets = self.sets.value() * POOL_ROUNDS;
+        let first = (0..sets).map(|_| random.below(repeats) as u32).collect();
+        let steps = (0..ORDERS).map(|_| prime_to(sets, random.below(sets))).collect();
+        let (repeats, step) = (Divisor::new(repeats), golden_step(repeats));
+        self.scattered = Some(Scattered { repeats, step, first, sets: Divisor::new(sets), steps });
+    }
+
+    /// Only so many stripes, from the first on, hold volumes: extents lie mixed in the part of the drives that those take.
+    pub fn restrict(&mut self, stripes: u64) {
+        let Some(scattered) = &mut self.scattered else { return };
+        let of_a_repeat = self.sets.value() * POOL_ROUNDS * self.rows.value();
+        let repeats = stripes.div_ceil(of_a_repeat).clamp(1, scattered.repeats.value());
+        scattered.first.iter_mut().for_each(|first| *first = (u64::from(*first) % repeats) as u32);
+        (scattered.repeats, scattered.step) = (Divisor::new(repeats), golden_step(repeats));
     }
 
     /// Where a position of a stripe starts.
     #[inline]
     #[must_use]
     pub fn place(&self, stripe: u64, position: u64) -> Place {
-        let (round, set) = self.sets.split(stripe);
+        let (extent, within) = self.rows.split(stripe);
+        let (round, set) = self.sets.split(extent);
         let (cycle, round) = (round / POOL_ROUNDS, round % POOL_ROUNDS);
-        let row = (round * self.sets.value() + set) as usize;
-        let (drive, slot) = self.table[row * self.width + position as usize];
-        Place { drive: u32::from(drive), offset: (cycle * self.slots + u64::from(slot)) * self.segment }
+        let row = round * self.sets.value() + set;
+        let (cycle, row) = self.scattered.as_ref().map_or((cycle, row), |scattered| scattered.place(cycle, row));
+        let (drive, slot) = self.table[row as usize * self.width + position as usize];
+        let segment = (cycle * self.slots + u64::from(slot)) * self.rows.value() + within;
+        Place { drive: u32::from(drive), offset: segment * self.segment }
     }
+}
+
+impl Scattered {
+    /// Which repeat, and which set of it, is used in place of another. What lies beyond those that are used stays where it
+    /// is.
+    #[inline]
+    fn place(&self, cycle: u64, row: u64) -> (u64, u64) {
+        if cycle >= self.repeats.value() {
+            return (cycle, row);
+        }
+        let draw = cycle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let step = self.steps[draw as usize % ORDERS];
+        let row = self.sets.split(row * step + draw).1;
+        (self.repeats.split(cycle * self.step + u64::from(self.first[row as usize])).1, row)
+    }
+}
+
+/// The number nearest to the golden ratio of `count` that has no divisor in common with it, so that steps of it reach all.
+fn golden_step(count: u64) -> u64 {
+    prime_to(count, (count as f64 * 0.618_033_988_749_894_9) as u64)
+}
+
+/// The number nearest to another that has no divisor in common with `count`.
+fn prime_to(count: u64, near: u64) -> u64 {
+    let is_prime_to = |step: &u64| *step > 0 && greatest_common_divisor(*step, count) == 1;
+    (0..=count).flat_map(|away| [near + away, near.saturating_sub(away)]).find(is_prime_to).unwrap_or(1)
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// The drives of a round in random order, without those used most if not all are needed.

@@ -28,6 +28,11 @@ pub struct GroupDesign {
     /// What protects the data of a pool.
     #[serde(default)]
     pub redundancy: Option<Redundancy>,
+    /// Bytes of a drive that a pool hands out at a time (chunklet, physical segment, page): the stripes of an extent lie row
+    /// by row on the same drives, and extents of all volumes lie mixed in the part of the drives that volumes use. Absent:
+    /// stripes are handed out one by one, from the outer edge on.
+    #[serde(default, rename = "extent_bytes")]
+    pub extent: Option<Bytes>,
     /// Share of each drive that a pool keeps free for the data of failed drives.
     #[serde(default)]
     pub spare_share: f64,

@@ -3,7 +3,7 @@
 use super::group::{GroupDesign, Layout, Redundancy};
 use crate::Bytes;
 
-/// Arrangements of a pool's drives before they repeat. Each gives every drive nearly the same number of segments.
+/// Arrangements of a pool's drives before they repeat. Each gives every drive nearly the same number of extents.
 pub const POOL_ROUNDS: u64 = 64;
 
 /// What a stripe is made of, and how many there are.
@@ -19,8 +19,10 @@ pub struct Shape {
     pub sets: u64,
     /// Stripes of the whole group.
     pub stripes: u64,
-    /// Segments that a pool uses of each drive in [`POOL_ROUNDS`] rounds; 1 of other layouts.
+    /// Extents that a pool uses of each drive in [`POOL_ROUNDS`] rounds; 1 of other layouts.
     pub slots: u64,
+    /// Stripes of an extent of a pool; 1 of other layouts.
+    pub rows: u64,
 }
 
 impl Shape {
@@ -45,12 +47,13 @@ impl GroupDesign {
         let width = u64::from(self.set_width().max(1));
         let data = if copies > 1 { 1 } else { width.saturating_sub(parity).max(1) };
         let sets = (u64::from(self.count) / (data * copies + parity)).max(1);
-        let mut shape = Shape { data, parity, copies, sets, stripes: 0, slots: 1 };
+        let mut shape = Shape { data, parity, copies, sets, stripes: 0, slots: 1, rows: 1 };
         let segment = self.segment.0.max(1);
         shape.stripes = if self.layout == Layout::Pool {
             shape.slots = (POOL_ROUNDS * sets * shape.width()).div_ceil(u64::from(self.count.max(1)));
             let kept = (drive_size.0 as f64 * (1.0 - self.spare_share)) as u64;
-            kept / (shape.slots * segment) * POOL_ROUNDS * sets
+            shape.rows = self.extent.map_or(1, |extent| (extent.0 / segment).max(1));
+            kept / (shape.slots * shape.rows * segment) * POOL_ROUNDS * sets * shape.rows
         } else {
             drive_size.0 / segment * sets
         };

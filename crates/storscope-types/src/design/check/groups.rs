@@ -90,12 +90,23 @@ fn check_group(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
     let parity_pool = matches!(group.redundancy, Some(Redundancy::Raid5 | Redundancy::Raid6));
     let wide = "nothing: only pools with parity have sets of a width";
     require(!pool || parity_pool || group.width.is_none(), &format!("{path}.width"), wide, "a width")?;
+    check_extent(group, path)?;
     check_choices(group, path)?;
     check_spares(group, path)?;
     let Some(journal) = &group.journal else { return Ok(()) };
     let size = format!("{path}.journal.size_bytes");
     within(journal.size.0 as f64, 512.0, (1 << 20) as f64, &size, "512 bytes to 1 MiB")?;
     within(journal.share, 0.0, 1.0, &format!("{path}.journal.share"), "a ratio from 0 to 1")
+}
+
+/// What a pool hands out at a time.
+fn check_extent(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
+    let Some(extent) = group.extent else { return Ok(()) };
+    let key = format!("{path}.extent_bytes");
+    require(group.layout == Layout::Pool, &key, "nothing: only pools hand out extents", "an extent")?;
+    within(extent.0 as f64, 512.0, (1_u64 << 34) as f64, &key, "512 bytes to 16 GiB")?;
+    let whole = extent.0.is_multiple_of(group.segment.0.max(1)) && extent.0 > 0;
+    require(whole, &key, &format!("a multiple of the segment of {}", sized(group.segment.0)), &sized(extent.0))
 }
 
 /// What only mirrors, or only parity, can choose.
