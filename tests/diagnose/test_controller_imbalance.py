@@ -43,6 +43,7 @@ def test_more_than_70_to_30_is_found(tmp_path: Path) -> None:
     finding = only_finding(judge(RULE, case))
     assert finding.title == "Controller A of EVA does most of the work"
     assert finding.numbers["share"] == 0.9
+    assert "In all 2,000 operations/s." in finding.summary
     assert not findings(RULE, case, share_max=0.95)
 
 

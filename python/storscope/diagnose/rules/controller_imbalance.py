@@ -173,7 +173,8 @@ def _summary(system: str, busiest: str, splits: list[_Split], all_owned: Mapping
         words.insert(0, f"Every one of {len(all_owned)} volumes of {system} is served by controller {busiest}.")
     operations = next((split for split in splits if split.what == "operations"), None)
     if operations is not None:
-        words.append(f"In all {format_rate(sum(operations.values.values()))}.")
+        # Not IOPS of hosts: controllers may also count what they do for the cache, the mirror and the drives.
+        words.append(f"In all {format_rate(sum(operations.values.values()), 'operations/s')}.")
     return words
 
 
