@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 import click
 
+from storscope.cli.evidence_table import print_evidence
 from storscope.cli.text_table import harmless
-from storscope.domain.finding import EvidenceRows, Finding, NotEvaluated, Severity
+from storscope.domain.finding import Finding, NotEvaluated, Severity
 from storscope.domain.units import format_ratio, format_time
 from storscope.domain.verdict import Verdict
 
 _COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MAX_WIDTH = 110
-_ROWS_SHOWN = 8
 
 
 def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: bool) -> None:
@@ -78,36 +78,7 @@ def print_finding(number: int, finding: Finding, *, verbose: bool) -> None:
     if verbose:
         _labelled("Threshold", finding.source)
         for rows in finding.evidence:
-            _print_evidence(rows)
-
-
-def _print_evidence(rows: EvidenceRows) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=Text(rows.caption), title_justify="left", show_edge=False, header_style="bold", pad_edge=False)
-    for number, column in enumerate(rows.columns):
-        numeric = all(isinstance(row[number], int | float | None) for row in rows.rows)
-        table.add_column(Text(column), overflow="fold", no_wrap=numeric, justify="right" if numeric else "left")
-    for row in rows.rows[:_ROWS_SHOWN]:
-        table.add_row(*(Text(harmless(_number(cell))) for cell in row))
-    click.echo()
-    Console().print(table)
-    total = rows.total_rows or len(rows.rows)
-    if total > _ROWS_SHOWN:
-        click.echo(f"   {_ROWS_SHOWN} of {total:,} rows")
-    click.echo(f"   SQL: {rows.query}")
-
-
-def _number(cell: object) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, float):
-        return f"{cell:,.4g}" if abs(cell) < 1e5 else f"{cell:,.0f}"
-    if isinstance(cell, int) and not isinstance(cell, bool):
-        return f"{cell:,}"
-    return str(cell)
+            print_evidence(rows)
 
 
 def _print_healthy(verdict: Verdict) -> None:

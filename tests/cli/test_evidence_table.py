@@ -1,0 +1,39 @@
+"""Evidence on a narrow terminal: no column and no heading is lost."""
+
+from __future__ import annotations
+
+import pytest
+
+from storscope.cli.evidence_table import column_sets, print_evidence
+from storscope.domain.finding import EvidenceRows
+
+_COLUMNS = ("drive", "queue_depth_mean", "queue_depth_max", "latency_ns_mean", "latency_ns_mean_max", "ops_per_s_mean")
+
+
+def _rows() -> EvidenceRows:
+    rows = tuple((f"default/{number}", 1.5, 20.25, 7_000_000, 90_000_000, 71.5) for number in range(12))
+    return EvidenceRows("Queues of drives", _COLUMNS, rows, "SELECT 1", 12)
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_every_column_is_whole_at_any_width(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    print_evidence(_rows())
+    lines = capsys.readouterr().out.splitlines()
+    text = "\n".join(lines)
+    for name in _COLUMNS:
+        assert name in text
+    assert max(len(line.rstrip()) for line in lines) <= width
+    parts = sum(line.startswith("drive") for line in lines)
+    assert parts == sum("default/7" in line for line in lines), "each part names its rows"
+    assert (parts == 1) == (width == 200)
+    assert "8 of 12 rows" in text
+
+
+def test_a_column_wider_than_the_terminal_is_folded_and_nothing_repeated_takes_the_room() -> None:
+    assert column_sets([100, 5, 5], [False, True, True], 80) == [[0], [1, 2]]
+    assert column_sets([5, 40, 40], [False, True, True], 80) == [[0, 1], [0, 2]]
+    assert column_sets([5, 40, 10], [False, True, True], 80) == [[0, 1, 2]]
+    assert column_sets([90], [False], 80) == [[0]]
