@@ -157,7 +157,9 @@ def test_what_is_in_the_store_is_shown_again(data: Path, capsys: pytest.CaptureF
     assert run(_arguments(data, "--format", "json")) == 0
     measured = _json(capsys)
     assert run(_arguments(data, "--show", "--format", "json")) == 0
-    assert _json(capsys) == measured
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == measured
+    assert f" as {measured['id']}." in captured.err, "what `compare run=` takes"
     assert len(_runs(data)) == 8
     assert run([*_arguments(data, "--show"), "--duration", "0.2s"]) == 2
     assert "asked the same" in capsys.readouterr().err
@@ -457,7 +459,7 @@ def test_the_store_tells_of_a_sweep_as_one(data: Path, capsys: pytest.CaptureFix
     assert run(["store", "info", "--store", store]) == 0
     captured = capsys.readouterr()
     assert f"{sweep}  8 captures  bench of {data}" in captured.out
-    assert "8 runs" in captured.out
+    assert "8 in runs" in captured.out
     assert captured.out.count("    rows") == 1
     assert "--all shows every capture" in captured.err
     assert run(["store", "info", "--store", store, "--all"]) == 0

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from storscope.cli.commands.simulate import command
+from storscope.cli.main import run
 from storscope.cli.show_queues import chosen_slices, folded
 from tests.sim.designs import SMALL
 
@@ -122,3 +123,14 @@ def test_lines_of_an_animation_fit_the_terminal_and_the_legend_explains_them(tmp
     times = [float(line.split()[0]) for line in bars]
     assert times == sorted(times)
     assert times[-1] > 2.9
+
+
+def test_one_capture_in_a_store_is_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _run(tmp_path, "--duration", "2s")
+    assert run(["store", "info", "--store", str(tmp_path / "store")]) == 0
+    said = capsys.readouterr().out
+    assert "1 capture, " in said
+    assert " 1 in runs" in said
+    _run(tmp_path, "--duration", "3s")
+    assert run(["store", "info", "--store", str(tmp_path / "store")]) == 0
+    assert "2 captures, " in capsys.readouterr().out

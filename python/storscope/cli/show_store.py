@@ -42,7 +42,7 @@ def print_info(store: Store, as_json: bool, *, every: bool = False) -> None:
         document = {"store": str(store.path), "schema_version": SCHEMA_VERSION, "size_bytes": size, "captures": rows}
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return
-    click.echo(f"store {store.path}: schema version {SCHEMA_VERSION}, {len(captures)} captures, {format_bytes(size)}")
+    click.echo(f"store {store.path}: schema version {SCHEMA_VERSION}, {_captures(len(captures))}, {format_bytes(size)}")
     folded: dict[str, list[dict[str, Any]]] = {}
     series = {} if every else _series_of(store)
     for row in captures:
@@ -54,6 +54,10 @@ def print_info(store: Store, as_json: bool, *, every: bool = False) -> None:
             _print_capture(rows[0])
     if any(name in series.values() for name in folded):
         click.echo("\n--all shows every capture.", err=True)
+
+
+def _captures(count: int) -> str:
+    return f"{format_count(count)} {'capture' if count == 1 else 'captures'}"
 
 
 def _series_of(store: Store) -> dict[str, str]:
@@ -70,14 +74,14 @@ def _print_series(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Many captures as one."""
     first, *others = dict.fromkeys(str(row["path"]) for row in rows)
     more = f" and {len(others)} more" if others else ""
-    click.echo(f"\n{click.style(name, bold=True)}  {format_count(len(rows))} captures  {first}{more}")
+    click.echo(f"\n{click.style(name, bold=True)}  {_captures(len(rows))}  {first}{more}")
     times = [row[end] for row in rows for end in ("first_time", "last_time") if row[end] is not None]
     if times:
         click.echo(f"    time     {_short(min(times))} to {_short(max(times))}")
     counts: Counter[str] = Counter()
     for row in rows:
         counts.update(dict(row["row_counts"] or ()))
-    click.echo(f"    rows     {', '.join(f'{format_count(count)} {table}' for table, count in counts.items())}")
+    click.echo(f"    rows     {', '.join(f'{format_count(count)} in {table}' for table, count in counts.items())}")
     notes = Counter(warning for row in rows for warning in row["warnings"] or ())
     for note, count in notes.most_common(_MOST_NOTES):
         click.echo(f"    note     {note}{f' ({count} captures)' if count > 1 else ''}")
@@ -90,7 +94,7 @@ def _print_capture(row: Mapping[str, Any]) -> None:
     if row["first_time"] is not None:
         click.echo(f"    time     {_short(row['first_time'])} to {_short(row['last_time'])}")
     click.echo(f"    clock    {row['clock'] or 'no times'}")
-    counts = ", ".join(f"{format_count(count)} {name}" for name, count in row["row_counts"] or ())
+    counts = ", ".join(f"{format_count(count)} in {name}" for name, count in row["row_counts"] or ())
     click.echo(f"    rows     {counts}")
     for reason, count in row["omitted"] or ():
         click.echo(f"    left out {format_count(count)}: {reason}")

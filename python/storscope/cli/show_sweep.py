@@ -211,7 +211,9 @@ def _print_notes(result: SweepResult, *, is_narrow: bool) -> None:
     for words, doubt in doubted[:_MOST_DOUBTS]:
         print_sentences(f"doubt: {words}: {doubt}", colour="yellow")
     if len(doubted) > _MOST_DOUBTS:
-        click.secho(f"… and {len(doubted) - _MOST_DOUBTS} more doubts; --format json has all.", fg="yellow")
+        left_out = len(doubted) - _MOST_DOUBTS
+        word = "doubt" if left_out == 1 else "doubts"
+        click.secho(f"… and {left_out} more {word}; --format json has all.", fg="yellow")
     if not result.is_complete and not result.is_series:
         missing = result.planned - result.done
         verb = "is" if missing == 1 else "are"

@@ -77,6 +77,7 @@ def sweep_command(target: str, chosen: Mapping[str, Any]) -> int:
     if chosen["shows"]:
         result = show_sweep(Store.open(path), plan)
         _show(result, chosen)
+        click.echo(f"\nIn the store {path} as {result.id}.", err=True)
         return 0
     result, is_interrupted, is_failed = _run(plan, path, chosen)
     _show(result, chosen)
