@@ -172,3 +172,16 @@ def test_options_that_make_no_sense_are_refused(
 ) -> None:
     assert run(["fit", "drive", str(table), *options]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("options", "tells_of_store"), [([], False), (["--store", "s"], True)])
+def test_only_a_command_with_a_store_speaks_of_it_when_interrupted(
+    options: list[str], tells_of_store: bool, table: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("storscope.workbench.fitting.fit_drive", interrupted)
+    assert run(["fit", "drive", str(table), *options]) == 130
+    assert ("store" in capsys.readouterr().err) == tells_of_store

@@ -99,7 +99,9 @@ def run(arguments: list[str]) -> int:
         error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted; what is in the store already is complete and stays.", err=True)
+        fills_store = arguments[:1] == ["import"] or "--store" in arguments
+        kept = "; what is in the store already is complete and stays" if fills_store else ""
+        click.echo(f"Interrupted{kept}.", err=True)
         return 130
     except (BrokenPipeError, SystemExit):
         # click turns a closed pipe into SystemExit(1), which would mean findings; 141 is what a shell makes of SIGPIPE.
