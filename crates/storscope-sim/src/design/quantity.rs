@@ -1,7 +1,8 @@
 //! Quantities with their unit: "512 KiB", "15 ms", "400 MB/s", "70 %".
 //!
 //! Sizes are binary whatever the letter, as storage tools take them (fio(1)): "8k" and "8 KB" are 8,192 bytes, as in
-//! workloads. Rates are decimal, as links and drives are sold, unless the unit says "KiB/s".
+//! workloads. Rates are decimal, as links and drives are sold, unless the unit says "KiB/s". Bits are spelt out, "8 Gbit/s":
+//! a small b means bits to some and bytes to others, so it is neither.
 
 /// What a number measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,10 +73,13 @@ fn size(unit: &str) -> Option<(f64, Dimension)> {
 }
 
 fn rate(unit: &str) -> Option<(f64, Dimension)> {
-    let lower = unit.to_ascii_lowercase();
-    let bytes = lower.strip_suffix("/s")?;
-    let base = if bytes.contains('i') { 1_024_f64 } else { 1_000.0 };
-    let power = match bytes.strip_suffix('b')?.trim_end_matches('i') {
+    let amount = unit.strip_suffix("/s")?;
+    let (prefix, bytes) = match amount.strip_suffix("bit") {
+        Some(prefix) => (prefix, 0.125),
+        None => (amount.strip_suffix('B')?, 1.0),
+    };
+    let base = if prefix.ends_with('i') { 1_024_f64 } else { 1_000.0 };
+    let power = match prefix.trim_end_matches('i').to_ascii_lowercase().as_str() {
         "" => 0,
         "k" => 1,
         "m" => 2,
@@ -83,7 +87,7 @@ fn rate(unit: &str) -> Option<(f64, Dimension)> {
         "t" => 4,
         _ => return None,
     };
-    Some((base.powi(power), Dimension::Rate))
+    Some((bytes * base.powi(power), Dimension::Rate))
 }
 
 fn other(unit: &str) -> Option<(f64, Dimension)> {
@@ -111,13 +115,14 @@ mod tests {
             ("2 min", 120e9, Dimension::Duration),
             ("400 MB/s", 400e6, Dimension::Rate),
             ("1 MiB/s", 1_048_576.0, Dimension::Rate),
+            ("8 Gbit/s", 1e9, Dimension::Rate),
             ("70 %", 0.7, Dimension::Ratio),
             ("4m", 4.0, Dimension::DurationOrSize),
         ] {
             let (found, kind) = parse(text).expect(text);
             assert!((found - value).abs() < 1e-9 * value && kind == dimension, "{text}: {found} {kind:?}");
         }
-        for text in ["sata", "15", "k", "raid10", "8 parsecs", ""] {
+        for text in ["sata", "15", "k", "raid10", "8 parsecs", "80 Mb/s", "80 mb/s", ""] {
             assert_eq!(parse(text), None, "{text}");
         }
     }
