@@ -4,7 +4,9 @@ import errno
 import json
 import multiprocessing
 import os
+import random
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -198,6 +200,28 @@ def test_a_removed_capture_is_gone_from_every_table(tmp_path: Path) -> None:
     store.remove_capture(f"{0:016x}")
     assert store.query("SELECT * FROM observations").num_rows == 0
     assert store.captures() == []
+
+
+@pytest.mark.needs_root
+def test_a_store_without_room_says_so_and_is_as_before(tmp_path: Path) -> None:
+    """A file system of 1 MiB, and twice as much that cannot be compressed."""
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=True)
+    try:
+        store = Store.open(place / "store", create=True)
+        before = sorted(store.path.iterdir())
+        with pytest.raises(StoreError, match=r"No space left[\s\S]*--store"), store.writer(_info("a" * 16)) as writer:
+            recorder, numbers = Recorder(writer.write), random.Random(1)
+            for second in range(120_000):
+                values = {"ops_per_s": numbers.random(), "latency_ns_mean": numbers.random()}
+                recorder.observe(DEVICE, second * SECOND, SECOND, values)
+            recorder.finish()
+            writer.commit(recorder)
+        assert sorted(store.path.iterdir()) == before
+        assert store.captures() == []
+    finally:
+        subprocess.run(["umount", place], check=True)
 
 
 def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

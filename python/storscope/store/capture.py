@@ -10,8 +10,9 @@ import os
 import secrets
 import shutil
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,7 @@ from types import TracebackType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from storscope.domain.errors import StoreError
 from storscope.domain.recorder import Recorder
 from storscope.domain.schema import CAPTURES, TABLES
 
@@ -68,7 +70,11 @@ class CaptureWriter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self._close()
+            with self._told():
+                self._close()
+        except (StoreError, pa.ArrowInvalid):
+            if error is None:  # else this is only what comes of it
+                raise
         finally:
             shutil.rmtree(self._incoming, ignore_errors=True)
 
@@ -81,7 +87,19 @@ class CaptureWriter:
         gathered = self._gathered.setdefault(table, [])
         gathered.append(batch)
         if sum(batch.nbytes for batch in gathered) >= _GROUP_BYTES:
-            self._encode(table)
+            with self._told():
+                self._encode(table)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Says of an error which directory it is of, and what to try."""
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(
+                "a store that takes a capture", _reason(error), where=str(self._store),
+                hint="Make room there, or choose another one with --store.",
+            ) from error  # fmt: skip
 
     def _encode(self, table: str) -> None:
         batches = pa.Table.from_batches(self._gathered.pop(table))
@@ -102,8 +120,12 @@ class CaptureWriter:
         """Writes the capture's own row and moves everything into place.
 
         A capture of the same id is replaced. The old one is moved aside first: between the two renames a reader sees
-        neither, never both and never half of one.
+        neither, never both and never half of one. Raises StoreError if there is no room, for example.
         """
+        with self._told():
+            self._commit(recorder)
+
+    def _commit(self, recorder: Recorder) -> None:
         for table in list(self._gathered):
             self._encode(table)
         self._close()
@@ -149,6 +171,11 @@ def _parquet_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
         use_dictionary=[*dictionary, "values.list.element"] if schema is TABLES["series"] else dictionary,
         write_statistics=[name for name in schema.names if name not in {"values", "times", "attributes"}],
     )
+
+
+def _reason(error: OSError) -> str:
+    """Arrow's errors have a number and a text of their own."""
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def _sync(path: Path) -> None:

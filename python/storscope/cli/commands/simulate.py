@@ -194,11 +194,17 @@ def _keep_and_show(simulated: Simulated, chosen: dict[str, Any]) -> int:
     from storscope.cli.show_queues import animate
     from storscope.cli.show_simulation import print_simulated
     from storscope.cli.simulation_json import simulated_to_json
+    from storscope.domain.errors import StoreError
     from storscope.store import Store
     from storscope.workbench.simulation_store import store_simulation
 
-    store = Store.open(chosen["store_path"] or Path(DEFAULT_STORE), create=True)
-    capture = store_simulation(store, simulated)
+    try:
+        store = Store.open(chosen["store_path"] or Path(DEFAULT_STORE), create=True)
+        capture = store_simulation(store, simulated)
+    except StoreError:
+        if not chosen["as_json"]:
+            print_simulated(simulated)  # what took its time is not lost with the store
+        raise
     if chosen["as_json"]:
         click.echo(json.dumps(simulated_to_json(simulated, capture), indent=2, ensure_ascii=False))
     else:
