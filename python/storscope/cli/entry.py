@@ -1,5 +1,6 @@
 """Where the console script begins: so early that Ctrl-C ends it as it should, also while modules are being loaded."""
 
+import signal
 import sys
 
 
@@ -8,5 +9,6 @@ def main() -> None:
     try:
         from storscope.cli.main import main as run_and_exit
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # see cli.main
         sys.exit(130)
     run_and_exit()

@@ -7,6 +7,7 @@ import importlib
 import os
 import signal
 import sys
+from types import FrameType
 from typing import Any, Final
 
 import click
@@ -79,13 +80,29 @@ def cli() -> None:
     """
 
 
+class _FirstInterruption:
+    """Ctrl-C interrupts once. While that is being told, another one would only end the ending with a traceback."""
+
+    def __init__(self) -> None:
+        self.has_come = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if not self.has_come:
+            self.has_come = True
+            raise KeyboardInterrupt
+
+
 def main() -> None:
     """Runs the command line; every error ends as a message, never as a traceback."""
+    interruption = _FirstInterruption()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # who ignores it goes on to
+        signal.signal(signal.SIGINT, interruption)
     try:
         code = run(sys.argv[1:])
-    except KeyboardInterrupt:  # a second one, while the first is told of
+    except KeyboardInterrupt:  # one that no command heard
         code = 130
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a third would only end the ending, with a traceback
+    interruption.has_come = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the interpreter's end would give it back its deadly meaning
     if code == _CLOSED_PIPE:
         os._exit(code)  # what is left in the buffer has nowhere to go
     sys.exit(code)
