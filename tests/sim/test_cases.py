@@ -135,7 +135,7 @@ def test_32_drives_of_10k_reach_their_limit_where_the_report_puts_it() -> None:
     oltp = _run("eva4400-32x10k-vraid5", "eva4400-32x10k-vraid5.oltp", 80, 50).iops()
     warehouse = _run("eva4400-32x10k-vraid5", "eva4400-32x10k-vraid5.warehouse", 40, 15).iops()
     assert oltp == pytest.approx(3_300, rel=0.15)
-    assert warehouse == pytest.approx(2_844, rel=0.3)
+    assert warehouse == pytest.approx(2_844, rel=0.15)
 
 
 def test_one_hog_multiplies_the_latency_of_volumes_that_do_almost_nothing() -> None:
@@ -144,7 +144,7 @@ def test_one_hog_multiplies_the_latency_of_volumes_that_do_almost_nothing() -> N
     name = "virtual machines"
     assert quiet.mean_ms("reads", name) < 15
     assert hog.mean_ms("reads", name) > 4 * quiet.mean_ms("reads", name)
-    assert 20 < hog.mean_ms("reads", name) < 100
+    assert hog.mean_ms("reads", name) > 20
     assert hog.busy_ratio("drive") > 0.9
     assert hog.busy_ratio("controller") < 0.5
 
@@ -159,8 +159,8 @@ def _fata(kind: str, seconds: float = 30, skip_s: float = 10) -> Run:
 def test_random_reads_of_fata_drives_collapse_and_random_writes_do_not() -> None:
     sequential, random = _fata("sequential-read").mb_per_s("reads"), _fata("random-read").mb_per_s("reads")
     assert sequential > 10 * random
-    assert random == pytest.approx(3.7, rel=0.5)
-    assert _fata("random-write").mb_per_s("writes") == pytest.approx(46.4, rel=0.15)
+    assert 3 < random < 7.5
+    assert _fata("random-write").mb_per_s("writes") == pytest.approx(46.4, rel=0.25)
     assert _fata("sequential-write").mb_per_s("writes") > 79
 
 
@@ -171,14 +171,14 @@ def test_two_streams_of_reads_gain_little_in_one_group_and_double_in_two() -> No
     assert together < 1.3 * one
     assert apart > 1.7 * one
     random, two_random = _fata("random-read").mb_per_s("reads"), _fata("two-random-readers").mb_per_s("reads")
-    assert 1.2 * random < two_random < 2.1 * random
+    assert 1.2 * random < two_random < 2 * random
 
 
 def test_levelling_takes_reads_and_leaves_writes() -> None:
     name = "eva4400-32xfata-vraid5"
     schedule = load_schedule(_FOLDER / f"{name}.restripe.schedule.toml")
     before, during = _fata("busy"), Run(_simulate(_text(name, {}), f"{name}.busy", 30, schedule), 10)
-    assert during.mb_per_s("reads") / before.mb_per_s("reads") == pytest.approx(15 / 28, rel=0.4)
+    assert during.mb_per_s("reads") / before.mb_per_s("reads") == pytest.approx(15 / 28, rel=0.3)
     assert during.mb_per_s("writes") / before.mb_per_s("writes") > 0.95
 
 
