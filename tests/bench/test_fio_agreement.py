@@ -25,6 +25,7 @@ from storscope.bench.workloads.fio_write import FioRun, fio_file
 from storscope.domain.access import AccessSpec
 from storscope.domain.load import Closed, Open, Process
 from storscope.domain.units import KIB, MIB, NS_PER_S
+from tests.bench.calm import calm
 from tests.bench.fio_runs import by_fio, by_us, opened, plan, workload
 from tests.bench.safety.conftest import Rig, run
 from tests.bench.throttle import throttled
@@ -59,9 +60,13 @@ def _in_flight(total: Interval) -> float:
 @pytest.mark.needs_root
 @pytest.mark.parametrize("lines", [(AccessSpec(4 * KIB),), (AccessSpec(4 * KIB, 0.75), AccessSpec(16 * KIB, 0.25))])
 def test_both_find_the_limit_of_a_device_and_the_wait_for_it(tmp_path: Path, lines: tuple[AccessSpec, ...]) -> None:
+    calm(tmp_path, lambda folder: _both_find_the_limit(folder, lines))
+
+
+def _both_find_the_limit(folder: Path, lines: tuple[AccessSpec, ...]) -> None:
     depth, seconds = 4, 2
     with ExitStack() as stack:
-        rig = Rig(tmp_path, stack)
+        rig = Rig(folder, stack)
         device = rig.loop(rig.image(size_bytes=_SIZE))
         stack.enter_context(throttled(device, _IOPS))
         descriptor = stack.enter_context(opened(device))
@@ -85,10 +90,14 @@ def test_both_find_the_limit_of_a_device_and_the_wait_for_it(tmp_path: Path, lin
 
 @pytest.mark.needs_root
 def test_both_agree_on_a_file_system_within_what_repetitions_vary(tmp_path: Path) -> None:
+    calm(tmp_path, _both_agree_on_a_file_system)
+
+
+def _both_agree_on_a_file_system(folder: Path) -> None:
     mixed = workload(AccessSpec(8 * KIB, read_share=0.7), load=Closed(4))
     pairs: list[tuple[Interval, Interval]] = []
     with ExitStack() as stack:
-        rig = Rig(tmp_path, stack)
+        rig = Rig(folder, stack)
         device = rig.loop(rig.image(size_bytes=2 * _SIZE))
         run("mkfs.ext4", "-q", device)
         path = rig.mount(device) / "file"
@@ -122,7 +131,11 @@ def _agree(ratios: list[float]) -> None:
 
 
 @pytest.mark.parametrize("process", Process)
-def test_both_make_the_asked_rate_on_no_storage(process: Process) -> None:
+def test_both_make_the_asked_rate_on_no_storage(tmp_path: Path, process: Process) -> None:
+    calm(tmp_path, lambda _: _both_make_the_asked_rate(process))
+
+
+def _both_make_the_asked_rate(process: Process) -> None:
     asked = workload(AccessSpec(4 * KIB, read_share=0.7), load=Open(500.0, process, 64))
     _, outcome = by_us(RunPlan(asked, (NoTarget("null", _SIZE),), 2 * NS_PER_S, seed=3))
     theirs = _by_fio_on_nothing(asked, 2)

@@ -23,6 +23,7 @@ _SHORT = ("--knee", "--max-duration", "10s", "--size", "16M")
 _LIMIT_PER_S = 1000
 """A slice of the limit, a tenth of a second, fits into the 128 requests that a loop device takes at a time: more are
 let through more slowly on a busy machine, and then the limit is not what was set."""
+_ATTEMPTS = 2
 
 
 def _arguments(target: Path, data: Path, *options: str) -> list[str]:
@@ -119,31 +120,26 @@ def test_the_knee_of_a_throttled_device_is_its_limit(
 ) -> None:
     """A limit by tokens has no slow rise: up to it nothing waits, beyond it everything. So both answers are the limit.
 
-    It lets an unused tenth of a second pass at once, which is 2 % of a visit of 5 s. Hence the time.
-
-    On a machine that has other things to do a disturbance of a millisecond is ten times the device's own latency, so a
-    search that says so counts for nothing. Arrivals are random: one search of three may miss.
+    It takes the time that it takes unasked. On a machine that has other things to do a disturbance of a millisecond is
+    ten times the device's own latency, so a search that says so is tried again on a new device, and counts for nothing.
     """
     workload = tmp_path / "workload.toml"
     workload.write_text('name = "reads"\n[[stream]]\noutstanding = 4\n[[stream.line]]\nsize = "4k"\n')
-    options = ("--workload", str(workload), "--knee", "--slo", "p99<50ms", "--max-duration", "120s", "--json")
-    found: list[dict[str, Any]] = []
-    with ExitStack() as stack:
-        rig = Rig(tmp_path, stack)
-        image = rig.image(size_bytes=64 << 20)
-        image.write_bytes(os.urandom(64 << 20))
-        device = rig.loop(image)
-        stack.enter_context(throttled(device, _LIMIT_PER_S))
-        while len(found) < 3 and not (len(found) == 1 and _is_found(found[0])):
-            run([*_arguments(device, data), *options, "--seed", str(len(found))])
-            found.append(json.loads(capsys.readouterr().out))
-            if busy := [doubt for doubt in found[-1]["doubts"] if "CPU time" in doubt]:
-                pytest.skip(f"the machine is too busy: {busy}")
-    missed = [(one["knee"], one["within_objective"]) for one in found if not _is_found(one)]
-    assert len(missed) <= len(found) // 3, missed
-
-
-def _is_found(result: dict[str, Any]) -> bool:
-    """Whether both answers are within 5 % of the limit."""
-    loads = [result[name]["load_per_s"] for name in ("knee", "within_objective")]
-    return all(load is not None and load["estimate"] == pytest.approx(_LIMIT_PER_S, rel=0.05) for load in loads)
+    for seed in range(_ATTEMPTS):
+        with ExitStack() as stack:
+            rig = Rig(tmp_path, stack)
+            image = rig.image(f"image-{seed}", 64 << 20)
+            image.write_bytes(os.urandom(64 << 20))
+            device = rig.loop(image)
+            stack.enter_context(throttled(device, _LIMIT_PER_S))
+            options = ("--workload", str(workload), "--knee", "--slo", "p99<50ms", "--seed", str(seed), "--json")
+            run([*_arguments(device, data), *options])
+        result = json.loads(capsys.readouterr().out)
+        busy = [doubt for doubt in result["doubts"] if "CPU time" in doubt]
+        if not busy:
+            break
+    else:
+        pytest.skip(f"the machine is too busy: {busy}")
+    for name in ("knee", "within_objective"):
+        assert result[name]["load_per_s"] is not None, result[name]["reason"]
+        assert result[name]["load_per_s"]["estimate"] == pytest.approx(_LIMIT_PER_S, rel=0.05), name
