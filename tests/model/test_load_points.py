@@ -49,6 +49,14 @@ def test_a_long_visit_that_was_far_slower_tells_of_credit_although_its_queue_cam
     assert outlasted([light, short, _visit(1044, 5, seconds=6)]) == []
 
 
+def test_credit_without_an_overloaded_visit_tells_no_load_that_lasts() -> None:
+    visits = [_visit(500, 1), _visit(1044, 1.1, seconds=0.4), _visit(1044, 90, seconds=6)]
+    points = points_of(visits, MEAN, "", 3000 * NS_PER_MS)
+    assert list(points.load) == [500, 1044]
+    assert not points.is_bound.any()
+    assert all(requests >= 1 for requests in points.requests)
+
+
 def test_what_more_than_lasts_was_served_before_was_on_credit_too() -> None:
     """A longer visit at 1100 was served 1000: the one at 1080 lived on credit, those below 1020 may not have."""
     long = replace(_visit(1100, 80, seconds=5, kind=_OVERLOADED), achieved_per_s=1000.0)

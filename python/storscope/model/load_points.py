@@ -65,9 +65,9 @@ def points_of(
         for visit in kept
         if visit.kind is PointKind.VALID and latency(visit) > bound_ns
     ]
-    if credit:
-        requests_seen = sum(_requests(visit) for visit in kept if visit.kind is PointKind.OVERLOADED)
-        rows.append((lasting_per_s(told), bound_ns, True, requests_seen))
+    overloaded = [visit for visit in kept if visit.kind is PointKind.OVERLOADED]
+    if credit and overloaded:
+        rows.append((lasting_per_s(told), bound_ns, True, sum(map(_requests, overloaded))))
     load, latency_ns, is_bound, requests = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     return Points(load, np.log(latency_ns), is_bound > 0, requests, _variance(figure) / requests)
 
