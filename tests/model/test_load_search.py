@@ -159,6 +159,21 @@ def test_a_first_guess_that_the_generator_cannot_make_is_lowered() -> None:
     assert found.knee.load_per_s.estimate == pytest.approx(1000, rel=0.05)
 
 
+def test_a_machine_that_pauses_for_a_while_is_tried_again_at_loads_that_tell_something() -> None:
+    queue = ThrottledQueue(1000, 1, noise=0.15)
+    loads: list[float] = []
+
+    def visit(rate_per_s: float, duration_ns: int, cut_ns: float | None) -> Visit:
+        loads.append(rate_per_s)
+        made = queue.visit(rate_per_s, duration_ns, cut_ns)
+        return made if len(loads) > 20 else replace(made, kind=PointKind.INVALID, reason="late", figures_ns={})
+
+    found, _ = _search(visit, 1000, 120, 1)
+    assert min(loads) > 1
+    assert found.knee.load_per_s is not None
+    assert found.knee.load_per_s.estimate == pytest.approx(1000, rel=0.05)
+
+
 def test_latency_that_varies_without_regard_to_load_gives_no_knee_but_says_so() -> None:
     found, _ = _search(ThrottledQueue(1000, 5, noise=2.5).visit, 3000, 20, 5)
     bounds = found.knee.load_per_s

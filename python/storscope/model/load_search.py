@@ -27,7 +27,7 @@ import numpy as np
 
 from storscope.domain.load_curve import LoadCurve, PointKind, Visit
 from storscope.domain.objective import MEAN
-from storscope.domain.units import format_rate
+from storscope.domain.units import NS_PER_S, format_rate
 from storscope.model.load_answer import crossing_of, doubts_of
 from storscope.model.load_curve import VISITS_MIN, CurveFit, bounds_of
 from storscope.model.load_figures import any_figure_of
@@ -41,6 +41,8 @@ _HALVINGS = 3
 _RAMP_FACTOR = 1.7
 _RAMP_START = 1 / 8
 _RAMP_VISITS_MAX = 30
+_RAMP_REQUESTS_MIN = 10
+"""A visit of the ramp with fewer tells nothing."""
 _BEYOND_KNEE, _BEYOND_OBJECTIVE = 6.0, 2.5
 _SAME_LOAD = 0.01
 _LIGHT_LOADS = (0.15, 0.35)
@@ -68,11 +70,17 @@ class _Search:
             visit = self.visits.visit(rate_per_s, self.visits.ramp_ns(rate_per_s))
             is_too_much = visit.kind is PointKind.OVERLOADED or self.visits.is_generator_limit()
             if is_too_much and self.visits.light_guess_ns() is None:
-                rate_per_s = min(seen.offered_per_s for seen in self.visits.made) / (3 * _RAMP_FACTOR)
+                rate_per_s = self._lower(min(seen.offered_per_s for seen in self.visits.made))
             elif self._is_beyond(visit) or self.visits.is_generator_limit():
                 return
             else:
                 rate_per_s *= _RAMP_FACTOR
+
+    def _lower(self, rate_per_s: float) -> float:
+        """Far below a load; from the start again where that is nothing: a machine that pauses does so at any load."""
+        lower_per_s = rate_per_s / (3 * _RAMP_FACTOR)
+        requests = lower_per_s * self.visits.ramp_ns(lower_per_s) / NS_PER_S
+        return lower_per_s if requests >= _RAMP_REQUESTS_MIN else self.plan.start_per_s * _RAMP_START
 
     def _is_beyond(self, visit: Visit) -> bool:
         if visit.kind is PointKind.OVERLOADED:
