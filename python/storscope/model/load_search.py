@@ -41,7 +41,7 @@ _HALVINGS = 3
 _RAMP_FACTOR = 1.7
 _RAMP_START = 1 / 8
 _RAMP_VISITS_MAX = 30
-_RAMP_REQUESTS_MIN = 10
+_RAMP_REQUESTS_MIN = 3
 """A visit of the ramp with fewer tells nothing."""
 _BEYOND_KNEE, _BEYOND_OBJECTIVE = 6.0, 2.5
 _SAME_LOAD = 0.01
