@@ -134,3 +134,18 @@ def test_one_capture_in_a_store_is_one(tmp_path: Path, capsys: pytest.CaptureFix
     _run(tmp_path, "--duration", "3s")
     assert run(["store", "info", "--store", str(tmp_path / "store")]) == 0
     assert "2 captures, " in capsys.readouterr().out
+
+
+def test_a_report_is_of_its_run_and_names_the_store_that_was_asked_for(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        _run(
+            tmp_path,
+            "--duration",
+            "2s",
+            "--report",
+            str(tmp_path / f"{name}.html"),
+            design=SMALL.replace("small", name),
+        )
+    page = (tmp_path / "second.html").read_text()
+    assert str(tmp_path / "store") in page
+    assert "1 capture (storscope-simulation) of second" in page

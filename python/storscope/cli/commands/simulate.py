@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from storscope.sim.assignment import Assignment
     from storscope.sim.design import Design
     from storscope.sim.replay import TraceSource
+    from storscope.store import Store
     from storscope.workbench.simulated import Simulated
 
 _EPILOG = """\b
@@ -213,23 +214,16 @@ def _keep_and_show(simulated: Simulated, chosen: dict[str, Any]) -> int:
         animate(simulated, err=chosen["as_json"])  # so that standard output stays JSON
     click.echo(f"In the store {store.path} as capture {capture}, run {simulated.about.run}.", err=True)
     if chosen["report"]:
-        _write_report(simulated, chosen["report"])
+        _write_report(store, simulated, chosen["report"])
     if simulated.outcome.error is not None:
         return _FAILED
     return _INTERRUPTED if simulated.outcome.stopped else 0
 
 
-def _write_report(simulated: Simulated, path: Path) -> None:
-    """Of this simulation alone, whatever else the store holds."""
-    import tempfile
-
+def _write_report(store: Store, simulated: Simulated, path: Path) -> None:
+    """Of this simulation alone, whatever else the store holds; its queries run on that store."""
     from storscope.report import write_report
-    from storscope.store import Store
     from storscope.workbench.diagnosing import diagnose
-    from storscope.workbench.simulation_store import store_simulation
 
-    with tempfile.TemporaryDirectory() as directory:
-        store = Store.open(Path(directory) / "store", create=True)
-        store_simulation(store, simulated)
-        write_report(diagnose(store), store, path)
+    write_report(diagnose(store, run=simulated.about.run), store, path)
     click.echo(f"report: {path}", err=True)
