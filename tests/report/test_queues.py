@@ -49,6 +49,16 @@ def test_a_convoy_is_a_staircase_and_its_note_says_how_uneven_it_is(tmp_path: Pa
     assert map_.rows[9] == ["disk 10", "0.99", "20"]  # two visits of five slices
 
 
+def test_of_a_long_run_the_spread_is_that_of_the_stretch_that_is_drawn_and_says_so(tmp_path: Path) -> None:
+    depths = np.full((8, 1000), 0.1)
+    depths[0, 500:900] = 20.0
+    (map_,) = queue_maps(make_store(tmp_path / "store", _drives(depths)), (None, None), Packer())
+    assert (
+        "Drawn are the 8.00 s with the most requests. On average over them the busiest one of an instant holds 97 %"
+        in map_.note
+    )
+
+
 def test_drives_that_share_the_load_hold_equal_parts(tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", _drives(np.full((8, 50), 3.0)))
     (map_,) = queue_maps(store, (None, None), Packer())

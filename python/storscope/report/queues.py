@@ -64,13 +64,14 @@ def _map(
     cells = np.full((len(row_of), columns.count), np.nan)
     np.fmax.at(cells, (rows[kept], columns.of(times[kept])), np.where(depths[kept] < _NOTHING, 0.0, depths[kept]))
     words = kind_word(_KIND, 2)
+    stretch = _stretch(columns, times)
     left = f" {len(drives) - len(row_of)} more {words} are left out." if len(drives) > len(row_of) else ""
     return HeatMap(
         title=f"At which {kind_word(_KIND)} did requests wait, and when?",
         system=system,
         note=f"Stronger colour means more requests at the {kind_word(_KIND)}, waiting or in service: the greatest "
         f"interval mean in each {format_span(columns.width_ns) if columns.width_ns >= NS_PER_S else _ms(columns)}. "
-        f"{_spread(cells)}{_stretch(columns, times)}{left}",
+        f"{stretch}{_spread(cells, 'On average over them' if stretch else 'On average')}{left}",
         legend="requests",
         heads=[kind_word(_KIND).capitalize(), "Mean", "Highest"],
         rows=[[name, *_mean_and_peak(cells[row])] for name, row in row_of.items()],
@@ -109,10 +110,10 @@ def _stretch(columns: Columns, times: IntArray) -> str:
     shown_ns = columns.count * columns.width_ns
     if int(times.max()) - int(times.min()) <= shown_ns + columns.width_ns:
         return ""
-    return f" Drawn are the {format_span(shown_ns)} with the most requests."
+    return f"Drawn are the {format_span(shown_ns)} with the most requests. "
 
 
-def _spread(cells: FloatArray) -> str:
+def _spread(cells: FloatArray, over: str) -> str:
     """How unevenly the waiting is spread at an instant: what a mean over time hides.
 
     As the rule `convoy` counts it (model/concentration.py): by requests, in instants that have all drives.
@@ -126,7 +127,7 @@ def _spread(cells: FloatArray) -> str:
         return "Nothing waits."
     share = float(whole.max(axis=0).sum() / whole.sum())
     return (
-        f"On average the busiest one of an instant holds {format_ratio(share)} of all requests; evenly spread it would "
+        f"{over} the busiest one of an instant holds {format_ratio(share)} of all requests; evenly spread it would "
         f"hold {format_ratio(1 / len(whole))}."
     )
 
