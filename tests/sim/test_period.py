@@ -170,3 +170,8 @@ def test_a_run_whose_streams_end_before_is_not_said_to_have_done_what_was_asked(
     assert "streams had ended: 120 of the 1,000 I/Os" in _simulated(steps, None, ios=1000).judgement.ended
     assert "until the 100 I/Os" in _simulated(steps, "5s", ios=100).judgement.ended
     assert _simulated(Open(1.0), "5s", ios=100).judgement.ended == "It ran for the 5.00 s that were asked for."
+
+
+def test_one_of_a_thing_is_counted_as_one() -> None:
+    ended = _simulated(Open(1.0), "5s", ios=1).judgement.ended
+    assert ended.endswith("until the I/O that was asked for was made.")

@@ -114,8 +114,8 @@ def _replay_words(plan: TracePlan, outcome: Outcome) -> str:
 def _asked_words(plan: SimulationPlan, outcome: Outcome, end_ns: int) -> str:
     made = outcome.result["ending"]["submitted"]
     if plan.ios is not None and made >= plan.ios:
-        many = format_count(plan.ios)
-        return f"It ran for {format_span(end_ns)}, until the {many} I/Os that were asked for were made."
+        asked = "the I/O that was asked for was" if plan.ios == 1 else f"the {plan.ios:,} I/Os that were asked for were"
+        return f"It ran for {format_span(end_ns)}, until {asked} made."
     if plan.duration_ns is not None and end_ns >= plan.duration_ns:
         return f"It ran for the {format_span(plan.duration_ns)} that were asked for."
     asked = f"{format_span(plan.duration_ns)} were asked for"
