@@ -1,83 +1,55 @@
 """The recorder: what a source calls to write the tables.
 
-A source describes what it read, row by row or column by column; the recorder makes Arrow batches of the schemas in
-`schema.py` and hands each to a sink (the store's writer, or a list in a test). It holds at most `ROWS_PER_BATCH` rows
-of a table, so memory does not grow with the file.
+A source describes what it read, row by row or column by column; the recorder notes entities, links and times and hands
+rows on (`batches.py`) as Arrow batches for a sink: the store's writer, or a list in a test. Memory does not grow with
+the file.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from storscope.domain.arrays import FloatArray, IntArray
+from storscope.domain.batches import Batches, Sink
+from storscope.domain.capture_notes import CaptureNotes
+from storscope.domain.column_tables import (
+    HistogramColumns,
+    SeriesKeys,
+    any_value,
+    histogram_columns,
+    observation_columns,
+    series_columns,
+    series_key_columns,
+    timeline_columns,
+)
 from storscope.domain.entity import KINDS, RELATIONS, EntityRef
-from storscope.domain.schema import CANONICAL, TABLES, TIME
+from storscope.domain.open_series import OpenSeries
+from storscope.domain.schema import CANONICAL
 
-ROWS_PER_BATCH = 50_000
-
-Sink = Callable[[str, pa.RecordBatch], None]
-"""Receives (table name, batch of that table's schema)."""
-
-
-@dataclass
-class CaptureNotes:
-    """What a source says of itself and of what it left out; ends in the `captures` table."""
-
-    tool: str | None = None
-    tool_version: str | None = None
-    system: str | None = None
-    clock: str | None = None
-    """How times were placed: 'UTC in the file', '--timezone Europe/Berlin', 'rebuilt from row order, 20 s steps'."""
-    has_times: bool = True
-    """False when the source has no times at all: what orders its rows is a placeholder and leaves as null."""
-    omitted: Counter[str] = field(default_factory=Counter)
-    """Reason -> how many values, rows or lines were left out for it."""
-    warnings: list[str] = field(default_factory=list)
-    """Doubts about the evidence, each a sentence with a remedy where there is one."""
-
-
-@dataclass(frozen=True)
-class SeriesKeys:
-    """Run, entity, name and unit of many series, as columns of the `series` table."""
-
-    columns: Mapping[str, pa.Array]
-
-
-@dataclass(frozen=True)
-class HistogramColumns:
-    """Many histograms one after another: number i has the buckets from `offsets[i]` to `offsets[i + 1]`.
-
-    As in the tables: low < latency <= high in ns.
-    """
-
-    offsets: IntArray
-    low: FloatArray
-    high: FloatArray
-    count: IntArray
+__all__ = ["CaptureNotes", "HistogramColumns", "Recorder", "SeriesKeys"]
 
 
 class Recorder:
     """Collects rows of every table and flushes them to `sink` as Arrow batches."""
 
     def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-        self._rows: dict[str, dict[str, list[object]]] = {}
+        self.notes = CaptureNotes()
+        self._batches = Batches(sink, self.notes)
+        self._open_series = OpenSeries()
         self._entities: dict[EntityRef, str | None] = {}
         self._links: set[tuple[EntityRef, str, str, str]] = set()
         self._timelines = 0
-        self._open_series: dict[tuple[str | None, EntityRef, str, str], tuple[list[int], list[int], list[float]]] = {}
-        self._open_values = 0
         self.first_time_ns: int | None = None
         self.last_time_ns: int | None = None
-        self.notes = CaptureNotes()
-        self.row_counts: Counter[str] = Counter()
+
+    @property
+    def row_counts(self) -> Counter[str]:
+        """Rows handed on, by table."""
+        return self._batches.row_counts
 
     # What is seen ------------------------------------------------------------------------------------------------
 
@@ -103,7 +75,7 @@ class Recorder:
         if len(row) != len(CANONICAL):
             unknown = sorted(set(values) - set(CANONICAL))
             raise KeyError(f"not canonical: {unknown}; use counter() for what has no canonical column")
-        self._add("observations", run=run, **_named(entity), time=time_ns, duration_ns=duration_ns, **row)
+        self._batches.add("observations", run=run, **_named(entity), time=time_ns, duration_ns=duration_ns, **row)
 
     def observe_columns(
         self,
@@ -123,30 +95,13 @@ class Recorder:
             return
         for entity in entities:
             self.entity(entity)
-        keep = _any_value(columns.values())
+        keep = any_value(columns.values())
         if not keep.any():
             return
-        is_whole = bool(keep.all())
-        when = np.nonzero(keep)[1]
-        rows_of = np.count_nonzero(keep, axis=1)
         self._see(int(times_ns.min()), 0)
         self._see(int(times_ns[-1]), int(durations_ns[-1]))
-        arrays: dict[str, pa.Array] = {
-            "run": _repeated([run], [len(when)]) if run else pa.nulls(len(when), pa.string()),
-            "time": _plain(times_ns[when], TIME),
-            "duration_ns": _plain(durations_ns[when], pa.int64()),
-            "system": _repeated([entity.system for entity in entities], rows_of),
-            "kind": _repeated([entity.kind for entity in entities], rows_of),
-            "entity": _repeated([entity.name for entity in entities], rows_of),
-        }
-        for name in CANONICAL:
-            values = columns.get(name)
-            arrays[name] = (
-                pa.nulls(len(when), pa.float64())
-                if values is None
-                else _nullable(values.ravel() if is_whole else values[keep])
-            )
-        self._emit("observations", arrays)
+        arrays = observation_columns(entities, times_ns, durations_ns, columns, keep, run)
+        self._batches.emit("observations", arrays)
 
     def counter(
         self,
@@ -165,12 +120,8 @@ class Recorder:
             return
         self.entity(entity)
         self._see(time_ns, duration_ns)
-        times, durations, values = self._open_series.setdefault((run, entity, name, unit), ([], [], []))
-        times.append(time_ns)
-        durations.append(duration_ns or 0)
-        values.append(value)
-        self._open_values += 1
-        if self._open_values >= 20 * ROWS_PER_BATCH:
+        self._open_series.add(run, entity, name, unit, time_ns, duration_ns or 0, value)
+        if self._open_series.is_full:
             self._flush_open_series()
 
     def series(
@@ -195,29 +146,15 @@ class Recorder:
             if entity is not previous:
                 self.entity(entity)
                 previous = entity
-        return SeriesKeys(
-            {
-                "run": pa.array([run] * len(entities), pa.string()),
-                "system": pa.array([entity.system for entity in entities], pa.string()),
-                "kind": pa.array([entity.kind for entity in entities], pa.string()),
-                "entity": pa.array([entity.name for entity in entities], pa.string()),
-                "name": pa.array(list(names), pa.string()),
-                "unit": pa.array(list(units), pa.string()),
-            }
-        )
+        return series_key_columns(entities, names, units, run)
 
     def series_chunk(self, timeline: int, keys: SeriesKeys, values: FloatArray) -> None:
         """The next values of many series: of shape (series, instants of that timeline), NaN where absent.
 
         The array becomes part of the tables without a copy where that is possible: do not change it afterwards.
         """
-        series, instants = values.shape
-        if not series or not instants:
-            return
-        offsets = np.arange(series + 1, dtype=np.int32) * np.int32(instants)
-        packed = pa.ListArray.from_arrays(_plain(offsets, pa.int32()), _nullable(values.ravel()))
-        numbers = _plain(np.full(series, timeline, np.int64), pa.int64())
-        self._emit("series", {"timeline": numbers, **keys.columns, "values": packed})
+        if all(values.shape):
+            self._batches.emit("series", series_columns(timeline, keys, values))
 
     def timeline(self, times_ns: Sequence[int] | IntArray, durations_ns: Sequence[int] | IntArray) -> int:
         """Registers instants (interval starts and lengths) that many series share; returns the timeline's number."""
@@ -226,16 +163,7 @@ class Recorder:
         if len(times_ns):
             self._see(int(min(times_ns)), 0)
             self._see(int(times_ns[-1]), int(durations_ns[-1]))
-        times = _plain(np.asarray(times_ns, dtype=np.int64), TIME)
-        durations = _plain(np.asarray(durations_ns, dtype=np.int64), pa.int64())
-        self._emit(
-            "timelines",
-            {
-                "timeline": pa.array([number], pa.int64()),
-                "times": pa.ListArray.from_arrays(pa.array([0, len(times)], pa.int32()), times),
-                "durations_ns": pa.ListArray.from_arrays(pa.array([0, len(durations)], pa.int32()), durations),
-            },
-        )
+        self._batches.emit("timelines", timeline_columns(number, times_ns, durations_ns))
         return number
 
     def histogram(
@@ -254,7 +182,7 @@ class Recorder:
             return
         self.entity(entity)
         self._see(time_ns, duration_ns)
-        self._add(
+        self._batches.add(
             "histograms",
             run=run,
             **_named(entity),
@@ -282,8 +210,7 @@ class Recorder:
 
         Those without a bucket are dropped.
         """
-        lengths = np.diff(buckets.offsets)
-        (kept,) = np.nonzero(lengths)
+        (kept,) = np.nonzero(np.diff(buckets.offsets))
         if not len(kept):
             return
         which, when = np.divmod(kept, len(times_ns))
@@ -292,25 +219,8 @@ class Recorder:
         times, durations = times_ns[when], durations_ns[when]
         self._see(int(times.min()), 0)
         self._see(int((times + durations).max()), 0)
-        offsets = _plain(np.concatenate(([0], np.cumsum(lengths[kept]))).astype(np.int32), pa.int32())
-        rows_of = np.bincount(which, minlength=len(entities))
-        count = len(kept)
-        self._emit(
-            "histograms",
-            {
-                "run": _repeated([run], [count]) if run else pa.nulls(count, pa.string()),
-                "time": _plain(times, TIME),
-                "duration_ns": _plain(durations, pa.int64()),
-                "system": _repeated([entity.system for entity in entities], rows_of),
-                "kind": _repeated([entity.kind for entity in entities], rows_of),
-                "entity": _repeated([entity.name for entity in entities], rows_of),
-                "operation": _repeated([operation], [count]),
-                "measure": _repeated([measure], [count]),
-                "bucket_low_ns": pa.ListArray.from_arrays(offsets, _nullable(buckets.low)),
-                "bucket_high_ns": pa.ListArray.from_arrays(offsets, _nullable(buckets.high)),
-                "counts": pa.ListArray.from_arrays(offsets, _plain(buckets.count, pa.int64())),
-            },
-        )
+        arrays = histogram_columns(entities, times, durations, which, operation, measure, buckets, run)
+        self._batches.emit("histograms", arrays)
 
     def event(
         self,
@@ -328,7 +238,7 @@ class Recorder:
         self.entity(entity)
         if time_ns is not None:
             self._see(time_ns, 0)
-        self._add(
+        self._batches.add(
             "events",
             **_named(entity),
             time=time_ns,
@@ -354,7 +264,7 @@ class Recorder:
             number, text = float(value), f"{value}"
         else:
             text = value
-        self._add("facts", **_named(entity), name=name, value=text, number=number, unit=unit)
+        self._batches.add("facts", **_named(entity), name=name, value=text, number=number, unit=unit)
 
     def entity(self, entity: EntityRef, label: str | None = None) -> EntityRef:
         """Registers an entity, with a friendlier label where the source has one; returns it."""
@@ -394,7 +304,7 @@ class Recorder:
         parameters: Mapping[str, str] | None = None,
     ) -> str:
         """A benchmark or simulation; `run` is its name, unique within the capture. Returns it."""
-        self._add(
+        self._batches.add(
             "runs", run=run, engine=engine, engine_version=engine_version, name=name, system=system, time=time_ns,
             duration_ns=duration_ns, block_bytes=_finite(block_bytes), read_ratio=_finite(read_ratio),
             random_ratio=_finite(random_ratio), outstanding=_finite(outstanding), workers=_finite(workers), seed=seed,
@@ -419,20 +329,18 @@ class Recorder:
     def finish(self) -> None:
         """Flushes everything that is still held. Call once, after the last row."""
         self._flush_open_series()
-        for table in list(self._rows):
-            self._flush(table)
+        self._batches.flush_all()
         for entity, label in self._entities.items():
-            self._add("entities", **_named(entity), label=label)
+            self._batches.add("entities", **_named(entity), label=label)
         for source, relation, target_kind, target in sorted(self._links, key=_link_order):
-            self._add("links", **_named(source), relation=relation, target_kind=target_kind, target=target)
-        self._flush("entities")
-        self._flush("links")
+            self._batches.add("links", **_named(source), relation=relation, target_kind=target_kind, target=target)
+        self._batches.flush("entities")
+        self._batches.flush("links")
 
     @property
     def is_empty(self) -> bool:
         """True when nothing but entities has been recorded."""
-        pending = any(rows and next(iter(rows.values())) for rows in self._rows.values())
-        return not (pending or self.row_counts or self._open_values)
+        return self._batches.is_empty and self._open_series.is_empty
 
     def _see(self, time_ns: int, duration_ns: int | None) -> None:
         if not self.notes.has_times:
@@ -443,52 +351,12 @@ class Recorder:
         if self.last_time_ns is None or end > self.last_time_ns:
             self.last_time_ns = end
 
-    def _add(self, table: str, **row: object) -> None:
-        rows = self._rows.setdefault(table, {name: [] for name in TABLES[table].names})
-        for name, value in row.items():
-            rows[name].append(value)
-        if len(rows["system" if "system" in rows else "run"]) >= ROWS_PER_BATCH:
-            self._flush(table)
-
-    def _flush(self, table: str) -> None:
-        rows = self._rows.pop(table, None)
-        if rows:
-            self._emit(table, {name: pa.array(values, TABLES[table].field(name).type) for name, values in rows.items()})
-
     def _flush_open_series(self) -> None:
-        """Groups the open series by their instants, so that series sampled together share a timeline."""
-        timelines: dict[tuple[bytes, bytes], int] = {}
-        grouped: dict[tuple[int, str | None], list[tuple[EntityRef, str, str, list[float]]]] = {}
-        for (run, entity, name, unit), (times, durations, values) in self._open_series.items():
-            instants = (np.asarray(times, np.int64), np.asarray(durations, np.int64))
-            key = (instants[0].tobytes(), instants[1].tobytes())
-            if key not in timelines:
-                timelines[key] = self.timeline(*instants)
-            grouped.setdefault((timelines[key], run), []).append((entity, name, unit, values))
-        for (timeline, run), rows in grouped.items():
-            entities, names, units, columns = zip(*rows, strict=True)
-            self.series(timeline, entities, names, units, np.asarray(columns, dtype=np.float64), run=run)
-        self._open_series.clear()
-        self._open_values = 0
-
-    def _emit(self, table: str, arrays: Mapping[str, pa.Array]) -> None:
-        schema = TABLES[table]
-        if not self.notes.has_times:
-            arrays = dict(arrays) | {name: _without_times(arrays[name]) for name in ("time", "times") if name in arrays}
-        columns = [
-            array if array.type == (wanted := schema.field(name).type) else array.cast(wanted)
-            for name, array in ((name, arrays[name]) for name in schema.names)
-        ]
-        batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-        self.row_counts[table] += batch.num_rows
-        self._sink(table, batch)
-
-
-def _without_times(array: pa.Array) -> pa.Array:
-    """Null in the place of each placeholder, lists at their length."""
-    if not isinstance(array, pa.ListArray):
-        return pa.nulls(len(array), array.type)
-    return pa.ListArray.from_arrays(array.offsets, pa.nulls(len(array.values), array.type.value_type))
+        timelines, groups = self._open_series.take()
+        numbers = [self.timeline(*instants) for instants in timelines]
+        for group in groups:
+            number = numbers[group.timeline]
+            self.series(number, group.entities, group.names, group.units, group.values, run=group.run)
 
 
 def _link_order(link: tuple[EntityRef, str, str, str]) -> tuple[str, ...]:
@@ -506,44 +374,3 @@ def _finite(value: float | None) -> float | None:
     if value is None:
         return None
     return float(value) if math.isfinite(value) else None
-
-
-def _any_value(columns: Iterable[FloatArray]) -> npt.NDArray[np.bool_]:
-    """Where at least one of the columns has a number. Stops at the first column that has one everywhere."""
-    found: npt.NDArray[np.bool_] = np.zeros((), bool)
-    for values in columns:
-        found = found | ~np.isnan(values)
-        if found.all():
-            break
-    return found
-
-
-# From NumPy's memory to Arrow's without a copy. `pa.array` would copy what has nulls, and its first call for an ndarray
-# imports numpy.ma.
-
-
-def _nullable(values: FloatArray) -> pa.Array:
-    """A float array with NaN and infinities as null, over the same memory."""
-    values = np.ascontiguousarray(values)
-    finite = np.isfinite(values)
-    missing = len(values) - int(np.count_nonzero(finite))
-    valid = pa.py_buffer(np.packbits(finite, bitorder="little")) if missing else None
-    return pa.Array.from_buffers(pa.float64(), len(values), [valid, pa.py_buffer(values)], missing)
-
-
-def _plain(values: npt.NDArray[np.int64] | npt.NDArray[np.int32], kind: pa.DataType) -> pa.Array:
-    """An integer array without nulls as an Arrow array of a type of the same width, over the same memory."""
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))], 0)
-
-
-def _repeated(texts: Sequence[str], counts: Sequence[int] | IntArray) -> pa.Array:
-    """Each text as often as its count says, one after another."""
-    if len(set(texts)) == 1:
-        texts, counts = texts[:1], [int(np.sum(counts))]
-    encoded = [text.encode("utf-8") for text in texts]
-    lengths = np.repeat(np.array([len(text) for text in encoded], np.int64), counts)
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    if offsets[-1] > np.iinfo(np.int32).max:
-        return pa.array(np.repeat(np.array(texts, object), counts), pa.string())
-    data = b"".join(text * int(count) for text, count in zip(encoded, counts, strict=True))
-    return pa.StringArray.from_buffers(len(lengths), pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data))
