@@ -14,7 +14,7 @@ from storscope.bench.workloads.describe import describe
 from storscope.bench.workloads.percent import percents
 from storscope.cli.main import run
 from storscope.domain.errors import StorscopeError, UnknownFormat, UsageError
-from storscope.domain.workload import Copy, Workload
+from storscope.domain.workload import Copy, Starts, Workload
 from tests.bench.workloads.strategies import workloads
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -80,6 +80,15 @@ def test_hostile_content_is_refused_as_a_message(
     assert "Traceback" not in capsys.readouterr().err
 
 
+def test_a_directory_and_an_empty_file_are_named_as_such(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["workload", "show", str(tmp_path)]) == 2
+    assert f"{tmp_path}: expected a file, found a directory" in capsys.readouterr().err
+    empty = tmp_path / "empty.icf"
+    empty.write_text(" \n")
+    assert run(["workload", "show", str(empty)]) == 2
+    assert "found an empty file" in capsys.readouterr().err
+
+
 def test_what_is_no_file_is_refused_without_hanging(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path):
@@ -128,6 +137,21 @@ def test_every_workload_can_be_explained(workload: Workload) -> None:
     assert len(text) > 40
     assert "None" not in text
     assert ("write" in text) == workload.writes or "reads" in text
+
+
+def test_the_explanation_says_whether_sequential_workers_visit_the_same_places() -> None:
+    form = 'name = "a"\n[[stream]]\nworkers = 2\noutstanding = 1\nstarts = "{}"\n'
+    form += 'line = [{{ size = "4k", random_share = {} }}]'
+    said = {
+        (starts, random): " ".join(describe(load_workload(form.format(starts, random)).workloads[0]))
+        for starts in ("together", "apart")
+        for random in (0, 1)
+    }
+    assert [key for key, text in said.items() if "visit the same places" in text] == [("together", 0)]
+
+
+def test_the_streams_of_a_backup_do_not_read_for_each_other() -> None:
+    assert builtins()["backup"].workload.streams[0].starts is Starts.APART
 
 
 def test_the_explanation_says_what_decides() -> None:

@@ -8,13 +8,13 @@ load an installation has: outstanding I/Os are a starting point, vary them with 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from storscope.bench.workloads.definition import Definition
 from storscope.domain.errors import UsageError
 from storscope.domain.units import GIB, KIB
-from storscope.domain.workload import AccessSpec, Closed, Copy, Mix, Region, Stream, Workload
+from storscope.domain.workload import AccessSpec, Closed, Copy, Mix, Region, Starts, Stream, Workload
 
 OTHER_NAMES: Final = {"database": "oltp"}
 """Other names of built-in workloads; what is recorded is the first one."""
@@ -96,8 +96,9 @@ _ALL = (
             "size": "64 to 256 KiB as published in a field report on backups over iSCSI (ESXi 5.0); the largest here",
             "reads, random": "a full backup reads from front to back",
             "outstanding, workers": PRACTICE,
+            "starts": "apart: two streams that begin together read the same blocks, the second one out of a cache",
         },
-        _mix("", _line(256, 1.0, 0.0), outstanding=4, workers=2),
+        replace(_mix("", _line(256, 1.0, 0.0), outstanding=4, workers=2), starts=Starts.APART),
     ),
     _of(
         "file-server",

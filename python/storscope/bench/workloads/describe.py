@@ -138,8 +138,8 @@ def _line(line: AccessSpec) -> str:
 
 def _places(stream: Stream) -> Iterator[str]:
     offsets, region = stream.offsets, stream.region
-    if stream.starts is Starts.APART and stream.workers > 1:
-        yield "The workers begin evenly spread over the space, not all at its start."
+    if stream.workers > 1:
+        yield from _starts(stream)
     if isinstance(offsets, Zipf):
         yield f"Random offsets follow a Zipf distribution with exponent {offsets.exponent:g}: few places are busy."
     if isinstance(offsets, HotSpot):
@@ -152,6 +152,18 @@ def _places(stream: Stream) -> Iterator[str]:
         yield f"Uses a region of each target from {format_bytes(region.start_bytes)}, {end}."
     if stream.targets:
         yield f"Only on target {', '.join(map(str, stream.targets))}."
+
+
+def _starts(stream: Stream) -> Iterator[str]:
+    if stream.starts is Starts.APART:
+        yield "The workers begin evenly spread over the space, not all at its start."
+    elif _is_sequential(stream.access):
+        yield "All workers begin at the start of the space, so that they visit the same places one after the other."
+
+
+def _is_sequential(access: Mix | Copy) -> bool:
+    lines = access.lines if isinstance(access, Mix) else (access,)
+    return all(line.random_share == 0 for line in lines)
 
 
 def _data(workload: Workload) -> Iterator[str]:

@@ -52,6 +52,9 @@ def _text_of(path: Path) -> str:
         raise UsageError("a built-in workload or a file", f"neither, of the name {str(path)!r}", hint=hint) from None
     except ValueError as error:
         raise UsageError("a path", repr(str(path))[:80]) from error
+    if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UsageError("a file", "a directory", where=str(path), hint="Name a file in it.")
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise UsageError("a file", "something else", where=str(path))
@@ -76,6 +79,8 @@ def _decoded(content: bytes, where: str) -> str:
 def _reader(text: str, where: str) -> Callable[[str, str], Definition]:
     """By the first line that says something: Version for .icf, a brace for JSON; then fio's sections, then TOML."""
     head = text.lstrip()[:200]
+    if not head:
+        raise MalformedInput("an Iometer .icf, a fio job file, TOML or JSON", "an empty file", where=where)
     if re.match(r"version\s+\d", head, re.IGNORECASE) or head.lower().startswith("'test setup"):
         return read_icf
     if head.startswith("{"):
