@@ -1,6 +1,7 @@
 //! Groups and volumes.
 
 use super::paths::{DesignFault, require, within};
+use super::sizes::told_apart;
 use super::{known, unique};
 use crate::Bytes;
 use crate::design::{ArrayDesign, GroupDesign, Layout, ParityUpdate, ReadChoice, Redundancy, VolumeDesign};
@@ -55,8 +56,9 @@ impl ArrayDesign {
         require(size > 0, &key, "a size above 0", "0")?;
         let end = start.saturating_add(size);
         let free = usable.saturating_sub(start);
-        let expected = format!("at most the {} left of the {} of group {}", sized(free), sized(usable), group.name);
-        require(end <= usable, &key, &expected, &sized(size))?;
+        let [found, free, usable_size] = told_apart([size, free, usable]);
+        let expected = format!("at most the {free} left of the {usable_size} of group {}", group.name);
+        require(end <= usable, &key, &expected, &found)?;
         check_place(&taken[index], start, end, path)?;
         ends[index] = end;
         taken[index].push((start, end, volume.name.as_str()));
@@ -67,9 +69,9 @@ impl ArrayDesign {
 /// Whether a volume has its part of a group's space for itself.
 fn check_place(taken: &[Extent], start: u64, end: u64, path: &str) -> Result<(), DesignFault> {
     let Some(other) = taken.iter().find(|other| start < other.1 && other.0 < end) else { return Ok(()) };
-    let expected = format!("a place of its own: volume {} takes {} to {}", other.2, sized(other.0), sized(other.1));
-    let found = format!("{} to {}", sized(start), sized(end));
-    require(false, &format!("{path}.start_bytes"), &expected, &found)
+    let [other_start, other_end, start, end] = told_apart([other.0, other.1, start, end]);
+    let expected = format!("a place of its own: volume {} takes {other_start} to {other_end}", other.2);
+    require(false, &format!("{path}.start_bytes"), &expected, &format!("{start} to {end}"))
 }
 
 fn check_group(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
@@ -106,7 +108,8 @@ fn check_extent(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
     require(group.layout == Layout::Pool, &key, "nothing: only pools hand out extents", "an extent")?;
     within(extent.0 as f64, 512.0, (1_u64 << 34) as f64, &key, "512 bytes to 16 GiB")?;
     let whole = extent.0.is_multiple_of(group.segment.0.max(1)) && extent.0 > 0;
-    require(whole, &key, &format!("a multiple of the segment of {}", sized(group.segment.0)), &sized(extent.0))
+    let [segment, found] = told_apart([group.segment.0, extent.0]);
+    require(whole, &key, &format!("a multiple of the segment of {segment}"), &found)
 }
 
 /// What only mirrors, or only parity, can choose.
@@ -130,14 +133,4 @@ fn check_spares(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
     within(group.spare_share, 0.0, 0.9, &share, "a ratio from 0 to 0.9")?;
     let expected = "0: only pools keep their spare distributed, others have spares";
     require(pool || group.spare_share == 0.0, &share, expected, &group.spare_share.to_string())
-}
-
-/// A size in the largest unit that keeps it readable.
-fn sized(bytes: u64) -> String {
-    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let (mut value, mut unit) = (bytes as f64, 0);
-    while value >= 1_024.0 && unit + 1 < units.len() {
-        (value, unit) = (value / 1_024.0, unit + 1);
-    }
-    if value.fract() == 0.0 { format!("{value} {}", units[unit]) } else { format!("{value:.2} {}", units[unit]) }
 }

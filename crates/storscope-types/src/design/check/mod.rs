@@ -3,6 +3,7 @@
 mod background;
 mod groups;
 mod paths;
+mod sizes;
 
 use std::collections::BTreeSet;
 
