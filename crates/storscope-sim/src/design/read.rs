@@ -7,10 +7,12 @@ use toml::de::DeTable;
 
 use super::error::DesignError;
 use super::plain_words::expected_and_found;
-use super::tree::{Places, Tree, position};
+use super::tree::{PlaceInText, Places, Tree, position};
 
 /// Most numbers without a unit that are taken for sizes.
 const MOST_RETRIES: usize = 10_000;
+/// From here on a number is hardly one whose unit was forgotten.
+const MOST_WITHOUT_UNIT: u64 = 1 << 20;
 
 /// A design from its TOML text, checked, with the drives of the catalogue that it names.
 ///
@@ -168,11 +170,12 @@ impl Reader<'_> {
     /// An error at a path, or at the nearest key around it.
     fn at(&self, path: &str, expected: String, found: String, hint: Option<String>) -> DesignError {
         let mut around = if path == "." { "" } else { path };
-        let mut place = self.places.get(around);
+        let mut place = self.place(around);
         while place.is_none() && !around.is_empty() {
             around = around.rfind(['.', '[']).map_or("", |end| &around[..end]);
-            place = self.places.get(around);
+            place = self.place(around);
         }
+        let hint = hint.or_else(|| place.filter(|_| around == path).and_then(|place| self.unit_hint(path, place)));
         let rest = path.strip_prefix(around).unwrap_or_default();
         let key = match place {
             Some(place) => format!("{}{}", place.written, plain(rest)),
@@ -180,6 +183,20 @@ impl Reader<'_> {
         };
         let place = place.map(|place| position(self.text, place.offset));
         DesignError { line: place.map(|at| at.0), column: place.map(|at| at.1), key, expected, found, hint }
+    }
+
+    /// Where the key of a path stands, also that of a number that was taken as bytes.
+    fn place(&self, path: &str) -> Option<&PlaceInText> {
+        self.places.get(path).or_else(|| self.places.get(plain(path)))
+    }
+
+    /// What to try where a number of few bytes, written without a unit, makes no sense.
+    fn unit_hint(&self, path: &str, place: &PlaceInText) -> Option<String> {
+        let was_taken_as_bytes = path.ends_with("_bytes") && !self.places.contains_key(path);
+        let number: u64 = place.text.parse().ok().filter(|_| was_taken_as_bytes)?;
+        let number = number.max(1);
+        let tries = format!("try \"{number} KiB\", \"{number} MiB\" or \"{number} GiB\"");
+        (number < MOST_WITHOUT_UNIT).then(|| format!("a number without a unit is bytes: {tries}"))
     }
 }
 
