@@ -83,9 +83,17 @@ fn error(old: &str, new: &str) -> String {
     read_design(&SOUND.replacen(old, new, 1)).expect_err(new).to_string()
 }
 
+/// Each of the design's texts, put for another, is refused with what is expected of the message.
+fn refuses(mistakes: &[(&str, &str, &str)]) {
+    for (old, new, expected) in mistakes {
+        let message = error(old, new);
+        assert!(message.contains(expected), "{new}: {message}");
+    }
+}
+
 #[test]
 fn every_mistake_is_named_with_line_and_key() {
-    for (old, new, expected) in [
+    refuses(&[
         ("count = 46", "cuont = 46", "line 17, column 9: group[0].cuont: expected one of name, drive, count"),
         ("count = 46", "count = 45", "line 17, column 9: group[0].count: expected a multiple of 2, found 45"),
         (
@@ -129,10 +137,7 @@ fn every_mistake_is_named_with_line_and_key() {
         ("index = 3", "index = 46", "at[0].drive_fails.index: expected 0 to 45, found 46"),
         ("[[host]]", "[[host]", "line 40, column 8: expected TOML, found unclosed array table"),
         ("name = \"desk\"", "name = \"desk\"\ncolour = \"red\"", "line 3, column 10: colour: expected one of name"),
-    ] {
-        let message = error(old, new);
-        assert!(message.contains(expected), "{new}: {message}");
-    }
+    ]);
 }
 
 #[test]
@@ -181,7 +186,7 @@ fn drives_of_the_catalogue_are_known_by_name() {
 fn what_would_be_ignored_or_make_no_sense_is_refused() {
     let second = "\n[[volume]]\nname = \"w\"\ngroup = \"g\"\nsize = \"1 TB\"\nstart = \"9 TB\"\n\n[[controller]]";
     let flash = "queue_limit = 32\nflash_cache = { size = \"1 GiB\", block = \"3 KiB\" }";
-    for (old, new, expected) in [
+    refuses(&[
         ("\n[[controller]]", second, "volume[1].start: expected a place of its own: volume v takes 0 B to 10 TiB"),
         (
             "queue_limit = 32",
@@ -198,10 +203,7 @@ fn what_would_be_ignored_or_make_no_sense_is_refused() {
         ("queue_limit = 32", flash, "flash_cache.block: expected a power of two from 512 bytes to 128 KiB"),
         ("low_watermark = \"20 %\"", "run = \"1 GiB\"", "cache.write.run: expected 512 bytes to 64 MiB"),
         ("low_watermark = \"20 %\"", "order = \"random\"", "cache.write.order: expected"),
-    ] {
-        let message = error(old, new);
-        assert!(message.contains(expected), "{new}: {message}");
-    }
+    ]);
     let pool = SOUND.replace("spares = 2\n", "").replace("\"raid10\"", "\"pool\"\nredundancy = \"raid1\"");
     assert!(read_design(&pool.replace("rate = \"20 MB/s\"", "chunk = \"512 KiB\"")).is_ok());
     let chunk = read_design(&pool.replace("rate = \"20 MB/s\"", "chunk = \"1 MiB\"")).expect_err("chunk").to_string();
@@ -217,7 +219,7 @@ fn volumes_may_be_beside_each_other_in_any_order() {
 
 #[test]
 fn values_of_the_wrong_kind_are_told_in_words_of_toml() {
-    for (old, new, expected) in [
+    refuses(&[
         ("count = 46", "count = \"46\"", "group[0].count: expected a whole number, found \"46\""),
         ("count = 46", "count = 4.5", "group[0].count: expected a whole number, found 4.5"),
         ("count = 46", "count = -1", "group[0].count: expected a whole number of at least 0, found -1"),
@@ -227,8 +229,5 @@ fn values_of_the_wrong_kind_are_told_in_words_of_toml() {
         ("[[controller]]", "[controller]", "controller: expected a list, or tables in double brackets"),
         ("write = {", "read = 5\nwrite = {", "cache.read: expected a table, such as { key = value }, found 5"),
         ("write = {", "read = \"x\"\nwrite = {", "cache.read: expected a table, such as { key = value }, found \"x\""),
-    ] {
-        let message = error(old, new);
-        assert!(message.contains(expected), "{new}: {message}");
-    }
+    ]);
 }

@@ -3,7 +3,7 @@
 use storscope_types::design::drive::{ChannelsDesign, FlashDesign};
 use storscope_types::{Bytes, Nanos};
 
-use super::{Origin, Source};
+use super::{Origin, Source, source};
 
 /// One drive in microseconds and thousands per second.
 #[derive(Debug)]
@@ -51,10 +51,6 @@ impl Row {
             pages_per_block: 256,
         }
     }
-}
-
-const fn source(fields: &'static str, origin: Origin, text: &'static str) -> Source {
-    Source { fields, origin, text }
 }
 
 /// The drives; the classes first.

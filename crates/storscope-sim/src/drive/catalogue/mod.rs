@@ -34,6 +34,10 @@ pub struct Source {
     pub text: &'static str,
 }
 
+const fn source(fields: &'static str, origin: Origin, text: &'static str) -> Source {
+    Source { fields, origin, text }
+}
+
 /// How a number is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {

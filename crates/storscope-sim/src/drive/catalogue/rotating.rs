@@ -5,7 +5,7 @@ use storscope_types::design::drive::{
 };
 use storscope_types::{Bytes, Nanos};
 
-use super::{Origin, Source};
+use super::{Origin, Source, source};
 
 /// One drive as data sheets write it: milliseconds, gigabytes, megabytes per second.
 #[derive(Debug)]
@@ -71,10 +71,6 @@ impl Row {
             queueing: Some(QueueingDesign { gamma, least_depth, depth, among: Among::Any }),
         }
     }
-}
-
-const fn source(fields: &'static str, origin: Origin, text: &'static str) -> Source {
-    Source { fields, origin, text }
 }
 
 /// The drives; the classes first.
