@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,3 +184,41 @@ def test_tables_are_equal_for_equal_seeds() -> None:
         counters = {"series", "timelines"}  # CPU time of the simulation itself is among the counters
         if name not in counters:
             assert table.equals(second[name]), name
+
+
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ({"ios": "5M"}, "a number of I/Os for ios, a whole number from 1 to .*, found '5M'"),
+        ({"ios": 0}, "whole number from 1 .*, found 0"),
+        ({"ios": 1.5}, "found 1.5"),
+        ({"seed": "x"}, "a seed, a whole number, found 'x'"),
+        ({"seed": 1.0}, "a seed, a whole number, found 1.0"),
+        ({"started_ns": "now"}, "ns since 1970 for started_ns, .*, found 'now'"),
+        ({"started_ns": -1}, "started_ns, a whole number from 0 .*, found -1"),
+        ({"workload": None}, "a workload: a name, .*, found None"),
+        ({"workload": {"*": 3}}, "a workload: a name, .*, found 3"),
+        ({"design": None}, "a design: a file, its text or a Design, found None"),
+        (
+            {"design": read_design(SMALL, "small.toml"), "schedule": "s.toml"},
+            "a schedule with the file or text of a design",
+        ),
+    ],
+)
+def test_wrong_arguments_are_told_in_the_words_of_the_caller(wrong: dict[str, Any], expected: str) -> None:
+    asked: dict[str, Any] = {"design": SMALL, "workload": _reads(), **wrong}
+    if "ios" not in wrong:
+        asked["duration"] = "1s"
+    with pytest.raises(UsageError, match=expected):
+        storscope.simulate(**asked)
+
+
+def test_several_designs_are_a_list() -> None:
+    with pytest.raises(UsageError, match="a list of designs"):
+        storscope.simulate_each(SMALL, _reads(), duration="1s")
+
+
+def test_a_closed_loop_of_a_trace_is_a_whole_number(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("time_s,volume,op,offset_bytes,length_bytes\n0,esx1/data,R,0,4096\n")
+    with pytest.raises(UsageError, match="outstanding, a whole number from 1 to 65,536, found 0"):
+        storscope.simulate_trace(SMALL, tmp_path / "t.csv", outstanding=0)

@@ -23,6 +23,7 @@ from storscope.sim.simulation import SimulationPlan
 from storscope.sim.traces import read_trace
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import interval_ns_for, simulate
+from storscope.workbench.simulation_arguments import check_design, check_designs, check_numbers, check_schedule
 
 _PLAIN = re.compile(r"\s*[0-9]+(?:\.[0-9]+)?\s*")
 
@@ -41,6 +42,9 @@ def plan_of(
 
     Raises UsageError and ConfigError as the parts do.
     """
+    check_design(design)
+    check_schedule(design, schedule)
+    check_numbers(seed=seed, ios=ios)
     if not isinstance(design, Design):
         design = load_design(design, load_schedule(schedule) if schedule else None)
     duration_ns = 60 * NS_PER_S if duration is None and ios is None else _ns(duration)
@@ -59,6 +63,7 @@ def simulate_tables(
     interpreter lock is free while the array works. The same arguments give the same figures on any machine; with
     `started_ns` (UTC since 1970, where the tables place the run; now, if absent) the same tables to the last byte.
     """
+    check_numbers(seed=seed, started_ns=started_ns)
     plan = plan_of(design, workload, duration=duration, ios=ios, seed=seed, schedule=schedule)
     return simulate(plan, started_ns=started_ns).tables()
 
@@ -94,6 +99,9 @@ def simulate_trace(
     `trace` is a file, or a mapping of volumes to files. Without `outstanding` requests come at their times, whatever
     the array does; with it, a closed loop keeps so many in flight and thinks as the trace says.
     """
+    check_design(design)
+    check_schedule(design, schedule)
+    check_numbers(seed=seed, outstanding=outstanding, started_ns=started_ns)
     if not isinstance(design, Design):
         design = load_design(design, load_schedule(schedule) if schedule else None)
     by_volume = trace if isinstance(trace, Mapping) else {None: trace}
@@ -114,6 +122,8 @@ def simulate_each(
     differs is the design. Of each result `measured` has the figures without the warm-up, `array` what its components
     did, and `tables()` what `simulate` returns.
     """
+    check_designs(designs)
+    check_numbers(seed=seed, started_ns=started_ns)
     plans = [plan_of(one, workload, duration=duration, ios=ios, seed=seed, schedule=schedule) for one in designs]
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(partial(simulate, started_ns=started_ns), plans))
@@ -128,6 +138,8 @@ def _assignments(workload: Workloads) -> list[Assignment]:
 def _assignment(workload: str | Path | Workload, pattern: str | None) -> Assignment:
     if isinstance(workload, Workload):
         return Assignment(workload, pattern)
+    if not isinstance(workload, str | Path):
+        raise UsageError("a workload: a name, a file or its text, or a mapping of volumes to them", repr(workload)[:80])
     definition = load_workload(workload)
     if len(definition.workloads) != 1:
         raise UsageError("one workload", f"{len(definition.workloads)} of them", where=str(workload)[:80])
