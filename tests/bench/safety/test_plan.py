@@ -60,6 +60,22 @@ def test_a_refusal_shows_failed_and_passed_checks_the_loss_and_the_word(tmp_path
     assert file.read_bytes() == b"precious"
 
 
+def test_a_refusal_that_is_lifted_is_said_with_what_would_be_lost(tmp_path: Path) -> None:
+    file = tmp_path / "data"
+    file.write_bytes(b"precious")
+    said = text(file, Intent(writes=True), permission=f"{file}:8")
+    assert "Allowed all the same by --overwrite. This would be lost for ever:\n  - its content, last changed" in said
+    assert "Refused" not in said
+    assert "Allowed all the same" not in text(tmp_path, Intent(writes=True, size_bytes=MIB))
+
+
+def test_too_little_room_is_not_called_use_or_data(tmp_path: Path) -> None:
+    planned = plan(tmp_path, Intent(writes=True, size_bytes=2**60))
+    assert planned.refusal is not None
+    assert "expected room for what would be written, found needs 1024 PiB" in str(planned.refusal)
+    assert "in use" not in str(planned.refusal)
+
+
 def test_plan_and_run_agree(tmp_path: Path) -> None:
     file = tmp_path / "data"
     file.write_bytes(b"precious")

@@ -102,9 +102,18 @@ def quoted(text: str) -> str:
 
 def _refusal(target: Target, checks: Sequence[Check], hint: str) -> TargetRefused:
     found = "; ".join(check.says for check in checks)
-    return TargetRefused(
-        "a target that is not in use and holds no data", printable(found), where=printable(target.asked), hint=hint
-    )
+    return TargetRefused(_expected(checks), printable(found), where=printable(target.asked), hint=hint)
+
+
+_UNFIT = {"access", "file size limit", "file system", "medium", "open", "read-only", "space"}
+"""Checks of what a target can do, not of who uses it or what is on it."""
+
+
+def _expected(checks: Sequence[Check]) -> str:
+    names = {check.name for check in checks}
+    if names == {"space"}:
+        return "room for what would be written"
+    return "a target that can be written to" if names <= _UNFIT else "a target that is not in use and holds no data"
 
 
 def _wrong_word(target: Target, wanted: Demand | None, typed: str, refusals: Sequence[Check]) -> TargetRefused:

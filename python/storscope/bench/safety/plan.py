@@ -13,7 +13,7 @@ from storscope.bench.safety.access import Inspection, inspect
 from storscope.bench.safety.check import Check, Outcome, passed
 from storscope.bench.safety.kernel import Kernel
 from storscope.bench.safety.ownership import Journal
-from storscope.bench.safety.permission import Demand, decide, demand, printable, refusals_can_be_lifted
+from storscope.bench.safety.permission import OPTION, Demand, decide, demand, printable, refusals_can_be_lifted
 from storscope.bench.safety.target import (
     DeviceTarget,
     DirectoryTarget,
@@ -66,7 +66,14 @@ class Plan:
         yield from (f"  {printable(line)}" for line in self.actions)
         yield "Checks:"
         yield from (f"  {_MARKS[check.outcome]} {check.name}: {printable(check.says)}" for check in self.checks)
-        yield "Nothing has been written." if self.refusal is None else f"Refused: {self.refusal}"
+        if self.refusal is not None:
+            yield f"Refused: {self.refusal}"
+            return
+        lost = list(dict.fromkeys(item for check in self.checks for item in check.loses))
+        if lost:
+            yield f"Allowed all the same by {OPTION}. This would be lost for ever:"
+            yield from (f"  - {printable(item)}" for item in lost)
+        yield "Nothing has been written."
 
 
 _MARKS = {Outcome.PASSED: "✓", Outcome.REFUSED: "✗", Outcome.UNKNOWN: "?"}
@@ -167,7 +174,7 @@ def _actions(found: Inspection, intent: Intent) -> Iterator[str]:
     target, size = found.target, intent.size_bytes
     how = " past the page cache (O_DIRECT)" if intent.direct else ""
     if isinstance(target, DirectoryTarget | NewFileTarget):
-        name = target.path if isinstance(target, NewFileTarget) else f"{target.path}/storscope-scratch-*.dat"
+        name = target.path if isinstance(target, NewFileTarget) else f"{Path(target.path) / 'storscope-scratch-*.dat'}"
         yield f"create {name}" + ("" if size is None else f", {format_bytes(size)}")
         yield f"fill it, then {'read and write' if intent.writes else 'read'} it{how}"
         yield "keep it, as asked" if intent.keep else "remove it at the end, or at the next start after a crash"
