@@ -100,6 +100,22 @@ def test_a_workload_is_varied_in_jobs_and_depth() -> None:
         matrix_of(load_workload("random-8k-70-read"), axes_of(["sizes=4k"]))
 
 
+@pytest.mark.parametrize(
+    ("axis", "message"),
+    [
+        ("sizes=4q", r"sizes, found '4q': a size is like 4096, 64k or 1MiB"),
+        ("jobs=many", r"jobs, found 'many': a whole number, at least 1, is needed"),
+        ("depth=1.5", r"depth, found '1.5': a whole number"),
+        ("mix=most", r"mix, found 'most': a percentage of reads between 0 and 100"),
+        ("starts=early", r"starts, found 'early': the words are together, apart"),
+    ],
+)
+def test_a_value_that_is_none_is_told_what_one_is(axis: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as raised:
+        axes_of([axis])
+    assert not [word for word in ("int()", "float", "Starts") if word in str(raised.value)]
+
+
 def test_the_jobs_of_a_fio_file_are_points() -> None:
     text = "[global]\nsize=1g\ndirect=1\n[a]\nrw=randread\nbs=4k\n[b]\nstonewall\nrw=write\nbs=1m\n"
     planned = matrix_of(load_workload(text), axes_of([]))

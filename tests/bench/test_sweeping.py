@@ -45,6 +45,12 @@ def _runs(data: Path) -> list[dict[str, Any]]:
     ).to_pylist()  # fmt: skip
 
 
+def test_two_forms_of_output_contradict_each_other(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(_arguments(data, "--json", "--format", "csv")) == 2
+    assert "found --json and --format csv" in capsys.readouterr().err
+    assert not (data.parent / "store").exists()
+
+
 def test_every_point_is_a_run_with_the_id_of_its_sweep(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(_arguments(data, "--seed", "5", "--format", "json")) == 0
     result = _json(capsys)

@@ -36,6 +36,11 @@ def test_patterns_take_brackets_as_text() -> None:
     assert not selector.takes_run("x", "PhysicalDisk0")
 
 
+def test_a_key_that_is_none_is_not_taken_for_a_missing_file() -> None:
+    with pytest.raises(UsageError, match=r"expected one of run=\.\.\., .* found 'rnu=a'"):
+        parse_side("rnu=a")
+
+
 def test_several_names_are_joined_with_a_bar() -> None:
     selector = parse_side("run=a-*|b").selector
     assert [selector.takes_run(name, None) for name in ("a-1", "b", "b-1", "c")] == [True, True, False, False]

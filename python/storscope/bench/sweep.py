@@ -97,7 +97,7 @@ def axes_of(texts: Sequence[str]) -> Axes:
         jobs=_each(found, "jobs", _count),
         depth=_each(found, "depth", _depth),
         mix=_each(found, "mix", _share),
-        starts=_starts(_each(found, "starts", Starts)),
+        starts=_starts(_each(found, "starts", _start)),
     )
 
 
@@ -119,7 +119,10 @@ def _starts(found: Sequence[Starts]) -> Starts:
 
 
 def _size(text: str) -> int:
-    size = bytes_from_text(text)
+    try:
+        size = bytes_from_text(text)
+    except ValueError as error:
+        raise ValueError("a size is like 4096, 64k or 1MiB") from error
     if size <= 0:
         raise ValueError("a block has at least one byte")
     return size
@@ -132,10 +135,15 @@ def _mode(text: str) -> str:
 
 
 def _count(text: str) -> int:
-    count = int(text)
-    if count < 1:
-        raise ValueError("at least 1")
-    return count
+    if not (text.isascii() and text.isdecimal()) or int(text) < 1:
+        raise ValueError("a whole number, at least 1, is needed")
+    return int(text)
+
+
+def _start(text: str) -> Starts:
+    if text.lower() not in set(Starts):
+        raise ValueError(f"the words are {', '.join(Starts)}")
+    return Starts(text.lower())
 
 
 def _depth(text: str) -> int:
@@ -146,9 +154,13 @@ def _depth(text: str) -> int:
 
 
 def _share(text: str) -> float:
-    percent = float(text.removesuffix("%"))
+    wanted = "a percentage of reads between 0 and 100 is needed"
+    try:
+        percent = float(text.removesuffix("%"))
+    except ValueError as error:
+        raise ValueError(wanted) from error
     if not 0 < percent < 100:
-        raise ValueError("a percentage of reads between 0 and 100")
+        raise ValueError(wanted)
     return percent / 100
 
 

@@ -73,6 +73,7 @@ def goal_of(chosen: Mapping[str, Any], workload: Workload, asked: Sweep) -> Goal
 
     _check(chosen)
     figure = default_figure(workload) if chosen["figure"] is None else Figure.from_name(chosen["figure"])
+    _check_direction(figure, workload)
     if chosen["steady"]:
         _check_timed(chosen, figure, workload)
         return _steady_state(chosen, figure)
@@ -103,6 +104,16 @@ def _check(chosen: Mapping[str, Any]) -> None:
         raise UsageError("--steady-state without --within and --max-duration", "both", hint=hint)
     if chosen["round_length"] is not None and not chosen["steady"]:
         raise UsageError("--round with --steady-state", "--round alone")
+
+
+def _check_direction(figure: Figure, workload: Workload) -> None:
+    """A figure of writes that nobody makes would be waited for in vain."""
+    from storscope.domain.errors import UsageError
+
+    reads = any(stream.access.reads for stream in workload.streams)
+    if (figure.direction == "read" and not reads) or (figure.direction == "write" and not workload.writes):
+        raise UsageError(f"a figure of what {workload.name!r} does, which only {'reads' if reads else 'writes'}",
+                         figure.name, where="--figure", hint=f"For example --figure {figure.statistic}.")  # fmt: skip
 
 
 def _check_precision(chosen: Mapping[str, Any], figure: Figure, workload: Workload) -> None:

@@ -52,6 +52,8 @@ def is_sweep(chosen: Mapping[str, Any]) -> bool:
     from storscope.domain.errors import UsageError
 
     if chosen["sweeps"] or chosen["series"]:
+        if chosen["as_json"] and chosen["output"] not in (None, "json"):
+            raise UsageError("--json or --format, which say the same thing", f"--json and --format {chosen['output']}")
         return True
     axes = [word for word in chosen["axes"] if "=" in word and not Path(word).exists()]
     if axes:

@@ -89,6 +89,8 @@ def parse_side(text: str) -> Side:
         return Side(text, Path(where) if where else None, _selector(selection, text))
     if text.split("=", 1)[0] in KEYS and "=" in text:
         return Side(text, None, _selector(text, text))
+    if "=" in text and text.split("=", 1)[0].isidentifier():
+        _selector(text, text)  # refuses the key, and names the known ones
     raise UsageError(
         "a file, folder, archive or store, or a selection like run=NAME",
         f"{text!r}, which does not exist",

@@ -49,7 +49,8 @@ class Definition:
         """The workload of that name, among the others too. UsageError lists the names when there is none."""
         known = {workload.name: workload for workload in (*self.others, *self.workloads)}
         if name not in known:
-            raise UsageError(f"the name of a workload in this {self.form} file", repr(name), hint=_names(known))
+            place = "the workload's own name" if self.form == "builtin" else f"a workload of this {self.form} file"
+            raise UsageError(place, repr(name), where="--only", hint=_names(known))
         return known[name]
 
     def only(self, name: str) -> Definition:
