@@ -122,6 +122,18 @@ def test_ctrl_c_before_anything_is_measured_leaves_nothing(
     assert not list(data.iterdir())
 
 
+def test_what_a_killed_run_left_is_removed_and_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    process = _started(data)
+    _wait_for_intervals(data, 1)
+    process.kill()
+    process.communicate(timeout=30)
+    (left,) = data.iterdir()
+    arguments = ["bench", str(data), "--workload", "log", "--size", "8M", "--duration", "0.2s"]
+    assert run([*arguments, "--store", str(data.parent / "store")]) == 0
+    assert f"A scratch file of a run that was killed, {left}: removed." in capsys.readouterr().err
+    assert not list(data.iterdir())
+
+
 def test_a_run_under_way_is_not_taken_for_a_killed_one(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     process = _started(data)
     try:
@@ -153,6 +165,30 @@ def test_a_dry_run_writes_nothing(data: Path, capsys: pytest.CaptureFixture[str]
     assert "Nothing has been written." in capsys.readouterr().out
     assert not list(data.iterdir())
     assert [path.name for path in data.parent.iterdir()] == ["data"]
+
+
+def test_a_scratch_file_that_is_kept_can_be_used_again(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = data / "kept.dat"
+    arguments = ["bench", str(path), "--workload", "oltp", "--size", "16M", "--store", str(data.parent / "store")]
+    assert run([*arguments, "--keep", "--dry-run"]) == 0
+    assert "keep it, as asked" in capsys.readouterr().out
+    for number in range(3):
+        assert run([*arguments, "--duration", "0.2s", *(["--keep"] if number == 0 else [])]) == 0, "again, unasked"
+        assert path.stat().st_size == 16 * 1024**2
+    path.write_bytes(b"precious" * 2**21)
+    assert run([*arguments, "--duration", "0.2s"]) == 2
+    assert path.read_bytes() == b"precious" * 2**21
+
+
+def test_a_mismatch_of_stamps_is_an_error_with_its_place(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, workload = data / "file", data.parent / "reads.toml"
+    file.write_bytes(os.urandom(2**20))
+    workload.write_text('name = "r"\nverification = "stamps"\n[[stream]]\noutstanding = 1\nline = [{ size = "4k" }]\n')
+    arguments = ["bench", str(file), "--workload", str(workload), "--duration", "1s"]
+    assert run([*arguments, "--store", str(data.parent / "store")]) == 2
+    said = capsys.readouterr().err
+    assert "error: the run ended early: verification: byte " in said
+    assert "of target 0 should carry its own stamp" in said
 
 
 def test_reading_a_file_changes_nothing(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

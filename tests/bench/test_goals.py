@@ -119,6 +119,7 @@ def test_rate_steps_have_values_and_neither_warm_up_nor_intervals() -> None:
     judgement = fixed_time(steps, 10 * NS_PER_S).judge(Samples(closed_loop(np.linspace(1e6, 5e6, 80))), GRID_NS,
                                                        is_whole=True)  # fmt: skip
     assert judgement.from_ns == 0
+    assert judgement.ended == "It ran for the 10 s that were asked for."
     assert all(one.low is None for one in judgement.estimates.values())
     assert not judgement.doubts
 

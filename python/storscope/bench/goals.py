@@ -111,14 +111,14 @@ class FixedTime:
     def judge(self, samples: Samples, grid_ns: int, *, is_whole: bool) -> Judgement:
         """Of all after the warm-up."""
         kept = settled(samples, grid_ns, self.ramp_ns)
+        ended = f"It ran for the {format_span(self.duration_ns)} that were asked for." if is_whole else _CUT_SHORT
         if not self.settles:
             every = tuple(samples.between(0))
             return Judgement(
                 self.figure.name, 0, samples.end_ns, "The workload changes on purpose: no warm-up was looked for.",
-                "It ran as long as its rate steps take.",
+                ended,
                 {name: one.without_interval for name, one in estimates_of(every, self.figure).items()},
             )  # fmt: skip
-        ended = f"It ran for the {format_span(self.duration_ns)} that were asked for." if is_whole else _CUT_SHORT
         return _judgement(self.figure, kept, samples.end_ns, ended)
 
 

@@ -68,6 +68,8 @@ class Wish:
     """Whether it is opened for writing; a scratch file is filled in any case."""
     told: Told
     filled: Filled = _unheard
+    keep: bool = False
+    """Whether a scratch file stays, once it is filled."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,9 @@ def scratch(stack: ExitStack, path: str | Path, wish: Wish, index: int = 0) -> R
     watch = DeviceWatch(under, direct=direct, extents=None)
     is_direct = _fill(stack, made, wish, size_bytes)
     extents = extents_of(made.descriptor, sync=True)
+    if wish.keep:
+        made.keep()
+        wish.told(f"{made.path} stays, as --keep asks.")
     prefill = watch.compare({"read": Asked(0, 0), "write": Asked(size_bytes // _PREFILL_BYTES, size_bytes)})
     doubts = [*_cache_doubts(direct, is_direct), *_extent_doubts(extents), *_prefill_doubts(prefill, extents)]
     descriptor, _ = _reopened(stack, made, os.O_RDWR if wish.writes else os.O_RDONLY, is_direct)

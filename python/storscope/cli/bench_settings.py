@@ -27,4 +27,5 @@ def settings_of(
         interval_ns=NS_PER_S if interval_ns is None else interval_ns,
         engine=chosen["engine"],
         goal=goal,
+        keep=chosen["keep"],
     )

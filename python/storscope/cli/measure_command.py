@@ -13,6 +13,7 @@ import click
 from storscope.cli.bench_settings import settings_of
 from storscope.cli.goal_options import goal_of
 from storscope.cli.options import DEFAULT_STORE
+from storscope.cli.text_table import harmless
 from storscope.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _dry_run_of(
     if is_new(target):
         size = scratch_size(size, workload, index)
         check_fits(workload, *[scratch_size(settings.size_bytes, workload, other) for other in range(len(targets))])
-    found = plan(target, Intent(writes, size, direct=settings.direct), permission=settings.permission)
+    found = plan(target, Intent(writes, size, settings.keep, settings.direct), permission=settings.permission)
     for line in found.lines():
         click.echo(line)
     return found.is_allowed
@@ -136,6 +137,7 @@ def _measure(task: Task, path: Path, *, as_json: bool) -> int:
     else:
         print_benched(benched, store.path)
     if benched.outcome.error is not None:
+        click.echo(f"error: the run ended early: {harmless(benched.outcome.error[1])}", err=True)
         return 2
     return _INTERRUPTED if benched.outcome.stopped else 0
 

@@ -21,7 +21,7 @@ from storscope.bench.judgement import Judgement
 from storscope.bench.measuring import Measuring, Runs, parts_of
 from storscope.bench.preconditioning import TIMES, Amount, preconditioning
 from storscope.bench.record import ENGINE, About, doubts_of, latency_of, record_run, status_of
-from storscope.bench.safety import sweep
+from storscope.bench.safety import Swept, sweep
 from storscope.bench.spool import Spooled, SpoolWriter, abandoned
 from storscope.bench.target_set import ready_targets
 from storscope.bench.targets import Ready, Wish, confined
@@ -47,6 +47,8 @@ class BenchSettings:
     """Which engine makes the I/Os: our own, or 'fio'."""
     goal: Goal | None = None
     """When a measurement ends; None is after `duration_ns`."""
+    keep: bool = False
+    """Whether scratch files stay."""
 
 
 @dataclass(frozen=True)
@@ -192,11 +194,15 @@ def bench_session(
     target that must not be written, ConfigError for a workload that does not fit, UsageError.
     """
     check_engine(settings.engine)
-    sweep()
+    for leftover in sweep():
+        if leftover.outcome in {Swept.REMOVED, Swept.NOT_OURS}:
+            told(f"A scratch file of a run that was killed, {leftover.path}: {leftover.outcome}.")
     for capture in recover_runs(store):
         told(f"A run that was killed is in the store as {capture}, without its last interval.")
     targets = [target] if isinstance(target, str) else list(target)
-    wish = Wish(workload, settings.size_bytes, settings.permission, settings.direct, writes, told, filled)
+    wish = Wish(
+        workload, settings.size_bytes, settings.permission, settings.direct, writes, told, filled, settings.keep
+    )  # fmt: skip
     with ready_targets(targets, wish) as ready:
         yield BenchSession(store, ready, settings, stop)
 

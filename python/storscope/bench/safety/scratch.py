@@ -53,6 +53,11 @@ class Scratch:
     checks: tuple[Check, ...]
     is_closed: bool = False
 
+    def keep(self) -> None:
+        """From now on it stays, also after a crash."""
+        self.record = replace(self.record, keep=True)
+        self.journal.write(self.record)
+
     def close(self) -> None:
         """Closes it; removes it if it is to be removed. Once is enough."""
         if self.is_closed:

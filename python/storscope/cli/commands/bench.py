@@ -54,6 +54,7 @@ Examples:
 )
 @click.option("--buffered", is_flag=True, help="Through the page cache, instead of past it (O_DIRECT).")
 @click.option("--overwrite", "permission", metavar="WORD", help="What identifies a target with content; see --dry-run.")
+@click.option("--keep", is_flag=True, help="Leave the scratch file; a run that names it may use it again.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, check all of it, and write nothing.")
 @goal_options
 @knee_options
