@@ -71,9 +71,10 @@ class LiveLine:
     def _left(self, interval: Interval) -> str:
         """The time to go: as expected of the goal, if there is one, else as planned."""
         if self._progress is None:
-            return f"{format_span(max(0, self._planned_ns - interval.start_ns - interval.duration_ns))} left"
+            left_ns = self._planned_ns - interval.start_ns - interval.duration_ns
+            return f"{format_span(left_ns)} left" if left_ns > 0 else "ending"
         says = f", {self._progress.says}" if self._progress.says else ""
-        return f"{format_span(self._progress.left_ns)} left{says}"
+        return (f"{format_span(self._progress.left_ns)} left" if self._progress.left_ns > 0 else "ending") + says
 
     def _draw(self, line: str) -> None:
         if self._is_terminal:

@@ -33,7 +33,10 @@ def print_benched(benched: Benched, store: Path) -> None:
     total = benched.measured
     through = "" if about.direct else ", through the page cache"
     click.secho(f"{about.workload.name} on {about.target} ({about.target_kind}{through})", bold=True)
-    click.echo(f"{format_span(outcome.total.duration_ns)}, seed {about.seed}, {', '.join(outcome.engines)}\n")
+    click.echo(f"{format_span(outcome.total.duration_ns)}, seed {about.seed}, {', '.join(outcome.engines)}")
+    if not outcome.is_valid:
+        click.secho("INVALID, see the doubts below.", fg="red", bold=True)
+    click.echo()
     if benched.judgement is not None:
         print_judgement(benched.judgement, total.duration_ns, outcome.total.duration_ns)
     for name, words in (("reads", "reads"), ("writes", "writes")):
