@@ -27,10 +27,11 @@ _INTERRUPTED = 130
 
 def measure_command(targets: Sequence[str], chosen: Mapping[str, Any]) -> int:
     """Measures once, shows and stores it; returns the exit code."""
-    from storscope.cli.show_workload import print_losses
+    from storscope.cli.show_workload import print_losses, print_unused_targets
 
     definition = _definition(chosen)
     print_losses(definition.losses)
+    print_unused_targets(definition)
     workload = definition.workloads[0]
     settings = _settings(chosen, workload, definition)
     task = Task(tuple(targets), workload, settings, chosen["precondition"])
@@ -65,10 +66,11 @@ def _definition(chosen: Mapping[str, Any]) -> Definition:
 
 def workload_of(chosen: Mapping[str, Any]) -> Workload:
     """The one workload that is asked for; what its file says and cannot be kept is printed."""
-    from storscope.cli.show_workload import print_losses
+    from storscope.cli.show_workload import print_losses, print_unused_targets
 
     definition = _definition(chosen)
     print_losses(definition.losses)
+    print_unused_targets(definition)
     return definition.workloads[0]
 
 

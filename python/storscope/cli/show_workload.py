@@ -63,6 +63,9 @@ def print_definition(definition: Definition) -> None:
             _wrapped(_clean(line), "    " if line.startswith("  ") else "  ")
     for line in describe_sweep(definition.sweep):
         _wrapped(line, "  ")
+    names = _target_names(definition)
+    if names:
+        _wrapped(f"Targets in the file: {names}. bench takes those of its command line, in that order.", "  ")
     if definition.form == "builtin":
         _print_sources(definition)
     if definition.others:
@@ -88,6 +91,19 @@ def print_losses(losses: Sequence[Loss]) -> None:
     for loss in sorted(losses, key=lambda loss: order.index(loss.kind)):
         kind = click.style(str(loss.kind), fg=_COLOURS[loss.kind])
         click.echo(f"  {kind}  {_clean(loss.where)}: {_clean(loss.what)}: {_clean(loss.reason)}", err=True)
+
+
+def print_unused_targets(definition: Definition) -> None:
+    """On standard error: a measurement is made on what the command line names, not on what the file does."""
+    names = _target_names(definition)
+    if names:
+        click.echo(f"not used: the file's own targets, {names}; those of the command line are", err=True)
+
+
+def _target_names(definition: Definition) -> str:
+    """'0 /dev/sda, 1 /dev/sdb', without variables that stand for any target."""
+    named = [f"{at} {_clean(name)}" for at, name in enumerate(definition.targets) if name and not name.startswith("${")]
+    return ", ".join(named)
 
 
 def _wrapped(text: str, indent: str) -> None:

@@ -71,7 +71,7 @@ def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Plann
     from storscope.bench.sweep import axes_of, matrix, matrix_of
     from storscope.bench.workloads import load_workload
     from storscope.bench.workloads.definition import Sweep
-    from storscope.cli.show_workload import print_losses
+    from storscope.cli.show_workload import print_losses, print_unused_targets
     from storscope.domain.errors import UsageError
 
     if chosen["source"] is None:
@@ -82,6 +82,7 @@ def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Plann
     if chosen["only"] is not None:
         definition = definition.only(chosen["only"])
     print_losses(definition.losses)
+    print_unused_targets(definition)
     if len(definition.workloads) != 1 and not chosen["sweeps"]:
         raise UsageError("one workload", f"{len(definition.workloads)}", hint="Choose one with --only, or add --sweep.")
     if definition.sweep.targets:

@@ -183,6 +183,21 @@ def test_show_prints_words_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert "It defines: 'tables + wal', 'scan'" in capsys.readouterr().err
 
 
+def test_the_targets_that_a_file_names_are_not_dropped_silently(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job, data = tmp_path / "two.fio", tmp_path / "data"
+    job.write_text("[global]\nrw=randread\n[a]\nfilename=/dev/nvme0n1\n[b]\nfilename=/dev/nvme1n1\n")
+    data.mkdir()
+    assert run(["workload", "show", str(job)]) == 0
+    assert "Targets in the file: 0 /dev/nvme0n1, 1 /dev/nvme1n1." in capsys.readouterr().out
+    assert run(["bench", str(data), str(data), "--workload", str(job), "--size", "4M", "--dry-run"]) == 0
+    assert "not used: the file's own targets, 0 /dev/nvme0n1, 1 /dev/nvme1n1" in capsys.readouterr().err
+    assert run(["workload", "convert", "oltp", "--to", "fio", "-o", str(job)]) == 0
+    assert run(["workload", "show", str(job)]) == 0
+    assert "Targets in the file" not in capsys.readouterr().out
+
+
 def test_list_names_every_built_in_workload(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["workload", "list"]) == 0
     out = capsys.readouterr().out
