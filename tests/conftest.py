@@ -6,6 +6,10 @@ import os
 import shutil
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("storscope", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("storscope")  # how long an example takes is the machine's, and machines pause
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -97,7 +97,7 @@ def _said(intervals: list[Interval]) -> Iterator[tuple[EntityRef, Interval]]:
 
 
 @pytest.mark.parametrize("at_once", [1, 5, 4096], ids=lambda size: f"blocks of {size}")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(intervals=_intervals())
 def test_columns_say_what_rows_would_say(at_once: int, intervals: list[Interval]) -> None:
     with pytest.MonkeyPatch.context() as patched:

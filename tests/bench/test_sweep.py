@@ -154,7 +154,7 @@ def _matrix(axes: tuple[list[str], list[str], list[int]]) -> list[Planned]:
     return matrix(axes_of(texts))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_axes, st.integers(1, 4), st.integers(0, 2**64 - 1))
 def test_each_block_has_each_point_once_and_the_seed_repeats_it(
     axes: tuple[list[str], list[str], list[int]], blocks: int, seed: int
@@ -165,7 +165,7 @@ def test_each_block_has_each_point_once_and_the_seed_repeats_it(
     assert order == balanced_order(points, blocks, seed)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**64 - 1), st.integers(1, 3))
 def test_no_value_of_an_axis_comes_early_or_late(seed: int, blocks: int) -> None:
     points = _points(*_ISSUE)

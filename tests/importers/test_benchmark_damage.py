@@ -34,7 +34,7 @@ def read_or_refuse(importer: Importer, raw: bytes) -> None:
 
 
 @pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.name)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_file_cut_anywhere_is_read_or_refused(importer: Importer, data: st.DataObject) -> None:
     raw = data.draw(st.sampled_from(small_samples(importer))).read_bytes()
@@ -42,7 +42,7 @@ def test_a_file_cut_anywhere_is_read_or_refused(importer: Importer, data: st.Dat
 
 
 @pytest.mark.parametrize("importer", IMPORTERS, ids=lambda importer: importer.name)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_a_file_overwritten_in_places_is_read_or_refused(importer: Importer, data: st.DataObject) -> None:
     raw = bytearray(data.draw(st.sampled_from(small_samples(importer))).read_bytes())

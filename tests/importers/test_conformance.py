@@ -119,7 +119,7 @@ def _assert_no_infinite(tables: Tables) -> None:
         assert all(math.isfinite(value) for value in row.values() if isinstance(value, float))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(raw=st.binary(max_size=2000))
 def test_recognition_never_raises(raw: bytes) -> None:
     head = Head("noise", raw, "utf-8")
@@ -127,7 +127,7 @@ def test_recognition_never_raises(raw: bytes) -> None:
         assert 0 <= importer.recognise(head) <= 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(words=st.text(max_size=500))
 def test_prose_is_no_capture(words: str) -> None:
     assert recognise(Head("letter", words.encode(), "utf-8")) is None

@@ -198,7 +198,7 @@ def test_what_has_no_snapshot_is_refused(text: str, tmp_path: Path) -> None:
 COUNTS = st.integers(0, 10**12)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**9)), min_size=1, max_size=6), start=COUNTS)
 def test_what_the_counters_gained_is_what_the_rates_add_up_to(
     steps: list[tuple[int, int]], start: int, tmp_path: Path

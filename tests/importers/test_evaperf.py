@@ -240,7 +240,7 @@ def test_a_cut_csv_loses_only_its_last_row(cut: int, tmp_path: Path) -> None:
 RATES = st.integers(0, 100_000)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rates=st.tuples(*[RATES] * 6), latencies=st.tuples(*[st.integers(0, 500)] * 6))
 def test_operations_and_time_in_flight_are_conserved(
     rates: tuple[int, ...], latencies: tuple[int, ...], tmp_path: Path

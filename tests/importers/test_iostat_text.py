@@ -233,7 +233,7 @@ def test_script_in_a_device_name_is_data(tmp_path: Path) -> None:
 VALUES = st.integers(0, 10_000_000).map(lambda hundredths: f"{hundredths // 100}.{hundredths % 100:02d}")
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(st.tuples(*[VALUES] * 11), min_size=2, max_size=5), comma=st.booleans())
 def test_every_value_is_the_text_times_its_unit(rows: list[tuple[str, ...]], comma: bool, tmp_path: Path) -> None:
     lines = [f"{OLD}sda {'  '.join(row)}\n\n" for row in rows]

@@ -61,7 +61,7 @@ def test_a_marker_that_is_no_json_is_called_damaged(tmp_path: Path) -> None:
 _VALUES = st.one_of(st.none(), st.floats(min_value=0, max_value=1e15, allow_nan=False))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(rows=st.lists(st.fixed_dictionaries(dict.fromkeys(CANONICAL[:9], _VALUES)), min_size=1, max_size=20))
 def test_what_goes_in_comes_out_and_no_null_becomes_zero(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, float | None]]
