@@ -11,9 +11,17 @@ from storscope.domain import units
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0.0, "0 %"), (0.004, "0.4 %"), (0.5, "50 %"), (0.9999999, "> 99.9 %"), (1.0, "100 %"), (12.0, "1,200 %")],
+    [
+        (0.0, "0 %"),
+        (7.8e-16, "< 0.001 %"),
+        (0.004, "0.4 %"),
+        (0.5, "50 %"),
+        (0.9999999, "> 99.9 %"),
+        (1.0, "100 %"),
+        (12.0, "1,200 %"),
+    ],
 )
-def test_ratios_never_round_up_to_all(value: float, shown: str) -> None:
+def test_ratios_never_round_to_all_or_nothing(value: float, shown: str) -> None:
     assert units.format_ratio(value) == shown
 
 

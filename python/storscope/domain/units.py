@@ -146,10 +146,12 @@ def format_rate(per_s: float | None, what: str = "IOPS") -> str:
 
 
 def format_ratio(ratio: float | None) -> str:
-    """A ratio as per cent: '98 %', '0.4 %', '> 99.9 %' for what is nearly all. Absent is a dash."""
+    """A ratio as per cent: '98 %', '0.4 %', '> 99.9 %' for nearly all, '< 0.001 %' for hardly any. Absent is a dash."""
     if ratio is None or _missing(ratio):
         return "–"
     percent = 100 * ratio
+    if 0 < percent < 0.001:
+        return "< 0.001 %"
     if percent != 0 and abs(percent) < 1:
         return f"{percent:.2g} %"
     if 99.5 < percent < 100:
