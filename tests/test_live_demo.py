@@ -256,6 +256,13 @@ def test_files_are_smaller_where_room_is_short_and_refused_where_there_is_none(t
             pass
 
 
+def test_a_place_that_is_none_is_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name, said in (("nowhere", "does not exist"), ("file", "is a file")):
+        with pytest.raises(UsageError, match=said), place(tmp_path / name):
+            raise AssertionError("unreached")
+
+
 def test_a_directory_that_is_none_and_options_that_do_not_fit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -57,8 +57,11 @@ def place(wanted: Path | None, scratch_bytes: int = SCRATCH_BYTES) -> Iterator[P
 
 def _parent(wanted: Path | None) -> Path:
     if wanted is not None:
-        if not (wanted.is_dir() and os.access(wanted, os.W_OK | os.X_OK)):
-            raise UsageError("a directory that can be written to", str(wanted))
+        if not wanted.is_dir():
+            found = f"{wanted}, which is a file" if wanted.exists() else f"{wanted}, which does not exist"
+            raise UsageError("a directory that can be written to", found)
+        if not os.access(wanted, os.W_OK | os.X_OK):
+            raise UsageError("a directory that can be written to", f"{wanted}, in which you may not write")
         if _is_memory(_under(wanted)):
             raise UsageError("a directory on storage", f"{wanted}: {_under(wanted).why_none}")
         return wanted
