@@ -34,6 +34,7 @@ from storscope.domain.load import Closed, Open, Process, RateStep, Region, Steps
 from storscope.domain.units import KIB, MIB, NS_PER_S
 from storscope.domain.workload import Stream, Workload
 from storscope.store import Store
+from tests.bench.calm import calm
 from tests.bench.fio_runs import by_fio, never, opened, plan, workload
 from tests.bench.safety.conftest import Rig
 
@@ -137,11 +138,17 @@ def test_rate_steps_end_with_the_run() -> None:
     assert asked_ios(workload(load=steps).streams[0], NS_PER_S * 3 // 2) == 200.0
 
 
-def test_rate_steps_are_on_one_time_line(target: Path) -> None:
+def test_rate_steps_are_on_one_time_line(target: Path, tmp_path: Path) -> None:
+    calm(tmp_path, lambda _: _rate_steps_are_on_one_time_line(target))
+
+
+def _rate_steps_are_on_one_time_line(target: Path) -> None:
     steps = Steps((RateStep(200.0, NS_PER_S // 2), RateStep(2000.0, NS_PER_S // 2)), Process.FIXED)
     with opened(target) as descriptor:
         intervals, outcome = by_fio(plan(workload(load=steps), descriptor))
     assert outcome.total.duration_ns == pytest.approx(NS_PER_S, rel=0.1)
+    first, last = _rate(intervals[0]), _rate(intervals[-1])
+    assert first < 500 < last
     # However late fio writes its status, no I/O comes before its time: at no instant are there more than were due.
     ends_s = [end_ns / NS_PER_S for end_ns in itertools.accumulate(interval.duration_ns for interval in intervals)]
     made = list(itertools.accumulate(interval.all.ios for interval in intervals))
