@@ -42,11 +42,8 @@ def plan_of(
 
     Raises UsageError and ConfigError as the parts do.
     """
-    check_design(design)
-    check_schedule(design, schedule)
     check_numbers(seed=seed, ios=ios)
-    if not isinstance(design, Design):
-        design = load_design(design, load_schedule(schedule) if schedule else None)
+    design = _design(design, schedule)
     duration_ns = 60 * NS_PER_S if duration is None and ios is None else _ns(duration)
     return SimulationPlan(
         design, assigned(_assignments(workload), design.attachments), seed, duration_ns=duration_ns, ios=ios,
@@ -63,7 +60,7 @@ def simulate_tables(
     interpreter lock is free while the array works. The same arguments give the same figures on any machine; with
     `started_ns` (UTC since 1970, where the tables place the run; now, if absent) the same tables to the last byte.
     """
-    check_numbers(seed=seed, started_ns=started_ns)
+    check_numbers(started_ns=started_ns)
     plan = plan_of(design, workload, duration=duration, ios=ios, seed=seed, schedule=schedule)
     return simulate(plan, started_ns=started_ns).tables()
 
@@ -99,11 +96,8 @@ def simulate_trace(
     `trace` is a file, or a mapping of volumes to files. Without `outstanding` requests come at their times, whatever
     the array does; with it, a closed loop keeps so many in flight and thinks as the trace says.
     """
-    check_design(design)
-    check_schedule(design, schedule)
     check_numbers(seed=seed, outstanding=outstanding, started_ns=started_ns)
-    if not isinstance(design, Design):
-        design = load_design(design, load_schedule(schedule) if schedule else None)
+    design = _design(design, schedule)
     by_volume = trace if isinstance(trace, Mapping) else {None: trace}
     sources = [TraceSource(read_trace(path), pattern) for pattern, path in by_volume.items()]
     plan = trace_plan_of(
@@ -123,10 +117,18 @@ def simulate_each(
     did, and `tables()` what `simulate` returns.
     """
     check_designs(designs)
-    check_numbers(seed=seed, started_ns=started_ns)
+    check_numbers(started_ns=started_ns)
     plans = [plan_of(one, workload, duration=duration, ios=ios, seed=seed, schedule=schedule) for one in designs]
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(partial(simulate, started_ns=started_ns), plans))
+
+
+def _design(design: str | Path | Design, schedule: str | Path | None) -> Design:
+    check_design(design)
+    check_schedule(design, schedule)
+    if isinstance(design, Design):
+        return design
+    return load_design(design, load_schedule(schedule) if schedule else None)
 
 
 def _assignments(workload: Workloads) -> list[Assignment]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeGuard
 
 from storscope.domain.errors import UsageError
 from storscope.sim.design import Design
@@ -33,21 +34,25 @@ def check_schedule(design: object, schedule: object) -> None:
         )  # fmt: skip
 
 
-def check_numbers(*, seed: object, ios: object = None, outstanding: object = None, started_ns: object = None) -> None:
-    """Raises UsageError for what is no whole number, or outside of its range. Ranges of seeds are checked elsewhere."""
-    _require_whole("a seed", seed, None, None)
-    _require_whole("a number of I/Os for ios", ios, 1, 10**15)
-    _require_whole("a number of requests in flight for outstanding", outstanding, 1, _DEEPEST)
-    _require_whole("ns since 1970 for started_ns", started_ns, 0, _LATEST_NS)
+def check_numbers(
+    *, seed: object = 1, ios: object = None, outstanding: object = None, started_ns: object = None
+) -> None:
+    """Raises UsageError for what is no whole number, or outside of its range; that of seeds is checked elsewhere."""
+    if not _is_whole(seed):
+        raise UsageError("a seed, a whole number", _found(seed))
+    _check_range("a number of I/Os for ios", ios, 1, 10**15)
+    _check_range("a number of requests in flight for outstanding", outstanding, 1, _DEEPEST)
+    _check_range("ns since 1970 for started_ns", started_ns, 0, _LATEST_NS)
 
 
-def _require_whole(what: str, value: object, least: int | None, most: int | None) -> None:
-    if value is None and least is not None:
-        return
-    limits = "" if least is None or most is None else f" from {least:,} to {most:,}"
-    is_whole = isinstance(value, int) and not isinstance(value, bool)
-    if not is_whole or (least is not None and most is not None and not least <= value <= most):  # type: ignore[operator]
-        raise UsageError(f"{what}, a whole number{limits}", _found(value))
+def _check_range(what: str, value: object, least: int, most: int) -> None:
+    """None stands for what was not asked."""
+    if value is not None and not (_is_whole(value) and least <= value <= most):
+        raise UsageError(f"{what}, a whole number from {least:,} to {most:,}", _found(value))
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _found(value: object) -> str:
