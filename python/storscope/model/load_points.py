@@ -44,7 +44,7 @@ def points_of(
 
     Of an overloaded visit only this counts: that latency was above `bound_ns`. By how much is chance. Another visit
     above that counts twice: as it is, and as saying the same of a load that is higher by its own error. Where there is
-    credit, what lasts is such a bound too.
+    credit, what lasts is such a bound too, if an overloaded visit tells it.
     """
     told = [visit for visit in visits if (figure_of(visit, figure, basis) or 0.0) > 0.0]
     credit = outlasted(told)

@@ -19,6 +19,8 @@ from storscope.domain.errors import TargetRefused
 
 OPTION = "--overwrite"
 """The command line's name for it."""
+_UNFIT = {"access", "file size limit", "file system", "medium", "open", "read-only", "space"}
+"""Checks of what a target can do, not of who uses it or what is on it."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +105,6 @@ def quoted(text: str) -> str:
 def _refusal(target: Target, checks: Sequence[Check], hint: str) -> TargetRefused:
     found = "; ".join(check.says for check in checks)
     return TargetRefused(_expected(checks), printable(found), where=printable(target.asked), hint=hint)
-
-
-_UNFIT = {"access", "file size limit", "file system", "medium", "open", "read-only", "space"}
-"""Checks of what a target can do, not of who uses it or what is on it."""
 
 
 def _expected(checks: Sequence[Check]) -> str:
