@@ -12,7 +12,25 @@ from typing import Any
 import click
 
 DEFAULT_STORE = "storscope-store"
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_SECONDS = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ms": 0.001,
+    "s": 1.0,
+    "m": 60.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+}
+_LEAST_S = 1e-9
+"""Inside storscope a duration is whole nanoseconds."""
+_MOST_S = 1e9
+"""About 31 years: what is longer does not fit 64-bit nanoseconds together with an instant of today."""
+_DURATION_WORDS = (
+    "a duration like 20s, 5m or 1h (units: ns, us, ms, s, m or min, h, d; a plain number is seconds), at least 1ns and "
+    "below 1,000,000,000s"
+)
 
 
 class TimeType(click.ParamType[int]):
@@ -49,7 +67,7 @@ class ZoneType(click.ParamType[zoneinfo.ZoneInfo]):
 
 
 class DurationType(click.ParamType[float]):
-    """A duration like 20s, 5m or 1h; a plain number is seconds. Converted to seconds."""
+    """A duration like 20s, 5m or 100us, at least 1 ns; a plain number is seconds. Converted to seconds."""
 
     name = "duration"
 
@@ -57,13 +75,13 @@ class DurationType(click.ParamType[float]):
         """Seconds."""
         if isinstance(value, int | float):
             return float(value)
-        number = value.rstrip("abcdefghijklmnopqrstuvwxyz")
+        number = value.rstrip("abcdefghijklmnopqrstuvwxyzµ")
         try:
             seconds = float(number) * _SECONDS[value[len(number) :] or "s"]
         except (ValueError, KeyError):
             seconds = -1.0
-        if not 0 < seconds < 1e9:
-            self.fail(f"expected a duration like 20s, 5m or 1h, or a number of seconds, found {value!r}", param, ctx)
+        if not _LEAST_S <= seconds < _MOST_S:
+            self.fail(f"expected {_DURATION_WORDS}, found {value!r}", param, ctx)
         return seconds
 
 

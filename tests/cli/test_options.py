@@ -1,0 +1,25 @@
+"""What people type after an option becomes a value with one unit, or an error that says what it takes."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from storscope.cli.options import DurationType
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("1us", 1e-6), ("2.5µs", 2.5e-6), ("1ns", 1e-9), ("20ms", 0.02), ("5m", 300.0), ("5min", 300.0), ("1.5", 1.5)],
+)
+def test_a_duration_takes_every_unit_down_to_nanoseconds(text: str, seconds: float) -> None:
+    assert DurationType().convert(text, None, None) == pytest.approx(seconds, rel=1e-12)
+
+
+@pytest.mark.parametrize("text", ["0s", "0.1ns", "1parsec", "-1s", "nan", "40000d", ""])
+def test_a_refused_duration_is_told_the_units_and_the_least(text: str) -> None:
+    with pytest.raises(click.BadParameter) as caught:
+        DurationType().convert(text, None, None)
+    assert "units: ns, us, ms, s, m or min, h, d; a plain number is seconds" in caught.value.message
+    assert "at least 1ns" in caught.value.message
+    assert f"found {text!r}" in caught.value.message
