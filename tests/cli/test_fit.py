@@ -120,6 +120,23 @@ def test_of_several_drives_one_is_chosen(tmp_path: Path, capsys: pytest.CaptureF
     assert json.loads(capsys.readouterr().out)["design"]["reads"] == [{"qd": 1, "iops": 124.0}]
 
 
+def test_where_several_drives_fit_those_are_named_and_the_whole_name_chooses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "many.csv"
+    drives = {"crucial m4": 124.0, "crucial m4 256": 125.0} | {f"other {number}": 72.0 for number in range(20)}
+    path.write_text(joined([results_table({1: rate}, {}, system) for system, rate in drives.items()]))
+    command = ["fit", "drive", str(path), "--curve", "--size", "1t", "--json", "--only"]
+    assert run([*command, "Crucial"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "found 2 that fit 'Crucial'" in said
+    assert "'crucial m4'; 'crucial m4 256'." in said
+    assert "other" not in said.partition("They are")[2]
+    assert "Say --only with a part of a name that no other has, or with all of it." in said
+    assert run([*command, "CRUCIAL M4"]) == 0
+    assert json.loads(capsys.readouterr().out)["design"]["reads"] == [{"qd": 1, "iops": 124.0}]
+
+
 def test_runs_with_many_workers_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text(results_table({1: 60.0, 2: 61.0}, {}) + "drive,randread,4k,100,1,2,77\n")

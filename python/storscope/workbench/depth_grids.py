@@ -94,19 +94,29 @@ def _of_one_drive(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     places = Counter(_place(row) for row in rows)
     fitting = [place for place in places if only is None or only.lower() in place.lower()]
-    if len(fitting) != 1 and only in fitting:
-        fitting = [str(only)]
+    if len(fitting) > 1 and only is not None:
+        fitting = _called(only, fitting) or fitting
     if len(fitting) != 1:
-        known = "; ".join(repr(place) for place in list(places)[:_MOST_NAMED])
-        more = f"; and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
         found = f"{len(fitting)} that fit" + ("" if only is None else f" {only!r}")
-        raise ConfigError(
-            "results of one drive", found, where=where, hint=f"Say --only with a part of its name: {known}{more}."
-        )
+        raise ConfigError("results of one drive", found, where=where, hint=_choice(fitting or list(places), fitting))
     chosen = [row for row in rows if _place(row) == fitting[0]]
     drives = {dict(row["parameters"] or ()).get("n_drives", "1") for row in chosen}
     notes = [f"The results are of {count} drives; the fit takes them for one." for count in drives - {"1"}]
     return chosen, notes
+
+
+def _called(only: str, places: Sequence[str]) -> list[str]:
+    """The one whose whole name it is; where names differ in case alone, the one in the same case."""
+    whole = [place for place in places if place.lower() == only.lower()]
+    return [place for place in whole if place == only] or whole
+
+
+def _choice(known: Sequence[str], fitting: Sequence[str]) -> str:
+    """How one of them is chosen."""
+    named = "; ".join(repr(place) for place in known[:_MOST_NAMED])
+    more = f"; and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+    words = "They are" if fitting else "There are"
+    return f"Say --only with a part of a name that no other has, or with all of it. {words}: {named}{more}."
 
 
 def _of_one_size(
