@@ -109,7 +109,9 @@ def _paced(case: Case) -> set[tuple[str, str]]:
         options = dict(row["parameters"] or ())
         if any(options.get(name, "0").strip() not in {"", "0"} for name in _PACED):
             found.add((row["capture"], row["run"]))
-        if any(float(delay) > 0 for text in options.values() for delay in _DELAY.findall(text)):
+        # A search for a plain word first: options may be long, a whole design for example.
+        texts = (text for text in options.values() if "delay " in text)
+        if any(float(delay) > 0 for text in texts for delay in _DELAY.findall(text)):
             found.add((row["capture"], row["run"]))
     return found
 
