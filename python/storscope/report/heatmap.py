@@ -25,6 +25,9 @@ from storscope.store import Store
 COLUMNS_MAX = 200
 BUCKETS_PER_DECADE = 8
 """Latency buckets: a factor of 1.33 each, finer than anyone judges a latency."""
+LATENCY_MIN_NS = 1e3
+"""What takes less is drawn here. A simulated write into a cache without controllers takes no time, of which there is no
+logarithm, and decades in which nothing is would only flatten what is worth seeing."""
 ROWS_MAX = 40
 EVENT_ROWS_MAX = 12
 
@@ -114,8 +117,9 @@ def _by_latency(layer: Layer, columns: Columns, measured: _Weights | None, packe
     weights = measured or _from_means(layer)
     if weights is None or not weights.operations.sum():
         return None
-    edges = _edges(weights.latency_ns)
-    row = np.clip(np.searchsorted(edges, weights.latency_ns, side="left") - 1, 0, len(edges) - 2)
+    latency_ns = np.maximum(weights.latency_ns, LATENCY_MIN_NS)
+    edges = _edges(latency_ns)
+    row = np.clip(np.searchsorted(edges, latency_ns, side="left") - 1, 0, len(edges) - 2)
     cells = np.zeros((len(edges) - 1, columns.count))
     np.add.at(cells, (row, columns.of(weights.time_ns)), weights.operations)
     seen = np.zeros(columns.count, dtype=bool)
@@ -128,10 +132,12 @@ def _by_latency(layer: Layer, columns: Columns, measured: _Weights | None, packe
         else "The evidence has means only: each operation counts at the mean latency of its interval and "
         f"{kind_word(layer.kind)}."
     )
+    floor = format_duration(LATENCY_MIN_NS)
+    raised = f" What took less than {floor} counts as {floor}." if (weights.latency_ns < LATENCY_MIN_NS).any() else ""
     return HeatMap(
         title="How slow were the operations?",
         system=layer.system,
-        note=f"Stronger colour means more operations at that time and latency. {source} "
+        note=f"Stronger colour means more operations at that time and latency. {source}{raised} "
         f"One column is {format_span(columns.width_ns)}.",
         legend="operations",
         heads=["Latency", "Operations", "Share"],
