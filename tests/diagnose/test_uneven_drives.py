@@ -109,6 +109,56 @@ def test_thresholds_take_effect(tmp_path: Path) -> None:
     assert needs(judge(RULE, case, drives_min_count=20))
 
 
+def _state(number: int, state: str) -> Writer:
+    return lambda recorder: recorder.fact(EntityRef("MSA", "disk", f"1.{number}"), "state", state)
+
+
+def test_failed_drives_and_spares_that_do_nothing_are_left_out_and_named(tmp_path: Path) -> None:
+    """With them among the drives, the others' median falls to 1.0 and 1.4 would stand out."""
+    queues = [2.2, 2.1, 2.0, 5.0, 0.0, 0.0, 0.0]
+    states = [_state(5, "Failed"), _state(6, "Hot spare"), _state(7, "spare")]
+    (statement,) = statements(judge(RULE, make_case(tmp_path, _group(queues), *states)))
+    assert statement == (
+        "4 drives in 1 group are loaded alike; the deepest mean queue of a group is 2.8. "
+        "Not compared: 1 failed drive (1.5) and 2 spares that wait (1.6 and 1.7)."
+    )
+
+
+def test_a_drive_counts_until_it_fails(tmp_path: Path) -> None:
+    """It was deep while it worked; from its failure on it does nothing, and the others are alike."""
+    last = np.where(np.arange(30) < 10, 9.0, 0.0)
+
+    def fails(recorder: Recorder) -> None:
+        recorder.event(EntityRef("MSA", "disk", "1.7"), START_NS + 10 * STEP_NS, "disk_failed", "drive 1.7 failed")
+
+    write = _group([*(np.where(np.arange(30) < 10, 1.0, 0.1) for _ in _EVEN), last])
+    finding = only_finding(judge(RULE, make_case(tmp_path, write, fails)))
+    assert finding.entities[0].name == "1.7"
+    assert finding.numbers["queue_depth_mean"] == 9.0
+    assert finding.summary.endswith("Not compared: 1 failed drive (1.7).")
+
+
+def test_failed_drives_do_not_hide_that_the_rest_is_at_its_limit(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _group([6.0, 6.0, 6.0, 0.0, 0.0, 0.0]), *(_state(n, "failed") for n in (4, 5, 6)))
+    finding = only_finding(judge(RULE, case))
+    assert finding.title == "Every drive of vd01 has a deep queue"
+    assert finding.numbers["queue_depth_mean"] == 6.0
+    assert "The 3 drives of vd01" in finding.summary
+
+
+def test_a_drive_that_did_nothing_while_others_worked_is_idle_and_not_uneven(tmp_path: Path) -> None:
+    (statement,) = statements(judge(RULE, make_case(tmp_path, _group([2.0, 5.5, 2.0, 0.0], ops=[40, 40, 40, 0]))))
+    assert statement.startswith("3 drives in 1 group are loaded alike")
+    assert statement.endswith(
+        "Idle the whole time while the others worked, so not compared: 1.4 (a spare, or failed?)."
+    )
+
+
+def test_where_most_drives_do_nothing_the_work_is_badly_spread(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group([9.0, 0.0, 0.0, 0.0]))))
+    assert finding.entities[0].name == "1.1"
+
+
 @given(
     arrays(
         np.float64,

@@ -178,6 +178,23 @@ def test_rules_find_forwarded_reads_and_a_volume_that_moves_to_and_fro(tmp_path:
     assert by_phase == [1.0, 0.0, 1.0, 0.0, 1.0]
 
 
+def test_failed_drives_and_waiting_spares_are_not_compared_with_those_that_work(tmp_path: Path) -> None:
+    """One fails before the run gets going, and without a rebuild the spare waits to the end."""
+    design = _DESIGN.replace("count = 4", "count = 8").partition("[[background]]")[0]
+    verdict = _diagnosed(_simulated(_fails("100ms", 0), design, duration="10s", reads=0.7), tmp_path)
+    said = [finding.summary for finding in verdict.findings if finding.rule == "uneven-drives"]
+    said += [one.statement for one in verdict.healthy if one.rule == "uneven-drives"]
+    (words,) = said
+    assert "Not compared: 1 failed drive (g/0) and 1 spare that waits (g/8)." in words
+
+
+def test_a_spare_that_took_a_drives_place_is_no_spare_any_more(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    store_simulation(store, _simulated(_fails("1s", 0)))
+    states = store.query("SELECT entity, value FROM facts WHERE kind = 'disk' AND name = 'state'").to_pylist()
+    assert states == []
+
+
 def test_of_a_run_without_changes_rules_say_that_no_drive_failed(tmp_path: Path) -> None:
     verdict = _diagnosed(_simulated(duration="4s"), tmp_path)
     healthy = {one.rule: one.statement for one in verdict.healthy}

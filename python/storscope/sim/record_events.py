@@ -7,6 +7,7 @@ from typing import Any
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
+from storscope.sim.bottleneck import works
 from storscope.sim.happenings import Happening
 
 _LOGGED = "array_event"
@@ -15,15 +16,19 @@ drive failed, rules then know that none did."""
 
 
 def record_happenings(
-    recorder: Recorder, system: str, design: Mapping[str, Any], happenings: Sequence[Happening], start_ns: int
-) -> None:
-    """All that happened, and in which state drives and caches were at the end. What had no effect is not there."""
+    recorder: Recorder, system: str, design: Mapping[str, Any], components: Sequence[Mapping[str, Any]],
+    happenings: Sequence[Happening], start_ns: int,
+) -> None:  # fmt: skip
+    """All that happened, and in which state drives and caches were at the end. What had no effect is not there.
+
+    `components` are the array's, as `record_array` takes them.
+    """
     recorder.event(EntityRef(system, "array", system), start_ns, _LOGGED, "the simulation begins")
     for one in happenings:
         if one.no_effect is None and one.form is not None:
             entity, kind, attributes = _event(system, one.form)
             recorder.event(entity, start_ns + one.time_ns, kind, one.words, attributes=attributes)
-    _record_drives(recorder, system, happenings)
+    _record_drives(recorder, system, components, happenings)
     _record_caches(recorder, system, design, happenings)
 
 
@@ -43,9 +48,11 @@ def _event(system: str, form: Mapping[str, Any]) -> tuple[EntityRef, str, dict[s
     return EntityRef(system, "disk_group", form["group"]), names[kind] if is_known else _LOGGED, {}
 
 
-def _record_drives(recorder: Recorder, system: str, happenings: Sequence[Happening]) -> None:
-    """The state of each drive that failed, at the end."""
-    states: dict[str, str] = {}
+def _record_drives(
+    recorder: Recorder, system: str, components: Sequence[Mapping[str, Any]], happenings: Sequence[Happening]
+) -> None:
+    """The state of each spare that never took a drive's place and of each drive that failed, at the end."""
+    states = {one["name"]: "spare" for one in components if one["is_spare"] and not works(one)}
     for one in happenings:
         if one.form is None or one.no_effect is not None:
             continue

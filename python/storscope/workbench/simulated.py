@@ -109,12 +109,11 @@ class Simulated:
         notes = notes_of(self.happenings, self.array["happenings_left_out"], self.phase_figures)
         about = replace(self.about, labels={**self.about.labels, **notes})
         record_run(recorder, about, self.intervals, self.outcome, self.judgement)
-        record_array(
-            recorder, system, design.form, _report(self), start_ns, _volume_intervals(self), self.bottleneck.words
-        )
+        report = _report(self)
+        record_array(recorder, system, design.form, report, start_ns, _volume_intervals(self), self.bottleneck.words)
         volume_of = [one.volume for one in design.attachments]
         record_volume_latencies(recorder, system, volume_of, self.intervals, start_ns)
-        record_happenings(recorder, system, design.form, self.happenings, start_ns)
+        record_happenings(recorder, system, design.form, report["components"], self.happenings, start_ns)
         recorder.notes.clock = "virtual; placed where the simulation was started"
 
 

@@ -22,12 +22,12 @@ References
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from storscope.diagnose.case import Case, Event
 from storscope.diagnose.rule import Rule, Settings
+from storscope.diagnose.rules._drive_states import STATE_BAD, STATE_BUSY, STATE_GOOD, STATE_SPARE
 from storscope.diagnose.rules._entities import counted, joined, listed, where
 from storscope.diagnose.rules._logs import event_rows, events_by_system, times_of, window_of
 from storscope.domain.entity import EntityRef
@@ -41,11 +41,6 @@ _LOG_EVENTS = ("array_event", "battery_changed")
 """Events that only a log of an array has: where one is, the failure of a drive would be logged too. Owners and write
 modes also change between two samples of counters, which know nothing of failures.
 """
-_STATE_BAD = re.compile(r"(?i).*\b(fail\w*|fault\w*|dead|broken|missing|inoperative|inoperable|predict\w*).*")
-_STATE_BUSY = re.compile(r"(?i).*\b(rebuild\w*|reconstruct\w*|copy.?back|recovering|resync\w*).*")
-_STATE_GOOD = re.compile(
-    r"(?i)\s*(normal|good|ok|online|optimal|up|active|healthy|spare|hot.?spare|available|ready)\s*"
-)
 
 
 @dataclass
@@ -54,13 +49,15 @@ class _Drives:
 
     states: dict[EntityRef, str] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    has_log: bool = False
+    """Whether a failure would be among the events."""
 
     def failed_by_state(self) -> set[EntityRef]:
-        return {drive for drive, state in self.states.items() if _STATE_BAD.fullmatch(state)}
+        return {drive for drive, state in self.states.items() if STATE_BAD.fullmatch(state)}
 
     def contradicted(self, drives: Sequence[EntityRef]) -> list[EntityRef]:
         """Drives that failed in the log and whose state is good."""
-        return [drive for drive in drives if _STATE_GOOD.fullmatch(self.states.get(drive, ""))]
+        return [drive for drive in drives if STATE_GOOD.fullmatch(self.states.get(drive, ""))]
 
     def logged(self, *types: str) -> list[Event]:
         return [event for event in self.events if event.type in types]
@@ -68,7 +65,7 @@ class _Drives:
     def running(self) -> list[EntityRef]:
         """What a rebuild has begun on that has not ended, or whose state says so."""
         begun = [e for e in _entities(self.logged(_STARTED)) if _left_open(self.events, e)]
-        return sorted({*begun, *(drive for drive, state in self.states.items() if _STATE_BUSY.fullmatch(state))})
+        return sorted({*begun, *(drive for drive, state in self.states.items() if STATE_BUSY.fullmatch(state))})
 
 
 def _entities(events: Sequence[Event]) -> list[EntityRef]:
@@ -93,11 +90,12 @@ def _drives(case: Case) -> dict[str, _Drives]:
     found: dict[str, _Drives] = {}
     for entity, facts in sorted(case.facts_by_entity.items()):
         state = facts.get("state")
-        known = state is not None and any(p.fullmatch(state.value) for p in (_STATE_BAD, _STATE_BUSY, _STATE_GOOD))
+        known = state is not None and any(p.fullmatch(state.value) for p in (STATE_BAD, STATE_BUSY, STATE_GOOD))
         if entity.kind == "disk" and state is not None and known:
             found.setdefault(entity.system, _Drives()).states[entity] = state.value
     for system, events in events_by_system(case, *_EVENTS, *_LOG_EVENTS).items():
         drives = found.setdefault(system, _Drives())
+        drives.has_log = True
         drives.events = [event for event in events if event.type in _EVENTS]
     return dict(sorted(found.items()))
 
@@ -111,7 +109,7 @@ def _judge(case: Case, system: str, drives: _Drives) -> list[Outcome]:
         return [_finding(case, system, drives, exposed, running)]
     if whole:
         return [Healthy(_NAME, _rebuilt_words(case, system, drives, whole))]
-    if drives.states:
+    if not drives.has_log or not all(STATE_SPARE.fullmatch(state) for state in drives.states.values()):
         return [Healthy(_NAME, f"None of {counted(len(drives.states), 'drive')} of {system} has failed.")]
     return [Healthy(_NAME, f"No drive failed in the events of {system}.")]
 

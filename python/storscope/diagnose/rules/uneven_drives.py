@@ -10,7 +10,8 @@ Why it matters
 
 Evidence
     Queue depth or latency per drive, and which group it belongs to (evaperf pd, MSA show disk-statistics, iostat with
-    known groups).
+    known groups). Drives that failed (event: disk_failed, fact: state) and spares that wait (fact: state) are left out
+    where they do nothing; a few drives that did nothing at all are named as idle and not compared.
 
 When it is wrong
     A rebuild or a levelling reads one drive harder than the rest while it runs. Spares and drives of another speed in
@@ -31,6 +32,7 @@ import numpy.typing as npt
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._drive_groups import DriveGroup, drive_groups
+from storscope.diagnose.rules._drives_at_work import DrivesAtWork, drives_at_work
 from storscope.diagnose.rules._entities import counted, listed, observed
 from storscope.diagnose.rules._intervals import in_runs
 from storscope.diagnose.rules.convoy import convoyed
@@ -48,22 +50,23 @@ _MEASURES = (("queue_depth_mean", "queue"), ("latency_ns_mean", "latency"))
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
-    groups = [group for group in drive_groups(case) if _can_compare(settings, group)]
-    if not groups:
+    working = [drives_at_work(case, group) for group in drive_groups(case)]
+    working = [at_work for at_work in working if _can_compare(settings, at_work.group)]
+    if not working:
         return [NotEvaluated(_NAME, _NEEDS)]
     outcomes: list[Outcome] = []
-    for group in groups:
-        odd = _odd(case, settings, group)
-        deep = _deep(settings, group)
+    for at_work in working:
+        odd = _odd(case, settings, at_work)
+        deep = _deep(settings, at_work)
         if odd is not None:
             outcomes.append(odd)
         elif deep.any():
-            outcomes.append(_at_limit(case, settings, group, deep))
+            outcomes.append(_at_limit(case, settings, at_work, deep))
     if outcomes:
         return outcomes
     gathering = convoyed(case)
-    alike = [group for group in groups if group.whole not in gathering]
-    return [Healthy(_NAME, _healthy_words(alike))] if alike else [NotEvaluated(_NAME, _NEEDS_NO_CONVOY)]
+    alike = [at_work for at_work in working if at_work.group.whole not in gathering]
+    return [Healthy(_NAME, _healthy_words(case, alike))] if alike else [NotEvaluated(_NAME, _NEEDS_NO_CONVOY)]
 
 
 def _can_compare(settings: Settings, group: DriveGroup) -> bool:
@@ -75,7 +78,8 @@ def _can_compare(settings: Settings, group: DriveGroup) -> bool:
 # One drive among the others ----------------------------------------------------------------------------------------
 
 
-def _odd(case: Case, settings: Settings, group: DriveGroup) -> Finding | None:
+def _odd(case: Case, settings: Settings, at_work: DrivesAtWork) -> Finding | None:
+    group = at_work.group
     for column, word in _MEASURES:
         values = group.columns[column]
         least = settings["queue_depth_min"] if word == "queue" else settings[f"latency_ns_{_tier(case, group)}"]
@@ -89,7 +93,7 @@ def _odd(case: Case, settings: Settings, group: DriveGroup) -> Finding | None:
         odd = np.flatnonzero(shares >= settings["time_share_min"])
         # When many drives stand out, they are not the exception.
         if 0 < len(odd) <= max(1, len(group.drives) // 4):
-            return _finding(case, group, word, column, odd, shares, usual, working)
+            return _finding(case, at_work, word, column, odd, shares, usual, working)
     return None
 
 
@@ -124,9 +128,10 @@ def _mean(values: FloatArray, which: BoolArray) -> float:
 
 
 def _finding(
-    case: Case, group: DriveGroup, word: str, column: str, odd: np.ndarray, shares: FloatArray, usual: FloatArray,
+    case: Case, at_work: DrivesAtWork, word: str, column: str, odd: np.ndarray, shares: FloatArray, usual: FloatArray,
     working: BoolArray,
 ) -> Finding:  # fmt: skip
+    group = at_work.group
     worst = int(odd[np.argmax([_mean(group.columns[column][row], working) for row in odd])])
     drive = group.drives[worst]
     own, others = _mean(group.columns[column][worst], working), _mean(usual[worst], working)
@@ -145,7 +150,7 @@ def _finding(
             f"{len(group.drives) - 1} drives {_shown(word, others)}, and it stood out in {format_ratio(shares[worst])} "
             f"of the intervals in which the group worked. {_hot_words(hot, own_ops, other_ops)}"
             + (f" Also: {listed(case, [d for d in drives if d != drive])}." if len(drives) > 1 else "")
-            + (" No group is named in the evidence: all drives were taken as one." if group.is_guess else "")
+            + _also(case, at_work)
         ),
         why=(
             "A stripe is as fast as its slowest drive. A drive that is slow with the same or less work is about to "
@@ -170,6 +175,12 @@ def _finding(
     )
 
 
+def _also(case: Case, at_work: DrivesAtWork) -> str:
+    """What else a reader of a finding must know of its group."""
+    guess = "No group is named in the evidence: all drives were taken as one." if at_work.group.is_guess else ""
+    return "".join(f" {words}" for words in (guess, at_work.words(case)) if words)
+
+
 _DEEPER = {"queue": "deeper queue", "latency": "higher latency"}
 _DEEP = {"queue": "The queue", "latency": "The latency"}
 
@@ -190,17 +201,18 @@ def _hot_words(hot: bool | None, own: float, others: float) -> str:
 # All of them -------------------------------------------------------------------------------------------------------
 
 
-def _deep(settings: Settings, group: DriveGroup) -> BoolArray:
+def _deep(settings: Settings, at_work: DrivesAtWork) -> BoolArray:
     """The instants, in runs, at which the drives' mean queue is deep and most drives take part."""
-    values = np.nan_to_num(group.columns["queue_depth_mean"])
-    with np.errstate(invalid="ignore"):
-        deep = (values.mean(axis=0) > settings["group_queue_depth_max"]) & (
-            np.median(values, axis=0) > settings["group_queue_depth_max"] / 2
-        )
+    values = np.where(at_work.out, np.nan, np.nan_to_num(at_work.group.columns["queue_depth_mean"]))
+    values[:, at_work.out.all(axis=0)] = 0.0
+    deep = (np.nanmean(values, axis=0) > settings["group_queue_depth_max"]) & (
+        np.nanmedian(values, axis=0) > settings["group_queue_depth_max"] / 2
+    )
     return in_runs(deep, int(settings["samples_min"]))
 
 
-def _at_limit(case: Case, settings: Settings, group: DriveGroup, deep: BoolArray) -> Finding:
+def _at_limit(case: Case, settings: Settings, at_work: DrivesAtWork, deep: BoolArray) -> Finding:
+    group = at_work.group
     values = group.columns["queue_depth_mean"]
     share = float(deep.mean())
     level = float(np.nanmean(values[:, deep]))
@@ -214,7 +226,7 @@ def _at_limit(case: Case, settings: Settings, group: DriveGroup, deep: BoolArray
         summary=(
             f"The {len(group.drives)} drives of {group.whole.name} had {level:.1f} operations each in their queues on "
             f"average, in {format_ratio(share)} of the time; above {settings['group_queue_depth_max']:.0f} a group has "
-            "little more to give."
+            "little more to give." + _also(case, at_work)
         ),
         why="All drives work at their limit: more load brings longer waits and no more I/Os for any volume on them.",
         innocent="Backups or a rebuild run at that time and fill the queues on purpose, with nobody waiting.",
@@ -246,7 +258,8 @@ def _rows(case: Case, group: DriveGroup) -> EvidenceRows:
     )
 
 
-def _healthy_words(groups: list[DriveGroup]) -> str:
+def _healthy_words(case: Case, working: list[DrivesAtWork]) -> str:
+    groups = [at_work.group for at_work in working]
     drives = sum(len(group.drives) for group in groups)
     depths = [
         group.columns["queue_depth_mean"] for group in groups if np.isfinite(group.columns["queue_depth_mean"]).any()
@@ -254,7 +267,7 @@ def _healthy_words(groups: list[DriveGroup]) -> str:
     words = f"{counted(drives, 'drive')} in {counted(len(groups), 'group')} are loaded alike"
     if depths:
         words += f"; the deepest mean queue of a group is {max(float(np.nanmean(depth)) for depth in depths):.1f}"
-    return words + "."
+    return " ".join(filter(None, (f"{words}.", *(at_work.words(case) for at_work in working))))
 
 
 RULE = Rule(
