@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -209,6 +210,23 @@ def test_a_different_load_is_said_loudly_and_not_judged(tmp_path: Path, change: 
 def test_our_own_runs_may_differ_in_length(tmp_path: Path) -> None:
     sides = ([run("a", noisy(1000), engine="storscope")], [run("a", noisy(900), engine="storscope", duration_s=300.0)])
     assert only(compared(tmp_path, *sides)).is_comparable
+
+
+def test_a_warm_up_that_is_left_out_makes_no_run_shorter(tmp_path: Path) -> None:
+    whole = run("a", noisy(1000), engine="storscope-sim", duration_s=60.0)
+    settled = run("a", noisy(900), engine="storscope-sim", duration_s=32.0, parameters={"warm_up_s": "28"})
+    assert only(compared(tmp_path, [whole], [settled])).is_comparable
+    cut = run("a", noisy(900), engine="storscope-sim", duration_s=32.0, parameters={"warm_up_s": "2"})
+    assert not only(compared(tmp_path / "1", [whole], [cut])).is_comparable
+
+
+def test_a_run_in_which_the_array_changed_is_told_as_a_mixture(tmp_path: Path) -> None:
+    phases = json.dumps([{"begins": "as designed"}, {"begins": "drive pool/3 fails"}])
+    changed = run("a", noisy(900), parameters={"phases": phases})
+    pair = only(compared(tmp_path, [run("a", noisy(1000))], [changed]))
+    assert [one for one in pair.warnings if "the run after" in one and "'drive pool/3 fails'" in one]
+    as_designed = run("a", noisy(900), parameters={"phases": json.dumps([{"begins": "as designed"}])})
+    assert not only(compared(tmp_path / "1", [run("a", noisy(1000))], [as_designed])).warnings
 
 
 def test_a_load_that_one_side_does_not_state_is_noted(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def load_conflicts(pair: Pair) -> list[str]:
 
 
 def _length_ns(group: Sequence[Subject]) -> float | None:
-    known = [subject.duration_ns for subject in group if subject.duration_ns]
+    """How long they ran on average, with a warm-up that their figures leave out: how long that is, is no choice."""
+    known = [subject.duration_ns + subject.warm_up_ns for subject in group if subject.duration_ns]
     return sum(known) / len(known) if known else None
 
 
@@ -53,7 +54,21 @@ def warnings_of(pair: Pair) -> list[str]:
     failed = [subject for subject in (*pair.before, *pair.after) if subject.status not in (None, "ok")]
     if failed:
         found.append("Did not end well: " + listed([f"{run.key} ({run.status})" for run in failed]) + ".")
+    found += _changes(pair)
     found += _concurrency(pair) if pair.before[0].is_run else _demand(pair)
+    return found
+
+
+def _changes(pair: Pair) -> list[str]:
+    """A run in which a drive failed mixes the figures of before and after that."""
+    found = []
+    for side, group in (("before", pair.before), ("after", pair.after)):
+        words = [f"'{words}'" for words in dict.fromkeys(words for run in group for words in run.changes)]
+        if words:
+            found.append(
+                f"During the run {side} the array changed: {listed(words, 2)}. Its figures are of all its phases "
+                "together. A change at the time 0 is there all the time."
+            )
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,6 +104,8 @@ def _run(row: Row, measured: Measured) -> Subject:
         engine=row["engine"],
         time_ns=row["time_ns"],
         duration_ns=row["duration_ns"],
+        warm_up_ns=round(float(parameters.get("warm_up_s") or 0.0) * NS_PER_S),
+        changes=tuple(one["begins"] for one in json.loads(parameters.get("phases") or "[]")[1:]),
         status=row["status"],
         has_fixed_rate=any(parameters.get(name) for name in _RATE_PARAMETERS),
         sweep_mode=_mode_of(parameters.get("sweep_point")),

@@ -104,6 +104,10 @@ class Subject:
     engine: str | None = None
     time_ns: int | None = None
     duration_ns: int | None = None
+    """That the figures are of, without a warm-up."""
+    warm_up_ns: int = 0
+    changes: tuple[str, ...] = ()
+    """How the phases of a simulated run began, in words, without the first: its figures are of all of them together."""
     status: str | None = None
     has_fixed_rate: bool = False
     sweep_mode: str | None = None
