@@ -11,6 +11,7 @@ from storscope.domain.load import Closed
 from storscope.domain.units import NS_PER_S
 from storscope.domain.verdict import Verdict
 from storscope.domain.workload import Stream, Workload
+from storscope.report.cards import headline
 from storscope.sim.design import read_design
 from storscope.sim.schedule import read_schedule
 from storscope.store import Store
@@ -153,6 +154,15 @@ def test_lost_data_is_said_plainly_and_ends_the_run() -> None:
     assert kind == "data_lost"
     assert "volume v is lost: drives g/0 and g/1 failed" in words
     assert not any("os error" in doubt for doubt in simulated.doubts)
+
+
+def test_the_headline_of_a_run_that_lost_data_is_the_lost_data(tmp_path: Path) -> None:
+    verdict = _diagnosed(_simulated(_fails("1s", 0) + _fails("1s", 1), duration="4s"), tmp_path)
+    first, *others = verdict.findings
+    assert first.title == "Data of 1 volume of pair is lost"
+    assert first.summary == "Data of volume v is lost: drives g/0 and g/1 failed, more than g survives."
+    assert "drive-failed" in [finding.rule for finding in others]
+    assert headline(verdict).sentence == "Data of 1 volume of pair is lost."
 
 
 def test_rules_find_a_failed_drive_and_a_cache_that_is_lost(tmp_path: Path) -> None:

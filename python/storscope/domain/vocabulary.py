@@ -98,6 +98,7 @@ EVENTS: Final[dict[str, str]] = {
     "ownership_changed": "a vdisk moved to the other controller; attribute owner",
     "cache_policy_changed": "the write cache's policy changed; attribute policy",
     "battery_changed": "the cache battery's state changed; attribute state",
+    "data_lost": "data of a volume is lost: more drives failed than its group survives",
     "disk_failed": "a drive failed or was taken out",
     "rebuild_started": "a rebuild, levelling or restripe began",
     "rebuild_finished": "it ended",

@@ -37,7 +37,7 @@ def _event(system: str, form: Mapping[str, Any]) -> tuple[EntityRef, str, dict[s
     if kind == "drive_failed":
         return EntityRef(system, "disk", form["drive"]), "disk_failed", {}
     if kind == "data_lost":
-        return EntityRef(system, "vdisk", form["volume"]), _LOGGED, {}
+        return EntityRef(system, "vdisk", form["volume"]), "data_lost", {}
     if kind in ("cache_lost", "cache_restored"):
         policy = "write-through" if kind == "cache_lost" else "write-back"
         return EntityRef(system, "controller", form["controller"]), "cache_policy_changed", {"policy": policy}

@@ -29,6 +29,7 @@ _MODULES: Final = (
     "proxied_operations",
     "ownership_flapping",
     "cache_policy_flood",
+    "data_lost",
     "drive_failed",
     "uneven_drives",
     "convoy",

@@ -35,12 +35,12 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, in_use, listed
 from storscope.diagnose.rules._intervals import longest_run, seconds, weighted_mean
 from storscope.diagnose.rules._load import kind_word, named, opening
+from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.windows import CRITICAL_NS, TIER_RULE, WARNING_NS, TierLimits, tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import KIB, NS_PER_S, format_duration, format_ratio, format_span
-from storscope.domain.vocabulary import SIMULATED_FACT
 
 _NAME = TIER_RULE
 _KINDS = (*LAYER_KINDS, "host")
@@ -189,7 +189,7 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[_Verdic
             "The tier is not what we take it for; or a backup or copy with large I/O runs, which is slow per operation "
             "and fast per byte, and nobody waits for it."
         ),
-        check=_CHECK_SIMULATED if _is_simulated(case, system) else _CHECK,
+        check=_CHECK_SIMULATED if is_simulated(case, system) else _CHECK,
         remedy=(
             "See the findings on heavy hitters, noisy neighbours and limits for the cause; take load away or spread it "
             "before buying."
@@ -215,10 +215,6 @@ _CHECK_SIMULATED = (
     "See in which part of the array the time went (the simulation prints it, and its report has it): change that part "
     "of the design, simulate again, and compare the two runs."
 )
-
-
-def _is_simulated(case: Case, system: str) -> bool:
-    return any(fact.name == SIMULATED_FACT and fact.entity.system == system for fact in case.facts)
 
 
 def _title(what: str, worst: _Verdict, severity: Severity) -> str:
