@@ -224,9 +224,19 @@ def test_a_run_in_which_the_array_changed_is_told_as_a_mixture(tmp_path: Path) -
     phases = json.dumps([{"begins": "as designed"}, {"begins": "drive pool/3 fails"}])
     changed = run("a", noisy(900), parameters={"phases": phases})
     pair = only(compared(tmp_path, [run("a", noisy(1000))], [changed]))
-    assert [one for one in pair.warnings if "the run after" in one and "'drive pool/3 fails'" in one]
+    assert [one for one in pair.warnings if one.startswith("Changed after") and "'drive pool/3 fails'" in one]
     as_designed = run("a", noisy(900), parameters={"phases": json.dumps([{"begins": "as designed"}])})
     assert not only(compared(tmp_path / "1", [run("a", noisy(1000))], [as_designed])).warnings
+
+
+def test_what_runs_doubted_of_themselves_is_told_again(tmp_path: Path) -> None:
+    sure, doubted = run("a", noisy(1000)), run("a", noisy(900), parameters={"doubts": "The array had not settled."})
+    assert not only(compared(tmp_path, [sure], [run("a", noisy(900), parameters={"doubts": ""})])).warnings
+    (said,) = only(compared(tmp_path / "1", [sure], [doubted])).warnings
+    assert said == "Doubted after: The array had not settled."
+    twice = [run("a", noisy(900), id=f"a{n}", start=100 * n, parameters={"doubts": f"Doubt {n}."}) for n in (1, 2)]
+    (said,) = only(compared(tmp_path / "2", twice, [sure])).warnings
+    assert said == "Doubted before (2 of 2 runs): Doubt 1."
 
 
 def test_a_load_that_one_side_does_not_state_is_noted(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ def warnings_of(pair: Pair) -> list[str]:
     if failed:
         found.append("Did not end well: " + listed([f"{run.key} ({run.status})" for run in failed]) + ".")
     found += _changes(pair)
+    found += _own_doubts(pair)
     found += _concurrency(pair) if pair.before[0].is_run else _demand(pair)
     return found
 
@@ -66,9 +67,20 @@ def _changes(pair: Pair) -> list[str]:
         words = [f"'{words}'" for words in dict.fromkeys(words for run in group for words in run.changes)]
         if words:
             found.append(
-                f"During the run {side} the array changed: {listed(words, 2)}. Its figures are of all its phases "
-                "together. A change at the time 0 is there all the time."
+                f"Changed {side}, during the run: {listed(words, 2)}. Its figures are of all its phases together; a "
+                "change at the time 0 makes it one."
             )
+    return found
+
+
+def _own_doubts(pair: Pair) -> list[str]:
+    """What the runs said of themselves when they ended, which whoever compares them later has not seen."""
+    found = []
+    for side, group in (("before", pair.before), ("after", pair.after)):
+        doubted = [run.doubts for run in group if run.doubts]
+        if doubted:
+            which = "" if len(group) == 1 else f" ({len(doubted)} of {len(group)} runs)"
+            found.append(f"Doubted {side}{which}: {doubted[0]}")
     return found
 
 

@@ -106,6 +106,7 @@ def _run(row: Row, measured: Measured) -> Subject:
         duration_ns=row["duration_ns"],
         warm_up_ns=round(float(parameters.get("warm_up_s") or 0.0) * NS_PER_S),
         changes=tuple(one["begins"] for one in json.loads(parameters.get("phases") or "[]")[1:]),
+        doubts=parameters.get("doubts") or "",
         status=row["status"],
         has_fixed_rate=any(parameters.get(name) for name in _RATE_PARAMETERS),
         sweep_mode=_mode_of(parameters.get("sweep_point")),

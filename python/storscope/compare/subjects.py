@@ -108,6 +108,8 @@ class Subject:
     warm_up_ns: int = 0
     changes: tuple[str, ...] = ()
     """How the phases of a simulated run began, in words, without the first: its figures are of all of them together."""
+    doubts: str = ""
+    """What the run said against its own figures; sentences."""
     status: str | None = None
     has_fixed_rate: bool = False
     sweep_mode: str | None = None
