@@ -120,7 +120,7 @@ def test_failed_drives_and_spares_that_do_nothing_are_left_out_and_named(tmp_pat
     (statement,) = statements(judge(RULE, make_case(tmp_path, _group(queues), *states)))
     assert statement == (
         "4 drives in 1 group are loaded alike; the deepest mean queue of a group is 2.8. "
-        "Not compared: 1 failed drive (1.5) and 2 spares that wait (1.6 and 1.7)."
+        "Not compared where they did nothing: 1 failed drive (1.5) and 2 spares that wait (1.6 and 1.7)."
     )
 
 
@@ -135,7 +135,7 @@ def test_a_drive_counts_until_it_fails(tmp_path: Path) -> None:
     finding = only_finding(judge(RULE, make_case(tmp_path, write, fails)))
     assert finding.entities[0].name == "1.7"
     assert finding.numbers["queue_depth_mean"] == 9.0
-    assert finding.summary.endswith("Not compared: 1 failed drive (1.7).")
+    assert finding.summary.endswith("Not compared where they did nothing: 1 failed drive (1.7).")
 
 
 def test_failed_drives_do_not_hide_that_the_rest_is_at_its_limit(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class DrivesAtWork:
             )
             if drives
         ]
-        found = [f"Not compared: {' and '.join(known)}."] if known else []
+        found = [f"Not compared where they did nothing: {' and '.join(known)}."] if known else []
         if self.idle:
             who = "a spare, or failed?" if len(self.idle) == 1 else "spares, or failed?"
             found.append(
