@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 from storscope.cli.commands.simulate import command
 from storscope.cli.main import run
 from storscope.cli.show_queues import chosen_slices, folded
+from storscope.domain.errors import NotAStore, UsageError
 from tests.sim.designs import SMALL
 
 _DOCS = Path(__file__).parents[2] / "docs"
@@ -149,3 +150,25 @@ def test_a_report_is_of_its_run_and_names_the_store_that_was_asked_for(tmp_path:
     page = (tmp_path / "second.html").read_text()
     assert str(tmp_path / "store") in page
     assert "1 capture (storscope-simulation) of second" in page
+
+
+def test_a_place_where_no_store_can_be_is_told_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "letter.txt").write_text("Dear team,")
+    found = _run(tmp_path, "--duration", "100h")
+    assert isinstance(found.exception, NotAStore)
+    assert not found.stdout
+
+
+def test_a_run_that_does_not_begin_leaves_no_store(tmp_path: Path) -> None:
+    found = _run(tmp_path, "--workload", "nowhere=oltp")
+    assert isinstance(found.exception, UsageError)
+    assert not (tmp_path / "store").exists()
+
+
+def test_of_a_file_with_several_workloads_it_is_told_how_to_take_one(tmp_path: Path) -> None:
+    several = tmp_path / "two.fio"
+    several.write_text("[one]\nrw=randread\nfilename=/x\n[two]\nstonewall\nrw=randwrite\nfilename=/x\n")
+    found = _run(tmp_path, "--workload", str(several))
+    assert "'one', 'two'" in str(found.exception)
+    assert "--only NAME" in str(found.exception)

@@ -155,6 +155,8 @@ def test_an_import_that_yields_nothing_leaves_no_store(tmp_path: Path) -> None:
     prose.write_text("Dear team,\n")
     assert run(["import", str(prose), "--store", str(tmp_path / "store")]) == 2
     assert not (tmp_path / "store").exists()
+    assert run(["import", str(tmp_path / "mistyped"), "--store", str(tmp_path / "store")]) == 2
+    assert not (tmp_path / "store").exists()
 
 
 def test_an_archive_from_standard_input_is_read_like_the_folder(tmp_path: Path) -> None:

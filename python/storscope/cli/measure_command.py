@@ -58,9 +58,7 @@ def _definition(chosen: Mapping[str, Any]) -> Definition:
     definition = load_workload(chosen["source"])
     if chosen["only"] is not None:
         definition = definition.only(chosen["only"])
-    if len(definition.workloads) != 1:
-        names = ", ".join(repr(workload.name) for workload in definition.workloads)
-        raise UsageError("one workload", f"{len(definition.workloads)}: {names}", hint="Choose one with --only NAME.")
+    definition.sole(chosen["source"], "Choose one with --only NAME, or measure all of them with --sweep.")
     return definition
 
 

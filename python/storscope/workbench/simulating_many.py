@@ -143,9 +143,8 @@ def _assignment(workload: str | Path | Workload, pattern: str | None) -> Assignm
     if not isinstance(workload, str | Path):
         raise UsageError("a workload: a name, a file or its text, or a mapping of volumes to them", repr(workload)[:80])
     definition = load_workload(workload)
-    if len(definition.workloads) != 1:
-        raise UsageError("one workload", f"{len(definition.workloads)} of them", where=str(workload)[:80])
-    return Assignment(definition.workloads[0], pattern, definition.targets)
+    only = "Write it to a file of its own: storscope workload convert FILE --only NAME --to toml -o one.toml."
+    return Assignment(definition.sole(str(workload)[:80], only), pattern, definition.targets)
 
 
 def _ns(duration: str | None) -> int | None:

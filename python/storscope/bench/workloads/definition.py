@@ -53,6 +53,13 @@ class Definition:
             raise UsageError(place, repr(name), where="--only", hint=_names(known))
         return known[name]
 
+    def sole(self, where: str, hint: str) -> Workload:
+        """Its one workload. UsageError names them where there are several; `hint` says how to take one there."""
+        if len(self.workloads) != 1:
+            names = ", ".join(repr(workload.name) for workload in self.workloads)
+            raise UsageError("one workload", f"{len(self.workloads)}: {names}", where=where, hint=hint)
+        return self.workloads[0]
+
     def only(self, name: str) -> Definition:
         """The definition with that workload alone."""
         return replace(self, workloads=(self.named(name),), others=())

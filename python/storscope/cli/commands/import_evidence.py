@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from storscope.cli.options import DEFAULT_STORE, import_options, make_import_options, store_option
+from storscope.cli.options import import_options, make_import_options, store_option
 from storscope.cli.progress import ReadingProgress
+from storscope.cli.store_for_work import store_for_work
 
 _EPILOG = """\b
 Examples:
@@ -33,13 +34,9 @@ def command(paths: tuple[Path, ...], store_path: Path | None, replace: bool, as_
     a file that was imported before is noticed.
     """
     from storscope.cli.show_import import print_import, summary_to_json
-    from storscope.store import Store
     from storscope.workbench.importing import import_paths
 
-    path = store_path or Path(DEFAULT_STORE)
-    is_new = not path.exists()
-    store = Store.open(path, create=True)
-    with ReadingProgress() as progress:
+    with store_for_work(store_path) as store, ReadingProgress() as progress:
         summary = import_paths(
             store,
             paths,
@@ -49,8 +46,6 @@ def command(paths: tuple[Path, ...], store_path: Path | None, replace: bool, as_
             standard_input=sys.stdin.buffer,
             progress=progress,
         )
-    if is_new and not summary.captures:
-        store.remove_if_empty()
     if as_json:
         import json
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from storscope.cli.options import DEFAULT_STORE, DurationType, store_option
+from storscope.cli.options import DurationType, store_option
+from storscope.cli.store_for_work import store_for_work
 
 if TYPE_CHECKING:
     from storscope.sim.assignment import Assignment
@@ -110,7 +111,8 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
     if chosen["traces"]:
         if sources or chosen["ios"]:
             raise UsageError("--trace without --workload and --ios", "both")
-        return _keep_and_show(_replay(design, chosen), chosen)
+        with store_for_work(chosen["store_path"]) as store:
+            return _keep_and_show(_replay(design, chosen), store, chosen)
     if chosen["speed_up"] is not None or chosen["closed_loop"] is not None:
         raise UsageError("--speed-up and --closed-loop with --trace", "no --trace")
     if not sources:
@@ -120,25 +122,25 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
             "neither",
             hint=f"See: storscope workload list. The volumes are: {names}.",
         )
-    simulated = _simulate(design, [_assignment(source) for source in sources], chosen)
-    return _keep_and_show(simulated, chosen)
+    assignments = [_assignment(source) for source in sources]
+    with store_for_work(chosen["store_path"]) as store:
+        return _keep_and_show(_simulate(design, assignments, chosen), store, chosen)
 
 
 def _assignment(source: str) -> Assignment:
     """VOLUME=WORKLOAD, or a workload for all; a file whose name has '=' is written ./name=1.toml."""
     from storscope.bench.workloads import load_workload
     from storscope.cli.show_workload import print_losses
-    from storscope.domain.errors import UsageError
     from storscope.sim.assignment import Assignment
 
     pattern, equals, name = source.partition("=")
     is_assigned = bool(equals) and not Path(source).exists()
     definition = load_workload(name if is_assigned else source)
-    if len(definition.workloads) != 1:
-        names = ", ".join(repr(workload.name) for workload in definition.workloads)
-        raise UsageError("one workload", f"{len(definition.workloads)}: {names}", where=source)
+    workload = definition.sole(
+        source, "Write it to a file of its own: storscope workload convert FILE --only NAME --to toml -o one.toml."
+    )
     print_losses(definition.losses)
-    return Assignment(definition.workloads[0], pattern if is_assigned else None, definition.targets)
+    return Assignment(workload, pattern if is_assigned else None, definition.targets)
 
 
 def _replay(design: Design, chosen: dict[str, Any]) -> Simulated:
@@ -191,16 +193,14 @@ def _simulate(design: Design, assignments: list[Assignment], chosen: dict[str, A
         return simulate(plan, watch=line.show, stop=interruption.is_wanted)
 
 
-def _keep_and_show(simulated: Simulated, chosen: dict[str, Any]) -> int:
+def _keep_and_show(simulated: Simulated, store: Store, chosen: dict[str, Any]) -> int:
     from storscope.cli.show_queues import animate
     from storscope.cli.show_simulation import print_simulated
     from storscope.cli.simulation_json import simulated_to_json
     from storscope.domain.errors import StoreError
-    from storscope.store import Store
     from storscope.workbench.simulation_store import store_simulation
 
     try:
-        store = Store.open(chosen["store_path"] or Path(DEFAULT_STORE), create=True)
         capture = store_simulation(store, simulated)
     except StoreError:
         if not chosen["as_json"]:
