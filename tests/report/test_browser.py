@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.report.evidence import START_NS, day_of_volumes, verdict_of, whole_verdict, written
+from tests.report.evidence import START_NS, day_of_volumes, hog_finding, verdict_of, whole_verdict, written
 from tests.report.test_page import hostile_page, nothing
 from tests.support.cases import make_store
 
@@ -239,6 +239,49 @@ def test_dragging_zooms_all_panels(browser: Browser, report: Path) -> None:
     view.page.mouse.up()
     low, high = zoomed(view)
     assert 2 * 3600 < high - low < 8 * 3600
+
+
+@pytest.fixture(scope="module")
+def simulated_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page of which the clock is virtual and began at START_NS."""
+    folder = tmp_path_factory.mktemp("virtual")
+    store = make_store(folder / "store", day_of_volumes(12, 1, 20 / 3600))
+    finding = hog_finding(start_ns=START_NS + 5_000_000_000, end_ns=START_NS + 9_000_000_000)
+    verdict = verdict_of(store, finding, zero_ns=START_NS, end_ns=START_NS + 20_000_000_000, bad_windows={})
+    written(folder / "report.html", verdict, store)
+    return folder / "report.html"
+
+
+def test_axes_and_readings_of_a_virtual_clock_count_from_its_start(browser: Browser, simulated_report: Path) -> None:
+    view = opened(browser, simulated_report)
+    assert state(view) == "drawn"
+    ticks = "[storscope.timeTicks(%s, %s, 840)].flatMap(({ ticks, step }) => storscope.timeLabels(ticks, step))"
+    start = START_NS / 1e9
+    assert view.page.evaluate(ticks % (start, start + 20)) == [f"{second} s" for second in range(0, 21, 2)]
+    assert view.page.evaluate(ticks % (start + 0.101, start + 0.149)) == [
+        f"{milli / 1000} s" for milli in range(105, 150, 5)
+    ]
+    assert view.page.evaluate(ticks % (start + 3590, start + 3725))[:2] == ["1 h 00 min", "1 h 00 min 15 s"]
+    assert view.page.evaluate(f"storscope.interval({start + 5.2}, {start + 130.02})") == (
+        "start + 5.2 s to 2 min 10.02 s"
+    )
+    chart = view.page.locator(".timeline").first
+    chart.focus()
+    view.page.keyboard.press("ArrowRight")
+    assert "start + " in chart.evaluate("(host) => host.nextElementSibling.textContent")
+    assert "2026" not in view.page.locator("#tip").inner_text()
+    view.page.locator("button.show").first.click()
+    low, high = zoomed(view)
+    assert (round(low - start, 3), round(high - start, 3)) == (4.0, 10.0)
+    assert view.said == []
+
+
+def test_axes_of_a_real_clock_stay_in_utc(browser: Browser, report: Path) -> None:
+    view = opened(browser, report)
+    start = START_NS / 1e9
+    assert view.page.evaluate(f"storscope.interval({start}, {start + 60})") == "2026-11-20 00:00:00 to 00:01:00Z"
+    assert view.page.evaluate(f"storscope.timeTicks({start}, {start + 2}, 840).step") == 1
+    assert view.page.evaluate(f"storscope.timeLabels([{start}, {start + 60}], 60)") == ["00:00\n20 Nov", "00:01"]
 
 
 def test_the_policy_stops_foreign_scripts_and_requests(browser: Browser, report: Path) -> None:

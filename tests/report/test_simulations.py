@@ -53,6 +53,27 @@ def test_parts_of_the_time_and_components_are_those_of_the_simulation(tmp_path: 
     assert view.design == SMALL
 
 
+def test_times_of_a_page_of_a_simulated_run_are_since_its_start(tmp_path: Path) -> None:
+    store, _ = _kept(tmp_path, '[[at]]\ntime = "5 s"\ndrive_fails = { group = "g", index = 0 }\n')
+    page = render(diagnose(store), store)
+    assert "start + 0 s to 20 s (20 s)" in page
+    assert "All times are simulated ones, since the start of the run." in page
+    assert "All times are UTC" not in page
+    assert "From (UTC)" not in page
+    judged = page.partition('id="method"')[0]
+    assert "2026-11-20" not in judged
+    assert "g/0 at start + 5.00 s" in page
+    assert '"zero":1795132800.0' in page
+
+
+def test_times_of_a_page_of_a_real_clock_are_in_utc(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", day_of_volumes(3, 600, 4))
+    page = render(diagnose(store), store)
+    assert "All times are UTC." in page
+    assert "2026-11-20 00:00:00Z" in page
+    assert '"zero":null' in page
+
+
 def test_a_run_with_changes_shows_them_with_the_figures_between_them(tmp_path: Path) -> None:
     fails = "".join(
         f'[[at]]\ntime = "{time}"\ndrive_fails = {{ group = "g", index = 0 }}\n' for time in ("5 s", "10 s", "1 h")

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from storscope.cli.show_verdict import print_verdict
 from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.finding import Severity
 from storscope.domain.load import Closed
 from storscope.domain.units import NS_PER_S
 from storscope.domain.verdict import Verdict
@@ -165,6 +167,18 @@ def test_the_headline_of_a_run_that_lost_data_is_the_lost_data(tmp_path: Path) -
     assert headline(verdict).sentence == "Data of 1 volume of pair is lost."
 
 
+def test_a_diagnosis_of_a_simulated_run_tells_times_since_its_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdict = _diagnosed(_simulated(_fails("2s", 0), _DESIGN.replace("spares = 1\n", ""), duration="4s"), tmp_path)
+    assert verdict.zero_ns == _STARTED_NS
+    print_verdict(verdict, Severity.INFO, verbose=True, is_kept=True)
+    said = capsys.readouterr().out
+    assert "start + 0 s to start + 4.00 s" in said
+    assert "g/0 at start + 2.00 s" in said
+    assert "2026-11-20" not in said
+
+
 def test_rules_find_a_failed_drive_and_a_cache_that_is_lost(tmp_path: Path) -> None:
     slow = _DESIGN.replace("share = 0.05", 'rate = "1 MB/s"')
     verdict = _diagnosed(_simulated(_fails("2s", 0) + _at("3s", 'cache_lost = "A"'), slow, reads=0.5), tmp_path)
@@ -195,7 +209,7 @@ def test_failed_drives_and_waiting_spares_are_not_compared_with_those_that_work(
     said = [finding.summary for finding in verdict.findings if finding.rule == "uneven-drives"]
     said += [one.statement for one in verdict.healthy if one.rule == "uneven-drives"]
     (words,) = said
-    assert "Not compared: 1 failed drive (g/0) and 1 spare that waits (g/8)." in words
+    assert "Not compared where they did nothing: 1 failed drive (g/0) and 1 spare that waits (g/8)." in words
 
 
 def test_a_spare_that_took_a_drives_place_is_no_spare_any_more(tmp_path: Path) -> None:

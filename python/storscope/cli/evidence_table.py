@@ -18,14 +18,14 @@ _REPEATED = 0.4
 """Share of the width that the columns may take which name a row and stand before each part of a table."""
 
 
-def print_evidence(rows: EvidenceRows) -> None:
-    """The first rows, and the query that gives all."""
+def print_evidence(rows: EvidenceRows, zero_ns: int | None = None) -> None:
+    """The first rows, and the query that gives all. Instants are told since `zero_ns`, where a virtual clock began."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console()
-    shown = [[harmless(_number(cell)) for cell in row] for row in rows.rows[:_ROWS_SHOWN]]
+    shown = [[harmless(_words(cell, zero_ns)) for cell in row] for row in rows.rows[:_ROWS_SHOWN]]
     numeric = [
         all(isinstance(row[number], int | float | None) for row in rows.rows) for number in range(len(rows.columns))
     ]
@@ -71,7 +71,11 @@ def _taken(widths: Sequence[int]) -> int:
     return sum(widths) + (_GAP + 1) * (len(widths) - 1)
 
 
-def _number(cell: object) -> str:
+def _words(cell: object, zero_ns: int | None) -> str:
+    from storscope.domain.units import utc_text
+
+    if isinstance(cell, str):
+        return cell if zero_ns is None else utc_text(cell, zero_ns)
     if cell is None:
         return ""
     if isinstance(cell, float):

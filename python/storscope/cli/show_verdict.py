@@ -27,7 +27,7 @@ def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: 
     if part is not None:
         _wrapped(f"note: {part.words}", indent="")
     for number, finding in enumerate(shown, 1):
-        print_finding(number, finding, verbose=verbose)
+        print_finding(number, finding, verbose=verbose, zero_ns=verdict.zero_ns)
     if len(shown) < len(verdict.findings):
         click.echo(f"\n{len(verdict.findings) - len(shown)} findings below --min-severity are not shown.")
     _print_healthy(verdict)
@@ -57,18 +57,22 @@ def _print_headline(verdict: Verdict) -> None:
     counts = Counter(finding.severity for finding in verdict.findings)
     parts = [f"{counts[severity]} {severity.word}" for severity in sorted(Severity, reverse=True) if counts[severity]]
     said = ", ".join([*parts, f"{len(verdict.healthy)} healthy", f"{len(verdict.not_evaluated)} not evaluated"])
-    period = f"{format_time(verdict.start_ns)} to {format_time(verdict.end_ns)}" if verdict.start_ns else "no times"
+    period = _period(verdict.start_ns, verdict.end_ns, verdict.zero_ns) if verdict.start_ns else "no times"
     click.echo(f"{said}; {captures} captures, {period}")
 
 
-def print_finding(number: int, finding: Finding, *, verbose: bool) -> None:
-    """One finding as a numbered paragraph."""
+def _period(start_ns: int | None, end_ns: int | None, zero_ns: int | None) -> str:
+    return f"{format_time(start_ns, zero_ns)} to {format_time(end_ns, zero_ns)}"
+
+
+def print_finding(number: int, finding: Finding, *, verbose: bool, zero_ns: int | None = None) -> None:
+    """One finding as a numbered paragraph. Times are told since `zero_ns`, where a virtual clock began."""
     click.echo()
     word = click.style(finding.severity.word.upper(), fg=_COLOURS[finding.severity], bold=True)
     title = click.style(harmless(finding.title), bold=True)
     click.echo(f"{number}. {word}  {title}  ({finding.rule}, confidence {format_ratio(finding.confidence)})")
     if finding.start_ns is not None:
-        click.echo(f"   {format_time(finding.start_ns)} to {format_time(finding.end_ns)}")
+        click.echo(f"   {_period(finding.start_ns, finding.end_ns, zero_ns)}")
     _wrapped(finding.summary)
     if verbose:
         _labelled("Why", finding.why)
@@ -78,7 +82,7 @@ def print_finding(number: int, finding: Finding, *, verbose: bool) -> None:
     if verbose:
         _labelled("Threshold", finding.source)
         for rows in finding.evidence:
-            print_evidence(rows)
+            print_evidence(rows, zero_ns)
 
 
 def _print_healthy(verdict: Verdict) -> None:

@@ -25,6 +25,7 @@ from storscope.domain.entity import SHARING_RELATIONS, EntityRef, Link
 from storscope.domain.finding import Cell, EvidenceRows
 from storscope.domain.rows import plain_rows
 from storscope.domain.schema import CANONICAL
+from storscope.domain.units import format_time
 from storscope.store import Store
 from storscope.store.competing import running_condition
 
@@ -132,6 +133,8 @@ class Case:
     notes: list[str] = field(default_factory=list)
     clock_offsets_ns: Mapping[str, int] = field(default_factory=dict)
     """Capture -> what is added to its times so that clocks agree. Set before anything is read."""
+    zero_ns: int | None = None
+    """Where a virtual clock began that all of it was timed by; None for real clocks."""
     settings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Rule -> its thresholds in force, for what several rules share (bad windows)."""
     memo: dict[Any, Any] = field(default_factory=dict, repr=False)
@@ -337,6 +340,10 @@ class Case:
         latencies = series["read_latency_ns_mean"][reading]
         latencies = latencies[np.isfinite(latencies)]
         return len(latencies) > 0 and float(np.quantile(latencies, 0.25)) < FLASH_READ_LATENCY_NS
+
+    def time_words(self, time_ns: int | None) -> str:
+        """An instant for a reader: in UTC, or since the start of a virtual clock."""
+        return format_time(time_ns, self.zero_ns)
 
     def evidence(self, caption: str, sql: str) -> EvidenceRows:
         """Rows for a finding, by a query the user can repeat with `storscope store query`."""

@@ -166,16 +166,36 @@ def format_count(count: float | None) -> str:
     return f"{count:,.0f}" if count == round(count) else _three_digits(count)
 
 
-def format_time(time_ns: int | None) -> str:
+def format_time(time_ns: int | None, zero_ns: int | None = None) -> str:
     """An instant in UTC to the second: '2026-11-21 02:30:05Z'. Absent is a dash.
 
-    Sources without times are placed from 1970 on to keep their order (PLACEHOLDER_BEFORE_NS); they show 'start + 20 s'.
+    Of a virtual clock that began at `zero_ns` it is the time since: 'start + 2 min 10 s'. Sources without times are
+    placed from 1970 on to keep their order (PLACEHOLDER_BEFORE_NS); they show 'start + 20 s' too.
     """
     if time_ns is None:
         return "–"
+    if zero_ns is not None:
+        return f"start + {format_instant(time_ns - zero_ns)}"
     if 0 <= time_ns < PLACEHOLDER_BEFORE_NS:
         return f"start + {format_span(time_ns)}"
     return datetime_from_ns(time_ns).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+_UTC_TEXT = re.compile(r"^(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})(?:(\.\d*[1-9])0*|\.0+)?\+00:00$")
+"""How Python writes a UTC datetime."""
+
+
+def utc_text(text: str, zero_ns: int | None = None) -> str:
+    """A UTC datetime as Python writes it, told as `format_time` tells it, in UTC with its fraction of a second.
+
+    Any other text stays as it is.
+    """
+    match = _UTC_TEXT.match(text)
+    if match is None:
+        return text
+    if zero_ns is None:
+        return f"{match[1]}{match[2] or ''}Z"
+    return format_time(ns_from_datetime(dt.datetime.fromisoformat(text)), zero_ns)
 
 
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgtp]?)(i?)b?\s*", re.IGNORECASE)

@@ -55,6 +55,9 @@ class Verdict:
     """System -> intervals (start, end) in which its latency was bad."""
     clock_offsets_ns: Mapping[str, int] = field(default_factory=dict)
     """Capture -> what was added to its times to bring clocks together."""
+    zero_ns: int | None = None
+    """Where the virtual clock of the one simulated run that was judged began: its times are told since then. None where
+    times are those of a real clock."""
 
     @property
     def worst(self) -> Severity | None:

@@ -61,9 +61,9 @@ class Headline:
     """(severity word, how many, the word beside the number)."""
 
 
-def cards(findings: Sequence[Finding], labels: Mapping[EntityRef, str]) -> list[Card]:
-    """A card per finding, in the order of the verdict."""
-    return [_card(number, finding, labels) for number, finding in enumerate(findings, 1)]
+def cards(findings: Sequence[Finding], labels: Mapping[EntityRef, str], zero_ns: int | None = None) -> list[Card]:
+    """A card per finding, in the order of the verdict. Times are told since `zero_ns`."""
+    return [_card(number, finding, labels, zero_ns) for number, finding in enumerate(findings, 1)]
 
 
 def headline(verdict: Verdict) -> Headline:
@@ -108,7 +108,7 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-def _card(number: int, finding: Finding, labels: Mapping[EntityRef, str]) -> Card:
+def _card(number: int, finding: Finding, labels: Mapping[EntityRef, str], zero_ns: int | None) -> Card:
     start, end = finding.start_ns, finding.end_ns
     return Card(
         anchor=f"finding-{number}",
@@ -117,23 +117,28 @@ def _card(number: int, finding: Finding, labels: Mapping[EntityRef, str]) -> Car
         confidence=confidence_words(finding.confidence),
         confidence_ratio=format_ratio(finding.confidence),
         entities=[f"{entity_words(entity, labels.get(entity))} · {entity.system}" for entity in finding.entities],
-        window=time_range(start, end) if start is not None or end is not None else "",
+        window=time_range(start, end, zero_ns) if start is not None or end is not None else "",
         window_s=(start / 1e9, end / 1e9) if start is not None and end is not None and end > start else None,
-        evidence=[_evidence(rows) for rows in finding.evidence],
+        evidence=[_evidence(rows, zero_ns) for rows in finding.evidence],
         open=number <= OPEN_CARDS,
     )
 
 
-def _evidence(rows: EvidenceRows) -> EvidenceTable:
+def _evidence(rows: EvidenceRows, zero_ns: int | None) -> EvidenceTable:
     count = len(rows.rows)
+    words = [
+        [cell_words(column, value, zero_ns) for column, value in zip(rows.columns, row, strict=True)]
+        for row in rows.rows
+    ]
     total = rows.total_rows if rows.total_rows is not None else count
     return EvidenceTable(
         caption=rows.caption,
         heads=[(_capital(column_words(column)), column) for column in rows.columns],
-        classes=[_class(column, [row[index] for row in rows.rows]) for index, column in enumerate(rows.columns)],
-        rows=[
-            [cell_words(column, value) for column, value in zip(rows.columns, row, strict=True)] for row in rows.rows
+        classes=[
+            _class([row[index] for row in rows.rows], [row[index] for row in words])
+            for index in range(len(rows.columns))
         ],
+        rows=words,
         query=rows.query,
         cut=f"{format_count(count)} of {format_count(total)} rows are shown; the query gives all."
         if total > count
@@ -141,10 +146,10 @@ def _evidence(rows: EvidenceRows) -> EvidenceTable:
     )
 
 
-def _class(column: str, values: Sequence[Cell]) -> str:
+def _class(values: Sequence[Cell], words: Sequence[str]) -> str:
     if _is_numeric(values):
         return "number"
-    return "short" if max((len(cell_words(column, value)) for value in values), default=0) <= _SHORT else "long"
+    return "short" if max(map(len, words), default=0) <= _SHORT else "long"
 
 
 def _is_numeric(values: Sequence[object]) -> bool:

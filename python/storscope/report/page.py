@@ -46,19 +46,21 @@ def render(verdict: Verdict, store: Store) -> str:
     span = (verdict.start_ns, verdict.end_ns)
     evidence = read_evidence(store, *span)
     layers = layers_of(evidence)
-    drawn, left_out = timelines(layers, verdict.bad_windows, packer)
+    zero_ns = verdict.zero_ns
+    drawn, left_out = timelines(layers, verdict.bad_windows, packer, zero_ns)
     maps = heat_maps(layers, [timeline.system for timeline in drawn], verdict.bad_windows, store, span, packer)
     queues = queue_maps(store, span, packer)
     events = event_map(store, span, packer)
     points = scatters(layers, verdict.findings, verdict.bad_windows, packer)
     runs = run_table(store, packer)
     charts = Charts()
+    zero_s = None if zero_ns is None else zero_ns / 1e9
     provenance = verdict.provenance
     return environment().get_template("page.html.j2").render(
         head=headline(verdict),
         verdict=verdict,
-        cards=cards(verdict.findings, read_labels(store)),
-        span=time_range(*span),
+        cards=cards(verdict.findings, read_labels(store), zero_ns),
+        span=time_range(*span, zero_ns),
         read=what_was_read(provenance.captures, _systems(store)),
         timelines=drawn,
         timelines_left_out=left_out,
@@ -76,7 +78,7 @@ def render(verdict: Verdict, store: Store) -> str:
         made_at=format_time(provenance.made_at_ns),
         charts=charts,
         pack=packer,
-        island=lambda: Markup(island_json({"columns": packer.columns, "charts": charts.charts})),
+        island=lambda: Markup(island_json({"columns": packer.columns, "charts": charts.charts, "zero": zero_s})),
         style=Markup(joined(STYLES)),
         script=Markup(joined(SCRIPTS)),
         policy=content_security_policy(STYLES, SCRIPTS),

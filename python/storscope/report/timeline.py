@@ -58,33 +58,36 @@ class Timeline:
 
 
 def timelines(
-    layers: Sequence[Layer], bad_windows: Mapping[str, Windows], packer: Packer
+    layers: Sequence[Layer], bad_windows: Mapping[str, Windows], packer: Packer, zero_ns: int | None = None
 ) -> tuple[list[Timeline], str]:
-    """The timelines, systems with bad windows first, and a sentence on what was left out (or '')."""
+    """The timelines, systems with bad windows first, and a sentence on what was left out (or ''). Times in words are
+    told since `zero_ns`."""
     mains = sorted(main_layers(layers), key=lambda layer: (-_length(bad_windows.get(layer.system, ())), layer.system))
     drawn = mains[:SYSTEMS_DRAWN]
     share = max(3, ENTITIES_DRAWN // max(1, len(drawn)))
     details = detail_layers(layers)
     found = [
-        _timeline(layer, details.get(layer.system, layer), bad_windows.get(layer.system, ()), share, packer)
+        _timeline(layer, details.get(layer.system, layer), bad_windows.get(layer.system, ()), share, packer, zero_ns)
         for layer in drawn
     ]
     left = [layer.system for layer in mains[SYSTEMS_DRAWN:]]
     return found, f"Not drawn for brevity: {listed(left)}." if left else ""
 
 
-def _timeline(layer: Layer, detail: Layer, bad: Windows, entities: int, packer: Packer) -> Timeline:
+def _timeline(
+    layer: Layer, detail: Layer, bad: Windows, entities: int, packer: Packer, zero_ns: int | None
+) -> Timeline:
     whole = total(layer)
     choices = [_series(_whole_label(layer), whole, TOTAL_BUCKETS, packer)]
     choices += [
         _series(track.label, track_total(track), ENTITY_BUCKETS, packer)
         for track in (detail.tracks[:entities] if len(detail.tracks) > 1 else ())
     ]
-    heads, rows = _table(whole, bad)
+    heads, rows = _table(whole, bad, zero_ns)
     return Timeline(
         system=layer.system,
         what=_what(layer, whole, min(entities, len(detail.tracks)), len(detail.tracks)),
-        bad=[time_range(*window) for window in sorted(bad, key=lambda window: window[0] - window[1])[:12]],
+        bad=[time_range(*window, zero_ns) for window in sorted(bad, key=lambda window: window[0] - window[1])[:12]],
         bad_total=_bad_total(bad),
         heads=heads,
         rows=rows,
@@ -93,7 +96,7 @@ def _timeline(layer: Layer, detail: Layer, bad: Windows, entities: int, packer: 
             "bad": [[start / 1e9, end / 1e9] for start, end in bad],
             "choices": choices,
         },
-        aria=_aria(layer, whole, bad),
+        aria=_aria(layer, whole, bad, zero_ns),
     )
 
 
@@ -152,8 +155,8 @@ def _bad_total(bad: Windows) -> str:
     return f"{counted(len(bad), 'bad window')}, {format_span(_length(bad))} in all"
 
 
-def _aria(layer: Layer, whole: Total, bad: Windows) -> str:
-    span = time_range(int(whole.time_ns[0]), int(whole.end_ns.max()))
+def _aria(layer: Layer, whole: Total, bad: Windows, zero_ns: int | None) -> str:
+    span = time_range(int(whole.time_ns[0]), int(whole.end_ns.max()), zero_ns)
     peaks = ", ".join(
         f"highest {PANEL_WORDS[name].lower()} {PANEL_FORMATS[name](float(np.nanmax(values)))}"
         for name, values in whole.columns.items()
@@ -162,11 +165,11 @@ def _aria(layer: Layer, whole: Total, bad: Windows) -> str:
     return f"Load and latency of {layer.system}, {span}: {peaks}{marked}. Arrow keys move along the time."
 
 
-def _table(whole: Total, bad: Windows) -> tuple[list[str], list[list[str]]]:
+def _table(whole: Total, bad: Windows, zero_ns: int | None) -> tuple[list[str], list[list[str]]]:
     """The chart in a few dozen equal slices of time: mean and greatest value of each column."""
     names = [name for name in COLUMNS if name in whole.columns]
     heads = [
-        "From (UTC)",
+        "From (UTC)" if zero_ns is None else "From",
         *(f"{PANEL_WORDS[name]}, {which}" for name in names for which in ("mean", "highest")),
         "In bad windows",
     ]
@@ -177,7 +180,7 @@ def _table(whole: Total, bad: Windows) -> tuple[list[str], list[list[str]]]:
     rows = []
     for number in np.unique(slot):
         inside = slot == number
-        row = [format_time(int(edges[number]))]
+        row = [format_time(int(edges[number]), zero_ns)]
         for name in names:
             row += _slice_words(name, whole, inside)
         share = _overlap_share(int(edges[number]), int(edges[number + 1]), bad)

@@ -19,6 +19,7 @@ from storscope.domain.units import (
     format_ratio,
     format_span,
     format_time,
+    utc_text,
 )
 
 _KIND_WORDS = {
@@ -85,13 +86,18 @@ def entity_words(entity: EntityRef, label: str | None = None) -> str:
     return f"{kind_word(entity.kind)} {name}"
 
 
-def time_range(start_ns: int | None, end_ns: int | None) -> str:
-    """'2026-11-21 02:00:00Z to 04:10:00Z (2 h 10 min)'; the day of the end is left out when it is the same."""
+def time_range(start_ns: int | None, end_ns: int | None, zero_ns: int | None = None) -> str:
+    """'2026-11-21 02:00:00Z to 04:10:00Z (2 h 10 min)'; the day of the end is left out when it is the same.
+
+    Since `zero_ns`: 'start + 10 s to 2 min 15 s (125 s)'.
+    """
     if start_ns is None or end_ns is None:
-        return "no times in it" if start_ns is None and end_ns is None else format_time(start_ns or end_ns)
-    start, end = format_time(start_ns), format_time(end_ns)
+        return "no times in it" if start_ns is None and end_ns is None else format_time(start_ns or end_ns, zero_ns)
+    start, end = format_time(start_ns, zero_ns), format_time(end_ns, zero_ns)
     if start_ns == end_ns:
         return start
+    if zero_ns is not None:
+        return f"{start} to {end.removeprefix('start + ')} ({format_span(end_ns - start_ns)})"
     shown = end[11:] if start[:10] == end[:10] else end
     return f"{start} to {shown} ({format_span(end_ns - start_ns)})"
 
@@ -127,25 +133,21 @@ def column_words(column: str) -> str:
     return column.replace("_", " ")
 
 
-_UTC_TEXT = re.compile(r"^(\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2})(?:(\.\d*[1-9])0*|\.0+)?\+00:00$")
-"""How Python writes a UTC datetime."""
-
-
-def cell_words(column: str, value: Cell) -> str:
-    """A cell with its unit, told from its column's name. Absent is a dash."""
+def cell_words(column: str, value: Cell, zero_ns: int | None = None) -> str:
+    """A cell with its unit, told from its column's name. Absent is a dash. Instants are told since `zero_ns`."""
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        return _UTC_TEXT.sub(r"\1\2Z", value)
-    return _number_words(column, value)
+        return utc_text(value, zero_ns)
+    return _number_words(column, value, zero_ns)
 
 
-def _number_words(column: str, value: float) -> str:
+def _number_words(column: str, value: float, zero_ns: int | None) -> str:
     words = set(column.lower().split("_"))
     if "ns" in words:
-        return format_time(int(value)) if abs(value) >= _FIRST_INSTANT_NS else format_duration(value)
+        return format_time(int(value), zero_ns) if abs(value) >= _FIRST_INSTANT_NS else format_duration(value)
     if {"per", "s"} <= words:
         return format_bandwidth(value) if "bytes" in words else format_rate(value, _rate_word(words))
     if "bytes" in words:

@@ -17,7 +17,7 @@ from storscope.domain.errors import StorscopeError, UsageError
 from storscope.domain.units import PLACEHOLDER_BEFORE_NS, format_time
 from storscope.domain.verdict import JudgedPart, Provenance, Verdict, ordered
 from storscope.store import Store
-from storscope.workbench.judged_part import judged_part
+from storscope.workbench.judged_part import judged_part, virtual_zero_ns
 
 
 def diagnose(
@@ -42,7 +42,8 @@ def diagnose(
             "evidence in the store", "none", where=str(store.path), hint="Import something: storscope import FILE..."
         )
     store, part = judged_part(store, run)
-    case = Case(store, since_ns, until_ns, thresholds.tier_patterns, seed)
+    zero_ns = virtual_zero_ns(store)
+    case = Case(store, since_ns, until_ns, thresholds.tier_patterns, seed, zero_ns=zero_ns)
     apply_offsets(case)
     start_ns, end_ns = _time_range(store, case.time_condition())
     if start_ns is None:
@@ -68,6 +69,7 @@ def diagnose(
         ),
         bad_windows=bad_windows(case),
         clock_offsets_ns=dict(case.clock_offsets_ns),
+        zero_ns=zero_ns,
     )
 
 

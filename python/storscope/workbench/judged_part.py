@@ -51,6 +51,19 @@ def judged_part(store: Store, run: str | None = None) -> tuple[Store, JudgedPart
     return _chosen(store, [runs[one][0] for one in simulated if one in runs], is_running=is_running)
 
 
+def virtual_zero_ns(store: Store) -> int | None:
+    """Where the clock of a store with one simulated run and nothing else began; None where there are real clocks.
+
+    The first event of a simulated array says that it begins (sim/record_events.py).
+    """
+    captures = store.captures()
+    if len(captures) != 1 or captures[0]["format"] != FORMAT:
+        return None
+    rows = store.query("SELECT epoch_ns(min(time)) AS zero_ns FROM events WHERE kind = 'array'").to_pylist()
+    found: int | None = rows[0]["zero_ns"]
+    return found
+
+
 def _asked(store: Store, asked: str, simulated: Sequence[str]) -> tuple[Store, JudgedPart]:
     selector = Selector(run=asked)
     every = [one for runs in _runs(store).values() for one in runs]

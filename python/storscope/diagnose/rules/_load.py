@@ -8,7 +8,7 @@ from storscope.diagnose.case import Case, sql_list, sql_text
 from storscope.diagnose.peers import Grid
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows
-from storscope.domain.units import format_span, format_time
+from storscope.domain.units import format_span
 from storscope.model.bootstrap import Interval
 
 WINDOWS_IN_SQL = 12
@@ -70,12 +70,12 @@ def talkers(case: Case, caption: str, grid: Grid, windows: Sequence[tuple[int, i
     )
 
 
-def window_words(windows: Sequence[tuple[int, int]]) -> str:
+def window_words(case: Case, windows: Sequence[tuple[int, int]]) -> str:
     """'the bad window 02:00 to 03:10 (70 min)' or '3 bad windows (2 h 05 min in all)'."""
     total = sum(end - start for start, end in windows)
     if len(windows) == 1:
         start, end = windows[0]
-        return f"the bad window from {format_time(start)} to {format_time(end)} ({format_span(total)})"
+        return f"the bad window from {case.time_words(start)} to {case.time_words(end)} ({format_span(total)})"
     return f"{len(windows):,} bad windows ({format_span(total)} in all)"
 
 

@@ -39,7 +39,6 @@ from storscope.diagnose.rules._logs import HOUR_NS, event_rows, events_by_system
 from storscope.diagnose.rules._owners import controllers, owners
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import format_time
 
 _NAME = "cache-policy-flood"
 _EVENTS = ("cache_policy_changed", "battery_changed")
@@ -259,9 +258,9 @@ def _states(case: Case, system: str, cache: _Cache) -> str:
     changed = cache.through_by_events()
     said = [entity for entity in cache.through() if entity not in changed]
     for entity, event in list(changed.items())[:4]:
-        since = f" since {format_time(event.time_ns)}" if event.time_ns is not None else ""
+        since = f" since {case.time_words(event.time_ns)}" if event.time_ns is not None else ""
         end = _end_ns(case, system)
-        until = f"; not changed back when the events end at {format_time(end)}" if since and end is not None else ""
+        until = f"; not changed back when the events end at {case.time_words(end)}" if since and end is not None else ""
         words.append(f"{entity.kind.capitalize()} {case.label(entity)} writes through{since}{until}.")
     if said:
         words.append(f"{listed(case, said)} of {len(cache.modes)} with a known mode write through.")

@@ -32,7 +32,6 @@ from storscope.diagnose.rules._entities import counted, joined, listed, where
 from storscope.diagnose.rules._logs import event_rows, events_by_system, times_of, window_of
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import format_time
 
 _NAME = "drive-failed"
 _FAILED, _STARTED, _FINISHED = "disk_failed", "rebuild_started", "rebuild_finished"
@@ -131,7 +130,7 @@ def _is_whole(case: Case, drives: _Drives, drive: EntityRef) -> bool:
 
 def _rebuilt_words(case: Case, system: str, drives: _Drives, whole: list[EntityRef]) -> str:
     ended = max(times_of(drives.logged(_FINISHED)), default=None)
-    at = f", the last rebuild at {format_time(ended)}" if ended is not None else ""
+    at = f", the last rebuild at {case.time_words(ended)}" if ended is not None else ""
     drive = f"{counted(len(whole), 'drive')} of {system} failed ({listed(case, whole)})"
     return f"{drive} and the data was rebuilt since{at}; see that each was replaced."
 
@@ -193,7 +192,7 @@ def _summary(
         named = []
         for drive in exposed[:4]:
             times = times_of([e for e in drives.logged(_FAILED) if e.entity == drive])
-            at = f" at {format_time(max(times))}" if times else ""
+            at = f" at {case.time_words(max(times))}" if times else ""
             named.append(f"{case.label(drive)}{at}")
         rest = [f"{len(exposed) - 4:,} more"] if len(exposed) > 4 else []
         words.append(f"Failed: {joined([*named, *rest], 5)}.")

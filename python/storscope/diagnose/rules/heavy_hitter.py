@@ -235,7 +235,7 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
 
 def _summary(case: Case, tops: list[_Top]) -> str:
     top = tops[0]
-    when = f"In {window_words(top.windows)}" if top.bad else "Over the whole time, without a bad window,"
+    when = f"In {window_words(case, top.windows)}" if top.bad else "Over the whole time, without a bad window,"
     load = format_rate(top.ops) + (f", {format_bandwidth(top.bytes)}" if "bytes" in top.shares else "")
     text = (
         f"{when} {named(case, top.entity)} takes {_share_words(top)} of {len(top.grid.entities):,} "

@@ -54,7 +54,7 @@
       button.hidden = false;
       button.onclick = () => {
         const host = panel.querySelector("[data-chart]"), from = Number(button.dataset.from), to = Number(button.dataset.to);
-        const margin = Math.max((to - from) * 0.25, 60);
+        const margin = Math.max((to - from) * 0.25, page.zero === null ? 60 : 0);
         host.zoomTo(from - margin, to + margin);
         panel.scrollIntoView({ block: "start" });
         host.focus({ preventScroll: true });
@@ -71,6 +71,7 @@
 
   async function start() {
     const data = await page.unpack();
+    page.zero = data.zero;
     drawAll(data);
     linkFindings();
     watchWidths(data);

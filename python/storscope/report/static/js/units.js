@@ -1,4 +1,4 @@
-/* Numbers with units, as domain/units.py writes them, and instants in UTC with 24 hours. */
+/* Numbers with units, as domain/units.py writes them, and instants: in UTC with 24 hours, or since a virtual clock began. */
 (function (page) {
   "use strict";
 
@@ -48,29 +48,48 @@
   const two = (number) => String(number).padStart(2, "0");
   const day = (date) => `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
 
-  /** '2026-11-21 02:30:05Z', with milliseconds where there are some */
-  page.instant = (seconds) => new Date(Math.round(seconds * 1000)).toISOString().replace("T", " ").replace(".000Z", "Z");
+  /** Where a virtual clock began, in seconds since 1970: times are told since then. null: they are told in UTC. */
+  page.zero = null;
 
-  /** '2026-11-21 02:30:00 to 02:31:00Z' */
+  /** '5.25 s', '2 min 10 s', '1 h 00 min 05 s': a time since the start, to the millisecond, as domain/units.py writes it. */
+  function since(seconds) {
+    const millis = Math.round((seconds - page.zero) * 1000), whole = Math.floor(millis / 60000);
+    if (Math.abs(millis) < 120000) return `${millis / 1000} s`;
+    const rest = (millis - whole * 60000) / 1000, hours = Math.floor(whole / 60);
+    const minutes = hours ? `${hours} h ${two(whole % 60)} min` : `${whole} min`;
+    return rest ? `${minutes} ${rest < 10 ? "0" : ""}${rest} s` : minutes;
+  }
+
+  const utc = (seconds) => new Date(Math.round(seconds * 1000)).toISOString().replace("T", " ").replace(".000Z", "Z");
+
+  /** '2026-11-21 02:30:05Z', with milliseconds where there are some; 'start + 5.25 s' of a virtual clock */
+  page.instant = (seconds) => (page.zero === null ? utc(seconds) : `start + ${since(seconds)}`);
+
+  /** '2026-11-21 02:30:00 to 02:31:00Z'; 'start + 5.2 s to 5.22 s' */
   page.interval = function (from, to) {
-    const start = page.instant(from), end = page.instant(to);
+    const start = page.instant(from);
+    if (page.zero !== null) return `${start} to ${since(to)}`;
+    const end = utc(to);
     return `${start.slice(0, -1)} to ${start.slice(0, 10) === end.slice(0, 10) ? end.slice(11) : end}`;
   };
 
+  const PARTS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
   const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
     172800, 345600, 604800, 1209600, 2592000, 7776000, 15552000, 31536000];
 
-  /** Round instants between two, about one for each 84 pixels. */
+  /** Round instants between two, about one for each 84 pixels; of a virtual clock, at round times since its start. */
   page.timeTicks = function (from, to, width) {
     const wanted = Math.max(2, width / 84);
-    const step = STEPS.find((size) => (to - from) / size <= wanted) || STEPS[STEPS.length - 1];
+    const origin = page.zero === null ? 0 : page.zero, sizes = page.zero === null ? STEPS : [...PARTS, ...STEPS];
+    const step = sizes.find((size) => (to - from) / size <= wanted) || STEPS[STEPS.length - 1];
     const ticks = [];
-    for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) ticks.push(tick);
+    for (let number = Math.ceil((from - origin) / step); origin + number * step <= to; number++) ticks.push(origin + number * step);
     return { ticks, step };
   };
 
   /** Labels for such instants: '02:30', the day under the first one and at every midnight. */
   page.timeLabels = function (ticks, step) {
+    if (page.zero !== null) return ticks.map(since);
     let shown = "";
     return ticks.map((tick) => {
       const date = new Date(tick * 1000);

@@ -2,7 +2,7 @@
 (function (page) {
   "use strict";
 
-  /** The page's data: { charts, columns }, columns as arrays with null for absent. */
+  /** The page's data: { charts, columns, zero }, columns as arrays with null for absent; `zero` is where a virtual clock began. */
   page.unpack = async function () {
     const island = JSON.parse(document.getElementById("charts-data").textContent);
     const packed = Uint8Array.from(atob(document.getElementById("charts-pack").textContent), (c) => c.charCodeAt(0));
@@ -13,7 +13,7 @@
       offset += 4 * column.n;
       return readers[column.kind](words, column.base);
     });
-    return { charts: island.charts, columns };
+    return { charts: island.charts, columns, zero: island.zero === undefined ? null : island.zero };
   };
 
   const readers = {
