@@ -250,6 +250,24 @@ def test_fast_drives_in_four_groups_with_short_segments_end_the_convoy() -> None
     )
 
 
+def test_writes_that_no_drive_holds_up_wait_in_the_queue_of_a_lun_full_of_a_convoy() -> None:
+    """Under 3 ms before, tens to hundreds with ten clones, by the report."""
+    name = "convoy-lun-queue-46x7200-raid10"
+    alone, one = _clones(name, "one-clone", 1)
+    together, ten = _clones(name, "ten-clones", 10)
+    assert alone == pytest.approx(60, rel=0.15)
+    assert together < 0.75 * alone
+    assert one.mean_ms("writes", "desktops") < 3
+    assert 20 < ten.mean_ms("writes", "desktops") < 300
+    assert ten.mean_ms("reads", "desktops") > 3 * one.mean_ms("reads", "desktops")
+    assert ten.busy_ratio("drive") < 0.4
+    assert ten.share_of_the_longest_queue(46) > 0.5
+    assert ten.simulated.bottleneck.kind == "limit"
+    assert (
+        "gathers at few drives at a time: at an average instant one drive of raid10" in ten.simulated.bottleneck.words
+    )
+
+
 # RAID levels and a flash cache ----------------------------------------------------------------------------------------
 
 

@@ -124,7 +124,7 @@ def bottleneck(
     if top is not None and top.ratio >= _FULL:
         return _full(top, shares, limit, limit_share)
     if limit is not None and limit_share >= _MUCH:
-        return _limited(limit, limit_share, top)
+        return _limited(limit, limit_share, top, convoys)
     few = _few_drives(convoys, shares, top)
     if few is not None:
         return few
@@ -163,13 +163,16 @@ def _full(top: Used, shares: Mapping[str, float], limit: Mapping[str, Any] | Non
     return Bottleneck(top.kind, top.name if top.is_alike else top.most_name, top.ratio, share, words)
 
 
-def _limited(limit: Mapping[str, Any], share: float, top: Used | None) -> Bottleneck:
+def _limited(
+    limit: Mapping[str, Any], share: float, top: Used | None, convoys: Mapping[str, tuple[float, float]]
+) -> Bottleneck:
     behind = "" if top is None else f" Behind it, {top.words} is the most used, to {format_ratio(top.ratio)}."
     if top is not None and top.words.startswith("the "):
         behind = behind.replace(" is the most used", " are the most used")
+    gathered = f" What it lets through gathers at few drives at a time: {_gathered(convoys)}." if convoys else ""
     words = (
         f"{_first_upper(_limit_words(limit))} binds: I/Os wait {format_ratio(share)} of their time for a place, and "
-        f"all are taken {format_ratio(limit['full_ratio'])} of the time.{behind}"
+        f"all are taken {format_ratio(limit['full_ratio'])} of the time.{behind}{gathered}"
     )
     return Bottleneck("limit", f"{limit['kind']} {limit['name']}", None if top is None else top.ratio, share, words)
 
@@ -181,15 +184,25 @@ def _few_drives(
     at_drives = sum(shares.get(part, 0.0) for part in _PARTS_OF["drive"])
     if not convoys or at_drives < _MUCH or top is None:
         return None
-    group = max(convoys, key=lambda name: convoys[name][0])
-    fullest, chance = convoys[group]
     words = (
-        f"Few drives at a time: at an average instant one drive of {group} holds {format_ratio(fullest)} of all "
-        f"requests at drives (by chance: {format_ratio(chance)}), and not always the same one: they follow each other "
-        f"from drive to drive. The most used {'are' if top.words.startswith('the ') else 'is'} {top.words}, to "
-        f"{format_ratio(top.ratio)} only, on average over the time."
+        f"Few drives at a time: {_gathered(convoys)}. The most used "
+        f"{'are' if top.words.startswith('the ') else 'is'} {top.words}, to {format_ratio(top.ratio)} only, on average "
+        "over the time."
     )
-    return Bottleneck("few_drives", group, top.ratio, at_drives, words)
+    return Bottleneck("few_drives", _deepest(convoys), top.ratio, at_drives, words)
+
+
+def _deepest(convoys: Mapping[str, tuple[float, float]]) -> str:
+    return max(convoys, key=lambda name: convoys[name][0])
+
+
+def _gathered(convoys: Mapping[str, tuple[float, float]]) -> str:
+    group = _deepest(convoys)
+    fullest, chance = convoys[group]
+    return (
+        f"at an average instant one drive of {group} holds {format_ratio(fullest)} of all requests at drives (by "
+        f"chance: {format_ratio(chance)}), and not always the same one: they follow each other from drive to drive"
+    )
 
 
 def _load(shares: Mapping[str, float], top: Used | None, *, is_open: bool) -> Bottleneck:
