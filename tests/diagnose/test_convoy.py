@@ -47,6 +47,15 @@ def test_a_hot_spot_that_moves_is_found(tmp_path: Path) -> None:
     assert finding.numbers["steady_share"] < 0.1
 
 
+def test_drives_that_do_nothing_are_not_counted(tmp_path: Path) -> None:
+    with_idle = np.concatenate([_convoy(), np.zeros((2, _SLICES))])
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group(with_idle))))
+    assert "one of the 24 drives" in finding.summary
+    alone = only_finding(judge(RULE, make_case(tmp_path / "alone", _group(_convoy()))))
+    assert finding.numbers == alone.numbers
+    assert finding.entities == alone.entities
+
+
 def test_drives_in_a_convoy_are_not_called_alike(tmp_path: Path) -> None:
     """Their means are alike, and each is fine most of the time."""
     case = make_case(tmp_path, _group(_convoy()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,19 @@ from storscope.workbench.convoys import convoys_of, gathering
 _DRIVES, _SLICES = 20, 100
 
 
-def _report(queues: np.ndarray, groups: list[str] | None = None) -> dict[str, Any]:
+def _report(queues: np.ndarray, groups: list[str] | None = None, spares: Sequence[int] = ()) -> dict[str, Any]:
     names = groups or ["pool"] * len(queues)
     return {
-        "components": [{"kind": "drive", "group": name} for name in names] + [{"kind": "controller", "group": None}],
+        "components": [
+            {
+                "kind": "drive",
+                "group": name,
+                "is_spare": number in spares,
+                "throughput_per_s": float(number not in spares),
+            }
+            for number, name in enumerate(names)
+        ]
+        + [{"kind": "controller", "group": None}],
         "queue": {"mean": queues.tolist()},
     }
 
@@ -49,3 +59,10 @@ def test_requests_gather_at_a_drive_as_far_as_they_do() -> None:
     assert found.fullest_share == pytest.approx(12 / (12 + 19 * 0.1))
     assert gathering(_report(np.zeros((_DRIVES, 5)))) is None
     assert gathering({"components": [], "queue": {"mean": []}}) is None
+
+
+def test_spares_that_wait_change_nothing() -> None:
+    with_spares = np.concatenate([_wandering(), np.zeros((2, _SLICES))])
+    report = _report(with_spares, spares=(_DRIVES, _DRIVES + 1))
+    assert gathering(report) == gathering(_report(_wandering()))
+    assert convoys_of(report) == convoys_of(_report(_wandering()))

@@ -26,12 +26,14 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._drive_groups import DriveGroup, drive_groups
+from storscope.diagnose.rules._drives_at_work import drives_at_work
 from storscope.diagnose.rules._entities import counted, observed
 from storscope.domain.arrays import IntArray
 from storscope.domain.entity import EntityRef
@@ -50,7 +52,7 @@ _QUEUE = "queue_depth_mean"
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     found = [
         (group, measured)
-        for group in drive_groups(case)
+        for group in (_without_idle(case, group) for group in drive_groups(case))
         if len(group.drives) >= settings["drives_min_count"]
         and (measured := concentration(group.columns[_QUEUE], settings["requests_min"])) is not None
         and measured.slices >= settings["slices_min"]
@@ -81,6 +83,14 @@ def convoyed(case: Case) -> frozenset[EntityRef]:
     settings = RULE.defaults() | dict(case.settings.get(_NAME, {}))
     outcomes = _evaluate(case, settings)
     return frozenset(outcome.entities[0] for outcome in outcomes if isinstance(outcome, Finding))
+
+
+def _without_idle(case: Case, group: DriveGroup) -> DriveGroup:
+    """Without spares that wait and others that did nothing: no request could have been there by chance."""
+    kept = set(drives_at_work(case, group).group.drives)
+    rows = [row for row, drive in enumerate(group.drives) if drive in kept]
+    columns = {name: values[rows] for name, values in group.columns.items()}
+    return replace(group, drives=[group.drives[row] for row in rows], columns=columns)
 
 
 def _instants_ns(group: DriveGroup) -> IntArray:
