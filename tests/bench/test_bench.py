@@ -15,6 +15,7 @@ import pytest
 
 from storscope.bench.engine import EngineRun
 from storscope.cli.main import run
+from storscope.domain.errors import StoreError
 from storscope.store import Store
 from tests.bench.safety.conftest import Rig
 
@@ -102,6 +103,37 @@ def test_a_killed_run_loses_at_most_one_interval(data: Path, capsys: pytest.Capt
     intervals = store.query("SELECT count(*) AS n FROM observations WHERE run = ?", [rows[0]["run"]]).to_pylist()
     assert intervals[0]["n"] >= 2
     assert not list(data.iterdir())
+
+
+def test_a_killed_run_is_in_the_store_as_soon_as_that_is_asked(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    process = _started(data)
+    _wait_for_intervals(data, 1)
+    process.kill()
+    process.communicate(timeout=30)
+    store = str(data.parent / "store")
+    assert run(["store", "info", "--store", store, "--json"]) == 0
+    said = capsys.readouterr()
+    (capture,) = json.loads(said.out)["captures"]
+    assert f"A run that was killed is in the store as {capture['capture']}, without its last interval." in said.err
+    assert run(["store", "query", "SELECT status FROM runs", "--store", store, "--format", "csv"]) == 0
+    again = capsys.readouterr()
+    assert again.out.split() == ['"status"', '"killed"']
+    assert again.err == ""
+
+
+def test_a_store_that_cannot_be_written_says_that_a_killed_run_is_missing(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(store: Store) -> list[str]:
+        raise StoreError("room for a capture", "No space left on device", where=str(store.path))
+
+    Store.open(data.parent / "store", create=True)
+    monkeypatch.setattr("storscope.workbench.benchmarking.recover_runs", full)
+    assert run(["store", "info", "--store", str(data.parent / "store")]) == 0
+    said = capsys.readouterr()
+    assert "A run that was killed is not in the store yet" in said.err
+    assert "No space left on device" in said.err
+    assert "0 captures" in said.out
 
 
 def test_ctrl_c_before_anything_is_measured_leaves_nothing(

@@ -57,9 +57,14 @@ def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> 
     Each is a benchmark result (fio, Iometer, a table of results, our own), a group of repeated runs, or the counters
     of a running system over a time. Runs are paired by access specification. Exit code 1: see --fail-on.
     """
+    from storscope.cli.store_for_reading import complete
     from storscope.domain.comparison import Settings
+    from storscope.store import Store
     from storscope.workbench.comparing import compare
 
+    kept = store_path or Path(DEFAULT_STORE)
+    if Store.is_store(kept):
+        complete(Store.open(kept))
     settings = Settings(
         metrics=chosen["metrics"],
         threshold=chosen["threshold"],
@@ -73,7 +78,7 @@ def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> 
             before,
             after,
             settings,
-            store_path=store_path or Path(DEFAULT_STORE),
+            store_path=kept,
             options=make_import_options(chosen),
             as_format=chosen["as_format"],
             progress=progress,

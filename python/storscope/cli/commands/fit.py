@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from storscope.cli.options import DEFAULT_STORE, ShareType, SizeType, store_option
+from storscope.cli.options import ShareType, SizeType, store_option
 
 _EPILOG = """\b
 Examples:
@@ -75,9 +75,9 @@ def drive(evidence: tuple[Path, ...], **chosen: Any) -> int:
 
 def _fit(evidence: tuple[Path, ...], chosen: dict[str, Any]) -> Any:
     from storscope.cli.show_fit import waiting
+    from storscope.cli.store_for_reading import store_for_reading
     from storscope.domain.errors import UsageError
     from storscope.sim.drive_toml import checked_name
-    from storscope.store import Store
     from storscope.workbench.fitting import FitOptions, fit_drive
 
     if chosen["held_back"] > 0.9:
@@ -85,7 +85,7 @@ def _fit(evidence: tuple[Path, ...], chosen: dict[str, Any]) -> Any:
     for path in evidence:
         if not path.exists():
             raise UsageError("a file that exists", "none", where=str(path))
-    store = None if evidence else Store.open(chosen["store_path"] or Path(DEFAULT_STORE))
+    store = None if evidence else store_for_reading(chosen["store_path"])
     options = FitOptions(
         checked_name(chosen["name"]), chosen["like"], chosen["size_bytes"], chosen["turns_per_min"], chosen["curve"],
         chosen["held_back"], chosen["only"], chosen["block_bytes"], chosen["span_ratio"],

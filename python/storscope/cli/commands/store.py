@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from storscope.cli.options import DEFAULT_STORE, store_option
+from storscope.cli.options import store_option
+from storscope.cli.store_for_reading import store_for_reading
 
 _FORMATS = click.Choice(["csv", "parquet", "json"])
 
@@ -15,12 +15,6 @@ _FORMATS = click.Choice(["csv", "parquet", "json"])
 @click.group("store")
 def command() -> None:
     """Look into the store: a directory of Parquet files that anything may read."""
-
-
-def _open(store_path: Path | None) -> Any:
-    from storscope.store import Store
-
-    return Store.open(store_path or Path(DEFAULT_STORE))
 
 
 @command.command("info", epilog="\b\nExample:\n  storscope store info --store incident-42")
@@ -31,7 +25,7 @@ def info(store_path: Path | None, every: bool, as_json: bool) -> int:
     """Say which captures the store holds, their time ranges, clocks and sizes."""
     from storscope.cli.show_store import print_info
 
-    print_info(_open(store_path), as_json, every=every)
+    print_info(store_for_reading(store_path), as_json, every=every)
     return 0
 
 
@@ -48,7 +42,7 @@ def query(store_path: Path | None, sql: str, form: str, limit: int) -> int:
     """Ask the store in SQL (DuckDB's dialect). Nothing outside the store can be read or written."""
     from storscope.cli.show_store import print_table, write_table
 
-    table = _open(store_path).query(sql)
+    table = store_for_reading(store_path).query(sql)
     if form == "table":
         print_table(table, limit)
     else:
@@ -70,5 +64,5 @@ def export(store_path: Path | None, form: str, tables: tuple[str, ...], output: 
     """Write tables of the store to files, whole or not at all."""
     from storscope.cli.show_store import export_tables
 
-    export_tables(_open(store_path), form, tables, output)
+    export_tables(store_for_reading(store_path), form, tables, output)
     return 0

@@ -1,0 +1,37 @@
+"""A store that is asked: with what a killed run had measured in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from storscope.cli.options import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from storscope.store import Store
+
+
+def store_for_reading(chosen: Path | None) -> Store:
+    """The store that was chosen, or the default one, complete (`complete`). Raises as `Store.open`."""
+    from storscope.store import Store
+
+    store = Store.open(chosen or Path(DEFAULT_STORE))
+    complete(store)
+    return store
+
+
+def complete(store: Store) -> None:
+    """Brings in what runs had measured whose process was killed, and says so on standard error.
+
+    A store that cannot be written is asked as it is: then it says that something is missing, and why.
+    """
+    from storscope.domain.errors import StoreError
+    from storscope.workbench.benchmarking import recover_runs
+
+    try:
+        for capture in recover_runs(store):
+            click.echo(f"A run that was killed is in the store as {capture}, without its last interval.", err=True)
+    except (StoreError, OSError) as error:
+        click.echo(f"A run that was killed is not in the store yet, as it cannot be written: {error}", err=True)
