@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import subprocess
 import sys
 import tarfile
@@ -195,3 +196,50 @@ def test_a_closed_pipe_is_neither_success_nor_findings(store: Path) -> None:
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout.strip() in {"141", "0"}  # 0 when all was written before the reader left
     assert "Traceback" not in done.stderr
+
+
+def test_a_report_is_written_also_if_nobody_reads_the_verdict(store: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-u", "-m", "storscope.cli.main", "diagnose", "--store", store, "--report", report]
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    os.close(writer)
+    assert done.returncode == 141
+    assert report.is_file()
+    assert "Traceback" not in done.stderr
+
+
+def test_a_place_for_no_report_is_told_before_the_verdict(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", "--store", str(store), "--report", "/nowhere/report.html"]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert "expected a folder that exists" in said.err
+
+
+def test_a_store_is_diagnosed_by_its_path_too(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["diagnose", "--store", str(store)])
+    named = capsys.readouterr().out
+    assert run(["diagnose", str(store)]) == code
+    assert capsys.readouterr().out == named
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("name = 'x'\n[[group]]\nname = 'g'\n", "is a design, no evidence (see: storscope simulate"),
+        ("name = 'x'\n[[stream]]\noutstanding = 1\n", "is a workload, no evidence (see: storscope workload show"),
+        ("[global]\nruntime=10\n[job]\nrw=read\n", "is a fio job, no evidence (see: storscope workload show"),
+        ("Version 1.1.0\n'TEST SETUP ====\n", "is an Iometer configuration, no evidence"),
+        ("R Hit   7563004   4  14368.0  28778.0\n", "is a block trace, no evidence (see: storscope fit drive"),
+        ("8,0 3 1 0.000001829 697 Q R 223490 + 8 [db]\n", "is a block trace, no evidence"),
+        ("[[stream]]\nname = 'hog'\nstart = '2m'\n", "no importer recognises its content"),
+        ("Dear team,\n[please] look at the workload\n", "no importer recognises its content"),
+    ],
+)
+def test_what_another_command_reads_is_told_with_that_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, words: str
+) -> None:
+    (tmp_path / "file").write_text(content)
+    assert run(["diagnose", str(tmp_path / "file")]) == 2
+    assert words in capsys.readouterr().err

@@ -22,6 +22,7 @@ from storscope.sources.importer import Importer, ImportOptions
 from storscope.sources.importers import importers, recognise
 from storscope.store import CaptureInfo, Store
 from storscope.workbench.captures import capture_id, capture_info
+from storscope.workbench.not_evidence import not_evidence
 
 _HASHED_MEANWHILE_BYTES = 8 * 1024**2
 """A larger file is hashed while it is read; a smaller one before, so that a known one is not read at all."""
@@ -288,7 +289,8 @@ def _importer_named(name: str) -> Importer:
 def _not_recognised(evidence: Evidence) -> str:
     if evidence.head.is_binary:
         return "is binary, and no importer reads it"
-    return "no importer recognises its content (see: storscope formats; force one with --as FORMAT)"
+    unknown = "no importer recognises its content (see: storscope formats; force one with --as FORMAT)"
+    return not_evidence(evidence.head.text) or unknown
 
 
 def _sha256(path: Path) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from storscope.cli.after_printing import after_printing
 from storscope.cli.options import DEFAULT_STORE, TimeType, import_options, make_import_options, store_option
 from storscope.cli.progress import ReadingProgress
 
@@ -43,14 +45,19 @@ Examples:
 def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> int:
     """Say what is wrong, who causes it and why to believe it.
 
-    With PATHS: reads them and diagnoses what they hold, keeping the tables only if --store is given. Without: diagnoses
-    the store. Exit code 0: nothing at or above --fail-on; 1: findings; 2: error, a file that could not be read, or
-    evidence that is enough for no rule.
+    With PATHS: reads them and diagnoses what they hold, keeping the tables only if --store is given. Without, or with
+    the path of a store: diagnoses the store. Exit code 0: nothing at or above --fail-on; 1: findings; 2: error, a file
+    that could not be read, or evidence that is enough for no rule.
     """
     from storscope.store import Store
+    from storscope.store.whole_file import check_place
     from storscope.workbench.diagnosing import diagnose
 
     paths, run = _selected(paths, chosen["run"])
+    if store_path is None and len(paths) == 1 and Store.is_store(paths[-1]):
+        store_path, paths = paths[-1], ()
+    if chosen["report"]:
+        check_place(chosen["report"])
     with ExitStack() as stack:
         if paths and store_path is None:
             import tempfile
@@ -68,13 +75,17 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
             seed=chosen["seed"],
             run=run,
         )
-        _show(verdict, chosen, is_kept=not paths or store_path is not None)
-        if chosen["report"]:
-            from storscope.report import write_report
-
-            write_report(verdict, store, chosen["report"])
-            click.echo(f"report: {chosen['report']}", err=True)
+        with after_printing(partial(_write_report, verdict, store, chosen["report"])):
+            _show(verdict, chosen, is_kept=not paths or store_path is not None)
     return exit_code(verdict, chosen["fail_on"], failures)
+
+
+def _write_report(verdict: Any, store: Any, path: Path | None) -> None:
+    if path is not None:
+        from storscope.report import write_report
+
+        write_report(verdict, store, path)
+        click.echo(f"report: {path}", err=True)
 
 
 def _selected(paths: tuple[Path, ...], run: str | None) -> tuple[tuple[Path, ...], str | None]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from storscope.cli.after_printing import after_printing
 from storscope.cli.options import DurationType, store_option
 from storscope.cli.store_for_work import store_for_work
 
@@ -206,22 +208,23 @@ def _keep_and_show(simulated: Simulated, store: Store, chosen: dict[str, Any]) -
         if not chosen["as_json"]:
             print_simulated(simulated)  # what took its time is not lost with the store
         raise
-    if chosen["as_json"]:
-        click.echo(json.dumps(simulated_to_json(simulated, capture), indent=2, ensure_ascii=False))
-    else:
-        print_simulated(simulated)
-    if chosen["animate"]:
-        animate(simulated, err=chosen["as_json"])  # so that standard output stays JSON
-    click.echo(f"In the store {store.path} as capture {capture}, run {simulated.about.run}.", err=True)
-    if chosen["report"]:
-        _write_report(store, simulated, chosen["report"])
+    with after_printing(partial(_write_report, store, simulated, chosen["report"])):
+        if chosen["as_json"]:
+            click.echo(json.dumps(simulated_to_json(simulated, capture), indent=2, ensure_ascii=False))
+        else:
+            print_simulated(simulated)
+        if chosen["animate"]:
+            animate(simulated, err=chosen["as_json"])  # so that standard output stays JSON
+        click.echo(f"In the store {store.path} as capture {capture}, run {simulated.about.run}.", err=True)
     if simulated.outcome.error is not None:
         return _FAILED
     return _INTERRUPTED if simulated.outcome.stopped else 0
 
 
-def _write_report(store: Store, simulated: Simulated, path: Path) -> None:
+def _write_report(store: Store, simulated: Simulated, path: Path | None) -> None:
     """Of this simulation alone, whatever else the store holds; its queries run on that store."""
+    if path is None:
+        return
     from storscope.report import write_report
     from storscope.workbench.diagnosing import diagnose
 
