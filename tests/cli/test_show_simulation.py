@@ -172,3 +172,11 @@ def test_of_a_file_with_several_workloads_it_is_told_how_to_take_one(tmp_path: P
     found = _run(tmp_path, "--workload", str(several))
     assert "'one', 'two'" in str(found.exception)
     assert "--only NAME" in str(found.exception)
+
+
+def test_one_spare_is_one(tmp_path: Path) -> None:
+    said = [
+        _run(tmp_path, "--check", design=SMALL.replace("count = ", f"spares = {n}\ncount = ", 1)).stdout for n in (1, 2)
+    ]
+    assert " and 1 spare," in said[0]
+    assert " and 2 spares," in said[1]

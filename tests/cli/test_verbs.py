@@ -243,3 +243,17 @@ def test_what_another_command_reads_is_told_with_that_command(
     (tmp_path / "file").write_text(content)
     assert run(["diagnose", str(tmp_path / "file")]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_results_of_a_benchmark_that_no_rule_judges_lead_to_compare(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text(
+        "DEVICE;SIZE;MODE;BLOCKSIZE;NUMJOBS;READMB;WRITEMB;READIOS;WRITEIOS\nsdb;10G;randread;4k;1;4;0;1024;0\n"
+    )
+    assert run(["diagnose", str(table)]) == 2
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 capture, " in said
+    assert "It holds 1 benchmark run:" in said
+    assert "storscope compare BEFORE AFTER" in said

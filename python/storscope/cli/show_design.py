@@ -21,7 +21,7 @@ def print_design(design: Design, *, as_json: bool) -> None:
         return
     click.secho(design.name, bold=True)
     for group in form["groups"]:
-        spares = f" and {group['spares']} spares" if group["spares"] else ""
+        spares = f" and {group['spares']} {'spare' if group['spares'] == 1 else 'spares'}" if group["spares"] else ""
         segment = format_bytes(group["segment_bytes"])
         words = group["layout"] + (f" ({group['redundancy']})" if group["redundancy"] else "")
         click.echo(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
@@ -58,7 +59,19 @@ def _print_headline(verdict: Verdict) -> None:
     parts = [f"{counts[severity]} {severity.word}" for severity in sorted(Severity, reverse=True) if counts[severity]]
     said = ", ".join([*parts, f"{len(verdict.healthy)} healthy", f"{len(verdict.not_evaluated)} not evaluated"])
     period = _period(verdict.start_ns, verdict.end_ns, verdict.zero_ns) if verdict.start_ns else "no times"
-    click.echo(f"{said}; {captures} captures, {period}")
+    click.echo(f"{said}; {captures} capture{'' if captures == 1 else 's'}, {period}")
+    runs = sum(_rows_of("runs", capture) for capture in verdict.provenance.captures)
+    if runs and not verdict.findings and not verdict.healthy:
+        _wrapped(
+            f"It holds {runs:,} benchmark run{'' if runs == 1 else 's'}: the rules ask what storage does for its "
+            "users, a benchmark what it can do. How two of them differ says: storscope compare BEFORE AFTER.",
+            indent="",
+        )
+
+
+def _rows_of(table: str, capture: Mapping[str, object]) -> int:
+    counts: Any = capture.get("row_counts") or ()
+    return int(dict(counts).get(table, 0))
 
 
 def _period(start_ns: int | None, end_ns: int | None, zero_ns: int | None) -> str:
