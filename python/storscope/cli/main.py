@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import os
 import signal
@@ -13,6 +12,7 @@ from typing import Any, Final
 import click
 
 from storscope import __version__
+from storscope.cli.suggestions import Verbs
 
 _VERBS: Final = {
     # verb: (module, what it does)
@@ -34,7 +34,7 @@ _VERBS: Final = {
 _CLOSED_PIPE: Final = 141
 
 
-class _Verbs(click.Group):
+class _Verbs(Verbs):
     """A group whose commands are imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -51,15 +51,6 @@ class _Verbs(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(verb, words) for verb, (_, words) in _VERBS.items()])
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in _VERBS and not args[0].startswith("-"):
-            close = difflib.get_close_matches(args[0], _VERBS, 1)
-            hint = f" Did you mean '{close[0]}'?" if close else ""
-            ctx.fail(f"No such command '{args[0]}'.{hint}")
-        return super().resolve_command(ctx, args)
-
 
 _EPILOG = """\b
 Examples:
@@ -70,7 +61,7 @@ Examples:
 """
 
 
-@click.command(cls=_Verbs, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Verbs, usual="diagnose", epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", message="storscope %(version)s")
 def cli() -> None:
     """storscope: storage performance workbench. Measure, diagnose, predict, change, verify.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-
 import click
+
+from storscope.cli.suggestions import did_you_mean
 
 
 @click.command("explain", epilog="\b\nExample:\n  storscope explain iscsi-port-idle")
@@ -17,8 +17,6 @@ def command(rule: str) -> int:
 
     known = rules()
     if rule not in known:
-        close = difflib.get_close_matches(rule, known, 1)
-        hint = f"Did you mean {close[0]!r}?" if close else "See: storscope rules."
-        raise UsageError("a rule", repr(rule), hint=hint)
+        raise UsageError("a rule", repr(rule), hint=did_you_mean(rule, known) or "See: storscope rules.")
     print_rule(known[rule])
     return 0

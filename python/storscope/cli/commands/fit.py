@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from storscope.cli.options import ShareType, SizeType, store_option
+from storscope.cli.suggestions import Verbs
 
 _EPILOG = """\b
 Examples:
@@ -19,7 +20,7 @@ Examples:
 """
 
 
-@click.group("fit")
+@click.group("fit", cls=Verbs, usual="drive")
 def command() -> None:
     """Find the parameters of a simulated part from measurements of the real one."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from storscope.cli.suggestions import did_you_mean
+
 
 @click.command("formats", epilog="\b\nExample:\n  storscope formats --json")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
@@ -15,7 +17,9 @@ def command(name: str | None, as_json: bool) -> int:
 
     known = importers()
     if name is not None and name not in known:
-        raise UsageError("a format", repr(name), hint="Known are: " + ", ".join(known) + ".")
+        raise UsageError(
+            "a format", repr(name), hint=did_you_mean(name, known) or "Known are: " + ", ".join(known) + "."
+        )
     chosen = [known[name]] if name else list(known.values())
     if as_json:
         import json

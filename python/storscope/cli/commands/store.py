@@ -8,11 +8,12 @@ import click
 
 from storscope.cli.options import store_option
 from storscope.cli.store_for_reading import store_for_reading
+from storscope.cli.suggestions import Verbs
 
 _FORMATS = click.Choice(["csv", "parquet", "json"])
 
 
-@click.group("store")
+@click.group("store", cls=Verbs, usual="info --store")
 def command() -> None:
     """Look into the store: a directory of Parquet files that anything may read."""
 

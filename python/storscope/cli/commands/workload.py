@@ -6,8 +6,16 @@ from pathlib import Path
 
 import click
 
+from storscope.cli.suggestions import Verbs
 
-@click.group("workload")
+
+def _is_workload(word: str) -> bool:
+    from storscope.bench.workloads.builtin import is_builtin
+
+    return is_builtin(word) or Path(word).exists()
+
+
+@click.group("workload", cls=Verbs, usual="show", is_argument=_is_workload)
 def command() -> None:
     """Explain and convert workloads: built in, Iometer's .icf, fio's job files, TOML and JSON."""
 

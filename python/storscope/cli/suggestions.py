@@ -1,0 +1,55 @@
+"""What was probably meant by a name that there is not."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+_MOST = 3
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """'Did you mean 'fio_json' or 'fio_text'?', of names that hold the word or are spelt like it; '' without one."""
+    names = list(known)
+    found = [name for name in names if word and word.lower() in name.lower()] or difflib.get_close_matches(
+        word, names, 1
+    )
+    if not found or len(found) > _MOST:
+        return ""
+    *others, last = map(repr, found)
+    return f"Did you mean {', '.join(others)} or {last}?" if others else f"Did you mean {last}?"
+
+
+def _exists(word: str) -> bool:
+    return Path(word).exists()
+
+
+class Verbs(click.Group):
+    """A group that says of an unknown command what was probably meant.
+
+    `usual` is the command for what stands in a command's place although it is an argument; `is_argument` knows those.
+    """
+
+    def __init__(
+        self, *args: Any, usual: str = "", is_argument: Callable[[str], bool] = _exists, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._usual, self._is_argument = usual, is_argument
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's, with what was meant where there is no such command."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            ctx.fail(f"No such command '{args[0]}'. {self._meant(ctx, args[0], known)}".rstrip())
+        return super().resolve_command(ctx, args)
+
+    def _meant(self, ctx: click.Context, word: str, known: list[str]) -> str:
+        if self._usual and self._is_argument(word):
+            return f"Did you mean: {ctx.command_path} {self._usual} {word}"
+        return did_you_mean(word, known)
