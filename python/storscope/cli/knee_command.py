@@ -84,6 +84,7 @@ def _task(targets: Sequence[str], chosen: Mapping[str, Any]) -> KneeTask:
 def _dry_run(task: KneeTask) -> int:
     from storscope.bench.open_loop import known_rates, open_loop
     from storscope.bench.workloads.describe import describe
+    from storscope.cli.dry_run import print_preparation
     from storscope.cli.measure_command import allowed_on
     from storscope.domain.units import format_span
 
@@ -99,7 +100,8 @@ def _dry_run(task: KneeTask) -> int:
     else:
         for line in open_loop(task.workload, rates or (1.0,), len(task.targets)).explain():
             click.echo(f"  {line}")
-    return 0 if allowed else 2
+    fits = print_preparation(task.targets, task.workload, task.settings)
+    return 0 if allowed and fits else 2
 
 
 def _search(task: KneeTask, path: Path, *, as_json: bool) -> int:

@@ -79,6 +79,7 @@ def _settings(chosen: Mapping[str, Any], workload: Workload, definition: Definit
 
 def _dry_run(task: Task) -> int:
     from storscope.bench.workloads.describe import describe
+    from storscope.cli.dry_run import print_preparation
     from storscope.workbench.preconditioning import WORDS
 
     allowed = allowed_on(task.targets, task.workload, task.settings, writes=task.preconditions)
@@ -89,7 +90,8 @@ def _dry_run(task: Task) -> int:
         click.echo(f"  {line}")
     if task.settings.goal is not None:
         click.echo(f"Measured: {task.settings.goal.explain()}.")
-    return 0 if allowed else 2
+    fits = print_preparation(task.targets, task.workload, task.settings)
+    return 0 if allowed and fits else 2
 
 
 def allowed_on(targets: Sequence[str], workload: Workload, settings: BenchSettings, *, writes: bool = False) -> bool:

@@ -95,6 +95,7 @@ def sweep_command(target: str, chosen: Mapping[str, Any]) -> int:
 def _dry_run(plan: SweepPlan) -> int:
     from storscope.bench.sweep import demanding
     from storscope.bench.sweep_order import balanced_order
+    from storscope.cli.dry_run import block_of, filling_words, misfit_words, print_blocks
     from storscope.cli.show_sweep import counted
     from storscope.domain.units import format_span
     from storscope.workbench.preconditioning import WORDS
@@ -108,9 +109,16 @@ def _dry_run(plan: SweepPlan) -> int:
         click.echo(f"  in each of {plan.repeats} slots, every {format_span(plan.interval_ns)}:")
     order = balanced_order(plan.points, plan.repeats, settings.seed)
     shown = order if plan.interval_ns is None else [list(range(len(plan.planned)))]
-    for number, index in enumerate((index for block in shown for index in block), 1):
-        click.echo(f"  {number}. {plan.planned[index].point.words}")
-    return 0 if allowed else 2
+    block = block_of(plan.targets, settings)
+    for number, index in enumerate((index for places in shown for index in places), 1):
+        item = plan.planned[index]
+        wrong = misfit_words(block, item.workload)
+        click.echo(f"  {number}. {item.point.words}{f' ({wrong})' if wrong else ''}")
+    filling = filling_words(plan.targets, demanding(plan.planned), settings)
+    if filling:
+        click.echo(filling)
+    fits = print_blocks(block, [item.workload for item in plan.planned])
+    return 0 if allowed and fits else 2
 
 
 def _lengths(plan: SweepPlan) -> str:

@@ -1,0 +1,72 @@
+"""A dry run of measurements tells the time to fill files and which I/Os do not suit O_DIRECT."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from storscope.bench import direct_blocks
+from storscope.bench.direct_blocks import DirectBlock
+from storscope.cli.main import run
+
+_SWEEP = ("--sweep", "sizes=512,4k", "modes=randread")
+
+
+@pytest.fixture
+def large_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct_blocks, "direct_block", lambda targets: DirectBlock(4096, "sdx", is_strict=True))
+
+
+def _said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = run(["bench", *arguments, "--dry-run"])
+    return code, capsys.readouterr().out
+
+
+def test_the_time_to_fill_a_scratch_file_is_told(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, said = _said(capsys, str(data), *_SWEEP, "--size", "200M", "--buffered")
+    assert "2 measurements of 10 s, about 20 s in all:" in said
+    assert "Before that the scratch file would be filled, 200 MiB: at 100 MB/s that takes 2.10 s." in said
+
+
+def test_what_exists_is_not_filled(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (data / "one").write_bytes(os.urandom(2 * 1024**2))
+    code, said = _said(capsys, str(data / "one"), *_SWEEP, "--buffered")
+    assert code == 0
+    assert "Before that" not in said
+
+
+@pytest.mark.usefixtures("large_blocks")
+def test_points_that_o_direct_would_refuse_are_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = _said(capsys, str(data), *_SWEEP, "--size", "16M")
+    assert code == 2
+    (small,) = [line for line in said.splitlines() if "randread, 512 B" in line]
+    (large,) = [line for line in said.splitlines() if "randread, 4 KiB" in line]
+    assert small.endswith("(would fail: 512 B on blocks of 4 KiB)")
+    assert large.endswith("depth 1")
+    assert "must be multiples of 4 KiB, the block of sdx: 1 of 2 would fail. Choose such ones, or --buffered." in said
+
+
+@pytest.mark.usefixtures("large_blocks")
+def test_through_the_page_cache_any_size_will_do(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = _said(capsys, str(data), *_SWEEP, "--size", "16M", "--buffered")
+    assert code == 0
+    assert "O_DIRECT" not in said
+
+
+@pytest.mark.usefixtures("large_blocks")
+def test_a_single_measurement_is_checked_too(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = _said(capsys, str(data), "--workload", "oltp", "--size", "16M")
+    assert code == 0
+    assert "Sizes and offsets suit O_DIRECT: multiples of 4 KiB, the block of sdx." in said
+
+
+def test_where_the_block_is_not_known_nothing_is_said_to_fail_for_certain(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(direct_blocks, "direct_block", lambda targets: DirectBlock(4096, None, is_strict=False))
+    code, said = _said(capsys, str(data), *_SWEEP, "--size", "16M")
+    assert code == 0
+    assert "1 of 2 may fail, or go through the page cache." in said
+    assert "not known here; 4 KiB suits nearly every device" in said
