@@ -11,13 +11,16 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from unittest.mock import patch
 
 import jsonschema
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
 
 from storscope.cli.main import run
+from storscope.cli.show_store import print_table
 from tests.cli.test_hostile_input import JSON, storscope
 
 ROOT = Path(__file__).parent.parent.parent
@@ -174,6 +177,19 @@ def test_a_table_too_wide_for_the_terminal_is_shown_as_records(store: Path) -> N
     assert "── row 1" in done.stdout
     assert "read_ops_per_s" in done.stdout
     assert "write_ops_per_s" in done.stdout
+
+
+def test_a_query_into_a_pipe_keeps_its_lines_whole(store: Path) -> None:
+    sql = "SELECT repeat('x', 70) AS run, repeat('y', 70) AS words"
+    done = storscope("store", "query", sql, "--store", store)
+    assert any("x" * 70 in line and "y" * 70 in line for line in done.stdout.splitlines())
+
+
+def test_a_run_that_is_copied_from_a_terminal_is_not_broken(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = pa.table({"run": ["x" * 40], "words": [" ".join(["yy"] * 30)]})
+    with patch.dict(os.environ, {"COLUMNS": "80"}):
+        print_table(table, 10)
+    assert "x" * 40 in capsys.readouterr().out
 
 
 def test_one_table_goes_to_standard_output_and_several_do_not(store: Path) -> None:

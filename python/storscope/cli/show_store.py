@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from storscope.cli.text_table import terminal_width
 from storscope.domain.errors import UsageError
 from storscope.domain.rows import plain_rows
 from storscope.domain.schema import SCHEMA_VERSION, TABLES
@@ -31,6 +32,8 @@ _NARROWEST_COLUMN = 9
 _LEAST_FOLDED = 3
 """Captures of one sweep, series or search for a knee that are told together from this number on."""
 _MOST_NOTES = 3
+_COPIED = frozenset({"run", "capture"})
+"""Columns of names that are typed again: not broken while another column can be."""
 
 
 def print_info(store: Store, as_json: bool, *, every: bool = False) -> None:
@@ -103,24 +106,25 @@ def _print_capture(row: Mapping[str, Any]) -> None:
 
 
 def print_table(table: pa.Table, limit: int) -> None:
-    """A table on a terminal, cut at `limit` rows, which is said."""
+    """A table, cut at `limit` rows, which is said; on a terminal wrapped to it, but for what is copied from it."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
     rows = plain_rows(table.slice(0, limit))
-    if table.num_columns * _NARROWEST_COLUMN > console.width:
+    if table.num_columns * _NARROWEST_COLUMN > Console().width:
         _print_records(rows)
         _say_cut(table, limit)
         return
     shown = Table(show_edge=False, header_style="bold", pad_edge=False)
     for field in table.schema:
         numeric = pa.types.is_floating(field.type) or pa.types.is_integer(field.type)
-        shown.add_column(Text(field.name), justify="right" if numeric else "left", overflow="fold")
+        shown.add_column(
+            Text(field.name), justify="right" if numeric else "left", overflow="fold", no_wrap=field.name in _COPIED
+        )
     for row in rows:
         shown.add_row(*(Text(_cell(value)) for value in row.values()))
-    console.print(shown)
+    Console(width=terminal_width(), height=25).print(shown)  # without a height a dumb terminal is 80 wide
     _say_cut(table, limit)
 
 
