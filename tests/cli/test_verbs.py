@@ -181,7 +181,9 @@ def test_a_table_too_wide_for_the_terminal_is_shown_as_records(store: Path) -> N
 
 def test_a_query_into_a_pipe_keeps_its_lines_whole(store: Path) -> None:
     sql = "SELECT repeat('x', 70) AS run, repeat('y', 70) AS words"
-    done = storscope("store", "query", sql, "--store", store)
+    command = [sys.executable, "-m", "storscope.cli.main", "store", "query", sql, "--store", store]
+    plain = dict(os.environ)  # given by hand: readline sets COLUMNS behind Python's back, which children would inherit
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=60, env=plain)
     assert any("x" * 70 in line and "y" * 70 in line for line in done.stdout.splitlines())
 
 
