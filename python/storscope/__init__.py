@@ -27,3 +27,7 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module 'storscope' has no attribute {name!r}")
     return getattr(importlib.import_module("storscope.workbench.simulating_many"), _LAZY[name])
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
