@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from storscope.compare.alike import alike
 from storscope.compare.differences import Found, differences, distribution
 from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
 from storscope.compare.judging import Circumstances, row_of
@@ -53,7 +54,7 @@ def compare_sides(
     matched = match_runs(one.subjects, other.subjects) if of_runs else match_entities(one.subjects, other.subjects)
     pairs = matched.pairs if of_runs else _busiest(matched, settings.entities_max, notes)
     measured = []
-    for pair in pairs:
+    for pair in map(alike, pairs):
         found, missing = differences(pair, metrics, settings.seed, settings.level)
         conflicts = load_conflicts(pair)
         measured.append(_Measured(pair, found, conflicts, warnings_of(pair), [*notes_of(pair), *missing]))

@@ -55,10 +55,21 @@ def differences(pair: Pair, metrics: Sequence[Metric], seed: int, level: float) 
             if result is not None:
                 found.append(result)
             else:
-                missing.append(f"{metric.name}: the sides timed different parts of an I/O.")
+                missing.append(f"{metric.name}: the sides timed different parts of an I/O{_parts_words(pair)}.")
         elif any(has):
             missing.append(f"{metric.name}: only the side {'before' if has[0] else 'after'} has it.")
     return found, missing
+
+
+def _parts_words(pair: Pair) -> str:
+    """Which, and what to do where fio was not told to keep the part that the other side has."""
+    timed = [
+        {part.measure for run in group for part in run.measured().histograms if part.measure in _MEASURES}
+        for group in (pair.before, pair.after)
+    ]
+    words = [" and ".join(measure for measure in _MEASURES if measure in own) for own in timed]
+    hint = "; run fio with lat_percentiles=1" if any(own == {"clat"} for own in timed) else ""
+    return f" ({words[0]} before, {words[1]} after{hint})"
 
 
 def _has(group: Sequence[Subject], metric: Metric) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from storscope.compare.alike import is_mixed
 from storscope.compare.matching import Pair, load_differences
 from storscope.compare.metrics import METRICS
 from storscope.compare.subjects import Subject
@@ -137,7 +138,6 @@ def notes_of(pair: Pair) -> list[str]:
         found.append("Neither side states its load; that both ran the same is taken from you.")
     engines = [sorted({str(subject.engine) for subject in group}) for group in (pair.before, pair.after)]
     if engines[0] != engines[1] and "unknown" not in (*engines[0], *engines[1]):
-        found.append(
-            f"Measured by {listed(engines[0])} before, by {listed(engines[1])} after: they do not time I/Os alike."
-        )
+        unlike = "." if is_mixed(pair) else ": they do not time I/Os alike."
+        found.append(f"Measured by {listed(engines[0])} before, by {listed(engines[1])} after{unlike}")
     return found

@@ -1,0 +1,115 @@
+"""Another tool's latency begins at submission: of our runs the service is compared with it, and that is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storscope.domain.comparison import Comparison
+from storscope.domain.entity import EntityRef
+from storscope.domain.recorder import Recorder
+from tests.compare.evidence import LOAD, SECOND, START, Writer, compared, only, row, run
+
+_SERVICE_NS, _LATENESS_NS = 2e6, 6e6
+_RESPONSE_NS = _SERVICE_NS + _LATENESS_NS
+_NOTE = (
+    "Latencies begin at submission on both sides: fio's lat (slat + clat), and of storscope the service. Its response, "
+    "from when an I/O should have started, is not compared."
+)
+
+
+def _ours(engine: str = "storscope", *, read_share: float = 1.0, response: bool = True) -> Writer:
+    """An open loop that is late: what is handed over takes 2 ms, what should have started 8 ms."""
+
+    def write(recorder: Recorder) -> None:
+        job = EntityRef("host", "job", "ours")
+        recorder.run("ours", engine=engine, name="w", system="host", time_ns=START, duration_ns=60 * SECOND, **LOAD)
+        for index in range(60):
+            figures = {"ops_per_s": 1000.0, "device_latency_ns_mean": _SERVICE_NS}
+            figures |= {"read_ops_per_s": 1000.0 * read_share, "write_ops_per_s": 1000.0 * (1 - read_share)}
+            if response:
+                figures |= {"latency_ns_mean": _RESPONSE_NS, "read_latency_ns_mean": _RESPONSE_NS}
+            at = START + index * SECOND
+            recorder.observe(job, at, SECOND, figures, run="ours")
+            for measure, middle in (("response", _RESPONSE_NS), ("service", _SERVICE_NS), ("lateness", _LATENESS_NS)):
+                if response or measure == "service":
+                    buckets = [(middle * 0.99, middle * 1.01, 1000)]
+                    recorder.histogram(job, at, SECOND, "read", measure, buckets, run="ours")
+        for name, value in (("mean", _RESPONSE_NS), ("iops", 1000.0)):
+            for part, number in (("", value), (" low", value * 0.99), (" high", value * 1.01), (" independent", 30)):
+                recorder.fact(EntityRef("host", "job", "ours"), f"{name}{part}", number)
+
+    return write
+
+
+def _fio(measure: str = "lat") -> Writer:
+    def write(recorder: Recorder) -> None:
+        run("w", [1000.0] * 60, latency_ns=_SERVICE_NS)(recorder)
+        for index in range(60):
+            buckets = [(_SERVICE_NS * 0.99, _SERVICE_NS * 1.01, 1000)]
+            recorder.histogram(
+                EntityRef("host", "job", "w"), START + index * SECOND, SECOND, "read", measure, buckets, run="w"
+            )
+
+    return write
+
+
+def _notes(comparison: Comparison) -> str:
+    return " ".join(only(comparison).notes)
+
+
+@pytest.mark.parametrize("engine", ["storscope", "storscope-sim"])
+def test_fio_is_compared_with_our_service(tmp_path: Path, engine: str) -> None:
+    comparison = compared(tmp_path, [_fio()], [_ours(engine)], metrics=("latency", "p99", "in_flight"))
+    latency, p99, in_flight = (row(only(comparison), name) for name in ("latency", "p99", "in_flight"))
+    assert (latency.before, latency.after) == (_SERVICE_NS, _SERVICE_NS)
+    assert p99.after == pytest.approx(_SERVICE_NS, rel=0.02)
+    assert p99.before == pytest.approx(p99.after)
+    assert in_flight.after == pytest.approx(2.0)
+    assert _NOTE in _notes(comparison)
+    assert "do not time I/Os alike" not in _notes(comparison)
+
+
+def test_the_order_of_the_sides_makes_no_difference(tmp_path: Path) -> None:
+    comparison = compared(tmp_path, [_ours()], [_fio()])
+    assert row(only(comparison), "latency").before == _SERVICE_NS
+    assert _NOTE in _notes(comparison)
+
+
+def test_our_own_runs_keep_their_response(tmp_path: Path) -> None:
+    comparison = compared(tmp_path, [_ours()], [_ours("storscope-sim")])
+    assert row(only(comparison), "latency").before == _RESPONSE_NS
+    assert "submission" not in _notes(comparison)
+
+
+def test_a_direction_is_compared_only_where_it_is_all_there_is(tmp_path: Path) -> None:
+    def fio(recorder: Recorder) -> None:
+        recorder.run("w", engine="fio", name="w", system="host", time_ns=START, duration_ns=60 * SECOND, **LOAD)
+        figures = {"ops_per_s": 1000.0, "read_ops_per_s": 1000.0, "read_latency_ns_mean": _SERVICE_NS}
+        recorder.observe(EntityRef("host", "job", "w"), START, 60 * SECOND, figures, run="w")
+
+    reads = compared(tmp_path / "reads", [fio], [_ours()], metrics=("read_latency",))
+    assert row(only(reads), "read_latency").after == _SERVICE_NS
+    mixed = compared(tmp_path / "mixed", [fio], [_ours(read_share=0.7)], metrics=("read_latency",))
+    assert not only(mixed).rows
+    assert "read_latency: only the side before has it." in _notes(mixed)
+
+
+def test_an_open_loop_that_fio_ran_for_us_is_compared_by_its_service(tmp_path: Path) -> None:
+    comparison = compared(tmp_path, [_ours("fio", response=False)], [_ours()])
+    assert row(only(comparison), "latency").before == _SERVICE_NS
+    assert row(only(comparison), "p99").before == pytest.approx(_SERVICE_NS, rel=0.02)
+
+
+def test_a_tool_that_nobody_knows_is_left_as_it_is(tmp_path: Path) -> None:
+    comparison = compared(tmp_path, [run("w", [1000.0] * 60, engine="vdbench")], [_ours()])
+    assert row(only(comparison), "latency").after == _RESPONSE_NS
+    assert "they do not time I/Os alike" in _notes(comparison)
+
+
+def test_where_fio_kept_no_lat_it_is_said_which_parts_there_are(tmp_path: Path) -> None:
+    comparison = compared(tmp_path, [_fio("clat")], [_ours()])
+    assert (
+        "p99: the sides timed different parts of an I/O (clat before, service after; run fio with lat_percentiles=1)."
+    ) in _notes(comparison)
