@@ -121,6 +121,20 @@ def test_a_killed_run_is_in_the_store_as_soon_as_that_is_asked(data: Path, capsy
     assert again.err == ""
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["store", "info"], ["store", "query", "SELECT 1"], ["diagnose"], ["compare", "run=a", "run=b"], ["fit", "drive"]],
+    ids=" ".join,
+)
+def test_every_command_that_asks_a_store_brings_killed_runs_in_first(
+    data: Path, command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store.open(data.parent / "store", create=True)
+    monkeypatch.setattr("storscope.workbench.benchmarking.recover_runs", lambda store: ["0123"])
+    run([*command, "--store", str(data.parent / "store")])
+    assert "A run that was killed is in the store as 0123, without its last interval." in capsys.readouterr().err
+
+
 def test_a_store_that_cannot_be_written_says_that_a_killed_run_is_missing(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,7 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
     the path of a store: diagnoses the store. Exit code 0: nothing at or above --fail-on; 1: findings; 2: error, a file
     that could not be read, or evidence that is enough for no rule.
     """
+    from storscope.cli.store_for_reading import complete
     from storscope.store import Store
     from storscope.store.whole_file import check_place
     from storscope.workbench.diagnosing import diagnose
@@ -66,6 +67,7 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
             store = Store.open(Path(directory) / "store", create=True)
         else:
             store = Store.open(store_path or Path(DEFAULT_STORE), create=bool(paths))
+            complete(store)
         failures = _import(store, paths, chosen) if paths else 0
         verdict = diagnose(
             store,
