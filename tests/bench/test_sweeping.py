@@ -69,6 +69,17 @@ def test_every_point_is_a_run_with_the_id_of_its_sweep(data: Path, capsys: pytes
     assert not list(data.iterdir())
 
 
+def test_the_result_names_the_whole_path_and_the_host(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(data)
+    arguments = ["bench", ".", "--sweep", "sizes=4k", "--size", "8M", "--store", str(data.parent / "store")]
+    assert run([*arguments, "--duration", "0.1s", "--format", "json"]) == 0
+    result = _json(capsys)
+    assert result["target"] == str(data)
+    assert result["host"]
+
+
 def test_several_targets_are_swept_together_and_recorded_apart(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [data / "one", data / "two"]
     for path in files:

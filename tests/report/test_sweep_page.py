@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,11 @@ def _sweep(*, target: str = "/dev/sdx") -> SweepResult:
         "sweep-1", target, "device", tuple(cells), 288, 285, 3, 30 * S, "7", 1_795_132_800 * S, 1_795_142_800 * S,
         49 * 2**30, notes=("There was a pause of 3 h 05 min.",), doubts=("Not the device: a cache.",),
     )  # fmt: skip
+
+
+def test_the_page_says_on_which_host_it_was_measured(tmp_path: Path) -> None:
+    write_sweep_report(replace(_sweep(), host="esx07"), tmp_path / "host.html")
+    assert "/dev/sdx on esx07 (device, " in (tmp_path / "host.html").read_text()
 
 
 def _series() -> SweepResult:

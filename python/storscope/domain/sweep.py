@@ -110,6 +110,7 @@ class SweepResult:
 
     id: str
     target: str
+    """Several are joined; whole paths, since who reads it is elsewhere."""
     target_kind: str
     cells: tuple[Cell, ...]
     planned: int
@@ -134,6 +135,8 @@ class SweepResult:
     """What a reader should know: pauses, slots that were missed."""
     failures: tuple[str, ...] = ()
     """Points that could not be measured just now, and why."""
+    host: str | None = None
+    """That measured it."""
 
     @property
     def each_takes(self) -> str:

@@ -96,9 +96,10 @@ def _facts(result: SweepResult) -> list[tuple[str, str]]:
         measured += f", {result.repeats} repetitions of each point"
     if result.interval_ns is not None:
         measured += f", one every {format_span(result.interval_ns)}"
+    host = f" on {result.host}" if result.host else ""
     size = f", {format_bytes(result.size_bytes)} of it" if result.size_bytes else ""
     return [
-        ("Target", f"{result.target} ({result.target_kind}{size})"),
+        ("Target", f"{result.target}{host} ({result.target_kind}{size})"),
         ("Measured", f"{format_time(result.started_ns)} to {format_time(result.ended_ns)}; {measured}"),
         ("Page cache", "past it (O_DIRECT)" if result.direct else "I/Os go through it"),
         ("Sweep", f"{result.id}, seed {result.seed}"),

@@ -43,6 +43,7 @@ class SweepRun:
     duration_ns: int
     """With its warm-up."""
     parameters: Mapping[str, str]
+    host: str | None = None
     warnings: tuple[str, ...] = ()
     figures: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -67,7 +68,7 @@ def latest_sweep(store: Store, digest: str) -> str | None:
 def runs_of(store: Store, sweep: str, *, figures: bool = True) -> list[SweepRun]:
     """The runs of a sweep in the order of their times; without `figures`, only what they are."""
     rows = store.query(
-        """SELECT r.run, r.status, r.duration_ns, epoch_ns(r.time) AS time_ns, r.parameters, c.warnings
+        """SELECT r.run, r.system, r.status, r.duration_ns, epoch_ns(r.time) AS time_ns, r.parameters, c.warnings
            FROM runs r JOIN captures c USING (capture) WHERE r.parameters['sweep'] = ? ORDER BY r.time""",
         [sweep],
     ).to_pylist()
@@ -89,6 +90,7 @@ def _sweep_run(
         started_ns=row["time_ns"] - warm_up_ns,
         duration_ns=row["duration_ns"] + warm_up_ns,
         parameters=parameters,
+        host=row["system"],
         warnings=tuple(row["warnings"] or ()),
         figures=figures,
         bounds=bounds,

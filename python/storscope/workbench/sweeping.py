@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -266,7 +267,7 @@ def read_sweep(store: Store, plan: SweepPlan, sweep: str, failures: Sequence[str
     common = set.intersection(*(set(cell.doubts) for cell in cells)) if cells else set()
     return SweepResult(
         id=sweep,
-        target=", ".join(plan.targets),
+        target=", ".join(map(os.path.abspath, plan.targets)),
         target_kind=parameters.get("target_kind", "unknown"),
         cells=tuple(replace(cell, doubts=tuple(d for d in cell.doubts if d not in common)) for cell in cells),
         planned=plan.total,
@@ -285,4 +286,5 @@ def read_sweep(store: Store, plan: SweepPlan, sweep: str, failures: Sequence[str
             pauses(runs) if plan.interval_ns is None else off_schedule(runs, plan.interval_ns, started_ns or 0)
         ),
         failures=tuple(failures),
+        host=runs[-1].host if runs else None,
     )
