@@ -124,6 +124,18 @@ def test_failed_drives_and_spares_that_do_nothing_are_left_out_and_named(tmp_pat
     )
 
 
+def test_no_drive_is_to_be_taken_out_of_a_group_that_lacks_one(tmp_path: Path) -> None:
+    queues = [*_EVEN, 9.0, 0.0]
+    whole = only_finding(judge(RULE, make_case(tmp_path / "whole", _group(queues[:-1]))))
+    assert whole.remedy.startswith("Take the drive out")
+    for number, ops in enumerate((None, [40] * 6 + [150, 0], [40] * 6 + [35, 0])):
+        case = make_case(tmp_path / str(number), _group(queues, ops=ops), _state(8, "failed"))
+        degraded = only_finding(judge(RULE, case))
+        assert degraded.entities[0].name == "1.7"
+        assert degraded.remedy.startswith("Leave the drive in: with 1.8 failed")
+        assert "mirror of a failed drive" in degraded.innocent
+
+
 def test_a_drive_counts_until_it_fails(tmp_path: Path) -> None:
     """It was deep while it worked; from its failure on it does nothing, and the others are alike."""
     last = np.where(np.arange(30) < 10, 9.0, 0.0)
@@ -135,6 +147,7 @@ def test_a_drive_counts_until_it_fails(tmp_path: Path) -> None:
     finding = only_finding(judge(RULE, make_case(tmp_path, write, fails)))
     assert finding.entities[0].name == "1.7"
     assert finding.numbers["queue_depth_mean"] == 9.0
+    assert finding.remedy.startswith("Take the drive out")
     assert finding.summary.endswith("Not compared where they did nothing: 1 failed drive (1.7).")
 
 

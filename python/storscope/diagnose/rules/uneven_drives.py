@@ -15,7 +15,8 @@ Evidence
 
 When it is wrong
     A rebuild or a levelling reads one drive harder than the rest while it runs. Spares and drives of another speed in
-    one group differ by design. A parity drive of RAID 3 or 4 is busier on writes.
+    one group differ by design. The mirror of a failed drive does the work of both. A parity drive of RAID 3 or 4 is
+    busier on writes.
 
 References
     Three times the median and a group mean above 4 are ours, from published cases of MSA arrays (a failed drive left
@@ -37,6 +38,7 @@ from storscope.diagnose.rules._entities import counted, listed, observed
 from storscope.diagnose.rules._intervals import in_runs
 from storscope.diagnose.rules.convoy import convoyed
 from storscope.domain.arrays import BoolArray, FloatArray
+from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_duration, format_rate, format_ratio
 
@@ -139,6 +141,7 @@ def _finding(
     own_ops, other_ops = _mean(ops[worst], working), _mean(_medians_of_others(ops)[worst], working)
     hot = own_ops > 1.5 * other_ops if np.isfinite(own_ops) and np.isfinite(other_ops) else None
     drives = [group.drives[row] for row in odd]
+    failed = [one for one in at_work.failed if one not in drives]
     start, end = _span(group, working)
     return Finding(
         rule=_NAME,
@@ -158,13 +161,10 @@ def _finding(
             if hot is not True
             else "A stripe is as fast as its slowest drive, and this one gets more than its part of the work."
         ),
-        innocent="A rebuild or levelling runs on this drive; or it is of another size or speed, or a spare in use.",
+        innocent=(_DEGRADED_INNOCENT if failed else "")
+        + "A rebuild or levelling runs on this drive; or it is of another size or speed, or a spare in use.",
         check="Look for a running rebuild, and at the drive's media and link errors; compare its model with the rest.",
-        remedy=(
-            "Find the volume that is small or badly spread enough to hit one drive, and spread it."
-            if hot is True
-            else "Take the drive out of the group (with a spare ready) and replace it: one slow drive holds up all."
-        ),
+        remedy=_remedy(case, failed, hot),
         source="Three times the median of the other drives: ours, from published cases of MSA arrays.",
         entities=(*drives, group.whole),
         start_ns=start,
@@ -173,6 +173,21 @@ def _finding(
         weight=0.7 if hot is False else 0.5,
         numbers={f"{column}": own, f"{column}_of_others": others, "time_share": float(shares[worst])},
     )
+
+
+_DEGRADED_INNOCENT = "It is the mirror of a failed drive and does the work of both. "
+
+
+def _remedy(case: Case, failed: Sequence[EntityRef], hot: bool | None) -> str:
+    if failed:
+        names = listed(case, failed)
+        return (
+            f"Leave the drive in: with {names} failed it may hold the only copy of what both had, and taking it out "
+            f"may lose that. Replace {names}, let the rebuild end, and compare again."
+        )
+    if hot is True:
+        return "Find the volume that is small or badly spread enough to hit one drive, and spread it."
+    return "Take the drive out of the group (with a spare ready) and replace it: one slow drive holds up all."
 
 
 def _also(case: Case, at_work: DrivesAtWork) -> str:
