@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import storscope
@@ -194,6 +195,10 @@ def test_tables_are_equal_for_equal_seeds() -> None:
         ({"ios": 1.5}, "found 1.5"),
         ({"seed": "x"}, "a seed, a whole number, found 'x'"),
         ({"seed": 1.0}, "a seed, a whole number, found 1.0"),
+        ({"seed": True}, "a seed, a whole number, found True"),
+        ({"seed": np.float64(1)}, "a seed, a whole number, found "),
+        ({"seed": np.array([1, 2])}, "a seed, a whole number, found array"),
+        ({"ios": np.int64(0)}, "whole number from 1 .*, found "),
         ({"started_ns": "now"}, "ns since 1970 for started_ns, .*, found 'now'"),
         ({"started_ns": -1}, "started_ns, a whole number from 0 .*, found -1"),
         ({"workload": None}, "a workload: a name, .*, found None"),
@@ -211,6 +216,26 @@ def test_wrong_arguments_are_told_in_the_words_of_the_caller(wrong: dict[str, An
         asked["duration"] = "1s"
     with pytest.raises(UsageError, match=expected):
         storscope.simulate(**asked)
+
+
+def test_whole_numbers_of_numpy_are_taken_as_pythons(tmp_path: Path) -> None:
+    own = storscope.simulate(SMALL, _reads(), ios=300, seed=3, started_ns=_STARTED_NS)
+    of_numpy = {"ios": np.int32(300), "seed": np.uint64(3), "started_ns": np.int64(_STARTED_NS)}
+    assert storscope.simulate(SMALL, _reads(), **of_numpy) == own  # type: ignore[arg-type]
+    (each,) = storscope.simulate_each([SMALL], _reads(), **of_numpy)  # type: ignore[arg-type]
+    assert each.tables() == own
+    (tmp_path / "t.csv").write_text("time_s,volume,op,offset_bytes,length_bytes\n0,esx1/data,R,0,4096\n")
+    asked = {"outstanding": 2, "speed_up": 2.0, "started_ns": _STARTED_NS}
+    given = {"outstanding": np.int16(2), "speed_up": np.float32(2), "started_ns": np.int64(_STARTED_NS)}
+    one, other = (storscope.simulate_trace(SMALL, tmp_path / "t.csv", **kind) for kind in (asked, given))  # type: ignore[arg-type]
+    assert one == other
+
+
+def test_a_speed_up_is_a_number(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("time_s,volume,op,offset_bytes,length_bytes\n0,esx1/data,R,0,4096\n")
+    for wrong in ("2", None, True):
+        with pytest.raises(UsageError, match=f"a number for speed_up, found {wrong!r}"):
+            storscope.simulate_trace(SMALL, tmp_path / "t.csv", speed_up=wrong)  # type: ignore[arg-type]
 
 
 def test_several_designs_are_a_list() -> None:

@@ -23,7 +23,7 @@ from storscope.sim.simulation import SimulationPlan
 from storscope.sim.traces import read_trace
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import interval_ns_for, simulate
-from storscope.workbench.simulation_arguments import check_design, check_designs, check_numbers, check_schedule
+from storscope.workbench.simulation_arguments import check_design, check_designs, check_schedule, taken_numbers
 
 _PLAIN = re.compile(r"\s*[0-9]+(?:\.[0-9]+)?\s*")
 
@@ -42,11 +42,12 @@ def plan_of(
 
     Raises UsageError and ConfigError as the parts do.
     """
-    check_numbers(seed=seed, ios=ios)
+    given = taken_numbers(seed=seed, ios=ios)
     design = _design(design, schedule)
     duration_ns = 60 * NS_PER_S if duration is None and ios is None else _ns(duration)
     return SimulationPlan(
-        design, assigned(_assignments(workload), design.attachments), seed, duration_ns=duration_ns, ios=ios,
+        design, assigned(_assignments(workload), design.attachments), given.seed, duration_ns=duration_ns,
+        ios=given.ios,
     )  # fmt: skip
 
 
@@ -60,9 +61,9 @@ def simulate_tables(
     interpreter lock is free while the array works. The same arguments give the same figures on any machine; with
     `started_ns` (UTC since 1970, where the tables place the run; now, if absent) the same tables to the last byte.
     """
-    check_numbers(started_ns=started_ns)
+    given = taken_numbers(started_ns=started_ns)
     plan = plan_of(design, workload, duration=duration, ios=ios, seed=seed, schedule=schedule)
-    return simulate(plan, started_ns=started_ns).tables()
+    return simulate(plan, started_ns=given.started_ns).tables()
 
 
 def trace_plan_of(
@@ -96,14 +97,15 @@ def simulate_trace(
     `trace` is a file, or a mapping of volumes to files. Without `outstanding` requests come at their times, whatever
     the array does; with it, a closed loop keeps so many in flight and thinks as the trace says.
     """
-    check_numbers(seed=seed, outstanding=outstanding, started_ns=started_ns)
+    given = taken_numbers(seed=seed, outstanding=outstanding, started_ns=started_ns, speed_up=speed_up)
     design = _design(design, schedule)
     by_volume = trace if isinstance(trace, Mapping) else {None: trace}
     sources = [TraceSource(read_trace(path), pattern) for pattern, path in by_volume.items()]
     plan = trace_plan_of(
-        design, sources, outstanding=outstanding, speed_up=speed_up, duration_ns=_ns(duration), seed=seed
-    )
-    return simulate(plan, started_ns=started_ns).tables()
+        design, sources, outstanding=given.outstanding, speed_up=given.speed_up, duration_ns=_ns(duration),
+        seed=given.seed,
+    )  # fmt: skip
+    return simulate(plan, started_ns=given.started_ns).tables()
 
 
 def simulate_each(
@@ -117,10 +119,10 @@ def simulate_each(
     did, and `tables()` what `simulate` returns.
     """
     check_designs(designs)
-    check_numbers(started_ns=started_ns)
+    given = taken_numbers(started_ns=started_ns)
     plans = [plan_of(one, workload, duration=duration, ios=ios, seed=seed, schedule=schedule) for one in designs]
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        return list(pool.map(partial(simulate, started_ns=started_ns), plans))
+        return list(pool.map(partial(simulate, started_ns=given.started_ns), plans))
 
 
 def _design(design: str | Path | Design, schedule: str | Path | None) -> Design:

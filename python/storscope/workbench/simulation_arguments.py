@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
+import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeGuard
+from typing import SupportsIndex
 
 from storscope.domain.errors import UsageError
 from storscope.sim.design import Design
@@ -34,25 +37,65 @@ def check_schedule(design: object, schedule: object) -> None:
         )  # fmt: skip
 
 
-def check_numbers(
-    *, seed: object = 1, ios: object = None, outstanding: object = None, started_ns: object = None
-) -> None:
-    """Raises UsageError for what is no whole number, or outside of its range; that of seeds is checked elsewhere."""
-    if not _is_whole(seed):
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of a simulation as callers gave them, as Python's own: those of NumPy are no JSON."""
+
+    seed: int
+    ios: int | None
+    outstanding: int | None
+    started_ns: int | None
+    speed_up: float
+
+
+def taken_numbers(
+    *,
+    seed: object = 1,
+    ios: object = None,
+    outstanding: object = None,
+    started_ns: object = None,
+    speed_up: object = 1.0,
+) -> Numbers:
+    """What callers gave, NumPy's scalars included. Raises UsageError for what is no number, or outside of its range.
+
+    The ranges of seeds and of speed-ups are checked where they are used.
+    """
+    taken_seed = _whole(seed)
+    if taken_seed is None:
         raise UsageError("a seed, a whole number", _found(seed))
-    _check_range("a number of I/Os for ios", ios, 1, 10**15)
-    _check_range("a number of requests in flight for outstanding", outstanding, 1, _DEEPEST)
-    _check_range("ns since 1970 for started_ns", started_ns, 0, _LATEST_NS)
+    return Numbers(
+        taken_seed,
+        _within("a number of I/Os for ios", ios, 1, 10**15),
+        _within("a number of requests in flight for outstanding", outstanding, 1, _DEEPEST),
+        _within("ns since 1970 for started_ns", started_ns, 0, _LATEST_NS),
+        _real("a number for speed_up", speed_up),
+    )
 
 
-def _check_range(what: str, value: object, least: int, most: int) -> None:
+def _within(what: str, value: object, least: int, most: int) -> int | None:
     """None stands for what was not asked."""
-    if value is not None and not (_is_whole(value) and least <= value <= most):
+    if value is None:
+        return None
+    taken = _whole(value)
+    if taken is None or not least <= taken <= most:
         raise UsageError(f"{what}, a whole number from {least:,} to {most:,}", _found(value))
+    return taken
 
 
-def _is_whole(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _whole(value: object) -> int | None:
+    """A whole number of any type that is one (PEP 357), but no truth value; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:  # arrays of several numbers have the method, too
+        return None
+
+
+def _real(what: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise UsageError(what, _found(value))
+    return float(value)
 
 
 def _found(value: object) -> str:
