@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use storscope_device::{DeviceError, Direction};
-use storscope_types::WorkloadError;
+use storscope_types::{WorkloadError, counted, grouped};
 use thiserror::Error;
 
 /// An error of the generator. What was measured until then was handed on, interval by interval.
@@ -34,8 +34,12 @@ pub enum LoadError {
     },
     /// More I/Os failed than the plan allows.
     #[error(
-        "{failed} I/Os failed, {allowed} are allowed; the last was a {direction:?} of {length} bytes at byte \
-             {offset} of target {target}: {reason}"
+        "{} failed, {}; the last was a {} of {} bytes at byte {} of target {target}: {reason}",
+        counted(*failed, "I/O", "I/Os"),
+        allowance(*allowed),
+        word(*direction),
+        grouped(u64::from(*length)),
+        grouped(*offset)
     )]
     Failed {
         /// How many.
@@ -54,7 +58,7 @@ pub enum LoadError {
         reason: String,
     },
     /// A block does not hold what was written to it.
-    #[error("verification: byte {offset} of target {target} should carry its own stamp but {found}")]
+    #[error("verification: byte {} of target {target} should carry its own stamp but {found}", grouped(*offset))]
     Mismatch {
         /// The target.
         target: u32,
@@ -69,4 +73,46 @@ pub enum LoadError {
     /// A worker's thread ended without a result: a defect of the generator.
     #[error("a worker panicked")]
     Panicked,
+}
+
+fn allowance(allowed: u64) -> String {
+    match allowed {
+        0 => "none is allowed".to_owned(),
+        1 => "1 is allowed".to_owned(),
+        _ => format!("{} are allowed", grouped(allowed)),
+    }
+}
+
+fn word(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Read => "read",
+        Direction::Write => "write",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use storscope_device::Direction;
+
+    use super::LoadError;
+
+    #[test]
+    fn failures_are_counted_in_words() {
+        let said = |failed, allowed| {
+            let (target, direction, offset, length) = (0, Direction::Write, 1_048_576, 65_536);
+            let reason = "Input/output error".to_owned();
+            LoadError::Failed { failed, allowed, target, direction, offset, length, reason }.to_string()
+        };
+        let last = "the last was a write of 65,536 bytes at byte 1,048,576 of target 0: Input/output error";
+        assert_eq!(said(1, 0), format!("1 I/O failed, none is allowed; {last}"));
+        assert_eq!(said(2, 1), format!("2 I/Os failed, 1 is allowed; {last}"));
+        assert_eq!(said(1_001, 1_000), format!("1,001 I/Os failed, 1,000 are allowed; {last}"));
+    }
+
+    #[test]
+    fn a_place_that_does_not_hold_its_stamp_is_readable() {
+        let error = LoadError::Mismatch { target: 1, offset: 4_294_967_296, found: "zeros".to_owned() };
+        let said = "verification: byte 4,294,967,296 of target 1 should carry its own stamp but zeros";
+        assert_eq!(error.to_string(), said);
+    }
 }

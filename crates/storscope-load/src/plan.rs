@@ -1,7 +1,7 @@
 //! A run as its caller plans it: the workload, where, how long, and on which engine.
 
 use serde::{Deserialize, Serialize};
-use storscope_types::{Access, Bytes, Load, Nanos, Stream, Workload};
+use storscope_types::{Access, Bytes, Load, Nanos, Stream, Workload, grouped};
 
 use crate::buffers::BufferPlan;
 use crate::error::LoadError;
@@ -147,11 +147,11 @@ impl Plan {
         let path = format!("workload.streams[{stream}].region");
         let rest = size.0.saturating_sub(region.start.0);
         let length = region.length.map_or(rest, |length| length.0);
-        let place =
-            format!("bytes {} to {} of target {target} with {}", region.start.0, region.start.0 + length, size.0);
+        let [from, to, bytes] = [region.start.0, region.start.0 + length, size.0].map(grouped);
+        let place = format!("bytes {from} to {to} of target {target} with {bytes}");
         require(length <= rest, &path, "a region within the target", &place)?;
         let largest = self.workload.streams[stream].access.largest().0;
-        require(length >= largest, &path, &format!("room for transfers of {largest} bytes"), &place)?;
+        require(length >= largest, &path, &format!("room for transfers of {} bytes", grouped(largest)), &place)?;
         Ok(Span { start: region.start.0, length })
     }
 
@@ -164,8 +164,8 @@ impl Plan {
         require(
             end <= size,
             &path,
-            &format!("room for {longest} bytes on target {}", copy.destination),
-            &size.to_string(),
+            &format!("room for {} bytes on target {}", grouped(longest), copy.destination),
+            &grouped(size),
         )
     }
 }

@@ -1,7 +1,7 @@
 //! What a run gave, and whether it can be trusted.
 
 use serde::Serialize;
-use storscope_types::{Load, Nanos, Workload};
+use storscope_types::{Load, Nanos, Workload, counted};
 
 use crate::tally::{Interval, Tally};
 use crate::task::Ending;
@@ -127,11 +127,14 @@ impl Doubt {
             Self::Overloaded { unsent, oldest_unsent_ns } => {
                 let seconds = *oldest_unsent_ns as f64 / 1e9;
                 format!(
-                    "{unsent} arrivals were never sent, the first waited {seconds:.3} s: the load is above what the \
-                         storage does, and latency depends on how long the run is"
+                    "{} never sent, the first waited {seconds:.3} s: the load is above what the storage does, and \
+                     latency depends on how long the run is",
+                    counted(*unsent, "arrival was", "arrivals were")
                 )
             }
-            Self::Failures { failed } => format!("{failed} I/Os failed and are in no latency"),
+            Self::Failures { failed } => {
+                format!("{} in no latency", counted(*failed, "I/O failed and is", "I/Os failed and are"))
+            }
             Self::Empty => "no I/O completed".to_owned(),
         }
     }
@@ -211,4 +214,18 @@ fn open_slots(workload: &Workload) -> f64 {
         }
     });
     slots.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Doubt;
+
+    #[test]
+    fn what_is_counted_is_told_in_words() {
+        let unsent = |unsent| Doubt::Overloaded { unsent, oldest_unsent_ns: 1_500_000_000 }.explain();
+        assert!(unsent(726_867).starts_with("726,867 arrivals were never sent, the first waited 1.500 s: "));
+        assert!(unsent(1).starts_with("1 arrival was never sent, "));
+        assert_eq!(Doubt::Failures { failed: 1 }.explain(), "1 I/O failed and is in no latency");
+        assert_eq!(Doubt::Failures { failed: 12_000 }.explain(), "12,000 I/Os failed and are in no latency");
+    }
 }

@@ -5,7 +5,7 @@
 //! depends on the place alone: a share of places hold one of a few contents, whole to the last byte, whoever writes
 //! them and however often.
 
-use storscope_types::{DataPool, Workload};
+use storscope_types::{DataPool, Workload, grouped};
 
 use crate::error::LoadError;
 use crate::random::Random;
@@ -120,7 +120,7 @@ impl Stamper {
         let origin = unscramble(word(unit)) ^ self.seed;
         let (target, offset) = (origin >> OFFSET_BITS, origin & ((1 << OFFSET_BITS) - 1));
         if target < 256 && offset % self.unit as u64 == 0 && offset < 1 << 50 {
-            return format!("carries that of byte {offset} of target {target}");
+            return format!("carries that of byte {} of target {target}", grouped(offset));
         }
         format!("begins with {:016x}, no stamp of this seed", word(unit))
     }

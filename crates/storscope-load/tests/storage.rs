@@ -139,7 +139,7 @@ fn a_changed_block_is_found_and_named() {
         let mut block = [0; 4096];
         file.as_file().read_exact_at(&mut block, 7 * 4096).unwrap();
         for (at, content, expected) in
-            [(40, [0; 4096], "holds zeros"), (41, block, "carries that of byte 28672 of target 0")]
+            [(40, [0; 4096], "holds zeros"), (41, block, "carries that of byte 28,672 of target 0")]
         {
             prefill(&file, DataPool::default(), engine);
             file.as_file().write_all_at(&content, at * 4096).unwrap();

@@ -1,6 +1,7 @@
 //! What happens when an I/O is done.
 
 use storscope_device::{Clock, Completion, Device, Direction};
+use storscope_types::counted;
 
 use super::{Generator, Slot};
 use crate::error::LoadError;
@@ -92,5 +93,5 @@ fn reason(result: i32) -> String {
     if result < 0 {
         return std::io::Error::from_raw_os_error(-result).to_string();
     }
-    format!("only {result} bytes were transferred")
+    format!("only {} transferred", counted(u64::from(result.unsigned_abs()), "byte was", "bytes were"))
 }

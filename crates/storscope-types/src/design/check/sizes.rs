@@ -1,5 +1,7 @@
 //! Sizes in messages: readable, and different where they are.
 
+use crate::grouped;
+
 /// Decimals that a size has, and at most has; sizes that are still alike are given in bytes.
 const DECIMALS: usize = 2;
 const MOST_DECIMALS: usize = 5;
@@ -8,9 +10,9 @@ const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 /// The sizes as texts, each in the largest unit that keeps it readable, with as many decimals as tell apart those that
 /// differ.
-pub(super) fn told_apart<const COUNT: usize>(sizes: [u64; COUNT]) -> [String; COUNT] {
+pub(crate) fn told_apart<const COUNT: usize>(sizes: [u64; COUNT]) -> [String; COUNT] {
     (DECIMALS..=MOST_DECIMALS).find(|&decimals| are_told_apart(&sizes, decimals)).map_or_else(
-        || sizes.map(in_bytes),
+        || sizes.map(|bytes| format!("{} B", grouped(bytes))),
         |decimals| {
             sizes.map(|bytes| {
                 let (value, unit) = scaled(bytes, decimals);
@@ -28,14 +30,6 @@ fn are_told_apart(sizes: &[u64], decimals: usize) -> bool {
         .collect();
     let all = || sizes.iter().zip(&texts);
     all().all(|(size, text)| all().all(|(other, other_text)| size == other || text != other_text))
-}
-
-/// With a comma before each three digits.
-fn in_bytes(bytes: u64) -> String {
-    let digits = bytes.to_string();
-    let comma = |index: usize| if index > 0 && (digits.len() - index).is_multiple_of(3) { "," } else { "" };
-    let grouped: String = digits.char_indices().map(|(index, digit)| format!("{}{digit}", comma(index))).collect();
-    format!("{grouped} B")
 }
 
 /// The number and its unit; the next unit where rounding would give 1024 of one.
