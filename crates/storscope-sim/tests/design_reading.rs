@@ -66,7 +66,7 @@ fn a_design_is_read_with_its_units() {
     let design = read_design(SOUND).expect("a sound design");
     assert_eq!(design.groups[0].layout, Layout::Raid10);
     assert_eq!(design.groups[0].segment, Bytes::from_kib(512));
-    assert_eq!(design.groups[0].read_choice, ReadChoice::ShortestQueue);
+    assert_eq!(design.groups[0].read_choice, Some(ReadChoice::ShortestQueue));
     assert_eq!(design.volumes[0].size, Bytes(10 << 40));
     assert!((design.controllers[0].cost_per_op_ns - 50_000.0).abs() < 1e-9);
     assert!((design.controllers[0].cost_per_kib_ns - 500.0).abs() < 1e-9);

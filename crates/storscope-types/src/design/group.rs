@@ -36,12 +36,12 @@ pub struct GroupDesign {
     /// Share of each drive that a pool keeps free for the data of failed drives.
     #[serde(default)]
     pub spare_share: f64,
-    /// Which copy of a mirror is read.
+    /// Which copy of a mirror is read. Absent: in turn.
     #[serde(default)]
-    pub read_choice: ReadChoice,
-    /// How partly written stripes get their parity.
+    pub read_choice: Option<ReadChoice>,
+    /// How partly written stripes get their parity. Absent: as it needs fewer reads.
     #[serde(default)]
-    pub parity_update: ParityUpdate,
+    pub parity_update: Option<ParityUpdate>,
     /// A write that must be on the drives before the data may be. Absent: none.
     #[serde(default)]
     pub journal: Option<JournalDesign>,

@@ -9,7 +9,15 @@ impl ArrayDesign {
     pub(super) fn check_background(&self) -> Result<(), DesignFault> {
         unique(self.background.iter().map(|task| &task.name), "background")?;
         for (index, task) in self.background.iter().enumerate() {
-            self.check_task(task, &format!("background[{index}]"))?;
+            let path = format!("background[{index}]");
+            self.check_task(task, &path)?;
+            let is_rebuild = |task: &&BackgroundDesign| task.kind == BackgroundKind::Rebuild;
+            let mut before = self.background[..index].iter().filter(is_rebuild);
+            let other = before.find(|other| is_rebuild(&task) && other.group == task.group);
+            let expected = other.map_or_else(String::new, |other| {
+                format!("one rebuild for a group: {:?} rebuilds all drives of {} that fail", other.name, task.group)
+            });
+            require(other.is_none(), &format!("{path}.group"), &expected, "another")?;
         }
         Ok(())
     }
@@ -55,7 +63,8 @@ impl ArrayDesign {
         let count = given.iter().filter(|&&given| given).count();
         let expected = "one of drive_fails, cache_lost, cache_restored, volume_moves, background_starts, \
                         background_stops";
-        require(count == 1, path, expected, &count.to_string())?;
+        let found = if count == 0 { "none of them".to_owned() } else { format!("{count} of them") };
+        require(count == 1, path, expected, &found)?;
         self.check_names(change, path)
     }
 
@@ -68,7 +77,7 @@ impl ArrayDesign {
             [(&change.background_starts, "background_starts"), (&change.background_stops, "background_stops")]
         {
             let path = format!("{path}.{key}");
-            name.as_ref().map_or(Ok(()), |name| known(name, tasks(), &path, "background work"))?;
+            name.as_ref().map_or(Ok(()), |name| known(name, tasks(), &path, "background task"))?;
         }
         if let Some(to) = &change.volume_moves {
             let volumes = self.volumes.iter().map(|volume| volume.name.as_str());

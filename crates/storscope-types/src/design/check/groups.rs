@@ -4,7 +4,7 @@ use super::paths::{DesignFault, require, within};
 use super::sizes::told_apart;
 use super::{known, unique};
 use crate::Bytes;
-use crate::design::{ArrayDesign, GroupDesign, Layout, ParityUpdate, ReadChoice, Redundancy, VolumeDesign};
+use crate::design::{ArrayDesign, GroupDesign, Layout, Redundancy, VolumeDesign};
 
 /// Where a volume starts and ends, and its name.
 type Extent<'design> = (u64, u64, &'design str);
@@ -115,10 +115,10 @@ fn check_extent(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
 /// What only mirrors, or only parity, can choose.
 fn check_choices(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
     let shape = group.shape(Bytes::ZERO);
-    let chosen = group.read_choice != ReadChoice::default();
+    let chosen = group.read_choice.is_some();
     let (key, expected) = (format!("{path}.read_choice"), "nothing: only mirrors have copies to choose from");
     require(shape.copies > 1 || !chosen, &key, expected, "a choice for a layout without copies")?;
-    let chosen = group.parity_update != ParityUpdate::default();
+    let chosen = group.parity_update.is_some();
     let (key, expected) = (format!("{path}.parity_update"), "nothing: only layouts with parity update it");
     require(shape.parity > 0 || !chosen, &key, expected, "a choice for a layout without parity")
 }
@@ -126,6 +126,9 @@ fn check_choices(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
 fn check_spares(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
     let pool = group.layout == Layout::Pool;
     let found = group.spares.to_string();
+    let expected = "0: without redundancy there is nothing to rebuild a drive from";
+    let of_use = pool || group.shape(Bytes::ZERO).tolerance() > 0;
+    require(of_use || group.spares == 0, &format!("{path}.spares"), expected, &found)?;
     let expected = "0: a pool keeps its spare distributed, see spare_share";
     require(!pool || group.spares == 0, &format!("{path}.spares"), expected, &found)?;
     within(f64::from(group.spares), 0.0, 256.0, &format!("{path}.spares"), "0 to 256")?;

@@ -57,7 +57,11 @@ impl ArrayDesign {
         ] {
             link.as_ref().map_or(Ok(()), |link| check_link(link, path))?;
         }
-        Ok(())
+        let several = self.controllers.len() > 1;
+        let expected = "nothing, or a second controller at the other end of it";
+        let found =
+            if self.controllers.is_empty() { "a link without controllers" } else { "a link with one controller" };
+        require(several || self.links.mirror.is_none(), "links.mirror", expected, found)
     }
 
     fn check_cache(&self) -> Result<(), DesignFault> {
