@@ -35,13 +35,22 @@ impl Dimension {
 pub fn parse(text: &str) -> Option<(f64, Dimension)> {
     let text = text.trim();
     let end = text.find(|letter: char| !(letter.is_ascii_digit() || "._,".contains(letter))).unwrap_or(text.len());
-    let number: f64 = text[..end].replace(['_', ','], "").parse().ok()?;
+    let number = number(&text[..end])?;
     let unit = text[end..].trim();
     if unit.is_empty() {
         return None;
     }
     let (factor, dimension) = duration(unit).or_else(|| rate(unit)).or_else(|| size(unit)).or_else(|| other(unit))?;
     Some((number * factor, dimension))
+}
+
+/// A number whose thousands may be parted by commas. A comma before other than three digits is a decimal one to some and
+/// a slip to others, so it is neither.
+fn number(text: &str) -> Option<f64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut parts = whole.split(',').skip(1);
+    let sound = parts.all(|part| part.len() == 3) && !fraction.contains(',');
+    text.replace(['_', ','], "").parse().ok().filter(|_| sound)
 }
 
 fn duration(unit: &str) -> Option<(f64, Dimension)> {
@@ -118,11 +127,15 @@ mod tests {
             ("8 Gbit/s", 1e9, Dimension::Rate),
             ("70 %", 0.7, Dimension::Ratio),
             ("4m", 4.0, Dimension::DurationOrSize),
+            ("1,500 GB", 1_500.0 * 1_073_741_824.0, Dimension::Size),
+            ("1,000,000.5 KiB", 1_000_000.5 * 1_024.0, Dimension::Size),
         ] {
             let (found, kind) = parse(text).expect(text);
             assert!((found - value).abs() < 1e-9 * value && kind == dimension, "{text}: {found} {kind:?}");
         }
-        for text in ["sata", "15", "k", "raid10", "8 parsecs", "80 Mb/s", "80 mb/s", ""] {
+        for text in
+            ["sata", "15", "k", "raid10", "8 parsecs", "80 Mb/s", "80 mb/s", "", "2,5 TB", "2.5,5 TB", "1,5000 KB"]
+        {
             assert_eq!(parse(text), None, "{text}");
         }
     }
