@@ -70,6 +70,109 @@ fn is_told(mistakes: &[(&str, &str, &str)]) {
 }
 
 #[test]
+fn keys_in_other_words_are_told_in_those_of_designs() {
+    is_told(&[
+        ("segment =", "stripe =", "line 19, column 10: group[0].stripe: expected one of name, drive"),
+        ("segment =", "stripe =", "did you mean segment?"),
+        ("segment =", "chunk_size =", "did you mean segment?"),
+        ("size = \"2 TiB\"", "capacity = \"2 TiB\"", "volume[0].capacity: expected one of name, group, size"),
+        ("size = \"2 TiB\"", "capacity = \"2 TiB\"", "did you mean size?"),
+        ("count = 24", "disks = 24", "did you mean count?"),
+        ("layout = \"raid10\"", "raid = 10", "did you mean layout?"),
+        ("layout = \"raid10\"", "raid_level = 10", "did you mean layout?"),
+        ("turns_per_min", "rpm", "did you mean turns_per_min?"),
+        ("queueing = {", "ncq = {", "did you mean queueing?"),
+        ("servers = 2", "cores = 2", "did you mean servers?"),
+        ("queue_limit = 128", "queue_depth = 128", "did you mean queue_limit?"),
+        ("volumes = [", "luns = [", "did you mean volume?"),
+        ("[[controller]]", "[[sp]]", "did you mean controller?"),
+        ("bandwidth =", "speed =", "did you mean bandwidth?"),
+        ("rate = \"20", "throttle = \"20", "did you mean rate?"),
+        ("average =", "avg =", "drive.nl.seek.avg: expected one of track_to_track, average, full_stroke"),
+        ("index = 3", "slot = 3", "did you mean index?"),
+        ("write = { size = \"1 GiB\", mirrored = true }", "size = \"4 GiB\"", "memory for writes and for reads"),
+        ("size = \"2 TiB\"", "size_tb = 2", "did you mean size? The unit stands with the number: size = \"2 TiB\""),
+    ]);
+}
+
+#[test]
+fn a_key_that_is_no_slip_away_gets_no_guess() {
+    for word in ["colour", "tiering", "dedupe", "strap"] {
+        let error = read_design(&SOUND.replacen("segment =", &format!("{word} ="), 1)).expect_err(word);
+        assert_eq!(error.hint, None, "{word}");
+    }
+}
+
+#[test]
+fn values_in_other_words_are_told_in_those_of_designs() {
+    is_told(&[
+        ("\"raid10\"", "\"RAID 1+0\"", "did you mean \"raid10\"?"),
+        ("\"raid10\"", "\"vraid5\"", "layout = \"pool\" with redundancy = \"raid5\""),
+        ("\"fc4\"", "\"8GFC\"", "did you mean \"fc8\"?"),
+        ("\"mechanical\"", "\"hdd\"", "did you mean \"mechanical\"?"),
+        ("kind = \"rebuild\"", "kind = \"resync\"", "did you mean \"rebuild\"?"),
+        ("7200", "\"7.2k\"", "drive.nl.turns_per_min: expected a number, found \"7.2k\""),
+        ("\"raid10\"", "raid10", "line 18, column 10: expected a value, found raid10; texts, and numbers with a unit"),
+        ("\"512 KiB\"", "512 KiB", "found 512 KiB; texts, and numbers with a unit, stand in quotes: \"512 KiB\""),
+        ("\"512 KiB\"", "“512 KiB”", "stand in quotes: \"512 KiB\""),
+        ("\"512 KiB\"", "", "line 19, column 11: expected a value, found nothing"),
+        ("owner = \"A\"", "owner = nobody", "expected a value, found nobody; texts, and numbers with a unit"),
+        ("mirrored = true", "mirrored = True", "expected a value, found True; try true"),
+        ("\"2 TiB\"", "2,5 TB", "line 24, column 9: expected nothing more behind the value, found"),
+        ("\"30 s\"", "\"30 seconds\"", "found \"30 seconds\"; units are ns, us, ms, s, min, h and d"),
+        ("\"512 KiB\"", "\"100 %\"", "segment: expected a size, such as \"64 KiB\", found \"100 %\""),
+        ("owner = \"A\"", "owner = \"a\"", "found \"a\"; did you mean \"A\"?"),
+        (
+            "drive_fails = { group = \"g\", index = 3 }",
+            "",
+            "at[0]: expected one of drive_fails, cache_lost, cache_restored",
+        ),
+        ("drive_fails = { group = \"g\", index = 3 }", "", "found none of them"),
+        ("mirrored = true", "mirrored = yes", "line 35, column 38: expected a value, found yes; try true"),
+        ("\"2 TiB\"", "\"2,5 TiB\"", "found \"2,5 TiB\"; a decimal point, not a comma: \"2.5 TiB\""),
+        ("\"400 MB/s\"", "\"4 Gb/s\"", "bits are spelt out, as in \"4 Gbit/s\""),
+        ("\"400 MB/s\"", "\"400 MB\"", "try \"400 MB/s\""),
+        ("\"2 TiB\"", "\"2\"", "try \"2 KiB\", \"2 MiB\" or \"2 GiB\""),
+        ("mirrored = true", "low_watermark = 20", "found 20; try \"20 %\""),
+    ]);
+}
+
+#[test]
+fn lists_and_tables_in_another_form_are_told_how_they_are_written() {
+    let seek =
+        "seek = { form = \"data_sheet\", track_to_track = \"0.8 ms\", average = \"8.5 ms\", full_stroke = \"16 ms\" }";
+    is_told(&[
+        (
+            "kind = \"mechanical\"\n",
+            "",
+            "drive.nl: expected the key kind, found nothing; kind = \"mechanical\", \"flash\" or",
+        ),
+        (
+            "form = \"data_sheet\", ",
+            "",
+            "expected the key form, found nothing; form = \"data_sheet\", with three times",
+        ),
+        ("[drive.nl]", "[drive]", "found \"60 MB/s\"; a drive has a name: [drive.NAME]"),
+        ("[[host]]", "[host]", "each has a table of its own: [[host]]"),
+        ("[links]", "[[links]]", "line 38, column 3: links: expected one table: [links] in single brackets"),
+        ("[cache]", "[[cache]]", "cache: expected one table: [cache] in single brackets"),
+        ("[drive.nl]", "[[drive.nl]]", "drive.nl: expected one table: [drive.nl] in single brackets"),
+        ("[drive.nl]", "[[drive]]", "drive: expected a table for each drive, such as [drive.NAME], found a list"),
+        ("volumes = [{ volume = \"v\", queue_limit = 32 }]", "volumes = [\"v\"]", "try volumes = [{ volume = \"v\" }]"),
+        ("volumes = [{ volume = \"v\", queue_limit = 32 }]", "volume = \"v\"", "try volumes = [{ volume = \"v\" }]"),
+        (seek, "seek = \"8.5 ms\"", "found \"8.5 ms\"; try seek = { form = \"data_sheet\", track_to_track"),
+        ("{ preset = \"fc4\", ports = 2 }", "\"fc4\"", "try front_end = { preset = \"fc4\", ports = 1 }"),
+        ("read = { size = \"2 GiB\" }", "read = \"2 GiB\"", "found \"2 GiB\"; try read = { size = \"2 GiB\" }"),
+        ("{ group = \"g\", index = 3 }", "3", "try drive_fails = { group = \"NAME\", index = 0 }"),
+    ]);
+    let without_hosts = SOUND
+        .replace("[[host]]", "[[controller]]")
+        .replace("queue_limit = 128\nvolumes = [{ volume = \"v\", queue_limit = 32 }]", "");
+    let error = read_design(&without_hosts).expect_err("no host").to_string();
+    assert_eq!(error, "expected one or more tables [[host]], found nothing");
+}
+
+#[test]
 fn what_would_have_no_effect_is_refused() {
     let another = "[[background]]\nname = \"again\"\nkind = \"rebuild\"\ngroup = \"g\"\n\n[[at]]";
     let scrub = another.replace("rebuild", "scrub");

@@ -130,7 +130,11 @@ fn every_mistake_is_named_with_line_and_key() {
         ("overhead = \"0.2 ms\"", "", "line 5, column 8: drive.sata: expected the key overhead, found nothing"),
         ("0.8 ms", "19 ms", "drive.sata.seek: expected track to track <= average"),
         ("kind = \"mechanical\"", "kind = \"magnetic\"", "drive.sata"),
-        ("size = \"1 TB\"", "size = 1099511627776\nsize_bytes = 5", "drive.sata.size: expected"),
+        (
+            "size = \"1 TB\"",
+            "size = 1099511627776\nsize_bytes = 5",
+            "drive.sata.size_bytes: expected each key once, found size_bytes, which means the same as size in line 7",
+        ),
         ("volume = \"v\"", "volume = \"w\"", "host[0].volume[0].volume: expected the name of a volume: v, found \"w\""),
         ("low_watermark = \"20 %\"", "low_watermark = \"120 %\"", "cache.write.low_watermark: expected a ratio"),
         ("time = \"30 s\"", "time = \"30 s\"\ncache_lost = \"a\"", "at[0]: expected one of drive_fails"),

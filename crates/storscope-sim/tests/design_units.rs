@@ -201,7 +201,7 @@ fn a_size_of_few_bytes_gets_a_unit_to_try() {
                  try \"64 KiB\", \"64 MiB\" or \"64 GiB\"";
     assert_eq!(error("64"), format!("line 71, column 11: {tries}"));
     assert!(error("5_000_000_000").ends_with("found 5000000000"));
-    assert!(error("\"64 B\"").ends_with("found 64"));
+    assert!(error("\"64 B\"").ends_with("found \"64 B\""));
 }
 
 #[test]

@@ -6,13 +6,14 @@ use storscope_types::design::drive::DriveDesign;
 use toml::de::DeTable;
 
 use super::error::DesignError;
-use super::plain_words::expected_and_found;
-use super::tree::{PlaceInText, Places, Tree, position};
+use super::keys::plain;
+use super::nearest::nearest_within;
+use super::syntax::syntax_error;
+use super::telling::Teller;
+use super::tree::Tree;
 
-/// Most numbers without a unit that are taken for sizes.
+/// Most values that are put under another key, such as numbers without a unit that are taken for sizes.
 const MOST_RETRIES: usize = 10_000;
-/// From here on a number is hardly one whose unit was forgotten.
-const MOST_WITHOUT_UNIT: u64 = 1 << 20;
 
 /// A design from its TOML text, checked, with the drives of the catalogue that it names.
 ///
@@ -22,10 +23,10 @@ pub fn read_design(text: &str) -> Result<ArrayDesign, DesignError> {
     let table = DeTable::parse(text).map_err(|error| syntax_error(text, &error))?;
     let mut tree = Tree::new(text);
     let mut value = tree.table(table.get_ref(), "", "")?;
-    let reader = Reader { text, places: tree.places };
+    let reader = Reader { teller: Teller::new(text, tree.places) };
     let design = reader.design(&mut value)?;
     reader.check_names_of_drives(&design)?;
-    complete_design(design).map_err(|fault| reader.at(&fault.path, fault.expected, fault.found, None))
+    complete_design(design).map_err(|fault| reader.teller.at(&fault.path, fault.expected, fault.found, None))
 }
 
 /// Adds the drives of the catalogue that a design names, and checks it.
@@ -48,21 +49,8 @@ fn drive_of_catalogue(name: &str) -> Option<DriveDesign> {
     crate::drive::catalogue::find(name).map(|entry| entry.design())
 }
 
-fn syntax_error(text: &str, error: &toml::de::Error) -> DesignError {
-    let place = error.span().map(|span| position(text, span.start));
-    DesignError {
-        line: place.map(|place| place.0),
-        column: place.map(|place| place.1),
-        key: String::new(),
-        expected: "TOML".to_owned(),
-        found: error.message().to_owned(),
-        hint: None,
-    }
-}
-
 struct Reader<'text> {
-    text: &'text str,
-    places: Places,
+    teller: Teller<'text>,
 }
 
 impl Reader<'_> {
@@ -77,7 +65,7 @@ impl Reader<'_> {
             let path = error.path().to_string();
             self.repair_or_fail(value, &path, &error.inner().to_string())?;
         }
-        Err(self.at("", "fewer keys".to_owned(), "too many".to_owned(), None))
+        Err(self.teller.at("", "fewer keys".to_owned(), "too many".to_owned(), None))
     }
 
     /// Drives one by one, since the path within an enum that is told apart by a key gets lost.
@@ -109,107 +97,38 @@ impl Reader<'_> {
             [] => "the name of a drive of the catalogue, or of a table [drives.NAME]".to_owned(),
             names => format!("the name of a drive: {}, or one of the catalogue", names.join(", ")),
         };
-        let name = group.drive.to_lowercase();
-        let nearest =
-            own.iter().copied().chain(of_catalogue()).min_by_key(|other| distance(&other.to_lowercase(), &name));
-        let is_near = |other: &&str| distance(&other.to_lowercase(), &name) <= 1 + name.len() / 3;
-        let guess = nearest.filter(is_near).map_or_else(String::new, |other| format!("did you mean {other:?}? "));
+        let all = own.iter().copied().chain(of_catalogue());
+        let nearest = nearest_within(&group.drive, all, 1 + group.drive.len() / 3);
+        let guess = nearest.map_or_else(String::new, |other| format!("did you mean {other:?}? "));
         let hint = format!("{guess}The catalogue: storscope simulate --drives");
-        Err(self.at(&format!("groups[{index}].drive"), expected, format!("{:?}", group.drive), Some(hint)))
+        Err(self.teller.at(&format!("groups[{index}].drive"), expected, format!("{:?}", group.drive), Some(hint)))
     }
 
-    /// Gives a number the unit of bytes if that is what its key lacks, else says what is wrong.
+    /// Puts a value under the key that it belongs to, if that is what is wrong, else says what is.
     fn repair_or_fail(&self, value: &mut Value, path: &str, message: &str) -> Result<(), DesignError> {
-        let Some((key, known)) = unknown_field(message) else { return Err(self.wrong(path, message)) };
+        let Some((key, known)) = unknown_field(message) else { return Err(self.teller.wrong(path, message)) };
         let parent = path.strip_suffix(&key).unwrap_or(path).trim_end_matches('.');
-        let whole = if parent.is_empty() || parent == "." { key.clone() } else { format!("{parent}.{key}") };
-        let parent = if parent == "." { "" } else { parent };
-        let in_bytes = format!("{key}_bytes");
-        if known.contains(&in_bytes)
-            && let Some(object) = find(value, parent).and_then(Value::as_object_mut)
-            && object.get(&key).is_some_and(Value::is_u64)
-            && !object.contains_key(&in_bytes)
-            && let Some(number) = object.remove(&key)
-        {
-            object.insert(in_bytes, number);
-            return Ok(());
-        }
-        Err(self.unknown(&whole, &key, &known))
-    }
-
-    /// A key that does not exist here, perhaps for lack of the right unit.
-    fn unknown(&self, path: &str, key: &str, known: &[String]) -> DesignError {
-        let bare = ["_bytes_per_s", "_bytes", "_ns"].iter().find_map(|suffix| key.strip_suffix(suffix)).unwrap_or(key);
-        let same = known
-            .iter()
-            .find(|name| name.strip_prefix(bare).is_some_and(|rest| WITH_UNIT.iter().any(|unit| unit.0 == rest)));
-        if let Some(name) = same {
-            let unit = WITH_UNIT.iter().find(|unit| name.strip_prefix(bare) == Some(unit.0));
-            let expected = unit.map_or("another unit", |unit| unit.1);
-            let found = self.places.get(path).map_or("another value", |place| place.text.as_str());
-            return self.at(path, expected.to_owned(), found.to_owned(), None);
-        }
-        let nearest = known.iter().map(|name| plain(name)).min_by_key(|name| distance(name, bare));
-        let hint = nearest
-            .filter(|name| distance(name, bare) <= 1 + bare.len() / 3)
-            .map(|name| format!("did you mean {name}?"));
-        let names: Vec<&str> = known.iter().map(|name| plain(name)).collect();
-        self.at(path, format!("one of {}", names.join(", ")), "a key that does not exist here".to_owned(), hint)
-    }
-
-    /// A value of the wrong kind, or one that is missing.
-    fn wrong(&self, path: &str, message: &str) -> DesignError {
-        if let Some(rest) = message.strip_prefix("missing field `") {
-            let key = rest.split('`').next().unwrap_or_default();
-            return self.at(path, format!("the key {}", plain(key)), "nothing".to_owned(), None);
-        }
-        let (expected, found) = expected_and_found(message);
-        self.at(path, expected, found, None)
-    }
-
-    /// An error at a path, or at the nearest key around it.
-    fn at(&self, path: &str, expected: String, found: String, hint: Option<String>) -> DesignError {
-        let mut around = if path == "." { "" } else { path };
-        let mut place = self.place(around);
-        while place.is_none() && !around.is_empty() {
-            around = around.rfind(['.', '[']).map_or("", |end| &around[..end]);
-            place = self.place(around);
-        }
-        let hint = hint.or_else(|| place.filter(|_| around == path).and_then(|place| self.unit_hint(path, place)));
-        let rest = path.strip_prefix(around).unwrap_or_default();
-        let key = match place {
-            Some(place) => format!("{}{}", place.written, plain(rest)),
-            None => plain(path).trim_start_matches('.').to_owned(),
+        let whole = if parent.is_empty() { key.clone() } else { format!("{parent}.{key}") };
+        let Some(object) = find(value, parent).and_then(Value::as_object_mut) else {
+            return Err(self.teller.unknown(&whole, &key, &known));
         };
-        let place = place.map(|place| position(self.text, place.offset));
-        DesignError { line: place.map(|at| at.0), column: place.map(|at| at.1), key, expected, found, hint }
+        let in_bytes = format!("{key}_bytes");
+        if known.contains(&in_bytes) && object.contains_key(&in_bytes) {
+            return Err(self.teller.twice(&whole, &format!("{whole}_bytes")));
+        }
+        let other = if known.contains(&in_bytes)
+            && object.get(&key).is_some_and(Value::is_u64)
+            && self.teller.is_bare(&whole)
+        {
+            object.get(&key).cloned().map(|number| (in_bytes, number))
+        } else {
+            self.teller.as_text(&whole, &key, &known).map(|text| (plain(&key).to_owned(), Value::String(text)))
+        };
+        let Some((right, value)) = other else { return Err(self.teller.unknown(&whole, &key, &known)) };
+        object.remove(&key);
+        object.insert(right, value);
+        Ok(())
     }
-
-    /// Where the key of a path stands, also that of a number that was taken as bytes.
-    fn place(&self, path: &str) -> Option<&PlaceInText> {
-        self.places.get(path).or_else(|| self.places.get(plain(path)))
-    }
-
-    /// What to try where a number of few bytes, written without a unit, makes no sense.
-    fn unit_hint(&self, path: &str, place: &PlaceInText) -> Option<String> {
-        let was_taken_as_bytes = path.ends_with("_bytes") && !self.places.contains_key(path);
-        let number: u64 = place.text.parse().ok().filter(|_| was_taken_as_bytes)?;
-        let number = number.max(1);
-        let tries = format!("try \"{number} KiB\", \"{number} MiB\" or \"{number} GiB\"");
-        (number < MOST_WITHOUT_UNIT).then(|| format!("a number without a unit is bytes: {tries}"))
-    }
-}
-
-/// How names of fields end, and what belongs there.
-const WITH_UNIT: [(&str, &str); 3] = [
-    ("_bytes_per_s", "a rate with a unit, such as \"400 MB/s\""),
-    ("_bytes", "a size, such as \"64 KiB\""),
-    ("_ns", "a duration with a unit, such as \"5 ms\""),
-];
-
-/// A name without its unit, as it is written in TOML.
-fn plain(name: &str) -> &str {
-    WITH_UNIT.iter().find_map(|unit| name.strip_suffix(unit.0)).unwrap_or(name)
 }
 
 /// A drive by its kind: the path within it and what is wrong.
@@ -248,19 +167,4 @@ fn find<'value>(value: &'value mut Value, path: &str) -> Option<&'value mut Valu
         };
     }
     Some(at)
-}
-
-/// How many letters have to be changed, added or left out (Levenshtein 1966).
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (index, letter) in left.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
-        for (at, other) in right.iter().enumerate() {
-            let changed = diagonal + usize::from(letter != *other);
-            diagonal = row[at + 1];
-            row[at + 1] = changed.min(row[at] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }

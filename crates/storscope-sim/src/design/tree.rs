@@ -27,7 +27,7 @@ const NAMES: [&str; 14] = [
     "layout",
 ];
 /// Lists that have the singular name of their tables in TOML.
-const LISTS: [(&str, &str); 6] = [
+pub const LISTS: [(&str, &str); 6] = [
     ("drive", "drives"),
     ("group", "groups"),
     ("volume", "volumes"),
@@ -36,15 +36,39 @@ const LISTS: [(&str, &str); 6] = [
     ("at", "changes"),
 ];
 
+/// Tables that are there once at most.
+const TABLES: [&str; 18] = [
+    "cache",
+    "links",
+    "transition",
+    "write",
+    "read",
+    "prefetch",
+    "front_end",
+    "back_end",
+    "mirror",
+    "journal",
+    "flash_cache",
+    "seek",
+    "read_ahead",
+    "write_cache",
+    "queueing",
+    "channels",
+    "drive_fails",
+    "volume_moves",
+];
+
 /// Where a key stands: the offset in the text, and the key as it is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlaceInText {
     /// Byte offset of the value, or of the key of a table.
     pub offset: usize,
     /// As in `group[0].segment`.
     pub written: String,
-    /// What stands there, if it is short.
+    /// What stands there.
     pub text: String,
+    /// What a text with a unit comes to, as a number of the JSON form.
+    pub number: Option<f64>,
 }
 
 /// Places by path, as in `groups[0].segment_bytes`.
@@ -78,10 +102,13 @@ impl<'text> Tree<'text> {
                 offset: if is_table(value.get_ref()) { key.span().start } else { value.span().start },
                 written: as_written.clone(),
                 text: self.text.get(value.span()).unwrap_or_default().to_owned(),
+                number: quantity.as_ref().and_then(Value::as_f64),
             };
-            if object.contains_key(&canonical) {
-                return Err(self.error(place.offset, &as_written, "each key once", "another key of the same meaning"));
+            if let Some(other) = self.places.get(&inner) {
+                let (first, again) = if other.offset < place.offset { (other, &place) } else { (&place, other) };
+                return Err(repeated(self.text, first, again));
             }
+            self.check_form(path, &canonical, value.get_ref(), &place)?;
             self.places.insert(inner.clone(), place);
             let value = match quantity {
                 Some(quantity) => quantity,
@@ -90,6 +117,19 @@ impl<'text> Tree<'text> {
             object.insert(canonical, value);
         }
         Ok(Value::Object(object))
+    }
+
+    /// Lists of what is there once: each would be taken for the parts of one table, in their order.
+    fn check_form(&self, path: &str, key: &str, value: &DeValue<'_>, place: &PlaceInText) -> Result<(), DesignError> {
+        let expected = match key {
+            _ if !value.is_array() => return Ok(()),
+            "drives" => "a table for each drive, such as [drive.NAME]".to_owned(),
+            _ if path == "drives" || TABLES.contains(&key) => {
+                format!("one table: [{}] in single brackets, or {{ key = value }}", place.written)
+            }
+            _ => return Ok(()),
+        };
+        Err(self.error(place.offset, &place.written, &expected, "a list"))
     }
 
     fn value(&mut self, value: &Spanned<DeValue<'_>>, path: &str, written: &str) -> Result<Value, DesignError> {
@@ -117,6 +157,7 @@ impl<'text> Tree<'text> {
                         offset: item.span().start,
                         written: written.clone(),
                         text: self.text.get(item.span()).unwrap_or_default().to_owned(),
+                        number: None,
                     };
                     self.places.insert(path.clone(), place);
                     list.push(self.value(item, &path, &written)?);
@@ -137,6 +178,20 @@ impl<'text> Tree<'text> {
             found: found.to_owned(),
             hint: None,
         }
+    }
+}
+
+/// The error of a key that says what another one says.
+pub fn repeated(text: &str, first: &PlaceInText, again: &PlaceInText) -> DesignError {
+    let name = |place: &PlaceInText| place.written.rsplit('.').next().unwrap_or_default().to_owned();
+    let ((line, column), (first_line, _)) = (position(text, again.offset), position(text, first.offset));
+    DesignError {
+        line: Some(line),
+        column: Some(column),
+        key: again.written.clone(),
+        expected: "each key once".to_owned(),
+        found: format!("{}, which means the same as {} in line {first_line}", name(again), name(first)),
+        hint: None,
     }
 }
 
