@@ -104,6 +104,34 @@ fn a_key_that_is_no_slip_away_gets_no_guess() {
 }
 
 #[test]
+fn the_same_key_again_is_told_with_both_lines() {
+    is_told(&[
+        (
+            "count = 24",
+            "count = 24\ncount = 25",
+            "line 17, column 1: group[0].count: expected each key once, found count",
+        ),
+        ("count = 24", "count = 24\ncount = 25", "found count again, after line 16"),
+        (
+            "[links]",
+            "[cache]\n[links]",
+            "line 38, column 2: cache: expected each key once, found cache again, after line 34",
+        ),
+        ("ports = 2", "ports = 2, ports = 4", "line 39, column 42: links.front_end.ports: expected each key once"),
+        (
+            "kind = \"mech",
+            "[drive.nl]\nkind = \"mech",
+            "line 4, column 8: drive.nl: expected each key once, found nl again",
+        ),
+        (
+            "size = \"2 TiB\"",
+            "size = \"2 TiB\"\nsize_bytes = 4096",
+            "line 25, column 14: volume[0].size_bytes: expected each key once, found size_bytes, which means the same as size",
+        ),
+    ]);
+}
+
+#[test]
 fn values_in_other_words_are_told_in_those_of_designs() {
     is_told(&[
         ("\"raid10\"", "\"RAID 1+0\"", "did you mean \"raid10\"?"),
