@@ -201,6 +201,37 @@ fn lists_and_tables_in_another_form_are_told_how_they_are_written() {
 }
 
 #[test]
+fn numbers_out_of_range_are_told_in_the_units_they_are_written_in() {
+    is_told(&[
+        (
+            "\"60 MB/s\"",
+            "\"130 MB/s\"",
+            "inner_rate: expected 10 kB/s to the outer_rate of 115 MB/s, found \"130 MB/s\"",
+        ),
+        (
+            "average = \"8.5 ms\"",
+            "average = \"18.5 ms\"",
+            "seek: expected track_to_track <= average <= full_stroke, found 0.8 ms, 18.5 ms, 16 ms",
+        ),
+        ("overhead = \"0.3 ms\"", "overhead = \"2 s\"", "overhead: expected 0 to 1 s, found \"2 s\""),
+        ("\"512 KiB\"", "\"20 KiB\"", "segment: expected a multiple of the cache's page of 16 KiB, found \"20 KiB\""),
+        ("size = \"1 TB\"", "size = \"2 MB\"", "drive.nl.size: expected at least 58.49 MiB, 64 tracks of 935.87 KiB"),
+    ]);
+}
+
+#[test]
+fn memory_without_a_unit_is_told_what_it_needs_in_bytes() {
+    let flash = "queue_limit = 32, flash_cache = { size = 60 }";
+    is_told(&[
+        ("\"1 GiB\"", "1", "cache.write.size: expected 256 KiB to 2.98 TiB, room for 8 to 100,000,000 pages, found 1"),
+        ("\"1 GiB\"", "4096", "found 4096; a number without a unit is bytes: try \"4096 KiB\", \"4096 MiB\""),
+        ("\"2 GiB\"", "2", "cache.read.size: expected 16 KiB to 1.49 TiB, room for 1 to 100,000,000 pages, found 2"),
+        ("queue_limit = 32", flash, "flash_cache.size: expected 8 KiB to 762.94 GiB, room for 1 to 100,000,000 blocks"),
+        ("queue_limit = 32", flash, "found 60; a number without a unit is bytes: try \"60 KiB\""),
+    ]);
+}
+
+#[test]
 fn what_would_have_no_effect_is_refused() {
     let another = "[[background]]\nname = \"again\"\nkind = \"rebuild\"\ngroup = \"g\"\n\n[[at]]";
     let scrub = another.replace("rebuild", "scrub");

@@ -10,9 +10,14 @@ use std::collections::BTreeSet;
 use super::array::{ArrayDesign, ControllerDesign};
 use super::cache::CacheDesign;
 use super::link::LinkDesign;
+use crate::Bytes;
 
 pub use paths::DesignFault;
 use paths::{require, within};
+pub(crate) use sizes::told_apart;
+
+/// Most pages or blocks of a memory.
+const MOST_PIECES: u64 = 100_000_000;
 
 impl ArrayDesign {
     /// Whether the design can be simulated. Drives of a catalogue must have been added to the design's own.
@@ -70,7 +75,8 @@ impl ArrayDesign {
         within(page as f64, 512.0, (16 << 20) as f64, "cache.page_bytes", "512 bytes to 16 MiB")?;
         for (index, group) in self.groups.iter().enumerate() {
             let path = format!("groups[{index}].segment_bytes");
-            let expected = format!("a multiple of the cache's page of {page} bytes");
+            let [page_size] = told_apart([page]);
+            let expected = format!("a multiple of the cache's page of {page_size}");
             require(group.segment.0.is_multiple_of(page), &path, &expected, &group.segment.0.to_string())?;
         }
         let both = self.controllers.len() != 1 || cache.write.as_ref().is_none_or(|write| !write.mirrored);
@@ -112,9 +118,8 @@ impl ArrayDesign {
         let block = flash.block.0;
         let sound = block.is_power_of_two() && (512..=128 << 10).contains(&block);
         let expected = "a power of two from 512 bytes to 128 KiB";
-        require(sound, &format!("{path}.block_bytes"), expected, &format!("{block} bytes"))?;
-        let fits = flash.size.0 / flash.block.0;
-        within(fits as f64, 1.0, 1e8, &format!("{path}.size_bytes"), "room for 1 to 100,000,000 blocks")?;
+        require(sound, &format!("{path}.block_bytes"), expected, &block.to_string())?;
+        room(flash.size, flash.block, 1, "blocks", &format!("{path}.size_bytes"))?;
         within(f64::from(flash.parallel), 1.0, 64.0, &format!("{path}.parallel"), "1 to 64")?;
         check_rate(flash.bandwidth_bytes_per_s, &format!("{path}.bandwidth_bytes_per_s"))
     }
@@ -151,9 +156,9 @@ fn check_link(link: &LinkDesign, path: &str) -> Result<(), DesignFault> {
 
 fn check_write_back(cache: &CacheDesign) -> Result<(), DesignFault> {
     let Some(write) = &cache.write else { return Ok(()) };
-    let held = if write.mirrored { write.size.0 / 2 } else { write.size.0 };
-    let pages = (held / cache.page.0) as f64;
-    within(pages, 8.0, 1e8, "cache.write.size_bytes", "room for 8 to 100,000,000 pages")?;
+    // Mirroring halves what it holds.
+    let copies = if write.mirrored { 2 } else { 1 };
+    room(write.size, Bytes(cache.page.0 * copies), 8, "pages", "cache.write.size_bytes")?;
     let run = write.run.0 as f64;
     within(run, 512.0, (64 << 20) as f64, "cache.write.run_bytes", "512 bytes to 64 MiB")?;
     let (low, high) = (write.low_watermark, write.high_watermark);
@@ -168,18 +173,29 @@ fn check_reads(cache: &CacheDesign) -> Result<(), DesignFault> {
         let one = read.size.is_some() != read.hit_ratio.is_some();
         require(one, "cache.read", "a size or a hit ratio", if read.size.is_some() { "both" } else { "neither" })?;
         within(read.hit_ratio.unwrap_or(0.0), 0.0, 1.0, "cache.read.hit_ratio", "a ratio from 0 to 1")?;
-        let pages = read.size.map_or(1, |size| size.0 / cache.page.0) as f64;
-        within(pages, 1.0, 1e8, "cache.read.size_bytes", "room for 1 to 100,000,000 pages")?;
+        read.size.map_or(Ok(()), |size| room(size, cache.page, 1, "pages", "cache.read.size_bytes"))?;
     }
     let Some(prefetch) = &cache.prefetch else { return Ok(()) };
     within(f64::from(prefetch.streams), 1.0, 256.0, "cache.prefetch.streams", "1 to 256")?;
     let page = cache.page.0;
-    within(prefetch.depth.0 as f64, page as f64, 1e9, "cache.prefetch.depth_bytes", "a page to 1 GB")?;
+    let [page_size] = told_apart([page]);
+    let expected = format!("a page of {page_size} to 1 GB");
+    within(prefetch.depth.0 as f64, page as f64, 1e9, "cache.prefetch.depth_bytes", &expected)?;
     within(f64::from(prefetch.trigger), 1.0, 1e3, "cache.prefetch.trigger", "1 to 1,000 reads")?;
     let least = 2 * prefetch.depth.0;
-    let sound = prefetch.size.is_none_or(|size| size.0 >= least && size.0 / page <= 100_000_000);
+    let sound = prefetch.size.is_none_or(|size| size.0 >= least && size.0 <= MOST_PIECES * page);
     let found = prefetch.size.map_or(0, |size| size.0).to_string();
-    require(sound, "cache.prefetch.size_bytes", "room for twice the depth, at most 100,000,000 pages", &found)
+    let [least_size, most_size] = told_apart([least, MOST_PIECES * page]);
+    let expected = format!("{least_size}, room for twice the depth, to {most_size}, 100,000,000 pages");
+    require(sound, "cache.prefetch.size_bytes", &expected, &found)
+}
+
+/// Whether memory has room for some pieces, and not for more than can be kept in order.
+fn room(size: Bytes, piece: Bytes, least: u64, pieces: &str, path: &str) -> Result<(), DesignFault> {
+    let (least_bytes, most_bytes) = (least * piece.0, MOST_PIECES * piece.0);
+    let [from, to] = told_apart([least_bytes, most_bytes]);
+    let expected = format!("{from} to {to}, room for {least} to 100,000,000 {pieces}");
+    require((least_bytes..=most_bytes).contains(&size.0), path, &expected, &size.0.to_string())
 }
 
 fn check_limit(limit: Option<u32>, path: &str) -> Result<(), DesignFault> {

@@ -3,7 +3,8 @@
 use thiserror::Error;
 
 use super::{CurveDesign, CurvePoint, DriveDesign, FlashDesign, MechanicalDesign, SeekDesign, WriteCacheDesign};
-use crate::Bytes;
+use crate::Nanos;
+use crate::design::check::told_apart;
 
 /// A field of a drive that cannot be simulated as it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -36,7 +37,8 @@ fn check_mechanical(design: &MechanicalDesign) -> Result<(), DriveError> {
     within(design.turns_per_min, 1e3, 3e4, "turns_per_min", "1000 to 30000")?;
     within(design.outer_rate_bytes_per_s, 1e4, 1e10, "outer_rate_bytes_per_s", "10 kB/s to 10 GB/s")?;
     let outer = design.outer_rate_bytes_per_s;
-    within(design.inner_rate_bytes_per_s, 1e4, outer, "inner_rate_bytes_per_s", "10 kB/s to the outer rate")?;
+    let expected = format!("10 kB/s to the outer_rate of {}", in_mb_per_s(outer));
+    within(design.inner_rate_bytes_per_s, 1e4, outer, "inner_rate_bytes_per_s", &expected)?;
     within(design.interface_rate_bytes_per_s, 1e4, 1e11, "interface_rate_bytes_per_s", "10 kB/s to 100 GB/s")?;
     within(f64::from(design.zones), 1.0, 64.0, "zones", "1 to 64")?;
     within(f64::from(design.heads), 1.0, 32.0, "heads", "1 to 32")?;
@@ -58,16 +60,17 @@ fn check_track(design: &MechanicalDesign) -> Result<(), DriveError> {
     let track_bytes = design.outer_rate_bytes_per_s * 60.0 / design.turns_per_min;
     let tracks = design.size.0 as f64 / track_bytes;
     let least = f64::from(design.zones * design.heads);
-    let expected = format!("at least {least} tracks of {track_bytes:.0} bytes, for the zones and heads");
-    require(tracks >= least, "size_bytes", &expected, &format!("{tracks:.0}"))
+    let [least_size, track] = told_apart([(least * track_bytes).ceil() as u64, track_bytes as u64]);
+    let expected = format!("at least {least_size}, {least} tracks of {track} for the zones and heads");
+    require(tracks >= least, "size_bytes", &expected, &design.size.0.to_string())
 }
 
 fn check_seek(seek: &SeekDesign) -> Result<(), DriveError> {
     match *seek {
         SeekDesign::DataSheet { track_to_track, average, full_stroke } => {
             let rises = track_to_track <= average && average <= full_stroke;
-            let found = format!("{}, {}, {} ns", track_to_track.0, average.0, full_stroke.0);
-            require(rises, "seek", "track to track <= average <= full stroke", &found)?;
+            let found = [track_to_track, average, full_stroke].map(in_ms).join(", ");
+            require(rises, "seek", "track_to_track <= average <= full_stroke", &found)?;
             within(full_stroke.0 as f64, 1.0, 1e9, "seek.full_stroke_ns", "above 0, at most 1 s")
         }
         SeekDesign::Curve { a_ns, b_ns, c_ns } => {
@@ -82,7 +85,7 @@ fn check_seek(seek: &SeekDesign) -> Result<(), DriveError> {
 fn check_buffers(design: &MechanicalDesign) -> Result<(), DriveError> {
     if let Some(read_ahead) = &design.read_ahead {
         within(f64::from(read_ahead.segments), 1.0, 64.0, "read_ahead.segments", "1 to 64")?;
-        within(read_ahead.segment.0 as f64, 512.0, 1e10, "read_ahead.segment_bytes", "512 to 10 GB")?;
+        within(read_ahead.segment.0 as f64, 512.0, 1e10, "read_ahead.segment_bytes", "512 bytes to 10 GB")?;
     }
     if let Some(queueing) = &design.queueing {
         within(queueing.gamma, 0.0, 1.0, "queueing.gamma", "0 to 1")?;
@@ -93,7 +96,7 @@ fn check_buffers(design: &MechanicalDesign) -> Result<(), DriveError> {
 }
 
 fn check_write_cache(cache: &WriteCacheDesign) -> Result<(), DriveError> {
-    within(cache.size.0 as f64, 512.0, 1e10, "write_cache.size_bytes", "512 to 10 GB")?;
+    within(cache.size.0 as f64, 512.0, 1e10, "write_cache.size_bytes", "512 bytes to 10 GB")?;
     let accept_ns = cache.accept.map_or(0.0, |time| time.0 as f64);
     within(accept_ns, 0.0, 1e9, "write_cache.accept_ns", "0 to 1 s")?;
     within(f64::from(cache.extents), 1.0, 4096.0, "write_cache.extents", "1 to 4096")?;
@@ -103,7 +106,7 @@ fn check_write_cache(cache: &WriteCacheDesign) -> Result<(), DriveError> {
 
 fn check_flash(design: &FlashDesign) -> Result<(), DriveError> {
     within(f64::from(design.dies), 1.0, 1024.0, "dies", "1 to 1024")?;
-    within(design.page.0 as f64, 512.0, 1e8, "page_bytes", "512 to 100 MB")?;
+    within(design.page.0 as f64, 512.0, 1e8, "page_bytes", "512 bytes to 100 MB")?;
     within(design.latency_cv, 0.0, 3.0, "latency_cv", "0 to 3")?;
     within(design.interface_rate_bytes_per_s, 1e4, 1e12, "interface_rate_bytes_per_s", "10 kB/s to 1 TB/s")?;
     within(design.write_amplification, 1.0, 20.0, "write_amplification", "1 to 20")?;
@@ -111,7 +114,7 @@ fn check_flash(design: &FlashDesign) -> Result<(), DriveError> {
     within(f64::from(design.cleaning_burst_pages), 1.0, 1024.0, "cleaning_burst_pages", "1 to 1024")?;
     within(f64::from(design.buffer_pages), 0.0, 1e6, "buffer_pages", "0 to 1000000")?;
     if let Some(unit) = design.map_unit {
-        within(unit.0 as f64, 512.0, design.page.0 as f64, "map_unit_bytes", "512 to the bytes of a page")?;
+        within(unit.0 as f64, 512.0, design.page.0 as f64, "map_unit_bytes", "512 bytes to those of a page")?;
     }
     if let Some(channels) = design.channels {
         within(f64::from(channels.count), 1.0, 256.0, "channels.count", "1 to 256")?;
@@ -134,7 +137,7 @@ fn check_flash(design: &FlashDesign) -> Result<(), DriveError> {
 
 fn check_curve(design: &CurveDesign) -> Result<(), DriveError> {
     within(design.cv, 0.0, 3.0, "cv", "0 to 3")?;
-    require(design.block > Bytes::ZERO, "block_bytes", "above 0", "0")?;
+    require(design.block.0 > 0, "block_bytes", "above 0", "0")?;
     if let Some(rate) = design.rate_bytes_per_s {
         within(rate, 1e4, 1e12, "rate_bytes_per_s", "10 kB/s to 1 TB/s")?;
     }
@@ -150,6 +153,15 @@ fn check_points(points: &[CurvePoint], path: &str) -> Result<(), DriveError> {
         within(point.iops, 1e-3, 1e9, &format!("{path}[{index}].iops"), "0.001 to 1e9 per second")?;
     }
     Ok(())
+}
+
+fn in_ms(time: Nanos) -> String {
+    format!("{} ms", time.0 as f64 / 1e6)
+}
+
+/// Decimal, as drives are sold.
+fn in_mb_per_s(rate_bytes_per_s: f64) -> String {
+    format!("{} MB/s", rate_bytes_per_s / 1e6)
 }
 
 fn within(value: f64, least: f64, most: f64, path: &str, expected: &str) -> Result<(), DriveError> {
