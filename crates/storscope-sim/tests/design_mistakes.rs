@@ -232,6 +232,23 @@ fn memory_without_a_unit_is_told_what_it_needs_in_bytes() {
 }
 
 #[test]
+fn a_volume_of_few_bytes_is_refused() {
+    is_told(&[
+        (
+            "\"2 TiB\"",
+            "200",
+            "line 24, column 8: volume[0].size: expected a size with a unit, found 200; a number without",
+        ),
+        ("\"2 TiB\"", "\"200 B\"", "line 24, column 8: volume[0].size: expected 512 bytes or more, found \"200 B\""),
+        ("owner =", "start = 300\nowner =", "volume[0].start: expected a size with a unit, found 300"),
+    ]);
+    for sound in ["2_000_000_000", "\"64 KiB\"", "2e12"] {
+        let text = SOUND.replace("\"2 TiB\"", sound).replace("owner =", "start = 0\nowner =");
+        assert_eq!(read_design(&text).is_ok(), sound != "2e12", "{sound}");
+    }
+}
+
+#[test]
 fn what_would_have_no_effect_is_refused() {
     let another = "[[background]]\nname = \"again\"\nkind = \"rebuild\"\ngroup = \"g\"\n\n[[at]]";
     let scrub = another.replace("rebuild", "scrub");

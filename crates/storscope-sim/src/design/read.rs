@@ -26,6 +26,7 @@ pub fn read_design(text: &str) -> Result<ArrayDesign, DesignError> {
     let reader = Reader { teller: Teller::new(text, tree.places) };
     let design = reader.design(&mut value)?;
     reader.check_names_of_drives(&design)?;
+    reader.check_sizes_of_volumes(&design)?;
     complete_design(design).map_err(|fault| reader.teller.at(&fault.path, fault.expected, fault.found, None))
 }
 
@@ -102,6 +103,18 @@ impl Reader<'_> {
         let guess = nearest.map_or_else(String::new, |other| format!("did you mean {other:?}? "));
         let hint = format!("{guess}The catalogue: storscope simulate --drives");
         Err(self.teller.at(&format!("groups[{index}].drive"), expected, format!("{:?}", group.drive), Some(hint)))
+    }
+
+    /// Volumes whose unit was forgotten: any number of bytes would make sense to an array, but hardly to a person.
+    fn check_sizes_of_volumes(&self, design: &ArrayDesign) -> Result<(), DesignError> {
+        for index in 0..design.volumes.len() {
+            for key in ["size", "start"] {
+                let path = format!("volumes[{index}].{key}_bytes");
+                let Some(number) = self.teller.forgotten_unit(&path) else { continue };
+                return Err(self.teller.at(&path, "a size with a unit".to_owned(), number, None));
+            }
+        }
+        Ok(())
     }
 
     /// Puts a value under the key that it belongs to, if that is what is wrong, else says what is.

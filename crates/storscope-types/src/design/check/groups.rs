@@ -6,6 +6,9 @@ use super::{known, unique};
 use crate::Bytes;
 use crate::design::{ArrayDesign, GroupDesign, Layout, Redundancy, VolumeDesign};
 
+/// A sector.
+const LEAST_VOLUME_BYTES: u64 = 512;
+
 /// Where a volume starts and ends, and its name.
 type Extent<'design> = (u64, u64, &'design str);
 
@@ -53,7 +56,7 @@ impl ArrayDesign {
         let usable = group.usable(drive_size).0;
         let start = volume.start.map_or(ends[index], |start| start.0);
         let key = format!("{path}.size_bytes");
-        require(size > 0, &key, "a size above 0", "0")?;
+        require(size >= LEAST_VOLUME_BYTES, &key, "512 bytes or more", &size.to_string())?;
         let end = start.saturating_add(size);
         let free = usable.saturating_sub(start);
         let [found, free, usable_size] = told_apart([size, free, usable]);

@@ -137,7 +137,7 @@ fn check_flash(design: &FlashDesign) -> Result<(), DriveError> {
 
 fn check_curve(design: &CurveDesign) -> Result<(), DriveError> {
     within(design.cv, 0.0, 3.0, "cv", "0 to 3")?;
-    require(design.block.0 > 0, "block_bytes", "above 0", "0")?;
+    within(design.block.0 as f64, 512.0, 1e9, "block_bytes", "512 bytes to 1 GB")?;
     if let Some(rate) = design.rate_bytes_per_s {
         within(rate, 1e4, 1e12, "rate_bytes_per_s", "10 kB/s to 1 TB/s")?;
     }
