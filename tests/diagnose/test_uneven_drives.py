@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from storscope.diagnose.rules._drive_groups import drive_groups
 from storscope.diagnose.rules.uneven_drives import RULE, _medians_of_others
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
@@ -100,6 +102,24 @@ def test_drives_that_are_told_one_after_another_are_not_called_alike(tmp_path: P
                 recorder.observe(drive, begin, STEP_NS, {"queue_depth_mean": queue})
 
     assert "at the same instants" in needs(judge(RULE, make_case(tmp_path, write)))[0]
+
+
+@pytest.mark.parametrize("whole_comes", ["first", "last"])
+def test_a_row_of_the_whole_time_hides_no_slice_that_begins_with_it(tmp_path: Path, whole_comes: str) -> None:
+    """A simulated drive has its rate in a row of the whole run and its queue in slices: both begin at its start."""
+    slices = _group([5.0, 6.0, 7.0])
+
+    def whole(recorder: Recorder) -> None:
+        for number in range(3):
+            recorder.observe(EntityRef("MSA", "disk", f"1.{number + 1}"), START_NS, 30 * STEP_NS, {"ops_per_s": 40.0})
+
+    def write(recorder: Recorder) -> None:
+        for part in (whole, slices) if whole_comes == "first" else (slices, whole):
+            part(recorder)
+
+    (group,) = drive_groups(make_case(tmp_path, write))
+    assert np.isfinite(group.columns["queue_depth_mean"]).all()
+    assert (group.columns["ops_per_s"][:, 0] == 40.0).all()
 
 
 def test_thresholds_take_effect(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def _aligned(whole: EntityRef, series: Sequence[Series], *, guess: bool) -> Driv
     for name in ("queue_depth_mean", "latency_ns_mean", "ops_per_s"):
         table = np.full((len(series), len(times)), np.nan)
         for row, one in enumerate(series):
-            table[row, np.searchsorted(times, one.time_ns)] = one[name]
+            told = np.isfinite(one[name])  # another row that begins then may tell it
+            table[row, np.searchsorted(times, one.time_ns[told])] = one[name][told]
         columns[name] = table
     return DriveGroup(whole, [one.entity for one in series], times, columns, guess)
