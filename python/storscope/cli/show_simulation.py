@@ -215,14 +215,16 @@ def _belongs(component: Mapping[str, Any], used: Used) -> bool:
 
 def _lines(simulated: Simulated) -> list[str]:
     """What concerns the cache, limits and proxied I/Os, where there are any; then an empty line."""
+    from storscope.sim.bottleneck import limit_words
+
     shown = simulated.window
     cache = shown["cache"]
     found = [] if cache is None else _cache_lines(cache)
     for limit in shown["limits"]:
         if limit["waited"]:
             found.append(
-                f"queue limit {limit['most']} of {limit['kind']} {limit['name']}: {limit['used_mean']:.2f} taken on "
-                f"average, all {format_ratio(limit['full_ratio'])} of the time; {limit['waiting_mean']:.2f} wait"
+                f"{limit_words(limit)}: {limit['used_mean']:.1f} places taken on average, all of them "
+                f"{format_ratio(limit['full_ratio'])} of the time; {limit['waiting_mean']:.1f} I/Os wait on average"
             )
     for target in shown["targets"]:
         name = f"{target['host']}/{target['volume']}"

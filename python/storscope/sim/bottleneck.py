@@ -141,7 +141,8 @@ def _binding(
     return waited, shares.get(_PART_OF_LIMIT[waited["kind"]], 0.0)
 
 
-def _limit_words(limit: Mapping[str, Any]) -> str:
+def limit_words(limit: Mapping[str, Any]) -> str:
+    """'the queue limit of LUN esx1/data (32)'."""
     return f"{_LIMIT_WORDS[limit['kind']].format(limit['name'])} ({limit['most']})"
 
 
@@ -152,7 +153,7 @@ def _full(top: Used, shares: Mapping[str, float], limit: Mapping[str, Any] | Non
     words += "their time there."
     if limit is not None and limit_share >= _MUCH:
         words += (
-            f" Another {format_ratio(limit_share)} they wait in the host: {_limit_words(limit)} lets no more through."
+            f" Another {format_ratio(limit_share)} they wait in the host: {limit_words(limit)} lets no more through."
         )
     if shares.get("cache_wait", 0.0) >= _MUCH:
         words += f" Another {format_ratio(shares['cache_wait'])} they wait for the cache, which it fills or empties."
@@ -171,7 +172,7 @@ def _limited(
         behind = behind.replace(" is the most used", " are the most used")
     gathered = f" What it lets through gathers at few drives at a time: {_gathered(convoys)}." if convoys else ""
     words = (
-        f"{_first_upper(_limit_words(limit))} binds: I/Os wait {format_ratio(share)} of their time for a place, and "
+        f"{_first_upper(limit_words(limit))} binds: I/Os wait {format_ratio(share)} of their time for a place, and "
         f"all are taken {format_ratio(limit['full_ratio'])} of the time.{behind}{gathered}"
     )
     return Bottleneck("limit", f"{limit['kind']} {limit['name']}", None if top is None else top.ratio, share, words)
