@@ -184,6 +184,6 @@ def test_one_spare_is_one(tmp_path: Path) -> None:
 
 def test_a_queue_limit_that_holds_i_os_back_is_told_in_whole_words(tmp_path: Path) -> None:
     limited = SMALL.replace('{ volume = "log" }', '{ volume = "log", queue_limit = 2 }')
-    said = _run(tmp_path, "--duration", "3s", design=limited).stdout
+    said = " ".join(_run(tmp_path, "--duration", "3s", design=limited).stdout.split())
     taken = r"the queue limit of LUN esx1/log \(2\): \d\.\d places taken on average, all of them .* of the time; "
     assert re.search(taken + r"\d+\.\d I/Os wait on average", said)
