@@ -268,6 +268,16 @@ def test_writes_that_no_drive_holds_up_wait_in_the_queue_of_a_lun_full_of_a_conv
     )
 
 
+def test_the_remedy_also_ends_the_wait_in_the_queues_of_luns() -> None:
+    before, convoy = _clones("convoy-lun-queue-46x7200-raid10", "ten-clones", 10, _CACHE)
+    after, cured = _clones("convoy-lun-queue-cured-4x12x15k-raid10", "ten-clones", 10)
+    alone, _ = _clones("convoy-lun-queue-cured-4x12x15k-raid10", "one-clone", 1)
+    assert after > 1.8 * before  # both with a write-back cache
+    assert after > 3 * alone
+    assert cured.mean_ms("writes", "desktops") < 10 < convoy.mean_ms("writes", "desktops")
+    assert cured.share_of_the_longest_queue(48) < 0.3
+
+
 # RAID levels and a flash cache ----------------------------------------------------------------------------------------
 
 
