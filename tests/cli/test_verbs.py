@@ -20,7 +20,7 @@ import pytest
 import zstandard
 
 from storscope.cli.main import run
-from storscope.cli.show_store import print_table
+from storscope.cli.show_store import _print_series, print_table
 from tests.cli.test_hostile_input import JSON, storscope
 
 ROOT = Path(__file__).parent.parent.parent
@@ -177,6 +177,12 @@ def test_a_table_too_wide_for_the_terminal_is_shown_as_records(store: Path) -> N
     assert "── row 1" in done.stdout
     assert "read_ops_per_s" in done.stdout
     assert "write_ops_per_s" in done.stdout
+
+
+def test_a_search_and_its_visits_have_one_target(capsys: pytest.CaptureFixture[str]) -> None:
+    absent = dict.fromkeys(("first_time", "last_time", "row_counts", "warnings"))
+    _print_series("knee-1", [{"path": f"{verb} of /mnt/a/file", **absent} for verb in ("knee", "bench", "bench")])
+    assert "knee-1  3 captures  knee of /mnt/a/file\n" in capsys.readouterr().out
 
 
 def test_a_query_into_a_pipe_keeps_its_lines_whole(store: Path) -> None:

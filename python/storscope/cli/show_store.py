@@ -75,7 +75,8 @@ def _series_of(store: Store) -> dict[str, str]:
 
 def _print_series(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
     """Many captures as one."""
-    first, *others = dict.fromkeys(str(row["path"]) for row in rows)
+    by_target = {path.partition(" of ")[2] or path: path for path in reversed([str(row["path"]) for row in rows])}
+    first, *others = reversed(by_target.values())  # the search for a knee and its visits are of one target
     more = f" and {len(others)} more" if others else ""
     click.echo(f"\n{click.style(name, bold=True)}  {_captures(len(rows))}  {first}{more}")
     times = [row[end] for row in rows for end in ("first_time", "last_time") if row[end] is not None]
