@@ -94,6 +94,13 @@ def test_what_is_wrong_in_a_schedule_is_placed_in_the_schedule() -> None:
         read_design(SMALL, "small.toml", read_schedule(text, "s.toml"))
 
 
+def test_changes_of_a_schedule_count_from_its_own_first_one() -> None:
+    text = '[[at]]\ntime = "5 s"\ncache_lost = "a"\n\n[[at]]\ntime = 5\ncache_restored = "a"\n'
+    design = SMALL + '\n[[at]]\ntime = "1 s"\ndrive_fails = { group = "g", index = 0 }\n'
+    with pytest.raises(ConfigError, match=r"^s.toml:6:8: at\[1\].time: expected a duration"):
+        read_design(design, "small.toml", read_schedule(text, "s.toml"))
+
+
 @pytest.mark.parametrize(
     ("text", "place", "said"),
     [
@@ -106,6 +113,9 @@ def test_what_is_wrong_in_a_schedule_is_placed_in_the_schedule() -> None:
         ('stream = [{ name = "a" }]\n', "1", "[[stream]]"),
         ('[stream]\nname = "a"\n', "1", "[[stream]]"),
         ("[[at]]\ntime = \n", "2:8", "TOML"),
+        ("[[at]]\ntime = 5 s\n", "2:10", "stand in quotes"),
+        ('[[at]]\ntime = "5 s"\ntime = "6 s"\n', "3:13", "each key once, found one that the table has already"),
+        ('[at]\ntime = "5 s"\n', "1", "[[at]]"),
     ],
 )
 def test_a_wrong_schedule_is_refused_with_its_line_and_key(text: str, place: str, said: str) -> None:
@@ -114,6 +124,12 @@ def test_a_wrong_schedule_is_refused_with_its_line_and_key(text: str, place: str
     message = raised.value.message()
     assert message.startswith(f"s.toml:{place}: expected")
     assert said in message
+
+
+@pytest.mark.parametrize(("value", "said"), [("9" * 5000, "thousands of digits"), ("[" * 5000, "nested less deeply")])
+def test_what_toml_cannot_hold_is_refused_in_words(value: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=f"^s.toml: expected TOML .*{said}"):
+        read_schedule(f"[[at]]\ntime = {value}\n", "s.toml")
 
 
 def test_every_drive_of_the_catalogue_has_sources_and_makes_a_design() -> None:

@@ -6,6 +6,7 @@ The form is described in docs/simulate.md. Errors name the file, the line and th
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,9 @@ from storscope.domain.errors import ConfigError
 from storscope.sim.assignment import Attachment
 from storscope.sim.schedule import Lifetime, Schedule
 from storscope.sim.text_file import text_of
+
+_AT = re.compile(r"^\s*\[\[\s*at\s*\]\]", re.MULTILINE)
+_INDEX = re.compile(r"^at\[(\d+)\]")
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ def read_design(text: str, where: str, schedule: Schedule | None = None) -> Desi
     try:
         found = json.loads(_core.read_design(whole))
     except _core.DesignError as error:
-        raise _config_error(error.args, body.count("\n"), where, schedule) from None
+        raise _config_error(error.args, body, where, schedule) from None
     attachments = tuple(Attachment(**attachment) for attachment in found["attachments"])
     return Design(found["design"], attachments, text, where, schedule.lifetimes if schedule else {})
 
@@ -60,11 +64,14 @@ def load_design(source: str | Path, schedule: Schedule | None = None) -> Design:
 
 
 def _config_error(
-    said: tuple[int | None, int | None, str, str, str, str | None], lines: int, where: str, schedule: Schedule | None
+    said: tuple[int | None, int | None, str, str, str, str | None], text: str, where: str, schedule: Schedule | None
 ) -> ConfigError:
+    """Of a design and its schedule, which the core has read as one text: changes of the schedule count from its own."""
     line, column, key, expected, found, hint = said
+    lines = text.count("\n")
     if schedule is not None and line is not None and line > lines:
         where, line = schedule.where, line - lines
+        key = _INDEX.sub(lambda index: f"at[{int(index[1]) - len(_AT.findall(text))}]", key)
     place = where if line is None else f"{where}:{line}:{column}"
     return ConfigError(expected, found, where=f"{place}: {key}" if key else place, hint=_sentence(hint))
 
