@@ -129,6 +129,7 @@ def test_control_characters_of_evidence_do_not_reach_the_terminal(
     ("arguments", "words"),
     [
         (["no-such-file", "b"], "which does not exist"),
+        (["bench-18ea5a9462d76102", "run=b"], "Did you mean run=bench-18ea5a9462d76102?"),
         ([str(BEFORE), str(BEFORE)], "the same evidence twice"),
         ([str(BEFORE), str(AFTER), "--threshold", "much"], "expected a share like 5%"),
         ([str(BEFORE), str(AFTER), "--level", "5%"], "expected 50% to 99.99%"),
@@ -153,3 +154,18 @@ def test_what_cannot_be_compared_ends_with_a_sentence(
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", "--help"]) == 0
     assert "storscope compare before.csv after.csv" in capsys.readouterr().out
+
+
+def test_where_no_run_fits_the_latest_are_named(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", "--store", str(lab), "run=bse-*", "run=slow-*"]) == 2
+    assert "There are 8 runs, the latest first: base-3 (base-3); base-2 (base-2); " in capsys.readouterr().err
+    assert run(["compare", f"{lab}#run=base-*,system=nowhere", f"{lab}#run=slow-*"]) == 2
+    assert "There are 8 runs" in capsys.readouterr().err
+    assert run(["compare", f"{lab}#entity=sda", f"{lab}#entity=sdb"]) == 2
+    assert "There are no entities with counters." in capsys.readouterr().err
+
+
+def test_where_no_entity_fits_those_with_counters_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make_store(tmp_path / "lab", evidence.device("sda", [100.0] * 9, [1e6] * 9))
+    assert run(["compare", f"{tmp_path / 'lab'}#entity=sdx", f"{tmp_path / 'lab'}#entity=sda"]) == 2
+    assert "There are: device/sda." in capsys.readouterr().err

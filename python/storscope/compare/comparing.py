@@ -20,6 +20,9 @@ from storscope.domain.units import format_count
 from storscope.model.compare import holm
 from storscope.store import Store
 
+_NAMED = 6
+"""Runs or entities that are named where none fits."""
+
 
 @dataclass(frozen=True)
 class _Read:
@@ -85,9 +88,23 @@ def _read(store: Store, side: Side) -> _Read:
             "a benchmark run or counters of a running system",
             "none that fits",
             where=side.text,
-            hint="See what there is: storscope store query --store DIR 'SELECT capture, run, name FROM runs'.",
+            hint=_what_there_is(store, side),
         )
     return _Read(side, captures, subjects, has_counters_too=bool(runs) and any(entity.activity for entity in entities))
+
+
+def _what_there_is(store: Store, side: Side) -> str:
+    """The latest runs, or entities where one was asked for, so that one of them can be typed."""
+    if side.selector.entity:
+        sql = "SELECT DISTINCT kind || '/' || entity AS name FROM observations WHERE run IS NULL ORDER BY 1"
+        names, words = store.query(sql).column("name").to_pylist(), "entities with counters"
+    else:
+        sql = "SELECT run || ' (' || coalesce(name, 'no name') || ')' AS name FROM runs ORDER BY time DESC, run"
+        names, words = store.query(sql).column("name").to_pylist(), "runs, the latest first"
+    if not names:
+        return f"There are no {words.split(',')[0]}."
+    many = f"There are {len(names)} {words}: " if len(names) > _NAMED else "There are: "
+    return many + "; ".join(names[:_NAMED]) + "."
 
 
 def _refuse_unlike(one: _Read, other: _Read) -> None:

@@ -23,6 +23,7 @@ from storscope.domain.errors import UsageError
 from storscope.domain.units import ns_from_datetime
 
 KEYS: Final = ("run", "capture", "entity", "system", "since", "until")
+_OWN_ID: Final = re.compile(r"(bench|simulation|sweep|knee)-[0-9a-f*]")
 _NEXT_KEY = re.compile(rf",(?=(?:{'|'.join(KEYS)})=)")
 
 
@@ -91,10 +92,11 @@ def parse_side(text: str) -> Side:
         return Side(text, None, _selector(text, text))
     if "=" in text and text.split("=", 1)[0].isidentifier():
         _selector(text, text)  # refuses the key, and names the known ones
+    part = "A part of a store is named STORE#run=NAME; see storscope compare --help."
     raise UsageError(
         "a file, folder, archive or store, or a selection like run=NAME",
         f"{text!r}, which does not exist",
-        hint="A part of a store is named STORE#run=NAME; see storscope compare --help.",
+        hint=f"Did you mean run={text}? {part}" if _OWN_ID.match(text) else part,
     )
 
 
