@@ -68,8 +68,8 @@ def _changes(pair: Pair) -> list[str]:
         words = [f"'{words}'" for words in dict.fromkeys(words for run in group for words in run.changes)]
         if words:
             found.append(
-                f"Changed {side}, during the run: {listed(words, 2)}. Its figures are of all its phases together; a "
-                "change at the time 0 makes it one."
+                f"Changed {side}, during the run: {listed(words, 2)}. Its figures are of all its phases together; "
+                "scheduled at 0 s a change is there from the start."
             )
     return found
 
