@@ -82,6 +82,11 @@ class Measuring:
             self._run.end()
         return whole
 
+    @property
+    def samples(self) -> Samples:
+        """All there are so far."""
+        return self._samples
+
     def judgement(self, outcome: Outcome) -> Judgement:
         """Once all intervals were taken."""
         is_whole = not outcome.stopped and outcome.error is None

@@ -8,7 +8,7 @@ response, as a user sees it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -119,6 +119,10 @@ class Samples:
     def end_ns(self) -> int:
         """How far the run has got."""
         return self._samples[-1].end_ns if self._samples else 0
+
+    def __iter__(self) -> Iterator[Sample]:
+        """All, in order."""
+        return iter(self._samples)
 
     def between(self, from_ns: int, to_ns: float = math.inf) -> list[Sample]:
         """Those that lie within, without a last one that is not complete."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from storscope.cli.show_judgement import is_nearly_all, judgement_to_json, print_judgement
+from storscope.cli.show_rate_steps import print_rate_steps, rate_steps_to_json
 from storscope.cli.text_table import print_sentences
 from storscope.domain.units import (
     format_bandwidth,
@@ -39,6 +40,7 @@ def print_benched(benched: Benched, store: Path) -> None:
     click.echo()
     if benched.judgement is not None:
         print_judgement(benched.judgement, total.duration_ns, outcome.total.duration_ns)
+    print_rate_steps(benched.steps)
     for name, words in (("reads", "reads"), ("writes", "writes")):
         _print_direction(total, total.direction(name), words)
     _print_cells(benched)
@@ -135,6 +137,7 @@ def benched_to_json(benched: Benched) -> dict[str, Any]:
            for name, word in (("reads", "read"), ("writes", "write"))},
         "all": _direction_to_json(total, total.all),
         "cells": [_cell_to_json(benched, cell) for cell in total.cells],
+        "rate_steps": rate_steps_to_json(benched.steps),
         "device": None if outcome.device is None else outcome.device.to_json(),
         "prefill": None if about.prefill is None else about.prefill.to_json(),
     }  # fmt: skip

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from storscope.cli.show_judgement import print_judgement
+from storscope.cli.show_rate_steps import print_rate_steps
 from storscope.cli.text_table import harmless, print_sentences, print_table
 from storscope.domain.units import (
     format_bandwidth,
@@ -85,6 +86,7 @@ def print_simulated(simulated: Simulated) -> None:
         _print_mixed(simulated)
     else:
         print_judgement(simulated.judgement, measured.duration_ns, marks=False)
+    print_rate_steps(simulated.rate_steps)
     _print_happenings(simulated)
     _print_phases(simulated.phase_figures)
     _print_volumes(simulated)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from storscope.bench.record import status_of
 from storscope.cli.show_judgement import judgement_to_json
+from storscope.cli.show_rate_steps import rate_steps_to_json
 from storscope.workbench.convoys import gathering
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def simulated_to_json(simulated: Simulated, capture: str) -> dict[str, Any]:
         "wall_s": simulated.wall_s, **judgement_to_json(simulated.judgement),
         "from_ns": part["start_ns"], "duration_ns": part["duration_ns"],
         "cells": _cells(simulated), "time": [_time(simulated, one) for one in simulated.time_spent],
+        "rate_steps": rate_steps_to_json(simulated.rate_steps),
         "bottleneck": asdict(simulated.bottleneck),
         "components": part["components"], "limits": part["limits"], "cache": part["cache"],
         "targets": [_target(one) for one in part["targets"]], "volumes": simulated.array["volumes"],

@@ -20,6 +20,7 @@ from storscope.bench.joining import joined
 from storscope.bench.judgement import Judgement
 from storscope.bench.measuring import Measuring, Runs, parts_of
 from storscope.bench.preconditioning import TIMES, Amount, preconditioning
+from storscope.bench.rate_steps import RateStepFigures, rate_step_figures
 from storscope.bench.record import ENGINE, About, doubts_of, latency_of, record_run, status_of
 from storscope.bench.safety import Swept, sweep
 from storscope.bench.spool import Spooled, SpoolWriter, abandoned
@@ -62,6 +63,8 @@ class Benched:
     """Which part of it counts, and how sure the figures are."""
     counted: Interval | None = None
     """That part; see `measured`."""
+    steps: tuple[RateStepFigures, ...] = ()
+    """What it did at each rate step, if it has any."""
 
     @property
     def measured(self) -> Interval:
@@ -247,7 +250,8 @@ def _measure(
         judgement = measurement.judgement(outcome)
         spool.end(outcome, judgement)
         counted = joined(each for each in Spooled(spool.path).intervals() if judgement.counts(each.start_ns))
-        return Benched(_publish(store, spool.path), about, outcome, judgement, counted)
+        steps = rate_step_figures(about.workload, measurement.samples)
+        return Benched(_publish(store, spool.path), about, outcome, judgement, counted, steps)
 
 
 @contextmanager

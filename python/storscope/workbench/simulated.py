@@ -13,6 +13,7 @@ import pyarrow as pa
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.joining import joined
 from storscope.bench.judgement import Judgement
+from storscope.bench.rate_steps import RateStepFigures
 from storscope.bench.record import About, doubts_of, record_run
 from storscope.domain.recorder import Recorder
 from storscope.domain.schema import TABLES
@@ -44,6 +45,8 @@ class Simulated:
     happenings: tuple[Happening, ...]
     phases: tuple[Phase, ...]
     wall_s: float
+    rate_steps: tuple[RateStepFigures, ...] = ()
+    """What it did at each rate step of its workload, if that has any."""
 
     @cached_property
     def measured(self) -> Interval:

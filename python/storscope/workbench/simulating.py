@@ -13,6 +13,7 @@ import storscope
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.goals import Progress
 from storscope.bench.joining import joined
+from storscope.bench.rate_steps import rate_step_figures
 from storscope.bench.record import About
 from storscope.bench.samples import Sample, Samples
 from storscope.domain.units import NS_PER_MS, NS_PER_S
@@ -80,7 +81,7 @@ def _concluded(
         judgement = judge(samples, plan.interval_ns or NS_PER_S, plan.workload, phases, ended)
     return Simulated(
         plan, _about(plan, started_ns, samples.end_ns), outcome, judgement, tuple(intervals.kept), array,
-        tuple(happened), tuple(phases), wall_s,
+        tuple(happened), tuple(phases), wall_s, rate_step_figures(plan.workload, samples),
     )  # fmt: skip
 
 

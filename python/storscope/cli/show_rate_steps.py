@@ -1,0 +1,35 @@
+"""Shows what a run did at each of its rate steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from storscope.cli.text_table import print_table
+from storscope.domain.units import format_bandwidth, format_duration, format_instant, format_rate
+
+if TYPE_CHECKING:
+    from storscope.bench.rate_steps import RateStepFigures
+
+
+def print_rate_steps(steps: Sequence[RateStepFigures]) -> None:
+    """A line each, none without steps. Latency is what the figures above them are of."""
+    heads = ("from", "to", "asked", "done", "throughput", "mean", "p50", "p99")
+    rows = [
+        (
+            format_instant(one.start_ns), format_instant(one.end_ns),
+            "–" if one.asked_per_s is None else format_rate(one.asked_per_s),
+            *("–" if value is None else words(value) for words, value in (
+                (format_rate, one.ops_per_s), (format_bandwidth, one.bytes_per_s), (format_duration, one.mean_ns),
+                (format_duration, one.p50_ns), (format_duration, one.p99_ns),
+            )),
+        )
+        for one in steps
+    ]  # fmt: skip
+    print_table("by rate step", heads, rows, left=())
+
+
+def rate_steps_to_json(steps: Sequence[RateStepFigures]) -> list[dict[str, Any]]:
+    """As docs/bench-json.md and docs/simulate-json.md describe them."""
+    return [asdict(one) for one in steps]
