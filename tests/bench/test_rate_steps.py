@@ -46,7 +46,7 @@ def test_each_step_has_the_samples_within_it() -> None:
 def test_steps_of_several_streams_are_cut_where_any_changes_and_added_up() -> None:
     other = Stream(_READS, Steps((RateStep(10.0, NS_PER_S), RateStep(20.0, 2 * NS_PER_S))), name="b")
     constant = Stream(_READS, Open(5.0), name="c")
-    found = rate_step_figures(Workload("w", (_STEPPED, other, constant)), [])
+    found = rate_step_figures(Workload("w", (_STEPPED, other, constant)), [_sample(0, 10_000, 1, 1)])
     assert [one.end_ns // NS_PER_S for one in found] == [1, 2, 3, 5]
     assert [one.asked_per_s for one in found] == [115.0, 125.0, 425.0, 405.0]
     assert all(one.ops_per_s is None and one.mean_ns is None and one.counted_ns == 0 for one in found)
@@ -54,8 +54,19 @@ def test_steps_of_several_streams_are_cut_where_any_changes_and_added_up() -> No
 
 def test_beside_a_closed_loop_no_rate_is_asked_for_and_without_steps_there_is_nothing() -> None:
     beside = Workload("w", (_STEPPED, Stream(_READS, Closed(1), name="closed")))
-    assert [one.asked_per_s for one in rate_step_figures(beside, [])] == [None, None]
-    assert rate_step_figures(Workload("w", (replace(_STEPPED, load=Open(3.0)),)), []) == ()
+    whole = [_sample(0, 10_000, 1, 1)]
+    assert [one.asked_per_s for one in rate_step_figures(beside, whole)] == [None, None]
+    assert rate_step_figures(Workload("w", (replace(_STEPPED, load=Open(3.0)),)), whole) == ()
+
+
+def test_steps_count_from_when_their_stream_begins_and_end_with_it_or_with_the_run() -> None:
+    beside = Workload("w", (_STEPPED, Stream(_READS, Closed(1), name="closed")))
+    active = {"a": (3 * NS_PER_S, 6.5 * NS_PER_S), "closed": (0, 4 * NS_PER_S)}
+    found = rate_step_figures(beside, [_sample(0, 10_000, 1, 1)], active)
+    times = [(one.start_ns / NS_PER_S, one.end_ns / NS_PER_S, one.asked_per_s) for one in found]
+    assert times == [(3, 4, None), (4, 5, 100.0), (5, 6.5, 400.0)]
+    cut = rate_step_figures(Workload("w", (_STEPPED,)), [_sample(0, 1_500, 150, 1)])
+    assert [one.end_ns for one in cut] == [2 * NS_PER_S]
 
 
 _WORKLOAD = """

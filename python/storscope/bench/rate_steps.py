@@ -6,13 +6,14 @@ added up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from storscope.bench.samples import Figure, Sample
-from storscope.domain.load import Load, Open, Steps
-from storscope.domain.workload import Workload
+from storscope.domain.load import Open, Steps
+from storscope.domain.workload import Stream, Workload
 
 _IOPS, _BANDWIDTH, _MEAN, _P50, _P99 = map(Figure, ("iops", "bandwidth", "mean", "p50", "p99"))
 
@@ -34,44 +35,55 @@ class RateStepFigures:
     p99_ns: float | None
 
 
-def rate_step_figures(workload: Workload, samples: Iterable[Sample]) -> tuple[RateStepFigures, ...]:
-    """Of each step; nothing of a workload without steps. `samples` are those of the whole run, in order."""
-    times_ns = _times_ns(workload)
-    every = list(samples)
-    return tuple(_figures(workload, start_ns, end_ns, every) for start_ns, end_ns in pairwise(times_ns))
+def rate_step_figures(
+    workload: Workload, samples: Iterable[Sample], active_ns: Mapping[str, tuple[int, float]] | None = None
+) -> tuple[RateStepFigures, ...]:
+    """Of each step that the run came to; nothing of a workload without steps.
+
+    `samples` are those of the whole run, in order. `active_ns` has, by name, when streams begin and end that are not
+    active all the time; steps count from there.
+    """
+    every, active = list(samples), active_ns or {}
+    pieces = [piece for stream in workload.streams for piece in _pieces(stream, *active.get(stream.name, _ALWAYS))]
+    bounds = {bound for piece in pieces for bound in (piece.start_ns, piece.end_ns) if bound < math.inf}
+    ended_ns = every[-1].end_ns if every else 0
+    found = []
+    for start_ns, end_ns in pairwise(sorted(bounds)):
+        there = [piece for piece in pieces if piece.start_ns <= start_ns and end_ns <= piece.end_ns]
+        if start_ns < ended_ns and any(piece.is_step for piece in there):
+            found.append(_figures(there, round(start_ns), round(end_ns), every))
+    return tuple(found)
 
 
-def _times_ns(workload: Workload) -> list[int]:
-    """Where the rate of any stream changes, from 0 on; nothing without steps."""
-    found = set()
-    for stream in workload.streams:
-        if isinstance(stream.load, Steps):
-            at_ns = 0
-            for step in stream.load.steps:
-                at_ns += step.duration_ns
-                found.add(at_ns)
-    return [0, *sorted(found)] if found else []
+_ALWAYS = (0, math.inf)
 
 
-def _figures(workload: Workload, start_ns: int, end_ns: int, samples: Sequence[Sample]) -> RateStepFigures:
+@dataclass(frozen=True)
+class _Piece:
+    """A time in which a stream asks for one rate; None is a closed loop."""
+
+    start_ns: float
+    end_ns: float
+    rate_per_s: float | None
+    is_step: bool = False
+
+
+def _pieces(stream: Stream, start_ns: float, end_ns: float) -> Iterator[_Piece]:
+    if not isinstance(stream.load, Steps):
+        yield _Piece(start_ns, end_ns, stream.load.rate_per_s if isinstance(stream.load, Open) else None)
+        return
+    for step in stream.load.steps:
+        upto_ns = min(start_ns + step.duration_ns, end_ns)
+        if upto_ns > start_ns:
+            yield _Piece(start_ns, upto_ns, step.rate_per_s, is_step=True)
+        start_ns = upto_ns
+
+
+def _figures(pieces: Sequence[_Piece], start_ns: int, end_ns: int, samples: Sequence[Sample]) -> RateStepFigures:
     inside = [one for one in samples if one.start_ns >= start_ns and one.end_ns <= end_ns]
-    rates = [_rate_per_s(stream.load, start_ns) for stream in workload.streams]
+    rates = [piece.rate_per_s for piece in pieces]
     known = [rate for rate in rates if rate is not None]
     return RateStepFigures(
         start_ns, end_ns, sum(known) if len(known) == len(rates) else None, sum(one.duration_ns for one in inside),
         *(figure.of(inside) for figure in (_IOPS, _BANDWIDTH, _MEAN, _P50, _P99)),
     )  # fmt: skip
-
-
-def _rate_per_s(load: Load, at_ns: int) -> float | None:
-    """What it asks for from then on; None of a closed loop."""
-    if isinstance(load, Open):
-        return load.rate_per_s
-    if not isinstance(load, Steps):
-        return None
-    end_ns = 0
-    for step in load.steps:
-        end_ns += step.duration_ns
-        if at_ns < end_ns:
-            return step.rate_per_s
-    return 0.0

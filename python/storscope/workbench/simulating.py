@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -81,8 +82,14 @@ def _concluded(
         judgement = judge(samples, plan.interval_ns or NS_PER_S, plan.workload, phases, ended)
     return Simulated(
         plan, _about(plan, started_ns, samples.end_ns), outcome, judgement, tuple(intervals.kept), array,
-        tuple(happened), tuple(phases), wall_s, rate_step_figures(plan.workload, samples),
+        tuple(happened), tuple(phases), wall_s, rate_step_figures(plan.workload, samples, _active_ns(plan)),
     )  # fmt: skip
+
+
+def _active_ns(plan: SimulationPlan) -> dict[str, tuple[int, float]]:
+    """When the streams begin and end that a schedule names."""
+    lifetimes = plan.design.lifetimes.items()
+    return {name: (life.start_ns, math.inf if life.end_ns is None else life.end_ns) for name, life in lifetimes}
 
 
 # Lengths --------------------------------------------------------------------------------------------------------------
