@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from storscope.domain.units import format_rate, format_ratio
@@ -105,3 +106,11 @@ def test_the_page_shows_it_and_other_pages_have_no_such_section(tmp_path: Path) 
     assert 'href="#simulation"' in page
     measured = make_store(tmp_path / "measured", day_of_volumes(4, 30, 10))
     assert 'id="simulation"' not in render(diagnose(measured), measured)
+
+
+def test_every_section_of_the_page_is_in_its_menu(tmp_path: Path) -> None:
+    store, _ = _kept(tmp_path)
+    page = render(diagnose(store), store)
+    sections = re.findall(r'<section id="([\w-]+)"', page)
+    assert "queue-map" in sections
+    assert [name for name in sections if f'href="#{name}"' not in page] == []
