@@ -25,6 +25,8 @@ from storscope.cli.suggestions import did_you_mean
         (["formats", "fio"], "Did you mean 'fio_json' or 'fio_text'?"),
         (["formats", "tape"], "Known are: "),
         (["explain", "tape"], "See: storscope rules."),
+        (["simulate", "FILE", "oltp"], "Did you mean: --workload oltp"),
+        (["simulate", "FILE", "a=oltp", "b=backup"], "Did you mean: --workload a=oltp"),
     ],
 )
 def test_what_was_probably_meant_is_said(

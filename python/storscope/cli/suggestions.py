@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -53,3 +54,21 @@ class Verbs(click.Group):
         if self._usual and self._is_argument(word):
             return f"Did you mean: {ctx.command_path} {self._usual} {word}"
         return did_you_mean(word, known)
+
+
+class NamedOption(click.Command):
+    """A command that says which option a further argument was probably meant for."""
+
+    def __init__(self, *args: Any, further: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._further = further
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click's; arguments that are too many are refused with the option for them."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            found = re.search(r"unexpected extra arguments? \(([^\s)]+)", error.message)
+            if found is None:
+                raise
+            raise click.UsageError(f"{error.message}. Did you mean: {self._further} {found[1]}", ctx) from None

@@ -12,6 +12,7 @@ import click
 from storscope.cli.after_printing import after_printing
 from storscope.cli.options import DurationType, store_option
 from storscope.cli.store_for_work import store_for_work
+from storscope.cli.suggestions import NamedOption
 
 if TYPE_CHECKING:
     from storscope.sim.assignment import Assignment
@@ -53,7 +54,7 @@ class CountType(click.ParamType[int]):
         return round(count)
 
 
-@click.command("simulate", epilog=_EPILOG)
+@click.command("simulate", epilog=_EPILOG, cls=NamedOption, further="--workload")
 @click.argument("design_path", metavar="DESIGN.toml", required=False)
 @click.option(
     "--workload", "sources", multiple=True, metavar="[VOLUME=]NAME|FILE",
