@@ -246,7 +246,7 @@ def _at_limit(case: Case, settings: Settings, at_work: DrivesAtWork, deep: BoolA
         why="All drives work at their limit: more load brings longer waits and no more I/Os for any volume on them.",
         innocent="Backups or a rebuild run at that time and fill the queues on purpose, with nobody waiting.",
         check="See whether operations per second still rise with deeper queues; if not, the drives are the limit.",
-        remedy="Move load to another group, add drives, use RAID 10 for what writes where the group has parity, or flash.",
+        remedy="Move load to another group, add drives, use flash, or RAID 10 for what writes to a group with parity.",
         source="Group mean above 4: ours, from published cases of MSA arrays.",
         entities=(group.whole, *group.drives),
         start_ns=start,
