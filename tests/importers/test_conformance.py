@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from storscope.domain.errors import InputError
@@ -129,5 +129,7 @@ def test_recognition_never_raises(raw: bytes) -> None:
 
 @settings(max_examples=150)
 @given(words=st.text(max_size=500))
+@example(words="(PDH-")
+@example(words=r"Value of (?P<name>\S+) is (?P<value>.*)")
 def test_prose_is_no_capture(words: str) -> None:
     assert recognise(Head("letter", words.encode(), "utf-8")) is None

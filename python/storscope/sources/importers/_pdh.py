@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -54,9 +55,12 @@ class Dialect:
     """Records labels and links, once a capture."""
 
 
+_MARK: Final = re.compile(r'\s*"*\(PDH-[CT]SV \d')
+
+
 def is_pdh(head: Head) -> bool:
     """A counter file of any tool. A blank line may come first (typeperf)."""
-    return head.text.lstrip()[:8].lstrip('"').startswith("(PDH-")
+    return _MARK.match(head.text) is not None
 
 
 def read_pdh(evidence: Evidence, recorder: Recorder, options: ImportOptions, dialect: Dialect) -> None:

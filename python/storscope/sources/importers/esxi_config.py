@@ -255,7 +255,7 @@ _SIGNS = re.compile(
     r"|Switch Name\s+Num Ports\s|Interface\s+Port Group|HBA Name\s+Driver\s+Link State"
     r"|Name\s+PCI(?: Device)?\s+Driver\s+|Adapter\s+(?:Driver\s+State|Target\s+IP)\s|Name\s+Virtual Switch\s+Active"
     r"|vmk\d+\s+\S.*\s\d+\.\d+\.\d+\.\d+\s+\d+\.\d+\.\d+\.\d+\s+(?:\d+\.\d+\.\d+\.\d+\s+)?\w\w:\w\w:\w\w:"
-    r"|vmhba\d+:C\d+:T\d+:L\d+ LUN:\d+ state:\w+|Value of \S+ is \S|DelayedAck\s+\w+\s+\w+\s"
+    r"|vmhba\d+:C\d+:T\d+:L\d+ LUN:\d+ state:\w+|Value of \w+ is \S|DelayedAck\s+\w+\s+\w+\s"
     r"|vmnic\d+\s+\S+:\S+\s+\S+\s+(?:Up|Down)\s|iscsivmk_LunQDepth\s|vmhba\d+\s+\S+\s+(?:link-|online|offline))",
     re.MULTILINE,
 )  # fmt: skip
