@@ -91,6 +91,8 @@ fn keys_in_other_words_are_told_in_those_of_designs() {
         ("average =", "avg =", "drive.nl.seek.avg: expected one of track_to_track, average, full_stroke"),
         ("index = 3", "slot = 3", "did you mean index?"),
         ("write = { size = \"1 GiB\", mirrored = true }", "size = \"4 GiB\"", "memory for writes and for reads"),
+        ("bandwidth = \"400 MB/s\"", "bandwidth_mbps = 400", "with the number: bandwidth = \"400 Mbit/s\""),
+        ("bandwidth = \"400 MB/s\"", "bandwidth_mb_s = 400", "with the number: bandwidth = \"400 MB/s\""),
         ("size = \"2 TiB\"", "size_tb = 2", "did you mean size? The unit stands with the number: size = \"2 TiB\""),
     ]);
 }

@@ -17,7 +17,7 @@ const UNITS: [(&str, &str); 22] = [
     ("_mb_per_s", "MB/s"),
     ("_mb_s", "MB/s"),
     ("_mbs", "MB/s"),
-    ("_mbps", "MB/s"),
+    ("_mbps", "Mbit/s"),
     ("_gbps", "Gbit/s"),
     ("_gbit", "Gbit/s"),
     ("_k", "KiB"),
