@@ -83,9 +83,14 @@ class Bottleneck:
     words: str
 
 
+def waits(component: Mapping[str, Any]) -> bool:
+    """Whether it is a spare that has not had anything to do."""
+    return component["is_spare"] and not component["throughput_per_s"]
+
+
 def works(component: Mapping[str, Any]) -> bool:
     """Whether it is neither failed nor a spare that waits."""
-    return not component["is_failed"] and (not component["is_spare"] or bool(component["throughput_per_s"]))
+    return not component["is_failed"] and not waits(component)
 
 
 def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:

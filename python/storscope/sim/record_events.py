@@ -7,7 +7,7 @@ from typing import Any
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
-from storscope.sim.bottleneck import works
+from storscope.sim.bottleneck import waits
 from storscope.sim.happenings import Happening
 
 _LOGGED = "array_event"
@@ -52,7 +52,7 @@ def _record_drives(
     recorder: Recorder, system: str, components: Sequence[Mapping[str, Any]], happenings: Sequence[Happening]
 ) -> None:
     """The state of each spare that never took a drive's place and of each drive that failed, at the end."""
-    states = {one["name"]: "spare" for one in components if one["is_spare"] and not works(one)}
+    states = {one["name"]: "spare" for one in components if waits(one)}
     for one in happenings:
         if one.form is None or one.no_effect is not None:
             continue

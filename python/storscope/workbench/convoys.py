@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from storscope.diagnose.rules import convoy
 from storscope.model.concentration import Concentration, concentration
+from storscope.sim.bottleneck import waits
 from storscope.sim.window import Report
 
 _LEAST_REQUESTS = 1.0
@@ -19,13 +17,13 @@ _LEAST_REQUESTS = 1.0
 def gathering(array: Report) -> Concentration | None:
     """How requests gathered at drives, whatever their group; None without requests, or of a single drive."""
     queues = _queues(array)
-    takes_part = [_takes_part(one) for one in array["components"] if one["kind"] == "drive"]
+    takes_part = [not waits(one) for one in array["components"] if one["kind"] == "drive"]
     return None if queues is None else concentration(queues[takes_part], _LEAST_REQUESTS)
 
 
 def convoys_of(array: Report) -> dict[str, Concentration]:
     """The groups with a convoy, by name."""
-    drives = [one["group"] if _takes_part(one) else None for one in array["components"] if one["kind"] == "drive"]
+    drives = [None if waits(one) else one["group"] for one in array["components"] if one["kind"] == "drive"]
     queues, settings = _queues(array), convoy.RULE.defaults()
     if queues is None:
         return {}
@@ -37,11 +35,6 @@ def convoys_of(array: Report) -> dict[str, Concentration]:
         if measured is not None and is_enough and convoy.is_convoy(measured, settings):
             found[group] = measured
     return found
-
-
-def _takes_part(drive: Mapping[str, Any]) -> bool:
-    """A spare that waits gets no requests, by chance or otherwise."""
-    return not drive["is_spare"] or bool(drive["throughput_per_s"])
 
 
 def _queues(array: Report) -> npt.NDArray[np.float64] | None:
