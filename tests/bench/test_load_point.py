@@ -146,3 +146,27 @@ def test_a_percentile_of_too_few_requests_is_not_told() -> None:
     visit = _visit(_watched(*[_Served(NS_PER_MS, requests=10)] * 20))
     assert visit.figures_ns["mean"] == pytest.approx(NS_PER_MS)
     assert visit.figures_ns["p99"] is None
+
+
+def test_a_figure_has_the_interval_of_the_parts_that_it_rests_on() -> None:
+    calm = [_Served(NS_PER_MS + 20_000 * (number % 5)) for number in range(25)]
+    visit = _visit(_watched(*calm))
+    low, high = visit.intervals_ns["mean"]
+    assert low is not None
+    assert high is not None
+    assert low < (visit.figures_ns["mean"] or 0.0) < high
+    assert high - low < 80_000, "narrower than what it varies by"
+    paused = _visit(_watched(*(part for one in calm for part in (one, _Served(8 * NS_PER_MS, 4 * NS_PER_MS)))))
+    assert paused.figures_ns["mean"] == visit.figures_ns["mean"]
+    assert (paused.intervals_ns["mean"][1] or 0.0) < 2 * NS_PER_MS, "what the figure leaves out widens no interval"
+
+
+def test_the_interval_of_service_is_not_that_of_response() -> None:
+    late = [_Served(NS_PER_MS + 20_000 * (number % 5), 30_000) for number in range(25)]
+    intervals = _visit(_watched(*late)).intervals_ns
+    assert (intervals["service mean"][0] or 0.0) + 30_000 == pytest.approx(intervals["mean"][0])
+
+
+def test_a_lower_bound_and_an_invalid_visit_have_no_interval() -> None:
+    assert _visit(_watched(*[_Served(NS_PER_MS, in_flight=1000)] * 20), unsent=500).intervals_ns == {}
+    assert _visit(_watched(*[_Served(NS_PER_MS)] * 20), unsent=500).intervals_ns == {}

@@ -12,19 +12,23 @@ that is woken late by a busy machine does not spoil it, as randomly delayed Pois
 or else where fewer than one request in ten is sent together with another because of it: rate times mean lateness is the
 number of arrivals in a delay. Later intervals are left out, up to 70 % of a visit. Beware: a target that blocks the
 submission itself makes the generator late, and its service time hides that.
+
+Each figure has a 95 % interval from the parts of the visit that it rests on (`bench.settling`); a lower bound has none.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from storscope.bench.figures import Direction, Interval, Latencies, Outcome
+from storscope.bench.buckets import Buckets
+from storscope.bench.figures import DIRECTIONS, Direction, Interval, Latencies, Outcome
 from storscope.bench.goals import Progress
 from storscope.bench.judgement import Judgement, estimates_of
 from storscope.bench.samples import MEAN as MEAN_LATENCY
 from storscope.bench.samples import Figure, Samples
+from storscope.bench.settling import latency_estimate
 from storscope.domain.load_curve import PointKind, Visit
 from storscope.domain.objective import MEAN, P99, LatencyFigure, Objective
 from storscope.domain.units import NS_PER_MS, NS_PER_S, format_duration, format_span
@@ -98,6 +102,20 @@ class _Part:
     whole: Direction
     service_ns: float | None
     """Its mean."""
+    interval: Interval
+
+    def buckets(self, measure: str) -> Buckets:
+        """The latencies that `measure` timed."""
+        tallies = (cell[name] for cell in self.interval.form["cells"] for name in DIRECTIONS)
+        return Buckets.merged(Buckets.from_form(tally[measure]) for tally in tallies)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A figure, and the parts that it rests on."""
+
+    value: float
+    parts: tuple[_Part, ...]
 
 
 class PointWatch:
@@ -124,7 +142,7 @@ class PointWatch:
     def __call__(self, interval: Interval) -> None:
         """The next interval."""
         whole = interval.all
-        part = _Part(interval.duration_ns, interval.outstanding_mean or 0.0, whole, whole.service.mean_ns)
+        part = _Part(interval.duration_ns, interval.outstanding_mean or 0.0, whole, whole.service.mean_ns, interval)
         self._parts.append(part)
         self._bad_on_end = self._bad_on_end + 1 if self._is_bad(part) else 0
 
@@ -139,14 +157,17 @@ class PointWatch:
         overload = self._overload(kept, outcome)
         wrong = self._wrong(kept, outcome)
         kind = PointKind.INVALID if wrong else PointKind.OVERLOADED if overload else PointKind.VALID
-        figures = self._bounds(kept) if overload else self._measured(kept)
+        told = {} if overload else self._measured(kept)
+        values = {name: None if one is None else one.value for name, one in told.items()}
+        figures = self._bounds(kept) if overload else values
         reason = wrong or overload or self._late_words(kept, figures)
         if kind is PointKind.VALID and all(value is None for value in figures.values()):
             kind = PointKind.INVALID
         duration_ns = sum(part.duration_ns for part in kept)
         ios = sum(part.whole.ios for part in kept)
         achieved = ios / self._ios_per_arrival / duration_ns * NS_PER_S if duration_ns else None
-        return Visit(self._offered_per_s, achieved, kind, reason, figures, duration_ns, cost_ns, run)
+        intervals = {} if kind is PointKind.INVALID else self._intervals(told)
+        return Visit(self._offered_per_s, achieved, kind, reason, figures, duration_ns, cost_ns, run, intervals)
 
     def _kept(self) -> list[_Part]:
         """What counts: without the start, and without a last interval that was cut off."""
@@ -198,14 +219,26 @@ class PointWatch:
             prefix + figure.name: _value(pooled, figure) for prefix in _LATE_RATIO for figure in self._figures
         }  # fmt: skip
 
-    def _measured(self, kept: Sequence[_Part]) -> dict[str, float | None]:
+    def _intervals(self, told: Mapping[str, _Told | None]) -> dict[str, tuple[float | None, float | None]]:
+        found = {}
+        for prefix in _LATE_RATIO:
+            for figure in self._figures:
+                one = told.get(prefix + figure.name)
+                if one is not None:
+                    measure = "service" if prefix else "response"
+                    of = latency_estimate(figure.share, [part.buckets(measure) for part in one.parts])
+                    if of is not None and (of.low is not None or of.high is not None):
+                        found[prefix + figure.name] = (of.low, of.high)
+        return found
+
+    def _measured(self, kept: Sequence[_Part]) -> dict[str, _Told | None]:
         return {
             prefix + figure.name: self._without_late(kept, figure, prefix)
             for prefix in _LATE_RATIO
             for figure in self._figures
         }
 
-    def _without_late(self, kept: Sequence[_Part], figure: LatencyFigure, prefix: str) -> float | None:
+    def _without_late(self, kept: Sequence[_Part], figure: LatencyFigure, prefix: str) -> _Told | None:
         """The figure over intervals that were in time; None if they are too few, or too few requests for it."""
         measure = "service" if prefix else "response"
         usual = _usual(kept, figure, measure)
@@ -213,10 +246,10 @@ class PointWatch:
             return None
         limit_ns = _LATE_RATIO[prefix] * max(usual, self._limit_ns.get(figure, 0.0))
         in_time = [part for part in kept if _lateness(part, figure) <= limit_ns]
-        value = _enough(in_time, kept, figure, measure)
-        if prefix and value is None:
-            value = _enough([part for part in kept if not self._is_lumped(part)], kept, figure, measure)
-        return value
+        told = _enough(in_time, kept, figure, measure)
+        if prefix and told is None:
+            told = _enough([part for part in kept if not self._is_lumped(part)], kept, figure, measure)
+        return told
 
     def _is_lumped(self, part: _Part) -> bool:
         return self._offered_per_s * _lateness(part, MEAN) > _LUMPED_SHARE * NS_PER_S
@@ -241,12 +274,13 @@ def _is_growing(kept: Sequence[_Part]) -> bool:
     return after > _GROWTH * before and waited_ns > _GROWN_SHARE * sum(part.duration_ns for part in kept)
 
 
-def _enough(some: Sequence[_Part], kept: Sequence[_Part], figure: LatencyFigure, measure: str) -> float | None:
+def _enough(some: Sequence[_Part], kept: Sequence[_Part], figure: LatencyFigure, measure: str) -> _Told | None:
     """The figure over some of the parts, if they and their requests are enough for it."""
     if sum(part.duration_ns for part in some) < _KEPT_SHARE_MIN * sum(part.duration_ns for part in kept):
         return None
     pooled = _pooled(some, measure)
-    return _value(pooled, figure) if pooled.count >= figure.requests_needed else None
+    value = _value(pooled, figure) if pooled.count >= figure.requests_needed else None
+    return None if value is None else _Told(value, tuple(some))
 
 
 def _usual(kept: Sequence[_Part], figure: LatencyFigure, measure: str) -> float | None:

@@ -181,11 +181,23 @@ def estimate(figure: Figure, samples: Sequence[Sample]) -> Estimate | None:
     if figure.share is not None:
         return _quantile(figure.share, [part.response for part in parts])
     if figure.statistic == MEAN:
-        weights = np.asarray([part.ios for part in parts], dtype=np.float64)
-        sums = np.asarray([part.response.sum_ns for part in parts])
-        deviation = (sums - value * weights) / weights.mean()
-        return _around(value, deviation)
+        return _mean(value, [part.ios for part in parts], [part.response.sum_ns for part in parts])
     return _around(value, figure.series(samples) - value)
+
+
+def latency_estimate(share: float | None, parts: Sequence[Buckets]) -> Estimate | None:
+    """The same of latencies alone: their quantile, or their mean where `share` is None."""
+    value = Buckets.merged(parts).mean_ns
+    if value is None:
+        return None
+    if share is not None:
+        return _quantile(share, parts)
+    return _mean(value, [part.total for part in parts], [part.sum_ns for part in parts])
+
+
+def _mean(value: float, counts: Sequence[int], sums: Sequence[float]) -> Estimate:
+    weights = np.asarray(counts, dtype=np.float64)
+    return _around(value, (np.asarray(sums) - value * weights) / weights.mean())
 
 
 def _around(value: float, deviations: FloatArray) -> Estimate:

@@ -42,6 +42,8 @@ class Visit:
     """Time that the visit took, with opening, filling and draining the queue."""
     run: str | None = None
     """Its run in the store."""
+    intervals_ns: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    """Figure's name -> ends of its 95 % interval within this visit; an end that cannot be told is None."""
 
     def figure_ns(self, name: str) -> float | None:
         """The response time by that name; None where it is not to be trusted."""
