@@ -70,3 +70,19 @@ def test_a_place_where_no_file_can_be_is_told_before_the_work(tmp_path: Path) ->
     check_place(tmp_path / "new")
     with pytest.raises(UsageError, match="a folder that exists"):
         check_place(tmp_path / "none" / "new")
+
+
+def test_a_block_device_is_never_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "sdb"
+    path.write_text("a file system")
+    monkeypatch.setattr(Path, "is_block_device", lambda _: True)
+    for write in (check_place, lambda place: check_place(place, replaces=True), lambda place: write_text(place, "x")):
+        with pytest.raises(UsageError, match=r"sdb: expected a file, found a block device, whose"):
+            write(path)
+    assert path.read_text() == "a file system"
+
+
+def test_what_is_no_file_needs_no_leave(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    check_place(tmp_path / "pipe")
+    check_place(Path("/dev/null"))

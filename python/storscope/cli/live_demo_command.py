@@ -79,8 +79,6 @@ def play(directory: Path | None, report: Path | None, keep: Path | None, *, verb
 
     if keep is not None and keep.exists():
         raise UsageError("a new directory for the store", f"{keep}, which exists")
-    if report is not None and not report.parent.is_dir():
-        raise UsageError("a file in a directory that exists", str(report))
     try:
         with Interruption():
             result = live_demo(LiveSettings(directory, report, keep), Terminal(verbose=verbose))

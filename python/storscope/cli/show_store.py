@@ -22,7 +22,7 @@ from storscope.domain.rows import plain_rows
 from storscope.domain.schema import SCHEMA_VERSION, TABLES
 from storscope.domain.units import format_bytes, format_count
 from storscope.store import Store
-from storscope.store.whole_file import whole_file
+from storscope.store.whole_file import check_place, whole_file
 
 EXPORTED: Sequence[str] = (*(name for name in TABLES if name not in {"series", "timelines"}), "counters", "captures")
 """Tables as a query sees them; packed series leave as `counters`."""
@@ -154,8 +154,11 @@ def write_table(table: pa.Table, form: str, out: BinaryIO) -> None:
         _write_json(table, out)
 
 
-def export_tables(store: Store, form: str, tables: Sequence[str], output: Path) -> None:
-    """Writes tables to a file (one table) or a folder (several); each file appears whole."""
+def export_tables(store: Store, form: str, tables: Sequence[str], output: Path, *, replaces: bool = False) -> None:
+    """Writes tables to a file (one table) or a folder (several); each file appears whole.
+
+    Raises UsageError, and writes none, where a file is in the way and not to be replaced.
+    """
     for name in tables:
         if name not in EXPORTED:
             raise UsageError("a table", repr(name), hint="The tables are: " + ", ".join(EXPORTED) + ".")
@@ -170,15 +173,17 @@ def export_tables(store: Store, form: str, tables: Sequence[str], output: Path) 
         write_table(found[tables[0]], form, sys.stdout.buffer)
         return
     if len(tables) == 1 and not output.is_dir():
+        check_place(output, replaces=replaces)
         _write_whole(found[tables[0]], form, output)
         click.echo(f"{output}: {format_count(found[tables[0]].num_rows)} rows")
         return
     output.mkdir(parents=True, exist_ok=True)
-    for name, table in found.items():
-        if table.num_rows or tables:
-            path = output / f"{name}.{form}"
-            _write_whole(table, form, path)
-            click.echo(f"{path}: {format_count(table.num_rows)} rows")
+    places = {name: output / f"{name}.{form}" for name, table in found.items() if table.num_rows or tables}
+    for path in places.values():
+        check_place(path, replaces=replaces)
+    for name, path in places.items():
+        _write_whole(found[name], form, path)
+        click.echo(f"{path}: {format_count(found[name].num_rows)} rows")
 
 
 def _write_whole(table: pa.Table, form: str, path: Path) -> None:

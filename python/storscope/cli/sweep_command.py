@@ -10,6 +10,7 @@ import click
 
 from storscope.cli.measure_command import allowed_on
 from storscope.cli.options import DEFAULT_STORE, DurationType
+from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.sweep_plan import plan_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ _ONLY_HERE = {
 
 def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """What `bench` takes for many measurements; they arrive as keywords, and `sweep_command` knows them."""
-    page = click.Path(path_type=Path, dir_okay=False)
     options = [
         click.argument("axes", nargs=-1, metavar="[TARGET|AXIS=VALUES]..."),
         click.option("--sweep", "sweeps", is_flag=True, help="Measure a matrix: sizes=4k,64k modes=randread,write "
@@ -40,7 +40,9 @@ def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
                      help="Continue what the store has of it, or start anew. [default: continue if incomplete]"),
         click.option("--show", "shows", is_flag=True, help="Show what the store has of the sweep; measure nothing."),
         click.option("--format", "output", type=click.Choice(_FORMATS), help="Of a sweep or series. [default: table]"),
-        click.option("--report", type=page, help="Draw a sweep or time series in a self-contained HTML page."),
+        click.option("--report", type=OutputFile(is_page=True), metavar="FILE",
+                     help="Draw a sweep or time series in a self-contained HTML page."),
+        replace_option("Replace the FILE of --report also if it is no earlier report of storscope."),
     ]  # fmt: skip
     for option in reversed(options):
         function = option(function)

@@ -1,6 +1,8 @@
 """Writes a file beside its place and renames it: a reader never sees half of it, and a failure leaves what was there.
 
-What is no regular file (a pipe, /dev/stdout) is written as it is.
+What is no regular file (a pipe, /dev/stdout) is written as it is; a block device never. `check_place` holds the rule of
+what may be replaced: an empty file, and by a report an earlier one. Tables, workloads and exports may have been edited
+since or carry no mark: they, and files of any other origin, are replaced only when that is asked for.
 """
 
 from __future__ import annotations
@@ -14,6 +16,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from storscope.domain.errors import UsageError
+from storscope.domain.units import format_bytes
+
+_MARK = b'<meta name="generator" content="storscope '
+"""In the head of every page of the room `report`."""
+_HEAD_BYTES = 8192
 
 
 @contextmanager
@@ -23,8 +30,9 @@ def whole_file(path: Path, hint: str = "") -> Iterator[BinaryIO]:
     Raises UsageError, with the hint what to try, when it cannot be written there.
     """
     try:
-        is_special = path.exists() and not path.is_file()
-        with path.open("wb") if is_special else _beside(path.resolve()) as file:
+        if path.is_block_device():
+            raise _block_device(path)
+        with path.open("wb") if _is_special(path) else _beside(path.resolve()) as file:
             yield file
     except BrokenPipeError:
         raise  # whoever read it has enough
@@ -40,13 +48,45 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode("utf-8", "replace"))
 
 
-def check_place(path: Path) -> None:
-    """Raises UsageError for a place where no file can be, before the work that makes its content."""
+def check_place(path: Path, *, is_page: bool = False, replaces: bool = False) -> None:
+    """Raises UsageError for a place where no file can be or where one would be lost, before the work that makes it.
+
+    A page may take the place of an earlier one; with `replaces` any file is given up.
+    """
     folder = path.resolve().parent
     if not folder.is_dir():
         raise UsageError("a folder that exists", "none", where=str(folder))
-    if not os.access(folder, os.W_OK) and not os.access(path, os.W_OK):
+    if path.is_block_device():
+        raise _block_device(path)
+    if _is_special(path):
+        return
+    if not os.access(folder, os.W_OK):
         raise UsageError("a folder that can be written to", "one that cannot", where=str(folder))
+    if path.is_file() and not replaces and not _may_go(path, is_page=is_page):
+        raise UsageError(
+            "a new file, or an earlier report of storscope" if is_page else "a new file",
+            f"one of {format_bytes(path.stat().st_size)} that would be lost",
+            where=str(path),
+            hint="Name another file, or replace this one with --replace.",
+        )
+
+
+def _is_special(path: Path) -> bool:
+    return path.exists() and not path.is_file()
+
+
+def _block_device(path: Path) -> UsageError:
+    return UsageError("a file", "a block device, whose content would be lost", where=str(path))
+
+
+def _may_go(path: Path, *, is_page: bool) -> bool:
+    """Whether nothing is lost with a file: it is empty, or for a page an earlier one."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return False  # what it is cannot be told
+    return not head or (is_page and head.lstrip().lower().startswith(b"<!doctype html") and _MARK in head)
 
 
 @contextmanager

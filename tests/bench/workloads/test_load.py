@@ -193,7 +193,7 @@ def test_the_targets_that_a_file_names_are_not_dropped_silently(
     assert "Targets in the file: 0 /dev/nvme0n1, 1 /dev/nvme1n1." in capsys.readouterr().out
     assert run(["bench", str(data), str(data), "--workload", str(job), "--size", "4M", "--dry-run"]) == 0
     assert "not used: the file's own targets, 0 /dev/nvme0n1, 1 /dev/nvme1n1" in capsys.readouterr().err
-    assert run(["workload", "convert", "oltp", "--to", "fio", "-o", str(job)]) == 0
+    assert run(["workload", "convert", "oltp", "--to", "fio", "-o", str(job), "--replace"]) == 0
     assert run(["workload", "show", str(job)]) == 0
     assert "Targets in the file" not in capsys.readouterr().out
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from storscope.cli.output_file import OutputFile, replace_option, replaces
+
 _EXAMPLES = (
     ("equallogic", "An EqualLogic array over iSCSI: latency warnings at night, 'the network is fine'"),
     ("noisy_neighbour", "Four volumes on one disk: three of them slow down for a while"),
@@ -31,7 +33,8 @@ _EXAMPLES = (
     help="Instead: a victim and a hog with real I/O on scratch files in DIR, for about a minute. "
     "[default: a new directory on storage]",
 )
-@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="With --live: keep the report.")
+@click.option("--report", type=OutputFile(is_page=True), metavar="FILE", help="With --live: keep the report.")
+@replace_option("Replace files also if they are no earlier reports of storscope.")
 @click.option(
     "--keep",
     type=click.Path(path_type=Path),
@@ -51,9 +54,14 @@ def command(output: Path, live: str | None, report: Path | None, keep: Path | No
         return play(Path(live) if live else None, report, keep, verbose=verbose)
     if report is not None or keep is not None:
         raise click.UsageError("--report and --keep go with --live; the bundled examples write to --output.")
+    from storscope.store.whole_file import check_place
+
     output.mkdir(parents=True, exist_ok=True)
+    reports = {name: output / f"{name}.html" for name, _ in _EXAMPLES}
+    for page in reports.values():
+        check_place(page, is_page=True, replaces=replaces())
     for name, words in _EXAMPLES:
-        _show_example(examples_folder() / name, words, output / f"{name}.html", verbose)
+        _show_example(examples_folder() / name, words, reports[name], verbose)
     click.echo(f"Your own evidence: storscope diagnose PATH... --report {output / 'mine.html'}")
     return 0
 

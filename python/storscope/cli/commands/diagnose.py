@@ -12,6 +12,7 @@ import click
 
 from storscope.cli.after_printing import after_printing
 from storscope.cli.options import DEFAULT_STORE, TimeType, import_options, make_import_options, store_option
+from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.progress import ReadingProgress
 
 _SEVERITIES = click.Choice(["info", "warning", "critical"])
@@ -31,7 +32,8 @@ Examples:
 @import_options
 @click.option("--run", metavar="NAME", help="Only what the run of this name, id or pattern belongs to; simulated runs "
               "are judged one by one. Also run=NAME instead of PATHS.")  # fmt: skip
-@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write a self-contained HTML report.")
+@click.option("--report", type=OutputFile(is_page=True), metavar="FILE", help="Write a self-contained HTML report.")
+@replace_option("Replace the FILE of --report also if it is no earlier report of storscope.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON (docs/verdict-json.md).")
 @click.option("--since", type=TimeType(), help="Only evidence from this time on (ISO 8601, UTC without a zone).")
 @click.option("--until", type=TimeType(), help="Only evidence before this time.")
@@ -51,14 +53,11 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
     """
     from storscope.cli.store_for_reading import complete
     from storscope.store import Store
-    from storscope.store.whole_file import check_place
     from storscope.workbench.diagnosing import diagnose
 
     paths, run = _selected(paths, chosen["run"])
     if store_path is None and len(paths) == 1 and Store.is_store(paths[-1]):
         store_path, paths = paths[-1], ()
-    if chosen["report"]:
-        check_place(chosen["report"])
     with ExitStack() as stack:
         if paths and store_path is None:
             import tempfile

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from storscope.cli.options import ShareType, SizeType, store_option
+from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.suggestions import Verbs
 
 _EPILOG = """\b
@@ -28,8 +29,9 @@ def command() -> None:
 @command.command("drive", epilog=_EPILOG)
 @click.argument("evidence", metavar="[EVIDENCE]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--name", default="fitted", show_default=True, help="What the drive is called in designs.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
-              help="Write the table here, and the summary to standard output.")  # fmt: skip
+@click.option("-o", "--output", type=OutputFile(), metavar="FILE",
+              help="Write the table here, to a new file, and the summary to standard output.")  # fmt: skip
+@replace_option("Replace the FILE of --output, if there is one.")
 @click.option("--size", "size_bytes", type=SizeType(), help="Of the drive. [default: what a trace reaches; --like's]")
 @click.option("--held-back", type=ShareType(), default="50%", show_default=True,
               help="Of a trace: the last part, which judges the fit and takes no part in it.")  # fmt: skip
@@ -55,11 +57,9 @@ def drive(evidence: tuple[Path, ...], **chosen: Any) -> int:
     not tell is said.
     """
     from storscope.cli import show_fit as show
-    from storscope.store.whole_file import check_place, write_text
+    from storscope.store.whole_file import write_text
 
     output: Path | None = chosen["output"]
-    if output is not None:
-        check_place(output)
     report = _fit(evidence, chosen)
     if output is not None:
         write_text(output, report.toml)

@@ -11,6 +11,7 @@ import click
 
 from storscope.cli.after_printing import after_printing
 from storscope.cli.options import DurationType, store_option
+from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.store_for_work import store_for_work
 from storscope.cli.suggestions import NamedOption
 
@@ -82,7 +83,8 @@ class CountType(click.ParamType[int]):
 @click.option(
     "--slice", "slice_s", type=DurationType(), help="Resolution of the drives' queues. [default: 20ms or less]"
 )
-@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Diagnose the run; write a page.")
+@click.option("--report", type=OutputFile(is_page=True), metavar="FILE", help="Diagnose the run; write a page.")
+@replace_option("Replace the FILE of --report also if it is no earlier report of storscope.")
 @click.option("--check", is_flag=True, help="Only read the design, and say what it is.")
 @click.option("--drives", is_flag=True, help="List the drives of the catalogue and where their numbers come from.")
 @store_option
@@ -97,15 +99,12 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
     from storscope.domain.errors import UsageError
     from storscope.sim.design import load_design
     from storscope.sim.schedule import load_schedule
-    from storscope.store.whole_file import check_place
 
     if chosen["drives"]:
         show.print_drives(as_json=chosen["as_json"])
         return 0
     if design_path is None:
         raise UsageError("a design", "none", hint="See docs/simulate.md, and examples/designs/.")
-    if chosen["report"]:
-        check_place(chosen["report"])
     schedule = load_schedule(chosen["schedule_path"]) if chosen["schedule_path"] else None
     design = load_design(Path(design_path), schedule)
     if chosen["check"]:

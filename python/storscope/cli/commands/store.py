@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from storscope.cli.options import store_option
+from storscope.cli.output_file import replace_option, replaces
 from storscope.cli.store_for_reading import store_for_reading
 from storscope.cli.suggestions import Verbs
 
@@ -60,10 +61,11 @@ def query(store_path: Path | None, sql: str, form: str, limit: int) -> int:
 @click.option("--format", "form", type=_FORMATS, required=True)
 @click.option("--table", "tables", multiple=True, help="Only these tables. [default: all that have rows]")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path),
-              help="A file for one table ('-' is standard output), a folder for several.")  # fmt: skip
+              help="A new file for one table ('-' is standard output), a folder for several.")  # fmt: skip
+@replace_option("Replace files that are there.")
 def export(store_path: Path | None, form: str, tables: tuple[str, ...], output: Path) -> int:
     """Write tables of the store to files, whole or not at all."""
     from storscope.cli.show_store import export_tables
 
-    export_tables(store_for_reading(store_path), form, tables, output)
+    export_tables(store_for_reading(store_path), form, tables, output, replaces=replaces())
     return 0

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.suggestions import Verbs
 
 
@@ -69,7 +70,8 @@ def show(source: str, only: str | None, as_json: bool) -> int:
 ))  # fmt: skip
 @click.argument("source", metavar="FILE|NAME")
 @click.option("--to", "form", type=click.Choice(["icf", "fio", "toml"]), required=True, help="The form to write.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="[default: standard output]")
+@click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="A new file. [default: standard output]")
+@replace_option("Replace the FILE of --output, if there is one.")
 @click.option("--only", metavar="NAME", help="Of a file with several workloads, this one.")
 @click.option("--target", "targets", multiple=True, help="For fio: a file or device, instead of the variable TARGET.")
 def convert(source: str, form: str, output: Path | None, only: str | None, targets: tuple[str, ...]) -> int:

@@ -1,0 +1,51 @@
+"""Files that a command writes: -o FILE, --output FILE, --report FILE, and --replace, which gives up what is there.
+
+Every option of that kind has this type, so that all of them follow one rule (`store/whole_file.py`), and what would be
+lost is told before the work begins.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+_REPLACES: Final = "storscope.replaces"
+_Function = TypeVar("_Function", bound=Callable[..., Any] | click.Command)
+
+
+class OutputFile(click.Path):
+    """A file to be written: its folder is there, and in its place is none that would be lost."""
+
+    def __init__(self, *, is_page: bool = False) -> None:
+        """Whether it is a page, which may replace an earlier one."""
+        super().__init__(path_type=Path, dir_okay=False)
+        self._is_page = is_page
+
+    def convert(
+        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | bytes | os.PathLike[str]:
+        """As click's; raises UsageError for a place that `check_place` refuses."""
+        from storscope.store.whole_file import check_place
+
+        path = super().convert(value, param, ctx)
+        if ctx is not None and not ctx.resilient_parsing:
+            check_place(Path(os.fsdecode(path)), is_page=self._is_page, replaces=replaces(ctx))
+        return path
+
+
+def replaces(ctx: click.Context | None = None) -> bool:
+    """Whether --replace was given to the command that runs."""
+    return bool((ctx or click.get_current_context()).meta.get(_REPLACES))
+
+
+def replace_option(words: str) -> Callable[[_Function], _Function]:
+    """--replace, in the words of a command. It is read before the files; no function gets it as an argument."""
+
+    def keep(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+        ctx.meta[_REPLACES] = value
+
+    return click.option("--replace", is_flag=True, is_eager=True, expose_value=False, callback=keep, help=words)
