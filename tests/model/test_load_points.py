@@ -9,7 +9,7 @@ from storscope.domain.load_curve import PointKind, Visit
 from storscope.domain.objective import MEAN
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.model.load_credit import outlasted
-from storscope.model.load_points import points_of
+from storscope.model.load_points import DISTURBED, ON_CREDIT, left_out, points_of
 
 _VALID, _OVERLOADED = PointKind.VALID, PointKind.OVERLOADED
 
@@ -85,3 +85,11 @@ def test_far_above_what_is_looked_for_a_valid_visit_is_a_bound_too_a_little_high
     points = points_of([_visit(1000, 1), _visit(2000, 50)], MEAN, "", 30 * NS_PER_MS)
     assert points.is_bound.tolist() == [False, False, True]
     assert 2000 < points.load[2] < 2100
+
+
+def test_visits_that_do_not_count_are_told_with_the_reason() -> None:
+    long = replace(_visit(1100, 80, seconds=5, kind=_OVERLOADED), achieved_per_s=1000.0)
+    visits = [_visit(700, 5), _visit(800, 1, seconds=4), _visit(1100, 1, seconds=1), long]
+    assert left_out(visits, MEAN, "", 30 * NS_PER_MS) == ((0, DISTURBED), (2, ON_CREDIT))
+    assert left_out(visits, MEAN, "", 30 * NS_PER_MS, least_ns=6.0 * NS_PER_MS) == ((2, ON_CREDIT),)
+    assert left_out(visits, MEAN, "service ", 30 * NS_PER_MS) == ()

@@ -6,6 +6,7 @@ import json
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from storscope import _core
@@ -16,6 +17,7 @@ from storscope.domain.load_curve import LoadCurve, PointKind, Visit
 from storscope.domain.objective import Objective
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.domain.workload import Stream, Workload
+from storscope.model.load_points import ON_CREDIT
 from storscope.model.load_search import search
 from storscope.model.load_visits import Measure, SearchPlan
 from tests.model.throttled_queue import ThrottledQueue
@@ -103,6 +105,26 @@ def test_the_load_that_meets_an_objective_is_that_of_mm1() -> None:
     assert found.within_objective is not None
     assert found.within_objective.load_per_s is not None
     assert found.within_objective.load_per_s.estimate == pytest.approx(1000 - math.log(100) / 0.02, rel=0.05)
+
+
+def test_a_curve_is_drawn_through_each_crossing_and_survives_json() -> None:
+    found = _found(Queue(1, 900), 1, 5, "p99<20ms")
+    for crossing, line in ((found.knee, found.fitted), (found.within_objective, found.fitted_objective)):
+        assert crossing is not None
+        assert crossing.load_per_s is not None
+        assert crossing.limit_ns is not None
+        loads, latencies = zip(*line, strict=True)
+        assert list(latencies) == sorted(latencies)
+        assert np.interp(crossing.limit_ns, latencies, loads) == pytest.approx(crossing.load_per_s.estimate, rel=0.03)
+    assert LoadCurve.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_visits_on_credit_are_named_as_such() -> None:
+    found, _ = _search(ThrottledQueue(1000, 1, noise=0.15).visit, 3000, 75, 1)
+    left_out = {found.visits[place].offered_per_s: why for place, why in found.knee.left_out}
+    assert max(left_out) > 1000
+    assert left_out[max(left_out)] == ON_CREDIT
+    assert any("something to spend" in doubt for doubt in found.doubts)
 
 
 def test_ten_runs_agree_within_seven_per_cent() -> None:

@@ -29,12 +29,10 @@ from storscope.bench.judgement import Judgement, estimates_of
 from storscope.bench.samples import MEAN as MEAN_LATENCY
 from storscope.bench.samples import Figure, Samples
 from storscope.bench.settling import latency_estimate
-from storscope.domain.load_curve import PointKind, Visit
+from storscope.domain.load_curve import SERVICE, PointKind, Visit
 from storscope.domain.objective import MEAN, P99, LatencyFigure, Objective
 from storscope.domain.units import NS_PER_MS, NS_PER_S, format_duration, format_span
 
-SERVICE = "service "
-"""Before the name of a figure that is of service time."""
 INTERVAL_NS = 50 * NS_PER_MS
 """Of a visit: short enough that a pause of the machine spoils little of it."""
 _RAMP_SHARE = 0.2

@@ -5,12 +5,15 @@ Loads are arrivals per second. Latency is response time: from the instant a requ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from storscope.domain.objective import Objective
+from storscope.domain.objective import LatencyFigure, Objective
+
+SERVICE = "service "
+"""Before the name of a figure that is of service time."""
 
 
 class PointKind(StrEnum):
@@ -45,6 +48,12 @@ class Visit:
     intervals_ns: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     """Figure's name -> ends of its 95 % interval within this visit; an end that cannot be told is None."""
 
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Visit:
+        """What `LoadCurve.to_json` wrote."""
+        intervals_ns = {name: (low, high) for name, (low, high) in form.get("intervals_ns", {}).items()}
+        return cls(**{**form, "kind": PointKind(form["kind"]), "intervals_ns": intervals_ns})
+
     def figure_ns(self, name: str) -> float | None:
         """The response time by that name; None where it is not to be trusted."""
         return None if self.kind is PointKind.INVALID else self.figures_ns.get(name)
@@ -72,6 +81,14 @@ class Crossing:
     limit_ns: float | None
     load_per_s: Bounds | None
     reason: str = ""
+    left_out: tuple[tuple[int, str], ...] = ()
+    """Visits that tell the figure but do not count for it: their places in `LoadCurve.visits`, and why."""
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> Crossing:
+        """What `LoadCurve.to_json` wrote."""
+        left_out = tuple((int(place), str(why)) for place, why in form.get("left_out", ()))
+        return cls(form["figure"], form["limit_ns"], _bounds(form["load_per_s"]), form["reason"], left_out)
 
 
 @dataclass(frozen=True)
@@ -90,6 +107,8 @@ class LoadCurve:
     """Where the fitted curve of the mean has its pole: beyond it the queue grows for ever."""
     fitted: tuple[tuple[float, float], ...] = ()
     """Load and mean response in ns of the fitted curve, for drawing."""
+    fitted_objective: tuple[tuple[float, float], ...] = ()
+    """The same of the objective's figure."""
     doubts: tuple[str, ...] = field(default=())
     ended: str = ""
     """Why the search ended."""
@@ -99,3 +118,35 @@ class LoadCurve:
         form = asdict(self)
         form["objective"] = None if self.objective is None else str(self.objective)
         return form
+
+    @classmethod
+    def from_json(cls, form: Mapping[str, Any]) -> LoadCurve:
+        """What `to_json` wrote, also an earlier version, which did not tell intervals or what is left out."""
+        within = None if form["within_objective"] is None else Crossing.from_json(form["within_objective"])
+        return cls(
+            visits=tuple(map(Visit.from_json, form["visits"])),
+            knee=Crossing.from_json(form["knee"]),
+            objective=_objective(within),
+            within_objective=within,
+            light_ns=_bounds(form["light_ns"]),
+            capacity_per_s=_bounds(form["capacity_per_s"]),
+            fitted=_line(form["fitted"]),
+            fitted_objective=_line(form.get("fitted_objective", ())),
+            doubts=tuple(form["doubts"]),
+            ended=form["ended"],
+        )
+
+
+def _bounds(form: Mapping[str, float] | None) -> Bounds | None:
+    return None if form is None else Bounds(**form)
+
+
+def _line(form: Sequence[Sequence[float]]) -> tuple[tuple[float, float], ...]:
+    return tuple((load, latency_ns) for load, latency_ns in form)
+
+
+def _objective(within: Crossing | None) -> Objective | None:
+    """From the crossing, which has its limit as it was given; in words it is rounded."""
+    if within is None or within.limit_ns is None:
+        return None
+    return Objective(LatencyFigure.from_name(within.figure.removeprefix(SERVICE)), within.limit_ns)

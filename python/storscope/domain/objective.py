@@ -19,6 +19,11 @@ class LatencyFigure:
 
     share: float | None = None
 
+    @classmethod
+    def from_name(cls, name: str) -> LatencyFigure:
+        """What `name` gives."""
+        return cls(None if name == "mean" else float(name[1:]) / 100)
+
     @property
     def name(self) -> str:
         """As users write it: mean, p50, p99.9."""
@@ -46,14 +51,14 @@ class Objective:
     def parse(cls, text: str) -> Objective:
         """Reads `p99<5ms`. Raises UsageError for anything else."""
         found = _FORM.fullmatch(text.strip())
-        share = None if found is None or found[1] == "mean" else float(found[1][1:]) / 100
+        figure = LatencyFigure() if found is None else LatencyFigure.from_name(found[1])
         limit_ns = 0.0 if found is None else float(found[2]) * _UNIT_NS[found[3]]
-        if found is None or share == 0 or limit_ns <= 0:
+        if found is None or figure.share == 0 or limit_ns <= 0:
             raise UsageError(
                 "a latency that must not be exceeded, like p99<5ms", repr(text),
                 where="--slo", hint=_hint(text),
             )  # fmt: skip
-        return cls(LatencyFigure(share), limit_ns)
+        return cls(figure, limit_ns)
 
     def __str__(self) -> str:
         return f"{self.figure.name} < {format_duration(self.limit_ns)}"

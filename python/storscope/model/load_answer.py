@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from storscope.domain.load_curve import Bounds, Crossing, PointKind, Visit
+from storscope.domain.load_curve import SERVICE, Bounds, Crossing, PointKind, Visit
 from storscope.domain.units import format_duration, format_rate, format_span
 from storscope.model.load_credit import outlasted
 from storscope.model.load_curve import VISITS_MIN, CurveFit
-from storscope.model.load_figures import SERVICE, figure_of
+from storscope.model.load_figures import figure_of
 from storscope.model.load_goal import Goal
 
 _WIDE = 0.5

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from storscope.domain.load_curve import Visit
+from storscope.domain.load_curve import SERVICE, Visit
 from storscope.domain.objective import LatencyFigure
-
-SERVICE = "service "
-"""Before the name of a figure that is of service time."""
 
 
 def figure_of(visit: Visit, figure: LatencyFigure, basis: str) -> float | None:

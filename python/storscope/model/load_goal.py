@@ -14,7 +14,7 @@ from storscope.model.bootstrap import FloatArray
 from storscope.model.load_credit import KNEE_RATIO, outlasted
 from storscope.model.load_curve import CurveFit, bounds_of, fit_curve
 from storscope.model.load_figures import figure_of
-from storscope.model.load_points import basis_of, points_of
+from storscope.model.load_points import basis_of, left_out, points_of
 
 _BOUND_RATIO = 3.0
 """An overloaded visit would have reached so many times the limit at least."""
@@ -51,15 +51,23 @@ class Goal:
     def learn(self, visits: Sequence[Visit], light_ns: float, *, replicates: int, seed: int) -> None:
         """Fits the curve to all visits."""
         self.basis = basis_of(visits, self.figure)
-        limit_ns = KNEE_RATIO * light_ns if self.objective is None else self.objective.limit_ns
-        least_ns = 0.0 if self.objective is None else _MATTERS * limit_ns
-        points = points_of(visits, self.figure, self.basis, _BOUND_RATIO * limit_ns, least_ns)
+        points = points_of(visits, self.figure, self.basis, *self._levels_ns(light_ns))
         self.fit = fit_curve(points, replicates=replicates, seed=seed) if points.is_enough else None
         self.crossing = None
         if self.fit is not None:
             loads = self.fit.crossing(self.target_log(self.fit))
             self.crossing = bounds_of(loads, self.fit.visits_near(float(loads[0])))
             self.crossing = _over_gap(self.crossing, self.gap(visits, light_ns))
+
+    def left_out(self, visits: Sequence[Visit], light_ns: float) -> tuple[tuple[int, str], ...]:
+        """Which visits the curve is not put through, by their places, and why."""
+        return left_out(visits, self.figure, basis_of(visits, self.figure), *self._levels_ns(light_ns))
+
+    def _levels_ns(self, light_ns: float) -> tuple[float, float]:
+        """What an overloaded visit would have reached at least, and below what a visit may have been disturbed."""
+        if self.objective is None:
+            return _BOUND_RATIO * KNEE_RATIO * light_ns, 0.0
+        return _BOUND_RATIO * self.objective.limit_ns, _MATTERS * self.objective.limit_ns
 
     def gap(self, visits: Sequence[Visit], light_ns: float) -> tuple[float, float] | None:
         """Loads without a visit between them: the crossing is somewhere there. None if they are near each other.

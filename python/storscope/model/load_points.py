@@ -15,18 +15,20 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from storscope.domain.load_curve import PointKind, Visit
+from storscope.domain.load_curve import SERVICE, PointKind, Visit
 from storscope.domain.objective import LatencyFigure
 from storscope.domain.units import NS_PER_S
 from storscope.model.load_credit import lasting_per_s, outlasted
 from storscope.model.load_curve import Points
-from storscope.model.load_figures import SERVICE, figure_of
+from storscope.model.load_figures import figure_of
 
 _IN_TIME_SHARE = 0.7
 _DISTURBED_LOG, _DISTURBED_CHANCE = 0.3, 6.0
 """A visit was disturbed if its log latency is above that of a higher load by more than the first, and the second over
 the root of the requests: three deviations of both means in M/M/1 at half its capacity (see `model.load_curve`)."""
 _ITS_ERROR = 1.02
+ON_CREDIT = "served on credit: for longer, such a load was too much"
+DISTURBED = "disturbed: a higher load was served much quicker"
 _DISTURBING_TIME, _DISTURBING_TIME_WITH_CREDIT = 0.5, 1.5
 
 
@@ -46,17 +48,10 @@ def points_of(
     above that counts twice: as it is, and as saying the same of a load that is higher by its own error. Where there is
     credit, what lasts is such a bound too, if an overloaded visit tells it.
     """
-    told = [visit for visit in visits if (figure_of(visit, figure, basis) or 0.0) > 0.0]
-    credit = outlasted(told)
-    gone = {id(visit) for visit in credit}
-    lasting = [visit for visit in told if id(visit) not in gone]
-    disturbing_time = _DISTURBING_TIME_WITH_CREDIT if credit else _DISTURBING_TIME
-
-    def latency(visit: Visit) -> float:
-        return bound_ns if visit.kind is PointKind.OVERLOADED else figure_of(visit, figure, basis) or 0.0
-
-    gone |= {id(visit) for visit in disturbed(lasting, latency, disturbing_time) if latency(visit) > least_ns}
-    kept = [visit for visit in lasting if id(visit) not in gone]
+    told, latency = _told(visits, figure, basis), _latency(figure, basis, bound_ns)
+    credit, gone = _outlasted_and_disturbed(told, latency, least_ns)
+    unwanted = {id(visit) for visit in (*credit, *gone)}
+    kept = [visit for visit in told if id(visit) not in unwanted]
     rows = [
         (visit.offered_per_s, latency(visit), visit.kind is PointKind.OVERLOADED, _requests(visit)) for visit in kept
     ]
@@ -70,6 +65,37 @@ def points_of(
         rows.append((lasting_per_s(told), bound_ns, True, sum(map(_requests, overloaded))))
     load, latency_ns, is_bound, requests = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     return Points(load, np.log(latency_ns), is_bound > 0, requests, _variance(figure) / requests)
+
+
+def left_out(
+    visits: Sequence[Visit], figure: LatencyFigure, basis: str, bound_ns: float, least_ns: float = 0.0
+) -> tuple[tuple[int, str], ...]:
+    """Which visits tell the figure and still do not count for it: their places, and why. See `points_of`."""
+    latency = _latency(figure, basis, bound_ns)
+    credit, gone = _outlasted_and_disturbed(_told(visits, figure, basis), latency, least_ns)
+    why = {id(visit): ON_CREDIT for visit in credit} | {id(visit): DISTURBED for visit in gone}
+    return tuple((place, why[id(visit)]) for place, visit in enumerate(visits) if id(visit) in why)
+
+
+def _told(visits: Sequence[Visit], figure: LatencyFigure, basis: str) -> list[Visit]:
+    return [visit for visit in visits if (figure_of(visit, figure, basis) or 0.0) > 0.0]
+
+
+def _latency(figure: LatencyFigure, basis: str, bound_ns: float) -> Callable[[Visit], float]:
+    def latency(visit: Visit) -> float:
+        return bound_ns if visit.kind is PointKind.OVERLOADED else figure_of(visit, figure, basis) or 0.0
+
+    return latency
+
+
+def _outlasted_and_disturbed(
+    told: Sequence[Visit], latency: Callable[[Visit], float], least_ns: float
+) -> tuple[list[Visit], list[Visit]]:
+    credit = outlasted(told)
+    gone = {id(visit) for visit in credit}
+    lasting = [visit for visit in told if id(visit) not in gone]
+    disturbing_time = _DISTURBING_TIME_WITH_CREDIT if credit else _DISTURBING_TIME
+    return credit, [visit for visit in disturbed(lasting, latency, disturbing_time) if latency(visit) > least_ns]
 
 
 def disturbed(

@@ -22,10 +22,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from storscope.domain.load_curve import LoadCurve, PointKind, Visit
+from storscope.domain.load_curve import Crossing, LoadCurve, PointKind, Visit
 from storscope.domain.objective import MEAN
 from storscope.domain.units import NS_PER_S, format_rate
 from storscope.model.load_answer import crossing_of, doubts_of
@@ -218,14 +219,21 @@ def search(
     found.run()
     fit = found.knee.fit
     objective = found.goals[1] if len(found.goals) > 1 else None
+    light_guess_ns = visits.light_guess_ns() or 1.0
+
+    def crossing(goal: Goal) -> Crossing:
+        left_out = goal.left_out(visits.made, light_guess_ns)
+        return replace(crossing_of(goal, visits.made, visits.ended), left_out=left_out)
+
     return LoadCurve(
         visits=tuple(visits.made),
-        knee=crossing_of(found.knee, visits.made, visits.ended),
+        knee=crossing(found.knee),
         objective=plan.objective,
-        within_objective=None if objective is None else crossing_of(objective, visits.made, visits.ended),
+        within_objective=None if objective is None else crossing(objective),
         light_ns=None if fit is None else bounds_of(np.exp(fit.light_log), len(visits.made)),
         capacity_per_s=None if fit is None else bounds_of(fit.capacity, len(visits.made)),
         fitted=() if fit is None else _drawn(fit),
+        fitted_objective=() if objective is None or objective.fit is None else _drawn(objective.fit),
         doubts=tuple(doubts_of(found.goals, visits.made)),
         ended=visits.ended,
     )
