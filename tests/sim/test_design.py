@@ -112,9 +112,9 @@ def test_changes_of_a_schedule_count_from_its_own_first_one() -> None:
         ('[[stream]]\nname = "a"\n[[stream]]\nname = "a"\n', "4: stream[1].name", "once"),
         ('stream = [{ name = "a" }]\n', "1", "[[stream]]"),
         ('[stream]\nname = "a"\n', "1", "[[stream]]"),
-        ("[[at]]\ntime = \n", "2:8", "TOML"),
-        ("[[at]]\ntime = 5 s\n", "2:10", "stand in quotes"),
-        ('[[at]]\ntime = "5 s"\ntime = "6 s"\n', "3:13", "each key once, found one that the table has already"),
+        ("[[at]]\ntime = \n", "2:8", "found nothing"),
+        ("[[at]]\ntime = 5 s\n", "2:8", 'stand in quotes: time = "5 s"'),
+        ('[[at]]\ntime = "5 s"\ntime = "6 s"\n', "3:1", "each key once, found time again, after line 2"),
         ('[at]\ntime = "5 s"\n', "1", "[[at]]"),
     ],
 )

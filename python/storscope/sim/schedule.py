@@ -7,28 +7,18 @@ the core. Errors name the file, the line and the key.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from storscope.domain.errors import ConfigError
+from storscope.domain.toml_text import parsed_toml
 from storscope.domain.units import ns_from_text
 from storscope.sim.text_file import text_of
 
 _HEAD = re.compile(r"\s*\[")
 _STREAM = re.compile(r"\s*\[\[\s*stream\s*\]\]")
-_WHERE_TOML_BREAKS = re.compile(r"(.*) \(at line (\d+), column (\d+)\)")
-"""As tomllib words it (Python 3.11 to 3.13)."""
-_QUOTES = "Texts, and numbers with a unit, stand in quotes."
-_IN_WORDS = {
-    "Cannot overwrite a value": ("each key once", "one that the table has already", ""),
-    "Cannot declare": ("each table once", "one that is there already", ""),
-    "Invalid value": ("a value as TOML has it", "nothing, or a text without quotes", _QUOTES),
-    "Expected newline or end of document": ("nothing more behind the value", "more", _QUOTES),
-}
-"""What was expected and found, and what to try, by the beginning of a message of tomllib."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +52,7 @@ def load_schedule(path: str | Path) -> Schedule:
 
 def read_schedule(text: str, where: str) -> Schedule:
     """A schedule from its text; what it says of the array is checked with the design."""
-    tables = _parsed(text, where)
+    tables = parsed_toml(text, where)
     if not isinstance(tables.get("at", []), list):
         raise ConfigError(
             "tables [[at]]", "another form of it", where=_place(where, _line_of(text, "at")),
@@ -86,21 +76,6 @@ def read_schedule(text: str, where: str) -> Schedule:
             raise written.error("name", "each stream once", f"{name!r} again")
         lifetimes[name] = lifetime
     return Schedule(_without_streams(text), lifetimes, where)
-
-
-def _parsed(text: str, where: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = _WHERE_TOML_BREAKS.fullmatch(str(error))
-        if found is None:
-            raise ConfigError("TOML", str(error), where=where) from None
-        said = next((words for start, words in _IN_WORDS.items() if found[1].startswith(start)), ("TOML", found[1], ""))
-        raise ConfigError(said[0], said[1], where=f"{where}:{found[2]}:{found[3]}", hint=said[2]) from None
-    except ValueError:
-        raise ConfigError("TOML with whole numbers of 64 bits", "one of thousands of digits", where=where) from None
-    except RecursionError:
-        raise ConfigError("TOML that is nested less deeply", "hundreds of levels", where=where) from None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from storscope.bench.workloads.builtin import PRACTICE, builtins
 from storscope.bench.workloads.describe import describe
 from storscope.bench.workloads.percent import percents
 from storscope.cli.main import run
-from storscope.domain.errors import StorscopeError, UnknownFormat, UsageError
+from storscope.domain.errors import ConfigError, StorscopeError, UnknownFormat, UsageError
 from storscope.domain.workload import Copy, Starts, Workload
 from tests.bench.workloads.strategies import workloads
 
@@ -237,3 +237,11 @@ def test_a_database_is_found_by_the_word_that_people_use(capsys: pytest.CaptureF
     assert "oltp (database)" in capsys.readouterr().out
     assert run(["workload", "show", "no such"]) == 2
     assert "oltp (database), vdi-boot" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "text", ["# mine\n\nname = oltp\n[stream]\n", "name=oltp\n[[strem]]\n", "targets = a\n[sweep]\n"]
+)
+def test_toml_without_quotes_is_no_job_of_fio(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"^the text:\d:\d+: expected a value, .*\n  Texts, .* stand in quotes: "):
+        load_workload(text)

@@ -98,9 +98,10 @@ def _reader(text: str, where: str) -> Callable[[str, str], Definition]:
 
 
 def _is_toml(text: str) -> bool:
-    """What only the TOML form has: its lists of tables, or a name in quotes at the top."""
+    """What only the TOML form has: its lists of tables, a name in quotes, or a key of it before any section."""
     return bool(
         re.search(r"^[ \t]*(\[\[[ \t]*(workload\.)?(stream|workload)|name[ \t]*=[ \t]*[\"'])", text, re.MULTILINE)
+        or re.match(r"(\s|#.*\n)*(name|source|description|targets|verification)[ \t]*=", text)
     )
 
 

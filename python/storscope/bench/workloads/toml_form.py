@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
-from storscope.bench.workloads._toml_places import Path, find_lines, line_of
 from storscope.bench.workloads.definition import Definition, Sweep
 from storscope.domain.errors import ConfigError
+from storscope.domain.toml_lines import Path, find_lines, line_of
+from storscope.domain.toml_text import parsed_toml
 from storscope.domain.units import bytes_from_text
 from storscope.domain.workload import Workload
 
@@ -36,13 +36,7 @@ _UNITS_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 6
 
 def read_toml(text: str, where: str = "the TOML file") -> Definition:
     """The workloads of a TOML file. Raises ConfigError with line and key."""
-    try:
-        content = tomllib.loads(text)
-    except ValueError as error:  # TOMLDecodeError, and plain ones for integers of thousands of digits
-        raise ConfigError(f"TOML: {error}", where=where) from error
-    except RecursionError as error:
-        raise ConfigError("TOML that is nested less deeply", where=where) from error
-    return _Reader(text, where).read(content)
+    return _Reader(text, where).read(parsed_toml(text, where))
 
 
 class _Reader:
@@ -94,6 +88,9 @@ class _Reader:
         return found
 
     def items(self, value: Any, path: Path) -> list[Any]:
+        if isinstance(value, Mapping):
+            name = ".".join(part for part in path if isinstance(part, str))
+            self.fail(path, "a list", "a single table", f"Each has a table of its own, under a line [[{name}]].")
         if not isinstance(value, list):
             self.fail(path, "a list", repr(value)[:40])
         return list(value)

@@ -14,7 +14,8 @@ Path = tuple[str | int, ...]
 _HEADER = re.compile(r"\s*(\[{1,2})\s*([\w\-. \"']+?)\s*\]{1,2}\s*(#.*)?$")
 _LONGEST = 300
 """Characters of a line that are looked at."""
-_KEY = re.compile(r"\s*([\w\-\"'. ]+?)\s*=")
+_KEY = re.compile(r"""\s*("[^"\n]*"|'[^'\n]*'|[\w\-"'. ]+?)\s*=""")
+_QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
 
 
 def find_lines(text: str) -> dict[Path, int]:
@@ -36,6 +37,8 @@ def find_lines(text: str) -> dict[Path, int]:
 
 
 def _parts(text: str) -> list[str]:
+    if _QUOTED.fullmatch(text):
+        return [text[1:-1]]
     return [part.strip().strip("\"'") for part in text.split(".")]
 
 
