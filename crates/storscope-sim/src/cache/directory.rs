@@ -1,11 +1,12 @@
 //! Which pages are in memory, in which state, and which of them goes next.
 //!
-//! A hash table with chains over a fixed pool of pages. Clean pages are in a list by last use, dirty ones in one of
+//! A hash table over a fixed pool of pages. Clean pages are in a list by last use, dirty ones in one of
 //! several lists by the time they became dirty. A page is divided into 32 units; masks tell which of them are valid and which are dirty.
 //! Memory grows up to the number of pages, never beyond.
 
 use super::page::{Page, State, prefetch};
-use crate::kernel::{Divisor, NONE};
+use super::table::Table;
+use crate::kernel::Divisor;
 
 /// Ends of the list of clean pages, the one used last first.
 const CLEAN: u32 = 0;
@@ -17,7 +18,7 @@ const UNITS: u64 = 32;
 /// The pages in memory.
 #[derive(Debug, Clone)]
 pub struct Directory {
-    buckets: Box<[u32]>,
+    table: Table,
     pages: Vec<Page>,
     free: Vec<u32>,
     most: usize,
@@ -29,12 +30,12 @@ impl Directory {
     /// Room for `pages` pages of `page_bytes` each, with so many lists of dirty ones.
     #[must_use]
     pub fn new(pages: usize, page_bytes: u64, lists: u32) -> Self {
-        let buckets = (pages.max(1) * 3 / 2).next_power_of_two();
+        let most = pages + 1 + lists as usize;
         let mut directory = Self {
-            buckets: vec![NONE; buckets].into_boxed_slice(),
+            table: Table::new(pages, most),
             pages: Vec::new(),
             free: Vec::new(),
-            most: pages + 1 + lists as usize,
+            most,
             page: Divisor::new(page_bytes),
             unit: Divisor::new(page_bytes.div_ceil(UNITS)),
         };
@@ -87,17 +88,10 @@ impl Directory {
         (base + first * self.unit.value(), base + (last * self.unit.value()).min(self.page.value()))
     }
 
-    #[inline]
-    fn bucket(&self, key: u64) -> usize {
-        // Fibonacci hashing (Knuth, TAOCP volume 3, 6.4).
-        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (hash >> 32) as usize & (self.buckets.len() - 1)
-    }
-
     /// Brings the beginning of the search for a page into the processor's cache.
     #[inline]
     pub fn warm(&self, key: u64) {
-        prefetch(&self.buckets[self.bucket(key)]);
+        self.table.warm(key);
     }
 
     /// Brings what will be needed of the next pages to go into the processor's cache, one step further with each call:
@@ -122,15 +116,7 @@ impl Directory {
     #[inline]
     #[must_use]
     pub fn find(&self, key: u64) -> Option<u32> {
-        let mut place = self.buckets[self.bucket(key)];
-        while place != NONE {
-            let page = &self.pages[place as usize];
-            if page.key() == key {
-                return Some(place);
-            }
-            place = page.chain;
-        }
-        None
+        self.table.find(key, |place| self.pages[place as usize].key() == key)
     }
 
     /// A page by its place.
@@ -150,9 +136,8 @@ impl Directory {
     /// nothing but dirty pages there is none. The page is in no list.
     pub fn add(&mut self, key: u64, state: State) -> Option<u32> {
         let place = self.take_place()?;
-        let bucket = self.bucket(key);
-        let chain = std::mem::replace(&mut self.buckets[bucket], place);
-        self.pages[place as usize] = Page::new(key, state, chain);
+        self.table.insert(key, place);
+        self.pages[place as usize] = Page::new(key, state);
         Some(place)
     }
 
@@ -182,16 +167,7 @@ impl Directory {
 
     /// Forgets a page that is in no list.
     pub fn forget(&mut self, place: u32) {
-        let (bucket, chain) = (self.bucket(self.pages[place as usize].key()), self.pages[place as usize].chain);
-        if self.buckets[bucket] == place {
-            self.buckets[bucket] = chain;
-        } else {
-            let mut at = self.buckets[bucket];
-            while self.pages[at as usize].chain != place {
-                at = self.pages[at as usize].chain;
-            }
-            self.pages[at as usize].chain = chain;
-        }
+        self.table.remove(self.pages[place as usize].key(), place);
         self.free.push(place);
     }
 

@@ -4,6 +4,7 @@ mod directory;
 mod elevator;
 mod page;
 mod streams;
+mod table;
 
 pub use directory::Directory;
 pub use elevator::Elevator;

@@ -24,8 +24,6 @@ const STATE_BITS: u32 = 2;
 pub struct Page {
     /// The key, and the state in the low bits.
     key_and_state: u64,
-    /// The next page of the same bucket.
-    pub(super) chain: u32,
     /// Neighbours in the list of clean or dirty pages.
     pub(super) before: u32,
     /// See `before`.
@@ -40,13 +38,12 @@ pub struct Page {
 
 impl Page {
     /// A page of nothing.
-    pub(super) const EMPTY: Self = Self::new(u64::MAX >> STATE_BITS, State::Clean, NONE);
+    pub(super) const EMPTY: Self = Self::new(u64::MAX >> STATE_BITS, State::Clean);
 
-    /// A page in no list, before another of its bucket; the key is below 2^62.
-    pub(super) const fn new(key: u64, state: State, chain: u32) -> Self {
+    /// A page in no list; the key is below 2^62.
+    pub(super) const fn new(key: u64, state: State) -> Self {
         Self {
             key_and_state: key << STATE_BITS | state as u64,
-            chain,
             before: NONE,
             after: NONE,
             dirty: 0,
