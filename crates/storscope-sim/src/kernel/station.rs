@@ -22,7 +22,9 @@ pub struct Departure {
 /// Servers with one queue, and what is known about them.
 #[derive(Debug, Clone)]
 pub struct Station {
+    /// When each server is free: a ring in order of time, which begins at `first_free`.
     free_at: Box<[Nanos]>,
+    first_free: usize,
     latency: Nanos,
     /// Instant of departure and job, in order.
     ring: VecDeque<(Nanos, u32)>,
@@ -68,6 +70,7 @@ impl Station {
     pub fn new(servers: usize, latency: Nanos) -> Self {
         Self {
             free_at: vec![Nanos::ZERO; servers.max(1)].into_boxed_slice(),
+            first_free: 0,
             latency,
             ring: VecDeque::with_capacity(256),
             since: Nanos::ZERO,
@@ -85,12 +88,11 @@ impl Station {
     /// A job comes and needs `service` of a server.
     #[inline]
     pub fn arrive(&mut self, now: Nanos, job: u32, service: Nanos) -> Departure {
-        let server = self.first_free();
-        let free_at = self.free_at[server];
+        let free_at = self.free_at[self.first_free];
         let start = free_at.max(now);
         self.idle += now.since(free_at.max(self.since)).0;
         let done = start + service;
-        self.free_at[server] = done;
+        self.occupy(done);
         let leave = done + self.latency;
         self.count(now);
         self.arrived += 1;
@@ -101,12 +103,20 @@ impl Station {
         Departure { wait: start - now, is_next }
     }
 
+    /// The server that is free first is so again at `done`. That is mostly the last of all.
     #[inline]
-    fn first_free(&self) -> usize {
-        if self.free_at.len() == 1 {
-            return 0;
+    fn occupy(&mut self, done: Nanos) {
+        let (mut place, last) = (self.first_free, self.free_at.len() - 1);
+        self.first_free = if place == last { 0 } else { place + 1 };
+        while place != self.first_free {
+            let before = if place == 0 { last } else { place - 1 };
+            if self.free_at[before] <= done {
+                break;
+            }
+            self.free_at[place] = self.free_at[before];
+            place = before;
         }
-        (0..self.free_at.len()).min_by_key(|&server| self.free_at[server]).unwrap_or(0)
+        self.free_at[place] = done;
     }
 
     /// Keeps the ring in order of departure, ties in order of arrival. Returns whether the job is first.
@@ -190,6 +200,7 @@ impl Station {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn one_server_serves_in_order_and_the_latency_occupies_nobody() {
@@ -212,6 +223,27 @@ mod tests {
         assert_eq!(station.leave(Nanos(10)), Some(2));
         assert_eq!(station.leave(Nanos(20)), Some(3));
         assert_eq!(station.leave(Nanos(100)), Some(1));
+    }
+
+    proptest! {
+        #[test]
+        fn the_server_that_is_free_first_takes_the_next_job(
+            servers in 1_usize..9,
+            jobs in prop::collection::vec((0_u64..30, 0_u64..200), 1..100),
+        ) {
+            let mut station = Station::new(servers, Nanos::ZERO);
+            let (mut free_at, mut now, mut idle) = (vec![0; servers], 0, 0);
+            for (gap, service) in jobs {
+                now += gap;
+                let first = free_at.iter_mut().min().expect("servers");
+                let start = now.max(*first);
+                idle += start - *first;
+                *first = start + service;
+                prop_assert_eq!(station.arrive(Nanos(now), 0, Nanos(service)).wait, Nanos(start - now));
+            }
+            let idle_still = free_at.iter().map(|&free| now.saturating_sub(free)).sum::<u64>();
+            prop_assert_eq!(station.totals(Nanos(now)).idle, Nanos(idle + idle_still));
+        }
     }
 
     #[test]
