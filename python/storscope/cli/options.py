@@ -7,9 +7,12 @@ import math
 import zoneinfo
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from storscope.domain.moment import Moment
 
 DEFAULT_STORE = "storscope-store"
 _SECONDS = {
@@ -49,6 +52,23 @@ class TimeType(click.ParamType[int]):
         except ValueError:
             self.fail(f"expected a time like 2026-11-20T22:00 or 2026-11-20T22:00+01:00, found {value!r}", param, ctx)
         return ns_from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC))
+
+
+class MomentType(click.ParamType["Moment"]):
+    """An instant as TimeType takes it, or the time since the start of a simulated run: 0:12:30, 12m30s, 750s."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Moment:
+        """The moment."""
+        from storscope.domain.moment import SinceStart, moment_from_text
+
+        if isinstance(value, int | SinceStart):
+            return value
+        try:
+            return moment_from_text(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class ZoneType(click.ParamType[zoneinfo.ZoneInfo]):

@@ -14,6 +14,7 @@ from storscope.diagnose.rules import rules
 from storscope.diagnose.thresholds import load_thresholds
 from storscope.diagnose.windows import bad_windows
 from storscope.domain.errors import StorscopeError, UsageError
+from storscope.domain.moment import UTC_FORM, Moment, SinceStart
 from storscope.domain.units import PLACEHOLDER_BEFORE_NS, format_time
 from storscope.domain.verdict import JudgedPart, Provenance, Verdict, ordered
 from storscope.store import Store
@@ -24,18 +25,16 @@ def diagnose(
     store: Store,
     *,
     thresholds_file: Path | None = None,
-    since_ns: int | None = None,
-    until_ns: int | None = None,
+    since: Moment | None = None,
+    until: Moment | None = None,
     seed: int = 0,
     run: str | None = None,
 ) -> Verdict:
     """Evaluates every rule on what the store holds, or on what `run` (a name, id or pattern) belongs to.
 
     Simulated runs are never judged together; without `run`, `workbench/judged_part.py` says what is. Raises ConfigError
-    for a wrong thresholds file, UsageError for runs that are not there.
+    for a wrong thresholds file, UsageError for runs that are not there and for times that it cannot take.
     """
-    if since_ns is not None and until_ns is not None and since_ns >= until_ns:
-        raise UsageError("--since before --until", f"{format_time(since_ns)} and {format_time(until_ns)}")
     thresholds = load_thresholds(rules(), thresholds_file)
     if not store.captures():
         raise StorscopeError(
@@ -43,6 +42,12 @@ def diagnose(
         )
     store, part = judged_part(store, run)
     zero_ns = virtual_zero_ns(store)
+    since_ns, until_ns = (
+        _instant(moment, option, store, part) for moment, option in ((since, "--since"), (until, "--until"))
+    )
+    if since_ns is not None and until_ns is not None and since_ns >= until_ns:
+        found = " and ".join(format_time(instant, zero_ns) for instant in (since_ns, until_ns))
+        raise UsageError("--since before --until", found)
     case = Case(store, since_ns, until_ns, thresholds.tier_patterns, seed, zero_ns=zero_ns)
     apply_offsets(case)
     start_ns, end_ns = _time_range(store, case.time_condition())
@@ -73,16 +78,34 @@ def diagnose(
     )
 
 
+def _instant(moment: Moment | None, option: str, store: Store, part: JudgedPart | None) -> int | None:
+    """In ns since 1970. Raises UsageError for a time since the start where there is no one simulated run."""
+    if not isinstance(moment, SinceStart):
+        return moment
+    zero_ns = virtual_zero_ns(store)
+    if zero_ns is not None:
+        return zero_ns + moment.ns
+    hint = "The time since the start is taken for one simulated run alone."
+    if part is not None:
+        hint += f" {part.words}"
+    raise UsageError(f"{UTC_FORM}, as this was timed by real clocks", repr(moment.text), where=option, hint=hint)
+
+
 def _require_no_range(store: Store, since_ns: int | None, until_ns: int | None, part: JudgedPart | None) -> None:
     """Nothing in a range that was asked for is an error where there is something outside of it."""
     first_ns, last_ns = _time_range(store, "true")
     if first_ns is not None and (since_ns is not None or until_ns is not None):
         raise UsageError(
             "evidence between --since and --until",
-            f"none; there is some from {format_time(first_ns)} to {format_time(last_ns)} (UTC)",
+            f"none; there is some from {_range(first_ns, last_ns, virtual_zero_ns(store))}",
             where=str(store.path),
             hint="" if part is None else part.words,
         )
+
+
+def _range(first_ns: int, last_ns: int | None, zero_ns: int | None) -> str:
+    words = f"{format_time(first_ns, zero_ns)} to {format_time(last_ns, zero_ns)}"
+    return words if zero_ns is not None else f"{words} (UTC)"
 
 
 def _time_range(store: Store, condition: str) -> tuple[int | None, int | None]:

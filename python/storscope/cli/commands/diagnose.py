@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from storscope.cli.after_printing import after_printing
-from storscope.cli.options import DEFAULT_STORE, TimeType, import_options, make_import_options, store_option
+from storscope.cli.options import DEFAULT_STORE, MomentType, import_options, make_import_options, store_option
 from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.progress import ReadingProgress
 
@@ -21,7 +21,7 @@ Examples:
   storscope diagnose captures/ --report report.html
   storscope diagnose incident.zip --timezone Europe/Berlin --verbose
   storscope diagnose --store prod --since 2026-11-20T22:00 --until 2026-11-21T06:00
-  storscope diagnose --store lab --run simulation-5d0c8f1e-18a3b4c5d6e7f809
+  storscope diagnose --store lab --run simulation-5d0c8f1e-18a3b4c5d6e7f809 --since 0:12:30
   storscope diagnose captures/ --json --fail-on critical
 """
 
@@ -35,8 +35,9 @@ Examples:
 @click.option("--report", type=OutputFile(is_page=True), metavar="FILE", help="Write a self-contained HTML report.")
 @replace_option("Replace the FILE of --report also if it is no earlier report of storscope.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON (docs/verdict-json.md).")
-@click.option("--since", type=TimeType(), help="Only evidence from this time on (ISO 8601, UTC without a zone).")
-@click.option("--until", type=TimeType(), help="Only evidence before this time.")
+@click.option("--since", type=MomentType(), help="Only evidence from this time on (ISO 8601, UTC without a zone); of a "
+              "simulated run also the time since its start (0:12:30, 12m30s).")  # fmt: skip
+@click.option("--until", type=MomentType(), help="Only evidence before this time.")
 @click.option("--min-severity", type=_SEVERITIES, default="info", show_default=True, help="Show findings from here up.")
 @click.option("--fail-on", type=_SEVERITIES, default="warning", show_default=True,
               help="Exit with 1 when there is a finding of this severity or above.")  # fmt: skip
@@ -71,8 +72,8 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
         verdict = diagnose(
             store,
             thresholds_file=chosen["thresholds"],
-            since_ns=chosen["since"],
-            until_ns=chosen["until"],
+            since=chosen["since"],
+            until=chosen["until"],
             seed=chosen["seed"],
             run=run,
         )
