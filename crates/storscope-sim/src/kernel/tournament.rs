@@ -45,13 +45,12 @@ impl Tournament {
     pub fn set(&mut self, station: usize, at: Nanos) {
         let mut key = if at.0 >= u64::MAX >> self.shift { u64::MAX } else { at.0 << self.shift | station as u64 };
         let mut node = self.first_leaf + station;
+        if self.groups[node >> 2][node & 3] == key {
+            return;
+        }
         loop {
             let group = &mut self.groups[node >> 2];
-            let place = &mut group[node & 3];
-            if *place == key {
-                return;
-            }
-            *place = key;
+            group[node & 3] = key;
             if node == ROOT {
                 return;
             }
