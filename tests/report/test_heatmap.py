@@ -44,4 +44,5 @@ def test_operations_that_took_no_time_are_drawn_and_said(tmp_path: Path) -> None
     assert edges[1] == pytest.approx(1e3)
     assert drawn.rows[-1][0] == "750 ns to 1.00 µs"
     assert "less than 1.00 µs" in drawn.note
+    assert "From simulated distributions." in drawn.note
     assert "How slow were the operations?" in render(diagnose(store), store)

@@ -19,6 +19,7 @@ from storscope.domain.units import NS_PER_S, format_count, format_duration, form
 from storscope.report.layers import Layer, detail_layers, main_layers
 from storscope.report.pack import Packer
 from storscope.report.reading import LATENCY, OPS, Track, time_condition
+from storscope.report.simulations import simulated_captures
 from storscope.report.wording import counted, kind_word
 from storscope.store import Store
 
@@ -53,6 +54,8 @@ class _Weights:
     time_ns: IntArray
     latency_ns: FloatArray
     operations: FloatArray
+    source: str
+    """A sentence on where they come from."""
 
 
 def heat_maps(
@@ -71,8 +74,7 @@ def heat_maps(
     for system in systems:
         layer = mains[system]
         columns = _columns(layer.tracks, bad_windows.get(system, ()))
-        measured = distributions.get(system)
-        by_latency = _by_latency(layer, columns, measured, packer)
+        by_latency = _by_latency(layer, columns, distributions.get(system), packer)
         found += [by_latency] if by_latency else []
         detail = details.get(system, layer)
         slow = [track for track in detail.tracks if np.isfinite(track[LATENCY]).sum() > 1]
@@ -113,8 +115,8 @@ def _columns(tracks: Sequence[Track], bad: Sequence[tuple[int, int]]) -> Columns
     return Columns(start, width, max(1, math.ceil((end - start) / width)), bad)
 
 
-def _by_latency(layer: Layer, columns: Columns, measured: _Weights | None, packer: Packer) -> HeatMap | None:
-    weights = measured or _from_means(layer)
+def _by_latency(layer: Layer, columns: Columns, distribution: _Weights | None, packer: Packer) -> HeatMap | None:
+    weights = distribution or _from_means(layer)
     if weights is None or not weights.operations.sum():
         return None
     latency_ns = np.maximum(weights.latency_ns, LATENCY_MIN_NS)
@@ -126,18 +128,12 @@ def _by_latency(layer: Layer, columns: Columns, measured: _Weights | None, packe
     for track in layer.tracks:
         seen[columns.of(track.time_ns)] = True
     cells[:, ~seen & (cells.sum(axis=0) == 0)] = np.nan
-    source = (
-        "From measured distributions."
-        if measured
-        else "The evidence has means only: each operation counts at the mean latency of its interval and "
-        f"{kind_word(layer.kind)}."
-    )
     floor = format_duration(LATENCY_MIN_NS)
     raised = f" What took less than {floor} counts as {floor}." if (weights.latency_ns < LATENCY_MIN_NS).any() else ""
     return HeatMap(
         title="How slow were the operations?",
         system=layer.system,
-        note=f"Stronger colour means more operations at that time and latency. {source}{raised} "
+        note=f"Stronger colour means more operations at that time and latency. {weights.source}{raised} "
         f"One column is {format_span(columns.width_ns)}.",
         legend="operations",
         heads=["Latency", "Operations", "Share"],
@@ -157,7 +153,11 @@ def _from_means(layer: Layer) -> _Weights | None:
         keep = np.isfinite(operations) & (operations > 0) & (track[LATENCY] > 0)
         parts.append((track.time_ns[keep], track[LATENCY][keep], operations[keep]))
     times, latencies, operations = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return _Weights(times, latencies, operations) if len(times) else None
+    source = (
+        "The evidence has means only: each operation counts at the mean latency of its interval and "
+        f"{kind_word(layer.kind)}."
+    )
+    return _Weights(times, latencies, operations, source) if len(times) else None
 
 
 def _edges(latency_ns: FloatArray) -> FloatArray:
@@ -188,9 +188,10 @@ def _slowest_words(edges: FloatArray, cells: npt.NDArray[np.float64]) -> str:
 
 
 def _distributions(store: Store, span: tuple[int | None, int | None]) -> dict[str, _Weights]:
-    """System -> measured distributions over time, one measure each: 'lat' where there is one."""
+    """System -> its distributions over time, of one measure: 'lat' where there is one."""
     rows = store.query(
-        "SELECT system, measure, epoch_ns(time) AS time_ns, bucket_low_ns, bucket_high_ns, counts FROM histograms "
+        "SELECT system, capture, measure, epoch_ns(time) AS time_ns, bucket_low_ns, bucket_high_ns, counts "
+        "FROM histograms "
         f"WHERE run IS NULL AND time IS NOT NULL AND {time_condition(*span)} "
         "ORDER BY system, measure = 'lat' DESC, measure, time"
     ).to_pylist()
@@ -200,14 +201,20 @@ def _distributions(store: Store, span: tuple[int | None, int | None]) -> dict[st
         if measure == row["measure"]:
             middle = np.sqrt(np.maximum(row["bucket_low_ns"], 1.0) * np.asarray(row["bucket_high_ns"]))
             found.append((row["time_ns"], middle, np.asarray(row["counts"], dtype=np.float64)))
-    return {system: _stacked(found) for system, (_, found) in kept.items() if len({when for when, _, _ in found}) > 1}
+    simulated = simulated_captures(store)
+    measured = {row["system"] for row in rows if row["capture"] not in simulated}
+    return {
+        system: _stacked(found, f"From {'measured' if system in measured else 'simulated'} distributions.")
+        for system, (_, found) in kept.items()
+        if len({when for when, _, _ in found}) > 1
+    }
 
 
-def _stacked(found: list[tuple[int, FloatArray, FloatArray]]) -> _Weights:
+def _stacked(found: list[tuple[int, FloatArray, FloatArray]], source: str) -> _Weights:
     times = np.concatenate([np.full(len(middle), when) for when, middle, _ in found]).astype(np.int64)
     middles, counts = (np.concatenate([part[index] for part in found]) for index in (1, 2))
     keep = (counts > 0) & np.isfinite(middles)
-    return _Weights(times[keep], middles[keep], counts[keep])
+    return _Weights(times[keep], middles[keep], counts[keep], source)
 
 
 def _by_entity(layer: Layer, tracks: Sequence[Track], columns: Columns, packer: Packer) -> HeatMap:

@@ -57,6 +57,11 @@ def simulation_views(store: Store) -> list[SimulationView]:
     return [_view(store, run) for run in runs]
 
 
+def simulated_captures(store: Store) -> set[str]:
+    """The captures of simulated runs."""
+    return set(store.query("SELECT DISTINCT capture FROM runs WHERE engine = $1", [ENGINE]).column(0).to_pylist())
+
+
 def _view(store: Store, run: Row) -> SimulationView:
     said = dict(run["parameters"])
     happened = json.loads(said.get("happenings", "[]"))

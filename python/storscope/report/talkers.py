@@ -104,7 +104,17 @@ def _amounts(track: Track, bad: Sequence[tuple[int, int]]) -> _Amounts:
     inside = np.zeros(len(track), dtype=bool)
     for start, end in bad:
         inside |= (track.time_ns < end) & (track.end_ns > start)
-    return _Amounts(_sum(track.operations), _sum(track[BYTES] * track.seconds), _sum(waiting), _sum(waiting[inside]))
+    in_bad = _sum(waiting[inside]) if _tells_windows(track, bad) else float("nan")
+    return _Amounts(_sum(track.operations), _sum(track[BYTES] * track.seconds), _sum(waiting), in_bad)
+
+
+def _tells_windows(track: Track, bad: Sequence[tuple[int, int]]) -> bool:
+    """Whether what happened in bad windows can be told from the rest; not by one figure that reaches beyond them."""
+    known = np.flatnonzero(np.isfinite(track.operations * track[LATENCY]))
+    if len(known) != 1:
+        return True
+    first, last = int(track.time_ns[known[0]]), int(track.end_ns[known[0]])
+    return sum(max(0, min(end, last) - max(start, first)) for start, end in bad) >= last - first
 
 
 def _sum(values: Sequence[float] | FloatArray) -> float:
@@ -143,6 +153,8 @@ def _note(layer: Layer, key: str, bad: Sequence[tuple[int, int]]) -> str:
     parts = [f"{counted(len(layer.tracks), kind_word(layer.kind), kind_word(layer.kind, 2))}, ordered by {by}."]
     if "queue" in key:
         parts.append("Queue time is operations × latency: the time operations spent waiting, added up.")
+    if bad and not any(_tells_windows(track, bad) for track in layer.tracks):
+        parts.append("Their figures are of the whole time only, so their part in the bad windows is not known.")
     if layer.lies_on:
         parts.append(
             "Shares are of the entities that lie on no other, so an entity and what it lies on both show theirs."
