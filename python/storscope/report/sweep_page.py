@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
-from markupsafe import Markup
-
-import storscope
 from storscope.domain.sweep import FIGURES, Cell, SweepResult
 from storscope.domain.units import format_bytes, format_span, format_time
-from storscope.report.assembly import Charts, content_security_policy, environment, favicon, joined, write_page
-from storscope.report.pack import Packer, island_json
+from storscope.report.assembly import write_page
+from storscope.report.measured_page import render_measured
+from storscope.report.pack import Packer
 from storscope.report.sweep_chart import figure_words, sweep_charts
-
-_STYLES = ("uplot/uPlot.min.css", "css/report.css", "css/sweep.css", "css/print.css")
-_SCRIPTS = (
-    "uplot/uPlot.iife.min.js", "js/unpack.js", "js/units.js", "js/theme.js", "js/readout.js", "js/sweep.js",
-    "js/main.js",
-)  # fmt: skip
 
 
 def write_sweep_report(result: SweepResult, path: Path) -> None:
@@ -28,28 +19,13 @@ def write_sweep_report(result: SweepResult, path: Path) -> None:
 
 def render_sweep(result: SweepResult, made_at_ns: int | None = None) -> str:
     """The page as text."""
-    packer, charts = Packer(), Charts()
-    return (
-        environment()
-        .get_template("sweep.html.j2")
-        .render(
-            result=result,
-            title=_title(result),
-            summary=_summary(result),
-            facts=_facts(result),
-            modes=sweep_charts(result, packer),
-            doubted=[(cell.point.words, doubt) for cell in result.cells for doubt in cell.doubts],
-            charts=charts,
-            pack=packer,
-            island=lambda: Markup(island_json({"columns": packer.columns, "charts": charts.charts})),
-            style=Markup(joined(_STYLES)),
-            script=Markup(joined(_SCRIPTS)),
-            policy=content_security_policy(_STYLES, _SCRIPTS),
-            favicon=favicon(),
-            version=storscope.__version__,
-            made_at=format_time(time.time_ns() if made_at_ns is None else made_at_ns),
-        )
-    )
+    packer = Packer()
+    return render_measured(
+        "sweep.html.j2", "js/sweep.js", packer, kind="time series" if result.is_series else "sweep",
+        title=_title(result), summary=_summary(result), facts=_facts(result), made_at_ns=made_at_ns, result=result,
+        modes=sweep_charts(result, packer),
+        doubted=[(cell.point.words, doubt) for cell in result.cells for doubt in cell.doubts],
+    )  # fmt: skip
 
 
 def _title(result: SweepResult) -> str:
