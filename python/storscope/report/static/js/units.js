@@ -25,6 +25,7 @@
     latency: absent((ns) => scaled(ns, DURATION, three)),
     bytes_per_s: absent((rate) => scaled(rate, BANDWIDTH, three)),
     ops_per_s: absent((rate) => `${three(rate)} IOPS`),
+    requests_per_s: absent((rate) => `${three(rate)} requests/s`),
     operations: absent((count) => `${Math.round(count).toLocaleString("en-US")} operations`),
     requests: absent((count) => `${three(count)} requests`),
     events: absent((count) => `${Math.round(count).toLocaleString("en-US")} ${Math.round(count) === 1 ? "event" : "events"}`),
