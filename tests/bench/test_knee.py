@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -63,6 +64,45 @@ def test_a_search_says_its_time_beforehand_and_ends_with_curve_visits_and_answer
     assert "\nmean < 1.00 s" in printed.out
 
 
+def test_a_search_is_drawn_when_it_ends_and_shown_again_from_the_store(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--knee", "--size", "16M", "--slo", "p99<1s", "--json")
+    code = run(
+        _arguments(data, data, *asked, "--max-duration", "10s", "--seed", "5", "--report", str(tmp_path / "k.html"))
+    )
+    assert code in (0, 2)
+    printed = capsys.readouterr()
+    result, page = json.loads(printed.out), (tmp_path / "k.html").read_text()
+    assert f"report: {tmp_path / 'k.html'}" in printed.err
+    assert page.count("<tr>") == 1 + len(result["visits"])
+    for words in (result["search"], str(data), "--knee --workload random-8k-70-read", "--max-duration 10s --seed 5"):
+        assert words in page, words
+    assert run(_arguments(data, data, *asked, "--show", "--report", str(tmp_path / "again.html"))) == code
+    assert json.loads(capsys.readouterr().out) == result
+    made = re.compile(r"Made [^<]*")
+    assert made.sub("", (tmp_path / "again.html").read_text()) == made.sub("", page)
+    assert run(_arguments(data, data, "--knee", "--size", "16M", "--slo", "p99<2s", "--show")) == 2
+    assert "--slo, --size and --buffered must be as they were" in capsys.readouterr().err
+
+
+def test_what_programs_read_of_a_search_stays(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Fields may be added, none may go or change."""
+    run(_arguments(data, data, *_SHORT, "--json"))
+    result = json.loads(capsys.readouterr().out)
+    assert set(result) >= {
+        "search", "capture", "target", "target_kind", "direct", "seed", "duration_ns", "workload", "stream_shares",
+        "max_outstanding", "answers", "visits", "knee", "objective", "within_objective", "light_ns", "capacity_per_s",
+        "fitted", "doubts", "ended",
+    }  # fmt: skip
+    assert set(result["knee"]) >= {"figure", "limit_ns", "load_per_s", "reason"}
+    assert set(result["visits"][0]) >= {
+        "offered_per_s", "achieved_per_s", "kind", "reason", "figures_ns", "duration_ns", "cost_ns", "run",
+    }  # fmt: skip
+    assert (result["objective"], result["within_objective"]) == (None, None)
+    assert result["workload"]["name"] == "random-8k-70-read"
+
+
 def test_without_a_knee_the_reason_stands_in_its_place(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An objective that nothing can meet."""
     run(_arguments(data, data, *_SHORT, "--slo", "mean<1ns", "--json"))
@@ -89,6 +129,8 @@ def test_a_dry_run_of_a_search_writes_nothing(data: Path, capsys: pytest.Capture
         (("--knee", "--max-duration", "3s"), "at least 10 s"),
         (("--knee", "--duration", "20s"), "--max-duration"),
         (("--knee", "--engine", "fio"), "storscope's own engine"),
+        (("--knee", "--report", "/nowhere/to/be/found/knee.html"), "a folder that exists"),
+        (("--knee", "--format", "csv"), "--format"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_with_a_remedy(

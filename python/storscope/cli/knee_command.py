@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,8 @@ from storscope.cli.bench_settings import settings_of
 from storscope.cli.options import DEFAULT_STORE
 
 if TYPE_CHECKING:
-    from storscope.workbench.knee_search import KneeFound, KneeTask
+    from storscope.domain.knee_result import KneeResult
+    from storscope.workbench.knee_search import KneeTask
 
 _INTERRUPTED = 130
 _DEFAULT_LONGEST_S = 75.0
@@ -21,8 +23,7 @@ _SHORTEST_S = 10.0
 _NOT_HERE = {
     "duration": "--duration", "figure": "--figure", "within": "--within", "steady": "--steady-state",
     "round_length": "--round", "precondition": "--precondition", "sweeps": "--sweep", "series": "--time-series",
-    "total": "--for", "repeats": "--repeat", "continues": "--resume", "shows": "--show", "output": "--format",
-    "report": "--report",
+    "total": "--for", "repeats": "--repeat", "continues": "--resume", "output": "--format",
 }  # fmt: skip
 
 
@@ -30,7 +31,8 @@ def knee_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """They arrive as keywords, and `knee_command` knows them."""
     options = [
         click.option("--knee", is_flag=True, help="Find the load where latency leaves the flat part (mean twice that "
-                     "at light load), in open loop, within --max-duration.  [default of that here: 75s]"),
+                     "at light load), in open loop, within --max-duration, and draw it with --report.  [default of "
+                     "--max-duration here: 75s]"),
         click.option("--slo", metavar="FIGURE<LIMIT", help="With --knee: also the greatest load that meets it, as "
                      "'p99<5ms', 'mean<2ms', 'p99.9<20ms' (in quotes)."),
     ]  # fmt: skip
@@ -58,11 +60,14 @@ def is_knee(chosen: Mapping[str, Any]) -> bool:
 
 
 def knee_command(targets: Sequence[str], chosen: Mapping[str, Any]) -> int:
-    """Searches, shows and stores it; returns the exit code."""
+    """Searches, shows and stores it, or shows the latest search that asked the same; returns the exit code."""
     task = _task(targets, chosen)
     if chosen["dry_run"]:
         return _dry_run(task)
-    return _search(task, chosen["store_path"] or Path(DEFAULT_STORE), as_json=chosen["as_json"])
+    path = chosen["store_path"] or Path(DEFAULT_STORE)
+    if chosen["shows"]:
+        return _show_latest(task, path, chosen)
+    return _search(task, path, chosen)
 
 
 def _task(targets: Sequence[str], chosen: Mapping[str, Any]) -> KneeTask:
@@ -104,8 +109,17 @@ def _dry_run(task: KneeTask) -> int:
     return 0 if allowed and fits else 2
 
 
-def _search(task: KneeTask, path: Path, *, as_json: bool) -> int:
-    from storscope.cli.show_knee import knee_to_json, print_knee
+def _show_latest(task: KneeTask, path: Path, chosen: Mapping[str, Any]) -> int:
+    from storscope.store import Store
+    from storscope.workbench.knee_reading import latest_knee
+
+    store = Store.open(path)
+    found = latest_knee(store, task.digest)
+    _show(found, store.path, chosen)
+    return 0 if found.is_answered else 2
+
+
+def _search(task: KneeTask, path: Path, chosen: Mapping[str, Any]) -> int:
     from storscope.store import Store
 
     is_new = not path.exists()
@@ -117,16 +131,42 @@ def _search(task: KneeTask, path: Path, *, as_json: bool) -> int:
             store.remove_if_empty()
     if found is None:
         return _INTERRUPTED
-    if as_json:
-        click.echo(json.dumps(knee_to_json(found), indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        print_knee(found, store.path)
+    _show(found, store.path, chosen)
     if is_interrupted:
         return _INTERRUPTED
     return 0 if found.is_answered else 2
 
 
-def _found(store: Any, task: KneeTask) -> tuple[KneeFound | None, bool]:
+def _show(found: KneeResult, store: Path, chosen: Mapping[str, Any]) -> None:
+    from storscope.cli.show_knee import knee_to_json, print_knee
+
+    if chosen["as_json"]:
+        click.echo(json.dumps(knee_to_json(found), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print_knee(found, store)
+    if chosen["report"] is not None:
+        from storscope.report import write_knee_report
+
+        write_knee_report(found, chosen["report"], _again(found, chosen))
+        click.echo(f"report: {chosen['report']}", err=True)
+
+
+def _again(found: KneeResult, chosen: Mapping[str, Any]) -> str:
+    """The command that searches again with the same draws; a permission to overwrite is for one run only."""
+    from storscope.domain.units import NS_PER_S
+
+    words = ["storscope", "bench", chosen["target"], *chosen["axes"], "--knee"]
+    given = {
+        "--workload": chosen["source"], "--only": chosen["only"], "--slo": chosen["slo"], "--size": chosen["size"],
+        "--max-duration": None if found.budget_ns is None else f"{found.budget_ns / NS_PER_S:g}s",
+        "--seed": found.seed,
+    }  # fmt: skip
+    for option, value in given.items():
+        words += [] if value is None else [option, str(value)]
+    return shlex.join([*words, *(["--buffered"] if chosen["buffered"] else [])])
+
+
+def _found(store: Any, task: KneeTask) -> tuple[KneeResult | None, bool]:
     """The search, None when it was interrupted before its first visit ended; and whether it was interrupted."""
     from storscope.cli.interruption import Interruption
     from storscope.cli.show_knee import KneeLine

@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from storscope.cli.live_line import LiveLine
-from storscope.domain.load_curve import Bounds, Crossing, LoadCurve, PointKind, Visit
+from storscope.domain.load_curve import SERVICE, LoadCurve, PointKind, Visit
+from storscope.domain.load_curve_words import answers, shown_figures
 from storscope.domain.units import format_duration, format_rate, format_span
 
 if TYPE_CHECKING:
-    from storscope.workbench.knee_search import KneeFound
+    from storscope.domain.knee_result import KneeResult
 
 _WIDTH, _HEIGHT = 64, 14
 _MARKS = {PointKind.VALID: "o", PointKind.OVERLOADED: "^", PointKind.INVALID: "?"}
-_SERVICE = "service "
-_WIDE = 0.5
-"""A capacity that may be wrong by so much is not worth a sentence."""
 _LATENCIES = 3
 """Light load is that many octaves below the top of the plot at least."""
 
@@ -44,18 +42,18 @@ class KneeLine(LiveLine):
     def end(self, visit: Visit) -> None:
         """It ended."""
         response = visit.figures_ns.get("mean")
-        mean = format_duration(visit.figures_ns.get(_SERVICE + "mean") if response is None else response)
+        mean = format_duration(visit.figures_ns.get(SERVICE + "mean") if response is None else response)
         words = visit.kind.value if visit.kind is not PointKind.VALID else f"{mean} mean"
         self._last = f"; {format_rate(visit.offered_per_s, '/s')}: {words}"
 
 
-def print_knee(found: KneeFound, store: Path) -> None:
+def print_knee(found: KneeResult, store: Path) -> None:
     """The curve, the visits, the answers, and every doubt."""
     curve = found.curve
     through = "" if found.direct else ", through the page cache"
-    click.secho(f"{found.loop.closed.name} on {found.target} ({found.target_kind}{through})", bold=True)
+    click.secho(f"{found.name} on {found.target} ({found.target_kind}{through})", bold=True)
     click.echo(f"{len(curve.visits)} visits in {format_span(found.duration_ns)}, seed {found.seed}; {curve.ended}")
-    for line in found.loop.explain():
+    for line in found.load_words:
         click.echo(f"  {line}")
     click.echo()
     for line in plot(curve):
@@ -71,46 +69,14 @@ def print_knee(found: KneeFound, store: Path) -> None:
     click.echo(f"\nIn the store {store} as {found.id}, each visit a run.", err=True)
 
 
-def answers(curve: LoadCurve) -> Iterator[str]:
-    """A sentence for each question."""
-    knee = curve.knee
-    if knee.load_per_s is None:
-        yield f"Knee: not found, {knee.reason}."
-    else:
-        light = "" if curve.light_ns is None else f" ({format_duration(curve.light_ns.estimate)})"
-        yield f"Knee: at {_shown(knee.load_per_s)} mean {_what(knee)} is twice that at light load{light}."
-    if curve.objective is not None and curve.within_objective is not None:
-        within = curve.within_objective
-        if within.load_per_s is None:
-            yield f"{curve.objective}: no load found, {within.reason}."
-        else:
-            of = " (service time)" if within.figure.startswith(_SERVICE) else ""
-            yield f"{curve.objective}{of}: met up to {_shown(within.load_per_s)}."
-    if curve.capacity_per_s is not None and curve.capacity_per_s.half_width_ratio < _WIDE:
-        yield f"Capacity, where the fitted curve has its pole: {_shown(curve.capacity_per_s)}."
-
-
-def _shown(bounds: Bounds) -> str:
-    return (
-        f"{format_rate(bounds.estimate, 'requests/s')} (95 %: {format_rate(bounds.low, 'to')} "
-        f"{format_rate(bounds.high, '').strip()})"
-    )
-
-
-def _what(crossing: Crossing) -> str:
-    return "service time" if crossing.figure.startswith(_SERVICE) else "response time"
-
-
 # The visits -----------------------------------------------------------------------------------------------------------
 
 
 def table(curve: LoadCurve) -> Iterator[str]:
     """A line for each visit, by load. Each column counts in one way: a star marks those from the submission."""
-    columns = dict.fromkeys((_knee_figure(curve), _basis(curve) + "p99"))
-    if curve.within_objective is not None and curve.within_objective.figure.removeprefix(_SERVICE) != "p99":
-        columns[curve.within_objective.figure] = None
+    columns = shown_figures(curve)
     heads = "".join(f"{_head(name):>12}" for name in columns)
-    starred = any(name.startswith(_SERVICE) for name in columns)
+    starred = any(name.startswith(SERVICE) for name in columns)
     yield f"{'offered/s':>11}{'achieved/s':>12}{heads}{'  * from the submission on' if starred else ''}"
     for visit in sorted(curve.visits, key=lambda visit: visit.offered_per_s):
         cells = "".join(f"{_cell(visit, name):>12}" for name in columns)
@@ -119,18 +85,8 @@ def table(curve: LoadCurve) -> Iterator[str]:
         yield f"{format_rate(visit.offered_per_s, '').strip():>11}{achieved:>12}{cells}{why}".rstrip()
 
 
-def _knee_figure(curve: LoadCurve) -> str:
-    return curve.knee.figure or "mean"
-
-
-def _basis(curve: LoadCurve) -> str:
-    """The way to count of the objective's figure, else of the knee's."""
-    crossing = curve.within_objective or curve.knee
-    return _SERVICE if crossing.figure.startswith(_SERVICE) else ""
-
-
 def _head(name: str) -> str:
-    return f"{name.removeprefix(_SERVICE)}*" if name.startswith(_SERVICE) else name
+    return f"{name.removeprefix(SERVICE)}*" if name.startswith(SERVICE) else name
 
 
 def _cell(visit: Visit, name: str) -> str:
@@ -142,7 +98,7 @@ def _cell(visit: Visit, name: str) -> str:
 
 def plot(curve: LoadCurve) -> Iterator[str]:
     """Mean latency (logarithmic) against load: o visits, ^ overloaded ones, . the fitted curve, | the answers."""
-    figure = _knee_figure(curve)
+    figure = shown_figures(curve)[0]
     points = [(visit, latency) for visit in curve.visits if (latency := visit.figure_ns(figure))]
     if not points:
         return
@@ -185,12 +141,12 @@ def _framed(grid: Sequence[Sequence[str]], bottom: float, top: float, right: flo
     yield f"{'':>11}o visit  ^ overloaded (latency is a lower bound)  . fitted  | answer"
 
 
-def knee_to_json(found: KneeFound) -> dict[str, Any]:
+def knee_to_json(found: KneeResult) -> dict[str, Any]:
     """The result as plain JSON values."""
-    loop = found.loop
     return {
         "search": found.id, "capture": found.capture, "target": found.target, "target_kind": found.target_kind,
         "direct": found.direct, "seed": found.seed, "duration_ns": found.duration_ns,
-        "workload": loop.closed.to_json(), "stream_shares": list(loop.shares), "max_outstanding": list(loop.bounds),
+        "workload": found.workload, "stream_shares": list(found.stream_shares),
+        "max_outstanding": list(found.max_outstanding),
         "answers": list(answers(found.curve)), **found.curve.to_json(), "doubts": list(found.doubts),
     }  # fmt: skip

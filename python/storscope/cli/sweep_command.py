@@ -23,6 +23,7 @@ _ONLY_HERE = {
     "repeats": "--repeat", "continues": "--resume or --fresh", "shows": "--show", "total": "--for",
     "output": "--format", "report": "--report",
 }  # fmt: skip
+_ALSO_OF_A_KNEE = {"shows", "report"}
 
 
 def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,10 +39,11 @@ def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
                      help="Repetitions of each point of a sweep, or measurements of a time series."),
         click.option("--resume/--fresh", "continues", default=None,
                      help="Continue what the store has of it, or start anew. [default: continue if incomplete]"),
-        click.option("--show", "shows", is_flag=True, help="Show what the store has of the sweep; measure nothing."),
+        click.option("--show", "shows", is_flag=True, help="Show what the store has of the sweep, or the latest "
+                     "search for the knee that asked the same; measure nothing."),
         click.option("--format", "output", type=click.Choice(_FORMATS), help="Of a sweep or series. [default: table]"),
         click.option("--report", type=OutputFile(is_page=True), metavar="FILE",
-                     help="Draw a sweep or time series in a self-contained HTML page."),
+                     help="Draw a sweep, a time series or the knee in a self-contained HTML page."),
         replace_option("Replace the FILE of --report also if it is no earlier report of storscope."),
     ]  # fmt: skip
     for option in reversed(options):
@@ -60,9 +62,10 @@ def is_sweep(chosen: Mapping[str, Any]) -> bool:
     axes = [word for word in chosen["axes"] if "=" in word and not Path(word).exists()]
     if axes:
         raise UsageError("targets", f"also {' '.join(axes)!r}", hint="Axes need --sweep before them.")
-    given = [option for name, option in _ONLY_HERE.items() if chosen[name] not in (None, False)]
+    given = {name: option for name, option in _ONLY_HERE.items() if chosen[name] not in (None, False)}
     if given:
-        raise UsageError(f"--sweep or --time-series, which alone have {', '.join(given)}", "neither")
+        those = "--sweep, --time-series or --knee" if given.keys() <= _ALSO_OF_A_KNEE else "--sweep or --time-series"
+        raise UsageError(f"{those}, which alone have {', '.join(given.values())}", "neither")
     return False
 
 

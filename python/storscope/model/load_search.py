@@ -51,7 +51,7 @@ _LIGHT_LOADS = (0.15, 0.35)
 _DITHER = 0.008
 _AGAIN_PER_ROUND = 3
 _REPLICATES, _LAST_REPLICATES = 60, 300
-_DRAWN = 60
+_DRAWN, _NEAR_POLE = 120, 0.9995
 
 
 class _Search:
@@ -240,7 +240,7 @@ def search(
 
 
 def _drawn(fit: CurveFit) -> tuple[tuple[float, float], ...]:
-    loads = np.linspace(0.0, float(fit.points.load.max()), _DRAWN + 1)[1:]
-    loads = loads[loads < fit.capacity[0]]
+    top = min(float(fit.points.load.max()), _NEAR_POLE * float(fit.capacity[0]))
+    loads = top * (1 - (1 - np.linspace(0.0, 1.0, _DRAWN + 1)[1:]) ** 2)  # closer together where it is steep
     latencies = np.exp(fit.log_latency(loads)[0])
     return tuple(zip(loads.tolist(), latencies.tolist(), strict=True))

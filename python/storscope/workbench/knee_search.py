@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
 
 import storscope
 from storscope.bench.engine import run_error
@@ -18,6 +19,7 @@ from storscope.bench.open_loop import OpenLoop, known_rates, measured_rates, ope
 from storscope.bench.record import ENGINE
 from storscope.domain.entity import EntityRef
 from storscope.domain.errors import StorscopeError
+from storscope.domain.knee_result import KneeResult
 from storscope.domain.load_curve import Bounds, Crossing, LoadCurve, Visit
 from storscope.domain.objective import Objective
 from storscope.domain.recorder import Recorder
@@ -27,6 +29,7 @@ from storscope.model.load_search import search
 from storscope.model.load_visits import SearchPlan
 from storscope.store import CaptureInfo, Store
 from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings, bench_session
+from storscope.workbench.knee_reading import read_knee
 
 _FIRST_LOOK_NS = 3 * NS_PER_S // 2
 _SEEDS = 2**64
@@ -41,6 +44,20 @@ class KneeTask:
     settings: BenchSettings
     budget_ns: int
     objective: Objective | None = None
+
+    @property
+    def paths(self) -> str:
+        """Of the targets, whole; several are joined."""
+        return ", ".join(map(os.path.abspath, self.targets))
+
+    @property
+    def digest(self) -> str:
+        """What makes it the same question: all but the seed, the time and the permission to write."""
+        asked = {
+            "paths": self.paths, "workload": self.workload.to_json(), "settings": [self.settings.size_bytes,
+            self.settings.direct], "objective": None if self.objective is None else asdict(self.objective),
+        }  # fmt: skip
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class KneeWatch(Protocol):
@@ -59,30 +76,7 @@ class KneeWatch(Protocol):
         """It ended, and is in the store."""
 
 
-@dataclass(frozen=True)
-class KneeFound:
-    """A search that is in the store: each visit a run, the answer as `capture`."""
-
-    id: str
-    capture: str
-    curve: LoadCurve
-    loop: OpenLoop
-    target: str
-    target_kind: str
-    direct: bool
-    seed: int
-    duration_ns: int
-    doubts: tuple[str, ...]
-    """Of the search and of the target."""
-
-    @property
-    def is_answered(self) -> bool:
-        """Whether anything that was asked for was found."""
-        within = self.curve.within_objective
-        return self.curve.knee.load_per_s is not None or (within is not None and within.load_per_s is not None)
-
-
-def find_knee(store: Store, task: KneeTask, watch: KneeWatch, stop: Callable[[], bool]) -> KneeFound:
+def find_knee(store: Store, task: KneeTask, watch: KneeWatch, stop: Callable[[], bool]) -> KneeResult:
     """Searches, within the time of the task once the target is open. Raises as `bench_session` does.
 
     An I/O that fails ends the search with the error; what was visited until then is in the store.
@@ -91,7 +85,7 @@ def find_knee(store: Store, task: KneeTask, watch: KneeWatch, stop: Callable[[],
     with bench_session(
         store, task.targets, task.workload, settings, told=watch.say, stop=stop, filled=watch.filled
     ) as session:
-        return _Hunt(store, session, task, watch).run()
+        return read_knee(store, _Hunt(store, session, task, watch).run())
 
 
 class _Hunt:
@@ -104,7 +98,8 @@ class _Hunt:
         self._last: Benched | None = None
         self._loop: OpenLoop
 
-    def run(self) -> KneeFound:
+    def run(self) -> str:
+        """Searches and stores the answer; returns the search's id."""
         task = self._task
         self._watch.say(f"Searching for {format_span(task.budget_ns)} at most, sooner if the answer is sure.")
         rates = self._rates()
@@ -113,14 +108,23 @@ class _Hunt:
         curve = search(
             self._visit, plan, clock_ns=self._spent_ns, stop=lambda: self._session.is_interrupted, told=self._watch.say
         )
-        target = self._session.target
         doubts = () if self._last is None else self._last.about.doubts
-        found = KneeFound(
-            self._id, "", curve, self._loop, ", ".join(ready.name for ready in self._session.targets), target.kind,
-            all(ready.direct for ready in self._session.targets), task.settings.seed, self._spent_ns(),
-            (*doubts, *curve.doubts, *self._machine_doubts()),
-        )  # fmt: skip
-        return replace(found, capture=_publish(self._store, found, task, self._started_utc_ns))
+        _publish(self._store, self._answer(curve, (*doubts, *curve.doubts, *self._machine_doubts())), task)
+        return self._id
+
+    def _answer(self, curve: LoadCurve, doubts: tuple[str, ...]) -> _Answer:
+        targets, loop = self._session.targets, self._loop
+        sizes = [ready.size_bytes for ready in targets]
+        how = {
+            "direct": all(ready.direct for ready in targets), "stream_shares": loop.shares,
+            "max_outstanding": loop.bounds, "load_words": list(loop.explain()), "paths": self._task.paths,
+            "budget_ns": self._task.budget_ns, "size_bytes": sum(sizes),
+            "engines": "" if self._last is None else ", ".join(self._last.outcome.engines),
+        }  # fmt: skip
+        target = ", ".join(ready.name for ready in targets)
+        return _Answer(
+            self._id, curve, target, self._session.target.kind, how, self._started_utc_ns, self._spent_ns(), doubts
+        )
 
     def _machine_doubts(self) -> Sequence[str]:
         before, after = self._machine, machine_load()
@@ -176,7 +180,21 @@ class _Hunt:
 # The answer in the store ----------------------------------------------------------------------------------------------
 
 
-def _publish(store: Store, found: KneeFound, task: KneeTask, started_ns: int) -> str:
+@dataclass(frozen=True)
+class _Answer:
+    """What is stored at the end of a search; the seed is the task's."""
+
+    id: str
+    curve: LoadCurve
+    target: str
+    target_kind: str
+    how: Mapping[str, Any]
+    started_ns: int
+    duration_ns: int
+    doubts: tuple[str, ...]
+
+
+def _publish(store: Store, found: _Answer, task: KneeTask) -> None:
     """A capture with one run, whose facts are the answer; the visits are runs of their own."""
     text = json.dumps(found.curve.to_json(), sort_keys=True).encode()
     digest = hashlib.sha256(text + found.id.encode()).hexdigest()
@@ -187,13 +205,12 @@ def _publish(store: Store, found: KneeFound, task: KneeTask, started_ns: int) ->
     )  # fmt: skip
     with store.writer(info) as writer:
         recorder = Recorder(writer.write)
-        _record(recorder, found, task, started_ns)
+        _record(recorder, found, task)
         recorder.finish()
         writer.commit(recorder)
-    return info.id
 
 
-def _record(recorder: Recorder, found: KneeFound, task: KneeTask, started_ns: int) -> None:
+def _record(recorder: Recorder, found: _Answer, task: KneeTask) -> None:
     system, curve = platform.node(), found.curve
     recorder.notes.tool, recorder.notes.tool_version = ENGINE, storscope.__version__
     recorder.notes.system, recorder.notes.clock = system, "UTC of this host"
@@ -206,10 +223,11 @@ def _record(recorder: Recorder, found: KneeFound, task: KneeTask, started_ns: in
             recorder.fact(entity, name + suffix, value, unit)
     recorder.run(
         found.id, engine=ENGINE, engine_version=storscope.__version__, name=f"knee of {task.workload.name}",
-        system=system, time_ns=started_ns, duration_ns=found.duration_ns, seed=str(found.seed),
+        system=system, time_ns=found.started_ns, duration_ns=found.duration_ns, seed=str(task.settings.seed),
         status="ok" if curve.knee.load_per_s is not None else "invalid",
         parameters={
-            "knee_search": found.id, "knee_role": "answer", "target": found.target, "target_kind": found.target_kind,
+            "knee_search": found.id, "knee_role": "answer", "knee_plan": task.digest, "knee_how": json.dumps(found.how),
+            "target": found.target, "target_kind": found.target_kind,
             "objective": "" if curve.objective is None else str(curve.objective),
             "workload": json.dumps(task.workload.to_json(), sort_keys=True),
             "result": json.dumps(curve.to_json()),

@@ -1,0 +1,73 @@
+"""What a search for the knee found, read from the store: to show it when it ends, and again later.
+
+Its answer is a run with `knee_role` answer, which carries the curve with all visits (`result`), how it was made
+(`knee_how`), and the digest of what was asked (`knee_plan`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from storscope.domain.errors import UsageError
+from storscope.domain.knee_result import KneeResult
+from storscope.domain.load_curve import LoadCurve
+from storscope.store import Store
+
+_ANSWERS = """
+SELECT r.run, r.capture, r.system, r.seed, epoch_ns(r.time) AS time_ns, r.duration_ns, r.engine_version, r.parameters,
+       c.warnings
+FROM runs r JOIN captures c USING (capture)
+WHERE r.parameters['knee_role'] = 'answer' AND r.parameters[?] = ? ORDER BY r.time DESC LIMIT 1
+"""
+
+
+def read_knee(store: Store, search: str) -> KneeResult:
+    """The search of that id. Raises UsageError if there is none."""
+    row = _row(store, "knee_search", search)
+    if row is None:
+        raise UsageError(f"a search for the knee called {search!r}", "none", where=str(store.path))
+    return _result(row)
+
+
+def latest_knee(store: Store, plan: str) -> KneeResult:
+    """The latest search that asked the same, by the digest of that. Raises UsageError if there is none."""
+    row = _row(store, "knee_plan", plan)
+    if row is None:
+        raise UsageError(
+            "a search for the knee in the store that asked the same", "none", where=str(store.path),
+            hint="The target, the workload, --slo, --size and --buffered must be as they were.",
+        )  # fmt: skip
+    return _result(row)
+
+
+def _row(store: Store, name: str, value: str) -> dict[str, Any] | None:
+    rows: list[dict[str, Any]] = store.query(_ANSWERS, [name, value]).to_pylist()
+    return rows[0] if rows else None
+
+
+def _result(row: dict[str, Any]) -> KneeResult:
+    parameters = dict(row["parameters"])
+    how = json.loads(parameters["knee_how"])
+    return KneeResult(
+        id=row["run"],
+        capture=row["capture"],
+        curve=LoadCurve.from_json(json.loads(parameters["result"])),
+        workload=json.loads(parameters["workload"]),
+        target=parameters["target"],
+        target_kind=parameters["target_kind"],
+        direct=how["direct"],
+        seed=int(row["seed"]),
+        duration_ns=row["duration_ns"],
+        stream_shares=tuple(how["stream_shares"]),
+        max_outstanding=tuple(how["max_outstanding"]),
+        load_words=tuple(how["load_words"]),
+        doubts=tuple(row["warnings"] or ()),
+        paths=how["paths"],
+        host=row["system"],
+        started_ns=row["time_ns"],
+        budget_ns=how["budget_ns"],
+        size_bytes=how["size_bytes"],
+        engines=how["engines"],
+        version=row["engine_version"],
+    )
