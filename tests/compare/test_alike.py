@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from storscope.domain.comparison import Comparison
+from storscope.domain.comparison import Comparison, Outcome
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from tests.compare.evidence import LOAD, SECOND, START, Writer, compared, only, row, run
@@ -94,6 +94,75 @@ def test_a_direction_is_compared_only_where_it_is_all_there_is(tmp_path: Path) -
     mixed = compared(tmp_path / "mixed", [fio], [_ours(read_share=0.7)], metrics=("read_latency",))
     assert not only(mixed).rows
     assert "read_latency: only the side before has it." in _notes(mixed)
+    assert (
+        "read_latency: not compared. Latencies are compared from submission, and of storscope's run the service of "
+        "reads and of writes apart is not kept, nor is it in distributions for its intervals."
+    ) in _notes(mixed)
+
+
+_READ_NS, _WRITE_NS = 1e6, 5e6
+_READS, _WRITES = 700, 300
+_APART = "the service of reads and of writes apart is from distributions, whose buckets are at most 0.8 % wide"
+
+
+def _mixed(engine: str, *, width: float = 0.008, counted: float = 1.0) -> Writer:
+    """Reads of 1 ms and writes of 5 ms, each at an edge of its bucket, far from the middle on opposite sides."""
+
+    def write(recorder: Recorder) -> None:
+        job = EntityRef("host", "job", engine)
+        recorder.run(engine, engine=engine, name="w", system="host", time_ns=START, duration_ns=60 * SECOND,
+                     **(LOAD | {"read_ratio": 0.7}))  # fmt: skip
+        mean_ns = (_READS * _READ_NS + _WRITES * _WRITE_NS) / (_READS + _WRITES)
+        figures = {"ops_per_s": 1000.0, "read_ops_per_s": float(_READS), "write_ops_per_s": float(_WRITES)}
+        if engine == "fio":
+            figures |= {
+                "latency_ns_mean": mean_ns,
+                "read_latency_ns_mean": _READ_NS,
+                "write_latency_ns_mean": _WRITE_NS,
+            }
+        else:
+            figures |= {"device_latency_ns_mean": mean_ns, "latency_ns_mean": 2 * mean_ns}
+            figures |= {"read_latency_ns_mean": 2 * _READ_NS, "write_latency_ns_mean": 2 * _WRITE_NS}
+        for index in range(60):
+            at = START + index * SECOND
+            recorder.observe(job, at, SECOND, figures, run=engine)
+            reads = [(_READ_NS, _READ_NS * (1 + width), round(_READS * counted))]
+            writes = [(_WRITE_NS / (1 + width), _WRITE_NS, _WRITES)]
+            for operation, buckets in (("read", reads), ("write", writes)):
+                recorder.histogram(job, at, SECOND, operation, "service", buckets, run=engine)
+
+    return write
+
+
+@pytest.mark.parametrize("engine", ["storscope", "storscope-sim"])
+def test_reads_and_writes_apart_are_compared_by_our_distributions(tmp_path: Path, engine: str) -> None:
+    comparison = compared(
+        tmp_path, [_mixed("fio")], [_mixed(engine)], metrics=("latency", "read_latency", "write_latency")
+    )
+    for name, truth_ns in (("read_latency", _READ_NS), ("write_latency", _WRITE_NS)):
+        found = row(only(comparison), name)
+        assert found.before == truth_ns
+        assert found.after == pytest.approx(truth_ns, rel=0.008)
+        assert found.after != pytest.approx(2 * truth_ns, rel=0.1), "not the response"
+        assert found.outcome is Outcome.SAME
+    assert row(only(comparison), "latency").after == (_READS * _READ_NS + _WRITES * _WRITE_NS) / 1000
+    assert _APART in _notes(comparison)
+    assert "not compared" not in _notes(comparison).replace("is not compared", "")
+
+
+def test_where_they_come_from_is_said_only_to_who_asks_for_them(tmp_path: Path) -> None:
+    assert _APART not in _notes(compared(tmp_path, [_mixed("fio")], [_mixed("storscope")]))
+
+
+@pytest.mark.parametrize("wrong", [{"counted": 0.9}, {"width": 0.2}])
+def test_distributions_of_other_ios_tell_nothing(tmp_path: Path, wrong: dict[str, float]) -> None:
+    comparison = compared(
+        tmp_path, [_mixed("fio")], [_mixed("storscope", **wrong)], metrics=("read_latency", "write_latency")
+    )
+    assert not only(comparison).rows
+    for name in ("read_latency", "write_latency"):
+        assert f"{name}: not compared. Latencies are compared from submission" in _notes(comparison)
+    assert _APART not in _notes(comparison)
 
 
 def test_an_open_loop_that_fio_ran_for_us_is_compared_by_its_service(tmp_path: Path) -> None:

@@ -2,30 +2,40 @@
 
 Our latency is the response, from when an I/O should have started; fio's lat (slat + clat) and Iometer's begin when the
 I/O is handed over, as our service does (docs/bench.md). So of our runs the service is taken then, in means and in
-distributions. Of the service of reads and of writes apart no mean is kept: it is there only where a run has but one of
-them. What a run says itself of how sure its latencies are is of the response, and left out.
+distributions. Of the service of reads and of writes apart no mean is kept: it is all of the service where a run has but
+one of them, and else comes from the distributions. What a run says itself of how sure its latencies are is of the
+response, and left out.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from storscope.compare.matching import Pair
-from storscope.compare.metrics import METRICS
+from storscope.compare.metrics import METRICS, Metric
+from storscope.compare.service_apart import SERVICE, service_apart
 from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject
 from storscope.domain.arrays import FloatArray
 
 OWN_ENGINES: Final = frozenset({"storscope", "storscope-sim"})
 _FROM_SUBMISSION: Final = frozenset({"fio", "iometer"})
-_SERVICE, _LATENCY = "device_latency_ns_mean", "latency_ns_mean"
-_DIRECTIONS: Final = (("read_latency_ns_mean", "write_ops_per_s"), ("write_latency_ns_mean", "read_ops_per_s"))
-"""A direction's latency, and the rate that must be zero for all of the service to be of it."""
+_LATENCY = "latency_ns_mean"
+_DIRECTIONS: Final = {"read": "write_ops_per_s", "write": "read_ops_per_s"}
+"""A direction, and the rate that must be zero for all of the service to be of it."""
 _NOTE: Final = (
     "Latencies begin at submission on both sides: {tools}, and of storscope the service. Its response, from when an "
     "I/O should have started, is not compared."
+)
+_APART: Final = (
+    "Of storscope's runs the service of reads and of writes apart is from distributions, whose buckets are at most "
+    "0.8 % wide, and their common mean, which is exact."
+)
+_NOT_APART: Final = (
+    "{name}: not compared. Latencies are compared from submission, and of storscope's run the service of reads and of "
+    "writes apart is not kept, nor is it in distributions for its intervals."
 )
 _TOLD: Final = {"fio": "fio's lat (slat + clat)", "iometer": "Iometer's"}
 
@@ -36,13 +46,34 @@ def is_mixed(pair: Pair) -> bool:
     return bool(engines & OWN_ENGINES and engines & _FROM_SUBMISSION) and engines <= OWN_ENGINES | _FROM_SUBMISSION
 
 
-def alike(pair: Pair) -> Pair:
-    """The pair with latencies that begin at the same moment, and a note where that takes something."""
+def alike(pair: Pair, metrics: Sequence[Metric]) -> Pair:
+    """The pair with latencies that begin at the same moment, and notes where that takes something."""
     if not pair.before[0].is_run or not is_mixed(pair):
         return pair
     tools = " and ".join(_TOLD[engine] for engine in sorted(_engines(pair) - OWN_ENGINES))
     before, after = ([_from_submission(subject) for subject in side] for side in (pair.before, pair.after))
-    return Pair(pair.name, before, after, [*pair.notes, _NOTE.format(tools=tools)])
+    notes = [_NOTE.format(tools=tools), *_about_directions([*before, *after], metrics)]
+    return Pair(pair.name, before, after, [*pair.notes, *notes])
+
+
+def _about_directions(subjects: Sequence[Subject], metrics: Sequence[Metric]) -> list[str]:
+    """Where the means of reads and writes apart come from that are asked for, or why there are none."""
+    asked = [metric for metric in metrics if metric.column in {_column(word) for word in _DIRECTIONS}]
+    ours = [subject.measured() for subject in subjects if (subject.engine or "").lower() in OWN_ENGINES]
+    both = [one for one in ours if all(_rate(one, word) for word in _DIRECTIONS)]
+    if not asked or not both:
+        return []
+    unknown = [metric for metric in asked if any(one.value(metric) is None for one in both)]
+    notes = [_NOT_APART.format(name=metric.name) for metric in unknown]
+    return notes if len(unknown) == len(asked) else [_APART, *notes]
+
+
+def _rate(measured: Measured, word: str) -> float:
+    return measured.value(METRICS[f"{word}_iops"]) or 0.0
+
+
+def _column(word: str) -> str:
+    return f"{word}_latency_ns_mean"
 
 
 def _engines(pair: Pair) -> set[str]:
@@ -60,31 +91,33 @@ def _changed(measured: Callable[[], Measured], change: Callable[[Measured], Meas
 
 def _own(measured: Measured) -> Measured:
     return Measured(
-        None if measured.whole is None else _of_service(measured.whole),
-        None if measured.intervals is None else _of_service(measured.intervals),
+        None if measured.whole is None else _of_service(measured.whole, measured.histograms),
+        None if measured.intervals is None else _of_service(measured.intervals, measured.histograms),
         [part for part in measured.histograms if part.measure != "response"],
         {name: known for name, known in measured.own.items() if name in METRICS and METRICS[name].unit != "ns"},
     )
 
 
-def _of_service(intervals: Intervals) -> Intervals:
+def _of_service(intervals: Intervals, histograms: Sequence[HistogramPart]) -> Intervals:
     columns: dict[str, FloatArray] = dict(intervals.columns)
-    service = columns.get(_SERVICE)
-    for name in (_LATENCY, *(direction for direction, _ in _DIRECTIONS)):
+    service = columns.get(SERVICE)
+    for name in (_LATENCY, *map(_column, _DIRECTIONS)):
         columns.pop(name, None)
     if service is None:
-        return Intervals(intervals.duration_s, columns)
+        return replace(intervals, columns=columns)
     columns[_LATENCY] = service
-    for direction, other in _DIRECTIONS:
-        if other in columns and not columns[other].any():
-            columns[direction] = service
-    return Intervals(intervals.duration_s, columns)
+    alone = [word for word, other in _DIRECTIONS.items() if other in columns and not columns[other].any()]
+    means = dict.fromkeys(alone, service) if alone else service_apart(intervals, histograms)
+    columns |= {_column(word): values for word, values in means.items()}
+    return replace(intervals, columns=columns)
 
 
 def _others(measured: Measured) -> Measured:
     """Their lat under the name that our service has. Open loops that we had fio run have a service and no more."""
     whole, intervals = (
-        _of_service(one) if one is not None and _LATENCY not in one.columns and _SERVICE in one.columns else one
+        _of_service(one, measured.histograms)
+        if one is not None and _LATENCY not in one.columns and SERVICE in one.columns
+        else one
         for one in (measured.whole, measured.intervals)
     )
     return replace(

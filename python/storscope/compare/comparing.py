@@ -57,7 +57,7 @@ def compare_sides(
     matched = match_runs(one.subjects, other.subjects) if of_runs else match_entities(one.subjects, other.subjects)
     pairs = matched.pairs if of_runs else _busiest(matched, settings.entities_max, notes)
     measured = []
-    for pair in map(alike, pairs):
+    for pair in (alike(pair, metrics) for pair in pairs):
         found, missing = differences(pair, metrics, settings.seed, settings.level)
         conflicts = load_conflicts(pair)
         measured.append(_Measured(pair, found, conflicts, warnings_of(pair), [*notes_of(pair), *missing]))

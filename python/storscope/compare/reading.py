@@ -159,7 +159,7 @@ def arrays(rows: Sequence[Row]) -> Intervals:
         for name in CANONICAL
         if any(row[name] is not None for row in rows)
     }
-    return Intervals(seconds, columns)
+    return Intervals(seconds, columns, [row["time_ns"] for row in rows])
 
 
 def _histograms(rows: Sequence[Row], selector: Selector) -> list[HistogramPart]:

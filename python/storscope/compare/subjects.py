@@ -20,6 +20,8 @@ class Intervals:
 
     duration_s: FloatArray
     columns: Mapping[str, FloatArray]
+    time_ns: Sequence[int | None] = ()
+    """When each began, as its histograms have it; empty where parts were added up."""
 
     def __len__(self) -> int:
         return len(self.duration_s)
