@@ -160,6 +160,19 @@ def test_the_axis_of_latency_has_room_for_what_was_measured_and_for_the_limit() 
     assert high > max(LIMIT_NS, 4.6 * NS_PER_MS / 0.15)
 
 
+def test_light_load_is_on_the_axis_although_no_visit_was_that_quick() -> None:
+    low, _ = latency_range(curve(), [visit(500)], _NAMES)
+    assert low < curve().light_ns.low  # type: ignore[union-attr]
+
+
+def test_a_third_figure_is_not_marked_like_a_lower_bound() -> None:
+    """Lower bounds are triangles, which is the third marker of lines."""
+    three = replace(
+        curve(), objective=Objective.parse("p99.9<30ms"), within_objective=Crossing("p99.9", 3e7, None, "none")
+    )
+    assert [line["tone"] for line in _drawn(three)[0]["lines"]] == [0, 1, 3]
+
+
 def test_lower_bounds_far_above_everything_do_not_flatten_the_curve() -> None:
     _, without = latency_range(curve(), [visit(300)], _NAMES)
     _, high = latency_range(curve(), [visit(300), overloaded(1100, 60_000)], _NAMES)

@@ -24,8 +24,11 @@ _ROOM = 1.03
 _BOUNDS_ABOVE = 3.0
 """So far above all that was measured there is room for lower bounds..."""
 _LIMIT_AWAY = 30.0
-"""...and so far from it for the limit of an objective."""
+"""...and so far from it for the limit of an objective, and for latency at light load."""
 _MARGIN = 1.3
+_TONES, _OWN_TONE = (0, 1, 3), 2
+"""Colours and markers of the figures (the third marker is that of lower bounds), and the colour of an objective whose
+figure is that of the knee."""
 
 
 class State(IntEnum):
@@ -113,7 +116,10 @@ def _chart(
         "why": [why[place] for place in drawn],
         "took": [format_span(visit.duration_ns) for visit in visits],
         "unused": [at for at, visit in enumerate(visits) if not _values(visit, names)],
-        "lines": [_line(curve, drawn, name, crossings[name], packer) for name in names],
+        "lines": [
+            {"tone": tone, **_line(curve, drawn, name, crossings[name], packer)}
+            for name, tone in zip(names, _TONES, strict=False)
+        ],
         "light": _light(curve),
         "limit": _limit(curve, names, low, high),
         "answers": list(_answers(curve, names)),
@@ -152,7 +158,7 @@ def _state(visit: Visit, is_left_out: bool) -> State:
 
 
 def latency_range(curve: LoadCurve, visits: Sequence[Visit], names: Sequence[str]) -> tuple[float, float]:
-    """Ends of the axis of latency in ns: room for what was measured, for a limit near it, for lower bounds close by."""
+    """Ends of the axis of latency in ns: room for what was measured; near it also for limits, light load, bounds."""
     measured = [value for visit in visits if visit.kind is PointKind.VALID for value in _values(visit, names)]
     bounds = [value for visit in visits if visit.kind is PointKind.OVERLOADED for value in _values(visit, names)]
     shown = measured or bounds or [1.0]
@@ -160,6 +166,7 @@ def latency_range(curve: LoadCurve, visits: Sequence[Visit], names: Sequence[str
     if measured and bounds:
         high = max(high, min(max(bounds), _BOUNDS_ABOVE * high))
     limits = [crossing.limit_ns for crossing in (curve.knee, curve.within_objective) if crossing is not None]
+    limits += [] if curve.light_ns is None else [curve.light_ns.estimate]
     for limit_ns in (limit for limit in limits if limit is not None and low / _LIMIT_AWAY < limit < high * _LIMIT_AWAY):
         low, high = min(low, limit_ns), max(high, limit_ns)
     return low / _MARGIN, high * _MARGIN
@@ -206,9 +213,8 @@ def _answers(curve: LoadCurve, names: Sequence[str]) -> Iterator[dict[str, objec
 
 def tone_of(curve: LoadCurve, within: Crossing | None) -> int:
     """Which colour the load of an objective has: that of its figure, or one of its own if that is the knee's."""
-    names = shown_figures(curve)
-    place = 0 if within is None else _place(within, names)
-    return place or len(names)
+    place = 0 if within is None else _place(within, shown_figures(curve))
+    return _TONES[place] if place else _OWN_TONE
 
 
 def _place(crossing: Crossing, names: Sequence[str]) -> int:

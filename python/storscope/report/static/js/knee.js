@@ -13,7 +13,7 @@
       states: columns[line.states], fitted: line.fitted.map((number) => columns[number]) }));
     const group = { host, chart, state, lines, offered: columns[chart.offered], done: columns[chart.done], plots: [] };
     const words = state.log ? "Scale from zero" : "Log scale", box = document.createElement("div");
-    const bar = marks.controls(group, chart.lines.map((line) => line.label), words, () => { state.log = !state.log; page.knee(host, chart, columns); });
+    const bar = marks.controls(group, chart.lines.map((line) => line.label), words, () => { state.log = !state.log; page.knee(host, chart, columns); }, chart.lines.map((line) => line.tone));
     host.replaceChildren(bar, box);
     group.plots.push(plotOf(group, box, page.widthOf(host)));
     host.plots = group.plots;
@@ -107,11 +107,11 @@
   }
 
   function drawCurves(u, group) {
-    group.lines.forEach(({ fitted: [loads, latencies] }, line) => {
+    group.lines.forEach(({ fitted: [loads, latencies], tone }, line) => {
       if (!loads) return;
       u.ctx.save();
       u.ctx.globalAlpha = isFaint(group, line) ? 0.22 : 1;
-      stroke(u, marks.colour(line), Array.from(loads, (load, at) => [across(u, load), up(u, latencies[at])]), group.state.line === line ? 2.8 : 2, []);
+      stroke(u, marks.colour(tone), Array.from(loads, (load, at) => [across(u, load), up(u, latencies[at])]), group.state.line === line ? 2.8 : 2, []);
       u.ctx.restore();
     });
   }
@@ -126,14 +126,14 @@
   function drawVisits(u, group) {
     const context = u.ctx, ratio = uPlot.pxRatio, { state } = group;
     for (let line = group.lines.length - 1; line >= 0; line--) {
-      const { values, low, high, states } = group.lines[line], faint = isFaint(group, line);
+      const { values, low, high, states, tone } = group.lines[line], faint = isFaint(group, line);
       context.save();
       context.globalAlpha = faint ? 0.1 : 0.45;
-      drawBars(u, group.offered, low, high, line, values);
+      drawBars(u, group.offered, low, high, tone, values);
       context.globalAlpha = faint ? 0.22 : 1;
       for (let at = 0; at < states.length; at++) {
         const place = placeOf(u, group, line, at), isChosen = state.line === line && state.place === at;
-        if (place) drawMarker(context, ...place, line, (isChosen ? 6 : 3.6) * ratio, ratio, states[at] !== COUNTS, states[at] === BOUND ? "triangle" : undefined);
+        if (place) drawMarker(context, ...place, tone, (isChosen ? 6 : 3.6) * ratio, ratio, states[at] !== COUNTS, states[at] === BOUND ? "triangle" : undefined);
       }
       context.restore();
     }

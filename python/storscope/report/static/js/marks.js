@@ -16,13 +16,13 @@
 
   const known = (value) => value !== null && value !== undefined && !Number.isNaN(value);
 
-  /** The bar above a chart: a legend that singles lines out, and a button. */
-  function controls(group, labels, words, press) {
+  /** The bar above a chart: a legend that singles lines out, and a button. `looks` are the lines' colours and markers. */
+  function controls(group, labels, words, press, looks = labels.map((_, line) => line)) {
     readColours();
     const bar = document.createElement("div"), legend = document.createElement("ul"), button = document.createElement("button");
     bar.className = "controls";
     legend.className = "legend";
-    labels.forEach((label, line) => legend.append(entry(group, label, line)));
+    labels.forEach((label, line) => legend.append(entry(group, label, line, looks[line])));
     button.type = "button";
     button.textContent = words;
     button.onclick = press;
@@ -31,7 +31,7 @@
   }
 
   /** A line of the legend; pressed, it alone is strong. */
-  function entry(group, label, line) {
+  function entry(group, label, line, look) {
     const item = document.createElement("li"), button = document.createElement("button"), canvas = document.createElement("canvas");
     const ratio = window.devicePixelRatio || 1;
     canvas.width = 30 * ratio;
@@ -39,8 +39,8 @@
     canvas.style.width = "30px";
     canvas.style.height = "14px";
     const context = canvas.getContext("2d");
-    strokeLine(context, [[1 * ratio, 7 * ratio], [29 * ratio, 7 * ratio]], line, ratio, 1);
-    drawMarker(context, 15 * ratio, 7 * ratio, line, 4 * ratio, ratio);
+    strokeLine(context, [[1 * ratio, 7 * ratio], [29 * ratio, 7 * ratio]], look, ratio, 1);
+    drawMarker(context, 15 * ratio, 7 * ratio, look, 4 * ratio, ratio);
     button.type = "button";
     button.append(canvas, label);
     button.setAttribute("aria-pressed", String(group.state.line === line));
