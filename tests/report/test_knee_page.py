@@ -203,6 +203,8 @@ def test_paper_is_light_and_has_the_table_and_the_legend(browser: Browser, page:
     )
     assert view.page.pdf(format="A4").startswith(b"%PDF-")
     assert view.page.evaluate("seen") == ["#2a6496", "#1b6aa5", 0]
+    view.page.emulate_media(media="print")
+    assert [item.is_visible() for item in view.page.locator(".legend button").all()] == [True, True]
 
 
 @chromium

@@ -258,6 +258,10 @@ def test_paper_has_charts_tables_and_the_legend(browser: Browser, sweep: Path) -
     )
     assert view.page.pdf(format="A4").startswith(b"%PDF-")
     assert view.page.evaluate("seen") == ["#2a6496", 0, "#1b6aa5"]
+    view.page.emulate_media(media="print")
+    legend = view.page.locator(".legend").first
+    assert [item.is_visible() for item in legend.locator("button").all()] == [True] * 3
+    assert not view.page.get_by_role("button", name="Scales from zero").first.is_visible()
 
 
 def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
