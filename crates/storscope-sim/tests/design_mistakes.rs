@@ -84,7 +84,7 @@ fn keys_in_other_words_are_told_in_those_of_designs() {
         ("queueing = {", "ncq = {", "did you mean queueing?"),
         ("servers = 2", "cores = 2", "did you mean servers?"),
         ("queue_limit = 128", "queue_depth = 128", "did you mean queue_limit?"),
-        ("volumes = [", "luns = [", "did you mean volume?"),
+        ("volumes = [", "luns = [", "did you mean volumes?"),
         ("[[controller]]", "[[sp]]", "did you mean controller?"),
         ("bandwidth =", "speed =", "did you mean bandwidth?"),
         ("rate = \"20", "throttle = \"20", "did you mean rate?"),

@@ -39,7 +39,7 @@ const UNITS: [(&str, &str); 22] = [
 ];
 
 /// Keys of designs, and other words for them. The first counts that exists where the word stands.
-const WORDS: [(&str, &[&str]); 61] = [
+const WORDS: [(&str, &[&str]); 62] = [
     ("segment", &["stripe", "stripe_size", "stripe_unit", "stripe_depth", "strip", "strip_size"]),
     ("segment", &["chunk", "chunk_size", "segment_size", "block_size"]),
     ("chunk", &["segment", "stripe", "block", "block_size", "step", "chunk_size"]),
@@ -57,8 +57,9 @@ const WORDS: [(&str, &[&str]); 61] = [
     ("spares", &["spare", "hot_spare", "hot_spares", "hotspare", "hotspares"]),
     ("width", &["set_width", "set_size", "drives_per_set", "disks_per_set", "span", "raid_width"]),
     ("group", &["groups", "pool", "disk_group", "diskgroup", "raid_group", "aggregate", "on"]),
+    ("volumes", &["luns", "vdisks"]),
     ("volume", &["volumes", "lun", "luns", "vdisk", "virtual_disk", "disk", "name"]),
-    ("volumes", &["luns", "lun", "vdisks", "disks"]),
+    ("volumes", &["lun", "disks"]),
     ("proxied_share", &["share", "ratio", "threshold"]),
     ("commands_per_s", &["iops", "max_iops"]),
     ("background", &["task", "tasks", "job", "jobs", "rebuild", "scrub", "maintenance"]),
