@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
+import storscope.report
 from storscope.cli.main import _VERBS, run
 from storscope.cli.output_file import OutputFile
 from tests.sim.designs import SMALL
@@ -134,3 +135,10 @@ def test_the_demo_keeps_a_page_of_the_users(tmp_path: Path, capsys: pytest.Captu
     said = capsys.readouterr()
     assert "noisy_neighbour.html: expected a new file, or an earlier report" in said.err
     assert [path.name for path in tmp_path.iterdir()] == ["noisy_neighbour.html"]
+
+
+def test_every_page_carries_the_mark_in_its_head() -> None:
+    templates = Path(storscope.report.__file__).parent / "templates"
+    pages = [text for text in (path.read_text() for path in templates.glob("*.j2")) if "<html" in text]
+    assert len(pages) >= 2
+    assert all('<meta name="generator" content="storscope {{' in page.partition("<title>")[0] for page in pages)

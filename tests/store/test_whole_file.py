@@ -14,16 +14,17 @@ from storscope.domain.errors import UsageError
 from storscope.store.whole_file import check_place, whole_file, write_text
 
 
-def test_a_failure_leaves_what_was_there_and_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, SystemExit])
+def test_a_failure_leaves_what_was_there_and_nothing_else(failure: type[BaseException], tmp_path: Path) -> None:
     path = tmp_path / "out.toml"
     path.write_text("before")
 
     def fails() -> None:
         with whole_file(path) as file:
             file.write(b"half")
-            raise RuntimeError
+            raise failure
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(failure):
         fails()
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
