@@ -114,6 +114,16 @@ def test_the_tables_say_what_the_array_did(tmp_path: Path) -> None:
     assert store.query("SELECT engine FROM runs").to_pylist()[0]["engine"] == "storscope-sim"
 
 
+def test_nothing_is_told_of_the_time_behind_the_end() -> None:
+    """Where some seconds of requests are in flight at the end, drives work on after it."""
+    simulated = _simulated(duration="2s", workload=_reads(outstanding=1000))
+    end_ns = simulated.judgement.to_ns
+    assert end_ns == 2 * NS_PER_S < simulated.array["duration_ns"] - NS_PER_S
+    table = simulated.tables()["observations"]
+    ends_ns = table["time"].cast("int64").to_numpy() - _STARTED_NS + table["duration_ns"].to_numpy()
+    assert ends_ns.max() == end_ns
+
+
 def test_arrow_tables_come_without_a_store() -> None:
     tables = storscope.simulate(SMALL, "oltp", duration="5s", seed=2)
     assert tables["runs"].num_rows == 1

@@ -56,6 +56,16 @@ def window(report: Report, from_ns: int, to_ns: int) -> Report:
     }
 
 
+def until(report: Report, end_ns: int) -> Report:
+    """The report with the queues of drives up to the run's end; behind it is what was in flight then.
+
+    Of a run that is shorter than a slice the first slice stays.
+    """
+    queue = report["queue"]
+    slices = max(1, (end_ns - queue["start_ns"]) // queue["slice_ns"])
+    return {**report, "queue": {**queue, **{name: [one[:slices] for one in queue[name]] for name in ("mean", "max")}}}
+
+
 def _nearest(times: Sequence[int], at_ns: int) -> int:
     place = bisect_left(times, at_ns)
     near = [index for index in (place - 1, place) if 0 <= index < len(times)]

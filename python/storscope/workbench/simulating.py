@@ -22,6 +22,7 @@ from storscope.sim.happenings import happenings
 from storscope.sim.phases import phases_of
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
+from storscope.sim.window import until
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_judgement import ended_words, judge, judge_replay, worded
 
@@ -69,7 +70,7 @@ def _concluded(
     plan: SimulationPlan, started_ns: int, found: Mapping[str, Any], samples: Samples, intervals: _Intervals, *,
     is_stopped: bool, wall_s: float,
 ) -> Simulated:  # fmt: skip
-    array, error = found["array"], found["error"]
+    array, error = until(found["array"], samples.end_ns), found["error"]
     happened = happenings(plan.design, array, samples.end_ns)
     phases = phases_of(happened, samples.end_ns)
     lost = [one for one in happened if one.kind == "data_lost"]
