@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from storscope.cli.interruption import Interruption
 
 _DESIGN = Path(__file__).parents[2] / "examples" / "designs" / "eva4400-96x15k-vraid5.toml"
 _SCRIPT = "from storscope.cli.entry import main; main()"
@@ -28,3 +31,17 @@ def test_ctrl_c_ends_without_a_traceback(pauses_s: tuple[float, ...], tmp_path: 
     _, said = process.communicate(timeout=120)
     assert "Traceback" not in said
     assert process.returncode == 130, said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_the_first_signal_takes_down_the_second_does_not_interrupt(number: signal.Signals) -> None:
+    taken_down = False
+    with Interruption(once=True):
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+            time.sleep(10)
+        for later in (number, signal.SIGTERM, signal.SIGINT):
+            os.kill(os.getpid(), later)
+            time.sleep(0.01)
+        taken_down = True
+    assert taken_down

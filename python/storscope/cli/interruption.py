@@ -10,11 +10,14 @@ from typing import Any
 class Interruption:
     """Turns SIGINT and SIGTERM into a wish to stop while `gentle`, into KeyboardInterrupt otherwise.
 
-    SIGTERM is handled alike, so that scratch files are removed then too. Only for the main thread.
+    SIGTERM is handled alike, so that scratch files are removed then too. Only for the main thread. With `once`, signals
+    after the first KeyboardInterrupt are ignored, so that nothing interrupts what the first one takes down.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, once: bool = False) -> None:
         self.gentle = False
+        self._once = once
+        self._raised = False
         self._wanted = False
         self._before: dict[signal.Signals, Any] = {}
 
@@ -35,6 +38,9 @@ class Interruption:
         return self._wanted
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._once and self._raised:
+            return
         if not self.gentle or self._wanted:
+            self._raised = True
             raise KeyboardInterrupt
         self._wanted = True

@@ -80,7 +80,7 @@ def play(directory: Path | None, report: Path | None, keep: Path | None, *, verb
     if keep is not None and keep.exists():
         raise UsageError("a new directory for the store", f"{keep}, which exists")
     try:
-        with Interruption():
+        with Interruption(once=True):
             result = live_demo(LiveSettings(directory, report, keep), Terminal(verbose=verbose))
     except KeyboardInterrupt:
         click.echo("\nInterrupted; everything has been taken down.", err=True)
