@@ -10,6 +10,8 @@ import storscope
 from storscope.domain.recorder import Recorder
 from storscope.store import CaptureInfo, Store
 
+SIMULATION = "storscope-simulation"
+"""The format of captures of simulated runs."""
 _ID_LENGTH = 16
 
 

@@ -14,7 +14,7 @@ from storscope.compare.selection import Selector
 from storscope.domain.errors import UsageError
 from storscope.domain.verdict import JudgedPart
 from storscope.store import Store
-from storscope.workbench.simulation_store import FORMAT
+from storscope.workbench.captures import SIMULATION
 
 _MOST_NAMED = 4
 
@@ -39,7 +39,7 @@ def judged_part(store: Store, run: str | None = None) -> tuple[Store, JudgedPart
     With `run`: the captures of the run of this name or id, or of those that fit the pattern. Raises UsageError where
     there is none, or where they are several of which one is simulated.
     """
-    simulated = [str(row["capture"]) for row in reversed(store.captures()) if row["format"] == FORMAT]
+    simulated = [str(row["capture"]) for row in reversed(store.captures()) if row["format"] == SIMULATION]
     if run is not None:
         return _asked(store, run, simulated)
     if not simulated:
@@ -57,7 +57,7 @@ def virtual_zero_ns(store: Store) -> int | None:
     The first event of a simulated array says that it begins (sim/record_events.py).
     """
     captures = store.captures()
-    if len(captures) != 1 or captures[0]["format"] != FORMAT:
+    if len(captures) != 1 or captures[0]["format"] != SIMULATION:
         return None
     rows = store.query("SELECT epoch_ns(min(time)) AS zero_ns FROM events WHERE kind = 'array'").to_pylist()
     found: int | None = rows[0]["zero_ns"]

@@ -7,10 +7,8 @@ import json
 
 import storscope
 from storscope.store import Store
-from storscope.workbench.captures import capture_info, keep
+from storscope.workbench.captures import SIMULATION, capture_info, keep
 from storscope.workbench.simulated import Simulated
-
-FORMAT = "storscope-simulation"
 
 
 def store_simulation(store: Store, simulated: Simulated) -> str:
@@ -19,5 +17,5 @@ def store_simulation(store: Store, simulated: Simulated) -> str:
     said = json.dumps(
         [plan.design.form, plan.plan_json(), plan.options_json(simulated.about.started_ns), storscope.__version__]
     ).encode()
-    info = capture_info(f"simulation of {plan.design.where}", hashlib.sha256(said).hexdigest(), len(said), FORMAT)
+    info = capture_info(f"simulation of {plan.design.where}", hashlib.sha256(said).hexdigest(), len(said), SIMULATION)
     return keep(store, info, simulated.record)
