@@ -71,6 +71,9 @@ def test_a_place_where_no_file_can_be_is_told_before_the_work(tmp_path: Path) ->
     check_place(tmp_path / "new")
     with pytest.raises(UsageError, match="a folder that exists"):
         check_place(tmp_path / "none" / "new")
+    for folder in (tmp_path, Path("")):  # noqa: PTH201  what an empty variable of a script gives
+        with pytest.raises(UsageError, match="expected a file, found a folder"):
+            check_place(folder, is_page=True, replaces=True)
 
 
 def test_a_block_device_is_never_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

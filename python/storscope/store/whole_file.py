@@ -58,6 +58,8 @@ def check_place(path: Path, *, is_page: bool = False, replaces: bool = False) ->
         raise UsageError("a folder that exists", "none", where=str(folder))
     if path.is_block_device():
         raise _block_device(path)
+    if path.is_dir():
+        raise UsageError("a file", "a folder", where=str(path), hint="Name a file in it.")
     if _is_special(path):
         return
     if not os.access(folder, os.W_OK):
