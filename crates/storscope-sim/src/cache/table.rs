@@ -54,9 +54,10 @@ impl Table {
     /// The place of a key: of those that may be it the one of which `is_it` holds.
     #[inline]
     pub fn find(&self, key: u64, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        let (mut at, tag) = self.start(key);
-        loop {
-            let line = &self.lines[at];
+        let (start, tag) = self.start(key);
+        // Of a small table every line may have been passed.
+        for step in 0..self.lines.len() {
+            let line = &self.lines[(start + step) & (self.lines.len() - 1)];
             let mut alike = line.entries(|entry| entry & !self.place_mask == tag);
             while alike != 0 {
                 let place = line.0[alike.trailing_zeros() as usize] & self.place_mask;
@@ -66,10 +67,10 @@ impl Table {
                 alike &= alike - 1;
             }
             if line.0[PASSED] == 0 {
-                return None;
+                break;
             }
-            at = self.after(at);
         }
+        None
     }
 
     /// Takes in a key that is not there.
@@ -125,42 +126,81 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A table beside a map of the same, and the key at each place.
+    struct Both {
+        table: Table,
+        map: HashMap<u64, u32>,
+        keys: Vec<u64>,
+        free: Vec<u32>,
+    }
+
+    impl Both {
+        fn new(places: usize) -> Self {
+            let free = (1..=places as u32).collect();
+            Self { table: Table::new(places, places), map: HashMap::new(), keys: vec![u64::MAX; places + 1], free }
+        }
+
+        /// Takes a key in, or out if it is there.
+        fn turn(&mut self, key: u64) {
+            if let Some(place) = self.map.remove(&key) {
+                self.table.remove(key, place);
+                self.keys[place as usize] = u64::MAX;
+                self.free.push(place);
+            } else if let Some(place) = self.free.pop() {
+                self.table.insert(key, place);
+                self.keys[place as usize] = key;
+                self.map.insert(key, place);
+            }
+        }
+
+        fn agree_on(&self, key: u64) -> bool {
+            let found = self.table.find(key, |place| self.keys[place as usize] == key);
+            found == self.map.get(&key).copied()
+        }
+
+        /// Takes everything out. Returns whether nothing is left behind.
+        fn empty(mut self) -> bool {
+            let keys: Vec<u64> = self.map.keys().copied().collect();
+            keys.into_iter().for_each(|key| self.turn(key));
+            self.table.lines.iter().all(|line| line.0 == [NOTHING; WORDS])
+        }
+
+        /// Keys whose search begins at a line.
+        fn keys_of_line(&self, line: usize) -> impl Iterator<Item = u64> {
+            (0_u64..).filter(move |&key| self.table.start(key).0 == line)
+        }
+    }
+
     proptest! {
-        /// Few lines, of which keys that are alike fill several, so that searches go on over the end of the table.
+        /// Keys that spread over all lines, and keys that all begin at the same: the first are multiples of 1, the last
+        /// of so large a number that most bits of their hashes are the same.
         #[test]
         fn it_agrees_with_a_map(
             places in 1_usize..80,
-            steps in prop::collection::vec((0_u64..120, any::<bool>()), 1..600),
+            shift in prop_oneof![Just(0_u32), Just(40)],
+            keys in prop::collection::vec(0_u64..120, 1..600),
         ) {
-            let mut table = Table::new(places, places);
-            let (mut map, mut keys) = (HashMap::new(), vec![u64::MAX; places + 1]);
-            let mut free: Vec<u32> = (1..=places as u32).collect();
-            for (key, is_insertion) in steps {
-                // Multiples of a large number, so that most bits of the hash are the same.
-                let key = key << 40;
-                match (is_insertion, map.get(&key).copied()) {
-                    (true, None) => if let Some(place) = free.pop() {
-                        keys[place as usize] = key;
-                        table.insert(key, place);
-                        map.insert(key, place);
-                    },
-                    (false, Some(place)) => {
-                        table.remove(key, place);
-                        map.remove(&key);
-                        keys[place as usize] = u64::MAX;
-                        free.push(place);
-                    }
-                    _ => {}
-                }
-                for key in 0..120_u64 {
-                    let found = table.find(key << 40, |place| keys[place as usize] == key << 40);
-                    prop_assert_eq!(found, map.get(&(key << 40)).copied());
-                }
+            let mut both = Both::new(places);
+            for key in keys {
+                both.turn(key << shift);
+                prop_assert!((0..120).all(|key| both.agree_on(key << shift)));
             }
-            for (key, place) in map {
-                table.remove(key, place);
-            }
-            prop_assert!(table.lines.iter().all(|line| line.0 == [NOTHING; WORDS]), "nothing is left behind");
+            prop_assert!(both.empty(), "nothing is left behind");
         }
+    }
+
+    #[test]
+    fn a_search_ends_where_every_line_was_passed() {
+        let mut both = Both::new(20);
+        assert_eq!(both.table.lines.len(), 2);
+        let of_line = |both: &Both, line| both.keys_of_line(line).take(17).collect::<Vec<_>>();
+        let [first, second] = [0, 1].map(|line| of_line(&both, line));
+        // One of the first line goes on to the second; then the first is emptied and one of the second goes on to it.
+        first[..16].iter().for_each(|&key| both.turn(key));
+        first[..15].iter().for_each(|&key| both.turn(key));
+        second[..15].iter().for_each(|&key| both.turn(key));
+        assert!(both.table.lines.iter().all(|line| line.0[PASSED] == 1));
+        assert!(first.iter().chain(&second).all(|&key| both.agree_on(key)));
+        assert!(both.empty(), "nothing is left behind");
     }
 }
