@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("storscope", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("storscope")  # how long an example takes is the machine's, and machines pause
+
+# A shell that runs the suite in the background has it ignore Ctrl-C, and with it every command that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

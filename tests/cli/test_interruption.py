@@ -24,11 +24,14 @@ def test_ctrl_c_ends_without_a_traceback(pauses_s: tuple[float, ...], tmp_path: 
     command += ["simulate", str(_DESIGN), "--workload", "oltp", "--duration", "24h", "--store", str(tmp_path / "store")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    assert process.stdout.readline() == "begun\n"
-    for pause_s in pauses_s:
-        time.sleep(pause_s)
-        process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    try:
+        assert process.stdout.readline() == "begun\n"
+        for pause_s in pauses_s:
+            time.sleep(pause_s)
+            process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120)
+    finally:
+        process.kill()
     assert "Traceback" not in said
     assert process.returncode == 130, said
 
