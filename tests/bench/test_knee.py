@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -57,6 +58,7 @@ def test_a_search_says_its_time_beforehand_and_ends_with_curve_visits_and_answer
     assert run(_arguments(data, data, *_SHORT, "--slo", "mean<1s")) in (0, 2)
     printed = capsys.readouterr()
     assert "Searching for 10 s at most" in printed.err
+    assert re.search(rf" visits in .* on {re.escape(platform.node())}, begun 2\d\d\d-", printed.out)
     assert "Poisson" in printed.out
     assert "o visit" in printed.out
     assert "offered/s  achieved/s" in printed.out

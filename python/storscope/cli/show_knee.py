@@ -12,7 +12,7 @@ import click
 from storscope.cli.live_line import LiveLine
 from storscope.domain.load_curve import SERVICE, LoadCurve, PointKind, Visit
 from storscope.domain.load_curve_words import answers, shown_figures
-from storscope.domain.units import format_duration, format_rate, format_span
+from storscope.domain.units import format_duration, format_rate, format_span, format_time
 
 if TYPE_CHECKING:
     from storscope.domain.knee_result import KneeResult
@@ -52,7 +52,10 @@ def print_knee(found: KneeResult, store: Path) -> None:
     curve = found.curve
     through = "" if found.direct else ", through the page cache"
     click.secho(f"{found.name} on {found.target} ({found.target_kind}{through})", bold=True)
-    click.echo(f"{len(curve.visits)} visits in {format_span(found.duration_ns)}, seed {found.seed}; {curve.ended}")
+    where = f" on {found.host}" if found.host else ""
+    when = f", begun {format_time(found.started_ns)}" if found.started_ns is not None else ""
+    visits = f"{len(curve.visits)} visits in {format_span(found.duration_ns)}"
+    click.echo(f"{visits}{where}{when}, seed {found.seed}; {curve.ended}")
     for line in found.load_words:
         click.echo(f"  {line}")
     click.echo()
