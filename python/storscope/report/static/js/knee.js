@@ -2,7 +2,7 @@
 (function (page) {
   "use strict";
 
-  const marks = page.marks, { drawBars, drawMarker, drawTitle, known, roundValues } = marks;
+  const marks = page.marks, { drawBars, drawMarker, known, roundValues } = marks;
   const HEIGHT = 420, TITLE = 26, AXIS_WIDTH = 68, ROW = 16;
   const COUNTS = 0, BOUND = 2;
 
@@ -37,7 +37,7 @@
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: {
         drawClear: [(u) => drawBands(u, group)],
-        draw: [(u) => inside(u, () => { drawLight(u, group); drawLimit(u, group); drawCurves(u, group); }), (u) => drawVisits(u, group), (u) => drawAnswers(u, group), (u) => drawWords(u, group), (u) => drawTitle(u, "Latency")],
+        draw: [(u) => inside(u, () => { drawLight(u, group); drawLimit(u, group); drawCurves(u, group); }), (u) => drawVisits(u, group), (u) => drawAnswers(u, group), (u) => drawWords(u, group), (u) => page.drawTitle(u, "Latency")],
       },
     };
     const plot = new uPlot(options, [group.offered, group.offered.map(() => (low + high) / 2)], box);

@@ -66,18 +66,6 @@
     return [found([1, 2, 5], 1), found([1], 1)].find((values) => values.length <= room && values.length > 1) || found([1, 2, 5], 1).filter((_, at, all) => at % Math.ceil(all.length / room) === 0);
   }
 
-  function drawTitle(u, title) {
-    const context = u.ctx, ratio = uPlot.pxRatio;
-    context.save();
-    context.scale(ratio, ratio);
-    context.font = page.theme.strong;
-    context.fillStyle = page.theme.ink;
-    context.textAlign = "left";
-    context.textBaseline = "alphabetic";
-    context.fillText(title, u.bbox.left / ratio, u.bbox.top / ratio - 9);
-    context.restore();
-  }
-
   /** Runs of neighbours that were measured: nothing is drawn over what is missing. */
   function parts(places) {
     const found = [[]];
@@ -137,5 +125,5 @@
     context.restore();
   }
 
-  page.marks = { colour, controls, drawBars, drawMarker, drawTitle, known, parts, pressed, roundValues, strokeLine };
+  page.marks = { colour, controls, drawBars, drawMarker, known, parts, pressed, roundValues, strokeLine };
 })((window.storscope = window.storscope || {}));

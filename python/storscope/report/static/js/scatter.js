@@ -29,20 +29,8 @@
         { ...axis, size: 62, space: 34, values: (u, splits) => splits.map((value) => (value === null ? null : page.tick.latency(value) === "0 ns" ? "0" : page.tick.latency(value))) },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
-      hooks: { drawClear: [(u) => drawKnee(u, chart.knee, points, false)], draw: [(u) => drawPoints(u, points), (u) => drawKnee(u, chart.knee, points, true), drawTitle] },
+      hooks: { drawClear: [(u) => drawKnee(u, chart.knee, points, false)], draw: [(u) => drawPoints(u, points), (u) => drawKnee(u, chart.knee, points, true), (u) => page.drawTitle(u, "Latency")] },
     };
-  }
-
-  function drawTitle(u) {
-    const context = u.ctx, ratio = uPlot.pxRatio;
-    context.save();
-    context.scale(ratio, ratio);
-    context.font = page.theme.strong;
-    context.fillStyle = page.theme.ink;
-    context.textAlign = "left";
-    context.textBaseline = "alphabetic";
-    context.fillText("Latency", u.bbox.left / ratio, u.bbox.top / ratio - 9);
-    context.restore();
   }
 
   function drawPoints(u, points) {

@@ -2,7 +2,7 @@
 (function (page) {
   "use strict";
 
-  const marks = page.marks, { drawBars, drawMarker, drawTitle, known, parts, pressed, roundValues, strokeLine } = marks;
+  const marks = page.marks, { drawBars, drawMarker, known, parts, pressed, roundValues, strokeLine } = marks;
   const HEIGHT = 250, TWO_COLUMNS = 700, GAP = 20, AXIS_WIDTH = 68;
   const KIND = { ops_per_s: "ops_per_s", bytes_per_s: "bytes_per_s", latency_ns_mean: "latency", latency_ns_p99: "latency" };
 
@@ -52,7 +52,7 @@
           values: (u, splits) => splits.map((value) => (value === null ? null : value === 0 ? "0" : page.tick[KIND[panel.name]](value))) },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
-      hooks: { draw: [(u) => drawLines(u, group, number), (u) => drawTitle(u, panel.title)] },
+      hooks: { draw: [(u) => drawLines(u, group, number), (u) => page.drawTitle(u, panel.title)] },
     };
     const plot = new uPlot(options, [values, values.map(() => (low + high) / 2)], box);
     follow(group, plot, number);

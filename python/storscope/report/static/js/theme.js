@@ -1,4 +1,4 @@
-/* Colours for the canvases, taken from the style sheet so that light, dark and print agree with the page. */
+/* Colours for the canvases, taken from the style sheet so that light, dark and print agree with the page, and what all charts draw alike. */
 (function (page) {
   "use strict";
 
@@ -45,6 +45,19 @@
     context.globalAlpha = 1;
     context.fillStyle = page.theme.bad;
     context.fillRect(left, top, width, 3 * ratio);
+    context.restore();
+  };
+
+  /** What a chart shows, above its upper left corner. */
+  page.drawTitle = function (u, title) {
+    const context = u.ctx, ratio = uPlot.pxRatio;
+    context.save();
+    context.scale(ratio, ratio);
+    context.font = page.theme.strong;
+    context.fillStyle = page.theme.ink;
+    context.textAlign = "left";
+    context.textBaseline = "alphabetic";
+    context.fillText(title, u.bbox.left / ratio, u.bbox.top / ratio - 9);
     context.restore();
   };
 })((window.storscope = window.storscope || {}));
