@@ -70,6 +70,16 @@ impl Entrance {
         self.registered.is_some()
     }
 
+    /// Submits `count` entries and comes back.
+    ///
+    /// # Errors
+    /// What the system says.
+    #[inline]
+    pub fn send(&self, count: u32) -> io::Result<()> {
+        // SAFETY: without an argument the kernel reads nothing of ours but the ring.
+        check(unsafe { libc::syscall(libc::SYS_io_uring_enter, self.ring, count, 0, self.flags, 0, 0) })
+    }
+
     /// Submits `count` entries and waits for a completion.
     ///
     /// # Errors
