@@ -291,6 +291,18 @@ fn the_same_rate_is_kept_on_both_engines_and_lateness_is_small_beside_a_second()
     }
 }
 
+/// Reading should not write to the file system, not even the time of the reading.
+#[test]
+fn the_access_time_of_ours_is_left_alone() {
+    let file = scratch(SIZE);
+    // SAFETY: the file is open.
+    let flags = || unsafe { libc::fcntl(file.as_file().as_raw_fd(), libc::F_GETFL) };
+    assert_eq!(flags() & libc::O_NOATIME, 0);
+    let target = TargetSpec::Fd { fd: file.as_file().as_raw_fd() };
+    without_error(execute(plan(vec![reads_4k()], closed(2), target, Engine::Auto)).1);
+    assert_eq!(flags() & libc::O_NOATIME, libc::O_NOATIME);
+}
+
 #[test]
 fn a_plan_that_cannot_run_is_refused_before_anything_is_opened() {
     let target = TargetSpec::Path { path: "/var/tmp/storscope-does-not-exist".into(), direct: false };
