@@ -141,6 +141,7 @@ fn values_in_other_words_are_told_in_those_of_designs() {
         ("\"fc4\"", "\"8GFC\"", "did you mean \"fc8\"?"),
         ("\"mechanical\"", "\"hdd\"", "did you mean \"mechanical\"?"),
         ("kind = \"rebuild\"", "kind = \"resync\"", "did you mean \"rebuild\"?"),
+        ("[drive.nl]", "[nl]", "if it is a drive: [drive.nl]"),
         ("7200", "\"7.2k\"", "drive.nl.turns_per_min: expected a number, found \"7.2k\""),
         ("\"raid10\"", "raid10", "line 18, column 10: expected a value, found raid10; texts, and numbers with a unit"),
         ("\"512 KiB\"", "512 KiB", "found 512 KiB; texts, and numbers with a unit, stand in quotes: \"512 KiB\""),
@@ -263,6 +264,12 @@ fn what_would_have_no_effect_is_refused() {
         ),
         ("\"raid10\"", "\"raid5\"\nread_choice = \"round_robin\"", "read_choice: expected nothing: only mirrors"),
         ("\"raid10\"", "\"raid0\"", "group[0].spares: expected 0: without redundancy there is nothing to rebuild"),
+        (
+            "spares = 1\n",
+            "",
+            "background[0].group: expected a group with room for what a drive had: spares, or spare_share of a pool, \
+             found \"g\" without either",
+        ),
         (
             "[[at]]",
             another,

@@ -40,7 +40,10 @@ impl<'text> Teller<'text> {
         if is_cache && ["size", "capacity", "memory"].contains(&key) {
             return Some("memory for writes and for reads is given apart, as size of write and of read".to_owned());
         }
-        let guess = guess(key, known)?;
+        let Some(guess) = guess(key, known) else {
+            let is_drive = !path.contains('.') && self.places.contains_key(&format!("{path}.kind"));
+            return is_drive.then(|| format!("if it is a drive: [drive.{key}]"));
+        };
         let singular = LISTS.iter().find(|list| list.1 == guess.key).filter(|_| !path.contains('.'));
         let name = singular.map_or(guess.key.as_str(), |list| list.0);
         let number = self.places.get(path).map_or("5", |place| place.text.as_str());
