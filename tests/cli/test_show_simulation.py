@@ -182,6 +182,14 @@ def test_one_spare_is_one(tmp_path: Path) -> None:
     assert " and 2 spares," in said[1]
 
 
+def test_a_rebuild_without_a_spare_is_told_before_a_drive_fails(tmp_path: Path) -> None:
+    task = '\n[[background]]\nname = "back"\nkind = "rebuild"\ngroup = "g"\n'
+    spared = SMALL.replace("count = ", "spares = 1\ncount = ", 1)
+    assert "  background back: rebuild of g\n" in _run(tmp_path, "--check", design=spared + task).stdout
+    said = _run(tmp_path, "--check", design=SMALL + task).stdout
+    assert "  background back: rebuild of g; it never runs, since g has no spare\n" in said
+
+
 def test_a_queue_limit_that_holds_i_os_back_is_told_in_whole_words(tmp_path: Path) -> None:
     limited = SMALL.replace('{ volume = "log" }', '{ volume = "log", queue_limit = 2 }')
     said = " ".join(_run(tmp_path, "--duration", "3s", design=limited).stdout.split())

@@ -265,12 +265,6 @@ fn what_would_have_no_effect_is_refused() {
         ("\"raid10\"", "\"raid5\"\nread_choice = \"round_robin\"", "read_choice: expected nothing: only mirrors"),
         ("\"raid10\"", "\"raid0\"", "group[0].spares: expected 0: without redundancy there is nothing to rebuild"),
         (
-            "spares = 1\n",
-            "",
-            "background[0].group: expected a group with room for what a drive had: spares, or spare_share of a pool, \
-             found \"g\" without either",
-        ),
-        (
             "[[at]]",
             another,
             "background[1].group: expected one rebuild for a group: \"rebuilding\" rebuilds all drives of g that fail",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,7 +31,17 @@ def print_design(design: Design, *, as_json: bool) -> None:
         owner = f", served by {volume['owner']}" if volume["owner"] else ""
         click.echo(f"  volume {volume['name']}: {format_bytes(volume['size_bytes'])} on {volume['group']}{owner}")
     click.echo(f"  controllers: {', '.join(one['name'] for one in form['controllers']) or 'none'}")
+    groups = {group["name"]: group for group in form["groups"]}
+    for task in form["background"]:
+        idle = _idle(task, groups[task["group"]])
+        click.echo(f"  background {task['name']}: {task['kind']} of {task['group']}{idle}")
     click.echo(f"  for workloads: {', '.join(one.name for one in design.attachments)}")
+
+
+def _idle(task: dict[str, Any], group: dict[str, Any]) -> str:
+    """Why a task will never have anything to do."""
+    has_room = group["spares"] > 0 or group["spare_share"] > 0
+    return "" if has_room or task["kind"] != "rebuild" else f"; it never runs, since {group['name']} has no spare"
 
 
 def print_drives(*, as_json: bool) -> None:

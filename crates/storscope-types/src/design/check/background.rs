@@ -31,10 +31,6 @@ impl ArrayDesign {
         let expected = "a group with redundancy";
         let rebuilds = task.kind == BackgroundKind::Rebuild;
         require(!rebuilds || shape.tolerance() > 0, &format!("{path}.group"), expected, &task.group)?;
-        let expected = "a group with room for what a drive had: spares, or spare_share of a pool";
-        let has_room = group.spares > 0 || group.spare_share > 0.0;
-        let found = format!("{:?} without either", task.group);
-        require(!rebuilds || has_room, &format!("{path}.group"), expected, &found)?;
         within(f64::from(task.outstanding), 1.0, 256.0, &format!("{path}.outstanding"), "1 to 256")?;
         let share = format!("{path}.share");
         require(task.share > 0.0 && task.share <= 1.0, &share, "a ratio above 0, at most 1", &task.share.to_string())?;
