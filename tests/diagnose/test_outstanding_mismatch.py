@@ -1,14 +1,25 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from storscope.diagnose.case import Case
 from storscope.diagnose.rules.outstanding_mismatch import RULE
+from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.entity import EntityRef
+from storscope.domain.load import Closed, Process, ThinkTime
 from storscope.domain.recorder import Recorder
+from storscope.domain.workload import Stream, Workload
+from storscope.store import Store
+from storscope.workbench.simulating import simulate
+from storscope.workbench.simulating_many import plan_of
+from storscope.workbench.simulation_store import store_simulation
 from tests.diagnose.evidence import START_NS, Writer, needs, only_finding, statements
+from tests.sim.designs import SMALL
 from tests.support.cases import findings, judge, make_case
 
 _BEFORE = (
@@ -72,6 +83,38 @@ def test_more_than_configured_is_another_finding(tmp_path: Path) -> None:
 def test_runs_paced_on_purpose_are_left_out(parameters: dict[str, str], tmp_path: Path) -> None:
     case = make_case(tmp_path, _runs(_BEFORE, parameters=parameters))
     assert "not paced on purpose" in needs(judge(RULE, case))[0]
+
+
+_LINE = AccessSpec(8192)
+_OURS = {
+    "think time": Stream(Mix((_LINE,)), Closed(64), think_time=ThinkTime(10_000_000, Process.POISSON)),
+    "delay": Stream(Mix((_LINE, replace(_LINE, delay_ns=5_000_000))), Closed(64)),
+    "neither": Stream(Mix((_LINE,)), Closed(64)),
+}
+
+
+@pytest.mark.parametrize("pacing", _OURS)
+def test_our_own_runs_are_left_out_when_their_workload_waits_on_purpose(pacing: str, tmp_path: Path) -> None:
+    workload = json.dumps(Workload("ours", (_OURS["neither"], _OURS[pacing])).to_json(), sort_keys=True)
+    case = make_case(tmp_path, _runs(_BEFORE, parameters={"workload": workload}))
+    assert bool(findings(RULE, case)) == (pacing == "neither")
+
+
+@pytest.mark.parametrize("is_scheduled", [True, False])
+def test_a_simulated_run_is_left_out_when_a_stream_is_there_for_a_part_of_it(
+    is_scheduled: bool, tmp_path: Path
+) -> None:
+    drive = '[[at]]\ntime = "1s"\ndrive_fails = { group = "g", index = 1 }\n'
+    stream = '[[stream]]\nname = "hog"\nstart = "5s"\n'
+    schedule = tmp_path / "schedule.toml"
+    schedule.write_text(drive + stream if is_scheduled else drive)
+    streams = tuple(Stream(Mix((_LINE,)), Closed(16), name=name) for name in ("hog", "quiet"))
+    plan = plan_of(SMALL, Workload("two", streams), duration="10s", schedule=schedule)
+    store = Store.open(tmp_path / "simulated", create=True)
+    store_simulation(store, simulate(plan))
+    outcomes = judge(RULE, Case(store))
+    assert bool(needs(outcomes)) == is_scheduled
+    assert bool(statements(outcomes)) != is_scheduled
 
 
 def test_a_delay_of_zero_is_no_pacing(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ Evidence
     results).
 
 When it is wrong
-    Runs that are paced on purpose (rate limits, think time, bursts with delays) keep fewer in flight and are left out
-    when their options say so. Very fast storage (some µs) leaves a visible part of the time to the generator itself.
+    Runs that are paced on purpose (rate limits, think time, bursts with delays, streams that run for a part of the time
+    only) keep fewer in flight and are left out when their options say so. Very fast storage (some µs) leaves a visible
+    part of the time to the generator itself.
 
 References
     J. D. C. Little, Operations Research 9 (1961). The bound of 10 % is ours: a generator that waits for completions
@@ -24,6 +25,7 @@ References
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -40,6 +42,10 @@ _NAME = "outstanding-mismatch"
 _PACED = ("rate", "rate_min", "rate_iops", "rate_iops_min", "thinktime", "latency_target", "rate_process")
 _DELAY = re.compile(r"\bdelay (\d+(?:\.\d+)?) ms\b")
 """How the lines of Iometer's access specifications are kept with a run."""
+_WAITS = re.compile(r'"(?:think_time": \{|delay_ns": [1-9])')
+"""How a workload of ours that waits between I/Os on purpose is kept with its run, as JSON; names escape quotes."""
+_PART_TIME = frozenset({"stream_starts", "stream_ends"})
+"""Happenings of a simulated run by which a stream is in flight for a part of the time."""
 _ROWS = """SELECT r.capture, r.run, r.name, r.system, r.outstanding, o.entity AS job,
     sum(o.ops_per_s * o.seconds) / sum(o.seconds) AS ops_per_s,
     sum(o.ops_per_s * o.seconds * o.latency_ns_mean) / nullif(sum(o.ops_per_s * o.seconds), 0) AS latency_ns_mean,
@@ -113,7 +119,16 @@ def _paced(case: Case) -> set[tuple[str, str]]:
         texts = (text for text in options.values() if "delay " in text)
         if any(float(delay) > 0 for text in texts for delay in _DELAY.findall(text)):
             found.add((row["capture"], row["run"]))
+        if _WAITS.search(options.get("workload", "")) or _has_part_time(options.get("happenings")):
+            found.add((row["capture"], row["run"]))
     return found
+
+
+def _has_part_time(happenings: str | None) -> bool:
+    """Whether streams of a simulated run began or ended on its way."""
+    if happenings is None:
+        return False
+    return any(happening["kind"] in _PART_TIME for happening in json.loads(happenings))
 
 
 def _judge(case: Case, settings: Settings, system: str, runs: list[_Run]) -> list[Outcome]:
