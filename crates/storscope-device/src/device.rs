@@ -69,17 +69,8 @@ pub trait Device {
     /// Most requests that may be in flight.
     fn depth(&self) -> usize;
 
-    /// Takes a request. It may start only at the next [`Device::send`] or [`Device::wait`].
+    /// Takes a request. It may start only at the next [`Device::wait`].
     fn submit(&mut self, request: Request);
-
-    /// How many requests should be taken at most before they are started: storage that works by itself would stand
-    /// still while many are prepared.
-    fn most_together(&self) -> usize {
-        usize::MAX
-    }
-
-    /// Starts what was taken, and comes back. What cannot be started yet starts at a later call.
-    fn send(&mut self) {}
 
     /// Starts what was taken, then waits until something completes or the clock shows `until`, and appends what is
     /// complete to `done`. Does not wait when `until` has passed. Nothing may be reported before it is complete.
@@ -103,14 +94,6 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn submit(&mut self, request: Request) {
         (**self).submit(request);
-    }
-
-    fn most_together(&self) -> usize {
-        (**self).most_together()
-    }
-
-    fn send(&mut self) {
-        (**self).send();
     }
 
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {

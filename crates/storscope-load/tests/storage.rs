@@ -291,6 +291,19 @@ fn the_same_rate_is_kept_on_both_engines_and_lateness_is_small_beside_a_second()
     }
 }
 
+/// What is done is replaced before the rest is prepared, so that neither the device nor the queue runs empty. The best of
+/// a few runs, as other work on the machine takes places, too.
+#[test]
+fn a_deep_queue_stays_full() {
+    let file = scratch(SIZE);
+    let full = |_| {
+        let result = without_error(execute(plan(vec![reads_4k()], closed(32), path_of(&file, true), Engine::Auto)).1);
+        result.total.outstanding_mean
+    };
+    let most = (0..5).map(full).fold(0.0, f64::max);
+    assert!(most > 31.0, "{most} of 32 places taken");
+}
+
 /// Reading should not write to the file system, not even the time of the reading.
 #[test]
 fn the_access_time_of_ours_is_left_alone() {

@@ -2,12 +2,7 @@
 
 mod support;
 
-use std::collections::VecDeque;
-
-use storscope_device::{
-    Clock, Completion, Device, DeviceError, NullDevice, QueueingDevice, Request, Stall, StallingDevice, SystemClock,
-    VirtualClock,
-};
+use storscope_device::{Clock, NullDevice, QueueingDevice, Stall, StallingDevice, SystemClock, VirtualClock};
 use storscope_types::{Load, Nanos, Process, RateStep, ThinkTime};
 use support::{GIB, closed, ios, mix, open, reads_4k, run, seconds, task};
 
@@ -63,80 +58,6 @@ fn a_stall_in_a_closed_loop_holds_up_only_what_is_outstanding() {
     assert_eq!(outcome.total.all().response.count_above(1_000_000), 8);
     assert_eq!(outcome.intervals[4].ios(), 0, "an interval within the stall is empty, not missing");
     assert_eq!(outcome.intervals.len(), 10);
-}
-
-const PREPARING: Nanos = Nanos(1_000);
-const SERVING: Nanos = Nanos(50_000);
-
-/// Preparing a request takes time; each is done so long after it was sent.
-struct Eager {
-    clock: VirtualClock,
-    most_together: usize,
-    taken: Vec<u32>,
-    /// When each is done, in that order.
-    under_way: VecDeque<(Nanos, u32)>,
-}
-
-impl Eager {
-    fn start(&mut self) {
-        let done_at = self.clock.now() + SERVING;
-        self.under_way.extend(self.taken.drain(..).map(|token| (done_at, token)));
-    }
-}
-
-impl Device for Eager {
-    fn depth(&self) -> usize {
-        64
-    }
-
-    fn submit(&mut self, request: Request) {
-        self.clock.sleep_until(self.clock.now() + PREPARING);
-        self.taken.push(request.token);
-    }
-
-    fn most_together(&self) -> usize {
-        self.most_together
-    }
-
-    fn send(&mut self) {
-        assert_eq!(self.taken.len(), self.most_together);
-        self.start();
-    }
-
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
-        assert!(self.taken.len() <= self.most_together);
-        self.start();
-        let next = self.under_way.front().map_or(Nanos::NEVER, |&(at, _)| at);
-        self.clock.sleep_until(next.min(until).max(self.clock.now()));
-        while let Some(&(at, token)) = self.under_way.front()
-            && at <= self.clock.now()
-        {
-            self.under_way.pop_front();
-            done.push(Completion { token, result: 4096, at });
-        }
-        Ok(self.clock.now())
-    }
-}
-
-#[test]
-fn the_first_of_many_do_not_wait_until_the_last_is_prepared() {
-    let service = |most_together| {
-        let clock = VirtualClock::default();
-        let device = Eager { clock: clock.clone(), most_together, taken: Vec::new(), under_way: VecDeque::new() };
-        let workload = mix(vec![reads_4k()], closed(32));
-        let outcome = run(device, clock, &task(&workload, &[GIB], ios(320)));
-        let all = outcome.total.all();
-        (all.service.min(), all.service.max(), outcome.ending.elapsed)
-    };
-    // What is measured begins when they are sent, together or apart.
-    let whole = Some(SERVING.0);
-    let (least, most, together) = service(usize::MAX);
-    assert_eq!((least, most), (whole, whole));
-    assert_eq!(together, Nanos(10 * (32 * PREPARING.0 + SERVING.0)));
-    let (least, most, apart) = service(4);
-    assert_eq!((least, most), (whole, whole));
-    // Preparing is done while others are served: only the first four wait for it.
-    assert!(apart < Nanos(10 * (SERVING.0 + 4 * PREPARING.0) + 32 * PREPARING.0), "{apart:?}");
 }
 
 /// Mean response of M/M/c by Erlang C (Gross and Harris, "Fundamentals of Queueing Theory", 2.3).

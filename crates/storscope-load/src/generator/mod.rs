@@ -49,7 +49,7 @@ pub struct Generator<D, C> {
     verify: bool,
     recorder: Recorder,
     slots: Vec<Slot>,
-    /// Slots handed to the device that it has not been told to start.
+    /// Slots handed to the device since the last wait.
     batch: Vec<u32>,
     done: Vec<Completion>,
     /// Target index to cell of the recorder.
@@ -180,19 +180,10 @@ impl<D: Device, C: Clock> Generator<D, C> {
 
     #[inline(always)]
     fn hand_over(&mut self, token: u32, slot: Slot) {
-        if self.batch.len() >= self.device.most_together() {
-            self.send_batch();
-        }
         let Transfer { target, direction, offset, length, .. } = slot.transfer;
         self.slots[token as usize] = slot;
         self.batch.push(token);
         self.device.submit(Request { token, target, direction, offset, length, buffer: slot.buffer });
-    }
-
-    /// Has the batch started without waiting.
-    fn send_batch(&mut self) {
-        self.stamp_batch(Nanos::ZERO);
-        self.device.send();
     }
 
     /// Hands the batch over, waits, and takes what is done. Returns the instant after.
