@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from storscope.diagnose.rules.controller_imbalance import RULE
 from storscope.domain.entity import EntityRef
-from storscope.domain.finding import Severity
+from storscope.domain.finding import Finding, Severity
 from storscope.domain.recorder import Recorder
 from tests.diagnose.evidence import Writer, needs, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
@@ -57,6 +57,28 @@ def test_a_busy_processor_makes_it_critical(tmp_path: Path) -> None:
 def test_two_idle_controllers_are_not_compared(tmp_path: Path) -> None:
     case = make_case(tmp_path, _controllers(A={"cpu_busy_ratio": 0.05}, B={"cpu_busy_ratio": 0.01}))
     assert not findings(RULE, case)
+
+
+def test_unequal_operations_of_idle_processors_are_for_information(tmp_path: Path) -> None:
+    def judged(name: str, busy: float | Sequence[float]) -> Finding:
+        def write(recorder: Recorder) -> None:
+            for controller, ops, load in (("A", 1300, busy), ("B", 500, 0.01)):
+                entity = EntityRef("EVA", "controller", controller)
+                write_series(recorder, entity, ops_per_s=ops, cpu_busy_ratio=load)
+
+        return only_finding(judge(RULE, make_case(tmp_path / name, write)))
+
+    idle, busy = judged("idle", 0.06), judged("busy", 0.5)
+    at_times = judged("at times", [0.03] * 29 + [0.9])
+    severities = [finding.severity for finding in (idle, busy, at_times)]
+    assert severities == [Severity.INFO, Severity.WARNING, Severity.WARNING]
+    assert "No processor was busy enough" in idle.summary
+    assert "No processor was busy enough" not in busy.summary
+    volumes = _volumes({f"v{number}": "A" for number in range(6)})
+    idle_owner = make_case(
+        tmp_path / "owner", volumes, _controllers(A={"cpu_busy_ratio": 0.06}, B={"cpu_busy_ratio": 0})
+    )
+    assert only_finding(judge(RULE, idle_owner)).severity is Severity.WARNING
 
 
 def test_the_volumes_operations_count_for_their_owner(tmp_path: Path) -> None:

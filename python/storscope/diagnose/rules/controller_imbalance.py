@@ -14,7 +14,8 @@ Evidence
 
 When it is wrong
     One controller is in service or was just restarted. Arrays that are active/passive by design have one working
-    controller. With two or three volumes a fair split may not exist.
+    controller. With two or three volumes a fair split may not exist. Where the processors are known to be nearly idle,
+    unequal operations harm nobody yet and are told for information only.
 
 References
     HP configuration best practices for the EVA: balance volumes over the controllers. The bound of 70/30 is common
@@ -83,7 +84,8 @@ def _judge(case: Case, settings: Settings, system: str, owned: Mapping[EntityRef
     uneven = [split for split in loaded if split.share > settings["share_max"]]
     one_owner = len(set(owned.values())) == 1 and len(owned) >= settings["volumes_min_count"]
     if uneven or one_owner:
-        return _finding(case, system, uneven, splits, owned if one_owner else {})
+        has_room = _has_room(case, settings, system)
+        return _finding(case, system, uneven, splits, owned if one_owner else {}, has_room=has_room)
     if loaded:
         split = max(loaded, key=lambda split: split.share)
         return Healthy(_NAME, f"The controllers of {system} share the {split.what}: {split.words()}.")
@@ -97,6 +99,16 @@ def _is_loaded(settings: Settings, split: _Split) -> bool:
     if split.what == "processor load":
         return max(split.values.values()) >= settings["cpu_busy_ratio_min"]
     return sum(split.values.values()) >= settings["ops_per_s_min"]
+
+
+def _has_room(case: Case, settings: Settings, system: str) -> bool:
+    """Whether the processors' load is known, and in every interval too low for anybody to wait for them."""
+    loads = [
+        series["cpu_busy_ratio"]
+        for entity, series in case.series("controller", needs=("cpu_busy_ratio",)).items()
+        if entity.system == system
+    ]
+    return len(loads) >= 2 and all(float(np.nanmax(load)) < settings["cpu_busy_ratio_min"] for load in loads)
 
 
 def _cpu(case: Case, system: str) -> _Split | None:
@@ -125,21 +137,26 @@ def _operations(case: Case, system: str, owned: Mapping[EntityRef, str], names: 
 
 
 def _finding(
-    case: Case, system: str, uneven: list[_Split], splits: list[_Split], all_owned: Mapping[EntityRef, str]
-) -> Finding:
+    case: Case, system: str, uneven: list[_Split], splits: list[_Split], all_owned: Mapping[EntityRef, str],
+    *, has_room: bool,
+) -> Finding:  # fmt: skip
     busiest = next(iter(all_owned.values())) if all_owned else uneven[0].busiest
     cpu = next((split.values.get(busiest, 0.0) for split in splits if split.what == "processor load"), 0.0)
     entities = sorted(EntityRef(system, "controller", name) for name in controllers(case, system))
     spans = [span for entity in entities if (series := case.all_series.get(entity)) and (span := ends(series))]
     start, end = hull(spans)
     share = max((split.share for split in uneven), default=1.0)
+    is_harmless = has_room and not all_owned
+    summary = _summary(system, busiest, splits, all_owned)
+    if is_harmless:
+        summary.append("No processor was busy enough for anybody to wait for it.")
     return Finding(
         rule=_NAME,
-        severity=Severity.CRITICAL if cpu >= _SATURATED else Severity.WARNING,
+        severity=Severity.INFO if is_harmless else Severity.CRITICAL if cpu >= _SATURATED else Severity.WARNING,
         confidence=0.85 if uneven else 0.7,
         title=f"Controller {busiest} of {system} "
         + (f"owns all {len(all_owned)} volumes" if all_owned else "does most of the work"),
-        summary=" ".join(_summary(system, busiest, splits, all_owned)),
+        summary=" ".join(summary),
         why="One controller saturates while the other rests; its processor and its cache limit every volume.",
         innocent=(
             "The other controller is in service or was just restarted, the array is active/passive by design, or too "
@@ -207,7 +224,8 @@ RULE = Rule(
     thresholds=(
         Threshold("share_max", 0.7, "greatest part of its own and the least busy controller's load that one may have",
                   "common practice, no citation"),
-        Threshold("cpu_busy_ratio_min", 0.3, "processor load of the busiest, below which nothing is said", "ours"),
+        Threshold("cpu_busy_ratio_min", 0.3, "processor load of the busiest, below which it is not compared, and "
+                  "unequal operations are for information", "ours"),
         Threshold("ops_per_s_min", 100, "operations per second in all, below which nothing is said", "ours"),
         Threshold("volumes_min_count", 4, "volumes that one controller must own alone to be said", "ours"),
     ),
