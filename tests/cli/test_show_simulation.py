@@ -174,6 +174,24 @@ def test_of_a_file_with_several_workloads_it_is_told_how_to_take_one(tmp_path: P
     assert "--only NAME" in str(found.exception)
 
 
+def test_a_check_reads_the_workload_and_the_schedule_too(tmp_path: Path) -> None:
+    said = _run(tmp_path, "--check", schedule='[[stream]]\nname = "log"\nstart = "5s"\n').stdout
+    assert "  stream data: on esx1/data, esx1/log, esx2/data\n" in said
+    unknown = _run(tmp_path, "--check", schedule='[[stream]]\nname = "hog"\nstart = "5s"\n')
+    assert "the name of a stream of the workload ('data', 'log')" in str(unknown.exception)
+    nowhere = _run(tmp_path, "--check", "--workload", "dw*=oltp")
+    assert "a volume of the design" in str(nowhere.exception)
+    assert "without --workload" in str(_run(tmp_path, "--check", "--trace", "x.csv").exception)
+    assert not (tmp_path / "store").exists()
+
+
+def test_a_check_of_the_design_alone_needs_no_workload(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    found = CliRunner().invoke(command, [str(tmp_path / "small.toml"), "--check"], standalone_mode=False)
+    assert found.stdout.startswith("small\n")
+    assert "stream" not in found.stdout
+
+
 def test_one_spare_is_one(tmp_path: Path) -> None:
     said = [
         _run(tmp_path, "--check", design=SMALL.replace("count = ", f"spares = {n}\ncount = ", 1)).stdout for n in (1, 2)

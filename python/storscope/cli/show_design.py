@@ -10,11 +10,15 @@ import click
 from storscope.domain.units import format_bytes
 
 if TYPE_CHECKING:
+    from storscope.domain.workload import Workload
     from storscope.sim.design import Design
 
 
-def print_design(design: Design, *, as_json: bool) -> None:
-    """What a design is: in short, or as JSON all that was read, with what was left to its default."""
+def print_design(design: Design, *, as_json: bool, workload: Workload | None = None) -> None:
+    """What a design is: in short, or as JSON all that was read, with what was left to its default.
+
+    In short also where the streams of a `workload` run that was read for it.
+    """
     form = design.form
     if as_json:
         click.echo(json.dumps({"file": design.where, "design": form}, indent=2, ensure_ascii=False))
@@ -36,6 +40,10 @@ def print_design(design: Design, *, as_json: bool) -> None:
         idle = _idle(task, groups[task["group"]])
         click.echo(f"  background {task['name']}: {task['kind']} of {task['group']}{idle}")
     click.echo(f"  for workloads: {', '.join(one.name for one in design.attachments)}")
+    if workload is not None:
+        for stream in workload.streams:
+            places = ", ".join(design.attachments[target].name for target in stream.targets)
+            click.echo(f"  stream {stream.name}: on {places}")
 
 
 def _idle(task: dict[str, Any], group: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from storscope.sim.assignment import Assignment
     from storscope.sim.design import Design
     from storscope.sim.replay import TraceSource
+    from storscope.sim.simulation import SimulationPlan
     from storscope.store import Store
     from storscope.workbench.simulated import Simulated
 
@@ -85,7 +86,7 @@ class CountType(click.ParamType[int]):
 )
 @click.option("--report", type=OutputFile(is_page=True), metavar="FILE", help="Diagnose the run; write a page.")
 @replace_option("Replace the FILE of --report also if it is no earlier report of storscope.")
-@click.option("--check", is_flag=True, help="Only read the design, and say what it is.")
+@click.option("--check", is_flag=True, help="Only read the design, and what else is given; say what it is.")
 @click.option("--drives", is_flag=True, help="List the drives of the catalogue and where their numbers come from.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -107,14 +108,26 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
         raise UsageError("a design", "none", hint="See docs/simulate.md, and examples/designs/.")
     schedule = load_schedule(chosen["schedule_path"]) if chosen["schedule_path"] else None
     design = load_design(Path(design_path), schedule)
-    if chosen["check"]:
+    if chosen["check"] and not sources and not chosen["traces"]:
         show.print_design(design, as_json=chosen["as_json"])
         return 0
+    plan = _plan(design, sources, chosen)
+    if chosen["check"]:
+        plan.check()
+        show.print_design(design, as_json=chosen["as_json"], workload=plan.workload)
+        return 0
+    with store_for_work(chosen["store_path"]) as store:
+        return _keep_and_show(_simulated(plan), store, chosen)
+
+
+def _plan(design: Design, sources: tuple[str, ...], chosen: dict[str, Any]) -> SimulationPlan:
+    """What is asked of the design, a workload or a trace; both are read and placed."""
+    from storscope.domain.errors import UsageError
+
     if chosen["traces"]:
         if sources or chosen["ios"]:
             raise UsageError("--trace without --workload and --ios", "both")
-        with store_for_work(chosen["store_path"]) as store:
-            return _keep_and_show(_replay(design, chosen), store, chosen)
+        return _trace_plan(design, chosen)
     if chosen["speed_up"] is not None or chosen["closed_loop"] is not None:
         raise UsageError("--speed-up and --closed-loop with --trace", "no --trace")
     if not sources:
@@ -124,9 +137,7 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
             "neither",
             hint=f"See: storscope workload list. The volumes are: {names}.",
         )
-    assignments = [_assignment(source) for source in sources]
-    with store_for_work(chosen["store_path"]) as store:
-        return _keep_and_show(_simulate(design, assignments, chosen), store, chosen)
+    return _workload_plan(design, [_assignment(source) for source in sources], chosen)
 
 
 def _assignment(source: str) -> Assignment:
@@ -145,26 +156,23 @@ def _assignment(source: str) -> Assignment:
     return Assignment(workload, pattern if is_assigned else None, definition.targets)
 
 
-def _replay(design: Design, chosen: dict[str, Any]) -> Simulated:
-    from storscope.cli.interruption import Interruption
-    from storscope.cli.show_simulation import SimulationLine
+def _trace_plan(design: Design, chosen: dict[str, Any]) -> SimulationPlan:
     from storscope.cli.show_traces import print_traces
-    from storscope.domain.units import NS_PER_S
-    from storscope.workbench.simulating import simulate
     from storscope.workbench.simulating_many import trace_plan_of
-
-    def in_ns(seconds: float | None) -> int | None:
-        return None if seconds is None else round(seconds * NS_PER_S)
 
     sources = [_trace_source(source) for source in chosen["traces"]]
     print_traces(sources)
-    plan = trace_plan_of(
+    return trace_plan_of(
         design, sources, outstanding=chosen["closed_loop"],
-        speed_up=1.0 if chosen["speed_up"] is None else chosen["speed_up"], duration_ns=in_ns(chosen["duration"]),
-        seed=chosen["seed"], slice_ns=in_ns(chosen["slice_s"]),
+        speed_up=1.0 if chosen["speed_up"] is None else chosen["speed_up"], duration_ns=_in_ns(chosen["duration"]),
+        seed=chosen["seed"], slice_ns=_in_ns(chosen["slice_s"]),
     )  # fmt: skip
-    with Interruption() as interruption, SimulationLine(plan.duration_ns) as line:
-        return simulate(plan, watch=line.show, stop=interruption.is_wanted)
+
+
+def _in_ns(seconds: float | None) -> int | None:
+    from storscope.domain.units import NS_PER_S
+
+    return None if seconds is None else round(seconds * NS_PER_S)
 
 
 def _trace_source(source: str) -> TraceSource:
@@ -177,21 +185,23 @@ def _trace_source(source: str) -> TraceSource:
     return TraceSource(read_trace(name if is_placed else source), pattern if is_placed else None)
 
 
-def _simulate(design: Design, assignments: list[Assignment], chosen: dict[str, Any]) -> Simulated:
-    from storscope.cli.interruption import Interruption
-    from storscope.cli.show_simulation import SimulationLine
-    from storscope.domain.units import NS_PER_S
+def _workload_plan(design: Design, assignments: list[Assignment], chosen: dict[str, Any]) -> SimulationPlan:
     from storscope.sim.assignment import assigned
     from storscope.sim.simulation import SimulationPlan
-    from storscope.workbench.simulating import simulate
 
     seconds = chosen["duration"] or (None if chosen["ios"] else _DEFAULT_DURATION_S)
-    duration_ns = None if seconds is None else round(seconds * NS_PER_S)
-    plan = SimulationPlan(
-        design, assigned(assignments, design.attachments), chosen["seed"], duration_ns=duration_ns, ios=chosen["ios"],
-        slice_ns=None if chosen["slice_s"] is None else round(chosen["slice_s"] * NS_PER_S),
+    return SimulationPlan(
+        design, assigned(assignments, design.attachments), chosen["seed"], duration_ns=_in_ns(seconds),
+        ios=chosen["ios"], slice_ns=_in_ns(chosen["slice_s"]),
     )  # fmt: skip
-    with Interruption() as interruption, SimulationLine(duration_ns) as line:
+
+
+def _simulated(plan: SimulationPlan) -> Simulated:
+    from storscope.cli.interruption import Interruption
+    from storscope.cli.show_simulation import SimulationLine
+    from storscope.workbench.simulating import simulate
+
+    with Interruption() as interruption, SimulationLine(plan.duration_ns) as line:
         return simulate(plan, watch=line.show, stop=interruption.is_wanted)
 
 
