@@ -416,6 +416,30 @@ fn sorted(design: MechanicalDesign, gamma: f64, among: Among) -> MechanicalDesig
     MechanicalDesign { queueing: Some(QueueingDesign { gamma, least_depth: 2, depth: 32, among }), ..design }
 }
 
+/// With so few waiting that the drive looks at the oldest only, nobody is passed over.
+#[test]
+fn below_its_least_depth_a_drive_serves_in_order() {
+    for among in [Among::Any, Among::Oldest] {
+        let queueing = Some(QueueingDesign { gamma: 0.7, least_depth: 5, depth: 32, among });
+        let mut drive = Drive::new(&mechanical(MechanicalDesign { queueing, ..plain() }), 1, 0);
+        let mut dice = Dice(7);
+        let mut request = |tag| {
+            let offset = (dice.unit() * 9e11) as u64 / 4096 * 4096;
+            DriveOp { tag, direction: Direction::Read, offset, length: 4096 }
+        };
+        (0..4).for_each(|tag| drive.submit(Nanos::ZERO, request(tag)));
+        let mut served = Vec::new();
+        while served.len() < 400 {
+            let now = drive.next_event();
+            if let Some(tag) = drive.advance(now) {
+                served.push(tag);
+                drive.submit(now, request(tag));
+            }
+        }
+        assert!(served.chunks(4).all(|round| round == [0, 1, 2, 3]), "{among:?}: {:?}", &served[..40]);
+    }
+}
+
 #[test]
 fn a_stream_with_requests_waiting_runs_at_the_rate_of_the_media_whatever_is_sorted() {
     let unbuffered = MechanicalDesign { head_switch: Nanos::from_micros(800), ..plain() };

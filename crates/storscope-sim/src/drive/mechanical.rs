@@ -367,7 +367,7 @@ impl Mechanical {
     /// A request that does not go on behind the last, so that a deep stream does not keep the arm for ever.
     #[cold]
     fn other_than_run(&mut self) -> Option<usize> {
-        let first = if self.window.keeps_order() { 0 } else { self.window.somewhere(self.waiting.seen()) };
+        let first = if self.window.keeps_order(self.waiting.len()) { 0 } else { self.window.somewhere(self.waiting.seen()) };
         self.waiting.other_than_run(self.run_end, self.run_end, first)
     }
 
@@ -401,7 +401,7 @@ impl Mechanical {
     #[inline]
     fn serve(&mut self, now: Nanos, index: usize, follows: bool) -> bool {
         let spot = |op: &DriveOp| spot(&self.arm, &self.times, op);
-        let keeps_order = self.window.keeps_order();
+        let keeps_order = self.window.keeps_order(self.waiting.len());
         let op = if keeps_order { self.waiting.remove(index, spot) } else { self.waiting.swap_remove(index, spot) };
         // What was in the buffer when it came has not been taken up here.
         let end = op.offset + u64::from(op.length);

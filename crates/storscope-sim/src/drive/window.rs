@@ -57,10 +57,10 @@ impl Window {
         self.sizes.len() - 1
     }
 
-    /// Whether it matters who is first in line.
+    /// Whether it matters who is first in line while so many requests wait.
     #[inline]
-    pub fn keeps_order(&self) -> bool {
-        !self.any
+    pub fn keeps_order(&self, waiting: usize) -> bool {
+        !self.any || self.sizes[waiting.min(self.sizes.len() - 1)] <= 1.0
     }
 
     /// A place in line that is different each time, all equally often: multiples of the golden ratio.
@@ -101,6 +101,16 @@ mod tests {
         assert!((mean_size(design, 7) - 2.0).abs() < 0.01);
         assert!((mean_size(design, 15) - 12_f64.sqrt()).abs() < 0.01);
         assert_eq!(mean_size(design, 31), mean_size(design, 200), "beyond its depth the drive sees nothing");
+    }
+
+    #[test]
+    fn order_matters_where_only_the_oldest_is_looked_at() {
+        for (among, at_four) in [(Among::Oldest, true), (Among::Any, false)] {
+            let design = QueueingDesign { gamma: 0.5, least_depth: 3, depth: 32, among };
+            let window = Window::new(sizes(Some(&design)), Some(&design));
+            let kept = [1, 2, 3, 4, 100].map(|waiting| window.keeps_order(waiting));
+            assert_eq!(kept, [true, true, true, at_four, at_four]);
+        }
     }
 
     #[test]
