@@ -192,6 +192,14 @@ def test_a_check_of_the_design_alone_needs_no_workload(tmp_path: Path) -> None:
     assert "stream" not in found.stdout
 
 
+def test_a_pool_without_redundancy_says_so(tmp_path: Path) -> None:
+    pool = SMALL.replace('layout = "raid10"', 'layout = "pool"')
+    assert "8 x 7200-sata, pool (raid0)," in _run(tmp_path, "--check", design=pool).stdout
+    mirrored = pool.replace('"pool"\n', '"pool"\nredundancy = "raid1"\n')
+    assert "8 x 7200-sata, pool (raid1)," in _run(tmp_path, "--check", design=mirrored).stdout
+    assert "8 x 7200-sata, raid10," in _run(tmp_path, "--check").stdout
+
+
 def test_one_spare_is_one(tmp_path: Path) -> None:
     said = [
         _run(tmp_path, "--check", design=SMALL.replace("count = ", f"spares = {n}\ncount = ", 1)).stdout for n in (1, 2)

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.errors import ConfigError, UsageError
+from storscope.domain.load import Closed
+from storscope.domain.workload import Stream, Workload
 from storscope.sim.assignment import Attachment
 from storscope.sim.catalogue import catalogue
 from storscope.sim.design import load_design, read_design
 from storscope.sim.schedule import Lifetime, load_schedule, read_schedule
+from storscope.workbench.simulating_many import simulate_each
 from tests.sim.designs import SMALL
 
 
@@ -149,3 +153,43 @@ def test_the_design_and_the_schedule_of_the_documentation_are_read() -> None:
     read = read_design(design, "docs/simulate.md", read_schedule(schedule, "docs/simulate.md"))
     assert read.lifetimes == {"hog": Lifetime(120 * 10**9, 240 * 10**9)}
     assert len(read.form["changes"]) == 2
+
+
+_LINKED = """\
+name = "linked"
+group = [{ name = "g", drive = "nvme-ssd", count = 8, layout = "raid0" }]
+volume = [{ name = "v", group = "g", size = "1 TiB" }]
+controller = [{ name = "A" }]
+links = { front_end = { preset = "PRESET" } }
+host = [{ name = "h", volumes = [{ volume = "v" }] }]
+"""
+
+
+def test_a_links_preset_carries_what_the_documentation_says() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
+    table = page[page.index("| preset | payload |") :].split("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    presets = [name for row in rows for name in re.findall(r"`(\w+)`", row[0])]
+    rates = [float(rate.replace(",", "")) for row in rows for rate in row[1].removesuffix(" MB/s").split(", ")]
+    latencies = [int(us) for row in rows for us in re.findall(r"\d+", row[2]) * (1 if "," in row[2] else 2)]
+    assert len(presets) == len(rates) == len(latencies) == 8
+    deep, alone = (Workload("r", (Stream(Mix((AccessSpec(256 * 1024),)), Closed(n)),)) for n in (16, 1))
+    texts = [_LINKED.replace("PRESET", preset) for preset in presets]
+    carried = [run.judgement.estimates["bandwidth"].value / 1e6 for run in simulate_each(texts, deep, duration="1s")]
+    assert carried == pytest.approx(rates, rel=0.005)
+    means = [run.judgement.estimates["mean"].value / 1e3 for run in simulate_each(texts, alone, duration="1s")]
+    (bare,) = simulate_each([_LINKED.replace('front_end = { preset = "PRESET" }', "")], alone, duration="1s")
+    own = bare.judgement.estimates["mean"].value / 1e3
+    transfer = [256 * 1024 / rate for rate in carried]
+    assert [mean - own - took for mean, took in zip(means, transfer, strict=True)] == pytest.approx(latencies, abs=4)
+
+
+@pytest.mark.parametrize(("redundancy", "width"), [("raid5", 5), ("raid6", 6)])
+def test_a_pool_has_the_width_that_the_documentation_says(redundancy: str, width: int) -> None:
+    def text(count: int) -> str:
+        pool = f'layout = "pool", redundancy = "{redundancy}", count = {count}'
+        return _LINKED.replace('layout = "raid0"', pool).replace(", count = 8", "", 1).replace("PRESET", "fc8")
+
+    read_design(text(width), "pool.toml")
+    with pytest.raises(ConfigError, match=f"expected {width} to"):
+        read_design(text(width - 1), "pool.toml")

@@ -27,7 +27,8 @@ def print_design(design: Design, *, as_json: bool, workload: Workload | None = N
     for group in form["groups"]:
         spares = f" and {group['spares']} {'spare' if group['spares'] == 1 else 'spares'}" if group["spares"] else ""
         segment = format_bytes(group["segment_bytes"])
-        words = group["layout"] + (f" ({group['redundancy']})" if group["redundancy"] else "")
+        is_pool = group["layout"] == "pool"
+        words = f"pool ({group['redundancy'] or 'raid0'})" if is_pool else group["layout"]
         click.echo(
             f"  group {group['name']}: {group['count']} x {group['drive']}{spares}, {words}, segments of {segment}"
         )
