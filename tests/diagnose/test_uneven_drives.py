@@ -171,6 +171,20 @@ def test_a_drive_counts_until_it_fails(tmp_path: Path) -> None:
     assert finding.summary.endswith("Not compared where they did nothing: 1 failed drive (1.7).")
 
 
+def test_flash_has_more_in_its_queues_before_it_is_at_its_limit(tmp_path: Path) -> None:
+    def media(words: str) -> Writer:
+        return lambda recorder: recorder.fact(EntityRef("MSA", "disk_group", "vd01"), "media", words)
+
+    busy = _group([7.0, 7.5, 7.6, 7.4, 7.7])
+    assert not findings(RULE, make_case(tmp_path / "flash", busy, media("ssd")))
+    assert findings(RULE, make_case(tmp_path / "disks", busy, media("hdd")))
+    full = make_case(tmp_path / "full", _group([60.0, 62.0, 58.0, 61.0, 60.0]), media("ssd"))
+    finding = only_finding(judge(RULE, full))
+    assert finding.title == "Every drive of vd01 has a deep queue"
+    assert "above 32 a group has little more to give" in finding.summary
+    assert not findings(RULE, full, group_queue_depth_max_flash=64)
+
+
 def test_failed_drives_do_not_hide_that_the_rest_is_at_its_limit(tmp_path: Path) -> None:
     case = make_case(tmp_path, _group([6.0, 6.0, 6.0, 0.0, 0.0, 0.0]), *(_state(n, "failed") for n in (4, 5, 6)))
     finding = only_finding(judge(RULE, case))

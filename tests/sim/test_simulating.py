@@ -11,8 +11,10 @@ import pytest
 
 import storscope
 from storscope.cli.options import DurationType
+from storscope.diagnose.case import Case
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.comparison import Outcome, Settings
+from storscope.domain.entity import EntityRef
 from storscope.domain.errors import ConfigError, UsageError
 from storscope.domain.load import Closed, Open
 from storscope.domain.units import NS_PER_S
@@ -257,3 +259,18 @@ def test_a_closed_loop_of_a_trace_is_a_whole_number(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("time_s,volume,op,offset_bytes,length_bytes\n0,esx1/data,R,0,4096\n")
     with pytest.raises(UsageError, match="outstanding, a whole number from 1 to 65,536, found 0"):
         storscope.simulate_trace(SMALL, tmp_path / "t.csv", outstanding=0)
+
+
+@pytest.mark.parametrize(("drive", "tier"), [("sata-ssd", "flash"), ("7200-sata", "disk"), ("own", None)])
+def test_what_the_drives_are_is_kept_for_the_rules(drive: str, tier: str | None, tmp_path: Path) -> None:
+    rates = "[{ qd = 1, iops = 90 }]"
+    own = f'[drives.own]\nkind = "curve"\nsize = "1 TB"\nreads = {rates}\nwrites = {rates}\n'
+    own += 'cv = 1\nblock = "4 KiB"\nrate = "90 MB/s"\n'
+    design = SMALL.replace('"7200-sata"', f'"{drive}"') + (own if drive == "own" else "")
+    store = Store.open(tmp_path / "store", create=True)
+    store_simulation(store, simulate(plan_of(design, "oltp", duration="2s")))
+    found = Case(store).tier(EntityRef("small", "vdisk", "data"))
+    if tier is None:
+        assert found.is_assumed
+    else:
+        assert (found.name, found.known_from) == (tier, "a fact in the evidence")

@@ -21,6 +21,8 @@ from storscope.sim.bottleneck import used_components, works
 _KINDS = {"drive": "disk", "controller": "controller"}
 """Components that are entities of the vocabulary; links and flash are counters of the array."""
 
+_MEDIA = {"mechanical": "hdd", "flash": "ssd"}
+"""What a group's drives are; a drive that is given as a curve may be either."""
 
 _COUNTED = (("busy", "", "busy_ratio"), ("queue", "", "queue_mean"), ("rate", "/s", "throughput_per_s"))
 """Of these: word in the counter's name, unit, key in the report."""
@@ -71,8 +73,11 @@ def _record_entities(recorder: Recorder, system: str, design: Mapping[str, Any],
     groups = {
         group["name"]: recorder.entity(EntityRef(system, "disk_group", group["name"])) for group in design["groups"]
     }
-    for group in groups.values():
-        recorder.link(group, "member_of", array)
+    for group in design["groups"]:
+        recorder.link(groups[group["name"]], "member_of", array)
+        media = _MEDIA.get(design["drives"][group["drive"]]["kind"])
+        if media is not None:
+            recorder.fact(groups[group["name"]], "media", media)
     for controller in design["controllers"]:
         recorder.link(recorder.entity(EntityRef(system, "controller", controller["name"])), "member_of", array)
     owners = {volume["name"]: volume["owner"] for volume in report["volumes"]}

@@ -20,7 +20,8 @@ When it is wrong
 
 References
     Three times the median and a group mean above 4 are ours, from published cases of MSA arrays (a failed drive left
-    in the loop raised latency to 5 to 10 s; per-drive queues showed the drives as the limit).
+    in the loop raised latency to 5 to 10 s; per-drive queues showed the drives as the limit). Flash serves requests
+    side by side; a SATA drive takes 32 of them at a time (native command queueing, Serial ATA II).
 """
 
 from __future__ import annotations
@@ -59,11 +60,12 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     outcomes: list[Outcome] = []
     for at_work in working:
         odd = _odd(case, settings, at_work)
-        deep = _deep(settings, at_work)
+        bound = _depth_bound(case, settings, at_work.group)
+        deep = _deep(settings, at_work, bound)
         if odd is not None:
             outcomes.append(odd)
         elif deep.any():
-            outcomes.append(_at_limit(case, settings, at_work, deep))
+            outcomes.append(_at_limit(case, at_work, deep, bound))
     if outcomes:
         return outcomes
     gathering = convoyed(case)
@@ -216,17 +218,21 @@ def _hot_words(hot: bool | None, own: float, others: float) -> str:
 # All of them -------------------------------------------------------------------------------------------------------
 
 
-def _deep(settings: Settings, at_work: DrivesAtWork) -> BoolArray:
+def _depth_bound(case: Case, settings: Settings, group: DriveGroup) -> float:
+    """Flash serves many requests side by side: what is deep for a disk is nothing to it."""
+    is_flash = _tier(case, group) == "flash"
+    return settings["group_queue_depth_max_flash" if is_flash else "group_queue_depth_max"]
+
+
+def _deep(settings: Settings, at_work: DrivesAtWork, bound: float) -> BoolArray:
     """The instants, in runs, at which the drives' mean queue is deep and most drives take part."""
     values = np.where(at_work.out, np.nan, np.nan_to_num(at_work.group.columns["queue_depth_mean"]))
     values[:, at_work.out.all(axis=0)] = 0.0
-    deep = (np.nanmean(values, axis=0) > settings["group_queue_depth_max"]) & (
-        np.nanmedian(values, axis=0) > settings["group_queue_depth_max"] / 2
-    )
+    deep = (np.nanmean(values, axis=0) > bound) & (np.nanmedian(values, axis=0) > bound / 2)
     return in_runs(deep, int(settings["samples_min"]))
 
 
-def _at_limit(case: Case, settings: Settings, at_work: DrivesAtWork, deep: BoolArray) -> Finding:
+def _at_limit(case: Case, at_work: DrivesAtWork, deep: BoolArray, bound: float) -> Finding:
     group = at_work.group
     values = group.columns["queue_depth_mean"]
     share = float(deep.mean())
@@ -240,14 +246,15 @@ def _at_limit(case: Case, settings: Settings, at_work: DrivesAtWork, deep: BoolA
         title=f"Every drive of {group.whole.name} has a deep queue",
         summary=(
             f"The {len(group.drives)} drives of {group.whole.name} had {level:.1f} operations each in their queues on "
-            f"average, in {format_ratio(share)} of the time; above {settings['group_queue_depth_max']:.0f} a group has "
+            f"average, in {format_ratio(share)} of the time; above {bound:.0f} a group has "
             "little more to give." + _also(case, at_work)
         ),
         why="All drives work at their limit: more load brings longer waits and no more I/Os for any volume on them.",
         innocent="Backups or a rebuild run at that time and fill the queues on purpose, with nobody waiting.",
         check="See whether operations per second still rise with deeper queues; if not, the drives are the limit.",
         remedy="Move load to another group, add drives, use flash, or RAID 10 for what writes to a group with parity.",
-        source="Group mean above 4: ours, from published cases of MSA arrays.",
+        source="Group mean above 4: ours, from published cases of MSA arrays; above 32 of flash: what a SATA drive "
+        "takes at a time.",
         entities=(group.whole, *group.drives),
         start_ns=start,
         end_ns=end,
@@ -293,6 +300,8 @@ RULE = Rule(
         Threshold("median_factor_max", 3, "times the median of the other drives", "ours, from published cases"),
         Threshold("group_queue_depth_max", 4, "mean queue of a group's drives above which it is at its limit",
                   "ours, from published cases"),
+        Threshold("group_queue_depth_max_flash", 32, "the same of drives that are known to be flash",
+                  "the commands that a SATA drive takes at a time (NCQ)"),
         Threshold("queue_depth_min", 2, "queue below which a drive never stands out", "ours"),
         Threshold("latency_ns_disk", 20e6, "latency below which a drive never stands out, disk", "ours"),
         Threshold("latency_ns_flash", 2e6, "latency below which a drive never stands out, flash", "ours"),
