@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 import storscope
 from storscope.cli.main import cli
 from storscope.domain.errors import ConfigError, MalformedInput, UsageError
+from storscope.domain.load import ThinkTime
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.sim.design import read_design
 from storscope.sim.replay import TraceSource
@@ -103,6 +105,18 @@ def test_a_closed_loop_thinks_as_the_trace_says() -> None:
     assert simulated.array["duration_ns"] == pytest.approx((10 * 10 + 9 * 5) * NS_PER_MS, rel=0.01)
     faster = _replayed(lines, pattern="a", outstanding=1, speed_up=5)
     assert faster.array["duration_ns"] == pytest.approx((10 * 10 + 9 * 1) * NS_PER_MS, rel=0.01)
+
+
+def test_what_is_told_of_a_closed_loop_has_the_thought_of_its_trace() -> None:
+    lines = "".join(f"R Hit {8 * number} 8 1.0 {think}\n" for number, think in enumerate([4000.0, 6000.0] * 5))
+
+    def told(**options: Any) -> ThinkTime | None:
+        (stream,) = _replayed(lines, pattern="a", **options).about.workload.streams
+        return stream.think_time
+
+    assert told(outstanding=2) == ThinkTime(5 * NS_PER_MS)
+    assert told(outstanding=2, speed_up=5) == ThinkTime(NS_PER_MS)
+    assert told() is None  # its times have it
 
 
 def test_intervals_add_up_to_the_whole_and_nothing_is_left_out_as_warm_up() -> None:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from storscope import _core
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.errors import ConfigError, MalformedInput, UsageError
-from storscope.domain.load import Closed, Open
+from storscope.domain.load import Closed, Open, ThinkTime
 from storscope.domain.units import NS_PER_S, format_bytes
 from storscope.domain.workload import Stream, Workload
 from storscope.sim.assignment import Attachment, single
@@ -127,11 +127,17 @@ def described(
         seconds = trace.duration_ns / speed_up / NS_PER_S
         load = Closed(outstanding) if outstanding else Open(len(trace) / seconds if seconds else float(len(trace)))
         names = tuple(int(one) for one in np.unique(target))
-        streams.append(Stream(Mix((spec,)), load, name=PurePath(trace.where).name, targets=names))
+        think = _mean_think(trace, speed_up) if outstanding else None
+        streams.append(Stream(Mix((spec,)), load, name=PurePath(trace.where).name, targets=names, think_time=think))
     how = f"closed loop of {outstanding}" if outstanding else "at its times"
     faster = "" if speed_up == 1 else f", {speed_up:g} times as fast"
     source = "; ".join(f"{trace.where} ({trace.format}, {len(trace)} requests)" for trace in traces)
     return Workload(f"trace {', '.join(stream.name for stream in streams)}", tuple(streams), f"{source}, {how}{faster}")
+
+
+def _mean_think(trace: Trace, speed_up: float) -> ThinkTime | None:
+    mean_ns = 0 if trace.think_ns is None or not len(trace) else round(float(trace.think_ns.mean()) / speed_up)
+    return ThinkTime(mean_ns) if mean_ns else None
 
 
 def _faster(times_ns: npt.NDArray[np.int64], speed_up: float) -> npt.NDArray[np.int64]:
