@@ -16,7 +16,7 @@ from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.comparison import Outcome, Settings
 from storscope.domain.entity import EntityRef
 from storscope.domain.errors import ConfigError, UsageError
-from storscope.domain.load import Closed, Open
+from storscope.domain.load import Closed, Open, Region
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream, Workload
 from storscope.sim.design import read_design
@@ -274,3 +274,14 @@ def test_what_the_drives_are_is_kept_for_the_rules(drive: str, tier: str | None,
         assert found.is_assumed
     else:
         assert (found.name, found.known_from) == (tier, "a fact in the evidence")
+
+
+def test_a_region_that_a_volume_does_not_have_is_refused_with_its_name() -> None:
+    stream = Stream(Mix((AccessSpec(8192),)), Closed(1), name="far", region=Region(start_bytes=10**12), targets=(1,))
+    with pytest.raises(ConfigError) as refused:
+        simulate(plan_of(SMALL, Workload("w", (stream,)), duration="1s"))
+    assert str(refused.value).startswith(
+        "workload: streams[0].region: expected room for transfers of 8,192 bytes, found"
+    )
+    assert "esx1/log" in str(refused.value)
+    assert "plan" not in str(refused.value)

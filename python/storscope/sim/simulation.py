@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -97,9 +98,9 @@ class SimulationRun:
     def __init__(self, plan: SimulationPlan, started_ns: int) -> None:
         """Starts it. Raises ConfigError for what cannot be simulated."""
         plan.check()
-        with _core_errors(plan.design.where):
+        self._design = plan.design
+        with _core_errors(self._design):
             self._run = plan.start(started_ns)
-        self._where = plan.design.where
         self.started_ns = started_ns
 
     def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Mapping[str, Any]]:
@@ -113,7 +114,7 @@ class SimulationRun:
 
     def finish(self) -> Mapping[str, Any]:
         """Waits for the end: `result`, `doubts_in_words`, `error`, and `array`, what its components did."""
-        with _core_errors(self._where):
+        with _core_errors(self._design):
             found: Mapping[str, Any] = json.loads(self._run.finish())
         return found
 
@@ -123,10 +124,12 @@ class SimulationRun:
 
 
 _DEFECTS: Final = ("simulator", "panicked", "device")
+_OF_WORKLOAD: Final = re.compile(r"plan: workload\.(?P<key>\S+): expected (?P<expected>.+), found (?P<found>.+?)\.?")
+"""What the core says of a stream that does not fit what it is sent to."""
 
 
 @contextmanager
-def _core_errors(where: str) -> Iterator[None]:
+def _core_errors(design: Design) -> Iterator[None]:
     try:
         yield
     except _core.RunError as error:
@@ -134,4 +137,7 @@ def _core_errors(where: str) -> Iterator[None]:
         if kind in _DEFECTS:
             hint = "This is a defect of storscope; please report it with the design and the workload."
             raise StorscopeError("a simulator whose books balance", message, hint=hint) from None
-        raise ConfigError("a simulation that can be run", message, where=where) from None
+        if said := _OF_WORKLOAD.fullmatch(message):
+            found = re.sub(r"\btarget (\d+)", lambda target: design.attachments[int(target[1])].name, said["found"])
+            raise ConfigError(said["expected"], found, where=f"workload: {said['key']}") from None
+        raise ConfigError("a simulation that can be run", message, where=design.where) from None
