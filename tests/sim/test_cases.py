@@ -224,8 +224,8 @@ _CACHE = {'# [cache.write]\n# size = "1 GiB"': '[cache.write]\nsize = "1 GiB"'}
 
 
 def _clones(design: str, workload: str, count: int, changes: Mapping[str, str] | None = None) -> tuple[float, Run]:
-    """MB/s of all clones together."""
-    simulated = _simulate(_text(design, changes or {}), f"{design}.{workload}", 20)
+    """MB/s of all clones together, over a minute: they take up to half of it to gather."""
+    simulated = _simulate(_text(design, changes or {}), f"{design}.{workload}", 60)
     run = Run(simulated, 2)
     return run.mb_per_s("reads", *(f"clone {number + 1}" for number in range(count))), run
 

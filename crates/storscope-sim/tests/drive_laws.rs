@@ -251,6 +251,7 @@ fn flash() -> FlashDesign {
         read: Nanos::from_micros(100),
         program: Nanos::from_micros(500),
         latency_cv: 0.3,
+        suspend: None,
         commands_per_s: None,
         interface_rate_bytes_per_s: 500e6,
         write_accept: Nanos::from_micros(20),
@@ -333,6 +334,78 @@ fn small_random_flash_writes_fill_pages_together_and_pay_for_what_moves() {
         let measured = ClosedLoop::writes(16, 200_000).run(&DriveDesign::Flash(design), 1).iops;
         assert!((measured / expected - 1.0).abs() < 0.02, "{amplification}: {measured}, expected {expected}");
     }
+}
+
+/// Response times of one reader beside one writer that thinks between its writes, and the share of the drive used.
+fn reads_beside_writes(design: FlashDesign, reads: usize) -> (Vec<u64>, f64) {
+    let mut drive = Drive::new(&DriveDesign::Flash(design), 1, 0);
+    let mut dice = Dice(3);
+    let mut request = |tag: u32| {
+        let (direction, length) = if tag == 0 { (Direction::Read, 4096) } else { (Direction::Write, 4096) };
+        DriveOp { tag, direction, offset: (dice.unit() * 2e11) as u64 / 4096 * 4096, length }
+    };
+    let (mut took, mut now, mut began, mut next_write) = (Vec::new(), Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
+    drive.submit(now, request(0));
+    while took.len() < reads {
+        now = drive.next_event().min(next_write);
+        if now == next_write {
+            drive.submit(now, request(1));
+            next_write = now + Nanos::from_micros(331);
+        } else if drive.advance(now) == Some(0) {
+            took.push((now - began).0);
+            began = now;
+            drive.submit(now, request(0));
+        }
+    }
+    (took, drive.used(now).expect("flash knows").0 as f64 / now.0 as f64)
+}
+
+#[test]
+fn a_read_waits_for_what_is_under_way_unless_that_is_suspended() {
+    let in_order = FlashDesign { latency_cv: 0.0, write_amplification: 3.0, ..flash() };
+    // Overhead, page, its way over the link, and that of a write before it.
+    let alone_ns = 10_000 + 100_000 + 8_192;
+    let suspend = Some(Nanos::from_micros(30));
+    let (took, _) = reads_beside_writes(FlashDesign { suspend, ..in_order.clone() }, 20_000);
+    let most = took.iter().max().expect("reads");
+    assert!((alone_ns + 30_000..=alone_ns + 30_000 + 8_192).contains(most), "{most} ns");
+    let stopped = took.iter().filter(|&&took| took >= alone_ns + 30_000).count();
+    let (took, _) = reads_beside_writes(in_order, 20_000);
+    let waited = took.iter().filter(|&&took| took > alone_ns + 30_000).count();
+    assert!(waited > 1_000 && took.iter().any(|&took| took > alone_ns + 2_000_000), "{waited}");
+    assert!(stopped > 1_000, "{stopped}");
+}
+
+/// The utilisation law: what the dies do for each operation, times operations per second, over the dies.
+#[test]
+fn flash_is_used_as_much_as_its_dies_work() {
+    for suspend in [None, Some(Nanos::ZERO)] {
+        let design = FlashDesign { latency_cv: 0.0, write_amplification: 3.0, suspend, ..flash() };
+        let (took, used) = reads_beside_writes(design, 50_000);
+        let seconds = took.iter().sum::<u64>() as f64 / 1e9;
+        let per_write_s = 500e-6 + 2.0 * 600e-6;
+        let expected = (took.len() as f64 * 100e-6 / seconds + per_write_s / 331e-6) / 8.0;
+        assert!((used / expected - 1.0).abs() < 0.01, "{used}, expected {expected}");
+    }
+    // Full, but not more than that.
+    let mut drive = Drive::new(&DriveDesign::Flash(flash()), 1, 0);
+    let mut dice = Dice(5);
+    let mut request = |tag: u32| {
+        let offset = (dice.unit() * 2e11) as u64 / 4096 * 4096;
+        DriveOp { tag, direction: Direction::Read, offset, length: 4096 }
+    };
+    (0..512).for_each(|tag| drive.submit(Nanos::ZERO, request(tag)));
+    let (mut now, mut before) = (Nanos::ZERO, Nanos::ZERO);
+    for _ in 0..100_000 {
+        now = drive.next_event();
+        if let Some(tag) = drive.advance(now) {
+            let used = drive.used(now).expect("flash knows");
+            assert!(used >= before && used <= now, "{used:?} after {before:?} at {now:?}");
+            before = used;
+            drive.submit(now, request(tag));
+        }
+    }
+    assert!(before.0 as f64 / now.0 as f64 > 0.99);
 }
 
 #[test]

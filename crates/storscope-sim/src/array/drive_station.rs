@@ -27,6 +27,7 @@ pub struct DriveStation {
     parallel: f64,
     /// Integral of the share of these places that were taken, in nanoseconds; not kept of a drive that has one.
     used: f64,
+    used_at_start: Nanos,
 }
 
 /// What a drive has done since statistics began.
@@ -76,6 +77,7 @@ impl DriveStation {
             busy_at_start: Nanos::ZERO,
             parallel,
             used: 0.0,
+            used_at_start: Nanos::ZERO,
         }
     }
 
@@ -139,10 +141,13 @@ impl DriveStation {
         (f64::from(self.present) / self.parallel).min(1.0)
     }
 
-    /// For how long it worked, each instant weighted by the share of its places that were taken.
+    /// For how long it worked: flash by its own account, other drives that serve several side by side with each instant
+    /// weighted by the share of their places that were taken.
     #[must_use]
     pub fn used(&self, now: Nanos) -> Nanos {
-        if self.parallel > 1.0 {
+        if let Some(used) = self.drive.used(now) {
+            used.since(self.used_at_start)
+        } else if self.parallel > 1.0 {
             Nanos((self.used + self.used_share() * now.since(self.changed).0 as f64) as u64)
         } else {
             self.busy(now)
@@ -195,6 +200,7 @@ impl DriveStation {
         self.totals =
             DriveTotals { present_at_start: present, present_since: present * now.0, ..DriveTotals::default() };
         self.busy_at_start = self.drive.busy(now);
+        self.used_at_start = self.drive.used(now).unwrap_or_default();
     }
 
     /// The integral of the number present, until now.

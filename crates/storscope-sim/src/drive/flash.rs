@@ -12,8 +12,11 @@
 //! that nothing has to move for it (Hu et al., "Write Amplification Analysis in Flash-Based Solid State Drives", SYSTOR
 //! 2009).
 //!
-//! What is not there: the translation layer, reading on, read priority and program suspension, caches of single-level
-//! cells, trim, wear, heat, the two directions of a link apart, the channels' time of what dies move.
+//! Where a drive suspends, reads go first: a program, a move or an erase under way stops for them within a given time and
+//! goes on afterwards (Wu and He, "Reducing SSD Read Latency via NAND Flash Program and Erase Suspension", FAST 2012).
+//!
+//! What is not there: the translation layer, reading on, caches of single-level cells, trim, wear, heat, the two
+//! directions of a link apart, the channels' time of what dies move.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -38,6 +41,7 @@ pub struct Flash {
     command_ns: u64,
     link_ns_per_byte: f64,
     channel_ns_per_byte: f64,
+    suspend: Option<Nanos>,
     latency: LogNormal,
     buffer_pages: usize,
     cleaning: Cleaning,
@@ -45,9 +49,9 @@ pub struct Flash {
     random: Random,
     dies: Vec<Die>,
     next_die: usize,
-    controller_free_at: Nanos,
-    link_free_at: Nanos,
-    channels_free_at: Vec<Nanos>,
+    controller: Server,
+    link: Server,
+    channels: Vec<Server>,
     /// When what was last read for the present request is through each channel.
     brought: Vec<Nanos>,
     streams: WriteStreams,
@@ -62,9 +66,21 @@ pub struct Flash {
     busy_since: Nanos,
 }
 
+/// What does one thing after the other, and for how long it has.
+#[derive(Debug, Clone, Copy, Default)]
+struct Server {
+    free_at: Nanos,
+    /// From when on it has work without a break.
+    since: Nanos,
+    /// All that it was given.
+    given: Nanos,
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 struct Die {
-    free_at: Nanos,
+    work: Server,
+    /// When its last read is done.
+    read_until: Nanos,
     /// The page that its register holds.
     page: Option<u64>,
     /// Pages that garbage collection still has to move, and pages programmed since the last erase.
@@ -97,15 +113,16 @@ impl Flash {
             command_ns: design.commands_per_s.map_or(0, |rate| (1e9 / rate) as u64),
             link_ns_per_byte: 1e9 / design.interface_rate_bytes_per_s,
             channel_ns_per_byte: design.channels.map_or(0.0, |channels| 1e9 / channels.rate_bytes_per_s),
+            suspend: design.suspend,
             latency: LogNormal::new(design.latency_cv),
             buffer_pages: design.buffer_pages as usize,
             dies: (0..design.dies).map(|_| cleaning.worn_die(&mut random)).collect(),
             cleaning,
             random,
             next_die: 0,
-            controller_free_at: Nanos::ZERO,
-            link_free_at: Nanos::ZERO,
-            channels_free_at: vec![Nanos::ZERO; channels],
+            controller: Server::default(),
+            link: Server::default(),
+            channels: vec![Server::default(); channels],
             brought: vec![Nanos::ZERO; channels],
             streams: WriteStreams::new(design.page.0 * u64::from(design.pages_per_block)),
             open_bytes: 0,
@@ -119,10 +136,10 @@ impl Flash {
     }
 
     pub fn submit(&mut self, now: Nanos, op: DriveOp) {
-        self.controller_free_at = self.controller_free_at.max(now) + Nanos(self.command_ns);
+        let passed = self.controller.give(now, Nanos(self.command_ns));
         let at = match op.direction {
-            Direction::Read => self.read(self.controller_free_at + Nanos(self.overhead_ns), &op),
-            Direction::Write => self.write(self.controller_free_at, &op),
+            Direction::Read => self.read(passed + Nanos(self.overhead_ns), &op),
+            Direction::Write => self.write(passed, &op),
         };
         self.done.push(Reverse((at, self.taken, op.tag)));
         self.taken += 1;
@@ -157,6 +174,17 @@ impl Flash {
         self.busy + now.since(self.busy_since)
     }
 
+    /// For how long it has worked in all until `now`, as far as a drive can be used: of its controller, its link, the mean
+    /// of its channels and that of its dies, what has worked longest.
+    pub fn used(&self, now: Nanos) -> Nanos {
+        let mean = |servers: &mut dyn Iterator<Item = &Server>, count: usize| {
+            Nanos(servers.map(|server| server.worked(now).0).sum::<u64>() / count as u64)
+        };
+        let dies = mean(&mut self.dies.iter().map(|die| &die.work), self.dies.len());
+        let channels = mean(&mut self.channels.iter(), self.channels.len());
+        dies.max(channels).max(self.link.worked(now)).max(self.controller.worked(now))
+    }
+
     /// When a read that reaches the dies at `at` is done.
     fn read(&mut self, at: Nanos, op: &DriveOp) -> Nanos {
         let (mut from, end) = (op.offset, op.offset + u64::from(op.length));
@@ -167,12 +195,10 @@ impl Flash {
             let to = end.min((page + 1) * self.page_bytes);
             let time = Nanos((self.read_ns * self.latency.draw(&mut self.random)) as u64);
             let index = self.die_of(page);
-            let die = &mut self.dies[index];
-            let is_held = die.page.replace(page) == Some(page);
-            die.free_at = if is_held { die.free_at } else { die.free_at.max(at) + time };
+            let read = self.dies[index].read(page, at, time, self.suspend);
             // Of one request a bus takes one page after the other.
             let channel = index % self.brought.len();
-            let ready = die.free_at.max(at).max(self.brought[channel]);
+            let ready = read.max(at).max(self.brought[channel]);
             self.brought[channel] = self.over_channel(index, at, ready, to - from);
             done = self.over_link(at, self.brought[channel].max(done), to - from);
             from = to;
@@ -235,8 +261,9 @@ impl Flash {
         let brought = self.over_channel(index, at, at, self.page_bytes);
         let die = &mut self.dies[index];
         die.page = None;
-        let programmed = die.free_at.max(brought) + Nanos(time_ns as u64);
-        die.free_at = programmed + Nanos(self.cleaning.due_ns(die, sequential) as u64);
+        let programmed = die.work.give(brought, Nanos(time_ns as u64));
+        let due = Nanos(self.cleaning.due_ns(die, sequential) as u64);
+        die.work.give(programmed, due);
         programmed
     }
 
@@ -244,31 +271,66 @@ impl Flash {
     /// Evaluation of Dynamic Page Allocation Strategies in SSDs", 2016).
     fn die_to_write(&mut self) -> usize {
         let turn = (self.next_die..self.dies.len()).chain(0..self.next_die);
-        let index = turn.min_by_key(|&index| self.dies[index].free_at).unwrap_or(0);
+        let index = turn.min_by_key(|&index| self.dies[index].work.free_at).unwrap_or(0);
         self.next_die = (index + 1) % self.dies.len();
         index
     }
 
     /// When bytes of a die that are ready at `ready` have crossed its channel.
     fn over_channel(&mut self, die: usize, came: Nanos, ready: Nanos, bytes: u64) -> Nanos {
-        let channel = die % self.channels_free_at.len();
+        let channel = die % self.channels.len();
         let time = Nanos((bytes as f64 * self.channel_ns_per_byte) as u64);
-        pass(&mut self.channels_free_at[channel], came, ready, time)
+        self.channels[channel].pass(came, ready, time)
     }
 
     /// When bytes that are ready at `ready` are through the link.
     fn over_link(&mut self, came: Nanos, ready: Nanos, bytes: u64) -> Nanos {
         let time = Nanos((bytes as f64 * self.link_ns_per_byte) as u64);
-        pass(&mut self.link_free_at, came, ready, time)
+        self.link.pass(came, ready, time)
     }
 }
 
-/// When what comes at `came` and is ready at `ready` has passed a bus that is free at `free_at`. The time of a bus is given
-/// out in the order of arrival, so that slow pages of one request do not hold up another's.
-fn pass(free_at: &mut Nanos, came: Nanos, ready: Nanos, time: Nanos) -> Nanos {
-    let slot = (*free_at).max(came);
-    *free_at = slot + time;
-    slot.max(ready) + time
+impl Server {
+    /// Gives it work that can begin at `at`. Returns when that is done.
+    fn give(&mut self, at: Nanos, time: Nanos) -> Nanos {
+        if at > self.free_at {
+            (self.free_at, self.since) = (at, at);
+        }
+        self.free_at += time;
+        self.given += time;
+        self.free_at
+    }
+
+    /// When what comes at `came` and is ready at `ready` has passed a bus. The time of a bus is given out in the order of
+    /// arrival, so that slow pages of one request do not hold up another's.
+    fn pass(&mut self, came: Nanos, ready: Nanos, time: Nanos) -> Nanos {
+        let done = self.give(came, time);
+        done.max(ready + time)
+    }
+
+    /// For how long it has worked until `now`. What it got with a break before it counts from its arrival.
+    fn worked(&self, now: Nanos) -> Nanos {
+        self.given - self.free_at.since(self.since.max(now))
+    }
+}
+
+impl Die {
+    /// Reads a page into its register, unless that holds it. Returns when it is there.
+    fn read(&mut self, page: u64, at: Nanos, time: Nanos, suspend: Option<Nanos>) -> Nanos {
+        let is_held = self.page.replace(page) == Some(page);
+        let Some(suspend) = suspend else {
+            return if is_held { self.work.free_at } else { self.work.give(at, time) };
+        };
+        if is_held {
+            return self.read_until;
+        }
+        // Of reads that follow each other only the first finds something under way.
+        let stops = if at > self.read_until && self.work.free_at > at { suspend } else { Nanos::ZERO };
+        let begin = at.max(self.read_until);
+        self.work.give(begin, stops + time);
+        self.read_until = begin + stops + time;
+        self.read_until
+    }
 }
 
 impl Cleaning {
@@ -285,7 +347,7 @@ impl Cleaning {
     /// A die somewhere in its cycle, so that the dies do not clean at the same time.
     fn worn_die(&self, random: &mut Random) -> Die {
         let owed_pages = self.burst_pages * random.unit();
-        Die { free_at: Nanos::ZERO, page: None, owed_pages, programmed: self.pages_per_block * random.unit() }
+        Die { owed_pages, programmed: self.pages_per_block * random.unit(), ..Die::default() }
     }
 
     /// What a die does after it has programmed one more page.

@@ -367,7 +367,8 @@ impl Mechanical {
     /// A request that does not go on behind the last, so that a deep stream does not keep the arm for ever.
     #[cold]
     fn other_than_run(&mut self) -> Option<usize> {
-        let first = if self.window.keeps_order(self.waiting.len()) { 0 } else { self.window.somewhere(self.waiting.seen()) };
+        let first =
+            if self.window.keeps_order(self.waiting.len()) { 0 } else { self.window.somewhere(self.waiting.seen()) };
         self.waiting.other_than_run(self.run_end, self.run_end, first)
     }
 

@@ -167,6 +167,15 @@ impl Drive {
         each!(&self.model, model => model.busy(now))
     }
 
+    /// For how long it has worked in all until `now`, if it knows that of what works side by side in it.
+    #[must_use]
+    pub fn used(&self, now: Nanos) -> Option<Nanos> {
+        match &self.model {
+            Model::Flash(flash) => Some(flash.used(now)),
+            Model::Mechanical(_) | Model::Curve(_) => None,
+        }
+    }
+
     /// Marks the drive as failed. What it has taken still completes; the caller sends no more.
     pub fn fail(&mut self) {
         self.failed = true;

@@ -254,6 +254,10 @@ pub struct FlashDesign {
     /// Pages a die moves at a time when it makes room: what a read may have to wait for; 1 to 1024.
     #[serde(default = "default_cleaning_burst")]
     pub cleaning_burst_pages: u32,
+    /// How soon a program, a move or an erase under way stops for a read, to go on after it. Absent: a die serves in the
+    /// order of arrival.
+    #[serde(default, rename = "suspend_ns")]
+    pub suspend: Option<Nanos>,
     /// Time of a die to erase a block.
     #[serde(default, rename = "erase_ns")]
     pub erase: Nanos,

@@ -25,6 +25,7 @@ pub struct Row {
     accept_us: f64,
     write_amplification: f64,
     cleaning_burst_pages: u32,
+    suspend_us: Option<f64>,
 }
 
 impl Row {
@@ -47,6 +48,7 @@ impl Row {
             buffer_pages: 8 * self.dies,
             write_amplification: self.write_amplification,
             cleaning_burst_pages: self.cleaning_burst_pages,
+            suspend: self.suspend_us.map(time),
             erase: Nanos::ZERO,
             pages_per_block: 256,
         }
@@ -89,6 +91,7 @@ pub const ROWS: &[Row] = &[
         accept_us: 20.0,
         write_amplification: 4.0,
         cleaning_burst_pages: 8,
+        suspend_us: None,
     },
     Row {
         name: "nvme-ssd",
@@ -107,6 +110,11 @@ pub const ROWS: &[Row] = &[
             ),
             source("dies", Origin::Class, "32 to 64 dies of two to four planes that work at a time"),
             source("size, overhead, accept, cleaning, spread", Origin::Class, "as data sheets of the time"),
+            source(
+                "suspend",
+                Origin::Class,
+                "drives of the time suspend programs and erases for reads (Wu and He, FAST 2012, recalled); tens of microseconds",
+            ),
         ],
         size_gb: 2000.0,
         dies: 128,
@@ -120,6 +128,7 @@ pub const ROWS: &[Row] = &[
         accept_us: 12.0,
         write_amplification: 5.4,
         cleaning_burst_pages: 5,
+        suspend_us: Some(20.0),
     },
     Row {
         name: "crucial-250gb",
@@ -155,5 +164,6 @@ pub const ROWS: &[Row] = &[
         accept_us: 20.0,
         write_amplification: 2.94,
         cleaning_burst_pages: 20,
+        suspend_us: None,
     },
 ];

@@ -128,6 +128,7 @@ fn check_flash(design: &FlashDesign) -> Result<(), DriveError> {
         (design.read, "read_ns"),
         (design.program, "program_ns"),
         (design.write_accept, "write_accept_ns"),
+        (design.suspend.unwrap_or_default(), "suspend_ns"),
         (design.erase, "erase_ns"),
     ] {
         within(time.0 as f64, 0.0, 1e9, path, "0 to 1 s")?;
