@@ -65,7 +65,6 @@ pub struct Drive {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a pointer between a drive and its state would cost a miss per event")]
 enum Model {
     Mechanical(Mechanical),
     Flash(Flash),
