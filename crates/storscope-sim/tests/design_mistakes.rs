@@ -252,6 +252,19 @@ fn a_volume_of_few_bytes_is_refused() {
 }
 
 #[test]
+fn names_are_there_and_differ() {
+    // Of two controllers A, none is B, which a volume may name: the second A is the mistake.
+    let owned = SOUND.replace("owner = \"A\"", "owner = \"B\"").replace("name = \"B\"", "name = \"A\"");
+    let error = read_design(&owned).expect_err("two of a name").to_string();
+    assert!(error.contains("controller[1].name: expected a name of its own, found \"A\" again"), "{error}");
+    is_told(&[(
+        "name = \"desk\"",
+        "name = \"\"",
+        "name: expected a name, as reports will show it, found an empty one",
+    )]);
+}
+
+#[test]
 fn what_would_have_no_effect_is_refused() {
     let another = "[[background]]\nname = \"again\"\nkind = \"rebuild\"\ngroup = \"g\"\n\n[[at]]";
     let scrub = another.replace("rebuild", "scrub");

@@ -54,7 +54,8 @@ pub fn hint_for_quantity(expected: &str, found: &str) -> Option<String> {
     if expected.starts_with("a rate") {
         let lower = text.to_lowercase();
         let is_size = parse(text).is_some_and(|(_, dimension)| dimension == Dimension::Size);
-        if text.ends_with("b/s") || lower.ends_with("bps") {
+        let are_bits = text.ends_with("b/s") || (is_size && text.ends_with('b'));
+        if are_bits || lower.ends_with("bps") {
             return Some(
                 "bits are spelt out, as in \"4 Gbit/s\"; bytes have a capital B, as in \"400 MB/s\"".to_owned(),
             );
@@ -171,7 +172,9 @@ mod tests {
         ] {
             assert_eq!(hint_for_quantity(expected, found).as_deref(), hint, "{found}");
         }
-        let bits = hint_for_quantity("a rate", "\"4 Gb/s\"").expect("a hint");
-        assert!(bits.starts_with("bits are spelt out"), "{bits}");
+        for found in ["\"4 Gb/s\"", "\"8 Gb\""] {
+            let bits = hint_for_quantity("a rate", found).expect("a hint");
+            assert!(bits.starts_with("bits are spelt out"), "{bits}");
+        }
     }
 }

@@ -32,9 +32,10 @@ impl ArrayDesign {
                 found: error.found,
             })?;
         }
+        require(!self.name.trim().is_empty(), "name", "a name, as reports will show it", "an empty one")?;
         self.check_groups()?;
-        self.check_volumes()?;
         self.check_controllers()?;
+        self.check_volumes()?;
         self.check_links()?;
         self.check_cache()?;
         self.check_hosts()?;
