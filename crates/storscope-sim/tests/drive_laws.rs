@@ -376,6 +376,60 @@ fn a_read_waits_for_what_is_under_way_unless_that_is_suspended() {
     assert!(stopped > 1_000, "{stopped}");
 }
 
+/// Writes wait for room in the buffer, and take no time of a bus before they have it.
+#[test]
+fn a_read_does_not_wait_for_writes_that_have_not_begun() {
+    let channels = Some(ChannelsDesign { count: 4, rate_bytes_per_s: 400e6 });
+    let suspend = Some(Nanos::from_micros(30));
+    let design = FlashDesign { latency_cv: 0.0, channels, suspend, interface_rate_bytes_per_s: 3e9, ..flash() };
+    let mut drive = Drive::new(&DriveDesign::Flash(design), 1, 0);
+    let mut dice = Dice(9);
+    let mut request = |tag: u32| {
+        let direction = if tag == 0 { Direction::Read } else { Direction::Write };
+        let offset = (dice.unit() * 2e11) as u64 / 4096 * 4096;
+        DriveOp { tag, direction, offset, length: 4096 }
+    };
+    (0..65).for_each(|tag| drive.submit(Nanos::ZERO, request(tag)));
+    let (mut took, mut began) = (Vec::new(), Nanos::ZERO);
+    while took.len() < 5_000 {
+        let now = drive.next_event();
+        let Some(tag) = drive.advance(now) else { continue };
+        if tag == 0 {
+            took.push((now - began).0);
+            began = now;
+        }
+        drive.submit(now, request(tag));
+        assert!(drive.used(now).expect("flash knows") <= now);
+    }
+    took.sort_unstable();
+    // Overhead, a stop, the page and its way; and few pages of others on the channel.
+    let most = took[took.len() * 99 / 100];
+    assert!((110_000..=10_000 + 30_000 + 100_000 + 6 * 10_240).contains(&most), "{most} ns");
+}
+
+/// What is used is never more than the time, also when much is planned ahead with breaks before it.
+#[test]
+fn flash_is_never_used_for_longer_than_it_is_there() {
+    for buffer_pages in [0, 1, 64] {
+        let design = FlashDesign { buffer_pages, commands_per_s: Some(100_000.0), ..flash_of_channels() };
+        let mut drive = Drive::new(&DriveDesign::Flash(design), 1, 0);
+        let mut dice = Dice(11);
+        for tag in 0..512 {
+            let direction = if tag % 3 == 0 { Direction::Read } else { Direction::Write };
+            let offset = (dice.unit() * 2e11) as u64 / 4096 * 4096;
+            drive.submit(Nanos::ZERO, DriveOp { tag, direction, offset, length: 65_536 });
+        }
+        let mut before = Nanos::ZERO;
+        while drive.next_event() != Nanos::NEVER {
+            let now = drive.next_event();
+            let used = drive.used(now).expect("flash knows");
+            assert!(used >= before && used <= now, "{used:?} after {before:?} at {now:?}, {buffer_pages} pages");
+            before = used;
+            drive.advance(now);
+        }
+    }
+}
+
 /// The utilisation law: what the dies do for each operation, times operations per second, over the dies.
 #[test]
 fn flash_is_used_as_much_as_its_dies_work() {

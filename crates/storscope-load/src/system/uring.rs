@@ -216,12 +216,20 @@ impl<C: Clock> UringDevice<C> {
         unsafe { self.ring.submission().push(&entry) }.is_ok()
     }
 
+    /// Whether all in flight is still to be submitted, or to be taken.
+    #[inline]
+    fn nothing_under_way(&mut self) -> bool {
+        let unsubmitted = self.ring.submission().len();
+        unsubmitted > 0 && unsubmitted + self.ring.completion().len() >= self.in_flight
+    }
+
     /// Submits without waiting, to see whether that is all it takes.
     #[cold]
     fn probe(&mut self) {
         // What cannot be submitted now is submitted by the wait that follows, which tells errors, too.
         let _ = self.entrance.send(self.ring.submission().len() as u32);
         self.works_within_call = self.ring.completion().len() >= self.in_flight;
+        self.is_prompt = self.works_within_call;
     }
 
     #[inline]
@@ -297,7 +305,7 @@ impl<C: Clock> Device for UringDevice<C> {
         if !self.pending.is_empty() {
             self.push_pending()?;
         }
-        if !self.works_within_call && self.in_flight > MOST_TAKEN && self.ring.submission().len() >= self.in_flight {
+        if !self.works_within_call && self.in_flight > MOST_TAKEN && self.nothing_under_way() {
             self.probe();
         }
         let before = done.len();
@@ -431,6 +439,17 @@ mod tests {
         assert_eq!(done_after(&reads[3..], &mut device), 0);
         drop(writer);
         assert_eq!([(); 3].map(|()| done_after(&[], &mut device)), [4, 4, 0], "the end of the pipe");
+
+        // One that took long does not make them be taken by fours for ever.
+        assert_eq!(done_after(&no_ops, &mut device), 10);
+        device.works_within_call = false;
+        assert_eq!(done_after(&[], &mut device), 0);
+        for request in &no_ops {
+            device.submit(*request);
+        }
+        let _ = device.entrance.wait(10);
+        assert_eq!(done_after(&[], &mut device), 4, "they lie there");
+        assert_eq!(done_after(&no_ops[..4], &mut device), 10, "all that is in flight was done or not begun");
     }
 
     /// A timer per wait costs a microsecond and more on virtual machines.

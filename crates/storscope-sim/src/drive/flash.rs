@@ -15,6 +15,9 @@
 //! Where a drive suspends, reads go first: a program, a move or an erase under way stops for them within a given time and
 //! goes on afterwards (Wu and He, "Reducing SSD Read Latency via NAND Flash Program and Erase Suspension", FAST 2012).
 //!
+//! When a page will be programmed is told when it is full and does not move for reads that come later, so that writes of
+//! full buffers end a little early beside many reads.
+//!
 //! What is not there: the translation layer, reading on, caches of single-level cells, trim, wear, heat, the two
 //! directions of a link apart, the channels' time of what dies move.
 
@@ -62,13 +65,16 @@ pub struct Flash {
     buffer: VecDeque<Nanos>,
     done: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     taken: u64,
+    now: Nanos,
     busy: Nanos,
     busy_since: Nanos,
 }
 
 /// What does one thing after the other, and for how long it has.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Server {
+    /// Earlier stretches of work that may not be over: beginning and end.
+    earlier: VecDeque<(Nanos, Nanos)>,
     free_at: Nanos,
     /// From when on it has work without a break.
     since: Nanos,
@@ -76,7 +82,7 @@ struct Server {
     given: Nanos,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Die {
     work: Server,
     /// When its last read is done.
@@ -130,13 +136,15 @@ impl Flash {
             buffer: VecDeque::with_capacity(design.buffer_pages as usize + 1),
             done: BinaryHeap::with_capacity(1024),
             taken: 0,
+            now: Nanos::ZERO,
             busy: Nanos::ZERO,
             busy_since: Nanos::NEVER,
         }
     }
 
     pub fn submit(&mut self, now: Nanos, op: DriveOp) {
-        let passed = self.controller.give(now, Nanos(self.command_ns));
+        self.now = now;
+        let passed = self.controller.give(now, now, Nanos(self.command_ns));
         let at = match op.direction {
             Direction::Read => self.read(passed + Nanos(self.overhead_ns), &op),
             Direction::Write => self.write(passed, &op),
@@ -195,7 +203,7 @@ impl Flash {
             let to = end.min((page + 1) * self.page_bytes);
             let time = Nanos((self.read_ns * self.latency.draw(&mut self.random)) as u64);
             let index = self.die_of(page);
-            let read = self.dies[index].read(page, at, time, self.suspend);
+            let read = self.dies[index].read(self.now, page, at, time, self.suspend);
             // Of one request a bus takes one page after the other.
             let channel = index % self.brought.len();
             let ready = read.max(at).max(self.brought[channel]);
@@ -229,7 +237,7 @@ impl Flash {
             let is_last_unbuffered = self.buffer_pages == 0 && left == 0;
             if self.open_bytes == self.page_bytes || is_last_unbuffered {
                 self.open_bytes = 0;
-                let programmed = self.program(taken, sequential);
+                let programmed = self.program(at, taken, sequential);
                 if self.buffer_pages == 0 {
                     taken = taken.max(programmed);
                 } else {
@@ -255,15 +263,15 @@ impl Flash {
     }
 
     /// When a page that is full at `at` is programmed.
-    fn program(&mut self, at: Nanos, sequential: bool) -> Nanos {
+    fn program(&mut self, came: Nanos, at: Nanos, sequential: bool) -> Nanos {
         let time_ns = self.program_ns * self.latency.draw(&mut self.random);
         let index = self.die_to_write();
-        let brought = self.over_channel(index, at, at, self.page_bytes);
+        let brought = self.over_channel(index, came, at, self.page_bytes);
         let die = &mut self.dies[index];
         die.page = None;
-        let programmed = die.work.give(brought, Nanos(time_ns as u64));
+        let programmed = die.work.give(self.now, brought, Nanos(time_ns as u64));
         let due = Nanos(self.cleaning.due_ns(die, sequential) as u64);
-        die.work.give(programmed, due);
+        die.work.give(self.now, programmed, due);
         programmed
     }
 
@@ -280,20 +288,26 @@ impl Flash {
     fn over_channel(&mut self, die: usize, came: Nanos, ready: Nanos, bytes: u64) -> Nanos {
         let channel = die % self.channels.len();
         let time = Nanos((bytes as f64 * self.channel_ns_per_byte) as u64);
-        self.channels[channel].pass(came, ready, time)
+        self.channels[channel].pass(self.now, came, ready, time)
     }
 
     /// When bytes that are ready at `ready` are through the link.
     fn over_link(&mut self, came: Nanos, ready: Nanos, bytes: u64) -> Nanos {
         let time = Nanos((bytes as f64 * self.link_ns_per_byte) as u64);
-        self.link.pass(came, ready, time)
+        self.link.pass(self.now, came, ready, time)
     }
 }
 
 impl Server {
     /// Gives it work that can begin at `at`. Returns when that is done.
-    fn give(&mut self, at: Nanos, time: Nanos) -> Nanos {
+    fn give(&mut self, now: Nanos, at: Nanos, time: Nanos) -> Nanos {
         if at > self.free_at {
+            if self.free_at > now {
+                self.earlier.push_back((self.since, self.free_at));
+            }
+            while self.earlier.front().is_some_and(|&(_, end)| end <= now) {
+                self.earlier.pop_front();
+            }
             (self.free_at, self.since) = (at, at);
         }
         self.free_at += time;
@@ -303,31 +317,34 @@ impl Server {
 
     /// When what comes at `came` and is ready at `ready` has passed a bus. The time of a bus is given out in the order of
     /// arrival, so that slow pages of one request do not hold up another's.
-    fn pass(&mut self, came: Nanos, ready: Nanos, time: Nanos) -> Nanos {
-        let done = self.give(came, time);
+    fn pass(&mut self, now: Nanos, came: Nanos, ready: Nanos, time: Nanos) -> Nanos {
+        let done = self.give(now, came, time);
         done.max(ready + time)
     }
 
     /// For how long it has worked until `now`. What it got with a break before it counts from its arrival.
     fn worked(&self, now: Nanos) -> Nanos {
-        self.given - self.free_at.since(self.since.max(now))
+        let ahead = |begin: Nanos, end: Nanos| end.since(begin.max(now));
+        let earlier = self.earlier.iter().map(|&(begin, end)| ahead(begin, end).0).sum();
+        self.given - ahead(self.since, self.free_at) - Nanos(earlier)
     }
 }
 
 impl Die {
     /// Reads a page into its register, unless that holds it. Returns when it is there.
-    fn read(&mut self, page: u64, at: Nanos, time: Nanos, suspend: Option<Nanos>) -> Nanos {
+    fn read(&mut self, now: Nanos, page: u64, at: Nanos, time: Nanos, suspend: Option<Nanos>) -> Nanos {
         let is_held = self.page.replace(page) == Some(page);
         let Some(suspend) = suspend else {
-            return if is_held { self.work.free_at } else { self.work.give(at, time) };
+            return if is_held { self.work.free_at } else { self.work.give(now, at, time) };
         };
         if is_held {
             return self.read_until;
         }
         // Of reads that follow each other only the first finds something under way.
-        let stops = if at > self.read_until && self.work.free_at > at { suspend } else { Nanos::ZERO };
+        let stops =
+            if at > self.read_until && self.work.since <= at && self.work.free_at > at { suspend } else { Nanos::ZERO };
         let begin = at.max(self.read_until);
-        self.work.give(begin, stops + time);
+        self.work.give(now, begin, stops + time);
         self.read_until = begin + stops + time;
         self.read_until
     }
