@@ -65,6 +65,7 @@ pub struct Flash {
     buffer: VecDeque<Nanos>,
     done: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     taken: u64,
+    /// When the request came that is being planned.
     now: Nanos,
     busy: Nanos,
     busy_since: Nanos,
@@ -262,7 +263,7 @@ impl Flash {
         self.buffer.pop_front().unwrap_or_default()
     }
 
-    /// When a page that is full at `at` is programmed.
+    /// When a page is programmed whose write came at `came`, and which is full and has room at `at`.
     fn program(&mut self, came: Nanos, at: Nanos, sequential: bool) -> Nanos {
         let time_ns = self.program_ns * self.latency.draw(&mut self.random);
         let index = self.die_to_write();
@@ -299,7 +300,7 @@ impl Flash {
 }
 
 impl Server {
-    /// Gives it work that can begin at `at`. Returns when that is done.
+    /// Gives it, at the instant `now`, work that can begin at `at`. Returns when that is done.
     fn give(&mut self, now: Nanos, at: Nanos, time: Nanos) -> Nanos {
         if at > self.free_at {
             if self.free_at > now {
@@ -322,7 +323,7 @@ impl Server {
         done.max(ready + time)
     }
 
-    /// For how long it has worked until `now`. What it got with a break before it counts from its arrival.
+    /// For how long it has worked until `now`: all that it was given, less what lies ahead.
     fn worked(&self, now: Nanos) -> Nanos {
         let ahead = |begin: Nanos, end: Nanos| end.since(begin.max(now));
         let earlier = self.earlier.iter().map(|&(begin, end)| ahead(begin, end).0).sum();

@@ -108,7 +108,9 @@ def _has_room(case: Case, settings: Settings, system: str) -> bool:
         for entity, series in case.series("controller", needs=("cpu_busy_ratio",)).items()
         if entity.system == system
     ]
-    return len(loads) >= 2 and all(float(np.nanmax(load)) < settings["cpu_busy_ratio_min"] for load in loads)
+    # Where a processor's load is never known, it may be anything.
+    most = [float(np.max(load[~np.isnan(load)], initial=-np.inf)) for load in loads]
+    return len(most) >= 2 and all(-np.inf < load < settings["cpu_busy_ratio_min"] for load in most)
 
 
 def _cpu(case: Case, system: str) -> _Split | None:
