@@ -70,6 +70,11 @@ def test_a_design_that_is_only_read_is_json_where_that_is_asked_for(tmp_path: Pa
     form = json.loads(_run(tmp_path, "--check", "--json").stdout)
     assert form["file"] == str(tmp_path / "small.toml")
     assert (form["design"]["name"], form["design"]["groups"][0]["name"]) == ("small", "g")
+    (space,) = form["groups"]
+    assert space["name"] == "g"
+    assert (space["raw_bytes"], space["spare_drives_bytes"]) == (8 * 1_000_000_000_000, 0)
+    assert space["usable_bytes"] == 4 * (1_000_000_000_000 // 65536) * 65536
+    assert space["volumes_bytes"] == 210 * 1024**3 == space["usable_bytes"] - space["free_bytes"]
     assert not (tmp_path / "store").exists()
 
 
@@ -198,6 +203,19 @@ def test_a_pool_without_redundancy_says_so(tmp_path: Path) -> None:
     mirrored = pool.replace('"pool"\n', '"pool"\nredundancy = "raid1"\n')
     assert "8 x 7200-sata, pool (raid1)," in _run(tmp_path, "--check", design=mirrored).stdout
     assert "8 x 7200-sata, raid10," in _run(tmp_path, "--check").stdout
+
+
+def test_a_check_tells_how_much_each_group_holds_and_its_volumes_take(tmp_path: Path) -> None:
+    said = _run(tmp_path, "--check").stdout
+    assert "    usable 3.64 TiB of 7.28 TiB on 8 x 931 GiB; half of it holds second copies\n" in said
+    assert "    volumes take 210 GiB (6 %), 3.43 TiB left\n" in said
+    parity = SMALL.replace('layout = "raid10"', 'layout = "raid6"\nspares = 1')
+    assert "; 2 of 8 segments are parity; 1 spare waits beside it\n" in _run(tmp_path, "--check", design=parity).stdout
+    extents = 'layout = "pool"\nredundancy = "raid5"\nspare_share = 0.1\nextent = "8 GiB"'
+    pool = SMALL.replace('layout = "raid10"', extents)
+    said = _run(tmp_path, "--check", design=pool, width=400).stdout
+    assert "; 1 of 5 segments is parity; 10 % of each drive is kept free for failed ones; " in said
+    assert " fills no whole round of extents or stripes\n" in said
 
 
 def test_one_spare_is_one(tmp_path: Path) -> None:

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from storscope.domain.units import format_bytes
+from storscope.cli.text_table import print_sentences
+from storscope.domain.units import format_bytes, format_ratio
 
 if TYPE_CHECKING:
     from storscope.domain.workload import Workload
     from storscope.sim.design import Design
+    from storscope.sim.group_space import GroupSpace
+
+_WORTH_NAMING = 0.01
+"""Space that fills no round of extents or stripes is not named below this share of what the drives hold."""
 
 
 def print_design(design: Design, *, as_json: bool, workload: Workload | None = None) -> None:
@@ -19,12 +24,16 @@ def print_design(design: Design, *, as_json: bool, workload: Workload | None = N
 
     In short also where the streams of a `workload` run that was read for it.
     """
+    from storscope.sim.group_space import group_spaces
+
     form = design.form
+    spaces = group_spaces(form)
     if as_json:
-        click.echo(json.dumps({"file": design.where, "design": form}, indent=2, ensure_ascii=False))
+        said = {"file": design.where, "design": form, "groups": [_space(one) for one in spaces]}
+        click.echo(json.dumps(said, indent=2, ensure_ascii=False))
         return
     click.secho(design.name, bold=True)
-    for group in form["groups"]:
+    for group, space in zip(form["groups"], spaces, strict=True):
         spares = f" and {group['spares']} {'spare' if group['spares'] == 1 else 'spares'}" if group["spares"] else ""
         segment = format_bytes(group["segment_bytes"])
         is_pool = group["layout"] == "pool"
@@ -32,6 +41,8 @@ def print_design(design: Design, *, as_json: bool, workload: Workload | None = N
         click.echo(
             f"  group {group['name']}: {group['count']} x {group['drive']}{spares}, {words}, segments of {segment}"
         )
+        for line in _space_lines(space):
+            print_sentences(line, "    ")
     for volume in form["volumes"]:
         owner = f", served by {volume['owner']}" if volume["owner"] else ""
         click.echo(f"  volume {volume['name']}: {format_bytes(volume['size_bytes'])} on {volume['group']}{owner}")
@@ -45,6 +56,44 @@ def print_design(design: Design, *, as_json: bool, workload: Workload | None = N
         for stream in workload.streams:
             places = ", ".join(design.attachments[target].name for target in stream.targets)
             click.echo(f"  stream {stream.name}: on {places}")
+
+
+def _space(space: GroupSpace) -> dict[str, Any]:
+    """How much a group holds, for JSON."""
+    return {
+        "name": space.name, "raw_bytes": space.raw_bytes, "usable_bytes": space.usable_bytes,
+        "volumes_bytes": space.volumes_bytes, "free_bytes": space.free_bytes,
+        "spare_drives_bytes": space.spares * space.drive_bytes,
+    }  # fmt: skip
+
+
+def _space_lines(space: GroupSpace) -> tuple[str, str]:
+    """How much a group holds and where the rest is; how much of it the volumes take."""
+    usable, raw, drive = (format_bytes(size) for size in (space.usable_bytes, space.raw_bytes, space.drive_bytes))
+    said = [f"usable {usable} of {raw} on {space.drives} x {drive}", *_overheads(space)]
+    share = format_ratio(space.volumes_bytes / space.usable_bytes if space.usable_bytes else None)
+    taken, left = format_bytes(space.volumes_bytes), format_bytes(space.free_bytes)
+    return "; ".join(said), f"volumes take {taken} ({share}), {left} left"
+
+
+def _overheads(space: GroupSpace) -> list[str]:
+    """What holds no data of its own."""
+    found = []
+    if space.copies > 1:
+        found.append("half of it holds second copies")
+    if space.parity:
+        found.append(f"{space.parity} of {space.data + space.parity} segments {_is(space.parity)} parity")
+    if space.kept_ratio:
+        found.append(f"{format_ratio(space.kept_ratio)} of each drive is kept free for failed ones")
+    if space.unused_bytes >= _WORTH_NAMING * space.raw_bytes:
+        found.append(f"{format_bytes(space.unused_bytes)} fills no whole round of extents or stripes")
+    if space.spares:
+        found.append(f"{space.spares} {'spare waits' if space.spares == 1 else 'spares wait'} beside it")
+    return found
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _idle(task: dict[str, Any], group: dict[str, Any]) -> str:
