@@ -1,7 +1,7 @@
 """How much a group of a design holds, and how much of that its volumes take.
 
-The arithmetic is that of crates/storscope-types/src/design/shape.rs, by which volumes that do not fit are refused; tests
-hold one against the other to the byte. The core hands out no capacities, since no simulation needs them.
+The arithmetic is that of crates/storscope-types/src/design/shape.rs, by which volumes that do not fit are refused;
+tests hold one against the other to the byte. The core hands out no capacities, since no simulation needs them.
 """
 
 from __future__ import annotations
