@@ -398,7 +398,7 @@ def test_times_that_overlap_are_said(tmp_path: Path) -> None:
 
 
 def test_runs_do_not_compare_with_counters(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="benchmark runs before, counters after"):
+    with pytest.raises(UsageError, match="benchmark runs before, counters of running systems after"):
         compared(tmp_path, [run("a")], [device("sda", [1.0] * 9, [1.0] * 9)])
 
 

@@ -42,6 +42,8 @@ def print_comparison(comparison: Comparison, *, verbose: bool) -> None:
     for word, side in (("before", comparison.before), ("after", comparison.after)):
         counted = _counted(side.subjects, "run" if comparison.of_runs else "entity", comparison.of_runs)
         click.echo(f"{word:<7} {harmless(side.source)}: {counted}")
+        for name in _shown_names(side.names):
+            _wrapped(name, None, " " * 8)
     if comparison.pairs:
         click.echo()
         _print_table(comparison)
@@ -56,6 +58,11 @@ def print_comparison(comparison: Comparison, *, verbose: bool) -> None:
         _wrapped(f"note: {note}")
     if not verbose and any(pair.notes for pair in comparison.pairs):
         click.echo("More: --verbose shows all notes and how each interval came about.")
+
+
+def _shown_names(names: Sequence[str]) -> list[str]:
+    rest = [f"and {format_count(len(names) - _NAMES_SHOWN)} more"] if len(names) > _NAMES_SHOWN else []
+    return [*names[:_NAMES_SHOWN], *rest]
 
 
 def _counted(count: int, one: str, is_regular: bool) -> str:

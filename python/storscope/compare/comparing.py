@@ -11,6 +11,7 @@ from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
 from storscope.compare.judging import Circumstances, row_of
 from storscope.compare.matching import Matched, Pair, match_entities, match_runs
 from storscope.compare.metrics import metrics_named
+from storscope.compare.naming import RUNS_IN_SQL, counters_words, names_of, runs_words
 from storscope.compare.reading import captures_of, read_entities, read_runs
 from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
@@ -31,7 +32,8 @@ class _Read:
     side: Side
     captures: dict[str, str]
     subjects: list[Subject]
-    has_counters_too: bool
+    counters_too: list[Subject]
+    """Entities with counters beside the runs that are compared."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,10 @@ def compare_sides(
         found, missing = differences(pair, metrics, settings.seed, settings.level)
         conflicts = load_conflicts(pair)
         measured.append(_Measured(pair, found, conflicts, warnings_of(pair), [*notes_of(pair), *missing]))
+    names = names_of(one.subjects, other.subjects)
     return Comparison(
-        before=_side(one),
-        after=_side(other),
+        before=_side(one, names[0]),
+        after=_side(other, names[1]),
         of_runs=of_runs,
         pairs=_judge(measured, settings),
         unmatched=matched.unmatched,
@@ -85,12 +88,12 @@ def _read(store: Store, side: Side) -> _Read:
     subjects = runs or entities
     if not subjects:
         raise InputError(
-            "a benchmark run or counters of a running system",
+            "a benchmark run, a simulated run, or counters of a system",
             "none that fits",
             where=side.text,
             hint=_what_there_is(store, side),
         )
-    return _Read(side, captures, subjects, has_counters_too=bool(runs) and any(entity.activity for entity in entities))
+    return _Read(side, captures, subjects, [entity for entity in entities if entity.activity] if runs else [])
 
 
 def _what_there_is(store: Store, side: Side) -> str:
@@ -99,8 +102,7 @@ def _what_there_is(store: Store, side: Side) -> str:
         sql = "SELECT DISTINCT kind || '/' || entity AS name FROM observations WHERE run IS NULL ORDER BY 1"
         names, words = store.query(sql).column("name").to_pylist(), "entities with counters"
     else:
-        sql = "SELECT run || ' (' || coalesce(name, 'no name') || ')' AS name FROM runs ORDER BY time DESC, run"
-        names, words = store.query(sql).column("name").to_pylist(), "runs, the latest first"
+        names, words = store.query(RUNS_IN_SQL).column("name").to_pylist(), "runs, the latest first"
     if not names:
         return f"There are no {words.split(',')[0]}."
     many = f"There are {len(names)} {words}: " if len(names) > _NAMED else "There are: "
@@ -109,7 +111,7 @@ def _what_there_is(store: Store, side: Side) -> str:
 
 def _refuse_unlike(one: _Read, other: _Read) -> None:
     if one.subjects[0].is_run != other.subjects[0].is_run:
-        kinds = ["benchmark runs" if read.subjects[0].is_run else "counters" for read in (one, other)]
+        kinds = [(runs_words if read.subjects[0].is_run else counters_words)(read.subjects) for read in (one, other)]
         raise UsageError(
             "the same kind of evidence on both sides",
             f"{kinds[0]} before, {kinds[1]} after",
@@ -132,8 +134,8 @@ def _notes(one: _Read, other: _Read, of_runs: bool) -> list[str]:
         words = ("run is", "runs are") if of_runs else ("entity is", "entities are")
         counted = f"{format_count(len(shared))} {words[len(shared) > 1]}"
         notes.append(f"{counted} on both sides at the same times, which makes them alike.")
-    if of_runs and (one.has_counters_too or other.has_counters_too):
-        notes.append("Counters of running systems are there too; entity=NAME compares those.")
+    if of_runs and (counters := [*one.counters_too, *other.counters_too]):
+        notes.append(f"{counters_words(counters).capitalize()} are there too; entity=NAME compares those.")
     return notes
 
 
@@ -160,10 +162,14 @@ def _busiest(matched: Matched, most: int, notes: list[str]) -> list[Pair]:
     return matched.pairs[:most]
 
 
-def _side(read: _Read) -> ComparedSide:
+def _side(read: _Read, names: Sequence[str]) -> ComparedSide:
     used = {capture for subject in read.subjects for capture in subject.capture.split(",")}
     return ComparedSide(
-        read.side.text, [path for capture, path in read.captures.items() if capture in used], len(read.subjects)
+        read.side.text,
+        [path for capture, path in read.captures.items() if capture in used],
+        len(read.subjects),
+        names,
+        sum(subject.is_simulated for subject in read.subjects),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from storscope.compare.combining import combined, in_step, split_whole
+from storscope.compare.naming import SIMULATOR, place_of
 from storscope.compare.own_intervals import read_own
 from storscope.compare.selection import Selector
 from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject
@@ -102,6 +103,9 @@ def _run(row: Row, measured: Measured) -> Subject:
         measured=lambda: measured,
         load=Load(*(row[name] for name in ("block_bytes", "read_ratio", "random_ratio", "outstanding", "workers"))),
         engine=row["engine"],
+        place=place_of(row["engine"], row["system"], parameters.get("target")),
+        design=parameters.get("design") or "",
+        is_simulated=row["engine"] == SIMULATOR,
         time_ns=row["time_ns"],
         duration_ns=row["duration_ns"],
         warm_up_ns=round(float(parameters.get("warm_up_s") or 0.0) * NS_PER_S),
@@ -196,6 +200,7 @@ def read_entities(store: Store, selector: Selector, captures: Iterable[str]) -> 
             GROUP BY ALL ORDER BY activity DESC, system, kind, entity""",
         {"captures": list(captures)},
     ).to_pylist()
+    simulated = _simulated_captures(store)
     return [
         Subject(
             capture=",".join(sorted(row["captures"])),
@@ -203,11 +208,19 @@ def read_entities(store: Store, selector: Selector, captures: Iterable[str]) -> 
             name=f"{row['kind']} {row['entity']}",
             is_run=False,
             measured=functools.cache(functools.partial(_measured_entity, store, selector, row)),
+            place=place_of(SIMULATOR, row["system"], None) if simulated.issuperset(row["captures"]) else "",
+            is_simulated=simulated.issuperset(row["captures"]),
             activity=row["activity"] or 0.0,
         )
         for row in rows
         if selector.takes_entity(row["kind"], row["entity"]) and selector.takes_system(row["system"])
     ]
+
+
+def _simulated_captures(store: Store) -> set[str]:
+    """Their counters are those of simulated arrays, since each holds one run and nothing else."""
+    rows = store.query("SELECT DISTINCT capture FROM runs WHERE engine = $1", [SIMULATOR])
+    return set(rows.column("capture").to_pylist())
 
 
 def _within(selector: Selector) -> str:

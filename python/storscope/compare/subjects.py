@@ -104,6 +104,11 @@ class Subject:
     measured: Callable[[], Measured]
     load: Load = field(default_factory=Load)
     engine: str | None = None
+    place: str = ""
+    """What it ran on, as its user knows that: the design of a simulated run, the target of a measured one."""
+    design: str = ""
+    """Where the design of a simulated run was read."""
+    is_simulated: bool = False
     time_ns: int | None = None
     duration_ns: int | None = None
     """That the figures are of, without a warm-up."""

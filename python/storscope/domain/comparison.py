@@ -121,6 +121,10 @@ class ComparedSide:
     """Files that were used."""
     subjects: int
     """Runs, or entities of running systems."""
+    names: Sequence[str] = ()
+    """What they are called by who made them: 'oltp on EVA 4400 (simulated)'; empty where only their source is known."""
+    simulated: int = 0
+    """How many of the subjects are simulated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,13 @@ def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def _side(side: ComparedSide) -> dict[str, Any]:
-    return {"source": side.source, "captures": list(side.captures), "subjects": side.subjects}
+    return {
+        "source": side.source,
+        "captures": list(side.captures),
+        "subjects": side.subjects,
+        "names": list(side.names),
+        "simulated": side.simulated,
+    }
 
 
 def _pair(pair: PairResult) -> dict[str, Any]:

@@ -55,7 +55,8 @@ def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> 
     """Say whether AFTER differs from BEFORE, by how much, and whether that can be chance.
 
     Each is a benchmark result (fio, Iometer, a table of results, our own), a group of repeated runs, or the counters
-    of a running system over a time. Runs are paired by access specification. Exit code 1: see --fail-on.
+    of a running system over a time. Simulated runs compare like measured ones, and so do the counters of simulated
+    arrays. Runs are paired by access specification. Exit code 1: see --fail-on.
     """
     from storscope.cli.store_for_reading import complete
     from storscope.domain.comparison import Settings

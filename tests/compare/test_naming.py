@@ -1,0 +1,87 @@
+"""Runs are called by what their users know: workload and design or target. Simulated ones are said to be simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storscope.cli.main import run as storscope
+from storscope.domain.entity import EntityRef
+from storscope.domain.errors import UsageError
+from storscope.domain.recorder import Recorder
+from tests.compare.evidence import SECOND, START, Writer, compared, device, noisy, run
+from tests.sim.designs import SMALL
+
+
+def _simulated(name: str, design: str, mean: float = 1000.0, start: float = 0.0) -> Writer:
+    """A simulated run with counters of the array's volume."""
+
+    def write(recorder: Recorder) -> None:
+        rates = noisy(mean)
+        run(name, rates, id=f"simulation-{design}-{mean:.0f}", start=start, engine="storscope-sim",
+            parameters={"design": design, "target": "esx/data"})(recorder)  # fmt: skip
+        for index, rate in enumerate(rates):
+            at = int(START + start * SECOND) + index * SECOND
+            recorder.observe(EntityRef("host", "vdisk", "data"), at, SECOND, {"ops_per_s": rate})
+
+    return write
+
+
+def test_a_simulated_run_is_called_by_its_workload_and_its_design(tmp_path: Path) -> None:
+    found = compared(tmp_path, [_simulated("oltp", "a.toml")], [_simulated("backup", "b.toml", 900)])
+    assert found.before.names == ["oltp on host (simulated), run simulation-a.toml-1000"]
+    assert found.after.names == ["backup on host (simulated), run simulation-b.toml-900"]
+    assert (found.before.simulated, found.after.simulated) == (1, 1)
+
+
+def test_designs_of_one_name_are_told_apart_by_their_files(tmp_path: Path) -> None:
+    found = compared(tmp_path, [_simulated("oltp", "a.toml")], [_simulated("oltp", "b.toml", 900)])
+    assert found.before.names == ["oltp on host (simulated), design a.toml, run simulation-a.toml-1000"]
+    assert found.after.names == ["oltp on host (simulated), design b.toml, run simulation-b.toml-900"]
+
+
+def test_a_measured_run_is_called_by_its_target_and_is_not_simulated(tmp_path: Path) -> None:
+    ours = run("oltp", noisy(900), id="bench-1", engine="storscope", parameters={"target": "/dev/sdb"})
+    found = compared(tmp_path, [_simulated("oltp", "a.toml")], [ours])
+    assert found.after.names == ["oltp on /dev/sdb of host, run bench-1"]
+    assert (found.before.simulated, found.after.simulated) == (1, 0)
+
+
+def test_several_runs_are_called_together_and_files_of_other_tools_get_no_name(tmp_path: Path) -> None:
+    many = [_simulated(f"load-{k}", "a.toml", 1000 + k, start=200.0 * k) for k in range(4)]
+    found = compared(tmp_path, many, [run(f"load-{k}", noisy(900, seed=k)) for k in range(4)])
+    assert found.before.names == ["4 access specifications on host (simulated)"]
+    assert (found.after.names, found.after.subjects) == ([], 4)
+
+
+def test_counters_of_simulated_arrays_are_not_those_of_running_systems(tmp_path: Path) -> None:
+    simulated = [_simulated("oltp", "a.toml")]
+    alone = compared(tmp_path / "1", simulated, [_simulated("oltp", "b.toml", 900)])
+    assert alone.notes == ["Counters of simulated arrays are there too; entity=NAME compares those."]
+    measured = [run("oltp", noisy(900)), device("sda", noisy(100), noisy(1e6))]
+    assert compared(tmp_path / "2", measured, [run("oltp", noisy(800))]).notes == [
+        "Counters of running systems are there too; entity=NAME compares those."
+    ]
+    both = compared(tmp_path / "3", simulated, measured)
+    (note,) = [one for one in both.notes if "Counters" in one]
+    assert note.startswith("Counters of running systems and of simulated arrays are there too")
+    with pytest.raises(UsageError, match="simulated runs before, counters of running systems after"):
+        compared(tmp_path / "4", simulated, [device("sda", noisy(100), noisy(1e6))])
+
+
+def test_two_designs_are_compared_by_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = str(tmp_path / "store")
+    for name, text in (("one", SMALL), ("two", SMALL.replace('name = "small"', 'name = "large"', 1))):
+        (tmp_path / f"{name}.toml").write_text(text)
+        design = str(tmp_path / f"{name}.toml")
+        assert storscope(["simulate", design, "--workload", "oltp", "--duration", "2s", "--store", store]) == 0
+    capsys.readouterr()
+    assert storscope(["compare", "--store", store, "system=small", "system=large"]) == 0
+    said = capsys.readouterr().out
+    assert "        oltp on small (simulated), run simulation-" in said
+    assert "        oltp on large (simulated), run simulation-" in said
+    assert storscope(["compare", "--store", store, "entity=vdisk/*,system=small", "entity=vdisk/*,system=large"]) == 0
+    assert "        counters of small (simulated)\n" in capsys.readouterr().out
+    assert storscope(["compare", "--store", store, "run=x", "run=y"]) == 2
+    assert "(oltp on large, simulated); simulation-" in capsys.readouterr().err
