@@ -15,6 +15,7 @@ import pytest
 
 from storscope.bench.device_check import Answer, Asked, DeviceCheck
 from storscope.bench.device_counters import DeviceWatch
+from storscope.bench.device_judging import EXCESS_BYTES
 from storscope.bench.safety import extents
 from storscope.bench.underneath import Level, Underneath, underneath
 from storscope.cli.main import run as storscope
@@ -122,6 +123,14 @@ class TestOnExt4:
         assert prefill.moved is not None
         assert prefill.moved["write"].bytes >= prefill.asked["write"].bytes == _SIZE
         assert prefill.answer is not Answer.NOT_THE_DEVICE
+
+    def test_filling_writes_each_byte_once(self, ext4: Path, data: Path) -> None:
+        """A trial of the engine wrote up to 256 MiB more, which looked like others' and could hide what was missing."""
+        prefill = _measured(ext4, _reading(), data).about.prefill
+        assert prefill is not None
+        assert prefill.moved is not None
+        assert _SIZE <= prefill.moved["write"].bytes < _SIZE + EXCESS_BYTES
+        assert prefill.answer is Answer.RECONCILED
 
     def test_others_on_the_same_device_are_told_from_the_run(self, ext4: Path, data: Path) -> None:
         path = _written(ext4)

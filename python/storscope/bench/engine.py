@@ -64,6 +64,8 @@ class RunPlan:
     max_bytes_per_worker: int | None = None
     held: bool = False
     """Whether it starts only when its `begin` is called, or its intervals or outcome are asked for."""
+    engine: str = "auto"
+    """`io_uring`, `threads`, or the better of the two, which is tried out with up to 256 I/Os before the run."""
 
     def to_json(self) -> dict[str, Any]:
         """As crates/storscope-load/src/plan.rs reads it."""
@@ -76,6 +78,7 @@ class RunPlan:
             "max_failures": self.max_failures,
             "max_bytes_per_worker": self.max_bytes_per_worker,
             "held": self.held,
+            "engine": self.engine,
         }
 
 

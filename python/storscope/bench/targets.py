@@ -42,6 +42,8 @@ DEFAULT_SCRATCH_BYTES = 1024 * MIB
 _PREFILL_BYTES = MIB
 _PREFILL_OUTSTANDING = 8
 _PREFILL_INTERVAL_NS = NS_PER_S // 4
+_PREFILL_ENGINE = "threads"
+"""A ring would be tried out first, with up to 256 MiB that the device's counters would show as well."""
 _ENOUGH_NS = 24 * 3600 * NS_PER_S
 
 _NOTHING_KNOWN = Underneath((), None, "nobody looked")
@@ -206,7 +208,7 @@ def _fill(stack: ExitStack, made: Scratch, wish: Wish, size_bytes: int) -> bool:
     filling = Workload("prefill", (stream,), data=wish.workload.data)
     plan = RunPlan(
         filling, (DescriptorTarget(descriptor),), _ENOUGH_NS, seed=0, interval_ns=_PREFILL_INTERVAL_NS,
-        max_bytes_per_worker=size_bytes,
+        max_bytes_per_worker=size_bytes, engine=_PREFILL_ENGINE,
     )  # fmt: skip
     run, done_bytes = EngineRun(plan), 0
     for interval in run.intervals():
