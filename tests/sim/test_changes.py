@@ -9,7 +9,7 @@ import pytest
 from storscope.cli.show_verdict import print_verdict
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.finding import Severity
-from storscope.domain.load import Closed
+from storscope.domain.load import Closed, Open, Process
 from storscope.domain.units import NS_PER_S
 from storscope.domain.verdict import Verdict
 from storscope.domain.workload import Stream, Workload
@@ -113,6 +113,19 @@ def test_the_phases_add_up_to_the_run() -> None:
     whole = sum(sum(target["completed"]) for target in simulated.window["targets"])
     assert answered == pytest.approx(whole, rel=1e-6)
     assert whole == pytest.approx(simulated.measured.all.ios, abs=40)
+
+
+def test_what_a_stream_does_does_not_count_before_it_begins_nor_after_it_ends() -> None:
+    """Between intervals: the array notes nothing of its own then, and takes no part in what streams do."""
+    calm = Stream(Mix((AccessSpec(8192, read_share=1.0),)), Open(20.0, process=Process.FIXED), name="calm")
+    hog = Stream(Mix((AccessSpec(8192, read_share=1.0),)), Closed(64), name="hog")
+    schedule = read_schedule('[[stream]]\nname = "hog"\nstart = "5.06s"\nend = "10.06s"\n', "s.toml")
+    made = read_design(_DESIGN, "pair.toml", schedule)
+    simulated = simulate(plan_of(made, Workload("both", (calm, hog)), duration="20s"), started_ns=_STARTED_NS)
+    before, during, after = simulated.phase_figures
+    assert before.rate_per_s == pytest.approx(20, rel=0.02)
+    assert during.rate_per_s > 400
+    assert 20 * 0.98 < after.rate_per_s < 20 + 64 / 9  # 64 reads were in flight when it ended
 
 
 def test_a_change_is_never_taken_for_warm_up() -> None:

@@ -7,7 +7,7 @@ out.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -54,6 +54,17 @@ def window(report: Report, from_ns: int, to_ns: int) -> Report:
         "cache": _cache(report, first, last),
         "background": _tasks(report, first, last),
     }
+
+
+def inner_marks(report: Report, from_ns: int, to_ns: int) -> tuple[int, int]:
+    """The first and the last mark between two instants; the instants themselves where there are no two such.
+
+    The array knows nothing of streams that begin or end, so it notes nothing then. What comes up to half an interval
+    before or after a hog begins would otherwise be counted to the quiet time before.
+    """
+    times = [mark["time_ns"] for mark in report["marks"]]
+    first, end = bisect_left(times, from_ns), bisect_right(times, to_ns)
+    return (times[first], times[end - 1]) if end - first >= 2 else (from_ns, to_ns)
 
 
 def until(report: Report, end_ns: int) -> Report:

@@ -10,7 +10,7 @@ from storscope.bench.joining import joined
 from storscope.domain.units import NS_PER_S
 from storscope.sim.bottleneck import BEFORE_SENDING, Bottleneck, Used, bottleneck, used_components
 from storscope.sim.phases import Phase
-from storscope.sim.window import Report, window
+from storscope.sim.window import Report, inner_marks, window
 from storscope.workbench.convoys import convoys_of
 
 DIRECTIONS = ("reads", "writes")
@@ -77,7 +77,7 @@ class PhaseFigures:
 
     phase: Phase
     rate_per_s: float | None
-    """I/Os answered; None of a phase without length."""
+    """I/Os answered between the first and the last mark within it; None of a phase without length."""
     measured: Interval | None
     """Whole intervals within it, for latencies; None if there is none."""
     proxied_share: float | None
@@ -106,7 +106,7 @@ def phase_figures(
 
 def _phase(array: Report, phase: Phase, intervals: Sequence[Interval], *, is_open: bool) -> PhaseFigures:
     from_ns = phase.from_ns
-    part = window(array, from_ns, phase.to_ns)
+    part = window(array, *inner_marks(array, from_ns, phase.to_ns))
     inside = [
         one for one in intervals if one.start_ns >= from_ns and one.start_ns + one.duration_ns <= phase.to_ns
     ]  # fmt: skip
