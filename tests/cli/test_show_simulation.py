@@ -14,6 +14,7 @@ from storscope.cli.commands.simulate import command
 from storscope.cli.main import run
 from storscope.cli.show_queues import chosen_slices, folded
 from storscope.domain.errors import NotAStore, UsageError
+from storscope.domain.units import format_duration, format_instant, format_rate
 from tests.sim.designs import SMALL
 
 _DOCS = Path(__file__).parents[2] / "docs"
@@ -36,6 +37,41 @@ def test_what_happened_and_what_did_nothing_stand_in_the_summary(tmp_path: Path)
     assert re.search(r"0 s +2\.00 s .*as designed", text)
     assert re.search(r"2\.00 s +4\.00 s .*drive g/0 fails", text)
     assert "what bounds it" in text
+
+
+def test_each_stream_on_each_volume_has_its_figures_in_each_phase(tmp_path: Path) -> None:
+    hog = '[[stream]]\nname = "log"\nstart = "3s"\n'
+    form = json.loads(_run(tmp_path, "--duration", "6s", "--json", schedule=hog).stdout)
+    quiet, busy = form["phases"]
+    worked = [{one["stream"] for one in phase["cells"] if one["write"]["ios"]} for phase in (quiet, busy)]
+    assert worked == [{"data"}, {"data", "log"}]
+    for phase in (quiet, busy):
+        told = sum(cell[name]["ops_per_s"] for cell in phase["cells"] for name in ("read", "write"))
+        assert told == pytest.approx(phase["ops_per_s"], rel=0.02)
+    text = _run(tmp_path, "--duration", "6s", schedule=hog).stdout
+    (table,) = re.findall(r"latency a host sees, by phase\n.*\n((?:  .*\n)+)", text)
+    lines = [" ".join(line.split()) for line in table.splitlines()]
+    start = format_instant(quiet["from_ns"])
+    assert f"esx1/log log writes {start} 0 IOPS – –" in lines
+    shown = busy["cells"][0]["read"]
+    assert (busy["cells"][0]["host"], busy["cells"][0]["volume"], busy["cells"][0]["stream"]) == (
+        "esx1",
+        "data",
+        "data",
+    )
+    expected = f"{format_rate(shown['ops_per_s'])} {format_duration(shown['response']['mean_ns'])} "
+    assert any(line.startswith(f"esx1/data data reads 3.00 s {expected}") for line in lines)
+
+
+def test_of_a_single_stream_on_a_single_volume_the_phases_say_it_all(tmp_path: Path) -> None:
+    text = _run(tmp_path, "--duration", "6s", schedule=_SCHEDULE).stdout
+    assert "by phase" in text
+    (tmp_path / "w.toml").write_text('name = "w"\n[[stream]]\noutstanding = 4\nline = [{ size = "8k" }]\n')
+    arguments = [str(tmp_path / "small.toml"), "--workload", f"esx1/data={tmp_path / 'w.toml'}", "--duration", "6s"]
+    kept = ["--store", str(tmp_path / "store"), "--schedule", str(tmp_path / "s.toml")]
+    one = CliRunner().invoke(command, [*arguments, *kept], standalone_mode=False).stdout
+    assert "phases" in one
+    assert "by phase" not in one
 
 
 def test_lost_data_comes_first_and_is_an_error(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from storscope.domain.units import format_rate, format_ratio
+from storscope.domain.units import format_duration, format_rate, format_ratio
 from storscope.report.page import render
 from storscope.report.simulations import simulation_views
 from storscope.sim.bottleneck import used_components
@@ -89,6 +89,16 @@ def test_a_run_with_changes_shows_them_with_the_figures_between_them(tmp_path: P
     assert "the 7 drives of g" in view.phases[1][5]
     page = render(diagnose(store), store)
     assert "Phases between changes" in page
+    assert "Each stream on each volume, by phase" in page
+    assert [row[:4] for row in view.cells[:2]] == [
+        ["esx1/data", "data", "reads", view.phases[0][0]], ["esx1/data", "data", "reads", "5.00 s"],
+    ]  # fmt: skip
+    shown = simulated.cells_by_phase[0].phases[1]
+    assert shown is not None
+    assert view.cells[1][4:] == [
+        format_rate(shown.rate_per_s), format_duration(shown.mean_ns), format_duration(shown.p99_ns),
+    ]  # fmt: skip
+    assert len(view.cells) == 2 * len(simulated.cells_by_phase)
     assert "since the run ended at 20\u00a0s" in page
 
 

@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from storscope.bench.figures import Interval
     from storscope.bench.goals import Progress
     from storscope.sim.bottleneck import Used
+    from storscope.workbench.phase_cells import CellFigures
     from storscope.workbench.simulated import Simulated
     from storscope.workbench.simulation_figures import PhaseFigures
 
 _REDRAW_S = 0.1
 _MOST_HAPPENINGS = 30
+_MOST_CELLS = 60
+"""Rows of streams on volumes by phase."""
 _WORTH_NAMING = 0.005
 """Parts of the time that are less than this share of it are not named."""
 _DIRECTIONS = ("reads", "writes")
@@ -89,6 +92,7 @@ def print_simulated(simulated: Simulated) -> None:
     print_rate_steps(simulated.rate_steps)
     _print_happenings(simulated)
     _print_phases(simulated.phase_figures)
+    _print_cells_by_phase(simulated)
     _print_volumes(simulated)
     _print_time(simulated)
     _print_components(simulated)
@@ -151,6 +155,34 @@ def _print_phases(phases: Sequence[PhaseFigures]) -> None:
         ))  # fmt: skip
     heads = ("from", "length", "rate", "mean", "p99", "most used", "begins with")
     print_table("phases", heads, rows, left=(-1,))
+
+
+def _print_cells_by_phase(simulated: Simulated) -> None:
+    """What a host sees of each volume in each phase; a single one is in the table of phases already."""
+    from storscope.workbench.phase_cells import busiest
+
+    cells = simulated.cells_by_phase
+    if len(cells) < 2:
+        return
+    names = [one.name for one in simulated.plan.design.attachments]
+    streams = [stream.name for stream in simulated.plan.workload.streams]
+    shown = busiest(cells, _MOST_CELLS)
+    rows = [
+        (
+            names[cell.target], streams[cell.stream], cell.direction, format_instant(phase.phase.from_ns),
+            *(("–", "–", "–") if own is None else _cell_figures(own)),
+        )
+        for cell in shown
+        for phase, own in zip(simulated.phase_figures, cell.phases, strict=True)
+    ]  # fmt: skip
+    left_out = len(cells) - len(shown)
+    below = f"and {format_count(left_out)} with fewer I/Os: see --json" if left_out else ""
+    heads = ("volume", "stream", "", "from", "rate", "mean", "p99")
+    print_table("latency a host sees, by phase", heads, rows, left=(0, 1, 2), below=below)
+
+
+def _cell_figures(own: CellFigures) -> tuple[str, str, str]:
+    return format_rate(own.rate_per_s), format_duration(own.mean_ns), format_duration(own.p99_ns)
 
 
 def _print_volumes(simulated: Simulated) -> None:

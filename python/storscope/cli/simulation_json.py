@@ -12,7 +12,7 @@ from storscope.cli.show_rate_steps import rate_steps_to_json
 from storscope.workbench.convoys import gathering
 
 if TYPE_CHECKING:
-    from storscope.bench.figures import Direction, Latencies
+    from storscope.bench.figures import Direction, Interval, Latencies
     from storscope.sim.happenings import Happening
     from storscope.workbench.simulated import Simulated
     from storscope.workbench.simulation_figures import PhaseFigures, TimeSpent
@@ -34,7 +34,7 @@ def simulated_to_json(simulated: Simulated, capture: str) -> dict[str, Any]:
         "interval_ns": simulated.intervals[0].duration_ns if simulated.intervals else None,
         "wall_s": simulated.wall_s, **judgement_to_json(simulated.judgement),
         "from_ns": part["start_ns"], "duration_ns": part["duration_ns"],
-        "cells": _cells(simulated), "time": [_time(simulated, one) for one in simulated.time_spent],
+        "cells": _cells(simulated, simulated.measured), "time": [_time(simulated, one) for one in simulated.time_spent],
         "rate_steps": rate_steps_to_json(simulated.rate_steps),
         "bottleneck": asdict(simulated.bottleneck),
         "components": part["components"], "limits": part["limits"], "cache": part["cache"],
@@ -42,19 +42,19 @@ def simulated_to_json(simulated: Simulated, capture: str) -> dict[str, Any]:
         "background": simulated.array["background"],
         "happenings": [_happening(one) for one in simulated.happenings],
         "happenings_left_out": simulated.array["happenings_left_out"],
-        "phases": [_phase(one) for one in simulated.phase_figures],
+        "phases": [_phase(simulated, one) for one in simulated.phase_figures],
         "queue": _queue(simulated),
     }  # fmt: skip
 
 
-def _cells(simulated: Simulated) -> list[dict[str, Any]]:
+def _cells(simulated: Simulated, measured: Interval) -> list[dict[str, Any]]:
     """Each stream on each volume, as its host sees it."""
-    measured, attachments = simulated.measured, simulated.plan.design.attachments
+    attachments = simulated.plan.design.attachments
     found = []
     for cell in measured.cells:
         form = cell.form["cells"][0]
         where = attachments[form["target"]]
-        sides = {_WORDS[name]: _direction(simulated, cell.direction(name)) for name in _WORDS}
+        sides = {_WORDS[name]: _direction(measured, cell.direction(name)) for name in _WORDS}
         found.append({
             "host": where.host, "volume": where.volume,
             "stream": simulated.plan.workload.streams[form["stream"]].name, **sides,
@@ -62,8 +62,8 @@ def _cells(simulated: Simulated) -> list[dict[str, Any]]:
     return found
 
 
-def _direction(simulated: Simulated, one: Direction) -> dict[str, Any]:
-    per_s = simulated.measured.per_s
+def _direction(measured: Interval, one: Direction) -> dict[str, Any]:
+    per_s = measured.per_s
     return {
         "ios": one.ios, "ops_per_s": per_s(one.ios), "bytes_per_s": per_s(one.bytes),
         "response": _latencies(one.response), "service": _latencies(one.service),
@@ -97,13 +97,13 @@ def _happening(one: Happening) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _phase(one: PhaseFigures) -> dict[str, Any]:
+def _phase(simulated: Simulated, one: PhaseFigures) -> dict[str, Any]:
     return {
         "from_ns": one.phase.from_ns, "to_ns": one.phase.to_ns, "begins": [begin.words for begin in one.phase.begins],
         "changes_within": one.phase.changes_within, "ops_per_s": one.rate_per_s, "proxied_share": one.proxied_share,
         "response": None if one.measured is None else _latencies(one.measured.all.response),
         "most_used": None if one.top is None else {"words": one.top.words, "used_ratio": one.top.ratio},
-        "bottleneck": asdict(one.bounds),
+        "bottleneck": asdict(one.bounds), "cells": [] if one.measured is None else _cells(simulated, one.measured),
     }  # fmt: skip
 
 

@@ -42,6 +42,9 @@ class SimulationView:
     happenings_left_out: int
     phases: Table
     """From when, how long, rate, mean, p99, the most used component, what begins it. Empty of a run without changes."""
+    cells: Table
+    """Volume, stream, direction, from when, rate, mean, p99; none where the table of phases says it all."""
+    cells_left_out: int
     parts: Table
     """Host's view of a volume, direction, mean, parts with their shares."""
     components: Table
@@ -71,7 +74,8 @@ def _view(store: Store, run: Row) -> SimulationView:
         doubts="" if is_lost else doubts,
         happenings=[[format_instant(one["time_ns"]), one["words"]] for one in happened],
         happenings_left_out=int(said.get("happenings_left_out", 0)),
-        phases=[_phase(one) for one in json.loads(said.get("phases", "[]"))], parts=_parts(store, run),
+        phases=[_phase(one) for one in json.loads(said.get("phases", "[]"))], cells=_cells(said),
+        cells_left_out=int(said.get("phase_cells_left_out", 0)), parts=_parts(store, run),
         components=_components(store, run), design=said.get("design_text", ""),
     )  # fmt: skip
 
@@ -100,6 +104,23 @@ def _phase(one: Row) -> list[str]:
         format_instant(one["from_ns"]), format_instant(one["to_ns"] - one["from_ns"]), format_rate(one["ops_per_s"]),
         format_duration(one["latency_ns_mean"]), format_duration(one["latency_ns_p99"]), used, one["begins"],
     ]  # fmt: skip
+
+
+def _cells(said: Mapping[str, str]) -> list[list[str]]:
+    """Each stream on each volume in each phase."""
+    starts = [format_instant(one["from_ns"]) for one in json.loads(said.get("phases", "[]"))]
+    cells = json.loads(said.get("phase_cells", "[]"))
+    return [
+        [cell["volume"], cell["stream"], cell["direction"], start, *_cell(own)]
+        for cell in (cells if len(cells) > 1 else [])
+        for start, own in zip(starts, cell["phases"], strict=True)
+    ]
+
+
+def _cell(own: Row | None) -> list[str]:
+    if own is None:
+        return ["–"] * 3
+    return [format_rate(own["rate_per_s"]), format_duration(own["mean_ns"]), format_duration(own["p99_ns"])]
 
 
 def _with_interval(numbers: Mapping[str, float | None], name: str, words: Any) -> str:

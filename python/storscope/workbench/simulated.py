@@ -26,8 +26,9 @@ from storscope.sim.record_events import record_happenings
 from storscope.sim.schedule import Lifetime
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.window import forwarded, window
+from storscope.workbench.phase_cells import CellByPhase, cells_by_phase
 from storscope.workbench.simulation_figures import PhaseFigures, TimeSpent, bottleneck_of, phase_figures, time_spent
-from storscope.workbench.simulation_notes import notes_of
+from storscope.workbench.simulation_notes import cell_notes, notes_of
 from storscope.workbench.volume_latencies import record_volume_latencies
 
 
@@ -88,6 +89,11 @@ class Simulated:
         """Each phase, the first without the warm-up; none of a run without changes."""
         return phase_figures(self.array, self.phases, self.intervals, self.judgement.from_ns, self._is_open)
 
+    @cached_property
+    def cells_by_phase(self) -> Sequence[CellByPhase]:
+        """Each stream on each volume, phase by phase; none of a run without changes."""
+        return cells_by_phase(self.phase_figures)
+
     @property
     def lost(self) -> tuple[Happening, ...]:
         """Data that was lost, a happening for each volume."""
@@ -110,6 +116,8 @@ class Simulated:
         """Writes all of it. Components are observed over the time that the run's figures are of."""
         start_ns, system, design = self.about.started_ns, self.about.system, self.plan.design
         notes = notes_of(self.happenings, self.array["happenings_left_out"], self.phase_figures)
+        names = [one.name for one in design.attachments], [one.name for one in self.plan.workload.streams]
+        notes |= cell_notes(self.cells_by_phase, *names)
         about = replace(self.about, labels={**self.about.labels, **notes})
         record_run(recorder, about, self.intervals, self.outcome, self.judgement)
         report = _report(self)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from storscope.sim.happenings import Happening
+from storscope.workbench.phase_cells import CellByPhase, busiest
 from storscope.workbench.simulation_figures import PhaseFigures
 
 _MOST = 100
 """Happenings that are told in words; all that had an effect are events of the array."""
+_MOST_CELLS = 400
+"""Figures of streams on volumes in phases: more are no table for a page. The intervals of volumes are kept anyway."""
 
 
 def notes_of(happened: Sequence[Happening], left_out: int, phases: Sequence[PhaseFigures]) -> dict[str, str]:
@@ -26,6 +30,22 @@ def notes_of(happened: Sequence[Happening], left_out: int, phases: Sequence[Phas
         "happenings_left_out": str(len(happened) - len(told) + left_out),
         "phases": json.dumps([_phase(one) for one in phases]),
     }
+
+
+def cell_notes(cells: Sequence[CellByPhase], volumes: Sequence[str], streams: Sequence[str]) -> dict[str, str]:
+    """`phase_cells`, the busiest, and `phase_cells_left_out`; `phases` of each are those of `notes_of`, or null.
+
+    Nothing of a run without changes.
+    """
+    kept = busiest(cells, _MOST_CELLS)
+    if not kept:
+        return {}
+    told = [
+        {"volume": volumes[one.target], "stream": streams[one.stream], "direction": one.direction,
+         "phases": [None if own is None else asdict(own) for own in one.phases]}
+        for one in kept
+    ]  # fmt: skip
+    return {"phase_cells": json.dumps(told), "phase_cells_left_out": str(len(cells) - len(kept))}
 
 
 def _phase(one: PhaseFigures) -> dict[str, float | str | None]:
