@@ -10,7 +10,9 @@ import pytest
 
 from storscope.bench.engine import explained, in_units
 from storscope.cli.main import run as storscope
+from storscope.domain.errors import StoreError
 from storscope.domain.units import MIB
+from storscope.store import Store
 from tests.bench.safety.conftest import Rig, run
 
 
@@ -52,3 +54,22 @@ def test_a_store_without_room_is_named(full: Path, data: Path, capsys: pytest.Ca
     assert f"{full}: expected a store that takes what is measured, found No space left on device" in told
     assert not list(full.glob(".bench-*"))
     assert not list(data.iterdir())
+
+
+def test_a_measurement_whose_capture_finds_no_room_stays_and_is_said_to(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(store: Store, *_: object) -> str:
+        raise StoreError("a store that takes a capture", "No space left on device", where=str(store.path))
+
+    store = data.parent / "store"
+    with monkeypatch.context() as patch:
+        patch.setattr("storscope.workbench.benchmarking.keep", full)
+        arguments = ["bench", str(data), "--workload", "backup", "--size", "8m", "--duration", "200ms"]
+        assert storscope([*arguments, "--store", str(store)]) == 2
+    (spool,) = store.glob(".bench-*.jsonl")
+    told = capsys.readouterr().err
+    assert f"{store}: expected a store that takes a capture, found No space left on device" in told
+    assert f"What was measured is in {spool}." in told
+    assert storscope(["store", "info", "--store", str(store)]) == 0
+    assert "1 capture" in capsys.readouterr().out

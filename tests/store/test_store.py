@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import multiprocessing
 import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -17,8 +19,9 @@ from hypothesis import strategies as st
 from storscope.domain.entity import EntityRef
 from storscope.domain.errors import DamagedStore, NewerStore, NotAStore, QueryError, StoreError
 from storscope.domain.recorder import Recorder
-from storscope.domain.schema import CANONICAL, SCHEMA_VERSION
+from storscope.domain.schema import CANONICAL, CAPTURES, SCHEMA_VERSION
 from storscope.store import CaptureInfo, Store
+from storscope.store.capture import _parquet_writer
 from tests.support.cases import make_store
 
 DEVICE = EntityRef("host", "device", "sda")
@@ -222,6 +225,26 @@ def test_a_store_without_room_says_so_and_is_as_before(tmp_path: Path) -> None:
         assert store.captures() == []
     finally:
         subprocess.run(["umount", place], check=True)
+
+
+class _FullFile:
+    """What pyarrow writes a file with, when there is no room for the file's end."""
+
+    def close(self) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_file_without_room_for_its_end_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pyarrow tried to end it again when it was collected, and printed a traceback."""
+    printed: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", printed.append)
+    file = _parquet_writer(tmp_path / "file", CAPTURES)
+    file.writer = _FullFile()
+    with pytest.raises(OSError, match="No space left"):
+        file.close()
+    del file
+    gc.collect()
+    assert not printed
 
 
 def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import shutil
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -157,13 +157,25 @@ class CaptureWriter:
             writers, self._writers = self._writers, {}
             self._threads.clear()
             self._pending.clear()
-            for writer in writers.values():
-                writer.close()
+            with ExitStack() as files:  # each is closed, whatever the others say
+                for writer in writers.values():
+                    files.callback(writer.close)
 
 
-def _parquet_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+class _ParquetFile(pq.ParquetWriter):
+    """Is closed once: what went wrong then, pyarrow would try again when nobody listens, and print a traceback."""
+
+    def close(self) -> None:
+        """Ends the file. Raises OSError if there is no room for its end."""
+        try:
+            super().close()
+        finally:
+            self.is_open = False
+
+
+def _parquet_writer(path: Path, schema: pa.Schema) -> _ParquetFile:
     dictionary = [name for name in schema.names if name in _DICTIONARY_COLUMNS]
-    return pq.ParquetWriter(
+    return _ParquetFile(
         path,
         schema,
         compression="zstd",

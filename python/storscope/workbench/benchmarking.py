@@ -26,6 +26,7 @@ from storscope.bench.safety import Swept, sweep
 from storscope.bench.spool import Spooled, SpoolWriter, abandoned
 from storscope.bench.target_set import ready_targets
 from storscope.bench.targets import Ready, Wish, confined
+from storscope.domain.errors import StoreError
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S, format_bytes
 from storscope.domain.workload import Workload
@@ -251,7 +252,7 @@ def _measure(
         spool.end(outcome, judgement)
         counted = joined(each for each in Spooled(spool.path).intervals() if judgement.counts(each.start_ns))
         steps = rate_step_figures(about.workload, measurement.samples)
-        return Benched(_publish(store, spool.path), about, outcome, judgement, counted, steps)
+        return Benched(_publish_now(store, spool.path), about, outcome, judgement, counted, steps)
 
 
 @contextmanager
@@ -299,6 +300,17 @@ def recover_runs(store: Store) -> list[str]:
         except ValueError:  # killed before anything was measured
             path.unlink()
     return captures
+
+
+def _publish_now(store: Store, spool: Path) -> str:
+    """The capture of a run that has just ended. Raises StoreError, which says where the run is meanwhile."""
+    try:
+        return _publish(store, spool)
+    except StoreError as error:
+        raise StoreError(
+            error.expected, error.found, where=error.where,
+            hint=f"What was measured is in {spool}. Make room there: the next command that asks the store takes it.",
+        ) from error  # fmt: skip
 
 
 def _publish(store: Store, spool: Path) -> str:
