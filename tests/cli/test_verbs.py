@@ -257,7 +257,8 @@ def test_a_store_is_diagnosed_by_its_path_too(store: Path, capsys: pytest.Captur
         ("Version 1.1.0\n'TEST SETUP ====\n", "is an Iometer configuration, no evidence"),
         ("R Hit   7563004   4  14368.0  28778.0\n", "is a block trace, no evidence (see: storscope fit drive"),
         ("8,0 3 1 0.000001829 697 Q R 223490 + 8 [db]\n", "is a block trace, no evidence"),
-        ("[[stream]]\nname = 'hog'\nstart = '2m'\n", "no importer recognises its content"),
+        ("[[stream]]\nname = 'hog'\nstart = '2m'\n", "is a schedule, no evidence (see: storscope simulate"),
+        ("[[stream]]\nname = 'hog'\n", "no importer recognises its content"),
         ("Dear team,\n[please] look at the workload\n", "no importer recognises its content"),
     ],
 )

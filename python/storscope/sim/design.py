@@ -14,6 +14,7 @@ from typing import Any
 
 from storscope import _core
 from storscope.domain.errors import ConfigError
+from storscope.domain.text_kinds import DESIGN, mistaken
 from storscope.sim.assignment import Attachment
 from storscope.sim.schedule import Lifetime, Schedule
 from storscope.sim.text_file import text_of
@@ -48,7 +49,7 @@ def read_design(text: str, where: str, schedule: Schedule | None = None) -> Desi
     try:
         found = json.loads(_core.read_design(whole))
     except _core.DesignError as error:
-        raise _config_error(error.args, body, where, schedule) from None
+        raise mistaken(text, where, DESIGN) or _config_error(error.args, body, where, schedule) from None
     attachments = tuple(Attachment(**attachment) for attachment in found["attachments"])
     return Design(found["design"], attachments, text, where, schedule.lifetimes if schedule else {})
 

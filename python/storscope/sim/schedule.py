@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from storscope.domain.errors import ConfigError
+from storscope.domain.text_kinds import SCHEDULE, mistaken
 from storscope.domain.toml_text import parsed_toml
 from storscope.domain.units import ns_from_text
 from storscope.sim.text_file import text_of
@@ -52,6 +53,15 @@ def load_schedule(path: str | Path) -> Schedule:
 
 def read_schedule(text: str, where: str) -> Schedule:
     """A schedule from its text; what it says of the array is checked with the design."""
+    try:
+        return _schedule(text, where)
+    except ConfigError:
+        if another := mistaken(text, where, SCHEDULE):
+            raise another from None
+        raise
+
+
+def _schedule(text: str, where: str) -> Schedule:
     tables = parsed_toml(text, where)
     if not isinstance(tables.get("at", []), list):
         raise ConfigError(

@@ -18,7 +18,8 @@ from storscope.bench.workloads.definition import Definition
 from storscope.bench.workloads.fio_job import read_fio
 from storscope.bench.workloads.icf import read_icf
 from storscope.bench.workloads.toml_form import read_toml
-from storscope.domain.errors import ConfigError, MalformedInput, UnknownFormat, UsageError
+from storscope.domain.errors import ConfigError, InputError, MalformedInput, UnknownFormat, UsageError
+from storscope.domain.text_kinds import WORKLOAD, mistaken
 from storscope.domain.workload import Workload
 
 MOST_BYTES = 1024**2
@@ -40,7 +41,12 @@ def load_workload(source: str | Path) -> Definition:
 
 def read_definition(text: str, where: str) -> Definition:
     """The definition that a text holds, whatever its form."""
-    return _reader(text, where)(text, where)
+    try:
+        return _reader(text, where)(text, where)
+    except (ConfigError, InputError):
+        if another := mistaken(text, where, WORKLOAD):
+            raise another from None
+        raise
 
 
 def _text_of(path: Path) -> str:

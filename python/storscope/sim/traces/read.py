@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from storscope.domain.errors import MalformedInput, UnknownFormat, UsageError
+from storscope.domain.text_kinds import TRACE, mistaken
 from storscope.sim.traces import blkparse, drive_trace, trace_csv
 from storscope.sim.traces.trace import Trace, is_passed_over
 
@@ -47,4 +48,6 @@ def trace_from_text(text: str, where: str) -> Trace:
     for recognises, read in _READERS:
         if recognises(first):
             return read(where, io.StringIO(text))
+    if another := mistaken(text, where, TRACE):
+        raise UnknownFormat(another.expected, another.found, where=where, hint=another.hint)
     raise UnknownFormat("a block trace", repr(first.strip()[:80]), where=where, hint=_HINT)
