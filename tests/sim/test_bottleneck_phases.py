@@ -46,7 +46,7 @@ def test_a_burst_is_told_with_its_time_though_the_mean_of_the_run_is_low() -> No
 def test_each_bottleneck_is_told_once_with_all_its_times() -> None:
     found = bottleneck_by_phase(list(zip(_phases(5, 10, 5, 7), (_LOAD, _DRIVES, _LOAD, _LOAD), strict=True)))
     assert found.words == (
-        "From 0 s to 5.00 s and 15 s to 27 s (figures from 20 s on): nothing is used to the full. "
+        "From 0 s to 5.00 s and 15 s to 27 s (figures of 20 s to 27 s): nothing is used to the full. "
         "From 5.00 s to 15 s: the 8 drives of g are used to 98 %."
     )
 
@@ -57,3 +57,26 @@ def test_times_without_an_answer_are_passed_over_and_many_are_counted() -> None:
     assert "Not known" not in words and "not known" not in words
     assert words.count("and 2 times more") == 2
     assert bottleneck_by_phase([(one, _NONE) for one in _phases(1, 2)]).words.endswith("not known.")
+
+
+_LOST = """\
+name = "lost"
+group = [{ name = "g", drive = "15k-sas", count = 8, layout = "raid6" }]
+volume = [{ name = "v", group = "g", size = "100 GiB" }]
+controller = [{ name = "A", cost_per_op = "100 us" }]
+cache = { write = { size = "64 MiB" } }
+host = [{ name = "h", volumes = [{ volume = "v" }] }]
+at = [{ time = "20s", cache_lost = "A" }]
+"""
+
+
+def test_phases_in_which_nothing_is_full_are_told_apart_by_where_the_time_goes() -> None:
+    made = read_design(_LOST, "lost.toml", None)
+    writes = Workload("writes", (Stream(Mix((AccessSpec(4096, read_share=0.0),)), Open(50.0)),))
+    simulated = simulate(plan_of(made, writes, duration="40s"), started_ns=0)
+    assert [one.bounds.kind for one in simulated.phase_figures] == ["load", "load"]
+    before, after = simulated.bottleneck.words.split(" From ")
+    assert before.startswith("From 0 s to 20 s: nothing is used")
+    assert "of an I/O's time is controller service." in before
+    assert after.startswith("20 s to 40 s: nothing is used")
+    assert "controller service" not in after

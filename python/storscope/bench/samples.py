@@ -131,6 +131,13 @@ class Samples:
             inside.pop()
         return inside
 
+    def whole(self) -> list[Sample]:
+        """All that was made: a last one that is not complete is put to the one before."""
+        every = list(self._samples)
+        if len(every) > 1 and every[-1].duration_ns < _WHOLE_SHARE * self.length_ns:
+            every[-2:] = [Sample.merged(every[-2:])]
+        return every
+
 
 # Figures --------------------------------------------------------------------------------------------------------------
 

@@ -81,6 +81,8 @@ class Bottleneck:
     time_share: float | None
     """Share of the time of I/Os that is spent there."""
     words: str
+    part: str | None = None
+    """Of `load` the part in which I/Os spend most of their time."""
 
 
 def waits(component: Mapping[str, Any]) -> bool:
@@ -222,7 +224,7 @@ def _load(shares: Mapping[str, float], top: Used | None, *, is_open: bool) -> Bo
     else:
         first = "Nothing is used to the full: the load is the limit, and more outstanding I/Os would get more done."
     return Bottleneck(
-        "load", None, None if top is None else top.ratio, shares.get(most or "", 0.0), first + used + where
+        "load", None, None if top is None else top.ratio, shares.get(most or "", 0.0), first + used + where, most
     )
 
 
