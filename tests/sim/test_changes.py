@@ -189,6 +189,7 @@ def test_a_diagnosis_of_a_simulated_run_tells_times_since_its_start(
     said = capsys.readouterr().out
     assert "start + 0 s to start + 4.00 s" in said
     assert "g/0 at start + 2.00 s" in said
+    assert "\n   start + 2.00 s\n" in said  # a failure is an instant
     assert "2026-11-20" not in said
 
 

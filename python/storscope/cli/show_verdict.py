@@ -75,7 +75,9 @@ def _rows_of(table: str, capture: Mapping[str, object]) -> int:
 
 
 def _period(start_ns: int | None, end_ns: int | None, zero_ns: int | None) -> str:
-    return f"{format_time(start_ns, zero_ns)} to {format_time(end_ns, zero_ns)}"
+    """From when to when; what is no longer than its words can tell is an instant."""
+    start, end = format_time(start_ns, zero_ns), format_time(end_ns, zero_ns)
+    return start if start == end else f"{start} to {end}"
 
 
 def print_finding(number: int, finding: Finding, *, verbose: bool, zero_ns: int | None = None) -> None:
