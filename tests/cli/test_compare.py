@@ -53,6 +53,15 @@ def test_the_table_before_and_after_of_the_field_report(capsys: pytest.CaptureFi
     assert "RealLife-60%Rand-65%Read (before only)" in said
 
 
+def test_a_comparison_of_nothing_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty table is no answer, and the reason is no detail."""
+    assert run(["compare", str(BEFORE), str(AFTER), "--metric", "p99"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("CANNOT TELL: no figure that was asked for can be compared.")
+    assert "p99: neither side has it. Percentiles are taken from histograms; fio writes them" in said
+    assert "More: --verbose" not in said
+
+
 def test_the_json_of_the_field_report_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
     found = compared(capsys, BEFORE, AFTER)
     first = found["pairs"][0]

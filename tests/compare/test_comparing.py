@@ -334,6 +334,15 @@ def test_a_metric_that_one_side_lacks_is_said(tmp_path: Path) -> None:
     assert "p99" not in [one.metric for one in pair.rows]
 
 
+def test_a_metric_that_was_asked_for_and_neither_side_has_is_said(tmp_path: Path) -> None:
+    sides = [run("a", 10)], [run("a", 20)]
+    pair = only(compared(tmp_path / "asked", *sides, metrics=("p99", "busy")))
+    assert not pair.rows
+    assert [note.split(".")[0] for note in pair.notes] == ["p99: neither side has it", "busy: neither side has it"]
+    assert "json+" in pair.notes[0]
+    assert not only(compared(tmp_path / "usual", *sides)).notes
+
+
 def test_workers_that_ran_together_add_up(tmp_path: Path) -> None:
     def workers(rate: float) -> object:
         def write(recorder: Recorder) -> None:

@@ -49,14 +49,15 @@ def print_comparison(comparison: Comparison, *, verbose: bool) -> None:
         _print_table(comparison)
         _print_reasons(comparison)
     _print_said("warning", ((warning, pair.name) for pair in comparison.pairs for warning in pair.warnings), "red")
+    told = [pair for pair in comparison.pairs if verbose or not pair.rows]  # notes say why nothing was compared
+    _print_said("note", ((note, pair.name) for pair in told for note in pair.notes), None)
     if verbose:
-        _print_said("note", ((note, pair.name) for pair in comparison.pairs for note in pair.notes), None)
         _print_distributions(comparison.pairs)
         _print_methods(comparison)
     _print_unmatched(comparison, verbose=verbose)
     for note in comparison.notes:
         _wrapped(f"note: {note}")
-    if not verbose and any(pair.notes for pair in comparison.pairs):
+    if any(pair.notes for pair in comparison.pairs if pair not in told):
         click.echo("More: --verbose shows all notes and how each interval came about.")
 
 
@@ -97,6 +98,8 @@ def _verdict(comparison: Comparison) -> tuple[str, str]:
     if comparison.count(Outcome.SAME):
         return "NO DIFFERENCE SHOWN where the evidence is enough; the rest cannot be told.", "yellow"
     reasons = {row.reason for row in comparison.rows() if row.outcome is Outcome.UNDECIDED}
+    if not any(comparison.rows()):
+        reasons = {"no figure that was asked for can be compared"}
     return f"CANNOT TELL{': ' + reasons.pop() if len(reasons) == 1 else ''}.", "yellow"
 
 

@@ -60,7 +60,9 @@ def compare_sides(
     pairs = matched.pairs if of_runs else _busiest(matched, settings.entities_max, notes)
     measured = []
     for pair in (alike(pair, metrics) for pair in pairs):
-        found, missing = differences(pair, metrics, settings.seed, settings.level)
+        found, missing = differences(
+            pair, metrics, settings.seed, settings.level, were_asked=bool(settings.metrics)
+        )  # fmt: skip
         conflicts = load_conflicts(pair)
         measured.append(_Measured(pair, found, conflicts, warnings_of(pair), [*notes_of(pair), *missing]))
     names = names_of(one.subjects, other.subjects)

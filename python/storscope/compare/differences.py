@@ -45,8 +45,13 @@ class Found:
     doubt: str = ""
 
 
-def differences(pair: Pair, metrics: Sequence[Metric], seed: int, level: float) -> tuple[list[Found], list[str]]:
-    """What can be compared of the pair, and sentences about the metrics that only one side has."""
+def differences(
+    pair: Pair, metrics: Sequence[Metric], seed: int, level: float, *, were_asked: bool = False
+) -> tuple[list[Found], list[str]]:
+    """What can be compared of the pair, and sentences about what cannot.
+
+    What neither side has is told of metrics that were asked for, not of those that are looked for anyway.
+    """
     found, missing = [], []
     for metric in metrics:
         has = [_has(group, metric) for group in (pair.before, pair.after)]
@@ -58,7 +63,13 @@ def differences(pair: Pair, metrics: Sequence[Metric], seed: int, level: float) 
                 missing.append(f"{metric.name}: the sides timed different parts of an I/O{_parts_words(pair)}.")
         elif any(has):
             missing.append(f"{metric.name}: only the side {'before' if has[0] else 'after'} has it.")
+        elif were_asked:
+            missing.append(f"{metric.name}: neither side has it.{_source(metric)}")
     return found, missing
+
+
+def _source(metric: Metric) -> str:
+    return " Percentiles are taken from histograms; fio writes them with --output-format=json+." if metric.share else ""
 
 
 def _parts_words(pair: Pair) -> str:
