@@ -99,6 +99,18 @@ def test_every_key_with_its_unit() -> None:
         ('size = "8k"', 'size = "8q"', r"line 17: stream.line.size: expected .*8k.*, found '8q'"),
         ('size = "8k"', 'size = "8k"\nsiez = 3', r"line 18: stream.line.siez: .*\n  Did you mean 'size'\?"),
         ('size = "8k"', 'size = "0"', r"line 17: stream.line.size: expected 1 byte to 1 GiB"),
+        (
+            'size = "8k"',
+            "size = 8",
+            r'line 17: stream.line.size: .*unit.*, found 8\.\n  8 bytes\? Write "8k" or "8KiB"; "8B" if',
+        ),
+        (
+            'size = "8k"',
+            'size = "64"',
+            r"line 17: .*which below 512 bytes is needed, found '64'\.\n  64 bytes\? .*\"64k\"",
+        ),
+        ('reply = "1.5k"', "reply = 4", r'line 26: stream.line.reply: .*\n  4 bytes\? Write "4k"'),
+        ('pool = "8m"', "pool = 8", r'line 6: data.pool: .*\n  8 bytes\? Write "8k"'),
         ('size = "8k"\n', "", r"line 16: stream.line.size: expected a value, found nothing"),
         ('delay = "10ms"', "delay = 10", r"line 20: stream.line.delay: expected a duration with its unit"),
         ('read_share = "70%"', 'read_share = "170%"', r"line 19: .*a ratio like"),
@@ -124,6 +136,25 @@ def test_an_error_names_line_and_key(old: str, new: str, message: str) -> None:
     assert old in TEXT
     with pytest.raises(ConfigError, match=message):
         read_toml(TEXT.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("written", "size"),
+    [('"8B"', 8), ('"8 b"', 8), ('"0.25k"', 256), ("512", 512), ('"512"', 512), ("8192", 8192), ("1000", 1000)],
+)
+def test_a_small_size_with_its_unit_and_a_sector_without_are_taken(written: str, size: int) -> None:
+    (line, _) = read_toml(TEXT.replace('size = "8k"', f"size = {written}", 1)).workloads[0].streams[0].access.lines
+    assert line.size_bytes == size
+
+
+def test_large_plain_numbers_are_exact() -> None:
+    text = TEXT.replace('length = "10g"', f"length = {2**60 + 1}", 1)
+    assert read_toml(text).workloads[0].streams[0].region.length_bytes == 2**60 + 1
+
+
+def test_nothing_needs_no_unit() -> None:
+    (_, line) = read_toml(TEXT.replace('align = "4k"', "align = 0", 1)).workloads[0].streams[0].access.lines
+    assert line.align_bytes == 0
 
 
 @given(workloads())

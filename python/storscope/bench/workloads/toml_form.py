@@ -8,12 +8,12 @@
     outstanding = 8                  # closed loop; or rate_per_s = 2000; or steps = [{rate_per_s = .., duration = ..}]
 
     [[stream.line]]
-    size = "8k"                      # sizes are binary: 8k is 8,192 bytes; a plain number is bytes
+    size = "8k"                      # sizes are binary: 8k is 8,192 bytes; a plain number from 512 on is bytes
     read_share = "70%"               # or 0.7
 
 Keys are those of the JSON form without the unit, since the value carries it. A file holds one workload, or a list
-[[workload]] with a [sweep]. Unknown keys, durations without a unit and values out of range are refused with line and
-key. All keys: docs/workloads.md.
+[[workload]] with a [sweep]. Unknown keys, durations and small sizes without a unit and values out of range are refused
+with line and key. All keys: docs/workloads.md.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ from storscope.bench.workloads.definition import Definition, Sweep
 from storscope.domain.errors import ConfigError
 from storscope.domain.toml_lines import Path, find_lines, line_of
 from storscope.domain.toml_text import parsed_toml
-from storscope.domain.units import bytes_from_text
+from storscope.domain.units import SECTOR_BYTES, bytes_from_text
 from storscope.domain.workload import Workload
 
 _UNITS_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9,
              "h": 3600 * 10**9}  # fmt: skip
+_PLAIN = re.compile(r"\s*[0-9.]+\s*")
+"""A number without a unit."""
 
 
 def read_toml(text: str, where: str = "the TOML file") -> Definition:
@@ -72,7 +74,7 @@ class _Reader:
     # Tables ---------------------------------------------------------------------------------------------------------
 
     def table(self, value: Any, path: Path, parsers: Mapping[str, Callable[[Any], Any]]) -> dict[str, Any]:
-        """The values of a table by key; each parser raises ValueError with what it expected."""
+        """The values of a table by key; each parser raises ValueError with what it expected, and perhaps a hint."""
         if not isinstance(value, Mapping):
             self.fail(path, "a table", repr(value)[:40])
         found = {}
@@ -84,7 +86,7 @@ class _Reader:
             try:
                 found[key] = parsers[key](item)
             except ValueError as error:
-                self.fail((*path, key), str(error), repr(item)[:60])
+                self.fail((*path, key), error.args[0], repr(item)[:60], *error.args[1:])
         return found
 
     def items(self, value: Any, path: Path) -> list[Any]:
@@ -193,16 +195,25 @@ def _text(value: Any) -> str:
 
 
 def _size(value: Any) -> int:
-    """8192, '8192', '8k', '1.5m', '1g': powers of 1024."""
-    if _is_count(value) and value >= 0:
-        return value
-    try:
-        size = int(bytes_from_text(value)) if isinstance(value, str) and len(value) <= 30 else -1
-    except ValueError:
-        size = -1
+    """8192, '8192', '8k', '1.5m', '1g': powers of 1024. Less than a sector needs its unit: who writes 8 means 8 KiB."""
+    size = value if _is_count(value) else _size_from_text(value)
     if size < 0:
         raise ValueError('a size like "8k" or 8192')
+    if 0 < size < SECTOR_BYTES and _PLAIN.fullmatch(str(value)):
+        plain = str(value).strip()
+        raise ValueError(
+            f"a size with its unit, which below {SECTOR_BYTES} bytes is needed",
+            f'{plain} bytes? Write "{plain}k" or "{plain}KiB"; "{plain}B" if bytes are meant.',
+        )
     return size
+
+
+def _size_from_text(value: Any) -> int:
+    """-1 for what is no size."""
+    try:
+        return bytes_from_text(value) if isinstance(value, str) and len(value) <= 30 else -1
+    except ValueError:
+        return -1
 
 
 def _duration(value: Any) -> int:

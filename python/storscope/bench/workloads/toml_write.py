@@ -12,6 +12,7 @@ from typing import Any
 from storscope.bench.workloads.definition import Definition, Sweep, unused_workloads
 from storscope.bench.workloads.loss import Loss
 from storscope.bench.workloads.toml_form import TOML_NAMES
+from storscope.domain.units import SECTOR_BYTES
 
 
 def write_toml(definition: Definition) -> tuple[str, tuple[Loss, ...]]:
@@ -119,7 +120,7 @@ def _bytes(size: int) -> str:
     for factor, unit in ((1024**4, "t"), (1024**3, "g"), (1024**2, "m"), (1024, "k")):
         if size and size % factor == 0:
             return f'"{size // factor}{unit}"'
-    return str(size)
+    return f'"{size}B"' if 0 < size < SECTOR_BYTES else str(size)
 
 
 def _time(time_ns: int) -> str:
