@@ -66,11 +66,17 @@ pub enum DeviceError {
 
 /// Takes requests and completes them.
 pub trait Device {
+    /// Whether [`Device::expect`] does anything, so that nobody need look ahead in vain.
+    const EXPECTS: bool = false;
+
     /// Most requests that may be in flight.
     fn depth(&self) -> usize;
 
     /// Takes a request. It may start only at the next [`Device::wait`].
     fn submit(&mut self, request: Request);
+
+    /// A request that starts at this offset of this target is likely to come next. Changes nothing but speed.
+    fn expect(&mut self, _target: u32, _offset: u64) {}
 
     /// Starts what was taken, then waits until something completes or the clock shows `until`, and appends what is
     /// complete to `done`. Does not wait when `until` has passed. Nothing may be reported before it is complete.

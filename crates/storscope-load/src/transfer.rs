@@ -71,6 +71,10 @@ pub struct Transfers {
     left_in_burst: u32,
     tracks: Vec<Track>,
     copy_destination: Option<(u32, u64)>,
+    /// The next one, if it was drawn already.
+    foreseen: Option<Transfer>,
+    /// Whether it may be: with several targets the next is not known, and replies draw in between.
+    foreseeable: bool,
 }
 
 impl Transfers {
@@ -86,8 +90,9 @@ impl Transfers {
             sum += spec.share / total;
             Line::new(spec, sum, stream, targets)
         };
-        let lines = specs.iter().map(&mut prepare).collect();
-        Self { random, lines, line: 0, left_in_burst: 0, tracks, copy_destination }
+        let lines: Vec<Line> = specs.iter().map(&mut prepare).collect();
+        let foreseeable = tracks.len() == 1 && lines.iter().all(|line| line.reply == 0);
+        Self { random, lines, line: 0, left_in_burst: 0, tracks, copy_destination, foreseen: None, foreseeable }
     }
 
     /// Draws the line of the next burst if the present one is used up. Returns what to wait before it.
@@ -110,6 +115,21 @@ impl Transfers {
     #[inline(always)]
     pub fn next(&mut self, track: usize) -> Transfer {
         self.left_in_burst -= 1;
+        self.foreseen.take().unwrap_or_else(|| self.draw(track))
+    }
+
+    /// Draws the next transfer now, if it is settled what will be drawn: target and offset of it.
+    #[inline]
+    pub fn foresee(&mut self) -> Option<(u32, u64)> {
+        let is_settled = self.foreseeable && (self.left_in_burst > 0 || self.lines.len() == 1);
+        if is_settled && self.foreseen.is_none() {
+            self.foreseen = Some(self.draw(0));
+        }
+        self.foreseen.map(|transfer| (transfer.target, transfer.offset))
+    }
+
+    #[inline(always)]
+    fn draw(&mut self, track: usize) -> Transfer {
         let line = &self.lines[self.line];
         let reads = line.reads.happens(&mut self.random);
         let direction = if reads { Direction::Read } else { Direction::Write };
@@ -127,17 +147,6 @@ impl Transfers {
     pub fn reply(&mut self, track: usize, direction: Direction, length: u32) -> Transfer {
         let offset = self.place(track, self.line, length);
         Transfer { target: self.tracks[track].index, direction, offset, length, then: FollowUp::Nothing }
-    }
-
-    /// How many targets the worker has.
-    #[must_use]
-    pub fn tracks(&self) -> usize {
-        self.tracks.len()
-    }
-
-    /// Draws for another purpose.
-    pub fn split_random(&mut self) -> Random {
-        self.random.split()
     }
 
     #[inline]

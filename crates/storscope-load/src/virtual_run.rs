@@ -46,6 +46,8 @@ struct Port<D> {
 }
 
 impl<D: Device> Device for Port<D> {
+    const EXPECTS: bool = D::EXPECTS;
+
     fn depth(&self) -> usize {
         self.device.borrow().depth()
     }
@@ -53,6 +55,11 @@ impl<D: Device> Device for Port<D> {
     #[inline]
     fn submit(&mut self, request: Request) {
         self.device.borrow_mut().submit(Request { token: self.base + request.token, ..request });
+    }
+
+    #[inline]
+    fn expect(&mut self, target: u32, offset: u64) {
+        self.device.borrow_mut().expect(target, offset);
     }
 
     fn wait(&mut self, _until: Nanos, _done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {

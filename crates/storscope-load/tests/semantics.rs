@@ -5,8 +5,9 @@ mod support;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use proptest::prelude::*;
 use storscope_device::{Direction, QueueingDevice, Request, VirtualClock};
-use storscope_load::{Limit, Random, RandomPlace, Span, Transfers, Zipf};
+use storscope_load::{FollowUp, Limit, Random, RandomPlace, Span, Transfer, Transfers, Zipf};
 use storscope_types::{Access, AccessSpec, Bytes, Copy, Nanos, Offsets, Process, Starts, Stream, Workload};
 use support::{GIB, Outcome, Spy, closed, ios, mix, open, reads_4k, run, task};
 
@@ -247,4 +248,53 @@ fn workers_that_begin_apart_keep_to_the_alignment_and_the_region() {
             assert!(offset + size.0 <= span.start + span.length);
         }
     }
+}
+
+/// The first transfers of a mix, some of them looked at before they are drawn, as `looks` says. None looks at any.
+fn drawn_after_looks(lines: &[AccessSpec], targets: usize, looks: Option<&[bool]>) -> Vec<Transfer> {
+    let stream = Stream::new(Access::Mix { lines: lines.to_vec() }, closed(1));
+    let targets: Vec<(u32, Span)> = (0..targets as u32).map(|index| (index, GIB)).collect();
+    let mut transfers = Transfers::new(&stream, 0, &targets, Random::of_worker(7, 0));
+    let draw = |step: usize| {
+        transfers.begin_burst();
+        let transfer = transfers.next(step % targets.len());
+        let reply = match transfer.then {
+            FollowUp::Reply(length) => Some(transfers.reply(step % targets.len(), transfer.direction, length)),
+            _ => None,
+        };
+        let foreseen = looks.is_some_and(|looks| looks[step]).then(|| transfers.foresee()).flatten();
+        (transfer, reply, foreseen)
+    };
+    let drawn: Vec<_> = (0..looks.map_or(200, <[bool]>::len)).map(draw).collect();
+    for pair in drawn.windows(2) {
+        let next = &pair[1].0;
+        assert!(pair[0].2.is_none_or(|foreseen| foreseen == (next.target, next.offset)), "another came: {next:?}");
+    }
+    drawn.into_iter().flat_map(|(transfer, reply, _)| std::iter::once(transfer).chain(reply)).collect()
+}
+
+proptest! {
+    #[test]
+    fn what_is_foreseen_comes_and_looking_changes_nothing(
+        lines in prop::collection::vec((1_u32..4, 0.0_f64..1.0, 0.0_f64..1.0, prop::bool::weighted(0.2)), 1..4),
+        targets in 1_usize..3,
+        looks in prop::collection::vec(any::<bool>(), 200),
+    ) {
+        let line = |&(burst, read_share, random_share, replies): &(u32, f64, f64, bool)| {
+            let reply = Bytes(if replies { 512 } else { 0 });
+            AccessSpec { share: 1.0, burst, read_share, random_share, reply, ..reads_4k() }
+        };
+        let lines: Vec<AccessSpec> = lines.iter().map(line).collect();
+        prop_assert_eq!(drawn_after_looks(&lines, targets, Some(&looks)), drawn_after_looks(&lines, targets, None));
+    }
+}
+
+#[test]
+fn the_next_transfer_to_the_only_target_is_foreseen() {
+    let stream = Stream::new(Access::Mix { lines: vec![reads_4k()] }, closed(1));
+    let mut transfers = Transfers::new(&stream, 0, &[(3, GIB)], Random::of_worker(7, 0));
+    let foreseen = transfers.foresee();
+    transfers.begin_burst();
+    let next = transfers.next(0);
+    assert_eq!(foreseen, Some((3, next.offset)));
 }

@@ -154,6 +154,11 @@ impl<D: Device, C: Clock> Generator<D, C> {
             self.ios_left -= 1;
             self.bytes_left = self.bytes_left.saturating_sub(u64::from(transfer.length));
             self.submit(start, transfer);
+            if D::EXPECTS
+                && let Some((target, offset)) = self.transfers.foresee()
+            {
+                self.device.expect(target, offset);
+            }
         }
     }
 

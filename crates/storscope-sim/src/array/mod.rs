@@ -167,6 +167,8 @@ impl Array {
 }
 
 impl Device for Array {
+    const EXPECTS: bool = true;
+
     fn depth(&self) -> usize {
         self.depth
     }
@@ -175,6 +177,14 @@ impl Device for Array {
     fn submit(&mut self, request: Request) {
         self.catch_up();
         self.take(request);
+    }
+
+    #[inline]
+    fn expect(&mut self, target: u32, offset: u64) {
+        if let (Some(memory), Some(target)) = (&self.cache, self.targets.get(target as usize)) {
+            let volume = &self.volumes[usize::from(target.volume)];
+            memory.warm(volume.group, volume.start + offset);
+        }
     }
 
     #[inline]
