@@ -186,6 +186,28 @@ def test_an_end_by_ios_is_kept_about() -> None:
     assert simulated.outcome.result["ending"]["completed"] == 20_000
 
 
+_UNLIKE = Workload("unlike", (*_reads(16, "fast").streams, Stream(Mix((AccessSpec(8192),)), Open(10.0), name="slow")))
+
+
+def test_an_end_by_ios_is_one_of_all_streams_together() -> None:
+    by_time = _simulated(workload=_UNLIKE)
+    rate = by_time.judgement.estimates["iops"].value
+    by_ios = _simulated(workload=_UNLIKE, duration=None, ios=round(30 * rate))
+    assert by_ios.judgement.estimates["iops"].value == pytest.approx(rate, rel=0.05)
+    assert by_ios.judgement.to_ns == pytest.approx(30 * NS_PER_S, rel=0.05)
+    assert {cell["stream"] for cell in by_ios.measured.form["cells"]} == {0, 1}
+    assert "until about as many I/Os were made as were asked for (" in by_ios.judgement.ended
+
+
+def test_unlike_streams_that_cannot_make_so_many_end_with_the_duration_or_their_own_end() -> None:
+    schedule = "".join(f'[[stream]]\nname = "{name}"\nend = "2s"\n' for name in ("fast", "slow"))
+    ended = _simulated(schedule, workload=_UNLIKE, duration=None, ios=10**6)
+    assert "until its streams had ended" in ended.judgement.ended
+    asked = _simulated(workload=_UNLIKE, duration="2s", ios=10**6)
+    assert asked.judgement.to_ns == 2 * NS_PER_S
+    assert asked.judgement.ended == "It ran for the 2.00 s that were asked for."
+
+
 def test_a_stream_that_the_workload_lacks_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^s.toml:2: stream\[0\].name: .* found 'hog'"):
         _simulated('[[stream]]\nname = "hog"\nstart = "8s"\n')

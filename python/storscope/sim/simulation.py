@@ -27,7 +27,8 @@ _DAY_NS = 86_400 * NS_PER_S
 class SimulationPlan:
     """What is simulated. Draws of the generator and of the array depend on `seed` alone.
 
-    It ends after `duration_ns` of simulated time, or when about `ios` were made, whichever is first; one is needed.
+    It ends after `duration_ns` of simulated time, or when about `ios` were made, whichever is first; one is needed. Each
+    worker makes its part of them, unless `ios_end_ns` says when all will have made them together.
     `slice_ns` is the least length of the slices in which the queues of the drives are kept; `slices` is how many.
     Lengths that are None are chosen to fit the run (workbench.simulating.fitted).
     """
@@ -38,6 +39,7 @@ class SimulationPlan:
     seed: int
     duration_ns: int | None = None
     ios: int | None = None
+    ios_end_ns: int | None = None
     interval_ns: int | None = None
     slice_ns: int | None = None
     slices: int = 2048
@@ -45,11 +47,13 @@ class SimulationPlan:
     def plan_json(self) -> dict[str, Any]:
         """As crates/storscope-load/src/plan.rs reads it."""
         workers = sum(stream.workers for stream in self.workload.streams)
+        ends_ns = [one for one in (self.duration_ns, self.ios_end_ns) if one is not None]
+        shares_ios = self.ios is not None and self.ios_end_ns is None
         return {
             "workload": self.workload.to_json(),
             "targets": [{"kind": "null", "size_bytes": one.size_bytes} for one in self.design.attachments],
-            "duration_ns": self.duration_ns or 36_500 * _DAY_NS,
-            "max_ios_per_worker": None if self.ios is None else -(-self.ios // workers),
+            "duration_ns": min(ends_ns, default=36_500 * _DAY_NS),
+            "max_ios_per_worker": -(-(self.ios or 0) // workers) if shares_ios else None,
             "seed": self.seed,
             "interval_ns": self.interval_ns or NS_PER_S,
         }
