@@ -17,11 +17,11 @@ from typing import Any
 
 from storscope.diagnose.rule import Rule
 from storscope.domain.errors import ConfigError
-from storscope.domain.toml_lines import find_lines, line_of
+from storscope.domain.toml_lines import LineColumn, find_places, place_of
 from storscope.domain.toml_text import parsed_toml
 
 _TIERS = ("flash", "disk")
-_Lines = dict[tuple[str | int, ...], int]
+_Lines = dict[tuple[str | int, ...], LineColumn]
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,13 @@ def _read(file: Path) -> tuple[dict[str, Any], _Lines]:
         raise ConfigError("a readable TOML file", error.strerror or str(error), where=str(file)) from error
     except UnicodeDecodeError as error:
         raise ConfigError("text in UTF-8", f"byte {error.object[error.start]:#04x}", where=str(file)) from error
-    return parsed_toml(text, str(file)), find_lines(text)
+    return parsed_toml(text, str(file)), find_places(text)
 
 
 def _place(file: Path, lines: _Lines, path: tuple[str, ...]) -> str:
-    line = line_of(lines, path)
+    place = place_of(lines, path)
     rule, *name = path
-    return f"{file if line is None else f'{file}:{line}'}: {' '.join([f'[{rule}]', *name])}"
+    return f"{file if place is None else f'{file}:{place.line}'}: {' '.join([f'[{rule}]', *name])}"
 
 
 def _tier_patterns(file: Path, tiers: object, lines: _Lines) -> tuple[tuple[str, str], ...]:

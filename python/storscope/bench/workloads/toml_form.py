@@ -13,7 +13,7 @@
 
 Keys are those of the JSON form without the unit, since the value carries it. A file holds one workload, or a list
 [[workload]] with a [sweep]. Unknown keys, durations and small sizes without a unit and values out of range are refused
-with line and key. All keys: docs/workloads.md.
+with line, column and key. All keys: docs/workloads.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, TypeGuard
 
 from storscope.bench.workloads.definition import Definition, Sweep
 from storscope.domain.errors import ConfigError
-from storscope.domain.toml_lines import Path, find_lines, line_of
+from storscope.domain.toml_lines import Path, find_places, place_of
 from storscope.domain.toml_text import parsed_toml
 from storscope.domain.units import SECTOR_BYTES, bytes_from_text
 from storscope.domain.workload import Workload
@@ -37,13 +37,13 @@ _PLAIN = re.compile(r"\s*[0-9.]+\s*")
 
 
 def read_toml(text: str, where: str = "the TOML file") -> Definition:
-    """The workloads of a TOML file. Raises ConfigError with line and key."""
+    """The workloads of a TOML file. Raises ConfigError with line, column and key."""
     return _Reader(text, where).read(parsed_toml(text, where))
 
 
 class _Reader:
     def __init__(self, text: str, where: str) -> None:
-        self.lines = find_lines(text)
+        self.text = text
         self.where = where
 
     def read(self, content: Mapping[str, Any]) -> Definition:
@@ -66,9 +66,9 @@ class _Reader:
         )
 
     def fail(self, path: Path, expected: str, found: str, hint: str = "") -> None:
-        line = line_of(self.lines, path)
-        at = f"{self.where}, line {line}" if line else self.where
-        key = ".".join(str(part) for part in path if isinstance(part, str))
+        place = place_of(find_places(self.text), path)
+        at = self.where if place is None else f"{self.where}:{place.line}:{place.column}"
+        key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
         raise ConfigError(expected, found, where=f"{at}: {key}" if key else at, hint=hint)
 
     # Tables ---------------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def _keep(value: Any) -> Any:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("a text in quotes")  # noqa: TRY004 (the reader adds line and key to ValueErrors)
+        raise ValueError("a text in quotes")  # noqa: TRY004 (the reader adds place and key to ValueErrors)
     return value
 
 
