@@ -162,7 +162,24 @@ def test_what_cannot_be_compared_ends_with_a_sentence(
 
 def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", "--help"]) == 0
-    assert "storscope compare before.csv after.csv" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "storscope compare before.csv after.csv" in said
+    assert "without an offset UTC: 2026-11-20T09:00 is 2026-11-20T10:00+01:00" in said
+
+
+def test_a_time_with_an_offset_is_the_same_instant_as_in_utc(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Counters of 100 s from 2027-01-15 08:00 UTC on."""
+    make_store(tmp_path / "lab", evidence.device("sda", [100.0] * 50 + [200.0] * 50, [1e6] * 100))
+    found = [
+        compared(capsys, f"{tmp_path / 'lab'}#until={time}", f"{tmp_path / 'lab'}#since={time}")
+        for time in ("2027-01-15T08:00:50", "2027-01-15T09:00:50+01:00", "2027-01-15T02:30:50-05:30")
+    ]
+    rows = [one["pairs"][0]["rows"] for one in found]
+    assert rows[0] == rows[1] == rows[2]
+    iops = next(row for row in rows[0] if row["metric"] == "iops")
+    assert (iops["before"], iops["after"], iops["values_before"], iops["values_after"]) == (100.0, 200.0, 50, 50)
 
 
 def test_where_no_run_fits_the_latest_are_named(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,8 @@ What BEFORE and AFTER may be:
   key=value,...                part of the store in use (--store)
 Keys: run (name, id or pattern, also the id of a sweep; several joined with |),
 capture (id or file name), entity (name or kind/name), system, since, until
-(ISO 8601).
+(ISO 8601; without an offset UTC: 2026-11-20T09:00 is 2026-11-20T10:00+01:00;
+--timezone is of evidence alone).
 
 \b
 Examples:
