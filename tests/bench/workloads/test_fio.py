@@ -380,3 +380,36 @@ def test_workers_that_begin_apart_are_jobs_with_a_part_each(region: Region, plac
     assert found == place
     lost = [loss for loss in losses if loss.where.endswith("starts")]
     assert bool(lost) == (not any("increment" in option for option in found))
+    again = read_fio(text)
+    (read,) = again.workloads[0].streams
+    assert read.starts is (Starts.TOGETHER if lost else Starts.APART)
+    assert read.region == region
+    assert not any(loss.kind is LossKind.LOST for loss in again.losses)
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        "offset_increment=1g",
+        "offset_increment=1g size=2g",
+        "offset_increment=20% size=20%",
+        "offset=1m offset_increment=25% size=25%",
+    ],
+)
+def test_parts_that_do_not_cover_their_place_are_lost_and_said(places: str) -> None:
+    options = "\n".join(f"rw=read numjobs=4 filename=x {places}".split())
+    found = read_fio(f"[a]\n{options}\n")
+    assert found.workloads[0].streams[0].starts is Starts.TOGETHER
+    assert "offset_increment" in " ".join(str(loss) for loss in found.losses if loss.kind is LossKind.LOST)
+
+
+def test_what_has_no_effect_is_told_from_what_is_not_known() -> None:
+    """Reads have no mix, a job that is left out takes its options with it, rate and rate_iops exclude each other."""
+    reads = read_fio("[a]\nrw=randread\nrwmixread=30\nnorandommap\n[trims]\nrw=randtrim\nwrite_hint=short\n").losses
+    assert [str(loss).partition("]")[2] for loss in reads] == [
+        " line 6: rw=randtrim: the job is left out: a workload does not trim",
+        " line 3: rwmixread=30: without effect beside the job's other options",
+    ]
+    both = "\n".join(map(str, read_fio("[a]\nrate_iops=100\nrate=1m\n").losses))
+    assert "rate=1m: fio takes no rate beside rate_iops" in both
+    assert "does not know" not in both

@@ -52,6 +52,8 @@ def _depth(job: GivenOptions) -> int:
 def _rate(job: GivenOptions, direction: int) -> float | None:
     option, *parts = job.pair("rate_iops")
     if option and parts[direction]:
+        if other := job.take("rate"):
+            job.losses.lost(other.where, other.text, "fio takes no rate beside rate_iops")
         return integer_of(option, parts[direction], job.where) or None
     option, *parts = job.pair("rate")
     if option and parts[direction]:

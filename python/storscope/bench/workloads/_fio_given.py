@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from storscope.bench.workloads._fio_options import ELSEWHERE, LOST
+from storscope.bench.workloads._fio_options import ELSEWHERE, LOST, UNDERSTOOD
 from storscope.bench.workloads._fio_text import Option, Section, integer_of, time_of
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.errors import MalformedInput
@@ -77,6 +77,8 @@ class GivenOptions:
                 self.losses.lost(option.where, option.text, LOST[name])
             elif name in ELSEWHERE:
                 self.losses.elsewhere(option.where, option.text, ELSEWHERE[name])
+            elif name in UNDERSTOOD - self.used:
+                self.losses.elsewhere(option.where, option.text, "without effect beside the job's other options")
             elif name not in self.used:
                 self.losses.lost(option.where, option.text, "storscope does not know what this option asks for")
 

@@ -61,13 +61,22 @@ LOST: dict[str, str] = {
                      "buffer_compress_chunk"), "the pool of data has compressible and duplicate shares only"),
     **dict.fromkeys(("bs_unaligned", "bs_is_seq_rand", "softrandommap", "experimental"), "has no counterpart"),
     **dict.fromkeys(("thinktime_spin", "thinktime_iotime", "thinkcycles"), "a pause is waited, not spun"),
-    **dict.fromkeys(("rwmix_cycle", "offset_increment", "offset_align", "size_increment", "rw_sequencer"),
+    **dict.fromkeys(("rwmix_cycle", "offset_align", "size_increment", "rw_sequencer"),
                     "has no counterpart"),
     **dict.fromkeys(("trim_percentage", "trim_backlog", "trim_backlog_batch", "trim_verify_zero"),
                     "a workload does not trim"),
     **dict.fromkeys(("profile", "job_max_open_zones", "zone_reset_threshold"), "has no counterpart"),
 }  # fmt: skip
 """Option -> what is lost with it."""
+
+UNDERSTOOD = frozenset({
+    "blockalign", "bs", "bsrange", "bssplit", "buffer_compress_percentage", "dedupe_percentage", "flow", "flow_id",
+    "flow_sleep", "iodepth", "norandommap", "numjobs", "offset", "offset_increment", "percentage_random", "ramp_time",
+    "random_distribution", "rate", "rate_iops", "rate_process", "runtime", "rw", "rwmixread", "rwmixwrite", "size",
+    "thinktime", "thinktime_blocks", "thinktime_blocks_type", "verify", "zero_buffers",
+})  # fmt: skip
+"""What becomes part of a workload, if the job's other options leave it an effect: rwmixread says nothing of a job that
+only reads."""
 
 SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "falloc", "ftruncate", "splice"})
 """Engines that keep one I/O outstanding whatever iodepth says (fio(1), iodepth)."""

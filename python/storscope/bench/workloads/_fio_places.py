@@ -6,7 +6,9 @@ import re
 
 from storscope.bench.workloads._fio_given import GivenOptions
 from storscope.bench.workloads._fio_text import Option, integer_of, size_of
-from storscope.domain.load import HotSpot, Offsets, Region, Uniform, Zipf
+from storscope.domain.load import HotSpot, Offsets, Region, Starts, Uniform, Zipf
+
+_PARTS = "each job keeps to its part; here each worker begins where its part does, and goes on at the end of it"
 
 
 def offsets_of(job: GivenOptions) -> Offsets:
@@ -47,8 +49,27 @@ def _zones(job: GivenOptions, option: Option, text: str) -> Offsets:
     return HotSpot(zones[hottest][0], zones[hottest][1], start)
 
 
-def region_of(job: GivenOptions) -> Region:
-    """The part of its targets that it uses."""
+def places_of(job: GivenOptions, workers: int) -> tuple[Region, Starts]:
+    """The part of its targets that it uses, and where its workers begin what is not random."""
+    option = job.take("offset_increment")
+    if option is None or workers == 1:
+        return _region_of(job), Starts.TOGETHER
+    start, part = _extent(job, "offset") or 0, job.options.get("size")
+    if part is not None and part.value.strip() == option.value.strip():
+        share = re.fullmatch(r"(\d{1,3})%", part.value.strip())
+        job.take("size")
+        if share is None:
+            job.note("offset_increment", _PARTS)
+            return Region(start, workers * size_of(part, part.value, job.where, job.kb_base)), Starts.APART
+        if not start and 100 // workers == int(share[1]):
+            job.note("offset_increment", _PARTS)
+            return Region(), Starts.APART
+    reason = "only equal parts, of this size each, of all the target or of a region become workers that begin apart"
+    job.losses.lost(option.where, option.text, reason)
+    return _region_of(job), Starts.TOGETHER
+
+
+def _region_of(job: GivenOptions) -> Region:
     start, length = _extent(job, "offset"), _extent(job, "size")
     return Region(start or 0, length or None)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from storscope.bench.workloads._fio_asked import load_of, pause_of
 from storscope.bench.workloads._fio_given import GivenOptions
-from storscope.bench.workloads._fio_places import offsets_of, region_of
+from storscope.bench.workloads._fio_places import offsets_of, places_of
 from storscope.bench.workloads._fio_sizes import sizes_of
 from storscope.bench.workloads._fio_text import Section, integer_of, size_of
 from storscope.bench.workloads.loss import LossList
@@ -59,14 +59,16 @@ class JobReader(GivenOptions):
         load, read_share = load_of(self, self._read_share(), self.numjobs)
         if not self.filenames and self.numjobs > 1:
             self.note("numjobs", "each fio job has a file of its own; workers share the targets")
+        region, starts = places_of(self, self.numjobs)
         return Stream(
             name=self.name,
             access=Mix(self._lines(read_share, is_open=load.is_open)),
             load=load,
             offsets=offsets_of(self),
-            region=region_of(self),
+            region=region,
             targets=() if len(set(used)) == len(names) else used,
             workers=self.numjobs,
+            starts=starts,
         )
 
     def _read_share(self) -> float:

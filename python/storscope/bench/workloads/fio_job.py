@@ -42,7 +42,8 @@ def read_fio(text: str, where: str = "the job file") -> Definition:
     if not workloads:
         raise MalformedInput("a job that reads or writes", "none", where=where)
     for job in jobs:
-        job.note_rest()
+        if job.is_supported:
+            job.note_rest()
     sweep = Sweep(
         duration_ns=_common([job.duration_ns for job in jobs], None, "runtime of its own", losses),
         ramp_up_ns=_common([job.ramp_ns for job in jobs], None, "ramp_time of its own", losses),
