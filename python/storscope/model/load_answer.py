@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from storscope.domain.load_curve import SERVICE, Bounds, Crossing, PointKind, Visit
-from storscope.domain.units import format_duration, format_rate, format_span
+from storscope.domain.units import NS_PER_S, format_duration, format_rate, format_span
 from storscope.model.load_credit import outlasted
 from storscope.model.load_curve import VISITS_MIN, CurveFit
 from storscope.model.load_figures import figure_of
@@ -44,10 +44,7 @@ def _why_no_curve(goal: Goal, visits: Sequence[Visit], ended: str) -> str:
     if 2 * len(invalid) > len(visits):
         return f"{len(invalid)} of {len(visits)} visits cannot be used; the last: {invalid[-1].reason}"
     if valid and 2 * len(told) < len(valid):
-        return (
-            f"only {len(told)} of {len(valid)} visits tell the {goal.figure.name}, for which "
-            f"{goal.figure.requests_needed:,} requests in time are needed; allow more time (--max-duration)"
-        )
+        return f"only {len(told)} of {len(valid)} visits tell the {goal.figure.name}{_why_not_told(goal, valid, told)}"
     if not valid:
         return f"every load was too much, down to {format_rate(min(v.offered_per_s for v in visits), '/s')}" if (
             visits) else "no visit was made"  # fmt: skip
@@ -57,6 +54,20 @@ def _why_no_curve(goal: Goal, visits: Sequence[Visit], ended: str) -> str:
             "something else than the load made it"
         )  # fmt: skip
     return f"only {len(told)} visits could be used before {ended or 'the end'}; allow more time (--max-duration)"
+
+
+def _why_not_told(goal: Goal, valid: Sequence[Visit], told: Sequence[Visit]) -> str:
+    """Too few requests is a matter of time; with enough of them, too many left late."""
+    needed = goal.figure.requests_needed
+    others = [visit for visit in valid if visit not in told]
+    late = [visit for visit in others if visit.reason and _requests(visit) >= needed]
+    if 2 * len(late) > len(others):
+        return f": in the others this machine submitted too late, the last {late[-1].reason}"
+    return f", for which {needed:,} requests in time are needed; allow more time (--max-duration)"
+
+
+def _requests(visit: Visit) -> float:
+    return (visit.achieved_per_s or 0.0) * visit.duration_ns / NS_PER_S
 
 
 def _why_none(goal: Goal, found: Bounds, visits: Sequence[Visit], limit_ns: float) -> str:
