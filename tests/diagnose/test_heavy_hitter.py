@@ -45,6 +45,29 @@ def test_the_heaviest_of_a_good_day_is_information_at_most(tmp_path: Path) -> No
     assert "bad window" not in finding.title
 
 
+def test_the_heaviest_is_told_beside_others_that_are_slow_all_the_time(tmp_path: Path) -> None:
+    def always(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[1] *= 300
+        latency[[2, 3]] = 100 * MS
+
+    [finding] = findings(RULE, make_case(tmp_path, day(always)))
+    assert finding.severity is Severity.WARNING
+    assert finding.entities[0] == entity("v01")
+    assert finding.title.endswith("while others are too slow")
+    assert "v02 (100 ms) and v03 (100 ms)" in finding.summary
+    assert "no quiet time" in finding.summary
+    assert "Nothing was bad" not in finding.why
+
+
+def test_one_that_is_slow_now_and_then_is_no_reason_to_blame_the_heaviest(tmp_path: Path) -> None:
+    def rarely(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[1] *= 300
+        latency[2, ::5] = 100 * MS
+
+    [finding] = findings(RULE, make_case(tmp_path, day(rarely)))
+    assert finding.severity is Severity.INFO
+
+
 def test_the_innocent_always_heavy_database_is_no_suspect_for_a_slow_array(tmp_path: Path) -> None:
     def slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
         ops[1] *= 30

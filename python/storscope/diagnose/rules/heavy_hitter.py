@@ -3,8 +3,9 @@
 Looks for
     Among entities of one kind in one system (VMs, volumes, devices, processes): the one with more than half of the
     operations, bytes or queue time (operations x latency) in the bad windows, and whether that is more than it takes
-    at other times. Without a bad window the whole time is looked at, and the finding is only for information; then
-    the heaviest must bring 50 operations or 10 MiB a second, and be seen for a minute.
+    at other times. Without a bad window the whole time is looked at; then the heaviest must bring 50 operations or
+    10 MiB a second, and be seen for a minute. The finding is a warning when others are above the critical latency of
+    their tier for most of that time, so that no window stands out, else it is only for information.
 
 Why it matters
     Whoever has most of the queue time decides how long everybody's operations wait. If its load is new in the bad
@@ -16,6 +17,7 @@ Evidence
 When it is wrong
     A database server is meant to be the heaviest. An entity with high latency has much queue time though it brings
     little load: therefore its operations or bytes must count too. Entities that were not captured take no share.
+    Others that are always slow may have a slow place of their own.
 
 References
     Little's law (operations in flight = rate x latency). Half of the load and 1.5 times the usual are ours.
@@ -34,7 +36,7 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import weighted_mean
 from storscope.diagnose.rules._load import kind_word, named, opening, span_of, talkers, window_words
-from storscope.diagnose.windows import bad_windows, tier_limits
+from storscope.diagnose.windows import ENTITY_OPS_MIN, bad_windows, tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -51,6 +53,9 @@ from storscope.domain.units import (
 _NAME = "heavy-hitter"
 _LOAD_SHARE_MIN = 0.3
 """Of operations or bytes: with less, much queue time means a slow entity, not a heavy one."""
+_MOST_NAMED = 3
+_MOST_OF_TIME = 0.5
+"""Part of the time, and of the intervals with load, that makes an entity always slow."""
 _QUIET_SHARE_MIN = 0.1
 """Part of the time outside bad windows that is needed to know what is usual."""
 
@@ -74,6 +79,8 @@ class _Top:
     windows: Sequence[tuple[int, int]]
     seen_ns: int
     """Length of the intervals looked at."""
+    slow: Mapping[EntityRef, float]
+    """Without a bad window: others that are too slow most of the time, and their mean latency in ns."""
 
     @property
     def entity(self) -> EntityRef:
@@ -131,6 +138,7 @@ def _top(case: Case, grid: Grid) -> _Top | None:
     if "operations" not in shares:
         return None
     column = int(np.argmax(np.mean(list(shares.values()), axis=0)))
+    slow = {} if bad else _always_slow(case, grid, column)
     count = max(int(looked_at.sum()), 1)
     return _Top(
         grid, column, bad, {name: float(each[column]) for name, each in shares.items()},
@@ -138,8 +146,24 @@ def _top(case: Case, grid: Grid) -> _Top | None:
         _excess(measures, looked_at, column),
         weighted_mean(grid.total_latency_ns[looked_at], np.nan_to_num(grid.total_ops[looked_at])),
         windows if bad else [(int(grid.time_ns[0]), int(grid.time_ns[-1]) + grid.step_ns)],
-        count * grid.step_ns,
+        count * grid.step_ns, slow,
     )  # fmt: skip
+
+
+def _always_slow(case: Case, grid: Grid, heaviest: int) -> dict[EntityRef, float]:
+    """Entities beside the heaviest that are above the critical latency of their tier in most of their intervals."""
+    ops = np.nan_to_num(grid.ops)
+    found = {}
+    for column, entity in enumerate(grid.entities):
+        latency = grid.latency_ns[:, column]
+        working = (ops[:, column] >= ENTITY_OPS_MIN) & np.isfinite(latency)
+        if column == heaviest or working.mean() < _MOST_OF_TIME:
+            continue
+        limit_ns = tier_limits(case, entity).critical_ns
+        mean_ns = weighted_mean(latency[working], ops[working, column])
+        if mean_ns > limit_ns and (latency[working] > limit_ns).mean() >= _MOST_OF_TIME:
+            found[entity] = mean_ns
+    return found
 
 
 def _excess(measures: Mapping[str, FloatArray], inside: BoolArray, column: int) -> float:
@@ -183,6 +207,8 @@ def _share_words(top: _Top) -> str:
 
 def _severity(case: Case, settings: Settings, top: _Top) -> tuple[Severity, float]:
     """(severity, confidence)."""
+    if top.slow:
+        return Severity.WARNING, 0.5
     if not top.bad:
         return Severity.INFO, 0.9
     if top.excess < settings["excess_factor"]:
@@ -202,11 +228,11 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
         severity=severity,
         confidence=confidence,
         title=f"{opening(case, top.entity)} takes {format_ratio(top.share)} of the {top.measure}"
-        + (" in the bad window" if top.bad else ""),
+        + (" in the bad window" if top.bad else " while others are too slow" if top.slow else ""),
         summary=_summary(case, tops),
         why=(
             "Whoever has most operations in flight decides how long everyone's operations wait."
-            if top.bad
+            if top.bad or top.slow
             else "Nothing was bad, but this is where a change of load would be felt first."
         ),
         innocent=(
@@ -235,7 +261,9 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
 
 def _summary(case: Case, tops: list[_Top]) -> str:
     top = tops[0]
-    when = f"In {window_words(case, top.windows)}" if top.bad else "Over the whole time, without a bad window,"
+    when = "Over the whole time" + ("" if top.slow else ", without a bad window,")
+    if top.bad:
+        when = f"In {window_words(case, top.windows)}"
     load = format_rate(top.ops) + (f", {format_bandwidth(top.bytes)}" if "bytes" in top.shares else "")
     text = (
         f"{when} {named(case, top.entity)} takes {_share_words(top)} of {len(top.grid.entities):,} "
@@ -243,6 +271,11 @@ def _summary(case: Case, tops: list[_Top]) -> str:
     )
     if top.bad:
         text += f"All operations took {format_duration(top.latency_ns)} in the mean. {_excess_words(top)}"
+    if top.slow:
+        slow = [f"{case.label(entity)} ({format_duration(mean_ns)})" for entity, mean_ns in top.slow.items()]
+        text += f"Too slow most of the time: {joined(slow[:_MOST_NAMED])}"
+        text += f" and {len(slow) - _MOST_NAMED:,} more. " if len(slow) > _MOST_NAMED else ". "
+        text += _excess_words(top)
     if len(tops) > 1:
         text += f" The same load is seen at {joined([named(case, each.entity) for each in tops[1:]])}."
     return text.strip()
