@@ -186,6 +186,31 @@ def test_an_end_by_ios_is_kept_about() -> None:
     assert simulated.outcome.result["ending"]["completed"] == 20_000
 
 
+_TWO_SERVERS = """\
+name = "two servers"
+group = [{ name = "g", drive = "even", count = 32, layout = "raid0" }]
+volume = [{ name = "v", group = "g", size = "900 GiB" }]
+controller = [{ name = "A", servers = 2, cost_per_op = "1 ms" }]
+host = [{ name = "h", volumes = [{ volume = "v" }] }]
+
+[drives.even]
+kind = "curve"
+size = "1 TiB"
+reads = [{ qd = 1, iops = 1000 }]
+writes = [{ qd = 1, iops = 1000 }]
+cv = 0
+block = "4 KiB"
+rate = "100 GB/s"
+"""
+
+
+def test_a_level_that_counts_for_nothing_in_the_figures_is_no_doubt() -> None:
+    made = read_design(_TWO_SERVERS, "two.toml", None)
+    simulated = simulate(plan_of(made, Workload("reads", _reads(64).streams), duration="60s"), started_ns=0)
+    assert simulated.judgement.estimates["iops"].value == pytest.approx(2000, rel=0.01)
+    assert simulated.judgement.doubts == ()
+
+
 _UNLIKE = Workload("unlike", (*_reads(16, "fast").streams, Stream(Mix((AccessSpec(8192),)), Open(10.0), name="slow")))
 
 

@@ -13,13 +13,16 @@ from storscope.bench.figures import Outcome
 from storscope.bench.goals import default_figure, has_steps
 from storscope.bench.judgement import Judgement, Settled, estimates_of, settled, shown_value
 from storscope.bench.samples import Samples
-from storscope.bench.settling import LEAST_SAMPLES, level_change
+from storscope.bench.settling import LEAST_SAMPLES, LevelChange, level_change
 from storscope.domain.units import format_count, format_duration, format_span
 from storscope.domain.workload import Workload
 from storscope.sim.happenings import Happening
 from storscope.sim.phases import Phase, first_change_ns
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import SimulationPlan
+
+_LEAST_SHIFT = 0.01
+"""A change of level that moves the mean over the run by less than this share of it is not worth a doubt."""
 
 
 def judge(
@@ -78,7 +81,7 @@ def _doubts_of_level(kept: Settled, changes_ns: int | None) -> tuple[str, ...]:
         before, after = (shown_value(figure, value) for value in (kept.start.before, kept.start.after))
         return (f"The array had not settled: {figure.words} still went from {before} to {after}. {longer}.",)
     found = level_change(kept.samples)
-    if found is None:
+    if found is None or _hardly_counts(found, kept):
         return ()
     before, after = (shown_value(found.figure, value) for value in (found.before, found.after))
     what = found.figure.words[:1].upper() + found.figure.words[1:]
@@ -87,6 +90,12 @@ def _doubts_of_level(kept: Settled, changes_ns: int | None) -> tuple[str, ...]:
         f"scheduled then: queues or caches were still filling or emptying, and the figures are of both. {longer}."
     )
     return (said,)
+
+
+def _hardly_counts(found: LevelChange, kept: Settled) -> bool:
+    """Whether what lies before the change is so short that the figures are of the level after it."""
+    before = (found.at_ns - kept.from_ns) / kept.duration_ns
+    return before * abs(found.after - found.before) < _LEAST_SHIFT * abs(found.after)
 
 
 # How it ended ---------------------------------------------------------------------------------------------------------
