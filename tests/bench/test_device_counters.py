@@ -286,6 +286,12 @@ def test_a_device_that_the_kernel_does_not_count_leaves_it_open(machine: KernelT
     assert "queue/iostats is 0" in check.doubts[0]
 
 
+def test_a_run_without_a_completed_io_leaves_it_open(machine: KernelTree) -> None:
+    nothing = {"read": Asked(0, 0), "write": Asked(0, 0)}
+    check = _between(machine, _line("sda", 10, 80), _line("sda", 10, 80), nothing)
+    assert (check.answer, check.doubts) == (Answer.UNKNOWN, ())
+
+
 def test_a_device_that_never_counted_anything_leaves_it_open(machine: KernelTree) -> None:
     line = "   8       0 sda 0 0 0 0 0 0 0 0 0 0 0\n"
     assert _between(machine, line, line, _100_MIB).answer is Answer.UNKNOWN

@@ -55,6 +55,15 @@ def test_what_is_too_small_says_how_large_it_must_be(data: Path, capsys: pytest.
     assert not list(data.iterdir())
 
 
+def test_a_file_that_is_too_small_needs_a_larger_target(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """--size makes no file larger that is there."""
+    file = data / "file"
+    file.write_bytes(bytes(MIB))
+    arguments = ["bench", str(file), "--workload", "backup", "--size", "128k", "--store", str(data.parent / "s")]
+    assert run(arguments) == 2
+    assert "a scratch file with --size 1M, a larger target, or smaller transfers" in capsys.readouterr().err
+
+
 def test_more_of_a_file_than_there_is_is_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = data / "file"
     file.write_bytes(bytes(MIB))

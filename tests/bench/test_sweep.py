@@ -104,6 +104,7 @@ def test_a_workload_is_varied_in_jobs_and_depth() -> None:
     ("axis", "message"),
     [
         ("sizes=4q", r"sizes, found '4q': a size is like 4096, 64k or 1MiB"),
+        ("sizes=1T", r"sizes, found '1T': a block has at most 1 GiB"),
         ("jobs=many", r"jobs, found 'many': a whole number, at least 1, is needed"),
         ("depth=1.5", r"depth, found '1.5': a whole number"),
         ("mix=most", r"mix, found 'most': a percentage of reads between 0 and 100"),

@@ -53,7 +53,7 @@ class Evidence:
             if (found := self._moved(level.devices)) is not None
         ]
         doubts = [*self._missing(moved), *self._excess(moved)]
-        answer = Answer.RECONCILED
+        answer = Answer.RECONCILED if any(asked.bytes for asked in self.asked.values()) else Answer.UNKNOWN
         if any(doubt.startswith("Not the device") for doubt in doubts):
             answer = Answer.NOT_THE_DEVICE
         elif doubts:

@@ -49,8 +49,9 @@ def check_room(workload: Workload, sizes_bytes: Sequence[int]) -> None:
             which = f"target {index}, " if len(sizes_bytes) > 1 else ""
             raise ConfigError(
                 f"{which}at least {format_bytes(needed)}, as the regions of {workload.name!r} reach that far",
-                format_bytes(size), hint=f"For example --size {size_word(needed)}, or other regions in a file of yours "
-                f"(storscope workload convert {workload.name} --to toml).",
+                format_bytes(size),
+                hint=f"For example a scratch file with --size {size_word(needed)}, a larger target, or other regions in "
+                "the workload's file (storscope workload convert writes one).",
             )  # fmt: skip
 
 
@@ -63,7 +64,8 @@ def _check_transfers(workload: Workload, index: int, sizes_bytes: Sequence[int])
         which = f"target {index}, " if len(sizes_bytes) > 1 else ""
         raise ConfigError(
             f"{which}room for one transfer of {workload.name!r}, {format_bytes(largest)}",
-            format_bytes(sizes_bytes[index]), hint=f"For example --size {size_word(largest)}, or smaller transfers.",
+            format_bytes(sizes_bytes[index]),
+            hint=f"For example a scratch file with --size {size_word(largest)}, a larger target, or smaller transfers.",
         )  # fmt: skip
 
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from storscope.bench.workloads.definition import Definition
+from storscope.domain.access import LARGEST_TRANSFER_BYTES
 from storscope.domain.errors import UsageError
 from storscope.domain.load import MOST_OUTSTANDING, Closed
 from storscope.domain.sweep import Point
-from storscope.domain.units import bytes_from_text
+from storscope.domain.units import bytes_from_text, format_bytes
 from storscope.domain.workload import AccessSpec, Mix, Starts, Stream, Workload
 
 _Value = TypeVar("_Value")
@@ -125,6 +126,8 @@ def _size(text: str) -> int:
         raise ValueError("a size is like 4096, 64k or 1MiB") from error
     if size <= 0:
         raise ValueError("a block has at least one byte")
+    if size > LARGEST_TRANSFER_BYTES:
+        raise ValueError(f"a block has at most {format_bytes(LARGEST_TRANSFER_BYTES)}")
     return size
 
 
