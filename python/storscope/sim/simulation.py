@@ -27,8 +27,8 @@ _DAY_NS = 86_400 * NS_PER_S
 class SimulationPlan:
     """What is simulated. Draws of the generator and of the array depend on `seed` alone.
 
-    It ends after `duration_ns` of simulated time, or when about `ios` were made, whichever is first; one is needed. Each
-    worker makes its part of them, unless `ios_end_ns` says when all will have made them together.
+    It ends after `duration_ns` of simulated time, or when about `ios` were made, whichever is first; one is needed.
+    Each worker makes its part of them, unless `ios_end_ns` says when all will have made them together.
     `slice_ns` is the least length of the slices in which the queues of the drives are kept; `slices` is how many.
     Lengths that are None are chosen to fit the run (workbench.simulating.fitted).
     """
