@@ -50,8 +50,8 @@ def check_room(workload: Workload, sizes_bytes: Sequence[int]) -> None:
             raise ConfigError(
                 f"{which}at least {format_bytes(needed)}, as the regions of {workload.name!r} reach that far",
                 format_bytes(size),
-                hint=f"For example a scratch file with --size {size_word(needed)}, a larger target, or other regions in "
-                "the workload's file (storscope workload convert writes one).",
+                hint=f"For example a scratch file with --size {size_word(needed)}, a larger target, or other regions "
+                "in the workload's file (storscope workload convert writes one).",
             )  # fmt: skip
 
 
