@@ -81,6 +81,28 @@ def test_unequal_operations_of_idle_processors_are_for_information(tmp_path: Pat
     assert only_finding(judge(RULE, idle_owner)).severity is Severity.WARNING
 
 
+def test_the_load_of_one_volume_cannot_be_divided(tmp_path: Path) -> None:
+    def judged(name: str, hog: float, busy: float | Sequence[float] | None) -> Finding:
+        def write(recorder: Recorder) -> None:
+            for controller, ops, load in (("A", 2 * hog, busy), ("B", 100, 0.01)):
+                known = {} if busy is None else {"cpu_busy_ratio": load}
+                write_series(recorder, EntityRef("EVA", "controller", controller), ops_per_s=ops, **known)
+            for volume, owner, ops in (("hog", "A", hog), ("vm", "B", 50)):
+                write_series(recorder, EntityRef("EVA", "vdisk", volume), ops_per_s=ops)
+                recorder.fact(EntityRef("EVA", "vdisk", volume), "online_to", owner)
+
+        return only_finding(judge(RULE, make_case(tmp_path / name, write)))
+
+    alone = judged("alone", 2000, 0.5)
+    assert alone.severity is Severity.INFO
+    assert "hog brings 98 % of what the volumes do" in alone.summary
+    assert alone.remedy.startswith("Nothing can be divided")
+    assert judged("several", 400, 0.5).severity is Severity.WARNING
+    assert judged("saturated", 2000, 0.9).severity is Severity.CRITICAL
+    assert judged("saturated at times", 2000, [0.3] * 29 + [0.9]).severity is Severity.WARNING
+    assert judged("load unknown", 2000, None).severity is Severity.WARNING
+
+
 def test_the_volumes_operations_count_for_their_owner(tmp_path: Path) -> None:
     case = make_case(tmp_path, _volumes({"v1": "A", "v2": "A", "v3": "A", "v4": "A", "v5": "B"}, ops=500))
     assert "By operations: A 80 %, B 20 %." in only_finding(judge(RULE, case)).summary

@@ -15,7 +15,8 @@ Evidence
 When it is wrong
     One controller is in service or was just restarted. Arrays that are active/passive by design have one working
     controller. With two or three volumes a fair split may not exist. Where the processors are known to be nearly idle,
-    unequal operations harm nobody yet and are told for information only.
+    unequal operations harm nobody yet and are told for information only; so is the load of a single volume, which one
+    controller serves, until its processor is saturated.
 
 References
     HP configuration best practices for the EVA: balance volumes over the controllers. The bound of 70/30 is common
@@ -84,7 +85,7 @@ def _judge(case: Case, settings: Settings, system: str, owned: Mapping[EntityRef
     uneven = [split for split in loaded if split.share > settings["share_max"]]
     one_owner = len(set(owned.values())) == 1 and len(owned) >= settings["volumes_min_count"]
     if uneven or one_owner:
-        has_room = _has_room(case, settings, system)
+        has_room = _busiest_ever(case, system) < settings["cpu_busy_ratio_min"]
         return _finding(case, system, uneven, splits, owned if one_owner else {}, has_room=has_room)
     if loaded:
         split = max(loaded, key=lambda split: split.share)
@@ -101,16 +102,28 @@ def _is_loaded(settings: Settings, split: _Split) -> bool:
     return sum(split.values.values()) >= settings["ops_per_s_min"]
 
 
-def _has_room(case: Case, settings: Settings, system: str) -> bool:
-    """Whether the processors' load is known, and in every interval too low for anybody to wait for them."""
+def _busiest_ever(case: Case, system: str) -> float:
+    """The greatest load of any processor in any interval; infinite where one's load is never known, as it may be."""
     loads = [
         series["cpu_busy_ratio"]
         for entity, series in case.series("controller", needs=("cpu_busy_ratio",)).items()
         if entity.system == system
     ]
-    # Where a processor's load is never known, it may be anything.
     most = [float(np.max(load[~np.isnan(load)], initial=-np.inf)) for load in loads]
-    return len(most) >= 2 and all(-np.inf < load < settings["cpu_busy_ratio_min"] for load in most)
+    return max(most) if len(most) >= 2 and min(most) > -np.inf else np.inf
+
+
+def _sole_volume(case: Case, system: str) -> tuple[EntityRef, float] | None:
+    """The volume with nearly all operations of the system, and its part of them; a volume has one owner at a time."""
+    ops = {
+        entity: float(np.nan_to_num(mean(series["ops_per_s"])))
+        for entity, series in case.series("vdisk", needs=("ops_per_s",)).items()
+        if entity.system == system
+    }
+    most = max(ops, key=lambda entity: (ops[entity], entity), default=None)
+    if most is None or ops[most] <= 0 or ops[most] < _SOLE_SHARE * sum(ops.values()):
+        return None
+    return most, ops[most] / sum(ops.values())
 
 
 def _cpu(case: Case, system: str) -> _Split | None:
@@ -148,9 +161,14 @@ def _finding(
     spans = [span for entity in entities if (series := case.all_series.get(entity)) and (span := ends(series))]
     start, end = hull(spans)
     share = max((split.share for split in uneven), default=1.0)
-    is_harmless = has_room and not all_owned
+    sole = None if all_owned else _sole_volume(case, system)
+    nothing_to_divide = sole is not None and _busiest_ever(case, system) < _SATURATED
+    is_harmless = (has_room and not all_owned) or nothing_to_divide
     summary = _summary(system, busiest, splits, all_owned)
-    if is_harmless:
+    if sole is not None:
+        entity, part = sole
+        summary.append(f"Volume {case.label(entity)} brings {format_ratio(part)} of what the volumes do.")
+    if has_room and not all_owned:
         summary.append("No processor was busy enough for anybody to wait for it.")
     return Finding(
         rule=_NAME,
@@ -169,7 +187,10 @@ def _finding(
             "batteries, and see whether ownership returns when you move one volume."
         ),
         remedy=(
-            "Divide the volumes by load over the controllers (preferred path or owner). If they fall back within "
+            "Nothing can be divided while one volume brings the load: give the other volumes to the other controller; "
+            "if a processor becomes the limit, spread this one's data over two volumes."
+            if sole is not None
+            else "Divide the volumes by load over the controllers (preferred path or owner). If they fall back within "
             "seconds, a controller gives its volumes away: see cache and battery events, restart or replace it."
         ),
         source="70/30: common practice, no citation; HP configuration best practices for the EVA.",
@@ -182,6 +203,8 @@ def _finding(
     )
 
 
+_SOLE_SHARE = 0.9
+"""Part of the operations of all volumes from which one volume is the load (ours)."""
 _SATURATED = 0.8
 """Processor load from which waiting grows quickly: at 80 % a queue with random arrivals is 4 long (M/M/1)."""
 
