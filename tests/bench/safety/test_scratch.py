@@ -413,6 +413,31 @@ def test_a_failure_while_it_is_made_leaves_nothing(
     assert list(journal.records()) == []
 
 
+@pytest.mark.parametrize("has_attributes", [True, False])
+def test_a_journal_that_cannot_be_written_is_named_with_a_way_out(
+    tmp_path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch, has_attributes: bool
+) -> None:
+    if not has_attributes:
+        without_attributes(monkeypatch)
+    (tmp_path / "state").write_text("no folder")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with pytest.raises(UsageError, match=r"state/storscope/scratch: .*found Not a directory[\s\S]*XDG_STATE_HOME"):
+        create(folder, 4096)
+    assert list(folder.iterdir()) == []
+    assert list(journal.records()) == []
+
+
+def test_the_journal_of_another_user_s_home_is_none(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`su` and `sudo` may leave HOME as it was; tests that only read stopped there."""
+
+    def forbidden(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "is_dir", forbidden)
+    assert list(journal.records()) == []
+
+
 def test_there_must_be_room_with_a_margin(tmp_path: Path) -> None:
     space = os.statvfs(tmp_path)
     free = space.f_bavail * space.f_frsize

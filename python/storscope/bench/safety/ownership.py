@@ -21,6 +21,7 @@ from pathlib import Path
 from storscope.bench.safety.kernel import DeviceNumber
 from storscope.bench.safety.processes import ProcessId
 from storscope.bench.safety.target import Identity
+from storscope.domain.errors import UsageError
 
 _ATTRIBUTE = "user.storscope.scratch"
 _SIDECAR_SUFFIX = ".storscope-mark"
@@ -70,8 +71,14 @@ class Journal:
         return cls(root / "storscope" / "scratch")
 
     def write(self, record: Record) -> None:
-        """Remembers a file, durably, before the file gets its name."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Remembers a file, durably, before the file gets its name. Raises UsageError where that has no place."""
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(
+                "a folder that remembers scratch files until they are removed", str(error.strerror),
+                where=str(self.folder), hint="Name another one with the environment variable XDG_STATE_HOME.",
+            ) from error  # fmt: skip
         draft = self.folder / f".{record.word}.tmp"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
@@ -87,10 +94,17 @@ class Journal:
 
     def records(self) -> Iterator[Record]:
         """What is remembered. What is broken, foreign or of a later version is passed over: nothing follows from it."""
-        for path in sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []:
+        for path in self._paths():
             record = _parse(path)
             if record is not None:
                 yield record
+
+    def _paths(self) -> list[Path]:
+        """None where we may not look, as with the home of another user in HOME: nothing there is ours."""
+        try:
+            return sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []
+        except PermissionError:
+            return []
 
     def owns(self, descriptor: int, path: str) -> bool:
         """Whether storscope created this file, kept it on request, and nobody has changed it since."""

@@ -156,6 +156,9 @@ def _name_it(descriptor: int, folder: int, record: Record, journal: Journal) -> 
             name = Path(record.path).name
             os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=True)
         os.ftruncate(descriptor, record.size_bytes)
+    except UsageError:  # there is no journal
+        remove_sidecar(record)
+        raise
     except OSError as error:
         journal.forget(record)
         remove_sidecar(record)
