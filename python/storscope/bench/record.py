@@ -229,10 +229,15 @@ def _record_parameters(
             "planned_s": f"{about.planned_ns / NS_PER_S:g}",
             "engine_used": "unknown" if outcome is None else ", ".join(outcome.engines),
             "valid": "unknown" if outcome is None else str(outcome.is_valid).lower(),
-            "doubts": " ".join(doubts_of(about, outcome, judgement)),
+            "doubts": in_sentences(doubts_of(about, outcome, judgement)),
             "workload": json.dumps(workload.to_json(), sort_keys=True),
         },
     )  # fmt: skip
+
+
+def in_sentences(doubts: Sequence[str]) -> str:
+    """One text of all of them. The engine's have no full stop, as each is a line of its own on a terminal."""
+    return " ".join(f"{doubt.removesuffix('.')}." for doubt in doubts)
 
 
 def asked_of(streams: Sequence[Stream], targets: int) -> dict[str, float | None]:
