@@ -157,3 +157,17 @@ fn a_restripe_slows_reads_down() {
     let busy = run(json!([task]));
     assert!(busy > 1.2 * quiet, "{busy} against {quiet}");
 }
+
+#[test]
+fn what_a_pool_rebuilds_goes_to_all_drives_alike() {
+    let pool = json!({"count": 8, "layout": "pool", "redundancy": "raid5", "segment_bytes": 4 * KIB,
+        "spare_share": 0.2});
+    let mut array = array(&rebuilding(pool, json!({"outstanding": 16})), 1);
+    settle(&mut array);
+    let report = array.report().expect("laws hold");
+    let written = report.components.iter().filter_map(|component| component.operations.map(|counts| counts[1]));
+    let written: Vec<u64> = written.filter(|&count| count > 0).collect();
+    let mean = written.iter().sum::<u64>() as f64 / 7.0;
+    assert_eq!(written.len(), 7);
+    assert!(written.iter().all(|&count| relative(count as f64, mean) < 0.15), "{written:?}");
+}

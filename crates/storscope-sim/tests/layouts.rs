@@ -165,3 +165,22 @@ fn a_pool_uses_all_drives_alike_and_any_two_share_stripes() {
     assert!(most - least <= most / 40, "{used:?}");
     assert_eq!(together.len(), 13 * 13);
 }
+
+#[test]
+fn every_drive_of_a_pool_shares_stripes_with_every_other_about_as_often() {
+    for (count, redundancy) in [(12, Redundancy::Raid1), (46, Redundancy::Raid5), (96, Redundancy::Raid5)] {
+        let map = Map::new(&group(Layout::Pool, count, None, Some(redundancy)), Bytes(4_000_000 * 4_096), 3);
+        let mut partners = vec![0_u64; count as usize];
+        let failed = 7;
+        for stripe in (0..map.stripes()).step_by(7) {
+            let drives: Vec<u32> = (0..map.width()).map(|position| map.place(stripe, position).drive).collect();
+            if drives.contains(&failed) {
+                drives.iter().for_each(|&drive| partners[drive as usize] += 1);
+            }
+        }
+        partners.swap_remove(failed as usize);
+        let mean = partners.iter().sum::<u64>() as f64 / partners.len() as f64;
+        let most = *partners.iter().max().expect("drives") as f64;
+        assert!(most / mean < 1.15, "{count}: {most} against {mean}");
+    }
+}

@@ -99,6 +99,12 @@ impl Group {
         u64::from(*turn)
     }
 
+    /// A copy is read, whosever turn it is.
+    #[inline]
+    pub fn chose_copy(&mut self, stripe: u64, copy: u8) {
+        self.turns[self.map.place(stripe, 0).drive as usize] = copy;
+    }
+
     /// Where the copy of a piece whose turn it is can be read now: [`Group::locate`] of [`Group::next_copy`], in one step
     /// where the copies lie side by side.
     #[inline]
@@ -160,9 +166,11 @@ impl Group {
         let mut random = Random::new(u64::from(drive) << 40 | segment, 1);
         let free = (self.drive_size - from) / self.map.segment();
         let slot = random.below(free.max(1));
-        let first = random.below(u64::from(self.count)) as u32;
         let works = |drive: &u32| self.dead.iter().all(|dead| dead.drive != *drive);
-        let target = (0..self.count).map(|step| (first + step) % self.count).find(works)?;
+        (0..self.count).find(works)?;
+        // Drawn again where the drive has failed, so that all that work get as much, and data stay where they are when
+        // another fails.
+        let target = std::iter::repeat_with(|| random.below(u64::from(self.count)) as u32).find(works)?;
         let offset = from + slot * self.map.segment() + offset % self.map.segment();
         Some(Place { drive: self.first_drive + target, offset: offset.min(self.drive_size - self.map.segment()) })
     }

@@ -1,5 +1,7 @@
 //! What the layout asks of the drives: reads, copies, stripes with parity, and what is lost.
 
+use std::cmp::Ordering;
+
 use storscope_device::Direction;
 use storscope_types::Nanos;
 use storscope_types::design::ReadChoice;
@@ -93,12 +95,19 @@ impl Array {
         }
     }
 
-    fn shortest_queue(&self, index: usize, piece: &Piece) -> u64 {
+    /// Of two that are as short, the copy that was not read last: its drive has had longer to work.
+    fn shortest_queue(&mut self, index: usize, piece: &Piece) -> u64 {
         let queue = |position: u64| {
             let place = self.groups[index].locate(piece.stripe, position, piece.start);
             place.map_or(u32::MAX, |place| self.drives[place.drive as usize].present())
         };
-        u64::from(queue(1) < queue(0))
+        let shorter = match queue(1).cmp(&queue(0)) {
+            Ordering::Less => 1,
+            Ordering::Greater => 0,
+            Ordering::Equal => return self.groups[index].next_copy(piece.stripe),
+        };
+        self.groups[index].chose_copy(piece.stripe, shorter);
+        u64::from(shorter)
     }
 
     /// A drive with nothing to do counts as being there already; of two, and of two that are as near, the first.

@@ -38,7 +38,7 @@ enum Form {
     Sets(Divisor),
     /// All of a set before the next; the divisor is the stripes of a set.
     Chain(Divisor),
-    Pool(Arrangement),
+    Pool(Box<Arrangement>),
 }
 
 /// The mapping of a group.
@@ -59,7 +59,7 @@ impl Map {
     pub fn new(group: &GroupDesign, drive_size: Bytes, seed: u64) -> Self {
         let shape = group.shape(drive_size);
         let form = match group.layout {
-            Layout::Pool => Form::Pool(Arrangement::new(group, &shape, seed)),
+            Layout::Pool => Form::Pool(Box::new(Arrangement::new(group, &shape, seed))),
             Layout::Raid1 => Form::Chain(Divisor::new((shape.stripes / shape.sets).max(1))),
             _ => Form::Sets(Divisor::new(shape.sets)),
         };

@@ -2,8 +2,10 @@
 //!
 //! In each round the drives are put into a random order and cut into as many sets as fit; after a fixed number of rounds
 //! the arrangement repeats further in. Drives used least so far go first, so that all hold nearly the same (Muntz and Lui
-//! 1990 describe declustered parity; HP EVA and 3PAR spread chunks like this). What is stored is a table of some tens of
-//! kilobytes, however large the drives are.
+//! 1990 describe declustered parity; HP EVA and 3PAR spread chunks like this). Each repeat gives the drives other parts in
+//! it, in one of several orders from any drive on, so that every drive shares stripes with every other about as often, and
+//! what a failed one held is read from all alike. What is stored is tables of some tens of kilobytes, however large the
+//! drives are.
 //!
 //! A stripe is handed out by itself, from the outer edge of the drives on; or, if the design gives its size, an extent of
 //! several rows of stripes on the same drives is. Then the repeats of each set are taken in an order of steps by the golden
@@ -31,6 +33,9 @@ pub struct Arrangement {
     slots: u64,
     segment: u64,
     rows: Divisor,
+    drives: Divisor,
+    /// Orders of the drives, one after the other.
+    orders: Box<[u16]>,
     scattered: Option<Scattered>,
 }
 
@@ -47,7 +52,7 @@ struct Scattered {
     steps: Box<[u64]>,
 }
 
-/// Orders in which the sets of a repeat are visited, each from any of them on.
+/// Orders in which the sets of a repeat are visited, and in which drives have parts in it, each from any of them on.
 const ORDERS: usize = 64;
 
 impl Arrangement {
@@ -66,6 +71,8 @@ impl Arrangement {
             }
         }
         let mut arrangement = Self {
+            drives: Divisor::new(u64::from(drives)),
+            orders: orders(drives as u16, &mut random),
             table: table.into_boxed_slice(),
             sets: Divisor::new(shape.sets),
             width: shape.width() as usize,
@@ -115,9 +122,18 @@ impl Arrangement {
         let (cycle, round) = (round / POOL_ROUNDS, round % POOL_ROUNDS);
         let row = round * self.sets.value() + set;
         let (cycle, row) = self.scattered.as_ref().map_or((cycle, row), |scattered| scattered.place(cycle, row));
-        let (drive, slot) = self.table[row as usize * self.width + position as usize];
+        let (part, slot) = self.table[row as usize * self.width + position as usize];
         let segment = (cycle * self.slots + u64::from(slot)) * self.rows.value() + within;
-        Place { drive: u32::from(drive), offset: segment * self.segment }
+        Place { drive: self.drive_of(cycle, u64::from(part)), offset: segment * self.segment }
+    }
+
+    /// The drive that has a part in a repeat of the arrangement.
+    #[inline]
+    fn drive_of(&self, cycle: u64, part: u64) -> u32 {
+        let draw = cycle.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let order = (draw >> 48) % ORDERS as u64;
+        let place = self.drives.split(part + (draw >> 32 & 0xffff)).1;
+        u32::from(self.orders[(order * self.drives.value() + place) as usize])
     }
 }
 
@@ -149,6 +165,17 @@ fn prime_to(count: u64, near: u64) -> u64 {
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+/// Random orders of the drives.
+fn orders(drives: u16, random: &mut Random) -> Box<[u16]> {
+    let mut orders = Vec::with_capacity(usize::from(drives) * ORDERS);
+    for _ in 0..ORDERS {
+        let mut order: Vec<u16> = (0..drives).collect();
+        random.shuffle(&mut order);
+        orders.append(&mut order);
+    }
+    orders.into_boxed_slice()
 }
 
 /// The drives of a round in random order, without those used most if not all are needed.
