@@ -194,3 +194,48 @@ fn waiting_for_nothing_lets_the_time_pass() {
     assert_eq!(array.wait(Nanos(3), &mut Vec::new()).expect("works"), Nanos(5));
     assert_eq!(array.wait(Nanos::NEVER, &mut Vec::new()).expect("works"), Nanos(5));
 }
+
+/// Bytes per second that come from flash of this design, with so many reads of this size outstanding.
+fn from_flash(cache: serde_json::Value, outstanding: u32, length: u64) -> f64 {
+    let mut design = plain();
+    design["hosts"][0]["volumes"][0]["flash_cache"] = cache;
+    let mut array = array(&design, 1);
+    let all: Vec<Io> = (0..16 * MIB / length).map(|at| Io::read(at * length, length)).collect();
+    batch(&mut array, &all);
+    let before = array.now();
+    closed(&mut array, outstanding, 4_000, 0.0, |random, _| random_read(random, 16 * MIB, length));
+    (4_000 * length) as f64 * 1e9 / (array.now() - before).0 as f64
+}
+
+#[test]
+fn the_bandwidth_of_flash_in_the_host_is_that_of_all_its_transfers_together() {
+    let cache =
+        |bandwidth: f64| json!({"size_bytes": 128 * MIB, "block_bytes": 64 * KIB, "bandwidth_bytes_per_s": bandwidth});
+    let many = from_flash(cache(200e6), 32, 64 * KIB);
+    assert!(relative(many, 200e6) < 0.02, "{many}");
+    // One at a time: 100 us to read and 327.68 us for the bytes.
+    let one = from_flash(cache(200e6), 1, 64 * KIB);
+    assert!(relative(one, 65_536e9 / 427_680.0) < 0.01, "{one}");
+    // Small ones are bound by eight places of 100 us.
+    let small = from_flash(cache(500e6), 32, 4 * KIB);
+    assert!(relative(small, 80_000.0 * 4_096.0) < 0.02, "{small}");
+}
+
+#[test]
+fn of_two_queues_as_short_the_copy_that_was_not_read_last_is_read() {
+    let choice = |drive: serde_json::Value, choice: &str| {
+        let group = json!({"count": 2, "layout": "raid1", "segment_bytes": 64 * KIB, "read_choice": choice});
+        let mut array = array(&design(drive, group, GIB), 1);
+        open(&mut array, 600.0, 20_000, |random| random_read(random, GIB, 4 * KIB));
+        let report = array.report().expect("laws hold");
+        let reads: Vec<u64> =
+            report.components.iter().filter_map(|one| one.operations.map(|counts| counts[0])).collect();
+        assert!(reads[0].abs_diff(reads[1]) < 20_000 / 50, "{reads:?}");
+        mean_latency_ns(&report)
+    };
+    // Where all take the same time, taking turns is as good as it gets; else the shorter queue is better.
+    let [constantly, in_turn] = ["shortest_queue", "round_robin"].map(|name| choice(constant(1_000.0), name));
+    assert!(relative(constantly, in_turn) < 1e-9, "{constantly} against {in_turn} ns");
+    let [by_chance, in_turn] = ["shortest_queue", "round_robin"].map(|name| choice(exponential(1_000.0), name));
+    assert!(by_chance < 0.95 * in_turn, "{by_chance} against {in_turn} ns");
+}

@@ -250,7 +250,12 @@ fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) ->
             let via = attachment.via.as_deref().and_then(|name| design.controller_index(name));
             let flash = attachment.flash_cache.as_ref().map(|flash| {
                 let name = format!("{} {}", host.name, attachment.volume);
-                Box::new(Flash::new(flash, stock.station(ComponentKind::Flash, name, flash.parallel, Nanos::ZERO)))
+                let transfers = flash.bandwidth_bytes_per_s.map(|bandwidth| {
+                    let name = format!("{name} transfers");
+                    Link::of_rate(stock.station(ComponentKind::Flash, name, 1, Nanos::ZERO), Some(bandwidth))
+                });
+                let station = stock.station(ComponentKind::Flash, name, flash.parallel, Nanos::ZERO);
+                Box::new(Flash::new(flash, station, transfers))
             });
             targets.push(Target {
                 host: host.name.clone(),

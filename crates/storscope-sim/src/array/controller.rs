@@ -44,7 +44,13 @@ impl Link {
     /// With a station that is already there.
     #[must_use]
     pub fn new(station: u16, design: &LinkDesign) -> Self {
-        let per_kib_ns = design.bandwidth().map_or(0.0, |bandwidth| 1_024e9 / bandwidth);
+        Self::of_rate(station, design.bandwidth())
+    }
+
+    /// The same, of so many bytes per second.
+    #[must_use]
+    pub fn of_rate(station: u16, bytes_per_s: Option<f64>) -> Self {
+        let per_kib_ns = bytes_per_s.map_or(0.0, |rate| 1_024e9 / rate);
         Self { station, transfer: Cost::new(0.0, per_kib_ns) }
     }
 }

@@ -3,6 +3,8 @@
 //! A read is answered from flash when all it asks for is there. Other reads go to the array and fill the flash afterwards,
 //! which keeps it busy but nobody waiting except the reads behind. Writes go through, and to the flash as well.
 //!
+//! Requests are served side by side as far as the flash does, and then share one path for their bytes.
+//!
 //! A block takes its room as a whole, but what of it is there is known in 32 parts: a read smaller than a block is kept
 //! as it is, and nothing more is read from the array for it. So does Linux bcache, which keeps extents of sectors in
 //! write-through mode (Documentation/admin-guide/bcache.rst). Others differ: dm-cache copies whole blocks when it promotes
@@ -13,7 +15,7 @@ use storscope_types::design::FlashCacheDesign;
 
 use super::Array;
 use super::account::Part;
-use super::controller::Cost;
+use super::controller::Link;
 use super::job::Stage;
 use crate::cache::{Directory, State};
 use crate::kernel::NONE;
@@ -23,8 +25,10 @@ use crate::kernel::NONE;
 pub struct Flash {
     directory: Directory,
     station: u16,
-    read: Cost,
-    write: Cost,
+    read: Nanos,
+    write: Nanos,
+    /// The way of all bytes, if it has a limit.
+    transfers: Option<Link>,
     /// Reads, and those answered from flash.
     pub reads: u64,
     /// See `reads`.
@@ -32,15 +36,15 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// Empty flash with a station that is already there.
+    /// Empty flash with stations that are already there.
     #[must_use]
-    pub fn new(design: &FlashCacheDesign, station: u16) -> Self {
-        let per_kib_ns = design.bandwidth_bytes_per_s.map_or(0.0, |bandwidth| 1_024e9 / bandwidth);
+    pub fn new(design: &FlashCacheDesign, station: u16, transfers: Option<Link>) -> Self {
         Self {
             directory: Directory::new((design.size.0 / design.block.0) as usize, design.block.0, 1),
             station,
-            read: Cost::new(design.read.0 as f64, per_kib_ns),
-            write: Cost::new(design.write.0 as f64, per_kib_ns),
+            read: design.read,
+            write: design.write,
+            transfers,
             reads: 0,
             hits: 0,
         }
@@ -102,12 +106,22 @@ impl Array {
         if job.write || !flash.hit(offset, length) {
             return false;
         }
-        let (station, service) = (usize::from(flash.station), flash.read.of(length));
-        self.jobs[place].stage = Stage::FlashHit;
+        let (station, service) = (flash.station, flash.read);
+        self.jobs[place].stage = if flash.transfers.is_some() { Stage::FlashRead } else { Stage::FlashHit };
         self.jobs[place].from_flash = true;
-        let wait = self.use_flash(station, place, service);
+        let wait = self.visit(place, station, service);
         self.spend(place, Part::HostFlash, wait + service);
         true
+    }
+
+    /// What the flash has found goes to the host.
+    pub(super) fn transfer_from_flash(&mut self, place: u32) {
+        let job = &self.jobs[place];
+        let (target, length) = (&self.targets[usize::from(job.account)], u64::from(job.length));
+        match target.flash.as_ref().and_then(|flash| flash.transfers) {
+            Some(link) => self.cross(place, link, length, Part::HostFlash, Stage::FlashHit),
+            None => self.finish(place),
+        }
     }
 
     /// Puts what was read or written through to flash.
@@ -120,16 +134,11 @@ impl Array {
         let (offset, length) = (job.offset - self.volumes[usize::from(target.volume)].start, u64::from(job.length));
         let Some(flash) = &mut target.flash else { return };
         if flash.keep(offset, length) {
-            let (station, service) = (usize::from(flash.station), flash.write.of(length));
-            self.use_flash(station, NONE, service);
+            let (station, service, transfers) = (flash.station, flash.write, flash.transfers);
+            self.visit(NONE, station, service);
+            if let Some(link) = transfers {
+                self.visit(NONE, link.station, link.transfer.of(length));
+            }
         }
-    }
-
-    fn use_flash(&mut self, station: usize, job: u32, service: Nanos) -> Nanos {
-        let departure = self.stations[station].arrive(self.now, job, service);
-        if departure.is_next {
-            self.late_tree.set(station, self.stations[station].next_event());
-        }
-        departure.wait
     }
 }

@@ -120,8 +120,9 @@ impl Array {
         self.spend(place, part, wait + transfer + latency);
     }
 
+    /// A job, or none, goes to a station. Returns for how long it will wait there.
     #[inline]
-    fn visit(&mut self, place: u32, station: u16, service: Nanos) -> Nanos {
+    pub(super) fn visit(&mut self, place: u32, station: u16, service: Nanos) -> Nanos {
         let index = usize::from(station);
         let departure = self.stations[index].arrive(self.now, place, service);
         if departure.is_next {
@@ -137,6 +138,7 @@ impl Array {
             Stage::Arrived => self.arrived(place),
             Stage::Decoded => self.decoded(place),
             Stage::Answered | Stage::FlashHit => self.finish(place),
+            Stage::FlashRead => self.transfer_from_flash(place),
             Stage::Proxied => self.proxied(place),
             Stage::AtOwner => self.at_owner(place),
             Stage::BackFromOwner => self.send_out(place),

@@ -22,6 +22,8 @@ pub enum Kind {
 /// What happens to a job when it leaves the station, or the drives, where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
+    /// A host's flash has found it.
+    FlashRead,
     /// A host's flash has answered.
     FlashHit,
     /// It has crossed the front-end link towards the array.

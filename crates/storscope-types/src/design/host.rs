@@ -58,7 +58,7 @@ pub struct FlashCacheDesign {
     /// Requests the flash serves side by side; 1 to 64.
     #[serde(default = "eight")]
     pub parallel: u32,
-    /// Rate of its transfers. Absent: no limit.
+    /// Rate of all its transfers together. Absent: no limit.
     #[serde(default)]
     pub bandwidth_bytes_per_s: Option<f64>,
 }
