@@ -21,15 +21,14 @@ impl Array {
         let job = &self.jobs[place];
         let (group, offset, length) = (job.group, job.offset, u64::from(job.length));
         let Some(memory) = &mut self.cache else { return self.read(place) };
-        memory.totals.reads += 1;
         let lookup = match memory.hit_ratio {
             Some(ratio) if self.random.happens(ratio) => Lookup::Hit,
             _ => look_up(memory, group, offset, length),
         };
         let ahead = self.follow_stream(place, offset, length);
         match lookup {
-            Lookup::Hit => self.count_hit(place, false),
-            Lookup::Miss => self.read(place),
+            Lookup::Hit => self.hit(place, false),
+            Lookup::Miss => self.miss(place),
             Lookup::Coming(page) => self.wait_for_page(place, page),
         }
         if let Some(ahead) = ahead {
@@ -37,12 +36,20 @@ impl Array {
         }
     }
 
-    fn count_hit(&mut self, place: u32, waited: bool) {
+    fn hit(&mut self, place: u32, waited: bool) {
         if let Some(memory) = &mut self.cache {
+            memory.totals.reads += 1;
             memory.totals.read_hits += 1;
             memory.totals.read_ahead_waits += u64::from(waited);
         }
         self.answer(place);
+    }
+
+    fn miss(&mut self, place: u32) {
+        if let Some(memory) = &mut self.cache {
+            memory.totals.reads += 1;
+        }
+        self.read(place);
     }
 
     #[inline]
@@ -115,8 +122,8 @@ impl Array {
         self.spend(place, Part::CacheWait, self.now - since);
         let Some(memory) = &mut self.cache else { return };
         match look_up(memory, group, offset, length) {
-            Lookup::Hit => self.count_hit(place, true),
-            Lookup::Miss => self.read(place),
+            Lookup::Hit => self.hit(place, true),
+            Lookup::Miss => self.miss(place),
             Lookup::Coming(page) => self.wait_for_page(place, page),
         }
     }

@@ -50,7 +50,7 @@ pub struct Memory {
 /// What the cache has done since statistics began. Pages are those of the design.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct MemoryTotals {
-    /// Reads that were looked up.
+    /// Reads of which it was found out whether they hit: those that wait for what is being read ahead are not yet.
     pub reads: u64,
     /// Reads answered from memory.
     pub read_hits: u64,
