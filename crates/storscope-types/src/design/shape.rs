@@ -121,11 +121,19 @@ impl GroupDesign {
             let key = if self.width.is_some() { "width" } else { "count" };
             return Err((key, format!("{least} to 255 drives for a set"), width.to_string()));
         }
-        if self.count < width || self.count > 4_096 {
-            return Err(("count", format!("{width} to 4096 drives"), self.count.to_string()));
+        if self.count < least || self.count > 4_096 {
+            return Err(("count", format!("{least} to 4096 drives"), self.count.to_string()));
+        }
+        if self.count < width {
+            let all = format!("the {} drives of the group (count)", self.count);
+            return Err(match self.width {
+                Some(_) => ("width", format!("at most {all}"), width.to_string()),
+                None => ("count", format!("{width} to 4096 drives"), self.count.to_string()),
+            });
         }
         if self.layout != Layout::Pool && !self.count.is_multiple_of(width) {
-            return Err(("count", format!("a multiple of {width}"), self.count.to_string()));
+            let of_width = if self.width.is_some() { ", which is the width of a set" } else { "" };
+            return Err(("count", format!("a multiple of {width}{of_width}"), self.count.to_string()));
         }
         Ok(())
     }
