@@ -12,6 +12,9 @@ use crate::task::Limit;
 /// Buffers of all workers together: locked memory that the machine then lacks elsewhere.
 const MOST_MEMORY: Bytes = Bytes::from_mib(4096);
 
+/// Of I/Os without buffers: a gigabyte.
+const MOST_SLOTS: u64 = 1 << 24;
+
 /// Everything that a run depends on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,7 +79,7 @@ impl Plan {
         let alike = nulls == 0 || nulls == self.targets.len();
         require(alike, "targets", "null targets alone: they have an engine of their own", "others beside them")?;
         self.check_threads()?;
-        self.check_memory()
+        if nulls > 0 { self.check_queues() } else { self.check_memory() }
     }
 
     /// A closed loop that is deeper than the pool of threads would not be the load that was asked for. An open one may
@@ -92,6 +95,17 @@ impl Plan {
             require(outstanding <= MOST_THREADS, &path, &expected, &outstanding.to_string())?;
         }
         Ok(())
+    }
+
+    /// Null targets have no buffers, but each I/O has a place.
+    fn check_queues(&self) -> Result<(), LoadError> {
+        let slots = |stream: &Stream| {
+            let slots = stream.load.slots_per_worker(stream.target_indices(self.targets.len()).len());
+            slots as u64 * u64::from(stream.workers)
+        };
+        let total: u64 = self.workload.streams.iter().map(slots).sum();
+        let expected = format!("at most {} outstanding I/Os in all", grouped(MOST_SLOTS));
+        require(total <= MOST_SLOTS, "workload.streams", &expected, &grouped(total))
     }
 
     /// All buffers are in memory at the same time.
