@@ -221,7 +221,9 @@ def test_an_end_by_ios_is_one_of_all_streams_together() -> None:
     assert by_ios.judgement.estimates["iops"].value == pytest.approx(rate, rel=0.05)
     assert by_ios.judgement.to_ns == pytest.approx(30 * NS_PER_S, rel=0.05)
     assert {cell["stream"] for cell in by_ios.measured.form["cells"]} == {0, 1}
-    assert "until about as many I/Os were made as were asked for (" in by_ios.judgement.ended
+    assert f"until the {round(30 * rate):,} I/Os that were asked for were made" in by_ios.judgement.ended
+    ending = by_ios.outcome.result["ending"]
+    assert ending["completed"] - ending["drained"] == round(30 * rate)
 
 
 def test_unlike_streams_that_cannot_make_so_many_end_with_the_duration_or_their_own_end() -> None:

@@ -100,6 +100,8 @@ pub struct VirtualRun<D> {
     earliest: Nanos,
     gathering: Gathering,
     error: Option<LoadError>,
+    /// The run ends when so many more I/Os are done.
+    ios_left: u64,
 }
 
 /// Requests that all workers of a plan may have in flight together: what a device needs room for.
@@ -150,7 +152,15 @@ impl<D: Device> VirtualRun<D> {
         let (done, called) = (Vec::with_capacity(owner.len()), Vec::with_capacity(members.len()));
         let gathering = Gathering::new(members.len());
         let earliest = Nanos::ZERO;
-        Ok(Self { plan, device, clock, members, owner, done, called, earliest, gathering, error: None })
+        let (error, ios_left) = (None, u64::MAX);
+        Ok(Self { plan, device, clock, members, owner, done, called, earliest, gathering, error, ios_left })
+    }
+
+    /// The same, but it also ends when all workers together have done so many I/Os: those of unlike streams would use
+    /// up shares of their own one after the other.
+    #[must_use]
+    pub fn ending_after(self, ios: u64) -> Self {
+        Self { ios_left: ios.max(1), ..self }
     }
 
     /// Runs to the end, handing each interval to `sink` when all workers have finished it. `started_unix_ns` is the
@@ -177,6 +187,7 @@ impl<D: Device> VirtualRun<D> {
         let mut turns = 0_u32;
         while !self.gathering.is_over() {
             now = self.device.borrow_mut().wait(self.earliest, &mut self.done)?;
+            self.ios_left = self.ios_left.saturating_sub(self.done.len() as u64);
             self.deliver();
             let is_due = self.earliest <= now;
             self.turn_called(now);
@@ -185,6 +196,10 @@ impl<D: Device> VirtualRun<D> {
                 self.hand_out(sink);
             }
             turns = turns.wrapping_add(1);
+            if self.ios_left == 0 {
+                self.end_all(now);
+                self.ios_left = u64::MAX;
+            }
             if self.error.is_some() || (turns.is_multiple_of(TURNS_BETWEEN_LOOKS) && stop.load(Ordering::Relaxed)) {
                 self.end_all(now);
             }

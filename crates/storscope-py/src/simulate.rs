@@ -69,6 +69,9 @@ struct Options {
     /// For each stream when it is active, since the start; an empty list: all the time.
     #[serde(default)]
     lifetimes_ns: Vec<(u64, Option<u64>)>,
+    /// The run ends when all streams together have done so many I/Os.
+    #[serde(default)]
+    max_ios: Option<u64>,
     /// Length of the slices in which queues are watched.
     slice_ns: u64,
     /// Most slices that are kept.
@@ -180,6 +183,10 @@ fn run(
     let lifetimes: Vec<load::Lifetime> = options.lifetimes_ns.iter().map(lifetime).collect();
     let refused = |error: load::LoadError| (kind(&error), error.to_string());
     let run = load::VirtualRun::new(plan, &lifetimes, array, clock).map_err(refused)?;
+    let run = match options.max_ios {
+        Some(ios) => run.ending_after(ios),
+        None => run,
+    };
     let (finished, array) = run.run(options.started_unix_ns, stop, &mut |interval| {
         if let Ok(text) = serde_json::to_vec(&interval) {
             // Nobody listens any more only if the run was given up.

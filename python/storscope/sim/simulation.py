@@ -27,8 +27,8 @@ _DAY_NS = 86_400 * NS_PER_S
 class SimulationPlan:
     """What is simulated. Draws of the generator and of the array depend on `seed` alone.
 
-    It ends after `duration_ns` of simulated time, or when about `ios` were made, whichever is first; one is needed.
-    Each worker makes its part of them, unless `ios_end_ns` says when all will have made them together.
+    It ends after `duration_ns` of simulated time, or when all streams together have made `ios`, whichever is first; one
+    is needed.
     `slice_ns` is the least length of the slices in which the queues of the drives are kept; `slices` is how many.
     Lengths that are None are chosen to fit the run (workbench.simulating.fitted).
     """
@@ -39,21 +39,17 @@ class SimulationPlan:
     seed: int
     duration_ns: int | None = None
     ios: int | None = None
-    ios_end_ns: int | None = None
     interval_ns: int | None = None
     slice_ns: int | None = None
     slices: int = 2048
 
     def plan_json(self) -> dict[str, Any]:
         """As crates/storscope-load/src/plan.rs reads it."""
-        workers = sum(stream.workers for stream in self.workload.streams)
-        ends_ns = [one for one in (self.duration_ns, self.ios_end_ns) if one is not None]
-        shares_ios = self.ios is not None and self.ios_end_ns is None
         return {
             "workload": self.workload.to_json(),
             "targets": [{"kind": "null", "size_bytes": one.size_bytes} for one in self.design.attachments],
-            "duration_ns": min(ends_ns, default=36_500 * _DAY_NS),
-            "max_ios_per_worker": -(-(self.ios or 0) // workers) if shares_ios else None,
+            "duration_ns": self.duration_ns or 36_500 * _DAY_NS,
+            "max_ios_per_worker": self.ios if self._has_one_worker else None,
             "seed": self.seed,
             "interval_ns": self.interval_ns or NS_PER_S,
         }
@@ -64,10 +60,16 @@ class SimulationPlan:
         return {
             "started_unix_ns": started_ns,
             "lifetimes_ns": [(one.start_ns, one.end_ns) for one in lifetimes],
+            "max_ios": None if self._has_one_worker else self.ios,
             "slice_ns": self.slice_ns or LONGEST_SLICE_NS,
             "slices": self.slices,
             "mark_ns": self.interval_ns or NS_PER_S,
         }
+
+    @property
+    def _has_one_worker(self) -> bool:
+        """A worker alone sends just so many, and its last is counted."""
+        return sum(stream.workers for stream in self.workload.streams) == 1
 
     def _lifetime(self, stream: str) -> Lifetime:
         return self.design.lifetimes.get(stream, Lifetime())

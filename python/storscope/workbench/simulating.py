@@ -25,7 +25,6 @@ from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, Simulatio
 from storscope.sim.window import until
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_judgement import ended_words, judge, judge_replay, worded
-from storscope.workbench.simulation_length import time_of_ios
 
 ENGINE = "storscope-sim"
 _INTERVALS = 200
@@ -54,7 +53,7 @@ def simulate(
     started_ns = time.time_ns() if started_ns is None else started_ns
     began = time.perf_counter()
     samples, intervals, was_stopped = Samples(), _Intervals(), _Latch(stop)
-    plan = fitted(plan, was_stopped)
+    plan = fitted(plan)
     run = SimulationRun(plan, started_ns)
     for interval in map(Interval, run.intervals(was_stopped)):
         samples.add(Sample.of(interval))
@@ -97,17 +96,15 @@ def _active_ns(plan: SimulationPlan) -> dict[str, tuple[int, float]]:
 # Lengths --------------------------------------------------------------------------------------------------------------
 
 
-def fitted(plan: SimulationPlan, stop: Callable[[], bool] = lambda: False) -> SimulationPlan:
+def fitted(plan: SimulationPlan) -> SimulationPlan:
     """The plan with lengths of intervals and slices that fit its run, where it has none.
 
-    How long a number of I/Os takes is learned from a short run of the same plan; of several streams, when it ends.
+    How long a number of I/Os takes is learned from a short run of the same plan.
     """
-    if plan.ios is not None and plan.ios_end_ns is None and len(plan.workload.streams) > 1:
-        plan = replace(plan, ios_end_ns=time_of_ios(plan, plan.ios, stop))
     if plan.interval_ns is None:
         lengths = [] if plan.duration_ns is None else [plan.duration_ns]
         if plan.ios is not None:
-            lengths.append(plan.ios_end_ns or _expected_ns(plan, plan.ios))
+            lengths.append(_expected_ns(plan, plan.ios))
         plan = replace(plan, interval_ns=interval_ns_for(min(lengths, default=0)))
     if plan.slice_ns is None:
         plan = replace(plan, slice_ns=min(LONGEST_SLICE_NS, plan.interval_ns or NS_PER_S))

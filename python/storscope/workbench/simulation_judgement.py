@@ -121,11 +121,8 @@ def _replay_words(plan: TracePlan, outcome: Outcome) -> str:
 
 
 def _asked_words(plan: SimulationPlan, outcome: Outcome, end_ns: int) -> str:
-    made = outcome.result["ending"]["submitted"]
-    if plan.ios is not None and end_ns == plan.ios_end_ns != plan.duration_ns:
-        done = outcome.result["ending"]["completed"] - outcome.result["ending"]["drained"]
-        asked = f"{done:,} of {plan.ios:,}"
-        return f"It ran for {format_span(end_ns)}, until about as many I/Os were made as were asked for ({asked})."
+    ending = outcome.result["ending"]
+    made = ending["completed"] - ending["drained"]
     if plan.ios is not None and made >= plan.ios:
         asked = "the I/O that was asked for was" if plan.ios == 1 else f"the {plan.ios:,} I/Os that were asked for were"
         return f"It ran for {format_span(end_ns)}, until {asked} made."
