@@ -25,6 +25,7 @@ mod system;
 mod tally;
 mod task;
 mod transfer;
+mod trial;
 mod usage;
 mod virtual_run;
 mod worker;

@@ -15,19 +15,16 @@ use crate::place::Span;
 use crate::plan::{Engine, Plan};
 use crate::result::EngineUsed;
 use crate::system::{
-    Arena, FastClock, MOST_THREADS, Opened, PuntWatch, TargetSpec, ThreadedDevice, UringDevice, end_timeouts_promptly,
+    Arena, FastClock, MOST_THREADS, Opened, TargetSpec, ThreadedDevice, UringDevice, end_timeouts_promptly,
     run_promptly,
 };
 use crate::tally::Interval;
-use crate::task::{Ending, Limit, Task};
+use crate::task::{Ending, Task};
+use crate::trial::try_out;
 use crate::usage::Usage;
 
 /// From the last worker's readiness to the start.
 const COUNTDOWN: Nanos = Nanos::from_millis(2);
-/// How long a ring is tried to see whether the kernel hands its I/Os over.
-const TRIAL: Limit = Limit { duration: Nanos::from_millis(200), ios: 256, bytes: u64::MAX };
-/// Draws of the trial differ from the run's.
-const TRIAL_SEED: u64 = 0x0074_7269_616c;
 
 /// What all workers of a run share.
 #[derive(Debug)]
@@ -152,7 +149,12 @@ impl Worker {
         if engine == Engine::IoUring || self.shared.targets.iter().all(|target| target.fd().is_none()) {
             return Ok(Ok(ring));
         }
-        Ok(self.try_out(ring))
+        let shared = &self.shared;
+        let (ring, is_handed_over) = try_out(ring, &shared.clock, &self.task(Nanos::ZERO), &shared.stop);
+        if is_handed_over {
+            return Ok(Err(Some("the kernel hands most of this target's ring I/Os to threads of its own".to_owned())));
+        }
+        Ok(Ok(ring))
     }
 
     /// Why there are threads, and what follows if they are fewer than the I/Os that may be in flight.
@@ -163,24 +165,6 @@ impl Worker {
         let limit =
             format!("at most {MOST_THREADS} I/Os are under way at a time, others wait and that counts as service");
         Some(reason.map_or(limit.clone(), |reason| format!("{reason}; {limit}")))
-    }
-
-    /// Runs a few I/Os of the workload and keeps the ring if the kernel does them itself.
-    fn try_out(&self, mut ring: UringDevice<FastClock>) -> Result<UringDevice<FastClock>, Option<String>> {
-        let start = self.shared.clock.now();
-        let limit =
-            Limit { duration: TRIAL.duration.min(self.shared.plan.limit(self.stream as usize).duration), ..TRIAL };
-        let task =
-            Task { start, limit, seed: self.shared.plan.seed ^ TRIAL_SEED, max_failures: u64::MAX, ..self.task(start) };
-        fill_pool(&mut ring, &task);
-        let watch = PuntWatch::begin();
-        let mut trial = Generator::new(ring, self.shared.clock, &task);
-        // An error of the trial will show again in the run, which reports it.
-        let ios = trial.run(&self.shared.stop, &mut |_| {}).map_or(0, |ending| ending.completed);
-        if watch.handed_over(ios) {
-            return Err(Some("the kernel hands this target's ring I/Os to threads of its own".to_owned()));
-        }
-        Ok(trial.into_device())
     }
 
     fn run(&self, mut device: impl Device, turnstile: &mut Turnstile<'_>) -> Result<Ending, LoadError> {

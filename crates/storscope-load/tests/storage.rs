@@ -389,3 +389,16 @@ fn a_run_that_is_held_can_be_stopped_or_given_up() {
     assert_eq!(without_error(run.finish()).total.ios(), 0);
     drop(Run::start(held()).unwrap());
 }
+
+#[test]
+fn directions_of_unlike_sizes_are_tried_apart_before_the_run() {
+    let file = scratch(SIZE);
+    let large_reads = AccessSpec { size: Bytes::from_kib(256), ..reads_4k() };
+    let small_writes = AccessSpec { read_share: 0.0, ..reads_4k() };
+    for lines in [vec![large_reads.clone(), small_writes.clone()], vec![small_writes, large_reads]] {
+        let (_, finished) = execute(plan(lines, closed(70), path_of(&file, true), Engine::Auto));
+        assert!(finished.error.is_none(), "{:?}", finished.error);
+        let cell = &finished.result.total.cells[0];
+        assert!(cell.reads.ios > 0 && cell.writes.ios > 0);
+    }
+}

@@ -1,0 +1,118 @@
+//! Whether the kernel does a ring's I/Os itself on these targets: tried before the run.
+//!
+//! File systems may do reads at once and hand writes to threads, or the reverse. So directions are tried apart, and it is
+//! their shares of the workload that count: where a third of the I/Os is handed over, the ring is still the better engine.
+
+use std::sync::atomic::AtomicBool;
+
+use storscope_device::{Clock, Device};
+use storscope_types::{Access, AccessSpec, Bytes, Nanos, Stream, Workload};
+
+use crate::generator::{Generator, fill_pool};
+use crate::system::PuntWatch;
+use crate::task::{Limit, Task};
+
+/// How long each direction is tried, and with how many I/Os.
+const LONGEST: Nanos = Nanos::from_millis(200);
+const MOST_IOS: u64 = 256;
+/// Bytes it may move, unless so few I/Os would say nothing.
+const MOST_BYTES: Bytes = Bytes::from_mib(16);
+const LEAST_IOS: u64 = 8;
+/// Draws of the trial differ from the run's.
+const SEED: u64 = 0x0074_7269_616c;
+/// From this share of I/Os handed over on, threads are the better engine.
+const MOST_HANDED_OVER: f64 = 0.5;
+
+/// Tries the device with I/Os of the task. Returns it, and whether the kernel hands most of them to threads.
+pub(crate) fn try_out<D: Device, C: Clock + Clone>(
+    mut device: D,
+    clock: &C,
+    task: &Task<'_>,
+    stop: &AtomicBool,
+) -> (D, bool) {
+    let mut handed_over = 0.0;
+    for (stream, share) in directions(&task.workload.streams[task.stream_index as usize]) {
+        let largest = stream.access.largest().0;
+        let bytes = MOST_BYTES.0.max(LEAST_IOS * largest);
+        let mut streams = task.workload.streams.clone();
+        streams[task.stream_index as usize] = stream;
+        let workload = Workload { streams, ..task.workload.clone() };
+        let task = Task {
+            workload: &workload,
+            start: clock.now(),
+            limit: Limit { duration: LONGEST.min(task.limit.duration), ios: MOST_IOS, bytes },
+            seed: task.seed ^ SEED,
+            max_failures: u64::MAX,
+            ..*task
+        };
+        fill_pool(&mut device, &task);
+        let watch = PuntWatch::begin();
+        let mut trial = Generator::new(device, clock.clone(), &task);
+        // An error of the trial will show again in the run, which reports it.
+        let ios = trial.run(stop, &mut |_| {}).map_or(0, |ending| ending.completed);
+        handed_over += if watch.handed_over(ios) { share } else { 0.0 };
+        device = trial.into_device();
+    }
+    (device, handed_over > MOST_HANDED_OVER)
+}
+
+/// Streams of one direction each, and their shares of the I/Os. What replies or copies has both in one.
+fn directions(stream: &Stream) -> Vec<(Stream, f64)> {
+    let Access::Mix { lines } = &stream.access else { return vec![(stream.clone(), 1.0)] };
+    let weight = |line: &AccessSpec| line.share * f64::from(line.burst);
+    let all: f64 = lines.iter().map(weight).sum();
+    let reads = lines.iter().map(|line| weight(line) * line.read_share).sum::<f64>() / all;
+    if lines.iter().any(|line| line.reply > Bytes::ZERO) || !(reads > 0.0 && reads < 1.0) {
+        return vec![(stream.clone(), 1.0)];
+    }
+    let only = |is_read: bool| {
+        // All lines stay, since buffers are as large as the largest wants.
+        let read_share = f64::from(u8::from(is_read));
+        let has_some = |line: &AccessSpec| if is_read { line.read_share > 0.0 } else { line.read_share < 1.0 };
+        let share = |line: &AccessSpec| if has_some(line) { line.share } else { 0.0 };
+        let line = |line: &AccessSpec| AccessSpec { read_share, share: share(line), ..line.clone() };
+        let lines = lines.iter().map(line).collect();
+        Stream { access: Access::Mix { lines }, ..stream.clone() }
+    };
+    vec![(only(true), reads), (only(false), 1.0 - reads)]
+}
+
+#[cfg(test)]
+mod tests {
+    use storscope_types::Load;
+
+    use super::*;
+
+    fn stream(lines: &[(u32, f64, u64)]) -> Stream {
+        let line = |&(burst, read_share, reply): &(u32, f64, u64)| AccessSpec {
+            burst,
+            read_share,
+            reply: Bytes(reply),
+            ..AccessSpec::random_read(Bytes::from_kib(4))
+        };
+        Stream::new(Access::Mix { lines: lines.iter().map(line).collect() }, Load::Closed { outstanding: 1 })
+    }
+
+    /// Read shares of the lines that each part draws from, and its share of the I/Os.
+    fn parts(lines: &[(u32, f64, u64)]) -> Vec<(Vec<f64>, f64)> {
+        let read_shares = |stream: Stream| match stream.access {
+            Access::Mix { lines } => lines.iter().filter(|line| line.share > 0.0).map(|line| line.read_share).collect(),
+            Access::Copy(_) => Vec::new(),
+        };
+        directions(&stream(lines)).into_iter().map(|(stream, share)| (read_shares(stream), share)).collect()
+    }
+
+    #[test]
+    fn a_mix_is_tried_by_directions_and_each_counts_by_its_transfers() {
+        assert_eq!(parts(&[(1, 0.75, 0)]), [(vec![1.0], 0.75), (vec![0.0], 0.25)]);
+        // A burst of three reads for each write.
+        assert_eq!(parts(&[(3, 1.0, 0), (1, 0.0, 0)]), [(vec![1.0], 0.75), (vec![0.0], 0.25)]);
+        assert_eq!(parts(&[(1, 1.0, 0), (1, 0.5, 0)]), [(vec![1.0, 1.0], 0.75), (vec![0.0], 0.25)]);
+    }
+
+    #[test]
+    fn one_direction_and_what_replies_are_tried_as_they_are() {
+        assert_eq!(parts(&[(1, 0.0, 0), (2, 0.0, 0)]), [(vec![0.0, 0.0], 1.0)]);
+        assert_eq!(parts(&[(1, 0.5, 512)]), [(vec![0.5], 1.0)]);
+    }
+}
