@@ -126,7 +126,20 @@ def test_write_through_that_went_back_is_healthy(tmp_path: Path) -> None:
     outcomes = judge(RULE, make_case(tmp_path, _log((0, _POLICY, "write-through"), (1, _POLICY, "write-back"))))
     (statement,) = statements(outcomes)
     assert "in write-back mode" in statement
+    assert "Before that controller A wrote through for 60 s from " in statement
     assert not findings(RULE, make_case(tmp_path / "2", _log((0, _BATTERY, "degraded"), (1, _BATTERY, "good"))))
+
+
+def test_times_of_write_through_are_told_once_each_and_only_when_over(tmp_path: Path) -> None:
+    log = [(0, "back"), (1, "through"), (2, "disabled"), (5, "back"), (90, "through"), (91, "back")]
+    log += [(180, "through"), (181, "back"), (270, "through"), (271, "back")]
+    case = make_case(tmp_path, _log(*((minute, _POLICY, word) for minute, word in log)))
+    (statement,) = statements(judge(RULE, case))
+    assert statement.count("wrote through") == 3
+    assert "controller A wrote through for 4 min from" in statement
+    assert statement.endswith(", and 1 more.")
+    (quiet,) = statements(judge(RULE, make_case(tmp_path / "2", _log((0, _POLICY, "write-back")))))
+    assert "wrote through" not in quiet
 
 
 def test_a_degraded_battery_is_a_warning(tmp_path: Path) -> None:

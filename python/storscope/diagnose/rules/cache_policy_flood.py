@@ -39,6 +39,7 @@ from storscope.diagnose.rules._logs import HOUR_NS, event_rows, events_by_system
 from storscope.diagnose.rules._owners import controllers, owners
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import format_span
 
 _NAME = "cache-policy-flood"
 _EVENTS = ("cache_policy_changed", "battery_changed")
@@ -48,6 +49,7 @@ _BATTERY_GOOD = re.compile(r"(?i)\s*(good|ok|normal|charged|fully charged|optima
 _NEEDS = "array events about cache and batteries, or the write mode of volumes (evaperf vd: 'Wr Mode')"
 
 
+_MOST_TIMES = 3
 _UNKNOWN = frozenset({"n/a", "none", "unknown", ""})
 _BATTERY_NUMBER = re.compile(r"(?i)\bbatter(?:y|ies)\s+(?:(?:assembly|module|pack)\s+)?#?(\d+)\b")
 
@@ -91,6 +93,21 @@ class _Cache:
         """Volumes, or controllers, that write through."""
         said = {entity for entity, mode in self.modes.items() if _WRITE_THROUGH.fullmatch(mode)}
         return sorted(said | set(self.through_by_events()))
+
+    def times_through(self) -> list[tuple[EntityRef, int, int]]:
+        """(who, from, until) of each time that one wrote through and then back again."""
+        found = []
+        named = [event for event in self.events if _is_policy(event) and _mode(event)]
+        for entity, events in sorted(_by_entity(named).items()):
+            since: int | None = None
+            timed = sorted((event.time_ns, _goes_bad(event)) for event in events if event.time_ns is not None)
+            for time_ns, goes_bad in timed:
+                if goes_bad:
+                    since = time_ns if since is None else since
+                elif since is not None:
+                    found.append((entity, since, time_ns))
+                    since = None
+        return found
 
     def back(self) -> list[EntityRef]:
         """Volumes, or controllers, that write back as far as anything says."""
@@ -186,11 +203,25 @@ def _judge(case: Case, settings: Settings, system: str, cache: _Cache) -> list[O
             back
         )
         words += [f"{counted(len(good), 'cache battery', 'cache batteries')} good"] * bool(good)
-        return [Healthy(_NAME, f"{system}: {joined(words)}; {counted(len(cache.events), 'cache event')}.")]
+        events = counted(len(cache.events), "cache event")
+        return [Healthy(_NAME, f"{system}: {joined(words)}; {events}.{_times_words(case, cache)}")]
     if cache.events:
         most = f"at most {per_hour} within one hour" if per_hour else "without times"
         return [Healthy(_NAME, f"{counted(len(cache.events), 'cache or battery event')} on {system}, {most}.")]
     return []
+
+
+def _times_words(case: Case, cache: _Cache) -> str:
+    """When writes went through and no longer do: latency of that time is not what the array does otherwise."""
+    times = [
+        f"{entity.kind} {case.label(entity)} wrote through for {format_span(until - since)} "
+        f"from {case.time_words(since)} on"
+        for entity, since, until in cache.times_through()
+    ]
+    if not times:
+        return ""
+    more = f", and {len(times) - _MOST_TIMES:,} more" if len(times) > _MOST_TIMES else ""
+    return f" Before that {joined(times[:_MOST_TIMES])}{more}."
 
 
 # The flood ---------------------------------------------------------------------------------------------------------
