@@ -172,6 +172,9 @@ fn impossible_geometry_is_refused() {
         ("raid0", 4, "width = 2", "width"),
         ("raid10", 4, "redundancy = \"raid5\"", "redundancy"),
         ("pool", 4, "redundancy = \"raid5\"\nspares = 0", "count"),
+        ("pool", 4, "redundancy = \"raid5\"\nwidth = 9\nspares = 0", "width"),
+        ("raid50", 4, "width = 5", "width"),
+        ("raid50", 5_000, "width = 5", "count"),
     ] {
         let new = format!("count = {count}\n{extra}");
         let text = SOUND

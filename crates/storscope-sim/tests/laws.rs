@@ -44,7 +44,7 @@ fn designs() -> impl Strategy<Value = Value> {
             let limit = if limited { json!(8) } else { Value::Null };
             design["hosts"] = json!([
             {"name": "h", "queue_limit": limit, "volumes": [{"volume": "v", "via": "b", "queue_limit": limit},
-                {"volume": "w", "flash_cache": {"size_bytes": 4 * MIB}}]},
+                {"volume": "w", "flash_cache": {"size_bytes": 4 * MIB, "bandwidth_bytes_per_s": 100e6}}]},
             {"name": "i", "adapter_queue_limit": limit, "volumes": [{"volume": "w"}]}]);
             design["transition"] = json!({"window_ns": 500 * MS});
             if fails {

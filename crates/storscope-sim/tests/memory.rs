@@ -160,3 +160,33 @@ fn a_sequential_stream_is_read_ahead_and_a_random_one_is_not() {
     let cache = random.report().expect("laws hold").cache.expect("memory");
     assert!(cache.totals.read_ahead_bytes < 20 * MIB, "{cache:?}");
 }
+
+#[test]
+fn never_do_more_reads_hit_than_there_are_whenever_statistics_begin() {
+    let mut design = cached(json!({"page_bytes": PAGE, "prefetch": {"depth_bytes": MIB, "streams": 8}}));
+    design["volumes"][0]["size_bytes"] = json!(GIB);
+    let mut waited = 0;
+    for begin_ms in (5..200).step_by(7) {
+        let mut array = array(&design, 1);
+        let mut done = Vec::new();
+        let read = |token: u64| Io::read(token * 64 * KIB, 64 * KIB).request(token as u32);
+        (0..8).for_each(|token| storscope_device::Device::submit(&mut array, read(token)));
+        let mut next = 8;
+        let mut wait_until = |array: &mut storscope_sim::Array, end: u64| {
+            while array.now().0 < end {
+                storscope_device::Device::wait(array, storscope_types::Nanos(end), &mut done).expect("works");
+                for _ in done.drain(..) {
+                    storscope_device::Device::submit(array, read(next));
+                    next += 1;
+                }
+            }
+        };
+        wait_until(&mut array, begin_ms * MS);
+        array.restart_statistics();
+        wait_until(&mut array, begin_ms * MS + 30 * MS);
+        let totals = array.report().expect("laws hold").cache.expect("a cache").totals;
+        assert!(totals.read_hits <= totals.reads, "{begin_ms} ms: {totals:?}");
+        waited += totals.read_ahead_waits;
+    }
+    assert!(waited > 0, "none waited for what was being read ahead");
+}
