@@ -172,18 +172,17 @@ fn never_do_more_reads_hit_than_there_are_whenever_statistics_begin() {
         let read = |token: u64| Io::read(token * 64 * KIB, 64 * KIB).request(token as u32);
         (0..8).for_each(|token| storscope_device::Device::submit(&mut array, read(token)));
         let mut next = 8;
-        let mut wait_until = |array: &mut storscope_sim::Array, end: u64| {
-            while array.now().0 < end {
-                storscope_device::Device::wait(array, storscope_types::Nanos(end), &mut done).expect("works");
-                for _ in done.drain(..) {
-                    storscope_device::Device::submit(array, read(next));
-                    next += 1;
-                }
+        while array.now().0 < begin_ms * MS {
+            storscope_device::Device::wait(&mut array, storscope_types::Nanos(begin_ms * MS), &mut done)
+                .expect("works");
+            for _ in done.drain(..) {
+                storscope_device::Device::submit(&mut array, read(next));
+                next += 1;
             }
-        };
-        wait_until(&mut array, begin_ms * MS);
+        }
+        // What waits now for its page is the last that is read.
         array.restart_statistics();
-        wait_until(&mut array, begin_ms * MS + 30 * MS);
+        settle(&mut array);
         let totals = array.report().expect("laws hold").cache.expect("a cache").totals;
         assert!(totals.read_hits <= totals.reads, "{begin_ms} ms: {totals:?}");
         waited += totals.read_ahead_waits;
