@@ -194,8 +194,9 @@ class DesignError(Exception):
 
 def read_design(text: str) -> bytes:
     """A design from its TOML text, checked and completed from the catalogue of drives: JSON with `design`
-    (crates/storscope-types/src/design) and `attachments`, a list of host, volume and size_bytes in the order of the
-    targets of a load. Raises DesignError.
+    (crates/storscope-types/src/design), `attachments`, a list of host, volume and size_bytes in the order of the
+    targets of a load, and `shapes`, of each group its drive_bytes, segments of data and parity in a set, copies and
+    usable_bytes. Raises DesignError.
     """
 
 def drive_catalogue() -> bytes:

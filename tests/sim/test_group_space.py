@@ -6,7 +6,7 @@ import pytest
 
 from storscope.domain.errors import ConfigError
 from storscope.sim.design import read_design
-from storscope.sim.group_space import GroupSpace, group_spaces
+from storscope.sim.group_space import GroupSpace
 
 _GROUPS = [
     ("raid0", 'count = 3\nlayout = "raid0"', 1),
@@ -32,7 +32,7 @@ def _design(group: str, *volumes: int) -> str:
 
 
 def _space(group: str, *volumes: int) -> GroupSpace:
-    (space,) = group_spaces(read_design(_design(group, *volumes), "d.toml").form)
+    (space,) = read_design(_design(group, *volumes), "d.toml").spaces
     return space
 
 

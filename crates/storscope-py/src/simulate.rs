@@ -16,7 +16,7 @@ use storscope_device::VirtualClock;
 use storscope_load as load;
 use storscope_sim as sim;
 use storscope_types::Nanos;
-use storscope_types::design::ArrayDesign;
+use storscope_types::design::{ArrayDesign, GroupDesign};
 
 use crate::load::{RunError, finished_form, kind};
 
@@ -43,7 +43,15 @@ pub fn read_design<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBy
         json!({"host": design.hosts[host].name, "volume": name, "size_bytes": size})
     };
     let attachments: Vec<Value> = design.attachments().map(attachment).collect();
-    let form = json!({"design": design, "attachments": attachments});
+    let shape = |group: &GroupDesign| {
+        let drive = design.drive_of(group)?.size();
+        let shape = group.shape(drive);
+        let (data, parity, copies) = (shape.data, shape.parity, shape.copies);
+        Some(json!({"drive_bytes": drive.0, "data": data, "parity": parity, "copies": copies,
+            "usable_bytes": group.usable(drive).0}))
+    };
+    let shapes: Vec<Option<Value>> = design.groups.iter().map(shape).collect();
+    let form = json!({"design": design, "attachments": attachments, "shapes": shapes});
     Ok(PyBytes::new(py, form.to_string().as_bytes()))
 }
 

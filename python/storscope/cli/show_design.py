@@ -24,10 +24,7 @@ def print_design(design: Design, *, as_json: bool, workload: Workload | None = N
 
     In short also where the streams of a `workload` run that was read for it.
     """
-    from storscope.sim.group_space import group_spaces
-
-    form = design.form
-    spaces = group_spaces(form)
+    form, spaces = design.form, design.spaces
     if as_json:
         said = {"file": design.where, "design": form, "groups": [_space(one) for one in spaces]}
         click.echo(json.dumps(said, indent=2, ensure_ascii=False))

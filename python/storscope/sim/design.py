@@ -16,6 +16,7 @@ from storscope import _core
 from storscope.domain.errors import ConfigError
 from storscope.domain.text_kinds import DESIGN, mistaken
 from storscope.sim.assignment import Attachment
+from storscope.sim.group_space import GroupSpace, group_spaces
 from storscope.sim.schedule import Lifetime, Schedule
 from storscope.sim.text_file import text_of
 
@@ -30,6 +31,8 @@ class Design:
     form: Mapping[str, Any]
     """As crates/storscope-types/src/design has it, in JSON."""
     attachments: tuple[Attachment, ...]
+    spaces: tuple[GroupSpace, ...]
+    """What each group holds."""
     text: str
     """As it was written, for the record."""
     where: str
@@ -51,7 +54,8 @@ def read_design(text: str, where: str, schedule: Schedule | None = None) -> Desi
     except _core.DesignError as error:
         raise mistaken(text, where, DESIGN) or _config_error(error.args, body, where, schedule) from None
     attachments = tuple(Attachment(**attachment) for attachment in found["attachments"])
-    return Design(found["design"], attachments, text, where, schedule.lifetimes if schedule else {})
+    spaces = group_spaces(found["design"], found["shapes"])
+    return Design(found["design"], attachments, spaces, text, where, schedule.lifetimes if schedule else {})
 
 
 def load_design(source: str | Path, schedule: Schedule | None = None) -> Design:
