@@ -98,6 +98,18 @@ fn keys_in_other_words_are_told_in_those_of_designs() {
 }
 
 #[test]
+fn what_is_far_beyond_all_bounds_is_told_as_that() {
+    is_told(&[
+        ("size = \"2 TiB\"", "size = \"256 PiB\"", "volume[0].size: expected at most the "),
+        ("size = \"2 TiB\"", "size = \"999999999 PB\"", "volume[0].size: expected at most the "),
+        ("size = \"1 TB\"", "size = \"999999999 PB\"", "drive.nl.size: expected "),
+        ("count = 24", "count = 0", "group[0].count: expected at least one drive, found 0"),
+        ("count = 24", "count = 9000", "group[0].count: expected 1 to 8,192 drives in all groups, found 9001"),
+        ("spares = 1", "spares = 4000000000", "group[0].spares: expected 1 to 8,192 drives in all groups"),
+    ]);
+}
+
+#[test]
 fn a_key_that_is_no_slip_away_gets_no_guess() {
     for word in ["colour", "tiering", "dedupe", "strap"] {
         let error = read_design(&SOUND.replacen("segment =", &format!("{word} ="), 1)).expect_err(word);

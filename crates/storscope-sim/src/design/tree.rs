@@ -226,10 +226,11 @@ fn is_duration(path: &str, name: &str) -> bool {
     ["time", "window", "latency"].contains(&name) || (name == "start" && path.starts_with("background"))
 }
 
-/// Whole numbers stay whole, so that they fit fields of whole units.
+/// Whole numbers stay whole, so that they fit fields of whole units. What is beyond all bounds becomes the greatest of them,
+/// to be told as out of bounds.
 fn json_number(number: f64) -> Value {
     let rounded = number.round();
-    if (number - rounded).abs() <= 1e-9 * number.abs() && rounded.abs() < 9e15 {
+    if (number - rounded).abs() <= 1e-9 * number.abs() {
         return Value::Number((rounded as i64).into());
     }
     Number::from_f64(number).map_or(Value::Null, Value::Number)

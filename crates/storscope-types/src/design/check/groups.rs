@@ -16,8 +16,13 @@ impl ArrayDesign {
     pub(super) fn check_groups(&self) -> Result<(), DesignFault> {
         require(!self.groups.is_empty(), "groups", "at least one group", "none")?;
         unique(self.groups.iter().map(|group| &group.name), "groups")?;
-        let drives: u64 = self.groups.iter().map(|group| u64::from(group.count) + u64::from(group.spares)).sum();
-        within(drives as f64, 1.0, 8_192.0, "groups", "1 to 8,192 drives in all")?;
+        let mut drives = 0_u64;
+        for (index, group) in self.groups.iter().enumerate() {
+            require(group.count > 0, &format!("groups[{index}].count"), "at least one drive", "0")?;
+            drives += u64::from(group.count) + u64::from(group.spares);
+            let most = if group.spares > group.count { "spares" } else { "count" };
+            within(drives as f64, 1.0, 8_192.0, &format!("groups[{index}].{most}"), "1 to 8,192 drives in all groups")?;
+        }
         for (index, group) in self.groups.iter().enumerate() {
             let path = format!("groups[{index}]");
             let names = self.drives.keys().map(String::as_str);
