@@ -53,6 +53,21 @@ def test_a_rebuild_that_runs_only_informs(tmp_path: Path) -> None:
     assert set(finding.entities) == {_D14, _G1}
 
 
+def test_a_rebuild_of_one_group_does_not_speak_for_the_drive_of_another(tmp_path: Path) -> None:
+    def members(recorder: Recorder) -> None:
+        recorder.link(_D14, "member_of", _G1)
+        recorder.link(_D15, "member_of", _G2)
+
+    log = _log((0, "disk_failed", _D14), (0.1, "rebuild_started", _G1), (0.2, "disk_failed", _D15))
+    running, bare = findings(RULE, make_case(tmp_path, members, log))
+    assert (running.severity, set(running.entities)) == (Severity.INFO, {_D14, _G1})
+    assert (bare.severity, bare.title, bare.entities) == (
+        Severity.WARNING, "1 failed drive of eva not rebuilt", (_D15,),
+    )  # fmt: skip
+    # Of a drive whose group is not known the rebuild may be.
+    only_finding(judge(RULE, make_case(tmp_path / "2", log)))
+
+
 def test_a_rebuild_that_ended_is_healthy_and_says_which_drive(tmp_path: Path) -> None:
     case = make_case(
         tmp_path, _log((0, "disk_failed", _D14), (0.1, "rebuild_started", _G1), (2, "rebuild_finished", _G1))

@@ -105,12 +105,30 @@ def _judge(case: Case, system: str, drives: _Drives) -> list[Outcome]:
     exposed = sorted((set(failed) - set(whole)) | drives.failed_by_state())
     running = drives.running()
     if exposed or running:
-        return [_finding(case, system, drives, exposed, running)]
+        served = [drive for drive in exposed if _is_served(case, drive, running)]
+        bare = [drive for drive in exposed if drive not in served]
+        parts = [(served, running)] * bool(running) + [(bare, [])] * bool(bare)
+        return [_finding(case, system, drives, of_part, rebuilt) for of_part, rebuilt in parts]
     if whole:
         return [Healthy(_NAME, _rebuilt_words(case, system, drives, whole))]
     if not drives.has_log or not all(STATE_SPARE.fullmatch(state) for state in drives.states.values()):
         return [Healthy(_NAME, f"None of {counted(len(drives.states), 'drive')} of {system} has failed.")]
     return [Healthy(_NAME, f"No drive failed in the events of {system}.")]
+
+
+def _is_served(case: Case, drive: EntityRef, running: list[EntityRef]) -> bool:
+    """Whether a rebuild that is running may concern the drive: one of its group, or one whose group is not known."""
+    own = _groups(case, drive)
+    if not own:
+        return bool(running)
+    return any(one == drive or not (of := _groups(case, one)) or own & of for one in running)
+
+
+def _groups(case: Case, entity: EntityRef) -> set[EntityRef]:
+    """The disk groups that a drive belongs to; a group is its own."""
+    if entity.kind == "disk_group":
+        return {entity}
+    return {target for target in case.components(entity) if target.kind == "disk_group"}
 
 
 def _is_whole(case: Case, drives: _Drives, drive: EntityRef) -> bool:
