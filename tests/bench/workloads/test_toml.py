@@ -146,6 +146,17 @@ def test_an_error_names_line_column_and_key(old: str, new: str, message: str) ->
         read_toml(TEXT.replace(old, new, 1))
 
 
+def test_targets_within_a_workload_are_told_where_they_belong() -> None:
+    line = 'size = "8k"\n'
+    text = f'name = "w"\ntargets = ["a", "b"]\n[[stream]]\noutstanding = 1\n[[stream.line]]\n{line}'
+    with pytest.raises(ConfigError, match=r"w.toml:2:\d+: targets: expected targets above a \[\[workload\]\]") as error:
+        read_toml(text, "w.toml")
+    assert "[[workload.stream]]" in error.value.hint
+    stream = f"[[workload.stream]]\noutstanding = 1\n[[workload.stream.line]]\n{line}"
+    moved = read_toml(f'targets = ["a", "b"]\n[[workload]]\nname = "w"\n{stream}', "w.toml")
+    assert moved.targets == ("a", "b")
+
+
 @pytest.mark.parametrize(
     ("written", "size"),
     [('"8B"', 8), ('"8 b"', 8), ('"0.25k"', 256), ("512", 512), ('"512"', 512), ("8192", 8192), ("1000", 1000)],

@@ -50,6 +50,13 @@ class GivenOptions:
         option = self.take(name)
         return default if option is None else integer_of(option, option.value, self.where)
 
+    def count(self, name: str, default: int, most: int) -> int:
+        """Its value as a plain number from 1 to `most`."""
+        found, option = self.number(name, default), self.options.get(name)
+        if option is not None and not 1 <= found <= most:
+            self.fail(option, f"a number from 1 to {most} for {name}")
+        return found
+
     def time(self, name: str, default: int | None, unit: str) -> int | None:
         """Its value in ns; a plain number is in `unit`."""
         option = self.take(name)

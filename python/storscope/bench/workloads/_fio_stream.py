@@ -16,7 +16,7 @@ from storscope.bench.workloads._fio_places import offsets_of, places_of
 from storscope.bench.workloads._fio_sizes import sizes_of
 from storscope.bench.workloads._fio_text import Section, integer_of, size_of
 from storscope.bench.workloads.loss import LossList
-from storscope.domain.workload import AccessSpec, DataPool, Mix, Stream, Verification
+from storscope.domain.workload import MOST_WORKERS, AccessSpec, DataPool, Mix, Stream, Verification
 
 _DIRECTIONS = {
     "read": (True, False, False), "write": (False, True, False), "rw": (True, True, False),
@@ -51,7 +51,7 @@ class JobReader(GivenOptions):
         self.reads, self.writes, self.random = _DIRECTIONS[kind]
         self.duration_ns = self.time("runtime", None, "s")
         self.ramp_ns = self.time("ramp_time", None, "s")
-        self.numjobs = self.number("numjobs", 1)
+        self.numjobs = self.count("numjobs", 1, MOST_WORKERS)
 
     def stream(self, names: Sequence[str]) -> Stream:
         """The job as a stream."""

@@ -98,6 +98,9 @@ class _Reader:
         return list(value)
 
     def workload(self, value: Any, path: Path) -> Workload:
+        if isinstance(value, Mapping) and "targets" in value:
+            hint = "Begin the workload with [[workload]], its streams with [[workload.stream]], and put targets first."
+            self.fail((*path, "targets"), "targets above a [[workload]]", "them within a workload", hint)
         top = self.table(value, path, {"name": _text, "source": _text, "verification": _text, "data": _keep,
                                        "stream": _keep})  # fmt: skip
         if "name" not in top:
