@@ -71,6 +71,7 @@ def test_a_short_backlog_only_informs(tmp_path: Path) -> None:
     queue = np.where(np.arange(100) < 5, 8.0, 0.5)
     finding = only_finding(judge(RULE, make_case(tmp_path, _group([queue] * 5, samples=100))))
     assert finding.severity is Severity.INFO
+    assert finding.title == "Every drive of vd01 has a deep queue at times"
 
 
 def test_many_times_next_to_nothing_is_no_hot_spot(tmp_path: Path) -> None:

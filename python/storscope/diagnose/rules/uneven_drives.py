@@ -243,7 +243,7 @@ def _at_limit(case: Case, at_work: DrivesAtWork, deep: BoolArray, bound: float) 
         rule=_NAME,
         severity=severity,
         confidence=0.8 * (0.7 if group.is_guess else 1.0),
-        title=f"Every drive of {group.whole.name} has a deep queue",
+        title=f"Every drive of {group.whole.name} has a deep queue" + ("" if share >= 0.5 else " at times"),
         summary=(
             f"The {len(group.drives)} drives of {group.whole.name} had {level:.1f} operations each in their queues on "
             f"average, in {format_ratio(share)} of the time; above {bound:.0f} a group has "
