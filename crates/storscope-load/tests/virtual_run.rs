@@ -75,6 +75,25 @@ fn thinking_users_are_served_as_the_machine_repairman_says() {
 }
 
 #[test]
+fn an_end_by_ios_is_that_of_all_workers_together() {
+    let mut workload = mix(vec![reads_4k()], closed(8));
+    workload.streams.push(mix(vec![reads_4k()], open(10.0, Process::Fixed, 64)).streams[0].clone());
+    let plan = plan(workload, 1, 1_000.0);
+    let clock = VirtualClock::default();
+    let device = QueueingDevice::new(clock.clone(), 4, Nanos(1_000_000), slots_of(&plan), 7);
+    let run = VirtualRun::new(plan, &[], device, clock).unwrap().ending_after(20_000);
+    let (finished, _) = run.run(0, &AtomicBool::new(false), &mut |_| {});
+    assert!(finished.error.is_none(), "{:?}", finished.error);
+    let result = finished.result;
+    assert_eq!(result.total.ios(), 20_000);
+    assert!((1..=9).contains(&result.drain.ios()), "{} were in flight", result.drain.ios());
+    let seconds = result.ending.elapsed.0 as f64 / 1e9;
+    assert!((result.total.ios() as f64 / seconds - 4_000.0).abs() < 80.0, "four servers of 1 ms: {seconds} s");
+    let slow = result.total.cells.iter().filter(|cell| cell.stream == 1).map(|cell| cell.reads.ios).sum::<u64>() as f64;
+    assert!((slow - 10.0 * seconds).abs() <= 1.5, "{slow} of the slow stream in {seconds} s");
+}
+
+#[test]
 fn workers_share_one_server_fairly_and_all_intervals_have_the_same_grid() {
     let mut workload = mix(vec![reads_4k()], closed(2));
     workload.streams[0].workers = 5;
