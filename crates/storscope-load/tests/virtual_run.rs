@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use storscope_device::{QueueingDevice, VirtualClock};
 use storscope_load::{Engine, Interval, Lifetime, Plan, RunResult, TargetSpec, VirtualRun, slots_of};
-use storscope_types::{Bytes, Copy, Load, Nanos, Process, ThinkTime, Workload};
+use storscope_types::{AccessSpec, Bytes, Copy, Load, Nanos, Process, ThinkTime, Workload};
 use support::{GIB, closed, mix, open, reads_4k, run, seconds, task};
 
 fn plan(workload: Workload, targets: usize, duration_s: f64) -> Plan {
@@ -91,6 +91,19 @@ fn an_end_by_ios_is_that_of_all_workers_together() {
     assert!((result.total.ios() as f64 / seconds - 4_000.0).abs() < 80.0, "four servers of 1 ms: {seconds} s");
     let slow = result.total.cells.iter().filter(|cell| cell.stream == 1).map(|cell| cell.reads.ios).sum::<u64>() as f64;
     assert!((slow - 10.0 * seconds).abs() <= 1.5, "{slow} of the slow stream in {seconds} s");
+}
+
+#[test]
+fn null_targets_need_no_memory_for_buffers_but_queues_have_an_end() {
+    let large_writes = AccessSpec { size: Bytes::from_mib(1), read_share: 0.0, ..reads_4k() };
+    let check = |workers| {
+        let mut workload = mix(vec![large_writes.clone()], closed(20_000));
+        workload.streams[0].workers = workers;
+        plan(workload, 1, 1.0).check()
+    };
+    assert!(check(1).is_ok(), "20 GiB that nobody needs");
+    let error = check(1_000).unwrap_err().to_string();
+    assert!(error.contains("at most 16,777,216 outstanding I/Os in all, found 20,000,000"), "{error}");
 }
 
 #[test]
