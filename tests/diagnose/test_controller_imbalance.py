@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -82,12 +83,12 @@ def test_unequal_operations_of_idle_processors_are_for_information(tmp_path: Pat
 
 
 def test_the_load_of_one_volume_cannot_be_divided(tmp_path: Path) -> None:
-    def judged(name: str, hog: float, busy: float | Sequence[float] | None) -> Finding:
+    def judged(name: str, hog: float, busy: float | Sequence[float] | None, other: float = 50) -> Finding:
         def write(recorder: Recorder) -> None:
             for controller, ops, load in (("A", 2 * hog, busy), ("B", 100, 0.01)):
                 known = {} if busy is None else {"cpu_busy_ratio": load}
                 write_series(recorder, EntityRef("EVA", "controller", controller), ops_per_s=ops, **known)
-            for volume, owner, ops in (("hog", "A", hog), ("vm", "B", 50)):
+            for volume, owner, ops in (("hog", "A", hog), ("vm", "B", other)):
                 write_series(recorder, EntityRef("EVA", "vdisk", volume), ops_per_s=ops)
                 recorder.fact(EntityRef("EVA", "vdisk", volume), "online_to", owner)
 
@@ -101,6 +102,7 @@ def test_the_load_of_one_volume_cannot_be_divided(tmp_path: Path) -> None:
     assert judged("saturated", 2000, 0.9).severity is Severity.CRITICAL
     assert judged("saturated at times", 2000, [0.3] * 29 + [0.9]).severity is Severity.WARNING
     assert judged("load unknown", 2000, None).severity is Severity.WARNING
+    assert judged("other unknown", 2000, 0.5, math.nan).severity is Severity.WARNING
 
 
 def test_the_volumes_operations_count_for_their_owner(tmp_path: Path) -> None:

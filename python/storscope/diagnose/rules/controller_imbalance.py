@@ -114,12 +114,17 @@ def _busiest_ever(case: Case, system: str) -> float:
 
 
 def _sole_volume(case: Case, system: str) -> tuple[EntityRef, float] | None:
-    """The volume with nearly all operations of the system, and its part of them; a volume has one owner at a time."""
+    """The volume with nearly all operations of the system, and its part of them; a volume has one owner at a time.
+
+    None where the operations of any volume are not known, as they may be many.
+    """
     ops = {
-        entity: float(np.nan_to_num(mean(series["ops_per_s"])))
+        entity: mean(series["ops_per_s"])
         for entity, series in case.series("vdisk", needs=("ops_per_s",)).items()
         if entity.system == system
     }
+    if any(one.kind == "vdisk" and one.system == system and one not in ops for one in case.entities):
+        return None
     most = max(ops, key=lambda entity: (ops[entity], entity), default=None)
     if most is None or ops[most] <= 0 or ops[most] < _SOLE_SHARE * sum(ops.values()):
         return None
