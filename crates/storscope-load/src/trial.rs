@@ -20,7 +20,7 @@ const MOST_BYTES: Bytes = Bytes::from_mib(16);
 const LEAST_IOS: u64 = 8;
 /// Draws of the trial differ from the run's.
 const SEED: u64 = 0x0074_7269_616c;
-/// From this share of I/Os handed over on, threads are the better engine.
+/// Above this share of I/Os handed over, threads are the better engine.
 const MOST_HANDED_OVER: f64 = 0.5;
 
 /// Tries the device with I/Os of the task. Returns it, and whether the kernel hands most of them to threads.

@@ -43,7 +43,7 @@ _PREFILL_BYTES = MIB
 _PREFILL_OUTSTANDING = 8
 _PREFILL_INTERVAL_NS = NS_PER_S // 4
 _PREFILL_ENGINE = "threads"
-"""A ring would be tried out first, with up to 256 MiB that the device's counters would show as well."""
+"""A ring would be tried out first, with up to 16 MiB that the device's counters would show as well."""
 _ENOUGH_NS = 24 * 3600 * NS_PER_S
 
 _NOTHING_KNOWN = Underneath((), None, "nobody looked")

@@ -3,7 +3,8 @@
 Looks for
     The last known state of each controller's cache and batteries: write-through or a disabled cache that never went
     back to write-back, batteries that are not good, and volumes that are not in write-back mode. What makes it worse:
-    many events about cache policy or batteries within an hour, and a controller that gives up all its volumes.
+    many events about cache policy or batteries within an hour, and a controller that gives up all its volumes. Times
+    of write-through that are over are told with what is healthy.
 
 Why it matters
     Without write-back every write waits for the disks: latency grows tenfold on disk. A controller that believes its
