@@ -8,6 +8,9 @@ use storscope_types::Nanos;
 
 /// A clock that never goes back. Its origin is its own.
 pub trait Clock {
+    /// Whether time moves only while it is waited for: what is done at one instant is all done then.
+    const STANDS_STILL: bool = false;
+
     /// The present instant.
     fn now(&self) -> Nanos;
 
@@ -43,11 +46,14 @@ impl Clock for SystemClock {
 pub struct VirtualClock(Rc<Cell<u64>>);
 
 impl Clock for VirtualClock {
+    const STANDS_STILL: bool = true;
+
     #[inline]
     fn now(&self) -> Nanos {
         Nanos(self.0.get())
     }
 
+    #[inline]
     fn sleep_until(&self, instant: Nanos) {
         self.0.set(self.0.get().max(instant.0));
     }

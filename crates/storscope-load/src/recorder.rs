@@ -18,6 +18,7 @@ pub struct Recorder {
     targets: Vec<u32>,
     start: Nanos,
     length: Nanos,
+    boundary: Nanos,
     current: Interval,
     /// Latencies of the present interval's I/Os that went out when they should have, by cell, reads and writes.
     prompt: Vec<[Histogram; 2]>,
@@ -53,6 +54,7 @@ impl Recorder {
             targets,
             start,
             length,
+            boundary: start + length,
             current,
             prompt,
             alike: Alike::NONE,
@@ -67,7 +69,7 @@ impl Recorder {
     #[inline]
     #[must_use]
     pub fn boundary(&self) -> Nanos {
-        self.start + self.current.start + self.length
+        self.boundary
     }
 
     /// How many I/Os are in flight.
@@ -102,9 +104,21 @@ impl Recorder {
     #[inline]
     pub fn settle(&mut self) {
         let Alike { cell, direction, times, ios, bytes } = self.alike;
-        if ios == 0 {
-            return;
+        if ios > 0 {
+            self.count(cell, direction, times, ios, bytes);
+            self.alike.ios = 0;
+            self.alike.bytes = 0;
         }
+    }
+
+    /// One I/O is done, and nothing need be settled.
+    #[inline]
+    pub fn completed_alone(&mut self, cell: usize, direction: Direction, times: Times, length: u32) {
+        self.count(cell, direction, times, 1, length.into());
+    }
+
+    #[inline(always)]
+    fn count(&mut self, cell: usize, direction: Direction, times: Times, ios: u64, bytes: u64) {
         self.count_to(times.completed);
         self.take_back_after(times.completed, ios);
         self.in_flight -= ios;
@@ -117,8 +131,6 @@ impl Recorder {
         } else {
             tally.record_many(times, ios, bytes);
         }
-        self.alike.ios = 0;
-        self.alike.bytes = 0;
     }
 
     /// Puts the latencies of I/Os that went out when they should have where they belong.
@@ -147,6 +159,7 @@ impl Recorder {
         let end = end.max(self.start + self.current.start);
         let usage = Usage::of_thread();
         let next = empty(self.stream, &self.targets, self.current.index + 1, end - self.start);
+        self.boundary = end + self.length;
         let mut done = std::mem::replace(&mut self.current, next);
         done.duration = end - self.start - done.start;
         done.in_flight_at_end = self.in_flight;
@@ -162,7 +175,9 @@ impl Recorder {
     /// was not in flight. Over a run and its drain the integral is then that of the I/Os' own times.
     #[inline]
     fn take_back_after(&mut self, end: Nanos, ios: u64) {
-        self.area -= i128::from((self.counted_to - end).0) * i128::from(ios);
+        if self.counted_to > end {
+            self.area -= i128::from((self.counted_to - end).0) * i128::from(ios);
+        }
     }
 
     #[inline]

@@ -188,7 +188,7 @@ impl<D: Device> VirtualRun<D> {
         while !self.gathering.is_over() {
             now = self.device.borrow_mut().wait(self.earliest, &mut self.done)?;
             self.ios_left = self.ios_left.saturating_sub(self.done.len() as u64);
-            self.deliver();
+            self.deliver(now);
             let is_due = self.earliest <= now;
             self.turn_called(now);
             if is_due {
@@ -207,18 +207,21 @@ impl<D: Device> VirtualRun<D> {
         Ok(())
     }
 
+    /// Gives each worker what is done for it.
     #[inline]
-    fn deliver(&mut self) {
-        if let [only] = &mut self.members[..] {
-            return only.take_in(&mut self.done, &mut self.called);
-        }
-        for completion in self.done.drain(..) {
-            let worker = self.owner[completion.token as usize];
-            let member = &mut self.members[worker as usize];
-            member.generator.inbox().push(Completion { token: completion.token - member.base, ..completion });
+    fn deliver(&mut self, now: Nanos) {
+        let Self { members, owner, done, called, gathering, error, .. } = self;
+        for completion in done.drain(..) {
+            let worker = owner[completion.token as usize];
+            let member = &mut members[worker as usize];
             if !member.is_called {
                 member.is_called = true;
-                self.called.push(worker);
+                called.push(worker);
+            }
+            let completion = Completion { token: completion.token - member.base, ..completion };
+            if let Err(failure) = member.take(worker, now, completion, gathering) {
+                error.get_or_insert(failure);
+                member.give_up(worker, gathering);
             }
         }
     }
@@ -298,27 +301,27 @@ impl<D: Device> VirtualRun<D> {
 }
 
 impl<D: Device> Member<D> {
-    /// Takes in all that is done, of a run that has no other member: nothing need be sorted by token.
     #[inline]
-    fn take_in(&mut self, done: &mut Vec<Completion>, called: &mut Vec<u32>) {
-        if done.is_empty() {
-            return;
+    fn take(
+        &mut self,
+        worker: u32,
+        now: Nanos,
+        completion: Completion,
+        gathering: &mut Gathering,
+    ) -> Result<(), LoadError> {
+        if self.state != State::Running {
+            self.generator.keep_for_drain(completion);
+            return Ok(());
         }
-        let inbox = self.generator.inbox();
-        if inbox.is_empty() {
-            std::mem::swap(inbox, done)
-        } else {
-            inbox.append(done)
-        }
-        self.is_called = true;
-        called.push(0);
+        self.generator.end_intervals(now, &mut |interval| gathering.collect(worker, interval));
+        self.generator.take(now, completion)
     }
 
     #[inline]
     fn turn(&mut self, worker: u32, now: Nanos, gathering: &mut Gathering) -> Result<(), LoadError> {
         match self.state {
             State::Running => {
-                self.generator.take(now, &mut |interval| gathering.collect(worker, interval))?;
+                self.generator.end_intervals(now, &mut |interval| gathering.collect(worker, interval));
                 match self.generator.step(now) {
                     Some(wake_at) => self.wake_at = wake_at,
                     None => self.drain(worker, now, gathering)?,

@@ -22,7 +22,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
     }
 
     #[inline]
-    fn complete(&mut self, completion: Completion) -> Result<(), LoadError> {
+    pub(super) fn complete(&mut self, completion: Completion) -> Result<(), LoadError> {
         let slot = &self.slots[completion.token as usize];
         let Transfer { target, direction, offset, length, then } = slot.transfer;
         let buffer = slot.buffer;
@@ -31,7 +31,11 @@ impl<D: Device, C: Clock> Generator<D, C> {
         }
         let times = Times { intended: slot.intended, submitted: slot.submitted, completed: completion.at };
         let cell = self.cell_of_target[target as usize] as usize;
-        self.recorder.completed(cell, direction, times, length);
+        if C::STANDS_STILL {
+            self.recorder.completed_alone(cell, direction, times, length);
+        } else {
+            self.recorder.completed(cell, direction, times, length);
+        }
         self.ending.completed += 1;
         if direction == Direction::Write {
             self.return_buffer(buffer);

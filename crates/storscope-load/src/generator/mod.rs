@@ -49,7 +49,7 @@ pub struct Generator<D, C> {
     verify: bool,
     recorder: Recorder,
     slots: Vec<Slot>,
-    /// Slots handed to the device since the last wait.
+    /// Slots handed to the device since the last wait; none where the clock stands still meanwhile.
     batch: Vec<u32>,
     done: Vec<Completion>,
     /// Target index to cell of the recorder.
@@ -186,8 +186,14 @@ impl<D: Device, C: Clock> Generator<D, C> {
     #[inline(always)]
     fn hand_over(&mut self, token: u32, slot: Slot) {
         let Transfer { target, direction, offset, length, .. } = slot.transfer;
-        self.slots[token as usize] = slot;
-        self.batch.push(token);
+        if C::STANDS_STILL {
+            let submitted = self.clock.now();
+            self.slots[token as usize] = Slot { submitted, ..slot };
+            self.count_submitted(1, submitted);
+        } else {
+            self.slots[token as usize] = slot;
+            self.batch.push(token);
+        }
         self.device.submit(Request { token, target, direction, offset, length, buffer: slot.buffer });
     }
 
@@ -230,10 +236,15 @@ impl<D: Device, C: Clock> Generator<D, C> {
         for &token in &self.batch {
             self.slots[token as usize].submitted = submitted;
         }
-        self.recorder.submitted(self.batch.len() as u64, submitted);
-        self.ending.submitted += self.batch.len() as u64;
+        self.count_submitted(self.batch.len() as u64, submitted);
         self.batch.clear();
         submitted
+    }
+
+    #[inline]
+    fn count_submitted(&mut self, ios: u64, at: Nanos) {
+        self.recorder.submitted(ios, at);
+        self.ending.submitted += ios;
     }
 
     /// Waits for what is in flight, without sending more than the follow-ups it entails.

@@ -23,20 +23,29 @@ impl<D: Device, C: Clock> Generator<D, C> {
         Some(self.wake_at())
     }
 
-    /// Where completions of its requests belong; [`Generator::take`] takes them.
+    /// Ends the intervals that are over by `now`.
     #[inline]
-    pub fn inbox(&mut self) -> &mut Vec<Completion> {
-        &mut self.done
+    pub fn end_intervals(&mut self, now: Nanos, sink: &mut dyn FnMut(Interval)) {
+        self.rotate_until(now, sink);
     }
 
-    /// Ends the intervals that are over by `now` and takes what is in the inbox.
+    /// One of its requests is done at `now`; what is done after the task's end waits for the drain. To be called after
+    /// [`Generator::end_intervals`].
     ///
     /// # Errors
     /// When too many I/Os fail, or data do not verify.
     #[inline]
-    pub fn take(&mut self, now: Nanos, sink: &mut dyn FnMut(Interval)) -> Result<(), LoadError> {
-        self.rotate_until(now, sink);
-        if now < self.end { self.take_done() } else { Ok(()) }
+    pub fn take(&mut self, now: Nanos, completion: Completion) -> Result<(), LoadError> {
+        if now < self.end {
+            return self.complete(completion);
+        }
+        self.keep_for_drain(completion);
+        Ok(())
+    }
+
+    /// One of its requests is done; [`Generator::step_drain`] takes it.
+    pub fn keep_for_drain(&mut self, completion: Completion) {
+        self.done.push(completion);
     }
 
     /// Ends the task at `now`: its last interval goes to `sink`, and what never was sent is counted. Returns how many
@@ -47,7 +56,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
         self.ending.completed
     }
 
-    /// Takes what is in the inbox and sends what follows from it. Returns whether nothing is in flight any more.
+    /// Takes what was kept and sends what follows from it. Returns whether nothing is in flight any more.
     ///
     /// # Errors
     /// As [`Generator::take`].
