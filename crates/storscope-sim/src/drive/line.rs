@@ -31,6 +31,8 @@ type Spot = (Place, f32);
 pub struct Line {
     /// Those the drive sees.
     seen: Vec<DriveOp>,
+    /// Where they start, as it was found for the lanes.
+    starts: Vec<Place>,
     /// Where they have to go; empty where there is nothing to choose.
     lanes: Vec<Lanes>,
     most_seen: usize,
@@ -63,6 +65,7 @@ impl Line {
         let blocks = if most_seen > 1 { most_seen.div_ceil(LANES) } else { 0 };
         Self {
             seen: Vec::with_capacity(most_seen),
+            starts: Vec::with_capacity(if blocks > 0 { most_seen } else { 0 }),
             lanes: vec![Lanes::default(); blocks],
             most_seen,
             behind: VecDeque::with_capacity(LANES),
@@ -91,6 +94,7 @@ impl Line {
             lanes.before_turns[lane] = before_turns;
             lanes.starts[lane] = unit(op.offset);
             lanes.ends[lane] = unit(op.offset + u64::from(op.length));
+            self.starts.push(start);
         }
         self.seen.push(op);
     }
@@ -101,26 +105,30 @@ impl Line {
         self.seen.get(index)
     }
 
-    /// Takes out a request that is seen; all others keep their order.
+    /// Takes out a request that is seen, with where it starts if that was asked before; all others keep their order.
     #[inline]
-    pub fn remove(&mut self, index: usize, spot: impl Fn(&DriveOp) -> Spot) -> DriveOp {
+    pub fn remove(&mut self, index: usize, spot: impl Fn(&DriveOp) -> Spot) -> (DriveOp, Option<Place>) {
         let taken = self.seen.remove(index);
+        let mut start = None;
         if !self.lanes.is_empty() {
             (index..self.seen.len()).for_each(|index| self.copy_lane(index + 1, index));
+            start = Some(self.starts.remove(index));
         }
         self.see_next(&spot);
-        taken
+        (taken, start)
     }
 
-    /// Takes out a request that is seen; the last that is seen takes its place in line.
+    /// The same, but the last that is seen takes its place in line.
     #[inline]
-    pub fn swap_remove(&mut self, index: usize, spot: impl Fn(&DriveOp) -> Spot) -> DriveOp {
+    pub fn swap_remove(&mut self, index: usize, spot: impl Fn(&DriveOp) -> Spot) -> (DriveOp, Option<Place>) {
         let taken = self.seen.swap_remove(index);
+        let mut start = None;
         if !self.lanes.is_empty() {
             self.copy_lane(self.seen.len(), index);
+            start = Some(self.starts.swap_remove(index));
         }
         self.see_next(&spot);
-        taken
+        (taken, start)
     }
 
     #[inline]

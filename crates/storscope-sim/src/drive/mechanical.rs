@@ -12,7 +12,7 @@ use storscope_types::Nanos;
 use storscope_types::design::drive::{MechanicalDesign, ReadOnTo};
 
 use super::DriveOp;
-use super::arm::{Arm, Mechanics, Place};
+use super::arm::{Arm, Mechanics, Place, Stretch};
 use super::geometry::fraction;
 use super::line::Line;
 use super::maths::{larger, whole};
@@ -403,14 +403,15 @@ impl Mechanical {
     fn serve(&mut self, now: Nanos, index: usize, follows: bool) -> bool {
         let spot = |op: &DriveOp| spot(&self.arm, &self.times, op);
         let keeps_order = self.window.keeps_order(self.waiting.len());
-        let op = if keeps_order { self.waiting.remove(index, spot) } else { self.waiting.swap_remove(index, spot) };
+        let (op, start) =
+            if keeps_order { self.waiting.remove(index, spot) } else { self.waiting.swap_remove(index, spot) };
         // What was in the buffer when it came has not been taken up here.
         let end = op.offset + u64::from(op.length);
         let goes_on = op.offset.wrapping_sub(self.run_end) < RUN_BYTES;
         self.run_bytes = if goes_on { self.run_bytes + (end - self.run_end) } else { u64::from(op.length) };
         self.run_end = end;
         self.has_runs |= goes_on;
-        let from = match self.look_again(now, &op) {
+        let start = match self.look_again(now, &op) {
             Lookup::Hit => {
                 self.ready.push_back(op);
                 return true;
@@ -421,10 +422,13 @@ impl Mechanical {
                 self.served = op;
                 return false;
             }
-            Lookup::Partly(from) => from,
-            Lookup::Miss => op.offset,
+            Lookup::Partly(from) => self.arm.stretch(from),
+            Lookup::Miss => {
+                let start = start.unwrap_or_else(|| self.arm.place(op.offset));
+                Stretch { offset: op.offset, start }
+            }
         };
-        self.serve_from_media(now, op, from, follows);
+        self.serve_from_media(now, op, &start, follows);
         false
     }
 
@@ -442,15 +446,14 @@ impl Mechanical {
         lookup
     }
 
-    /// Has the arm read or write what lies behind the byte `from`. What follows without a gap needs no positioning.
+    /// Has the arm read or write what lies behind `start`. What follows without a gap needs no positioning.
     #[inline]
-    fn serve_from_media(&mut self, now: Nanos, op: DriveOp, from: u64, follows: bool) {
+    fn serve_from_media(&mut self, now: Nanos, op: DriveOp, start: &Stretch, follows: bool) {
         self.interrupt(now);
         self.last_on_link = None;
-        let start = self.arm.stretch(from);
-        let without_gap = follows && self.just_done && from == self.arm.head_byte();
-        let reach_ns = if without_gap { 0.0 } else { self.arm.reach_ns(now, self.times.before_ns(&op), &start) };
-        let media_ns = self.arm.transfer(&start, op.offset + u64::from(op.length) - from);
+        let without_gap = follows && self.just_done && start.offset == self.arm.head_byte();
+        let reach_ns = if without_gap { 0.0 } else { self.arm.reach_ns(now, self.times.before_ns(&op), start) };
+        let media_ns = self.arm.transfer(start, op.offset + u64::from(op.length) - start.offset);
         let is_read = op.direction == Direction::Read;
         let link_ns = f64::from(op.length) * self.times.link_ns_per_byte;
         let service_ns = reach_ns + if is_read { larger(media_ns, link_ns) } else { media_ns };
