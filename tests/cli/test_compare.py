@@ -97,6 +97,20 @@ def test_the_headline_names_what_is_worse(lab: Path, capsys: pytest.CaptureFixtu
     assert "< 0.1 %" in said
 
 
+def test_one_run_a_side_is_no_proof_and_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two runs of the very same differ by more than the interval within either: a busy minute is enough."""
+    make_store(tmp_path / "s", evidence.saying(1000, 20, name="a"), evidence.saying(1200, 20, name="b"))
+    sides = [f"{tmp_path / 's'}#run=a", f"{tmp_path / 's'}#run=b", "--metric", "iops"]
+    assert compared(capsys, *sides)["pairs"][0]["rows"][0]["method"] == "own"
+    assert run(["compare", *sides]) == 0
+    assert "from one run a side and do not know how much runs differ" in " ".join(capsys.readouterr().out.split())
+
+
+def test_repeated_runs_need_no_such_caution(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", f"{lab}#run=base*", f"{lab}#run=slow*"]) == 0
+    assert "do not know how much runs differ" not in " ".join(capsys.readouterr().out.split())
+
+
 def test_fail_on_cannot_tell(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", str(BEFORE), str(AFTER), "--fail-on", "worse"]) == 0
     assert run(["compare", str(BEFORE), str(AFTER), "--fail-on", "cannot-tell"]) == 1

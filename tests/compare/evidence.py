@@ -63,6 +63,19 @@ def run(
     return write
 
 
+def saying(iops: float, half_width: float, independent: float | None = 20.0, *, name: str = "a") -> Writer:
+    """A run of five seconds with its figure as a fact, as storscope bench records it."""
+
+    def write(recorder: Recorder) -> None:
+        run(name, [iops] * 5, engine="storscope", duration_s=5)(recorder)
+        entity = EntityRef("host", "job", name)
+        numbers = {"iops": iops, "iops low": iops - half_width, "iops high": iops + half_width}
+        for fact, number in {**numbers, "iops independent": independent}.items():
+            recorder.fact(entity, fact, number)
+
+    return write
+
+
 def device(name: str, rates: Sequence[float], latency_ns: Sequence[float], *, start: float = 0.0) -> Writer:
     """Counters of a device of a running system, a value a second."""
 

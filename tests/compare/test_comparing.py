@@ -11,7 +11,7 @@ from storscope.domain.comparison import Outcome, Settings
 from storscope.domain.entity import EntityRef
 from storscope.domain.errors import InputError, UsageError
 from storscope.domain.recorder import Recorder
-from tests.compare.evidence import SECOND, START, Writer, compared, device, noisy, only, row, run
+from tests.compare.evidence import SECOND, START, compared, device, noisy, only, row, run, saying
 from tests.support.cases import make_store
 
 # What is said ---------------------------------------------------------------------------------------------------------
@@ -111,19 +111,6 @@ def test_not_alone_but_among_many_is_said(tmp_path: Path) -> None:
 # Short runs that say themselves how sure they are ---------------------------------------------------------------------
 
 
-def _saying(iops: float, half_width: float, independent: float | None = 20.0) -> Writer:
-    """A run of five seconds with its figure as a fact, as storscope bench records it."""
-
-    def write(recorder: Recorder) -> None:
-        run("a", [iops] * 5, engine="storscope", duration_s=5)(recorder)
-        entity = EntityRef("host", "job", "a")
-        numbers = {"iops": iops, "iops low": iops - half_width, "iops high": iops + half_width}
-        for name, number in {**numbers, "iops independent": independent}.items():
-            recorder.fact(entity, name, number)
-
-    return write
-
-
 @pytest.mark.parametrize(
     ("after", "half_width", "outcome"),
     [(1200, 20, Outcome.BETTER), (800, 20, Outcome.WORSE), (1005, 20, Outcome.SAME), (1100, 300, Outcome.UNDECIDED)],
@@ -132,23 +119,23 @@ def test_short_runs_are_judged_by_their_own_intervals(
     tmp_path: Path, after: float, half_width: float, outcome: Outcome
 ) -> None:
     """Five intervals are too few to resample; samples of an eighth of a second gave the run its interval."""
-    found = compared(tmp_path, [_saying(1000, half_width)], [_saying(after, half_width)], metrics=("iops",))
+    found = compared(tmp_path, [saying(1000, half_width)], [saying(after, half_width)], metrics=("iops",))
     (iops,) = only(found).rows
     assert (iops.method, iops.outcome) == ("own", outcome)
 
 
 def test_an_interval_of_unknown_freedom_does_not_count(tmp_path: Path) -> None:
-    found = compared(tmp_path, [_saying(1000, 20, None)], [_saying(1200, 20)], metrics=("iops",))
+    found = compared(tmp_path, [saying(1000, 20, None)], [saying(1200, 20)], metrics=("iops",))
     assert "5 intervals are too few" in only(found).rows[0].reason
 
 
 def test_what_rests_on_one_sample_has_no_interval(tmp_path: Path) -> None:
-    found = compared(tmp_path, [_saying(1000, 20, 1.2)], [_saying(1200, 20)], metrics=("iops",))
+    found = compared(tmp_path, [saying(1000, 20, 1.2)], [saying(1200, 20)], metrics=("iops",))
     assert "5 intervals are too few" in only(found).rows[0].reason
 
 
 def test_too_few_independent_samples_decide_nothing(tmp_path: Path) -> None:
-    found = compared(tmp_path, [_saying(1000, 20, 3.0)], [_saying(1500, 20, 3.0)], metrics=("iops",))
+    found = compared(tmp_path, [saying(1000, 20, 3.0)], [saying(1500, 20, 3.0)], metrics=("iops",))
     assert "3.0 independent values only" in only(found).rows[0].reason
 
 

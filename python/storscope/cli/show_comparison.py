@@ -48,6 +48,7 @@ def print_comparison(comparison: Comparison, *, verbose: bool) -> None:
         click.echo()
         _print_table(comparison)
         _print_reasons(comparison)
+        _print_advice(comparison)
     _print_said("warning", ((warning, pair.name) for pair in comparison.pairs for warning in pair.warnings), "red")
     told = [pair for pair in comparison.pairs if verbose or not pair.rows]  # notes say why nothing was compared
     _print_said("note", ((note, pair.name) for pair in told for note in pair.notes), None)
@@ -198,6 +199,9 @@ def _chance(p_value: float | None) -> str:
     return f"{100 * p_value:.{1 if p_value < 0.1 else 0}f} %"
 
 
+_FOUND: Final = (Outcome.BETTER, Outcome.WORSE)
+_WITHIN_A_RUN: Final = ("series", "own", "bucket-series")
+"""Methods whose intervals are from within one run a side."""
 _BASES: Final = {
     "series": "intervals", "runs": "runs", "couples": "runs in turn", "buckets": "I/Os", "bucket-series": "I/Os",
     "own": "runs",
@@ -231,13 +235,11 @@ def _print_reasons(comparison: Comparison) -> None:
         for row in pair.rows:
             if row.outcome in (Outcome.UNDECIDED, Outcome.SAME) and row.reason:
                 reasons[row.outcome.value, row.reason][harmless(pair.name)].append(row.metric)
-    if not reasons:
-        return
-    click.echo()
+    if reasons:
+        click.echo()
     for (outcome, reason), rows in reasons.items():
         about = f" ({_rows(rows)})" if len(reasons) > 1 else ""
         _wrapped(f"{outcome}: {reason}{about}")
-    _print_advice(comparison)
 
 
 def _rows(rows: dict[str, list[str]]) -> str:
@@ -253,10 +255,17 @@ def _print_advice(comparison: Comparison) -> None:
         for pair in comparison.pairs
         for row in pair.rows
     )
-    if comparison.of_runs and unknown:
+    if not comparison.of_runs:
+        return
+    if unknown:
         _wrapped(
             "To know what chance can do: three or more runs a side, best taken in turn (A B A B A B), or results per "
             "interval (fio --status-interval=1)."
+        )
+    elif any(row.outcome in _FOUND and row.method in _WITHIN_A_RUN for row in comparison.rows()):
+        _wrapped(
+            "The intervals are from one run a side and do not know how much runs differ: before you rely on a change, "
+            "three or more runs a side, best taken in turn (A B A B A B)."
         )
 
 
