@@ -128,3 +128,28 @@ def test_host_logs_and_unknown_words_say_nothing_of_drives(tmp_path: Path) -> No
 
 def test_a_volume_that_moved_between_two_samples_is_no_log_of_failures(tmp_path: Path) -> None:
     assert needs(judge(RULE, make_case(tmp_path, _log((0, "ownership_changed", EntityRef("eva", "vdisk", "v1"))))))
+
+
+def _restripe(*, ended: bool = False) -> Writer:
+    def write(recorder: Recorder) -> None:
+        for hour, type_ in ((0.1, "rebuild_started"), *(((2, "rebuild_finished"),) if ended else ())):
+            at_ns = START_NS + int(hour * HOUR_NS)
+            recorder.event(_G1, at_ns, type_, "levelling", attributes={"work": "restripe"})
+
+    return write
+
+
+def test_a_restripe_is_no_rebuild_and_names_no_failed_drive(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _restripe())))
+    assert finding.severity is Severity.INFO
+    assert finding.title == "A restripe is running on eva: expect a slow-down"
+    assert "replace" not in finding.remedy
+    assert not findings(RULE, make_case(tmp_path / "ended", _restripe(ended=True)))
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_restripe_does_not_speak_for_a_failed_drive(ended: bool, tmp_path: Path) -> None:
+    found = findings(RULE, make_case(tmp_path, _log((0, "disk_failed", _D14)), _restripe(ended=ended)))
+    assert found[0].severity is Severity.WARNING
+    assert found[0].title == "1 failed drive of eva not rebuilt"
+    assert len(found) == (1 if ended else 2)

@@ -6,6 +6,7 @@ from storscope.diagnose.rules.host_queue_full import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
+from storscope.domain.vocabulary import SIMULATED_FACT
 from tests.diagnose.evidence import Values, Writer, needs, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
 
@@ -72,3 +73,25 @@ def test_a_configured_limit_serves_where_the_counter_has_none(tmp_path: Path) ->
         write_series(recorder, _DEVICE, queue_depth_mean=70)
 
     assert findings(RULE, make_case(tmp_path, configured))
+
+
+def test_each_limit_of_a_simulated_array_is_judged_by_itself(tmp_path: Path) -> None:
+    def limits(recorder: Recorder) -> None:
+        recorder.fact(EntityRef("array", "array", "array"), SIMULATED_FACT, 1000)
+        for kind, limit, depth in (("device", 32, 20), ("host", 4, 4)):
+            entity = EntityRef("array", kind, "h1")
+            write_series(recorder, entity, 10, queue_depth_mean=depth, queued_mean=9, queue_limit=limit)
+        write_series(recorder, EntityRef("array", "vdisk", "v"), 10, queue_depth_mean=50)
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, limits)))
+    assert finding.title == "Queue of 4 is full on 1 host of array"
+    assert "simulate again" in finding.check
+
+
+def test_the_latency_below_a_limit_needs_no_operations(tmp_path: Path) -> None:
+    def limited(recorder: Recorder) -> None:
+        write_series(
+            recorder, _DEVICE, 10, queue_depth_mean=32, queued_mean=9, queue_limit=32, device_latency_ns_mean=3e6
+        )
+
+    assert "Below the host an I/O then took 3.00 ms" in only_finding(judge(RULE, make_case(tmp_path, limited))).summary

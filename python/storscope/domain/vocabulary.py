@@ -101,8 +101,8 @@ EVENTS: Final[dict[str, str]] = {
     "battery_changed": "the cache battery's state changed; attribute state",
     "data_lost": "data of a volume is lost: more drives failed than its group survives",
     "disk_failed": "a drive failed or was taken out",
-    "rebuild_started": "a rebuild, levelling or restripe began",
-    "rebuild_finished": "it ended",
+    "rebuild_started": "a rebuild, levelling or restripe began; attribute work: rebuild or restripe, if it is known",
+    "rebuild_finished": "it ended; attribute as before",
 }
 """Event type -> meaning."""
 

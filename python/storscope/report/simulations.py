@@ -192,8 +192,10 @@ JOIN links l ON l.capture = $1 AND l.system = $2 AND l.kind = 'disk' AND l.entit
     AND l.relation = 'member_of' AND l.target_kind = 'disk_group'
 WHERE u.kind = 'disk' AND u.name = 'used' GROUP BY l.target
 UNION ALL
-SELECT 'controller', entity, 1, cpu_busy_ratio, cpu_busy_ratio, entity, queue_depth_mean, ops_per_s FROM observations
-WHERE capture = $1 AND system = $2 AND kind = 'controller' AND cpu_busy_ratio IS NOT NULL
+SELECT 'controller', entity, 1, sum(cpu_busy_ratio * duration_ns) / sum(duration_ns) AS used, used, entity,
+       sum(queue_depth_mean * duration_ns) / sum(duration_ns), sum(ops_per_s * duration_ns) / sum(duration_ns)
+FROM observations
+WHERE capture = $1 AND system = $2 AND kind = 'controller' AND cpu_busy_ratio IS NOT NULL GROUP BY entity
 UNION ALL
 SELECT '', b.name[:-6], 1, b.value, b.value, '', q.value, r.value
 FROM counted b LEFT JOIN counted q ON q.kind = 'array' AND q.name = b.name[:-6] || ' queue'

@@ -74,7 +74,7 @@ class Bottleneck:
     """What bounds the run."""
 
     kind: str
-    """`limit`, `load`, `few_drives`, `unknown`, or the kind of the component."""
+    """`limit`, `cache`, `load`, `few_drives`, `unknown`, or the kind of the component."""
     name: str | None
     used_ratio: float | None
     """Of the component named, or of the most used one."""
@@ -113,13 +113,14 @@ def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
 
 
 def bottleneck(
-    window: Mapping[str, Any], parts: Mapping[str, float], convoys: Mapping[str, tuple[float, float]], *, is_open: bool
-) -> Bottleneck:
+    window: Mapping[str, Any], parts: Mapping[str, float], convoys: Mapping[str, tuple[float, float]], *,
+    is_open: bool, room_ns: float = 0.0,
+) -> Bottleneck:  # fmt: skip
     """What bounds a part of a run.
 
     `parts` has the time of all I/Os by part, `convoys` the groups in which requests gather at one drive after
     another, with the share of them that the fullest drive holds and what chance would give it; `is_open` is whether
-    I/Os arrive whatever the array does.
+    I/Os arrive whatever the array does; `room_ns` is the time that writes wait for room in the cache.
     """
     total = sum(parts.values())
     if not total:
@@ -132,6 +133,8 @@ def bottleneck(
         return _full(top, shares, limit, limit_share)
     if limit is not None and limit_share >= _MUCH:
         return _limited(limit, limit_share, top, convoys)
+    if room_ns >= _MUCH * total:
+        return _without_room(room_ns / total, top)
     few = _few_drives(convoys, shares, top)
     if few is not None:
         return few
@@ -183,6 +186,17 @@ def _limited(
         f"all are taken {format_ratio(limit['full_ratio'])} of the time.{behind}{gathered}"
     )
     return Bottleneck("limit", f"{limit['kind']} {limit['name']}", None if top is None else top.ratio, share, words)
+
+
+def _without_room(share: float, top: Used | None) -> Bottleneck:
+    """A full write cache although nothing behind it is: as many destages as may be are under way."""
+    behind = "" if top is None else f" The most used: {top.words}, to {format_ratio(top.ratio)}."
+    words = (
+        f"The write cache is full: I/Os wait {format_ratio(share)} of their time for room in it, which destaging "
+        "makes. No component is used to the full; how many destages are under way at a time (`destages`) decides."
+        f"{behind}"
+    )
+    return Bottleneck("cache", None, None if top is None else top.ratio, share, words)
 
 
 def _few_drives(

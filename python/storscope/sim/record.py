@@ -1,7 +1,8 @@
 """Writes what a simulated array did into the same tables as a real one: volumes, drives, controllers, links.
 
 The observations carry no run: they are what the array's own counters would say, and rules judge them as such. Volumes
-are observed interval by interval; drives and controllers over the whole time, and the queues of drives in slices too.
+are observed interval by interval, over the whole run; controllers, links, groups of drives and queue limits so too,
+from where the run's figures begin; drives over the time of these, and their queues in slices.
 """
 
 from __future__ import annotations
@@ -18,14 +19,19 @@ from storscope.domain.units import NS_PER_S, format_ratio
 from storscope.domain.vocabulary import SIMULATED_FACT
 from storscope.sim.bottleneck import used_components, works
 
-_KINDS = {"drive": "disk", "controller": "controller"}
-"""Components that are entities of the vocabulary; links and flash are counters of the array."""
+_LINKS = ("front_end_link", "back_end_link", "mirror_link")
+_LIMITS = {"lun": "device", "adapter": "adapter", "host": "host", "port": "port"}
+"""What has a queue limit -> the kind of entity that it is."""
 
 _MEDIA = {"mechanical": "hdd", "flash": "ssd"}
 """What a group's drives are; a drive that is given as a curve may be either."""
 
 _COUNTED = (("busy", "", "busy_ratio"), ("queue", "", "queue_mean"), ("rate", "/s", "throughput_per_s"))
 """Of these: word in the counter's name, unit, key in the report."""
+
+
+_WAITS_IN_HOST = ("lun_queue", "adapter_queue", "host_queue")
+"""Parts of an I/O's time before the host sends it."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +54,19 @@ class VolumeInterval:
 
 def record_array(
     recorder: Recorder, system: str, design: Mapping[str, Any], report: Mapping[str, Any], start_ns: int,
-    volumes: Sequence[VolumeInterval], bounds: str,
+    volumes: Sequence[VolumeInterval], parts: Sequence[Mapping[str, Any]], bounds: str,
 ) -> None:  # fmt: skip
     """Everything of one simulation but the run itself.
 
     `report` is ArrayReport of crates/storscope-sim as JSON, its components over the time that the run's figures are of;
-    `bounds` says what bounds the run.
+    `parts` is that time interval by interval (`sim.window.window`); `bounds` says what bounds the run.
     """
     _record_entities(recorder, system, design, report)
     for interval in volumes:
         _record_volume(recorder, system, start_ns, interval)
     _record_components(recorder, system, report, start_ns)
+    for part in parts:
+        _record_part(recorder, system, part, start_ns)
     _record_queues(recorder, system, report, start_ns)
     _record_parts(recorder, system, report, start_ns)
     _record_facts(recorder, system, report, bounds)
@@ -123,34 +131,89 @@ def _record_components(recorder: Recorder, system: str, report: Mapping[str, Any
     if not duration_ns:
         return
     for component in report["components"]:
-        kind = _KINDS.get(component["kind"])
-        if kind is None:
+        if component["kind"] == "drive":
+            _record_drive(recorder, EntityRef(system, "disk", component["name"]), component, begin_ns, duration_ns)
+        elif component["kind"] == "controller":
+            entity = EntityRef(system, "controller", component["name"])
+            recorder.counter(entity, begin_ns, duration_ns, "queue max", "", component["queue_max"])
+        else:
             for word, unit, key in _COUNTED:
                 name = f"{component['kind']} {component['name']} {word}"
                 recorder.counter(_array(system), begin_ns, duration_ns, name, unit, component[key])
-            continue
-        entity = EntityRef(system, kind, component["name"])
-        recorder.observe(entity, begin_ns, duration_ns, _component(component, duration_ns))
-        if kind == "disk" and works(component):
-            recorder.counter(entity, begin_ns, duration_ns, "used", "", component["used_ratio"])
-            recorder.counter(entity, begin_ns, duration_ns, "queue", "", component["queue_mean"])
 
 
-def _component(component: Mapping[str, Any], duration_ns: int) -> dict[str, float | None]:
-    is_controller = component["kind"] == "controller"
-    values: dict[str, float | None] = {
-        "ops_per_s": component["throughput_per_s"],
-        "latency_ns_mean": component["response_ns_mean"],
-        "queue_depth_max": component["queue_max"],
-        "cpu_busy_ratio" if is_controller else "busy_ratio": component["busy_ratio"],
-    }
-    if component["bytes"]:
-        seconds = duration_ns / NS_PER_S
-        values["read_bytes_per_s"], values["write_bytes_per_s"] = (moved / seconds for moved in component["bytes"])
-        values["read_ops_per_s"], values["write_ops_per_s"] = (count / seconds for count in component["operations"])
-    if is_controller:
-        values["queue_depth_mean"] = component["queue_mean"]
-    return values
+def _record_drive(
+    recorder: Recorder, entity: EntityRef, drive: Mapping[str, Any], begin_ns: int, duration_ns: int
+) -> None:
+    seconds = duration_ns / NS_PER_S
+    values = _rates(drive) | {"queue_depth_max": drive["queue_max"], "busy_ratio": drive["busy_ratio"]}
+    values["read_bytes_per_s"], values["write_bytes_per_s"] = (moved / seconds for moved in drive["bytes"])
+    values["read_ops_per_s"], values["write_ops_per_s"] = (count / seconds for count in drive["operations"])
+    recorder.observe(entity, begin_ns, duration_ns, values)
+    if works(drive):
+        recorder.counter(entity, begin_ns, duration_ns, "used", "", drive["used_ratio"])
+        recorder.counter(entity, begin_ns, duration_ns, "queue", "", drive["queue_mean"])
+
+
+def _rates(component: Mapping[str, Any]) -> dict[str, float | None]:
+    return {"ops_per_s": component["throughput_per_s"], "latency_ns_mean": component["response_ns_mean"]}
+
+
+def _record_part(recorder: Recorder, system: str, part: Mapping[str, Any], start_ns: int) -> None:
+    """One interval of what all volumes share. A link and a group have no latency of their own that a host would see."""
+    begin_ns, duration_ns = start_ns + part["start_ns"], part["duration_ns"]
+    for one in part["components"]:
+        values = {"queue_depth_mean": one["queue_mean"]}
+        if one["kind"] == "controller":
+            values |= _rates(one) | {"cpu_busy_ratio": one["busy_ratio"]}
+            recorder.observe(EntityRef(system, "controller", one["name"]), begin_ns, duration_ns, values)
+        elif one["kind"] in _LINKS:
+            values["busy_ratio"] = one["busy_ratio"]
+            recorder.observe(EntityRef(system, "port", _link_name(one)), begin_ns, duration_ns, values)
+    for group, drives in _working_drives(part["components"]).items():
+        values = {
+            "busy_ratio": sum(one["used_ratio"] for one in drives) / len(drives),
+            "queue_depth_mean": sum(one["queue_mean"] for one in drives) / len(drives),
+        }
+        recorder.observe(EntityRef(system, "disk_group", group), begin_ns, duration_ns, values)
+    for limit in part["limits"]:
+        values = {
+            "queue_depth_mean": limit["used_mean"], "queue_limit": limit["most"], "queued_mean": limit["waiting_mean"],
+            "busy_ratio": limit["full_ratio"],
+            "device_latency_ns_mean": _behind_ns(part["targets"], limit) if limit["kind"] == "lun" else None,
+        }  # fmt: skip
+        recorder.observe(_limit_entity(system, limit), begin_ns, duration_ns, values)
+
+
+def _link_name(component: Mapping[str, Any]) -> str:
+    """'front-end-link A out'."""
+    return f"{component['kind'].replace('_', '-')} {component['name']}"
+
+
+def _limit_entity(system: str, limit: Mapping[str, Any]) -> EntityRef:
+    name = f"ports of controller {limit['name']}" if limit["kind"] == "port" else limit["name"]
+    return EntityRef(system, _LIMITS[limit["kind"]], name)
+
+
+def _working_drives(components: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Group -> its drives but those that failed and spares that wait."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for one in components:
+        if one["kind"] == "drive" and works(one):
+            found.setdefault(one["group"], []).append(one)
+    return found
+
+
+def _behind_ns(targets: Sequence[Mapping[str, Any]], limit: Mapping[str, Any]) -> float | None:
+    """Mean time of the I/Os of a LUN that they do not wait in the host for a place; None without any."""
+    (target,) = (one for one in targets if f"{one['host']}/{one['volume']}" == limit["name"])
+    spent = sum(
+        part["mean_ns"] * count
+        for direction, count in zip(("reads", "writes"), target["completed"], strict=True)
+        for part in target[direction]["parts"]
+        if part["part"] not in _WAITS_IN_HOST
+    )
+    return spent / sum(target["completed"]) if sum(target["completed"]) else None
 
 
 def _record_queues(recorder: Recorder, system: str, report: Mapping[str, Any], start_ns: int) -> None:

@@ -45,7 +45,8 @@ def _event(system: str, form: Mapping[str, Any]) -> tuple[EntityRef, str, dict[s
         return EntityRef(system, "vdisk", form["volume"]), "ownership_changed", {"owner": form["to"]}
     names = {"task_started": "rebuild_started", "task_finished": "rebuild_finished"}
     is_known = form["work"] != "scrub" and kind in names
-    return EntityRef(system, "disk_group", form["group"]), names[kind] if is_known else _LOGGED, {}
+    group = EntityRef(system, "disk_group", form["group"])
+    return group, names[kind] if is_known else _LOGGED, {"work": form["work"]}
 
 
 def _record_drives(

@@ -56,29 +56,6 @@ def window(report: Report, from_ns: int, to_ns: int) -> Report:
     }
 
 
-def stations(report: Report, spans: Sequence[tuple[int, int]]) -> list[Report]:
-    """Controllers, links and queue limits between pairs of instants, as `window` has them; drives are left out.
-
-    Each has `start_ns`, `duration_ns`, `components` and `limits`; parts without any length are passed over.
-    """
-    times = [mark["time_ns"] for mark in report["marks"]]
-    parts = [component for component in report["components"] if component["kind"] != "drive"]
-    found = []
-    for from_ns, to_ns in spans:
-        first, last = (report["marks"][_nearest(times, at_ns)] for at_ns in (from_ns, to_ns))
-        duration_ns = last["time_ns"] - first["time_ns"]
-        if duration_ns <= 0:
-            continue
-        pairs = zip(first["stations"], last["stations"], strict=True)
-        counted = [[after - before for before, after in zip(*pair, strict=True)] for pair in pairs]
-        found.append({
-            "start_ns": first["time_ns"], "duration_ns": duration_ns,
-            "components": [_station(part, numbers, duration_ns) for part, numbers in zip(parts, counted, strict=True)],
-            "limits": _limits(report, first, last, duration_ns),
-        })  # fmt: skip
-    return found
-
-
 def inner_marks(report: Report, from_ns: int, to_ns: int) -> tuple[int, int]:
     """The first and the last mark between two instants; the instants themselves where there are no two such.
 

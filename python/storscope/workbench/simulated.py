@@ -121,7 +121,8 @@ class Simulated:
         about = replace(self.about, labels={**self.about.labels, **notes})
         record_run(recorder, about, self.intervals, self.outcome, self.judgement)
         report = _report(self)
-        record_array(recorder, system, design.form, report, start_ns, _volume_intervals(self), self.bottleneck.words)
+        volumes, parts = _volume_intervals(self), _parts(self)
+        record_array(recorder, system, design.form, report, start_ns, volumes, parts, self.bottleneck.words)
         volume_of = [one.volume for one in design.attachments]
         record_volume_latencies(recorder, system, volume_of, self.intervals, start_ns)
         record_happenings(recorder, system, design.form, report["components"], self.happenings, start_ns)
@@ -133,6 +134,14 @@ def _report(simulated: Simulated) -> Mapping[str, Any]:
     whole, shown = simulated.array, simulated.window
     pairs = zip(whole["components"], shown["components"], strict=True)
     return {**whole, **shown, "components": [{**all_of_it, **part} for all_of_it, part in pairs]}
+
+
+def _parts(simulated: Simulated) -> list[Mapping[str, Any]]:
+    """What the array's components did in each interval that the run's figures are of."""
+    first_ns, last_ns = simulated.judgement.from_ns, simulated.judgement.to_ns
+    ends = [(one.start_ns, one.start_ns + one.duration_ns) for one in simulated.intervals]
+    found = [window(simulated.array, *both) for both in ends if both[0] >= first_ns and both[1] <= last_ns]
+    return [one for one in found if one["duration_ns"]]
 
 
 def _volume_intervals(simulated: Simulated) -> list[VolumeInterval]:

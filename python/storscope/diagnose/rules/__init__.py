@@ -25,6 +25,7 @@ _MODULES: Final = (
     "iscsi_delayed_ack",
     "iscsi_lro",
     "iscsi_login_timeout",
+    "component_saturated",
     "controller_imbalance",
     "proxied_operations",
     "ownership_flapping",

@@ -1,8 +1,8 @@
 """A drive has failed and nothing says that its data is whole again, or a rebuild is running.
 
 Looks for
-    Drives whose failure was logged without a later end of a rebuild, drives whose state is failed, and rebuilds that
-    began and did not end.
+    Drives whose failure was logged without a later end of a rebuild, drives whose state is failed, and rebuilds and
+    restripes that began and did not end.
 
 Why it matters
     Until the data of a failed drive has been rebuilt, its group has less redundancy or none: the next failure loses
@@ -36,6 +36,8 @@ from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluate
 _NAME = "drive-failed"
 _FAILED, _STARTED, _FINISHED = "disk_failed", "rebuild_started", "rebuild_finished"
 _EVENTS = (_FAILED, _STARTED, _FINISHED)
+_RESTRIPE = "restripe"
+"""The `work` that moves data and makes none whole again; where a log does not tell, it may be a rebuild."""
 _LOG_EVENTS = ("array_event", "battery_changed")
 """Events that only a log of an array has: where one is, the failure of a drive would be logged too. Owners and write
 modes also change between two samples of counters, which know nothing of failures.
@@ -48,6 +50,8 @@ class _Drives:
 
     states: dict[EntityRef, str] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    """Without those of restripes."""
+    restripes: list[Event] = field(default_factory=list)
     has_log: bool = False
     """Whether a failure would be among the events."""
 
@@ -95,7 +99,9 @@ def _drives(case: Case) -> dict[str, _Drives]:
     for system, events in events_by_system(case, *_EVENTS, *_LOG_EVENTS).items():
         drives = found.setdefault(system, _Drives())
         drives.has_log = True
-        drives.events = [event for event in events if event.type in _EVENTS]
+        told = [event for event in events if event.type in _EVENTS]
+        drives.restripes = [event for event in told if event.attributes.get("work") == _RESTRIPE]
+        drives.events = [event for event in told if event.attributes.get("work") != _RESTRIPE]
     return dict(sorted(found.items()))
 
 
@@ -104,11 +110,15 @@ def _judge(case: Case, system: str, drives: _Drives) -> list[Outcome]:
     whole = [drive for drive in failed if _is_whole(case, drives, drive)]
     exposed = sorted((set(failed) - set(whole)) | drives.failed_by_state())
     running = drives.running()
+    moving = [group for group in _entities(drives.restripes) if _left_open(drives.restripes, group)]
+    restriped: list[Outcome] = [_restriping(case, system, drives, moving)] if moving else []
     if exposed or running:
         served = [drive for drive in exposed if _is_served(case, drive, running)]
         bare = [drive for drive in exposed if drive not in served]
         parts = [(served, running)] * bool(running) + [(bare, [])] * bool(bare)
-        return [_finding(case, system, drives, of_part, rebuilt) for of_part, rebuilt in parts]
+        return [_finding(case, system, drives, of_part, rebuilt) for of_part, rebuilt in parts] + restriped
+    if restriped:
+        return restriped
     if whole:
         return [Healthy(_NAME, _rebuilt_words(case, system, drives, whole))]
     if not drives.has_log or not all(STATE_SPARE.fullmatch(state) for state in drives.states.values()):
@@ -194,6 +204,37 @@ def _finding(
         weight=0.2 if running else 0.5,
         numbers={"drives_failed": len(exposed), "rebuilds_running": len(running)},
     )
+
+
+def _restriping(case: Case, system: str, drives: _Drives, groups: list[EntityRef]) -> Finding:
+    start, end = window_of([event for event in drives.restripes if event.entity in groups])
+    return Finding(
+        rule=_NAME,
+        severity=Severity.INFO,
+        confidence=0.8,
+        title=f"A restripe is running on {system}: expect a slow-down",
+        summary=f"A restripe has begun and not ended on {listed(case, groups)}: no drive is missing, data is moved.",
+        why="A restripe reads and writes all that it moves: a slow-down of its group is expected until it ends.",
+        innocent="It ended after the evidence ends.",
+        check="Look at the progress of the restripe (levelling, migration, expansion) in the array's management.",
+        remedy="Let it end before judging performance, give it a lower priority, keep heavy jobs off its group.",
+        source="A restripe is work by itself; no threshold is involved.",
+        entities=tuple(groups),
+        start_ns=start,
+        end_ns=end,
+        evidence=(event_rows(case, f"Drives and restripes in the events of {system}", system, *_EVENTS),),
+        weight=0.2,
+        numbers={"restripes_running": len(groups)},
+    )
+
+
+def worked_on(case: Case) -> frozenset[EntityRef]:
+    """The disk groups on which a rebuild or a restripe has begun and not ended."""
+    found = set()
+    for drives in _drives(case).values():
+        for entity in {*drives.running(), *(e for e in _entities(drives.restripes) if _left_open(drives.restripes, e))}:
+            found |= _groups(case, entity)
+    return frozenset(found)
 
 
 def _title(system: str, exposed: list[EntityRef], running: list[EntityRef]) -> str:

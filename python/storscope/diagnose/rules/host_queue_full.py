@@ -9,7 +9,7 @@ Why it matters
 
 Evidence
     Operations in flight, queued operations and the queue limit per device (esxtop: ACTV, QUED, DQLEN), or operations in
-    flight with a known limit.
+    flight with a known limit. Of a simulated array all limits of its design: of LUNs, adapters, hosts and ports.
 
 When it is wrong
     When the array itself answers slowly, the queue fills for that reason, and a deeper queue would only move the
@@ -22,7 +22,7 @@ References
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,8 +31,9 @@ import numpy as np
 from storscope.diagnose.case import Case, Series
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._counts import finest
-from storscope.diagnose.rules._entities import counted, listed, observed
+from storscope.diagnose.rules._entities import counted, joined, listed, observed
 from storscope.diagnose.rules._intervals import ends, greatest, hull, in_runs, mean, weighted_mean
+from storscope.diagnose.rules._simulated import is_simulated
 from storscope.domain.arrays import BoolArray
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_duration, format_ratio
@@ -46,27 +47,51 @@ class _Full:
     bad: BoolArray
     limit: float
 
+    @property
+    def word(self) -> str:
+        """What kind of thing the queue is of."""
+        kind = self.series.entity.kind
+        return kind if kind in _NAMED_KINDS else "device"
+
+
+_NAMED_KINDS = ("adapter", "host", "port")
+
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
-    judged = [full for series in finest(case, "queue_depth_mean").values() if (full := _full(case, settings, series))]
+    judged = [full for series in _limited(case) if (full := _full(case, settings, series))]
     if not judged:
         return [NotEvaluated(_NAME, "operations in flight, queued, and the queue limit per device (esxtop batch CSV)")]
-    groups: dict[tuple[str, float], list[_Full]] = defaultdict(list)
+    groups: dict[tuple[str, str, float], list[_Full]] = defaultdict(list)
     for full in judged:
         if full.bad.any():
-            groups[full.series.entity.system, full.limit].append(full)
+            groups[full.series.entity.system, full.word, full.limit].append(full)
     if groups:
-        return [_finding(case, settings, limit, fulls) for (_, limit), fulls in sorted(groups.items())]
+        return [_finding(case, settings, limit, fulls) for (_, _, limit), fulls in sorted(groups.items())]
     runs = settings["samples_min"]
     closest = max(judged, key=lambda full: greatest(full.series["queue_depth_mean"]) / full.limit)
     peak = greatest(closest.series["queue_depth_mean"])
     return [
         Healthy(
             _NAME,
-            f"No queue of {counted(len(judged), 'device')} was full for {runs:.0f} intervals in a row; "
+            f"No queue of {_counted(judged)} was full for {runs:.0f} intervals in a row; "
             f"the fullest held {format_count(peak)} of {format_count(closest.limit)} ({closest.series.entity.name}).",
         )
     ]
+
+
+def _limited(case: Case) -> list[Series]:
+    """Queues of one kind a system, so that none counts twice; of a simulated array, whose limits are known, all."""
+    limited = case.series(needs=("queue_depth_mean", "queue_limit"))
+    simulated = {system for system in {entity.system for entity in limited} if is_simulated(case, system)}
+    known = {entity: series for entity, series in limited.items() if entity.system in simulated}
+    found = finest(case, "queue_depth_mean") | known
+    return [found[entity] for entity in sorted(found)]
+
+
+def _counted(fulls: Sequence[_Full]) -> str:
+    """'2 devices and 1 host'."""
+    words = Counter(full.word for full in fulls)
+    return joined([counted(count, word) for word, count in sorted(words.items())])
 
 
 def _full(case: Case, settings: Settings, series: Series) -> _Full | None:
@@ -95,14 +120,16 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
     entities = [full.series.entity for full in fulls]
     share = float(worst.bad.mean())
     bad = worst.series.where(worst.bad)
-    below = weighted_mean(bad["device_latency_ns_mean"], bad["ops_per_s"])
+    told = bad["device_latency_ns_mean"]
+    below = weighted_mean(told, bad["ops_per_s"]) if bad.has("ops_per_s") else mean(told)
+    simulated = is_simulated(case, entities[0].system)
     slow = below > settings[f"device_latency_ns_{case.tier(entities[0]).name}"]
     start, end = hull([span for full in fulls if (span := ends(full.series, full.bad)) is not None])
     return Finding(
         rule=_NAME,
         severity=Severity.CRITICAL if share >= settings["time_share_severe"] else Severity.WARNING,
         confidence=0.85,
-        title=f"Queue of {limit:.0f} is full on {counted(len(fulls), 'device')} of {entities[0].system}",
+        title=f"Queue of {limit:.0f} is full on {counted(len(fulls), worst.word)} of {entities[0].system}",
         summary=(
             f"{case.label(entities[0])} had its {limit:.0f} places taken for {int(worst.bad.sum())} intervals "
             f"({format_ratio(share)} of the time){_waiting(bad)}. {_below(below, slow)}"
@@ -113,13 +140,17 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
             "The array answers slowly, and the full queue is the effect; or Storage I/O Control holds the limit low to "
             "be fair between hosts."
         ),
-        check=(
+        check=_CHECK_SIMULATED
+        if simulated
+        else (
             "Compare the device's latency (DAVG) in these intervals with quiet ones: low means the limit itself holds "
             "I/O back, high means look at the array first. " + _SIOC
         ),
         remedy=(
             "Look for what makes the array slow before touching the queue."
             if slow
+            else _REMEDY_SIMULATED
+            if simulated
             else "Spread the machines over more devices; or raise the queue depth of adapter and device together with "
             "Disk.SchedNumReqOutstanding, within what the array ports can take."
         ),
@@ -141,6 +172,11 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
     )
 
 
+_CHECK_SIMULATED = (
+    "Raise the limit in the design, simulate again and compare the two runs: more operations per second mean that the "
+    "limit held them back, longer times below it that the array is the limit."
+)
+_REMEDY_SIMULATED = "Spread the load over more volumes, or raise the limit, within what the array's ports can take."
 _SIOC = "A queue limit that changes over time is the sign of Storage I/O Control."
 
 

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storscope.diagnose.rules.component_saturated import RULE
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import Severity
+from storscope.domain.recorder import Recorder
+from tests.diagnose.evidence import START_NS, Values, Writer, needs, only_finding, statements, write_series
+from tests.support.cases import findings, judge, make_case
+
+_A, _B = (EntityRef("MSA", "controller", name) for name in "AB")
+_LINK = EntityRef("MSA", "port", "front-end-link A out")
+_GROUP = EntityRef("MSA", "disk_group", "sata")
+
+
+def _controllers(a: Values, b: Values = 0.1, queue: Values = 38) -> Writer:
+    def write(recorder: Recorder) -> None:
+        write_series(recorder, _A, 10, cpu_busy_ratio=a, queue_depth_mean=queue)
+        write_series(recorder, _B, 10, cpu_busy_ratio=b)
+
+    return write
+
+
+def _volume(latency_ms: float) -> Writer:
+    volume = EntityRef("MSA", "vdisk", "backup")
+    return lambda recorder: write_series(recorder, volume, 10, ops_per_s=1200, latency_ns_mean=latency_ms * 1e6)
+
+
+def _group(busy: float, queue: float, drives: int = 2) -> Writer:
+    def write(recorder: Recorder) -> None:
+        for index in range(drives):
+            recorder.link(EntityRef("MSA", "disk", f"sata/{index}"), "member_of", _GROUP)
+        write_series(recorder, _GROUP, 10, busy_ratio=busy, queue_depth_mean=queue)
+
+    return write
+
+
+def test_a_saturated_processor_is_named_with_those_who_wait(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(1.0), _volume(35))))
+    assert finding.title == "Controller A is used to the full"
+    assert finding.severity is Severity.CRITICAL
+    assert finding.entities == (_A,)
+    assert "busy to 100 % in 100 % of the time, with 38.0 requests there on average" in finding.summary
+    assert "Meanwhile operations took: backup 35.0 ms." in finding.summary
+    assert finding.remedy.endswith("Drives do not help.")
+
+
+def test_where_nobody_is_slow_it_is_a_warning(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(1.0), _volume(3))))
+    assert finding.severity is Severity.WARNING
+    assert "Meanwhile" not in finding.summary
+
+
+def test_a_stretch_of_it_is_told_with_its_time(tmp_path: Path) -> None:
+    busy = [0.3] * 4 + [0.95] * 3 + [0.3] * 3
+    finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(busy), _volume(35))))
+    assert finding.title == "Controller A is used to the full at times"
+    assert finding.severity is Severity.WARNING
+    assert finding.start_ns == START_NS + 4 * 20_000_000_000
+    assert finding.numbers["time_share"] == 0.3
+
+
+def test_a_burst_or_a_busy_half_is_healthy(tmp_path: Path) -> None:
+    burst = [0.3] * 4 + [0.95] * 2 + [0.3] * 4
+    (statement,) = statements(judge(RULE, make_case(tmp_path, _controllers(burst))))
+    assert statement == (
+        "None of 2 components of MSA is used to the full: controller A is busy to 95 % at most."
+    )  # fmt: skip
+    assert not findings(RULE, make_case(tmp_path / "half", _controllers(0.5)))
+    assert findings(RULE, make_case(tmp_path / "half2", _controllers(0.5)), busy_ratio_max=0.4)
+
+
+def test_a_stream_that_waits_for_nobody_fills_nothing(tmp_path: Path) -> None:
+    assert not findings(RULE, make_case(tmp_path, _controllers(1.0, queue=1.0)))
+    assert not findings(RULE, make_case(tmp_path / "g", _group(1.0, 1.0)))
+
+
+def test_where_requests_are_not_counted_the_processor_alone_tells(tmp_path: Path) -> None:
+    case = make_case(tmp_path, lambda recorder: write_series(recorder, _A, 10, cpu_busy_ratio=0.97))
+    finding = only_finding(judge(RULE, case))
+    assert finding.confidence < 0.9
+    assert "requests" not in finding.summary
+
+
+def test_a_full_link_is_named(tmp_path: Path) -> None:
+    case = make_case(tmp_path, lambda recorder: write_series(recorder, _LINK, 10, busy_ratio=0.99, queue_depth_mean=47))
+    finding = only_finding(judge(RULE, case))
+    assert finding.title == "Front-end-link A out is used to the full"
+    assert "faster links" in finding.remedy
+
+
+@pytest.mark.parametrize(("drives", "title"), [(1, "The drive of sata is"), (20, "The drives of sata are")])
+def test_busy_drives_are_named_before_their_queues_are_deep(drives: int, title: str, tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group(0.91, 3.2, drives), _volume(21))))
+    assert finding.title == f"{title} used to the full"
+    assert finding.severity is Severity.CRITICAL
+
+
+def test_drives_with_deep_queues_are_left_to_the_rule_that_tells_of_them(tmp_path: Path) -> None:
+    def deep(recorder: Recorder) -> None:
+        for index in range(4):
+            drive = EntityRef("MSA", "disk", f"sata/{index}")
+            recorder.link(drive, "member_of", _GROUP)
+            write_series(recorder, drive, 10, queue_depth_mean=9)
+        write_series(recorder, _GROUP, 10, busy_ratio=1.0, queue_depth_mean=9)
+
+    assert not findings(RULE, make_case(tmp_path, deep))
+    (need,) = needs(judge(RULE, make_case(tmp_path / "again", deep)))
+    assert "uneven-drives" in need
+
+
+def test_a_rebuild_that_fills_its_drives_is_named_and_no_more_than_a_warning(tmp_path: Path) -> None:
+    def rebuild(recorder: Recorder) -> None:
+        recorder.event(_GROUP, START_NS, "rebuild_started", "rebuilding", attributes={"work": "rebuild"})
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group(0.95, 3.2), _volume(35), rebuild)))
+    assert finding.severity is Severity.WARNING
+    assert finding.summary.endswith("A rebuild or a restripe is running there, which takes what the drives can give.")
+
+
+def test_without_evidence_it_says_what_it_needs(tmp_path: Path) -> None:
+    assert needs(judge(RULE, make_case(tmp_path, _volume(35))))
