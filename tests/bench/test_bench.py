@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -178,6 +179,23 @@ def test_what_a_killed_run_left_is_removed_and_named(data: Path, capsys: pytest.
     assert run([*arguments, "--store", str(data.parent / "store")]) == 0
     assert f"A scratch file of a run that was killed, {left}: removed." in capsys.readouterr().err
     assert not list(data.iterdir())
+
+
+def test_a_run_whose_terminal_is_gone_is_stored_and_leaves_nothing(data: Path) -> None:
+    """A connection that breaks off: the terminal answers EIO, then SIGHUP comes."""
+    process, terminal = pty.fork()
+    if process == 0:
+        options = ("--workload", "oltp", "--size", "16M", "--duration", "60s", "--store", str(data.parent / "store"))
+        os.execv(_PROGRAM[0], [*_PROGRAM, str(data), *options])
+    try:
+        _wait_for_intervals(data, 1)
+    finally:
+        os.close(terminal)
+        _, status = os.waitpid(process, 0)
+    assert os.waitstatus_to_exitcode(status) == 130
+    assert not list(data.iterdir())
+    rows = Store.open(data.parent / "store").query("SELECT status FROM runs").to_pylist()
+    assert [row["status"] for row in rows] == ["interrupted"]
 
 
 def test_a_run_under_way_is_not_taken_for_a_killed_one(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

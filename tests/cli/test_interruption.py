@@ -36,7 +36,7 @@ def test_ctrl_c_ends_without_a_traceback(pauses_s: tuple[float, ...], tmp_path: 
     assert process.returncode == 130, said
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_the_first_signal_takes_down_the_second_does_not_interrupt(number: signal.Signals) -> None:
     taken_down = False
     with Interruption(once=True):
@@ -48,3 +48,14 @@ def test_what_the_first_signal_takes_down_the_second_does_not_interrupt(number: 
             time.sleep(0.01)
         taken_down = True
     assert taken_down
+
+
+def test_who_ignores_hangups_goes_on_to() -> None:
+    """nohup(1)."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interruption() as interruption:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not interruption.is_wanted()
+    finally:
+        signal.signal(signal.SIGHUP, before)

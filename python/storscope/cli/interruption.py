@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from types import FrameType, TracebackType
 from typing import Any
 
 
 class Interruption:
-    """Turns SIGINT and SIGTERM into a wish to stop while `gentle`, into KeyboardInterrupt otherwise.
+    """Turns SIGINT, SIGTERM and SIGHUP into a wish to stop while `gentle`, into KeyboardInterrupt otherwise.
 
-    SIGTERM is handled alike, so that scratch files are removed then too. Only for the main thread. With `once`, signals
-    after the first KeyboardInterrupt are ignored, so that nothing interrupts what the first one takes down.
+    All alike, so that scratch files are removed also when a connection breaks off and its terminal is gone; SIGHUP
+    stays ignored where it was, for nohup. Only for the main thread. With `once`, signals after the first
+    KeyboardInterrupt are ignored, so that nothing interrupts what the first one takes down.
     """
 
     def __init__(self, *, once: bool = False) -> None:
@@ -20,9 +22,14 @@ class Interruption:
         self._raised = False
         self._wanted = False
         self._before: dict[signal.Signals, Any] = {}
+        self._terminals: list[int] = []
 
     def __enter__(self) -> Interruption:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            numbers.append(signal.SIGHUP)
+        self._terminals = [descriptor for descriptor in (1, 2) if os.isatty(descriptor)]
+        for number in numbers:
             self._before[number] = signal.signal(number, self._handle)
         return self
 
@@ -38,9 +45,20 @@ class Interruption:
         return self._wanted
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            self._leave_terminals()
         if self._once and self._raised:
             return
         if not self.gentle or self._wanted:
             self._raised = True
             raise KeyboardInterrupt
         self._wanted = True
+
+    def _leave_terminals(self) -> None:
+        """What is still printed goes nowhere where the terminal is gone: EIO would keep the run from being stored."""
+        gone = [descriptor for descriptor in self._terminals if not os.isatty(descriptor)]
+        if gone:
+            nowhere = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+            for descriptor in gone:
+                os.dup2(nowhere, descriptor)
+            os.close(nowhere)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import time
 from types import TracebackType
@@ -42,7 +43,7 @@ class LiveLine:
         """What is being done."""
         self._clear()
         self._rates, self._progress, self._filling_since = [], None, None
-        click.echo(sentence, err=True)
+        _print(f"{sentence}\n")
 
     def filled(self, done_bytes: int, total_bytes: int) -> None:
         """How much of a scratch file is written."""
@@ -78,13 +79,22 @@ class LiveLine:
 
     def _draw(self, line: str) -> None:
         if self._is_terminal:
-            click.echo(f"\r\x1b[K{line}", err=True, nl=False)
+            _print(f"\r\x1b[K{line}")
             self._is_drawn = True
 
     def _clear(self) -> None:
         if self._is_drawn:
-            click.echo("\r\x1b[K", err=True, nl=False)
+            _print("\r\x1b[K")
             self._is_drawn = False
+
+
+def _print(text: str) -> None:
+    """A terminal that is gone ends nothing: SIGHUP is on its way, which does that in good order."""
+    try:
+        click.echo(text, err=True, nl=False)
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
 
 
 def filling_words(done_bytes: int, total_bytes: int, rate_bytes_per_s: float | None) -> str:

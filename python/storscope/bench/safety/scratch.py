@@ -2,8 +2,8 @@
 
 A file is made without a name (O_TMPFILE), marked, recorded in the journal, and only then linked to its name, so that a
 crash at any point leaves either nothing or a file that the next start can prove to be ours. Where the file system
-cannot do that, an empty file may be left behind. SIGKILL and power loss leave the file to `sweep`; so does SIGTERM
-unless the caller turns it into an exception.
+cannot do that, an empty file may be left behind. SIGKILL and power loss leave the file to `sweep`; so do SIGTERM and
+SIGHUP unless the caller turns them into exceptions.
 
 Removal goes by proof, not by name: same file system and inode, same birth, same mark, one name, our own, and a process
 that has ended. Whatever fails the proof is left alone and named.
