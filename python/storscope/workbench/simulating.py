@@ -12,17 +12,18 @@ from typing import Any
 
 import storscope
 from storscope.bench.figures import Interval, Outcome
-from storscope.bench.goals import Progress
+from storscope.bench.goals import Progress, has_steps
 from storscope.bench.joining import joined
 from storscope.bench.rate_steps import rate_step_figures
 from storscope.bench.record import About
 from storscope.bench.samples import Sample, Samples
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.sim.happenings import happenings
-from storscope.sim.phases import phases_of
+from storscope.sim.phases import first_change_ns, phases_of
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
-from storscope.sim.window import until
+from storscope.sim.window import until, window
+from storscope.workbench.cache_filling import doubts_of_cache
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_judgement import ended_words, judge, judge_replay, worded
 
@@ -81,6 +82,9 @@ def _concluded(
         judgement = judge_replay(samples, plan.workload, phases, ended)
     else:
         judgement = judge(samples, plan.interval_ns or NS_PER_S, plan.workload, phases, ended)
+        if first_change_ns(phases) is None and not has_steps(plan.workload):
+            filling = doubts_of_cache(window(array, judgement.from_ns, judgement.to_ns))
+            judgement = replace(judgement, doubts=(*judgement.doubts, *filling))
     return Simulated(
         plan, _about(plan, started_ns, samples.end_ns), outcome, judgement, tuple(intervals.kept), array,
         tuple(happened), tuple(phases), wall_s, rate_step_figures(plan.workload, samples, _active_ns(plan)),

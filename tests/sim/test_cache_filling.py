@@ -1,0 +1,82 @@
+"""A run whose write cache was still filling says so: its drives have work before them that no figure shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.load import Closed, Load, Open, RateStep, Steps
+from storscope.domain.units import NS_PER_S
+from storscope.domain.workload import Stream, Workload
+from storscope.sim.design import read_design
+from storscope.sim.schedule import read_schedule
+from storscope.workbench.cache_filling import doubts_of_cache
+from storscope.workbench.simulated import Simulated
+from storscope.workbench.simulating import simulate
+from storscope.workbench.simulating_many import plan_of
+from tests.sim.designs import SMALL
+
+_CACHE = '[cache.write]\nsize = "{size}"\n'
+
+
+def _simulated(size: str, load: Load, duration: str, schedule: str = "") -> Simulated:
+    writes = Stream(Mix((AccessSpec(4096, read_share=0.0),)), load, name="writes", targets=(0,))
+    workload = Workload("writes", (writes,))
+    changes = read_schedule(schedule, "s.toml") if schedule else None
+    design = read_design(SMALL + _CACHE.format(size=size), "small.toml", changes)
+    return simulate(plan_of(design, workload, duration=duration), started_ns=0)
+
+
+def _filling(simulated: Simulated) -> list[str]:
+    return [one for one in simulated.doubts if "still filling:" in one]
+
+
+def test_writes_that_a_large_cache_takes_for_a_minute_are_doubted_though_no_figure_moves() -> None:
+    """The drives keep up with half of that rate: with a cache that is soon full, 1,450 a second are done."""
+    minute = _simulated("64 GiB", Open(3000.0), "1m")
+    (doubt,) = minute.doubts
+    assert doubt == (
+        "The write cache was still filling: 100 % of the pages that came to be written were still there at the end, "
+        "when 4 % of it was dirty. So the drives had less to do than the load asks of them. "
+        "Simulate longer, with --duration."
+    )
+
+
+def test_what_settles_below_its_limit_is_not_doubted() -> None:
+    assert not _filling(_simulated("32 MiB", Open(60.0), "4m"))
+
+
+def test_a_full_cache_is_not_doubted() -> None:
+    full = _simulated("32 MiB", Closed(16), "1m")
+    assert full.window["cache"]["full_waits"]
+    assert not _filling(full)
+
+
+@pytest.mark.parametrize("schedule", ['[[at]]\ntime = "30s"\ncache_lost = "A"\n'])
+def test_where_the_load_or_the_array_changes_on_purpose_nothing_is_said(schedule: str) -> None:
+    assert not _filling(_simulated("1 GiB", Open(300.0), "1m", schedule))
+    steps = Steps((RateStep(100.0, 20 * NS_PER_S), RateStep(300.0, 20 * NS_PER_S)))
+    assert not _filling(_simulated("1 GiB", steps, "40s"))
+
+
+@pytest.mark.parametrize(
+    ("written", "destaged", "said"),
+    [(1000, 790, True), (1000, 810, False), (80, 0, True), (79, 0, False), (0, 0, False), (1000, 1200, False)],
+)
+def test_a_fifth_of_what_came_and_one_page_a_second_for_each_drive_are_the_least_that_is_told(
+    written: int, destaged: int, said: bool
+) -> None:
+    """Pages written twice are one: the drives are spared the second write."""
+    cache = {
+        "written_pages": written + 500, "absorbed_pages": 500, "destaged_pages": destaged,
+        "dirty_pages": 500, "dirty_limit_pages": 10_000,
+    }  # fmt: skip
+    components = [{"kind": "controller"}, *8 * [{"kind": "drive"}]]
+    report = {"cache": cache, "components": components, "duration_ns": 10 * NS_PER_S}
+    assert bool(doubts_of_cache(report)) is said
+
+
+def test_without_a_write_cache_there_is_nothing_to_say() -> None:
+    rest = {"components": [{"kind": "drive"}], "duration_ns": NS_PER_S}
+    assert doubts_of_cache({"cache": None, **rest}) == ()
+    assert doubts_of_cache({"cache": {"dirty_limit_pages": 0}, **rest}) == ()
