@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,10 @@ from storscope.cli.main import run as storscope
 from storscope.domain.entity import EntityRef
 from storscope.domain.errors import UsageError
 from storscope.domain.recorder import Recorder
+from storscope.store import Store
+from storscope.workbench.simulating import simulate
+from storscope.workbench.simulating_many import plan_of
+from storscope.workbench.simulation_store import store_simulation
 from tests.compare.evidence import SECOND, START, Writer, compared, device, noisy, run
 from tests.sim.designs import SMALL
 
@@ -85,3 +91,23 @@ def test_two_designs_are_compared_by_their_names(tmp_path: Path, capsys: pytest.
     assert "        counters of small (simulated)\n" in capsys.readouterr().out
     assert storscope(["compare", "--store", store, "run=x", "run=y"]) == 2
     assert "(oltp on large, simulated); simulation-" in capsys.readouterr().err
+
+
+def test_a_volume_of_one_simulated_run_is_compared_with_that_of_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    runs: list[tuple[str, list[dict[str, Any]]]] = []
+    for workload in ("oltp", "backup"):
+        simulated = simulate(plan_of(SMALL, workload, duration="2s"), started_ns=10**18 + len(runs) * 10**12)
+        store_simulation(store, simulated)
+        runs.append((simulated.about.run, simulated.tables()["observations"].to_pylist()))
+    sides = [f"run={name},entity=vdisk/log" for name, _ in runs]
+    assert storscope(["compare", "--json", "--store", str(tmp_path / "store"), *sides]) == 0
+    (pair,) = json.loads(capsys.readouterr().out)["pairs"]
+    (row,) = [one for one in pair["rows"] if one["metric"] == "iops"]
+    for side, (_, observations) in zip(("before", "after"), runs, strict=True):
+        rates = [one["ops_per_s"] for one in observations if (one["kind"], one["entity"]) == ("vdisk", "log")]
+        assert row[side] == pytest.approx(sum(rates) / len(rates), rel=0.02)
+    assert storscope(["compare", "--store", str(tmp_path / "store"), "run=x,entity=vdisk/log", sides[0]]) == 2
+    assert "(backup on small, simulated); simulation-" in capsys.readouterr().err

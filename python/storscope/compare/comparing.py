@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from storscope.compare.alike import alike
@@ -12,7 +12,7 @@ from storscope.compare.judging import Circumstances, row_of
 from storscope.compare.matching import Matched, Pair, match_entities, match_runs
 from storscope.compare.metrics import metrics_named
 from storscope.compare.naming import RUNS_IN_SQL, counters_words, names_of, runs_words
-from storscope.compare.reading import captures_of, read_entities, read_runs
+from storscope.compare.reading import captures_of, captures_of_simulated, read_entities, read_runs
 from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
 from storscope.domain.comparison import ComparedSide, Comparison, PairResult, Settings
@@ -86,7 +86,7 @@ def compare_sides(
 def _read(store: Store, side: Side) -> _Read:
     captures = captures_of(store, side.selector)
     runs = [] if side.selector.entity else read_runs(store, side.selector, captures)
-    entities = [] if side.selector.run else read_entities(store, side.selector, captures)
+    entities = read_entities(store, side.selector, _captures_of_entities(store, side.selector, captures))
     subjects = runs or entities
     if not subjects:
         raise InputError(
@@ -98,9 +98,19 @@ def _read(store: Store, side: Side) -> _Read:
     return _Read(side, captures, subjects, [entity for entity in entities if entity.activity] if runs else [])
 
 
+def _captures_of_entities(store: Store, selector: Selector, captures: Mapping[str, str]) -> Mapping[str, str]:
+    """Those whose counters are meant: of a run that is named the array's that it simulated, if one of its entities is.
+
+    Counters of a system that was measured belong to no run.
+    """
+    if selector.run is None:
+        return captures
+    return captures_of_simulated(store, selector, captures) if selector.entity else {}
+
+
 def _what_there_is(store: Store, side: Side) -> str:
     """The latest runs, or entities where one was asked for, so that one of them can be typed."""
-    if side.selector.entity:
+    if side.selector.entity and _captures_of_entities(store, side.selector, captures_of(store, side.selector)):
         sql = "SELECT DISTINCT kind || '/' || entity AS name FROM observations WHERE run IS NULL ORDER BY 1"
         names, words = store.query(sql).column("name").to_pylist(), "entities with counters"
     else:

@@ -40,6 +40,13 @@ def captures_of(store: Store, selector: Selector) -> dict[str, str]:
     }
 
 
+def captures_of_simulated(store: Store, selector: Selector, captures: Mapping[str, str]) -> dict[str, str]:
+    """Those that hold a simulated run that is meant."""
+    rows = store.query("SELECT capture, run, name FROM runs WHERE engine = $1", [SIMULATOR]).to_pylist()
+    found = {row["capture"] for row in rows if selector.takes_run(row["run"], row["name"])}
+    return {capture: path for capture, path in captures.items() if capture in found}
+
+
 # Runs -----------------------------------------------------------------------------------------------------------------
 
 
