@@ -188,3 +188,20 @@ def test_thresholds_take_effect(tmp_path: Path) -> None:
 def test_a_short_capture_is_not_judged(tmp_path: Path) -> None:
     [outcome] = judge(RULE, make_case(tmp_path, day(count=20)))
     assert isinstance(outcome, NotEvaluated)
+
+
+def test_a_hog_that_never_pauses_is_no_health_for_those_who_are_slow_beside_it(tmp_path: Path) -> None:
+    def steady(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[3] = 2_000 * rng.gamma(400, 1 / 400, ops[3].shape)
+        latency *= 12
+
+    outcomes = judge(RULE, make_case(tmp_path, day(steady)))
+    (outcome,) = outcomes
+    assert isinstance(outcome, NotEvaluated)
+    assert outcome.needs.startswith("a time in which volume v03 pauses: it brings ")
+
+    def quick(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[3] = 2_000 * rng.gamma(400, 1 / 400, ops[3].shape)
+
+    (outcome,) = judge(RULE, make_case(tmp_path / "quick", day(quick)))
+    assert isinstance(outcome, Healthy)

@@ -52,6 +52,8 @@ _SUSPECTS_MAX = 6
 _MOVES_TOGETHER = 0.8
 """Correlation with all other load from which the two cannot be told apart."""
 _LOUD_INTERVALS_MIN = 5
+_PAUSE = 0.5
+"""Part of an entity's usual load below which it pauses."""
 _R_LOW_MIN = 0.3
 
 
@@ -109,7 +111,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     loose = {entity: one for entity, one in found.items() if entity.system not in told}
     outcomes += [_correlation(case, settings, one) for one in _strongest(loose)]
     silent = sorted({grid.system for grid in chosen} - {entity.system for entity in found})
-    return outcomes + [_healthy(case, chosen, system) for system in silent]
+    return outcomes + [_silence(case, settings, chosen, system) for system in silent]
 
 
 def _is_usable(settings: Settings, grid: Grid) -> bool:
@@ -491,8 +493,38 @@ def _rows(case: Case, one: _Suspicion) -> EvidenceRows:
     )
 
 
-def _healthy(case: Case, chosen: Sequence[Grid], system: str) -> Healthy:
+def _silence(case: Case, settings: Settings, chosen: Sequence[Grid], system: str) -> Outcome:
+    """Nothing was found: healthy, unless others are too slow beside one whose load never pauses."""
     grid = next(grid for grid in chosen if grid.system == system)
+    return _healthy(case, grid, system) if (steady := _steady(case, settings, grid)) is None else steady
+
+
+def _steady(case: Case, settings: Settings, grid: Grid) -> NotEvaluated | None:
+    """What is missing where the heaviest is as loud all the time and others are slow: nobody's latency can go with it.
+
+    None where the load varies, or nobody is slow.
+    """
+    load = np.nan_to_num(grid.ops)
+    column = int(np.argmax(grid.waiting.sum(axis=0)))
+    own, share = load[:, column], float(_shares(load)[column])
+    quiet = int((own < _PAUSE * np.quantile(own, 0.95)).sum())
+    slow = [
+        entity
+        for other, entity in enumerate(grid.entities)
+        if other != column
+        and (known := grid.latency_ns[:, other][np.isfinite(grid.latency_ns[:, other])]).size
+        and float(np.median(known)) > tier_limits(case, entity).critical_ns
+    ]
+    if share < settings["suspect_share_min"] or quiet >= _LOUD_INTERVALS_MIN or not slow:
+        return None
+    return NotEvaluated(
+        _NAME,
+        f"a time in which {named(case, grid.entities[column])} pauses: it brings {format_ratio(share)} of the "
+        f"operations all the time, so that it cannot be told whether {listed(case, slow)} would be quicker without it",
+    )
+
+
+def _healthy(case: Case, grid: Grid, system: str) -> Healthy:
     seen: list[float] = case.memo.get((_NAME, system, "seen"), [])
     refused: list[tuple[float, str]] = case.memo.get((_NAME, system, "refused"), [])
     greatest = f"the greatest partial correlation is {max(seen):.2f}" if seen else "none goes with it"
