@@ -282,3 +282,15 @@ def test_results_of_a_benchmark_that_no_rule_judges_lead_to_compare(
     assert "1 capture, " in said
     assert "It holds 1 benchmark run:" in said
     assert "storscope compare BEFORE AFTER" in said
+
+
+@pytest.mark.parametrize("encoding", ["iso8859-1", "koi8-r", "ascii"])
+def test_letters_that_the_locale_lacks_are_no_error(encoding: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from storscope.cli.entry import main; main()", "bench", str(tmp_path)]
+    done = subprocess.run(
+        [*command, "--workload", "oltp", "--size", "1M", "--dry-run"],
+        capture_output=True, check=False, env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"},
+    )  # fmt: skip
+    assert done.stderr == b""
+    assert done.returncode == 0
+    assert b"Nothing has been written." in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -83,8 +84,16 @@ class _FirstInterruption:
             raise KeyboardInterrupt
 
 
+def _print_what_the_locale_lacks() -> None:
+    """A letter that the terminal's or the pipe's encoding lacks (ISO 8859-1 has no arrow) becomes '?', and no error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def main() -> None:
     """Runs the command line; every error ends as a message, never as a traceback."""
+    _print_what_the_locale_lacks()
     interruption = _FirstInterruption()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # who ignores it goes on to
         signal.signal(signal.SIGINT, interruption)
