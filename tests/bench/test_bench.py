@@ -122,6 +122,37 @@ def test_a_killed_run_is_in_the_store_as_soon_as_that_is_asked(data: Path, capsy
     assert again.err == ""
 
 
+def test_a_spool_that_was_torn_in_its_middle_is_kept_up_to_there(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A power failure may leave zeros where a line should be; what stands before it was measured all the same."""
+    process = _started(data)
+    _wait_for_intervals(data, 2)
+    process.kill()
+    process.communicate(timeout=30)
+    store = data.parent / "store"
+    (spool,) = store.glob(".bench-*.jsonl")
+    lines = spool.read_bytes().splitlines(keepends=True)
+    spool.write_bytes(b"".join([*lines[:2], b"\0" * (len(lines[2]) - 1) + b"\n"]))
+    assert (
+        run(["store", "query", "SELECT status, duration_ns FROM runs", "--store", str(store), "--format", "csv"]) == 0
+    )
+    _, row = capsys.readouterr().out.split()
+    assert row.startswith('"killed",')
+
+
+def test_a_target_whose_name_is_no_text_is_measured_and_stored(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names of files are bytes; tables hold UTF-8."""
+    file, reads = data / os.fsdecode(b"\xff"), data.parent / "reads.toml"
+    file.write_bytes(os.urandom(2**20))
+    reads.write_text('name = "r"\n[[stream]]\noutstanding = 1\nline = [{ size = "4k" }]\n')
+    store = data.parent / "store"
+    arguments = ["bench", str(file), "--workload", str(reads), "--duration", "0.3s", "--store", str(store)]
+    assert run(arguments) == 0
+    assert f"r on {data}/\\xff (file)" in capsys.readouterr().out
+    assert len(Store.open(store).query("SELECT run FROM runs").to_pylist()) == 1
+
+
 @pytest.mark.parametrize(
     "command",
     [["store", "info"], ["store", "query", "SELECT 1"], ["diagnose"], ["compare", "run=a", "run=b"], ["fit", "drive"]],

@@ -106,7 +106,11 @@ class Spooled:
             for line in file:
                 if not line.endswith(b"\n"):
                     return
-                yield json.loads(line)
+                try:
+                    form = json.loads(line)
+                except ValueError:  # a power failure left something else in its place
+                    return
+                yield form
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from storscope.bench.safety import (
     open_for_writing,
     resolve,
 )
-from storscope.bench.underneath import Underneath, underneath
+from storscope.bench.underneath import Underneath, storable, underneath
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.errors import ConfigError, StorscopeError, TargetRefused, UsageError
 from storscope.domain.load import Closed, Region
@@ -182,7 +182,7 @@ def scratch(stack: ExitStack, path: str | Path, wish: Wish, index: int = 0) -> R
     doubts = [*_cache_doubts(direct, is_direct), *_extent_doubts(extents), *_prefill_doubts(prefill, extents)]
     descriptor, _ = _reopened(stack, made, os.O_RDWR if wish.writes else os.O_RDONLY, is_direct)
     return Ready(
-        descriptor, str(made.path), "scratch", is_direct, tuple(doubts), under=under, extents=extents,
+        descriptor, storable(str(made.path)), "scratch", is_direct, tuple(doubts), under=under, extents=extents,
         prefill=prefill, writable=wish.writes,
     )  # fmt: skip
 
@@ -242,7 +242,7 @@ def existing(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
             "Not known: whether all of the device was ever written. What was not is answered without a medium."
         )
     return Ready(
-        opened.descriptor, opened.target.path, kind, is_direct, tuple(doubts), wish.size_bytes,
+        opened.descriptor, storable(opened.target.path), kind, is_direct, tuple(doubts), wish.size_bytes,
         underneath(opened.descriptor), extents, writable=wish.writes,
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ Beware: file systems over several devices show one of them in the mount table; f
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from storscope.bench.safety.block import BlockDevice, device_named, device_of_number
@@ -60,10 +61,15 @@ def underneath(descriptor: int, kernel: Kernel | None = None) -> Underneath:
     if isinstance(found, DeviceTarget):
         return _walked(kernel, [found.device], None)
     fs_type, device = found.place.fs_type, found.place.device
-    point = f"filesystem/{found.place.mount.point}" if found.place.mount else ""
+    point = f"filesystem/{storable(found.place.mount.point)}" if found.place.mount else ""
     if device is None:
         return Underneath((), fs_type, _why_none(fs_type), (("", point),) if point else ())
     return _walked(kernel, _members(kernel, device, fs_type), fs_type, point)
+
+
+def storable(path: str) -> str:
+    """A path as tables can hold it: bytes that are no UTF-8 are written as \\xff."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _why_none(fs_type: str | None) -> str:

@@ -296,9 +296,11 @@ def recover_runs(store: Store) -> list[str]:
     captures = []
     for path in abandoned(store.path):
         try:
-            captures.append(_publish(store, path))
+            Spooled(path)
         except ValueError:  # killed before anything was measured
             path.unlink()
+        else:
+            captures.append(_publish(store, path))
     return captures
 
 
