@@ -67,7 +67,7 @@ def test_a_burst_or_a_busy_half_is_healthy(tmp_path: Path) -> None:
     burst = [0.3] * 4 + [0.95] * 2 + [0.3] * 4
     (statement,) = statements(judge(RULE, make_case(tmp_path, _controllers(burst))))
     assert statement == (
-        "None of 2 components of MSA is used to the full: controller A is busy to 95 % at most."
+        "None of 2 components of MSA is used to the full: controller A is busy to 43 % on average, 95 % at most."
     )  # fmt: skip
     assert not findings(RULE, make_case(tmp_path / "half", _controllers(0.5)))
     assert findings(RULE, make_case(tmp_path / "half2", _controllers(0.5)), busy_ratio_max=0.4)
@@ -118,8 +118,50 @@ def test_a_rebuild_that_fills_its_drives_is_named_and_no_more_than_a_warning(tmp
 
     finding = only_finding(judge(RULE, make_case(tmp_path, _group(0.95, 3.2), _volume(35), rebuild)))
     assert finding.severity is Severity.WARNING
-    assert finding.summary.endswith("A rebuild or a restripe is running there, which takes what the drives can give.")
+    assert finding.summary.endswith(
+        "A rebuild, a restripe or a scrub is running there, which takes what the drives can give."
+    )
 
 
 def test_without_evidence_it_says_what_it_needs(tmp_path: Path) -> None:
     assert needs(judge(RULE, make_case(tmp_path, _volume(35))))
+
+
+def test_only_volumes_that_use_it_are_said_to_wait_for_it(tmp_path: Path) -> None:
+    def volumes(recorder: Recorder) -> None:
+        for name, owner in (("mine", _A), ("other", _B)):
+            volume = EntityRef("MSA", "vdisk", name)
+            recorder.link(volume, "owned_by", owner)
+            write_series(recorder, volume, 10, ops_per_s=1200, latency_ns_mean=40e6)
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(1.0), volumes)))
+    assert "Meanwhile operations took: mine 40.0 ms." in finding.summary
+
+
+def test_what_waits_at_other_times_is_not_counted(tmp_path: Path) -> None:
+    busy = [1.0] * 3 + [0.2] * 4 + [1.0] * 3
+    volume = EntityRef("MSA", "vdisk", "backup")
+    latency = [30e6] * 3 + [900e6] * 4 + [30e6] * 3
+    slow: Writer = lambda recorder: write_series(recorder, volume, 10, ops_per_s=100, latency_ns_mean=latency)  # noqa: E731
+    finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(busy), slow)))
+    assert "Meanwhile operations took: backup 30.0 ms." in finding.summary
+
+
+def test_a_full_queue_limit_is_left_to_its_rule(tmp_path: Path) -> None:
+    port = EntityRef("MSA", "port", "ports of controller A")
+
+    def limit(recorder: Recorder) -> None:
+        write_series(recorder, port, 10, busy_ratio=1.0, queue_depth_mean=3, queue_limit=3, queued_mean=40)
+
+    assert not findings(RULE, make_case(tmp_path, limit))
+
+
+def test_a_few_seconds_of_it_inform_at_most(tmp_path: Path) -> None:
+    def judged(name: str, long: int) -> list[Severity]:
+        busy = [0.95] * 3 + [0.3] * (long - 3)
+        writer: Writer = lambda recorder: write_series(recorder, _A, long, cpu_busy_ratio=busy)  # noqa: E731
+        return [one.severity for one in findings(RULE, make_case(tmp_path / name, writer, _volume(35)))]
+
+    assert judged("a tenth", 30) == [Severity.WARNING]
+    assert judged("less", 60) == [Severity.INFO]
+    assert judged("hardly", 400) == []

@@ -101,6 +101,7 @@ EVENTS: Final[dict[str, str]] = {
     "battery_changed": "the cache battery's state changed; attribute state",
     "data_lost": "data of a volume is lost: more drives failed than its group survives",
     "disk_failed": "a drive failed or was taken out",
+    "array_event": "what else the log of an array says; attributes work and state ('running') of a scrub",
     "rebuild_started": "a rebuild, levelling or restripe began; attribute work: rebuild or restripe, if it is known",
     "rebuild_finished": "it ended; attribute as before",
 }

@@ -88,6 +88,7 @@ def _record_entities(recorder: Recorder, system: str, design: Mapping[str, Any],
             recorder.fact(groups[group["name"]], "media", media)
     for controller in design["controllers"]:
         recorder.link(recorder.entity(EntityRef(system, "controller", controller["name"])), "member_of", array)
+    controllers = {controller["name"] for controller in design["controllers"]}
     owners = {volume["name"]: volume["owner"] for volume in report["volumes"]}
     for volume in design["volumes"]:
         vdisk = recorder.entity(EntityRef(system, "vdisk", volume["name"]))
@@ -95,6 +96,9 @@ def _record_entities(recorder: Recorder, system: str, design: Mapping[str, Any],
         if owners.get(volume["name"]):
             recorder.link(vdisk, "owned_by", EntityRef(system, "controller", owners[volume["name"]]))
     for component in report["components"]:
+        if component["kind"] in _LINKS and (owner := component["name"].split(" ")[0]) in controllers:
+            port = recorder.entity(EntityRef(system, "port", _link_name(component)))
+            recorder.link(port, "member_of", EntityRef(system, "controller", owner))
         if component["kind"] == "drive":
             disk = recorder.entity(EntityRef(system, "disk", component["name"]))
             recorder.link(disk, "member_of", groups[component["group"]])

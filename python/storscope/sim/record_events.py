@@ -46,7 +46,8 @@ def _event(system: str, form: Mapping[str, Any]) -> tuple[EntityRef, str, dict[s
     names = {"task_started": "rebuild_started", "task_finished": "rebuild_finished"}
     is_known = form["work"] != "scrub" and kind in names
     group = EntityRef(system, "disk_group", form["group"])
-    return group, names[kind] if is_known else _LOGGED, {"work": form["work"]}
+    state = "running" if kind == "task_started" else "ended"
+    return group, names[kind] if is_known else _LOGGED, {"work": form["work"], "state": state}
 
 
 def _record_drives(

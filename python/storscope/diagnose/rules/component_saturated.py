@@ -13,7 +13,7 @@ Evidence
 
 When it is wrong
     A single stream in sequence keeps a drive or a link busy and waits for nobody else: then fewer than two requests
-    stand there, and nothing is said. A rebuild or a restripe fills the drives of its group on purpose, and is named.
+    stand there, and nothing is said. A rebuild, restripe or scrub fills drives on purpose, and is named.
     Some arrays use idle processors for work that gives way, and count that as load; then nobody is slow, and the
     finding is no more than a warning.
 
@@ -33,7 +33,7 @@ import numpy as np
 from storscope.diagnose.case import Case, Series
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, observed
-from storscope.diagnose.rules._intervals import ends, greatest, in_runs, weighted_mean
+from storscope.diagnose.rules._intervals import ends, greatest, in_runs, mean, weighted_mean
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.drive_failed import worked_on
 from storscope.diagnose.rules.uneven_drives import told_as_deep
@@ -82,7 +82,8 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     deep = told_as_deep(case)
     for kind, column in _COLUMNS.items():
         for entity, series in sorted(case.series(kind, needs=(column,)).items()):
-            systems[entity.system].append(_component(settings, series, series[column]))
+            if not series.has("queue_limit"):  # a full limit is host-queue-full's
+                systems[entity.system].append(_component(settings, series, series[column]))
     if not systems:
         return [NotEvaluated(_NAME, "how busy the controllers of an array are (evaperf cs), or a simulation")]
     outcomes = [_outcome(case, settings, system, found, deep) for system, found in sorted(systems.items())]
@@ -105,12 +106,12 @@ def _outcome(
 ) -> Outcome | None:
     """Groups that are known for their `deep` queues are told once; None if nothing else is there."""
     components = [one for one in components if one.entity not in deep]
-    full = [one for one in components if one.full.any()]
+    full = [one for one in components if one.time_share >= settings["time_share_min"]]
     if not components:
         return None
     if not full:
-        most = max(components, key=lambda one: (greatest(one.busy), one.entity))
-        level = f"{format_ratio(greatest(most.busy))} at most"
+        most = max(components, key=lambda one: (mean(one.busy), one.entity))
+        level = f"{format_ratio(mean(most.busy))} on average, {format_ratio(greatest(most.busy))} at most"
         of_all = counted(len(components), "component")
         return Healthy(
             _NAME, f"None of {of_all} of {system} is used to the full: {_words(case, most.entity)} is busy to {level}."
@@ -166,24 +167,39 @@ def _are(case: Case, one: _Component) -> str:
 
 
 def _severity(settings: Settings, share: float, *, has_victims: bool) -> Severity:
+    if share < settings["time_share_real"]:
+        return Severity.INFO
     if not has_victims:
         return Severity.WARNING if share >= settings["time_share_severe"] else Severity.INFO
     return Severity.CRITICAL if share >= settings["time_share_severe"] else Severity.WARNING
 
 
 def _slow(case: Case, system: str, worst: _Component) -> dict[EntityRef, float]:
-    """Volumes that were above the warning latency of their tier meanwhile, and their mean latency in ns."""
-    span = ends(worst.series, worst.full)
-    if span is None:
-        return {}
+    """Volumes that use it and were above the warning latency of their tier meanwhile, and their mean latency in ns."""
     found = {}
-    for entity, series in case.series("vdisk", needs=("latency_ns_mean", "ops_per_s")).items():
-        inside = series.within(*span)
+    volumes = {
+        entity: series
+        for entity, series in case.series("vdisk", needs=("latency_ns_mean", "ops_per_s")).items()
+        if entity.system == system
+    }
+    own = {worst.entity, *(one for one in case.linked(worst.entity, "member_of") if one.kind == "controller")}
+    users = {entity for entity in volumes if own & case.components(entity)}
+    for entity in users or volumes:  # where nothing tells who uses it, all may
+        inside = volumes[entity].where(_within(worst, volumes[entity]))
         ops = inside["ops_per_s"]
         mean_ns = weighted_mean(inside["latency_ns_mean"], np.where(ops >= ENTITY_OPS_MIN, ops, 0.0))
-        if entity.system == system and mean_ns > tier_limits(case, entity).warning_ns:
+        if mean_ns > tier_limits(case, entity).warning_ns:
             found[entity] = mean_ns
     return found
+
+
+def _within(worst: _Component, series: Series) -> BoolArray:
+    """The intervals of another series that begin while it is used to the full."""
+    place = np.searchsorted(worst.series.time_ns, series.time_ns, side="right") - 1
+    length_ns = worst.series.interval_ns
+    known = (place >= 0) & (series.time_ns < worst.series.time_ns[place] + length_ns)
+    result: BoolArray = known & worst.full[place]
+    return result
 
 
 def _summary(case: Case, system: str, full: list[_Component], slow: dict[EntityRef, float]) -> str:
@@ -208,7 +224,7 @@ def _summary(case: Case, system: str, full: list[_Component], slow: dict[EntityR
 
 _AT_WORK = Severity.WARNING
 """What fills drives on purpose is expected to end."""
-_WORK_WORDS = " A rebuild or a restripe is running there, which takes what the drives can give."
+_WORK_WORDS = " A rebuild, a restripe or a scrub is running there, which takes what the drives can give."
 _CHECK = "See whether operations per second still rise when more is asked; if not, it is the limit."
 _CHECK_SIMULATED = (
     "Give the design more of it, or less work for it, simulate again and compare the two runs: if operations per "
@@ -245,6 +261,8 @@ RULE = Rule(
                   "ours; at 85 % a queue with random arrivals holds 6 (M/M/1)"),
         Threshold("requests_min", 2, "requests at it, of a group at each drive, below which nobody waits", "ours"),
         Threshold("samples_min", 3, "consecutive intervals in which it must be so", "ours"),
+        Threshold("time_share_min", 0.01, "share of the time below which it is not worth telling", "ours"),
+        Threshold("time_share_real", 0.1, "share of the time from which it is more than information", "ours"),
         Threshold("time_share_severe", 0.5, "share of the time from which it is more than at times", "ours"),
     ),
 )  # fmt: skip

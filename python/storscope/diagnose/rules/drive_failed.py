@@ -229,8 +229,9 @@ def _restriping(case: Case, system: str, drives: _Drives, groups: list[EntityRef
 
 
 def worked_on(case: Case) -> frozenset[EntityRef]:
-    """The disk groups on which a rebuild or a restripe has begun and not ended."""
-    found = set()
+    """The disk groups on which a rebuild, a restripe or a scrub has begun and not ended."""
+    scrubs = {event.entity: event for event in case.events_of("array_event") if event.attributes.get("work") == "scrub"}
+    found = {group for group, last in scrubs.items() if last.attributes.get("state") == "running"}
     for drives in _drives(case).values():
         for entity in {*drives.running(), *(e for e in _entities(drives.restripes) if _left_open(drives.restripes, e))}:
             found |= _groups(case, entity)
