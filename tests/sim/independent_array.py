@@ -52,6 +52,8 @@ class _Drive:
     now: Callable[[], float]
     by_address: bool
     extents: int
+    idle_ms: float
+    in_turn: bool
     head: float = 0.0
     present: int = 0
     last_sent: float = 0.0
@@ -61,6 +63,8 @@ class _Drive:
     dirty: list[_Request] = field(default_factory=list)
     blocked: list[_Request] = field(default_factory=list)
     carry: float = 0.0
+    read_at_ms: float = -math.inf
+    reads_next: bool = False
 
     def send(self, request: _Request) -> None:
         self.last_sent = request.address
@@ -102,13 +106,19 @@ class _Drive:
         ahead = [one for one in self.dirty if one.stroke >= self.head]
         return sorted(ahead or self.dirty, key=lambda one: one.stroke)[:1]
 
+    def _is_quiet(self) -> bool:
+        return self.now() - self.read_at_ms > self.idle_ms - 1e-6
+
     def _start(self) -> None:
         if self.busy:
             return
         reads = self._candidates()
-        writes = self._to_write_back() if not reads or self.blocked else []
+        writes = self._to_write_back() if self.blocked or (not reads and self._is_quiet()) else []
         if not reads and not writes:
             return
+        if reads and writes and self.in_turn:
+            self.reads_next = not self.reads_next
+            reads, writes = (reads, []) if self.reads_next else ([], writes)
         chosen = min(reads + writes, key=self._reach_ms)
         self.busy = True
         service_ms = self._reach_ms(chosen) + _TRANSFER_MS
@@ -123,6 +133,9 @@ class _Drive:
         if not request.is_write:
             self.present -= 1
             self.last_done = request.address
+            self.read_at_ms = self.now()
+            if self.idle_ms:
+                self.later(self.idle_ms, self._start)
             request.done()
         self._start()
 
@@ -137,14 +150,15 @@ class Found:
 
 def random_requests(
     layout: str, *, writes: bool, outstanding: int, ios: int = 9_000, drives: int = 8, share: float = 1.0,
-    head: str = "last sent", by_address: int = 0,
+    head: str = "last sent", by_address: int = 0, idle_ms: float = 0.0, in_turn: bool = False,
 ) -> Found:  # fmt: skip
     """A closed loop of random requests, without the first third of them.
 
     `layout` is "raid10" with md's read balancing, or "raid5"; `share` is that of the addresses, from the outer edge.
     The head is taken to be at the request that was "last sent" to the drive, as the simulator does, or "last done".
     Drives write back what they reach first of their oldest writes, or, with `by_address`, so many writes in order of
-    their addresses, from the outer edge to the inner and again.
+    their addresses, from the outer edge to the inner and again. They begin when nothing was read for `idle_ms`; beside
+    reads, once the cache is full, they write what is nearer than the nearest read, or `in_turn` with it.
     """
     random.seed(1)
     time_ms, order = 0.0, count()
@@ -153,7 +167,8 @@ def random_requests(
     def later(delay_ms: float, then: Callable[[], None]) -> None:
         heapq.heappush(events, (time_ms + delay_ms, next(order), then))
 
-    group = [_Drive(later, lambda: time_ms, by_address > 0, by_address or _EXTENTS) for _ in range(drives)]
+    extents = by_address or _EXTENTS
+    group = [_Drive(later, lambda: time_ms, by_address > 0, extents, idle_ms, in_turn) for _ in range(drives)]
     took_ms: list[float] = []
     began_ms = 0.0
 
