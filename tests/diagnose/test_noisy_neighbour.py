@@ -119,6 +119,19 @@ def test_two_hogs_at_different_times_are_two_findings(tmp_path: Path) -> None:
     assert {finding.entities[0].name for finding in found} == {"v01", "v03"}
 
 
+def test_a_second_suspect_that_is_not_proven_is_told_with_the_first(tmp_path: Path) -> None:
+    def loud_and_milder(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        for column, start, slower in ((3, 100, 8), (1, 260, 4), (3, 430, 8), (1, 600, 4)):
+            ops[column, start : start + 40] *= 15
+            moved[column, start : start + 40] *= 15
+            latency[:, start : start + 40] *= slower
+
+    (finding,) = findings(RULE, make_case(tmp_path, day(loud_and_milder)), r_level_min=0.5, slower_factor=6)
+    assert finding.entities[0].name == "v03"
+    assert "Seen too, not proven: volume v01 and the latency of v00" in finding.summary
+    assert "but nobody was hurt noticeably" in finding.summary
+
+
 def test_a_hog_by_bytes_one_interval_ahead_is_found(tmp_path: Path) -> None:
     def copy(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
         for start in (100, 260, 430, 600):

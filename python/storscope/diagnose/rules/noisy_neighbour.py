@@ -370,7 +370,8 @@ def _finding(case: Case, settings: Settings, one: _Suspicion, more: list[_Suspic
         title=f"{opening(case, one.entity)} slows down {_victim_words(case, one, 1)}",
         summary=(
             f"{_numbers_sentence(case, one)} They share {what}. {_episode_words(one)}{_companion_words(case, one)}"
-            + (f"The same is seen at {listed(case, parts)}." if parts else "")
+            + (f"The same is seen at {listed(case, parts)}. " if parts else "")
+            + _refused_words(case, one)
         ).strip(),
         why="The victims wait for somebody else's operations; nothing they change in their own load will help.",
         innocent=(
@@ -445,6 +446,12 @@ def _numbers_sentence(case: Case, one: _Suspicion) -> str:
 
 def _episode_words(one: _Suspicion) -> str:
     return "It was loud once, so a coincidence cannot be excluded. " if one.episodes == 1 else ""
+
+
+def _refused_words(case: Case, one: _Suspicion) -> str:
+    """A second suspect that went with latency and still does not count: who reads of one alone looks no further."""
+    refused: list[tuple[float, str]] = case.memo.get((_NAME, one.grid.system, "refused"), [])
+    return f"Seen too, not proven: {max(refused)[1]}. " if refused else ""
 
 
 def _companion_words(case: Case, one: _Suspicion) -> str:
