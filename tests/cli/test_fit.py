@@ -96,6 +96,22 @@ def test_json_has_all_of_it(table: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert form["evidence"] == [str(table)]
 
 
+def test_a_curve_with_writes_that_a_cache_took_says_what_it_is_not_for(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four mirrored drives made 290 such writes a second one at a time; four curves of one drive make 99."""
+    warning = "so a cache takes them"
+    command = ["--size", "500g", "--json"]
+    assert run(["fit", "drive", str(table), "--curve", *command]) == 0
+    (note,) = (one for one in json.loads(capsys.readouterr().out)["notes"] if warning in one)
+    assert note.endswith("Without --curve the drive has a cache.")
+    slow = tmp_path / "slow.csv"
+    slow.write_text(results_table({1: 60.0}, {1: 65.0}, "slow"))
+    for without in (["--curve", str(slow)], [str(table)]):
+        assert run(["fit", "drive", *without, *command]) == 0
+        assert warning not in capsys.readouterr().out
+
+
 def test_runs_of_a_store_become_a_drive(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = str(tmp_path / "store")
     assert run(["import", str(table), "--store", store]) == 0

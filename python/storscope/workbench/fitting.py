@@ -35,6 +35,8 @@ MOST_TRACE_BYTES: Final = 256 * 1024**2
 """Some millions of requests; a fit needs thousands."""
 _SMALL_BYTES: Final = 64 * 1024
 """Transfer hardly counts in smaller requests beside the positioning: at 100 MB/s they take less than 0.7 ms."""
+_CACHED: Final = 1.1
+"""Writes that are so many times as fast as reads mean a write cache (crates/storscope-sim/src/drive/fit/depths.rs)."""
 _HEAD_BYTES: Final = 64 * 1024
 _TRACE_LINE: Final = re.compile(rb"[RW]\s+\S+\s+\d+\s+\d+\s")
 
@@ -219,6 +221,12 @@ def _base(grid: DepthGrid, like: str | None, options: FitOptions, notes: list[st
     if like is None:
         if options.size_bytes is None:
             raise UsageError("--size, which a curve does not tell", "none")
+        if _has_cached_writes(grid):
+            notes.append(
+                "Writes are a tenth faster than reads, so a cache takes them. A curve serves each for as long as it took "
+                "on that drive with its cache full, which is too long in an array while few are outstanding: mirrors "
+                "and parity come out too slow. Without --curve the drive has a cache."
+            )
         return curve_drive(options.size_bytes, grid.block_bytes)
     base = drive_named(like)
     if options.size_bytes is not None:
@@ -230,6 +238,13 @@ def _base(grid: DepthGrid, like: str | None, options: FitOptions, notes: list[st
             raise UsageError("a drive with platters for --turns-per-min", f"`{like}`, which has none")
         base["turns_per_min"] = options.turns_per_min
     return base
+
+
+def _has_cached_writes(grid: DepthGrid) -> bool:
+    """As docs/fit.md has it for drives with platters, by the least depth of both."""
+    if not grid.reads or not grid.writes:
+        return False
+    return grid.writes[0].iops >= _CACHED * grid.reads[0].iops
 
 
 # Both -----------------------------------------------------------------------------------------------------------------
