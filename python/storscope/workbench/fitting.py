@@ -223,8 +223,8 @@ def _base(grid: DepthGrid, like: str | None, options: FitOptions, notes: list[st
             raise UsageError("--size, which a curve does not tell", "none")
         if _has_cached_writes(grid):
             notes.append(
-                "Writes are a tenth faster than reads, so a cache takes them. A curve serves each for as long as it took "
-                "on that drive with its cache full, which is too long in an array while few are outstanding: mirrors "
+                "Writes are a tenth faster than reads, so a cache takes them. A curve serves each for as long as it "
+                "took on that drive with its cache full, which is too long in an array while few are outstanding: mirrors "
                 "and parity come out too slow. Without --curve the drive has a cache."
             )
         return curve_drive(options.size_bytes, grid.block_bytes)
