@@ -224,8 +224,8 @@ def _base(grid: DepthGrid, like: str | None, options: FitOptions, notes: list[st
         if _has_cached_writes(grid):
             notes.append(
                 "Writes are a tenth faster than reads, so a cache takes them. A curve serves each for as long as it "
-                "took on that drive with its cache full, which is too long in an array while few are outstanding: mirrors "
-                "and parity come out too slow. Without --curve the drive has a cache."
+                "took on that drive with its cache full, which is too long in an array while few are outstanding: "
+                "mirrors and parity come out too slow. Without --curve the drive has a cache."
             )
         return curve_drive(options.size_bytes, grid.block_bytes)
     base = drive_named(like)
