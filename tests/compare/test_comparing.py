@@ -232,6 +232,17 @@ def test_a_load_that_one_side_does_not_state_is_noted(tmp_path: Path) -> None:
     assert "The number of outstanding I/Os is not stated after (16 on the other side)." in pair.notes
 
 
+@pytest.mark.parametrize(("engine", "alike"), [("storscope-sim", False), ("storscope", False), ("fio", True)])
+def test_one_load_and_a_mix_of_our_own_are_not_the_same(engine: str, alike: bool, tmp_path: Path) -> None:
+    alone = run("users", noisy(1000), engine=engine)
+    beside = run("users beside a hog", noisy(900), engine=engine, block_bytes=None, read_ratio=None)
+    pair = only(compared(tmp_path, [alone], [beside]))
+    assert pair.is_comparable is alike
+    if not alike:
+        assert any("block size 4 KiB before, several after" in one for one in pair.warnings)
+    assert only(compared(tmp_path / "mixes", [beside], [beside])).is_comparable
+
+
 def test_unequal_concurrency_is_found_by_littles_law(tmp_path: Path) -> None:
     pair = only(compared(tmp_path, [run("a", 1000, latency_ns=8e6)], [run("a", 1000, latency_ns=16e6)]))
     said = " ".join(pair.warnings)

@@ -8,8 +8,10 @@ from typing import Final
 from storscope.compare.alike import is_mixed
 from storscope.compare.matching import Pair, load_differences
 from storscope.compare.metrics import METRICS
+from storscope.compare.naming import SIMULATOR
 from storscope.compare.subjects import Subject
 from storscope.compare.wording import listed, percent
+from storscope.domain.comparison import Load
 from storscope.domain.units import format_bytes, format_count, format_ratio, format_span
 
 _DURATION_TOLERANCE = 1.25
@@ -17,6 +19,8 @@ _CONCURRENCY_TOLERANCE = 1.2
 """In-flight numbers that differ by more make latencies incomparable: 20 % more in flight is up to 20 % more latency."""
 _OWN_ENGINE = "storscope"
 """Our own benchmark runs until its result is precise enough, so that its runs differ in length by design."""
+_OWN_ENGINES: Final = {_OWN_ENGINE, SIMULATOR}
+_OF_A_MIX: Final = ("block_bytes", "read_ratio", "random_ratio")
 
 _FIELDS: Final[dict[str, tuple[str, Callable[[float | None], str]]]] = {
     "block_bytes": ("block size", format_bytes),
@@ -35,11 +39,25 @@ def load_conflicts(pair: Pair) -> list[str]:
         f"{_FIELDS[name][0]} {_FIELDS[name][1](a)} before, {_FIELDS[name][1](b)} after"
         for name, a, b in load_differences(one.load, other.load)
     ]
+    if {one.engine, other.engine} <= _OWN_ENGINES:
+        found += _mixes(one.load, other.load)
     lengths = [_length_ns(group) for group in (pair.before, pair.after)]
     if lengths[0] and lengths[1] and _OWN_ENGINE not in (one.engine, other.engine):
         ratio = max(lengths[0], lengths[1]) / min(lengths[0], lengths[1])
         if ratio > _DURATION_TOLERANCE:
             found.append(f"ran {format_span(lengths[0])} before, {format_span(lengths[1])} after")
+    return found
+
+
+def _mixes(one: Load, other: Load) -> list[str]:
+    """Our own runs leave out what is not one number, so that a mix on one side is another load than a number."""
+    found = []
+    for name in _OF_A_MIX:
+        label, shown = _FIELDS[name]
+        values = [getattr(load, name) for load in (one, other)]
+        if (values[0] is None) != (values[1] is None):
+            before, after = ("several" if value is None else shown(value) for value in values)
+            found.append(f"{label} {before} before, {after} after")
     return found
 
 
