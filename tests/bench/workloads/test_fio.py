@@ -4,6 +4,7 @@ import math
 import os
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,101 @@ def test_a_job_says_how_much_is_asked(options: str, load: object) -> None:
 ])  # fmt: skip
 def test_what_means_something_else_is_said(options: str, reason: str) -> None:
     assert reason in losses_of(options)
+
+
+@pytest.mark.parametrize(("options", "region"), [
+    ("filename=a size=16m", Region(0, 16 * MIB)),
+    ("filename=a:b size=16m", Region(0, 8 * MIB)),
+    ("filename=a:b size=16m offset=2m", Region(2 * MIB, 8 * MIB)),
+    ("filename=a:b size=16m filesize=6m", Region(0, 6 * MIB)),
+    ("filename=a size=4m filesize=12m", Region(0, 12 * MIB)),
+    ("filename=a size=1m filesize=6m offset=2m", Region(2 * MIB, 4 * MIB)),
+    ("filename=a size=1m filesize=4m-6m", Region(0, MIB)),
+    ("nrfiles=4 filesize=1m", Region(0, 4 * MIB)),
+    ("filename=a:b size=8m offset_increment=4m numjobs=3", Region(0, 12 * MIB)),
+])  # fmt: skip
+def test_a_size_is_divided_among_files_and_what_filesize_says_goes_first(options: str, region: Region) -> None:
+    """As fio 3.33 was seen to read files of 16 MiB, by strace."""
+    assert job(f"rw=randread norandommap {options}").region == region
+
+
+def test_a_region_of_several_targets_is_written_as_the_size_of_all_together() -> None:
+    stream = Stream(Mix((AccessSpec(4096),)), Closed(4), region=Region(MIB, 8 * MIB))
+    text, _ = write_fio(Definition("x", (Workload("w", (stream,)),)), FioRun(("/a", "/b")))
+    assert "size=16777216" in text.splitlines()
+    assert read_fio(text).workloads[0].streams[0].region == Region(MIB, 8 * MIB)
+
+
+@pytest.mark.parametrize(("spot", "zones"), [
+    (HotSpot(0.0, 0.5, 0.00390625), "zoned:0/50:100/50"),
+    (HotSpot(0.2, 0.5, 0.00390625), "zoned:20/50:80/50"),
+    (HotSpot(0.0, 0.999, 0.0), "zoned:100/100"),
+])  # fmt: skip
+def test_zones_too_small_for_fio_leave_their_visits_to_the_others(spot: HotSpot, zones: str) -> None:
+    """fio refuses zones whose shares do not add up to 100."""
+    stream = Stream(Mix((AccessSpec(4096),)), Closed(4), offsets=spot)
+    text, losses = write_fio(Definition("x", (Workload("w", (stream,)),)))
+    assert f"random_distribution={zones}" in text.splitlines()
+    assert "hot spot" in "\n".join(map(str, losses))
+
+
+@pytest.mark.parametrize(("zones", "spot"), [
+    ("zoned:50/5:30/15:20/", HotSpot(0.5, 0.05, 0.0)),
+    ("zoned:/10:20/90", HotSpot(0.8, 0.1, 0.0)),
+    ("zoned:50/50:50/50,90/10:10/90", HotSpot(0.9, 0.1, 0.0)),
+    ("zoned:50/50:50/50,zoned:90/10:10/90", HotSpot(0.9, 0.1, 0.0)),
+])  # fmt: skip
+def test_zones_may_leave_the_rest_open_and_writes_may_have_their_own(zones: str, spot: HotSpot) -> None:
+    """The first as in fio's examples/rand-zones.fio."""
+    assert job(f"rw=randwrite norandommap random_distribution={zones}").offsets == spot
+    if "," in zones:
+        assert "zones of the writes" in losses_of(f"rw=randrw norandommap random_distribution={zones}")
+
+
+def test_a_pause_after_each_of_one_outstanding_is_a_think_time_and_other_pauses_are_said() -> None:
+    """fio pauses from the completion on, a delay counts from the submission."""
+    assert job("rw=read thinktime=5ms").think_time == ThinkTime(5 * 10**6, Process.FIXED)
+    assert lines(job("rw=read thinktime=5ms"))[0].delay_ns == 0
+    stream = Stream(Mix((AccessSpec(4096),)), Closed(1), think_time=ThinkTime(5 * 10**6, Process.FIXED))
+    text, losses = write_fio(Definition("x", (Workload("w", (stream,)),)), FioRun(("/a",)))
+    assert read_fio(text).workloads[0].streams[0] == stream
+    assert not losses
+    for options in ("thinktime=5ms thinktime_blocks=4", "thinktime=5ms iodepth=4 ioengine=libaio"):
+        assert job(f"rw=read {options}").think_time is None
+        assert "what is in flight end before it pauses" in losses_of(f"rw=read {options}")
+    delay = replace(stream, access=Mix((AccessSpec(4096, delay_ns=10**6),)), think_time=None)
+    _, losses = write_fio(Definition("x", (Workload("w", (delay,)),)), FioRun(("/a",)))
+    assert "what is in flight end before it pauses" in "\n".join(map(str, losses))
+
+
+def test_a_think_time_of_one_place_on_each_of_several_targets_is_no_pause_of_a_job() -> None:
+    stream = Stream(Mix((AccessSpec(4096),)), Closed(1), think_time=ThinkTime(5 * 10**6, Process.FIXED))
+    text, losses = write_fio(Definition("x", (Workload("w", (stream,)),)), FioRun(("/a", "/b")))
+    assert "thinktime" not in text
+    assert "think_time" in str([loss for loss in losses if loss.kind is LossKind.LOST])
+
+
+@pytest.mark.parametrize("engine", ["cpuio", "exec", "filecreate", "filestat", "net", "falloc"])
+def test_jobs_whose_engine_moves_no_blocks_are_left_out_and_said(engine: str) -> None:
+    """A job that burns CPU has been a stream of sequential reads."""
+    definition = read_fio(f"[a]\nioengine={engine}\n[b]\nrw=read")
+    assert [workload.name for workload in definition.workloads] == ["b"]
+    assert "the job is left out: this engine" in str(definition.losses[0])
+    with pytest.raises(MalformedInput, match="a job that reads or writes"):
+        read_fio(f"[a]\nioengine={engine}")
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ("", True), ("direct=0", True), ("buffered=1", True), ("direct=1", False), ("buffered=0", False),
+])  # fmt: skip
+def test_a_job_through_the_page_cache_is_told_how_to_stay_there(options: str, said: bool) -> None:
+    text = "\n".join(["[j]", "rw=read", *options.split()])
+    assert ("unless --buffered is given" in "\n".join(map(str, read_fio(text).losses))) is said
+
+
+def test_a_start_that_is_not_delayed_loses_nothing() -> None:
+    assert "startdelay" not in losses_of("rw=read startdelay=0")
+    assert "startdelay" in losses_of("rw=read startdelay=4")
 
 
 def test_data_and_verification_are_read() -> None:
@@ -407,9 +503,13 @@ def test_parts_that_do_not_cover_their_place_are_lost_and_said(places: str) -> N
 def test_what_has_no_effect_is_told_from_what_is_not_known() -> None:
     """Reads have no mix, a job that is left out takes its options with it, rate and rate_iops exclude each other."""
     reads = read_fio("[a]\nrw=randread\nrwmixread=30\nnorandommap\n[trims]\nrw=randtrim\nwrite_hint=short\n").losses
-    assert [str(loss).partition("]")[2] for loss in reads] == [
+    assert [str(loss).partition("]")[2] or str(loss) for loss in reads] == [
         " line 6: rw=randtrim: the job is left out: a workload does not trim",
         " line 3: rwmixread=30: without effect beside the job's other options",
+        (
+            "elsewhere: jobs: direct not given: fio goes through the page cache; "
+            "storscope past it, unless --buffered is given"
+        ),
     ]
     both = "\n".join(map(str, read_fio("[a]\nrate_iops=100\nrate=1m\n").losses))
     assert "rate=1m: fio takes no rate beside rate_iops" in both

@@ -6,7 +6,7 @@ from storscope.bench.workloads._fio_given import GivenOptions
 from storscope.bench.workloads._fio_options import DEFAULT_ENGINE, SYNCHRONOUS
 from storscope.bench.workloads._fio_sizes import sizes_of
 from storscope.bench.workloads._fio_text import integer_of, size_of
-from storscope.domain.load import Closed, Load, Open, Process
+from storscope.domain.load import Closed, Load, Open, Process, ThinkTime
 
 
 def load_of(job: GivenOptions, share: float, workers: int) -> tuple[Load, float]:
@@ -64,12 +64,20 @@ def _rate(job: GivenOptions, direction: int) -> float | None:
     return None
 
 
-def pause_of(job: GivenOptions, *, is_open: bool) -> tuple[int, int]:
-    """Delay before a burst, and the burst: fio waits after each block of transfers, which gives the same order."""
-    delay_ns = job.time("thinktime", 0, "us") or 0
+def pauses_of(job: GivenOptions, load: Load) -> tuple[ThinkTime | None, int, int]:
+    """The think time of each place in the queue, or a delay before each burst and the burst.
+
+    fio lets what is in flight end before it pauses (handle_thinktime of its backend.c). With one outstanding and a
+    pause after each, that is a think time. A delay counts from when the transfers before it were sent.
+    """
+    pause_ns = job.time("thinktime", 0, "us") or 0
     burst = max(1, job.number("thinktime_blocks", 1))
     job.take("thinktime_blocks_type")
-    if delay_ns and is_open:
+    if pause_ns and load.is_open:
         job.note("thinktime", "left out: arrivals set the pace")
-        delay_ns = 0
-    return (delay_ns, burst) if delay_ns else (0, 1)
+    if not pause_ns or not isinstance(load, Closed):
+        return None, 0, 1
+    if load.outstanding == burst == 1 and len(job.filenames) < 2:
+        return ThinkTime(pause_ns, Process.FIXED), 0, 1
+    job.note("thinktime", "fio lets what is in flight end before it pauses; here a pause begins when that was sent")
+    return None, pause_ns, burst

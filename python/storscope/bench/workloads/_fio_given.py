@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from storscope.bench.workloads._fio_options import ELSEWHERE, LOST, UNDERSTOOD
+from storscope.bench.workloads._fio_options import ELSEWHERE, LOST, THROUGH_CACHE, UNDERSTOOD
 from storscope.bench.workloads._fio_text import Option, Section, integer_of, time_of
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.errors import MalformedInput
@@ -23,6 +23,8 @@ class GivenOptions:
         self.losses = losses
         self.used: set[str] = {"kb_base"}
         self.kb_base = self.number("kb_base", 1024)
+        self.reads = self.writes = False
+        """Whether its `rw` reads, and writes; the reader of the job says."""
 
     def fail(self, option: Option, expected: str) -> None:
         """Refuses the value of an option."""
@@ -43,7 +45,16 @@ class GivenOptions:
 
     def flag(self, name: str) -> bool:
         """Whether it is switched on."""
-        return self.text(name, "0") not in {"0", "false"}
+        option = self.take(name)
+        return option is not None and _is_on(option)
+
+    @property
+    def is_direct(self) -> bool | None:
+        """Whether it goes past the page cache; None where it does not say, which fio takes for no."""
+        for name in ("direct", "buffered"):
+            if name in self.options:
+                return _is_on(self.options[name]) == (name == "direct")
+        return None
 
     def number(self, name: str, default: int) -> int:
         """Its value as a plain number."""
@@ -71,6 +82,11 @@ class GivenOptions:
         return option, parts[0], parts[1] if len(parts) > 1 else parts[0]
 
     @property
+    def only_writes(self) -> bool:
+        """Whether it never reads."""
+        return self.writes and not self.reads
+
+    @property
     def filenames(self) -> tuple[str, ...]:
         """What it works on, by name."""
         option = self.options.get("filename")
@@ -80,7 +96,11 @@ class GivenOptions:
     def note_rest(self) -> None:
         """Lists every option that no field of the workload came from."""
         for name, option in self.options.items():
-            if name in LOST:
+            if name in ("startdelay", "start_delay") and re.fullmatch("0+[a-z]*", option.value.strip().lower()):
+                continue
+            if name in ("direct", "buffered") and _is_on(option) == (name == "buffered"):
+                self.losses.elsewhere(option.where, option.text, THROUGH_CACHE)
+            elif name in LOST:
                 self.losses.lost(option.where, option.text, LOST[name])
             elif name in ELSEWHERE:
                 self.losses.elsewhere(option.where, option.text, ELSEWHERE[name])
@@ -94,3 +114,7 @@ class GivenOptions:
         option = self.options.get(name)
         where, what = (option.where, option.text) if option else (f"[{self.name}]", f"{name} not given")
         self.losses.approximated(where, what, reason)
+
+
+def _is_on(option: Option) -> bool:
+    return option.value.strip().lower() not in {"0", "false"}

@@ -84,6 +84,9 @@ class JobWriter:
         return jobs
 
     def _stream(self, stream: Stream, name: str, where: str) -> list[FioJob]:
+        if isinstance(stream.access, Mix) and any(line.delay_ns for line in stream.access.lines):
+            reason = "fio lets what is in flight end before it pauses; here a pause begins when that was sent"
+            self.losses.approximated(f"{where}.access", "delay", reason)
         if stream.think_time is not None:
             stream = self._without_think_time(stream, where)
         if isinstance(stream.load, Steps):
@@ -97,7 +100,7 @@ class JobWriter:
         think = stream.think_time
         assert think is not None
         what = f"{think.mean_ns / 1e6:g} ms, {think.process}"
-        alone = stream.load == Closed(1) and isinstance(stream.access, Mix)
+        alone = stream.load == Closed(1) and isinstance(stream.access, Mix) and len(self._indices(stream)) == 1
         if alone and isinstance(stream.access, Mix) and not any(line.delay_ns for line in stream.access.lines):
             if think.process is Process.POISSON:
                 self.losses.approximated(f"{where}.think_time", what, "fio's thinktime is constant")
@@ -210,13 +213,14 @@ class JobWriter:
             options.append(f"offset={stream.region.start_bytes}")
         apart = self._apart(stream, where)
         if stream.region.length_bytes and not apart:
-            options.append(f"size={stream.region.length_bytes}")
+            options.append(f"size={stream.region.length_bytes * len(self._indices(stream))}")
         return options + apart
 
     def _apart(self, stream: Stream, where: str) -> list[str]:
         """A part of the region for each of a stream's jobs, which begin apart; nothing if they begin together.
 
-        At the end of its part a job begins it again, where ours goes on: they stay apart all the same.
+        At the end of its part a job begins it again, where ours goes on: they stay apart all the same. fio divides a
+        size, if it is no share, among the job's files.
         """
         if stream.starts is Starts.TOGETHER or stream.workers == 1:
             return []
@@ -231,8 +235,9 @@ class JobWriter:
         if (part is not None and part < largest) or (part is None and (stream.region.start_bytes or not share)):
             self.losses.lost(f"{where}.starts", "apart", "fio has no part for each job; all begin at the same place")
             return []
-        size = f"{share}%" if part is None else f"{part}"
-        return [f"offset_increment={size}", f"size={size}"]
+        if part is None:
+            return [f"offset_increment={share}%", f"size={share}%"]
+        return [f"offset_increment={part}", f"size={part * len(self._indices(stream))}"]
 
     def _indices(self, stream: Stream) -> tuple[int, ...]:
         return stream.targets or tuple(range(self._count))

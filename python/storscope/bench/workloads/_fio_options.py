@@ -69,6 +69,18 @@ LOST: dict[str, str] = {
 }  # fmt: skip
 """Option -> what is lost with it."""
 
+THROUGH_CACHE = "fio goes through the page cache; storscope past it, unless --buffered is given"
+
+OTHER_ENGINES: dict[str, str] = {
+    **dict.fromkeys(("cpuio", "exec"), "makes no I/O"),
+    **dict.fromkeys(("filecreate", "filestat", "filedelete", "dircreate", "dirstat", "dirdelete"),
+                    "creates, looks up or removes files instead of reading and writing them"),
+    **dict.fromkeys(("falloc", "ftruncate", "e4defrag"), "gives files room instead of reading and writing them"),
+    **dict.fromkeys(("net", "netsplice", "rdma", "librpma_apm_client", "librpma_apm_server", "librpma_gpspm_client",
+                     "librpma_gpspm_server"), "loads a network"),
+}  # fmt: skip
+"""Engines whose jobs ask nothing that a workload can ask (fio(1), ioengine), and what they do."""
+
 UNDERSTOOD = frozenset({
     "blockalign", "bs", "bsrange", "bssplit", "buffer_compress_percentage", "dedupe_percentage", "flow", "flow_id",
     "flow_sleep", "iodepth", "norandommap", "numjobs", "offset", "offset_increment", "percentage_random", "ramp_time",
@@ -78,7 +90,7 @@ UNDERSTOOD = frozenset({
 """What becomes part of a workload, if the job's other options leave it an effect: rwmixread says nothing of a job that
 only reads."""
 
-SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "falloc", "ftruncate", "splice"})
+SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "splice"})
 """Engines that keep one I/O outstanding whatever iodepth says (fio(1), iodepth)."""
 DEFAULT_ENGINE = "psync"
 """On Linux (fio(1), ioengine)."""

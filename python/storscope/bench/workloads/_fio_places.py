@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from storscope.bench.workloads._fio_given import GivenOptions
 from storscope.bench.workloads._fio_text import Option, integer_of, size_of
@@ -13,7 +14,7 @@ _PARTS = "each job keeps to its part; here each worker begins where its part doe
 
 def offsets_of(job: GivenOptions) -> Offsets:
     """The distribution of random offsets."""
-    option, text, _ = job.pair("random_distribution")
+    option, text, writes = job.pair("random_distribution")
     kind, _, rest = text.partition(":")
     if option is None or kind == "random":
         return Uniform()
@@ -23,7 +24,7 @@ def offsets_of(job: GivenOptions) -> Offsets:
             job.note("random_distribution", "the centre of the distribution is left out")
         return Zipf(_exponent(job, option, value or "1.1"))
     if kind == "zoned":
-        return _zones(job, option, rest)
+        return _zones(job, option, _used_zones(job, rest, writes.removeprefix("zoned:")))
     job.losses.lost(option.where, option.text, "no such distribution of offsets here; uniform is taken")
     return Uniform()
 
@@ -34,11 +35,27 @@ def _exponent(job: GivenOptions, option: Option, text: str) -> float:
     return float(text)
 
 
+def _used_zones(job: GivenOptions, reads: str, writes: str) -> str:
+    """Those of the reads, or those of the writes where it only writes."""
+    if job.only_writes:
+        return writes
+    if job.writes and writes != reads:
+        job.note("random_distribution", "zones of the writes are their own; here the reads' are taken for both")
+    return reads
+
+
+def _shares(job: GivenOptions, option: Option, texts: Sequence[str]) -> list[float]:
+    """Per cent as shares; what is left empty gets the rest in equal parts (fio(1), random_distribution)."""
+    given = [integer_of(option, text, job.where, 100) / 100 if text.strip() else None for text in texts]
+    rest = max(0.0, 1 - sum(share for share in given if share is not None))
+    return [rest / given.count(None) if share is None else share for share in given]
+
+
 def _zones(job: GivenOptions, option: Option, text: str) -> Offsets:
     """Two zones are a hot spot; so are three, when the outer ones are equally busy for their size."""
     pairs = [part.partition("/") for part in text.split(":")]
-    zones = [(integer_of(option, access, job.where, 100) / 100, integer_of(option, space, job.where, 100) / 100)
-             for access, _, space in pairs]  # fmt: skip
+    accesses = _shares(job, option, [access for access, _, _ in pairs])
+    zones = list(zip(accesses, _shares(job, option, [space for _, _, space in pairs]), strict=True))
     if abs(sum(space for _, space in zones) - 1) > 0.001 or any(space == 0 for _, space in zones):
         job.fail(option, "zones whose sizes add up to 100")
     hottest = max(range(len(zones)), key=lambda at: zones[at][0] / zones[at][1])
@@ -54,24 +71,51 @@ def places_of(job: GivenOptions, workers: int) -> tuple[Region, Starts]:
     option = job.take("offset_increment")
     if option is None or workers == 1:
         return _region_of(job), Starts.TOGETHER
-    start, part = _extent(job, "offset") or 0, job.options.get("size")
-    if part is not None and part.value.strip() == option.value.strip():
-        share = re.fullmatch(r"(\d{1,3})%", part.value.strip())
-        job.take("size")
-        if share is None:
-            job.note("offset_increment", _PARTS)
-            return Region(start, workers * size_of(part, part.value, job.where, job.kb_base)), Starts.APART
-        if not start and 100 // workers == int(share[1]):
-            job.note("offset_increment", _PARTS)
-            return Region(), Starts.APART
+    start, part = _extent(job, "offset") or 0, _part(job, option)
+    if part is not None and part.endswith("%") and not start and 100 // workers == int(part.removesuffix("%")):
+        job.note("offset_increment", _PARTS)
+        return Region(), Starts.APART
+    if part is not None and not part.endswith("%"):
+        job.note("offset_increment", _PARTS)
+        return Region(start, workers * int(part)), Starts.APART
     reason = "only equal parts, of this size each, of all the target or of a region become workers that begin apart"
     job.losses.lost(option.where, option.text, reason)
     return _region_of(job), Starts.TOGETHER
 
 
+def _part(job: GivenOptions, increment: Option) -> str | None:
+    """The part of each file that a job has, as whole per cent or bytes, if the next job's begins at its end."""
+    size = job.take("size")
+    if size is None or "filesize" in job.options:
+        return None
+    texts = [option.value.strip() for option in (increment, size)]
+    if any(text.endswith("%") for text in texts):
+        return texts[0] if texts[0] == texts[1] and re.fullmatch(r"\d{1,3}%", texts[0]) else None
+    part, whole = (size_of(option, option.value, job.where, job.kb_base) for option in (increment, size))
+    return str(part) if part and part == whole // max(1, len(job.filenames)) else None
+
+
 def _region_of(job: GivenOptions) -> Region:
-    start, length = _extent(job, "offset"), _extent(job, "size")
-    return Region(start or 0, length or None)
+    start, length = _extent(job, "offset") or 0, _extent(job, "size")
+    file_bytes = _file_bytes(job)
+    if file_bytes is not None:
+        return Region(start, max(1, file_bytes - start))
+    files = len(job.filenames)
+    return Region(start, length // files if length and files > 1 else length or None)
+
+
+def _file_bytes(job: GivenOptions) -> int | None:
+    """What `filesize` says of each file, whatever size says; a range of sizes says nothing. Measured with fio 3.33.
+
+    Files without names are one region for us.
+    """
+    if "filesize" not in job.options or "-" in job.options["filesize"].value:
+        return None
+    option, files = job.options["filesize"], 1 if job.filenames else max(1, job.number("nrfiles", 1))
+    if files > 1:
+        job.note("filesize", f"its {files} files become one region")
+    job.take("filesize")
+    return files * size_of(option, option.value, job.where, job.kb_base) or None
 
 
 def _extent(job: GivenOptions, name: str) -> int | None:

@@ -10,8 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storscope.bench.workloads._fio_asked import load_of, pause_of
+from storscope.bench.workloads._fio_asked import load_of, pauses_of
 from storscope.bench.workloads._fio_given import GivenOptions
+from storscope.bench.workloads._fio_options import OTHER_ENGINES
 from storscope.bench.workloads._fio_places import offsets_of, places_of
 from storscope.bench.workloads._fio_sizes import sizes_of
 from storscope.bench.workloads._fio_text import Section, integer_of, size_of
@@ -48,6 +49,11 @@ class JobReader(GivenOptions):
                 self.fail(self.options["rw"], "one of " + ", ".join(_DIRECTIONS))
             self.losses.lost(self.options["rw"].where, f"rw={kind}", "the job is left out: a workload does not trim")
             kind = "read"
+        engine = self.options.get("ioengine")
+        if engine is not None and engine.value.strip() in OTHER_ENGINES:
+            self.is_supported = False
+            does = OTHER_ENGINES[engine.value.strip()]
+            self.losses.lost(engine.where, engine.text, f"the job is left out: this engine {does}")
         self.reads, self.writes, self.random = _DIRECTIONS[kind]
         self.duration_ns = self.time("runtime", None, "s")
         self.ramp_ns = self.time("ramp_time", None, "s")
@@ -60,10 +66,12 @@ class JobReader(GivenOptions):
         if not self.filenames and self.numjobs > 1:
             self.note("numjobs", "each fio job has a file of its own; workers share the targets")
         region, starts = places_of(self, self.numjobs)
+        think_time, delay_ns, burst = pauses_of(self, load)
         return Stream(
             name=self.name,
-            access=Mix(self._lines(read_share, is_open=load.is_open)),
+            access=Mix(self._lines(read_share, delay_ns, burst)),
             load=load,
+            think_time=think_time,
             offsets=offsets_of(self),
             region=region,
             targets=() if len(set(used)) == len(names) else used,
@@ -83,7 +91,7 @@ class JobReader(GivenOptions):
             self.fail(self.options.get("rwmixread") or self.options["rwmixwrite"], "0 to 100 per cent")
         return share / 100
 
-    def _lines(self, read_share: float, *, is_open: bool) -> tuple[AccessSpec, ...]:
+    def _lines(self, read_share: float, delay_ns: int, burst: int) -> tuple[AccessSpec, ...]:
         """A line for each size, randomness and alignment, with the share of reads among its transfers."""
         weights: dict[tuple[int, float, int], list[float]] = {}
         for direction, share in ((0, read_share), (1, 1 - read_share)):
@@ -94,7 +102,6 @@ class JobReader(GivenOptions):
                     weights.setdefault(key, [0.0, 0.0])[direction] += part * share
         if 0 < read_share < 1 and any(random_share < 1 for _, random_share, _ in weights):
             self.note("rw", "fio's reads and writes each have a sequential position; here they share one")
-        delay_ns, burst = pause_of(self, is_open=is_open)
         return tuple(
             AccessSpec(
                 size_bytes=size,

@@ -129,7 +129,10 @@ def _zones(spot: HotSpot, where: str, losses: LossList) -> str:
     cold = max(before + after, 1e-12)
     rest = 1 - spot.access_share if before + after > 1e-9 else 0.0
     exact = [(rest * before / cold, before), (1 - rest, spot.space_share), (rest * after / cold, after)]
-    access, space = percents([share for share, _ in exact]), percents([share for _, share in exact])
+    space = percents([share for _, share in exact])
+    reached = [share if size else 0.0 for (share, _), size in zip(exact, space, strict=True)]
+    # What rounds to no space cannot be visited; fio wants the shares of the others to add up to 100.
+    access = percents(reached if any(reached) else [float(size) for size in space])
     shown = ":".join(f"{share}/{size}" for share, size in zip(access, space, strict=True) if size)
     off = max(
         abs(value / 100 - wanted)

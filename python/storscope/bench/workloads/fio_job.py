@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from storscope.bench.workloads._fio_options import THROUGH_CACHE
 from storscope.bench.workloads._fio_stream import JobReader
 from storscope.bench.workloads._fio_text import parse_jobs
 from storscope.bench.workloads.definition import Definition, Sweep
@@ -40,10 +41,13 @@ def read_fio(text: str, where: str = "the job file") -> Definition:
             groups[-1].append(job)
     workloads = tuple(_workload(group, names, losses, where) for group in groups if group)
     if not workloads:
-        raise MalformedInput("a job that reads or writes", "none", where=where)
+        hint = "Jobs that trim, or whose engine does other things than reading and writing, are left out."
+        raise MalformedInput("a job that reads or writes", "none", where=where, hint=hint)
     for job in jobs:
         if job.is_supported:
             job.note_rest()
+    if any(job.is_supported and job.is_direct is None for job in jobs):
+        losses.elsewhere("jobs", "direct not given", THROUGH_CACHE)
     sweep = Sweep(
         duration_ns=_common([job.duration_ns for job in jobs], None, "runtime of its own", losses),
         ramp_up_ns=_common([job.ramp_ns for job in jobs], None, "ramp_time of its own", losses),
