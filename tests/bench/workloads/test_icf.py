@@ -99,6 +99,14 @@ def test_specifications_without_names_end_when_they_reach_100_per_cent() -> None
     assert two.lines[1] == AccessSpec(16384, 0.6, 0.0, 1.0, 20_000_000, 2, 512)
 
 
+def test_a_target_that_several_managers_name_is_said_to_be_taken_as_one() -> None:
+    """PHYSICALDRIVE:1 of two hosts may be two devices."""
+    workers = STEPS[STEPS.index("'Manager ID") : STEPS.index("'END manager list")]
+    twice = STEPS.replace("'END manager list", workers.replace("1,loadhost", "2,other") + "'END manager list")
+    assert "target 'sdb' of several managers: taken as one" in reasons(read_icf(twice), LossKind.APPROXIMATED)
+    assert "taken as one" not in reasons(read_icf(STEPS), LossKind.APPROXIMATED)
+
+
 def test_equal_neighbours_become_workers_of_one_stream() -> None:
     definition = Definition("x", (Workload("w", (Stream(Mix((AccessSpec(4096),)), Closed(3), workers=5),)),))
     read = read_icf(write_icf(definition)[0])

@@ -61,11 +61,23 @@ def _disk_workers(file: IcfFile, losses: LossList) -> Iterator[IcfWorker]:
     managers = dict.fromkeys(worker.manager for worker in file.workers)
     if len(managers) > 1:
         losses.approximated("MANAGER LIST", f"{len(managers)} managers", "their workers become workers of one host")
+        for name in _named_by_several(file.workers):
+            reason = "taken as one: on another host it may be another device"
+            losses.approximated("MANAGER LIST", f"target {name[:60]!r} of several managers", reason)
     for worker in file.workers:
         if worker.type.startswith("DISK"):
             yield worker
         else:
             losses.lost(f"worker {worker.name!r}", worker.type, "storscope loads storage, not networks")
+
+
+def _named_by_several(workers: Sequence[IcfWorker]) -> list[str]:
+    """Targets whose name workers of more than one manager use."""
+    users: dict[str, set[str]] = {}
+    for worker in workers:
+        for target in worker.targets:
+            users.setdefault(target, set()).add(worker.manager)
+    return [target for target, managers in users.items() if len(managers) > 1]
 
 
 def _first(workers: Sequence[IcfWorker], setup: Setup) -> IcfWorker:
