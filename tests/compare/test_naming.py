@@ -111,3 +111,16 @@ def test_a_volume_of_one_simulated_run_is_compared_with_that_of_another(
         assert row[side] == pytest.approx(sum(rates) / len(rates), rel=0.02)
     assert storscope(["compare", "--store", str(tmp_path / "store"), "run=x,entity=vdisk/log", sides[0]]) == 2
     assert "(backup on small, simulated); simulation-" in capsys.readouterr().err
+
+
+def test_mixes_of_one_name_of_which_one_stream_differs_are_doubted(tmp_path: Path) -> None:
+    def mix(hog_rate: float) -> Writer:
+        streams = [{"name": "users", "load": {"rate_per_s": 100}}, {"name": "hog", "load": {"rate_per_s": hog_rate}}]
+        return run("users and hog", noisy(1000), engine="storscope-sim", block_bytes=None,
+                   parameters={"workload": json.dumps({"name": "users and hog", "streams": streams})})  # fmt: skip
+
+    (pair,) = compared(tmp_path, [mix(5000)], [mix(800)]).pairs
+    (warning,) = [one for one in pair.warnings if "not the same on both sides" in one]
+    assert warning.startswith("The stream 'hog' was not the same on both sides.")
+    (alike,) = compared(tmp_path / "alike", [mix(5000)], [mix(5000)]).pairs
+    assert not alike.warnings

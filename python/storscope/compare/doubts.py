@@ -73,10 +73,25 @@ def warnings_of(pair: Pair) -> list[str]:
     failed = [subject for subject in (*pair.before, *pair.after) if subject.status not in (None, "ok")]
     if failed:
         found.append("Did not end well: " + listed([f"{run.key} ({run.status})" for run in failed]) + ".")
+    found += _streams(pair)
     found += _changes(pair)
     found += _own_doubts(pair)
     found += _concurrency(pair) if pair.before[0].is_run else _demand(pair)
     return found
+
+
+def _streams(pair: Pair) -> list[str]:
+    """Of two mixes by one name one may be limited, or have a stream more: their means are of unlike I/Os."""
+    one, other = pair.before[0].streams, pair.after[0].streams
+    unlike = [name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name)]
+    if not (one and other and unlike):
+        return []
+    names = listed([f"'{name}'" for name in unlike], 2)
+    which = f"The stream {names} was" if len(unlike) == 1 else f"The streams {names} were"
+    why = "The figures are of the I/Os of all streams together, whose shares have changed, too"
+    return [
+        f"{which} not the same on both sides. {why}; of a simulated run entity=NAME beside run= compares one volume."
+    ]
 
 
 def _changes(pair: Pair) -> list[str]:

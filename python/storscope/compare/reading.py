@@ -120,8 +120,18 @@ def _run(row: Row, measured: Measured) -> Subject:
         doubts=parameters.get("doubts") or "",
         status=row["status"],
         has_fixed_rate=any(parameters.get(name) for name in _RATE_PARAMETERS),
+        streams=_streams_of(parameters.get("workload")),
         sweep_mode=_mode_of(parameters.get("sweep_point")),
     )
+
+
+def _streams_of(workload: str | None) -> dict[str, str]:
+    """Name -> the rest of it, of a workload of several streams."""
+    try:
+        streams = json.loads(workload or "{}").get("streams", [])
+    except (ValueError, AttributeError):
+        return {}
+    return {one["name"]: json.dumps(one, sort_keys=True) for one in streams} if len(streams) > 1 else {}
 
 
 def _mode_of(point: str | None) -> str | None:

@@ -119,6 +119,8 @@ class Subject:
     """What the run said against its own figures; sentences."""
     status: str | None = None
     has_fixed_rate: bool = False
+    streams: Mapping[str, str] = field(default_factory=dict)
+    """Of a run that storscope made of several streams: what each was to do, as text that is equal where that is."""
     sweep_mode: str | None = None
     """Of a point of a sweep, which was measured at a random place of its order: the mode or the workload."""
     activity: float = 0.0
