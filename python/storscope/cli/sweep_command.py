@@ -51,6 +51,11 @@ def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+def _is_given(value: Any, name: str) -> bool:
+    """Whether an option was typed; --fresh is one whose value is False."""
+    return value is not None and (value is not False or name == "continues")
+
+
 def is_sweep(chosen: Mapping[str, Any]) -> bool:
     """Whether many measurements are asked for. Raises UsageError for options that then mean nothing."""
     from storscope.domain.errors import UsageError
@@ -62,7 +67,7 @@ def is_sweep(chosen: Mapping[str, Any]) -> bool:
     axes = [word for word in chosen["axes"] if "=" in word and not Path(word).exists()]
     if axes:
         raise UsageError("targets", f"also {' '.join(axes)!r}", hint="Axes need --sweep before them.")
-    given = {name: option for name, option in _ONLY_HERE.items() if chosen[name] not in (None, False)}
+    given = {name: option for name, option in _ONLY_HERE.items() if _is_given(chosen[name], name)}
     if given:
         those = "--sweep, --time-series or --knee" if given.keys() <= _ALSO_OF_A_KNEE else "--sweep or --time-series"
         raise UsageError(f"{those}, which alone have {', '.join(given.values())}", "neither")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -70,8 +71,17 @@ def command(**_: Any) -> int:
     was measured.
     """
     chosen = click.get_current_context().params
+    _refuse_a_plan_for_programs(chosen)
     if is_knee(chosen):
         return knee_command((chosen["target"], *chosen["axes"]), chosen)
     if is_sweep(chosen):
         return sweep_command(chosen["target"], chosen)
     return measure_command((chosen["target"], *chosen["axes"]), chosen)
+
+
+def _refuse_a_plan_for_programs(chosen: Mapping[str, Any]) -> None:
+    from storscope.domain.errors import UsageError
+
+    given = "--json" if chosen["as_json"] else f"--format {chosen['output']}"
+    if chosen["dry_run"] and (chosen["as_json"] or chosen["output"] not in (None, "table")):
+        raise UsageError("--dry-run alone, which is told in words", f"also {given}", hint="Its exit code says as much.")
