@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +42,8 @@ class Traced:
 
     ios: list[Io] = field(default_factory=list)
     most_bytes_in_flight: int = 0
+    forget: Callable[[], object] = lambda: None
+    """Drops what was seen so far; while it watches."""
 
     @property
     def read_share(self) -> float:
@@ -86,6 +88,7 @@ def tracing(device: Path) -> Iterator[Traced]:
             folder = instance / "events" / "block" / event
             (folder / "filter").write_text(f"dev == {os.major(number) << 20 | os.minor(number)}")
             (folder / "enable").write_text("1")
+        seen.forget = lambda: (instance / "trace").write_text("")
         yield seen
         (instance / "tracing_on").write_text("0")
         _read((instance / "trace").read_text().splitlines(), seen)

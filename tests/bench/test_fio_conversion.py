@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from storscope.bench.engine import RunPlan
+from storscope.bench.engine import EngineRun, RunPlan
 from storscope.bench.workloads.builtin import builtins
 from storscope.bench.workloads.fio_job import read_fio
 from storscope.bench.workloads.icf import read_icf
@@ -26,7 +26,7 @@ from storscope.domain.load import Closed, HotSpot
 from storscope.domain.units import KIB, MIB, NS_PER_MS
 from storscope.domain.workload import AccessSpec, Copy, Mix, Region, Stream, Workload
 from tests.bench.block_trace import Traced, tracing
-from tests.bench.fio_runs import Ran, by_fio, by_us, opened, plan
+from tests.bench.fio_runs import Ran, by_fio, opened, plan
 from tests.bench.safety.conftest import Rig
 
 pytestmark = [
@@ -91,10 +91,10 @@ CASES = [*_builtin(), *_icf()]
 def test_both_engines_ask_the_same_of_a_device(workload: Workload, device: Path) -> None:
     seen: dict[str, Traced] = {}
     with opened(device) as descriptor:
-        for name, run in (("storscope", by_us), ("fio", by_fio)):
+        for name, run in (("storscope", _ours), ("fio", _theirs)):
 
-            def runs(duration_ns: int, run: Callable[[RunPlan], Ran] = run) -> None:
-                _, outcome = run(plan(workload, descriptor, duration_ns))
+            def runs(duration_ns: int, traced: Traced, run: Callable[[RunPlan, Traced], Ran] = run) -> None:
+                _, outcome = run(plan(workload, descriptor, duration_ns), traced)
                 assert outcome.error is None
 
             seen[name] = _traced(device, runs)
@@ -103,12 +103,24 @@ def test_both_engines_ask_the_same_of_a_device(workload: Workload, device: Path)
     _compare(stream, seen["fio"], fio=True)
 
 
-def _traced(device: Path, runs: Callable[[int], object]) -> Traced:
+def _ours(what: RunPlan, traced: Traced) -> Ran:
+    """Without what the engine tries before the run, each direction apart, which is no mix."""
+    run = EngineRun(replace(what, held=True))
+    assert run.hold()
+    traced.forget()
+    return list(run.intervals()), run.outcome()
+
+
+def _theirs(what: RunPlan, traced: Traced) -> Ran:
+    return by_fio(what)
+
+
+def _traced(device: Path, runs: Callable[[int, Traced], object]) -> Traced:
     """What arrives in a run that is long enough for the shares of I/Os to tell something."""
     duration_ns = _DURATION_NS
     while True:
         with tracing(device) as traced:
-            runs(duration_ns)
+            runs(duration_ns, traced)
         if len(traced.ios) > _LEAST_IOS or duration_ns > _LONGEST_NS:
             return traced
         duration_ns *= 4
@@ -204,12 +216,12 @@ def test_a_job_file_asks_the_same_as_the_workload_read_from_it(options: str, dev
         (workload,) = read_fio(text).workloads
         alone = replace(workload, streams=(replace(workload.streams[0], targets=()),))
 
-        def fio_runs(duration_ns: int) -> None:
+        def fio_runs(duration_ns: int, traced: Traced) -> None:
             job = text.replace("runtime=200ms", f"runtime={duration_ns // NS_PER_MS}ms")
             subprocess.run(["fio", "-"], input=job, text=True, capture_output=True, pass_fds=(descriptor,), check=True)
 
         theirs = _traced(device, fio_runs)
-        ours = _traced(device, lambda duration_ns: by_us(plan(alone, descriptor, duration_ns)))
+        ours = _traced(device, lambda duration_ns, traced: _ours(plan(alone, descriptor, duration_ns), traced))
     (stream,) = workload.streams
     _compare(stream, theirs, fio=True)
     _compare(stream, ours, fio=not re.search(r"\brw=(rand)?rw\b", options))
