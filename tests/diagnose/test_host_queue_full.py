@@ -95,3 +95,20 @@ def test_the_latency_below_a_limit_needs_no_operations(tmp_path: Path) -> None:
         )
 
     assert "Below the host an I/O then took 3.00 ms" in only_finding(judge(RULE, make_case(tmp_path, limited))).summary
+
+
+def test_drives_that_are_full_behind_a_limit_are_named_however_quick_they_answer(tmp_path: Path) -> None:
+    group, volume = EntityRef("esx", "disk_group", "pool"), EntityRef("esx", "vdisk", "v")
+
+    def behind(recorder: Recorder) -> None:
+        recorder.link(_DEVICE, "lives_on", volume)
+        recorder.link(volume, "lives_on", group)
+        write_series(recorder, group, 10, busy_ratio=0.97, queue_depth_mean=1.8)
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(32, 10), behind)))
+    assert "Below the host an I/O then took 3.00 ms: used to the full: the drives of pool, so a deeper queue" in (
+        finding.summary
+    )
+    assert finding.remedy.startswith("Look for what makes the array slow")
+    alone = only_finding(judge(RULE, make_case(tmp_path / "alone", _queue(32, 10))))
+    assert finding.weight < alone.weight

@@ -95,6 +95,10 @@ def _record_entities(recorder: Recorder, system: str, design: Mapping[str, Any],
         recorder.link(vdisk, "lives_on", groups[volume["group"]])
         if owners.get(volume["name"]):
             recorder.link(vdisk, "owned_by", EntityRef(system, "controller", owners[volume["name"]]))
+    for limit in report["limits"]:
+        if limit["kind"] == "lun":
+            volume = EntityRef(system, "vdisk", limit["name"].split("/", 1)[1])
+            recorder.link(recorder.entity(_limit_entity(system, limit)), "lives_on", volume)
     for component in report["components"]:
         if component["kind"] in _LINKS and (owner := component["name"].split(" ")[0]) in controllers:
             port = recorder.entity(EntityRef(system, "port", _link_name(component)))

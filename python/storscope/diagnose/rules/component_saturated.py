@@ -12,8 +12,8 @@ Evidence
     Processor load per controller (evaperf cs), or how busy controllers, links and groups of drives are (a simulation).
 
 When it is wrong
-    A single stream in sequence keeps a drive or a link busy and waits for nobody else: then fewer than two requests
-    stand there, and nothing is said. A rebuild, restripe or scrub fills drives on purpose, and is named.
+    A single stream in sequence keeps a drive or a link busy and waits for nobody else: then hardly more than one
+    request stands there, and nothing is said. A rebuild, restripe or scrub fills drives on purpose, and is named.
     Some arrays use idle processors for work that gives way, and count that as load; then nobody is slow, and the
     finding is no more than a warning.
 
@@ -88,6 +88,18 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
         return [NotEvaluated(_NAME, "how busy the controllers of an array are (evaperf cs), or a simulation")]
     outcomes = [_outcome(case, settings, system, found, deep) for system, found in sorted(systems.items())]
     return [one for one in outcomes if one is not None] or [NotEvaluated(_NAME, _TOLD)]
+
+
+def used_to_the_full(case: Case) -> dict[EntityRef, str]:
+    """What is used to the full for a good part of the time, and its words; deep queues at drives count, too."""
+    settings = RULE.defaults() | dict(case.settings.get(_NAME, {}))
+    found = set(told_as_deep(case))
+    for kind, column in _COLUMNS.items():
+        for entity, series in case.series(kind, needs=(column,)).items():
+            one = _component(settings, series, series[column])
+            if not series.has("queue_limit") and one.time_share >= settings["time_share_real"]:
+                found.add(entity)
+    return {entity: _words(case, entity) for entity in sorted(found)}
 
 
 _TOLD = "anything besides drives with deep queues, which uneven-drives tells of"
@@ -259,7 +271,7 @@ RULE = Rule(
     thresholds=(
         Threshold("busy_ratio_max", 0.85, "how busy from which it is used to the full",
                   "ours; at 85 % a queue with random arrivals holds 6 (M/M/1)"),
-        Threshold("requests_min", 2, "requests at it, of a group at each drive, below which nobody waits", "ours"),
+        Threshold("requests_min", 1.5, "requests at it, of a group at each drive, below which nobody waits", "ours"),
         Threshold("samples_min", 3, "consecutive intervals in which it must be so", "ours"),
         Threshold("time_share_min", 0.01, "share of the time below which it is not worth telling", "ours"),
         Threshold("time_share_real", 0.1, "share of the time from which it is more than information", "ours"),

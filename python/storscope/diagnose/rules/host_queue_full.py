@@ -34,7 +34,9 @@ from storscope.diagnose.rules._counts import finest
 from storscope.diagnose.rules._entities import counted, joined, listed, observed
 from storscope.diagnose.rules._intervals import ends, greatest, hull, in_runs, mean, weighted_mean
 from storscope.diagnose.rules._simulated import is_simulated
+from storscope.diagnose.rules.component_saturated import used_to_the_full
 from storscope.domain.arrays import BoolArray
+from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_duration, format_ratio
 
@@ -123,7 +125,8 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
     told = bad["device_latency_ns_mean"]
     below = weighted_mean(told, bad["ops_per_s"]) if bad.has("ops_per_s") else mean(told)
     simulated = is_simulated(case, entities[0].system)
-    slow = below > settings[f"device_latency_ns_{case.tier(entities[0]).name}"]
+    busy = _busy_behind(case, entities)
+    slow = below > settings[f"device_latency_ns_{case.tier(entities[0]).name}"] or bool(busy)
     start, end = hull([span for full in fulls if (span := ends(full.series, full.bad)) is not None])
     return Finding(
         rule=_NAME,
@@ -132,7 +135,7 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
         title=f"Queue of {limit:.0f} is full on {counted(len(fulls), worst.word)} of {entities[0].system}",
         summary=(
             f"{case.label(entities[0])} had its {limit:.0f} places taken for {int(worst.bad.sum())} intervals "
-            f"({format_ratio(share)} of the time){_waiting(bad)}. {_below(below, slow)}"
+            f"({format_ratio(share)} of the time){_waiting(bad)}. {_below(below, slow, busy)}"
             + (f" Also: {listed(case, entities[1:], 3)}." if len(entities) > 1 else "")
         ),
         why="What does not fit waits inside the host, so latency rises with load whatever the array could do.",
@@ -167,7 +170,7 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
                 ORDER BY coalesce(queued_mean, queue_depth_mean) DESC, time, entity""",
             ),
         ),
-        weight=min(1.0, 0.4 + share / 2),
+        weight=min(1.0, 0.4 + share / 2) * (0.7 if slow else 1.0),  # then the queue is the effect
         numbers={"queue_limit": limit, "devices": len(fulls), "time_share": share},
     )
 
@@ -185,11 +188,20 @@ def _waiting(bad: Series) -> str:
     return f", with {format_count(round(queued))} more waiting on average" if queued > 0 else ""
 
 
-def _below(latency_ns: float, slow: bool) -> str:
+def _busy_behind(case: Case, entities: Sequence[EntityRef]) -> str:
+    """What of the array behind these queues is used to the full; of a host's or a port's queue all of it is behind."""
+    behind = frozenset().union(*(case.components(entity) for entity in entities))
+    full = {one: words for one, words in used_to_the_full(case).items() if one.system == entities[0].system}
+    return joined([words for one, words in full.items() if one in behind or not behind], 3) if full else ""
+
+
+def _below(latency_ns: float, slow: bool, busy: str) -> str:
+    moved = "so a deeper queue would only move the waiting"
     if not np.isfinite(latency_ns):
-        return "The latency below the host is not in the evidence."
-    verdict = "the array is slow, so a deeper queue would only move the waiting" if slow else "the array has room"
-    return f"Below the host an I/O then took {format_duration(latency_ns)}: {verdict}."
+        told = "The latency below the host is not in the evidence"
+        return f"{told}; used to the full: {busy}, {moved}." if busy else f"{told}."
+    verdict = f"used to the full: {busy}" if busy else "the array is slow" if slow else "the array has room"
+    return f"Below the host an I/O then took {format_duration(latency_ns)}: {verdict}{', ' + moved if slow else ''}."
 
 
 RULE = Rule(
