@@ -252,6 +252,51 @@ fn one_stream_runs_at_the_rate_of_the_media() {
     }
 }
 
+#[test]
+fn one_stream_of_requests_larger_than_a_segment_runs_at_the_rate_of_the_media() {
+    for kib in [512, 768, 1024, 2048, 4096] {
+        let measured = sequential(&mechanical(buffered()), Direction::Read, 0, 1, kib * 1024);
+        assert!((measured / OUTER - 1.0).abs() < 0.03, "{kib} KiB: {measured} of {OUTER}");
+    }
+}
+
+/// Bytes per second of a reader that takes a pause after each request.
+fn paused(pause: Nanos) -> f64 {
+    const LENGTH: u32 = 65_536;
+    let mut drive = Drive::new(&mechanical(buffered()), 1, 0);
+    let (mut now, mut came) = (Nanos::ZERO, Nanos::ZERO);
+    for tag in 0..8_000 {
+        while drive.next_event() < came {
+            let at = drive.next_event();
+            assert_eq!(drive.advance(at), None);
+        }
+        drive.submit(
+            came,
+            DriveOp { tag, direction: Direction::Read, offset: u64::from(tag) * u64::from(LENGTH), length: LENGTH },
+        );
+        loop {
+            now = drive.next_event();
+            if drive.advance(now).is_some() {
+                break;
+            }
+        }
+        came = now + pause;
+    }
+    8_000.0 * f64::from(LENGTH) / now.as_secs_f64()
+}
+
+#[test]
+fn a_stream_slower_than_the_media_is_read_ahead_of_in_a_ring() {
+    // While the arm waits for its sector to come by, a reader that is nearly as fast empties the buffer.
+    let hit_s = 65_536.0 / paused(Nanos::from_micros(10_000)) - 10e-3;
+    for (pause_us, least) in [(200_u32, 0.85), (500, 0.8), (1_000, 0.9), (3_000, 0.99)] {
+        let undisturbed = 65_536.0 / (hit_s + f64::from(pause_us) * 1e-6);
+        let measured = paused(Nanos::from_micros(u64::from(pause_us)));
+        let share = measured / undisturbed.min(OUTER);
+        assert!((least..1.001).contains(&share), "{pause_us} us: {share} of what no wait for the media gives");
+    }
+}
+
 /// Bytes per second of one sequential stream with `depth` outstanding, and the I/Os per second of one random reader
 /// beside it if there is one.
 fn stream_and_reader(design: &MechanicalDesign, direction: Direction, depth: u32, reader: bool) -> (f64, f64) {

@@ -212,9 +212,19 @@ impl Mechanical {
 
     #[inline]
     fn in_buffer(&mut self, now: Nanos, start: u64, end: u64) -> bool {
-        let dirty = self.write_cache.as_ref().is_some_and(|cache| cache.holds(start, end));
-        let ahead = self.read_ahead.as_mut();
-        dirty || ahead.is_some_and(|ahead| ahead.lookup(now, start, end) == Lookup::Hit)
+        if self.write_cache.as_ref().is_some_and(|cache| cache.holds(start, end)) {
+            return true;
+        }
+        let Some(ahead) = &mut self.read_ahead else { return false };
+        let hit = ahead.lookup(now, start, end) == Lookup::Hit;
+        if hit {
+            let arm = &mut self.arm;
+            ahead.follow_reader(now, start, end, |byte| {
+                arm.follow(byte);
+                now + Nanos(whole(arm.reach_ns(now, 0.0, &arm.stretch(byte))))
+            });
+        }
+        hit
     }
 
     #[inline]

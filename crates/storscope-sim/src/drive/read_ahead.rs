@@ -1,11 +1,13 @@
 //! The buffer of a mechanical drive for reads: segments that are filled by reading on.
 //!
 //! After a read from the media the arm stays and reads on at the media's rate until its segment is full or something else
-//! is asked of it. Each segment so follows one sequential stream, also when several streams interleave. What is not there:
-//! adaptive segment sizes, and a least amount read before giving way.
+//! is asked of it. A segment is a ring: what its reader has taken makes room for what comes, so that the arm goes on for as
+//! long as the reader does, as far as half a segment ahead of it. An arm that was ahead and stopped has to wait until the
+//! sector comes by again. Each segment so follows one sequential stream, also when several streams interleave. What is not
+//! there: adaptive segment sizes, and a least amount read before giving way.
 
 use storscope_types::Nanos;
-use storscope_types::design::drive::{ReadAheadDesign, ReadOnAfter};
+use storscope_types::design::drive::{ReadAheadDesign, ReadOnAfter, ReadOnTo};
 
 use super::neighbourhood::Neighbourhood;
 
@@ -18,6 +20,8 @@ pub struct ReadAhead {
     segment_bytes: u64,
     any_read: bool,
     lost_on_write: bool,
+    /// Whether the arm stops at the end of a track, whatever its reader does.
+    ends_with_track: bool,
     /// The one the arm is filling.
     filling: Option<Filling>,
     /// The segment that the next new stream takes.
@@ -75,6 +79,7 @@ impl ReadAhead {
             segment_bytes: design.segment.0,
             any_read: design.after == ReadOnAfter::AnyRead,
             lost_on_write: design.lost_on_write,
+            ends_with_track: design.up_to != ReadOnTo::SegmentEnd,
             filling: None,
             next: 0,
         }
@@ -118,6 +123,21 @@ impl ReadAhead {
         }
     }
 
+    /// The same for the reader of what was there, from `start` to `end`, if the arm is filling the segment it lies in. If it
+    /// has stopped there, it goes on when the byte that `back_at` is asked for comes by.
+    #[cold]
+    pub fn follow_reader(&mut self, now: Nanos, start: u64, end: u64, back_at: impl FnOnce(u64) -> Nanos) {
+        let Some(filling) = &mut self.filling else { return };
+        let is_there = self.segments[filling.segment].start <= start && end <= filling.limit;
+        if !is_there || self.ends_with_track || end + self.segment_bytes / 2 <= filling.limit {
+            return;
+        }
+        if filling.reached(now) == filling.limit {
+            (filling.from, filling.from_byte) = (back_at(filling.limit), filling.limit);
+        }
+        self.keep_filling(end);
+    }
+
     /// Ends the filling because the arm is needed. Returns the byte it has come to.
     #[inline]
     pub fn stop(&mut self, now: Nanos) -> Option<u64> {
@@ -133,7 +153,8 @@ impl ReadAhead {
     pub fn read(&mut self, now: Nanos, start: u64, end: u64, bytes_per_ns: f64, bounds: (u64, u64)) {
         let (index, nearby) = self.segment_for(start);
         let reads_on = self.any_read || nearby;
-        let limit = if reads_on { end.max(start + self.segment_bytes).min(bounds.1.max(end)) } else { end };
+        let ahead = (start + self.segment_bytes).max(end + self.segment_bytes / 2);
+        let limit = if reads_on { ahead.min(bounds.1.max(end)) } else { end };
         let adjoins = self.segments[index].end == start;
         let first = if adjoins { self.segments[index].start } else { start };
         let first = if reads_on { first.min(bounds.0) } else { first };
