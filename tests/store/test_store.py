@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -196,6 +197,17 @@ def test_wrong_sql_is_answered_with_the_tables_there_are(tmp_path: Path) -> None
         store.query("SELECT * FROM observation")
     with pytest.raises(QueryError, match="SELECT"):
         store.query("SELECT 1; DROP VIEW observations")
+
+
+def test_a_large_answer_comes_in_parts_so_that_long_texts_fit(tmp_path: Path) -> None:
+    """A column of strings may have 2 GiB in each part; a part of a million rows could not hold a design in each."""
+    store = Store.open(tmp_path / "s", create=True)
+    answer = store.query("SELECT range AS number, repeat('x', 100) AS text FROM range(100000)")
+    chunks = answer.column("text").chunks
+    assert sum(map(len, chunks)) == 100_000
+    assert max(map(len, chunks)) < 2**31 / 100_000, "each text may have 100 kB"
+    assert answer.schema.field("text").type == pa.string()
+    assert answer.column("number").to_pylist() == list(range(100_000))
 
 
 def test_a_removed_capture_is_gone_from_every_table(tmp_path: Path) -> None:

@@ -253,11 +253,9 @@ class Case:
 
     @cached_property
     def runs(self) -> list[dict[str, Any]]:
-        """Rows of `runs` joined with the observations of their whole length, as dictionaries."""
+        """Rows of `runs` as dictionaries, one for each run: its parameters may be long, a whole design for example."""
         table = self.store.query(
-            f"SELECT r.*, o.kind, o.entity, {', '.join('o.' + name for name in CANONICAL)} "
-            "FROM runs r LEFT JOIN observations o ON o.capture = r.capture AND o.run = r.run "
-            f"WHERE r.time IS NULL OR {self.time_condition('r.time')} "
+            f"SELECT * FROM runs r WHERE r.time IS NULL OR {self.time_condition('r.time')} "
             "ORDER BY r.capture, r.time, r.run"
         )
         return plain_rows(table)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     import duckdb
 
 MARKER = "storscope-store.json"
+_ROWS_AT_ONCE = 10_000
+"""Rows in a part of an answer. Texts of a column may have 2 GiB together in each part (Arrow's offsets have 32 bits), and
+a single one may be a whole design."""
 
 
 class Store:
@@ -127,7 +130,7 @@ class Store:
             engine = self._engine()
             relation = engine.sql(sql, params=parameters) if len(engine.extract_statements(sql)) == 1 else None
             if relation is not None:
-                return relation.to_arrow_table()
+                return relation.to_arrow_table(_ROWS_AT_ONCE)
         except duckdb.Error as error:
             damaged = re.search(r"(/[^\s'\"]*\.parquet)", str(error))
             if damaged and isinstance(error, duckdb.IOException | duckdb.InvalidInputException):
