@@ -187,34 +187,36 @@ def _slowest_words(edges: FloatArray, cells: npt.NDArray[np.float64]) -> str:
     return f"half of them below {format_duration(middle)}, 99 % below {format_duration(slow)}"
 
 
+_DISTRIBUTIONS = """
+SELECT system, capture, measure, time_ns, low, high, sum(count)::DOUBLE AS operations FROM (
+    SELECT system, capture, measure, epoch_ns(time) AS time_ns, unnest(bucket_low_ns) AS low,
+           unnest(bucket_high_ns) AS high, unnest(counts) AS count
+    FROM histograms WHERE run IS NULL AND time IS NOT NULL AND {span}
+) WHERE count > 0 GROUP BY system, capture, measure, time_ns, low, high
+ORDER BY system, measure = 'lat' DESC, measure, time_ns, low, high
+"""
+"""Entities are added up here: each has its own buckets in each interval, which may be tens of millions."""
+
+
 def _distributions(store: Store, span: tuple[int | None, int | None]) -> dict[str, _Weights]:
     """System -> its distributions over time, of one measure: 'lat' where there is one."""
-    rows = store.query(
-        "SELECT system, capture, measure, epoch_ns(time) AS time_ns, bucket_low_ns, bucket_high_ns, counts "
-        "FROM histograms "
-        f"WHERE run IS NULL AND time IS NOT NULL AND {time_condition(*span)} "
-        "ORDER BY system, measure = 'lat' DESC, measure, time"
-    ).to_pylist()
-    kept: dict[str, tuple[str, list[tuple[int, FloatArray, FloatArray]]]] = {}
-    for row in rows:
-        measure, found = kept.setdefault(row["system"], (row["measure"], []))
-        if measure == row["measure"]:
-            middle = np.sqrt(np.maximum(row["bucket_low_ns"], 1.0) * np.asarray(row["bucket_high_ns"]))
-            found.append((row["time_ns"], middle, np.asarray(row["counts"], dtype=np.float64)))
-    simulated = simulated_captures(store)
-    measured = {row["system"] for row in rows if row["capture"] not in simulated}
-    return {
-        system: _stacked(found, f"From {'measured' if system in measured else 'simulated'} distributions.")
-        for system, (_, found) in kept.items()
-        if len({when for when, _, _ in found}) > 1
-    }
-
-
-def _stacked(found: list[tuple[int, FloatArray, FloatArray]], source: str) -> _Weights:
-    times = np.concatenate([np.full(len(middle), when) for when, middle, _ in found]).astype(np.int64)
-    middles, counts = (np.concatenate([part[index] for part in found]) for index in (1, 2))
-    keep = (counts > 0) & np.isfinite(middles)
-    return _Weights(times[keep], middles[keep], counts[keep], source)
+    table = store.query(_DISTRIBUTIONS.format(span=time_condition(*span)))
+    systems, measures, captures = (
+        table.column(name).to_numpy(zero_copy_only=False).astype(str) for name in ("system", "measure", "capture")
+    )
+    times = table.column("time_ns").to_numpy().astype(np.int64)
+    low, high, operations = (table.column(name).to_numpy().astype(np.float64) for name in ("low", "high", "operations"))
+    middles, simulated = np.sqrt(np.maximum(low, 1.0) * high), simulated_captures(store)
+    found = {}
+    for system in np.unique(systems):
+        own = systems == system
+        source = "simulated" if set(captures[own]) <= simulated else "measured"
+        chosen = own & (measures == measures[own][0])
+        if len(np.unique(times[chosen])) > 1:
+            kept = chosen & np.isfinite(middles)
+            said = f"From {source} distributions."
+            found[str(system)] = _Weights(times[kept], middles[kept], operations[kept], said)
+    return found
 
 
 def _by_entity(layer: Layer, tracks: Sequence[Track], columns: Columns, packer: Packer) -> HeatMap:

@@ -148,25 +148,28 @@ _MEASURES = ("clat", "service", "response", "lat")
 """What stands for the latency, the best last: from the request to its end (lat, response) rather than its last part."""
 
 
+_TAILS = f"""
+WITH buckets AS (
+    SELECT capture, run, entity, measure, unnest(bucket_high_ns) AS high, unnest(counts) AS count
+    FROM histograms WHERE run IS NOT NULL AND measure IN {_MEASURES}
+), added AS (
+    SELECT capture, run, entity, measure, grouping(entity) AS together, high, sum(count)::DOUBLE AS count FROM buckets
+    GROUP BY GROUPING SETS ((capture, run, entity, measure, high), (capture, run, measure, high))
+), ranked AS (
+    SELECT *, sum(count) OVER (own ORDER BY high NULLS LAST) AS rank, sum(count) OVER own AS total FROM added
+    WINDOW own AS (PARTITION BY capture, run, entity, measure, together)
+)
+SELECT capture, run, entity, measure, min(high) FILTER (rank >= $share::DOUBLE * total AND total > 0) AS high_ns
+FROM ranked GROUP BY capture, run, entity, measure, together
+"""
+"""Buckets are added up here: those of all intervals may be tens of millions."""
+
+
 def _tails(store: Store) -> dict[tuple[str, str, str | None], str]:
     """(capture, run, entity) -> 99th percentile over all operations, from the histograms of the best measure.
 
     Under the entity None it is of all entities of the run together.
     """
-    rows = store.query(
-        f"""SELECT capture, run, entity, measure, list(bucket_high_ns) AS highs, list(counts) AS counts
-        FROM histograms WHERE run IS NOT NULL AND measure IN {_MEASURES}
-        GROUP BY GROUPING SETS ((capture, run, entity, measure), (capture, run, measure))"""
-    ).to_pylist()
+    rows = store.query(_TAILS, {"share": 0.99}).to_pylist()
     rows.sort(key=lambda row: _MEASURES.index(row["measure"]))
-    return {_key(row): _percentile(row["highs"], row["counts"], 0.99) for row in rows}
-
-
-def _percentile(highs: Sequence[Sequence[float]], counts: Sequence[Sequence[int]], share: float) -> str:
-    bounds = np.concatenate([np.asarray(part, dtype=np.float64) for part in highs])
-    weights = np.concatenate([np.asarray(part, dtype=np.float64) for part in counts])
-    order = np.argsort(bounds, kind="stable")
-    rank = np.cumsum(weights[order])
-    if not len(rank) or not rank[-1]:
-        return "–"
-    return f"≤ {format_duration(float(bounds[order][np.searchsorted(rank, share * rank[-1])]))}"
+    return {_key(row): "–" if row["high_ns"] is None else f"≤ {format_duration(row['high_ns'])}" for row in rows}

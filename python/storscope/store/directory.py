@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MARKER = "storscope-store.json"
 _ROWS_AT_ONCE = 10_000
-"""Rows in a part of an answer. Texts of a column may have 2 GiB together in each part (Arrow's offsets have 32 bits), and
+"""Rows in a part of an answer. Texts of a column have 2 GiB together in each part (offsets of Arrow have 32 bits), and
 a single one may be a whole design."""
 
 
