@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storscope.bench import record_intervals
+from storscope.bench.compact import compact, is_compact
 from storscope.bench.figures import DIRECTIONS, MEASURES, Interval, Latencies
 from storscope.bench.histograms import Histograms
+from storscope.bench.joining import joined
 from storscope.bench.record_intervals import Cell, IntervalWriter
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
@@ -66,7 +69,7 @@ def _intervals(draw: st.DrawFn) -> list[Interval]:
                 for stream, target in present
             ],
             "outstanding_mean": draw(st.none() | st.floats(0, 9)), "offered_per_s": draw(st.none() | st.floats(0, 9)),
-            "failures": [], "usage": dict.fromkeys(
+            "drain": False, "submitted": index, "in_flight_at_end": index, "failures": [], "usage": dict.fromkeys(
                 ("user_ns", "system_ns", "voluntary_switches", "involuntary_switches"), 5
             ),
         }))  # fmt: skip
@@ -118,6 +121,38 @@ def test_columns_say_what_rows_would_say(at_once: int, intervals: list[Interval]
                 row = drawn.pop((*key, word, measure), None)
                 assert ([] if row is None else _buckets(row)) == buckets
     assert not drawn
+
+
+@settings(max_examples=60)
+@given(intervals=_intervals())
+def test_intervals_with_arrays_say_what_those_with_lists_say(intervals: list[Interval]) -> None:
+    small = [Interval(compact(copy.deepcopy(interval.form))) for interval in intervals]
+    assert all(is_compact(cell["reads"]["response"]) for one in small for cell in one.form["cells"])
+    assert _written(small) == _written(intervals)
+    whole, expected = joined(small), joined(intervals)
+    assert whole is not None
+    assert expected is not None
+    assert _plain(whole.form) == expected.form
+    assert whole.all == expected.all
+
+
+def _plain(value: Any) -> Any:
+    """With lists for arrays."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def test_service_that_is_response_is_held_once() -> None:
+    form = _form([5, 3_000, 70_000])
+    tally = {"ios": 3, "bytes": 12_288, "response": form, "service": {**form}, "lateness": _form([0, 0, 0])}
+    late = {**tally, "service": _form([5, 3_000, 60_000]), "lateness": _form([0, 0, 10_000])}
+    (cell,) = compact({"cells": [{"stream": 0, "target": 0, "reads": tally, "writes": late}]})["cells"]
+    assert cell["reads"]["service"] is cell["reads"]["response"]
+    assert cell["writes"]["service"] is not cell["writes"]["response"]
+    assert cell["writes"]["service"]["bucket_low_ns"].tolist() == _form([5, 3_000, 60_000])["bucket_low_ns"]
 
 
 def _ns(time: datetime) -> int:

@@ -1,6 +1,7 @@
 """What the engine measured, as values: latencies of an interval or a run, and what follows from them.
 
-Read from the JSON of crates/storscope-load (tally.rs, result.rs) and crates/storscope-stats (histogram.rs).
+Read from the JSON of crates/storscope-load (tally.rs, result.rs) and crates/storscope-stats (histogram.rs). The buckets
+of a histogram are lists there; of intervals that are kept in great number they are arrays (compact.py).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from storscope.bench.compact import plain_numbers
 from storscope.bench.device_check import DeviceCheck
 from storscope.domain.units import NS_PER_S
 
@@ -41,8 +43,8 @@ class Latencies:
     def _add(self, form: Mapping[str, Any]) -> None:
         if not form["count"]:
             return
-        bounds = zip(form["bucket_low_ns"], form["bucket_high_ns"], strict=True)
-        for bucket, count in zip(bounds, form["bucket_count"], strict=True):
+        low, high, counts = (plain_numbers(form[f"bucket_{name}"]) for name in ("low_ns", "high_ns", "count"))
+        for bucket, count in zip(zip(low, high, strict=True), counts, strict=True):
             self.counts[bucket] += count
         self.sum_ns += form["mean_ns"] * form["count"]
         self.max_ns = max(form["max_ns"], self.max_ns or 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Histograms:
             values[at] = np.asarray([form[name] for form in filled], np.float64)
         offsets = np.concatenate(([0], np.cumsum(lengths.astype(np.int64))))
         low, high, count = (
-            np.fromiter(chain.from_iterable([form[name] for form in filled]), np.int64, int(offsets[-1]))
+            _one_after_another([form[name] for form in filled], int(offsets[-1]))
             for name in ("bucket_low_ns", "bucket_high_ns", "bucket_count")
         )
         return cls(offsets, low, high, count, np.where(totals > 0, means * totals, 0.0), least, most)
@@ -87,7 +87,7 @@ class Histograms:
     def summed(self, group_of: IntArray, groups: int) -> Histograms:
         """Those of the same group (numbers below `groups`) as one; empty for a group that none belongs to."""
         group = np.repeat(group_of, np.diff(self.offsets))
-        order = np.lexsort((self.high, self.low, group))
+        order = _order(group, self.low, self.high)
         group, low, high = group[order], self.low[order], self.high[order]
         is_new = np.ones(len(order), bool)
         is_new[1:] = (group[1:] != group[:-1]) | (low[1:] != low[:-1]) | (high[1:] != high[:-1])
@@ -100,12 +100,12 @@ class Histograms:
         np.fmax.at(most, group_of, self.max_ns)
         return Histograms(offsets, low[first], high[first], count, sums, least, most)
 
-    def to_forms(self) -> list[dict[str, Any]]:
-        """As the engine writes them."""
-        columns = [
-            [values[start:end].tolist() for start, end in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
-            for values in (self.low, self.high, self.count)
-        ]
+    def to_forms(self, *, has_lists: bool = True) -> list[dict[str, Any]]:
+        """As the engine writes them; or with arrays, as `compact` makes it of that (compact.py)."""
+        ends = self.offsets.tolist()
+        columns = [[values[start:end] for start, end in pairwise(ends)] for values in (self.low, self.high, self.count)]
+        if has_lists:
+            columns = [[part.tolist() for part in column] for column in columns]
         return [
             {
                 "count": total, "mean_ns": sum_ns / total if total else None,
@@ -118,3 +118,23 @@ class Histograms:
                 strict=True,
             )
         ]  # fmt: skip
+
+
+def _order(group: IntArray, low: IntArray, high: IntArray) -> IntArray:
+    """By group, then low, then high. One key with both takes a tenth of the time of three: histograms are in order."""
+    width = int(low.max(initial=0)) + 1
+    if int(group.max(initial=0)) < 2**62 // width and low.min(initial=0) >= 0:
+        key = group * width + low
+        order: IntArray = np.argsort(key, kind="stable")
+        is_same = np.diff(key[order]) == 0
+        if not (np.diff(high[order])[is_same] < 0).any():
+            return order
+    by_all: IntArray = np.lexsort((high, low, group))
+    return by_all
+
+
+def _one_after_another(parts: Sequence[Sequence[int] | IntArray], count: int) -> IntArray:
+    """Lists or arrays (compact.py) as one array of `count` numbers."""
+    if parts and all(isinstance(part, np.ndarray) for part in parts):
+        return np.concatenate(parts)
+    return np.fromiter(chain.from_iterable(parts), np.int64, count)

@@ -6,10 +6,15 @@ What merge_next in crates/storscope-load/src/tally.rs does: counts add up, the n
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from storscope.bench.buckets import Buckets
+from storscope.bench.compact import is_compact
 from storscope.bench.figures import DIRECTIONS, Interval
+from storscope.bench.histograms import Histograms
 
 Form = dict[str, Any]
 
@@ -61,19 +66,47 @@ def _cells(forms: Sequence[Any]) -> list[Form]:
     for form in forms:
         for cell in form["cells"]:
             grouped.setdefault((cell["stream"], cell["target"]), []).append(cell)
-    return [
-        {"stream": stream, "target": target, **{name: _tally([cell[name] for cell in cells]) for name in DIRECTIONS}}
-        for (stream, target), cells in grouped.items()
-    ]
+    found: list[Form] = [{"stream": stream, "target": target} for stream, target in grouped]
+    for name in DIRECTIONS:
+        groups = [[cell[name] for cell in cells] for cells in grouped.values()]
+        tallies = list(chain.from_iterable(groups))
+        has_arrays = bool(tallies) and all(is_compact(tally["response"]) for tally in tallies)
+        for cell, tally in zip(found, _together(groups) if has_arrays else map(_tally, groups), strict=True):
+            cell[name] = tally
+    return found
 
 
 def _tally(tallies: Sequence[Form]) -> Form:
-    measures = [name for name, value in tallies[0].items() if isinstance(value, dict)]
     histograms = {
         measure: Buckets.merged(Buckets.from_form(tally[measure]) for tally in tallies).to_form()
-        for measure in measures
+        for measure in _measures(tallies[0])
     }
-    return {name: sum(tally[name] for tally in tallies) for name in ("ios", "bytes")} | histograms
+    return _counted(tallies) | histograms
+
+
+def _together(groups: Sequence[Sequence[Form]]) -> list[Form]:
+    """The same for many groups at once, of tallies with arrays (compact.py)."""
+    tallies = list(chain.from_iterable(groups))
+    group_of = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    is_shared = all(tally["service"] is tally["response"] for tally in tallies)
+    found = [_counted(group) for group in groups]
+    for measure in _measures(tallies[0]):
+        if measure == "service" and is_shared:
+            for one in found:
+                one[measure] = one["response"]
+            continue
+        summed = Histograms.from_forms([tally[measure] for tally in tallies]).summed(group_of, len(groups))
+        for one, form in zip(found, summed.to_forms(has_lists=False), strict=True):
+            one[measure] = form
+    return found
+
+
+def _measures(tally: Form) -> list[str]:
+    return [name for name, value in tally.items() if isinstance(value, dict)]
+
+
+def _counted(tallies: Sequence[Form]) -> Form:
+    return {name: sum(tally[name] for tally in tallies) for name in ("ios", "bytes")}
 
 
 def _failures(forms: Sequence[Any]) -> list[Form]:

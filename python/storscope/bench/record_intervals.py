@@ -142,11 +142,15 @@ class _Sums:
             np.stack([_integers_summed(of[number], group_of, groups) for number in range(directions)])
             for of in (block.ios, block.bytes)
         )
-        self.directed = {
-            measure: [found.summed(group_of, groups) for found in pair] for measure, pair in block.latencies.items()
-        }
-        pairs = {measure: self.directed[measure] for measure in MEASURES}
-        self.both = {measure: _together(pair, groups) for measure, pair in pairs.items()}
+        self.directed: dict[str, list[Histograms]] = {}
+        self.both: dict[str, Histograms] = {}
+        for measure, pair in block.latencies.items():
+            if measure == "service" and pair is block.latencies["response"]:
+                self.directed[measure], self.both[measure] = self.directed["response"], self.both["response"]
+                continue
+            self.directed[measure] = [found.summed(group_of, groups) for found in pair]
+            if measure in MEASURES:
+                self.both[measure] = _together(self.directed[measure], groups)
 
 
 class _Block:
@@ -172,10 +176,14 @@ class _Block:
         everywhere = [
             part for part in PARTS_OF_SERVICE if forms and all(part in one for one in chain.from_iterable(tallies))
         ]
-        self.latencies = {
-            measure: [Histograms.from_forms([tally[measure] for tally in directed]) for directed in tallies]
-            for measure in (*MEASURES, *everywhere)
-        }
+        is_shared = all(one["service"] is one["response"] for one in chain.from_iterable(tallies))
+        self.latencies: dict[str, list[Histograms]] = {}
+        for measure in (*MEASURES, *everywhere):
+            if measure == "service" and is_shared:
+                self.latencies[measure] = self.latencies["response"]
+            else:
+                found = [Histograms.from_forms([tally[measure] for tally in directed]) for directed in tallies]
+                self.latencies[measure] = found
 
     def by_interval(self) -> _Sums:
         """Over all streams and targets."""

@@ -7,7 +7,7 @@ from where the run's figures begin; drives over the time of these, and their que
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +54,7 @@ class VolumeInterval:
 
 def record_array(
     recorder: Recorder, system: str, design: Mapping[str, Any], report: Mapping[str, Any], start_ns: int,
-    volumes: Sequence[VolumeInterval], parts: Sequence[Mapping[str, Any]], bounds: str,
+    volumes: Iterable[VolumeInterval], parts: Iterable[Mapping[str, Any]], bounds: str,
 ) -> None:  # fmt: skip
     """Everything of one simulation but the run itself.
 
@@ -184,11 +184,12 @@ def _record_part(recorder: Recorder, system: str, part: Mapping[str, Any], start
             "queue_depth_mean": sum(one["queue_mean"] for one in drives) / len(drives),
         }
         recorder.observe(EntityRef(system, "disk_group", group), begin_ns, duration_ns, values)
+    targets = {f"{target['host']}/{target['volume']}": target for target in part["targets"]}
     for limit in part["limits"]:
         values = {
             "queue_depth_mean": limit["used_mean"], "queue_limit": limit["most"], "queued_mean": limit["waiting_mean"],
             "busy_ratio": limit["full_ratio"],
-            "device_latency_ns_mean": _behind_ns(part["targets"], limit) if limit["kind"] == "lun" else None,
+            "device_latency_ns_mean": _behind_ns(targets[limit["name"]]) if limit["kind"] == "lun" else None,
         }  # fmt: skip
         recorder.observe(_limit_entity(system, limit), begin_ns, duration_ns, values)
 
@@ -212,9 +213,8 @@ def _working_drives(components: Sequence[Mapping[str, Any]]) -> dict[str, list[M
     return found
 
 
-def _behind_ns(targets: Sequence[Mapping[str, Any]], limit: Mapping[str, Any]) -> float | None:
+def _behind_ns(target: Mapping[str, Any]) -> float | None:
     """Mean time of the I/Os of a LUN that they do not wait in the host for a place; None without any."""
-    (target,) = (one for one in targets if f"{one['host']}/{one['volume']}" == limit["name"])
     spent = sum(
         part["mean_ns"] * count
         for direction, count in zip(("reads", "writes"), target["completed"], strict=True)

@@ -15,6 +15,7 @@ from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Workload
 from storscope.sim.design import Design
 from storscope.sim.schedule import Lifetime
+from storscope.sim.window import compact
 
 LONGEST_SLICE_NS = NS_PER_S // 50
 """Unless the run is so long that there would be too many."""
@@ -109,7 +110,7 @@ class SimulationRun:
             self._run = plan.start(started_ns)
         self.started_ns = started_ns
 
-    def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Mapping[str, Any]]:
+    def intervals(self, stop: Callable[[], bool] = lambda: False) -> Iterator[dict[str, Any]]:
         """Each interval as soon as it is complete (crates/storscope-load/src/tally.rs)."""
         while (news := self._run.next(_PATIENCE_S)) is not None:
             form = json.loads(news)
@@ -121,8 +122,8 @@ class SimulationRun:
     def finish(self) -> Mapping[str, Any]:
         """Waits for the end: `result`, `doubts_in_words`, `error`, and `array`, what its components did."""
         with _core_errors(self._design):
-            found: Mapping[str, Any] = json.loads(self._run.finish())
-        return found
+            found: dict[str, Any] = json.loads(self._run.finish())
+        return {**found, "array": compact(found["array"])}
 
     def stop(self) -> None:
         """Ends it soon."""

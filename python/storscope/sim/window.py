@@ -11,12 +11,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from storscope.domain.units import NS_PER_S
 
 Report = Mapping[str, Any]
 """ArrayReport of crates/storscope-sim as JSON, or a part of it: `start_ns`, `duration_ns`, `targets`, `components`,
 `limits`, `cache` and `background`."""
 _DIRECTIONS = ("reads", "writes")
+_COUNTERS = ("drives", "stations")
+"""What marks have rows of counters for, in the order of the components."""
+_QUEUES = ("mean", "max")
 
 
 def window(report: Report, from_ns: int, to_ns: int) -> Report:
@@ -24,20 +29,14 @@ def window(report: Report, from_ns: int, to_ns: int) -> Report:
 
     Instants count from the run's start. Of a part without any length all rates and means are None.
     """
-    marks = report["marks"]
-    times = [mark["time_ns"] for mark in marks]
-    first, last = marks[_nearest(times, from_ns)], marks[_nearest(times, to_ns)]
+    first, last = _mark_at(report, from_ns), _mark_at(report, to_ns)
     duration_ns = last["time_ns"] - first["time_ns"]
     drives = sum(component["kind"] == "drive" for component in report["components"])
-    pairs = [
-        *zip(first["drives"], last["drives"], strict=True),
-        *zip(first["stations"], last["stations"], strict=True),
-    ]
     failed = {
         one["drive"] for one in report["happenings"]
         if one["kind"] == "drive_failed" and one["time_ns"] <= first["time_ns"]
     }  # fmt: skip
-    counted = [[after - before for before, after in zip(*pair, strict=True)] for pair in pairs]
+    counted = [numbers for name in _COUNTERS for numbers in (last[name] - first[name]).astype(np.int64).tolist()]
     shown = [
         {
             **(_drive if index < drives else _station)(component, numbers, duration_ns),
@@ -74,13 +73,21 @@ def until(report: Report, end_ns: int) -> Report:
     """
     queue = report["queue"]
     slices = max(1, (end_ns - queue["start_ns"]) // queue["slice_ns"])
-    return {**report, "queue": {**queue, **{name: [one[:slices] for one in queue[name]] for name in ("mean", "max")}}}
+    return {**report, "queue": {**queue, **{name: [one[:slices] for one in queue[name]] for name in _QUEUES}}}
 
 
-def _nearest(times: Sequence[int], at_ns: int) -> int:
-    place = bisect_left(times, at_ns)
-    near = [index for index in (place - 1, place) if 0 <= index < len(times)]
-    return min(near, key=lambda index: abs(times[index] - at_ns))
+def compact(report: Report) -> Report:
+    """The report as the core writes it, with arrays for what it has of each drive: that of 2,000 drives is large."""
+    marks = [{**mark, **{name: np.asarray(mark[name], np.uint64) for name in _COUNTERS}} for mark in report["marks"]]
+    queue = {**report["queue"], **{name: np.asarray(report["queue"][name]) for name in _QUEUES}}
+    return {**report, "marks": marks, "queue": queue}
+
+
+def _mark_at(report: Report, at_ns: int) -> Report:
+    """The mark nearest to an instant."""
+    marks: Sequence[Report] = report["marks"]
+    place = bisect_left(marks, at_ns, key=lambda mark: mark["time_ns"])
+    return min(marks[max(0, place - 1) : place + 1], key=lambda mark: abs(mark["time_ns"] - at_ns))
 
 
 def _ratio(part: float, whole: float) -> float | None:
@@ -187,9 +194,7 @@ def _tasks(report: Report, first: Report, last: Report) -> list[Report]:
 
 def forwarded(report: Report, from_ns: int, to_ns: int) -> dict[str, int]:
     """Volume -> I/Os that came through another controller than its owner between two instants."""
-    marks = report["marks"]
-    times = [mark["time_ns"] for mark in marks]
-    first, last = marks[_nearest(times, from_ns)], marks[_nearest(times, to_ns)]
+    first, last = _mark_at(report, from_ns), _mark_at(report, to_ns)
     found: dict[str, int] = {}
     for target, before, after in zip(report["targets"], first["targets"], last["targets"], strict=True):
         count = sum(after["proxied"]) - sum(before["proxied"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -42,7 +42,8 @@ class Simulated:
     judgement: Judgement
     intervals: tuple[Interval, ...]
     array: Mapping[str, Any]
-    """What the array's components did (ArrayReport in crates/storscope-sim), warm-up included."""
+    """What the array's components did (ArrayReport in crates/storscope-sim), warm-up included, with arrays for what it
+    has of each drive (`sim.window.compact`)."""
     happenings: tuple[Happening, ...]
     phases: tuple[Phase, ...]
     wall_s: float
@@ -136,30 +137,32 @@ def _report(simulated: Simulated) -> Mapping[str, Any]:
     return {**whole, **shown, "components": [{**all_of_it, **part} for all_of_it, part in pairs]}
 
 
-def _parts(simulated: Simulated) -> list[Mapping[str, Any]]:
+def _parts(simulated: Simulated) -> Iterator[Mapping[str, Any]]:
     """What the array's components did in each interval that the run's figures are of."""
     first_ns, last_ns = simulated.judgement.from_ns, simulated.judgement.to_ns
     ends = [(one.start_ns, one.start_ns + one.duration_ns) for one in simulated.intervals]
-    found = [window(simulated.array, *both) for both in ends if both[0] >= first_ns and both[1] <= last_ns]
-    return [one for one in found if one["duration_ns"]]
+    found = (window(simulated.array, *both) for both in ends if both[0] >= first_ns and both[1] <= last_ns)
+    return (one for one in found if one["duration_ns"])
 
 
-def _volume_intervals(simulated: Simulated) -> list[VolumeInterval]:
+def _volume_intervals(simulated: Simulated) -> Iterator[VolumeInterval]:
     """The cells of all streams and hosts, added up for each volume."""
     design = simulated.plan.design
     volumes = list(dict.fromkeys(one.volume for one in design.attachments))
     has_partner = len(design.form["controllers"]) > 1
-    found = []
     for interval in simulated.intervals:
         end_ns = interval.start_ns + interval.duration_ns
         counts = forwarded(simulated.array, interval.start_ns, end_ns) if has_partner else {}
-        found += [_volume_interval(simulated, volume, interval, counts.get(volume)) for volume in volumes]
-    return found
+        cells: dict[str, list[Mapping[str, Any]]] = {volume: [] for volume in volumes}
+        for cell in interval.form["cells"]:
+            cells[design.attachments[cell["target"]].volume].append(cell)
+        for volume, own in cells.items():
+            yield _volume_interval(volume, interval, own, counts.get(volume))
 
 
-def _volume_interval(simulated: Simulated, volume: str, interval: Interval, moved_on: int | None) -> VolumeInterval:
-    attachments = simulated.plan.design.attachments
-    cells = [cell for cell in interval.form["cells"] if attachments[cell["target"]].volume == volume]
+def _volume_interval(
+    volume: str, interval: Interval, cells: Sequence[Mapping[str, Any]], moved_on: int | None
+) -> VolumeInterval:  # fmt: skip
     reads, writes = ([cell[direction] for cell in cells] for direction in ("reads", "writes"))
 
     def latency_sum(tallies: Sequence[Mapping[str, Any]]) -> float:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import storscope
+from storscope.bench.compact import compact
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.goals import Progress, has_steps
 from storscope.bench.joining import joined
@@ -30,8 +31,11 @@ from storscope.workbench.simulation_judgement import ended_words, judge, judge_r
 ENGINE = "storscope-sim"
 _INTERVALS = 200
 """Of a run with a duration: enough to find a warm-up in."""
-_MOST_INTERVALS = 512
+_MOST_INTERVALS, _LEAST_INTERVALS = 512, 32
 """More are put together two by two, as samples are (bench/samples.py): so many I/Os may take longer than expected."""
+_MOST_CELL_INTERVALS, _MOST_DRIVE_INTERVALS = 20_480, 102_400
+"""Of streams on volumes, and of drives, in all intervals that are kept: each of these has rows and distributions of its
+own. A run of 200 intervals keeps them all with up to 102 streams on volumes and 512 drives."""
 _PILOT_SHARE, _PILOT_LEAST, _PILOT_MOST = 50, 1_000, 100_000
 """A run of so many I/Os is tried with a fiftieth of them first, to learn how long it will be; with no more than what a
 second simulates, since nobody can watch it or end it."""
@@ -53,10 +57,10 @@ def simulate(
     """
     started_ns = time.time_ns() if started_ns is None else started_ns
     began = time.perf_counter()
-    samples, intervals, was_stopped = Samples(), _Intervals(), _Latch(stop)
     plan = fitted(plan)
+    samples, intervals, was_stopped = Samples(), _Intervals(most_intervals(plan), _expected(plan)), _Latch(stop)
     run = SimulationRun(plan, started_ns)
-    for interval in map(Interval, run.intervals(was_stopped)):
+    for interval in map(Interval, map(compact, run.intervals(was_stopped))):
         samples.add(Sample.of(interval))
         intervals.add(interval)
         watch(Progress(samples.end_ns, max(0, (plan.duration_ns or 0) - samples.end_ns)), interval)
@@ -128,17 +132,34 @@ def _expected_ns(plan: SimulationPlan, ios: int) -> int:
     return int(run.finish()["array"]["duration_ns"] * ios / few)
 
 
-class _Intervals:
-    """The intervals of a run under way; their number is bounded."""
+def most_intervals(plan: SimulationPlan) -> int:
+    """How many intervals are kept: fewer where there is much in each."""
+    targets = len(plan.design.attachments)
+    cells = sum(len(stream.targets) or targets for stream in plan.workload.streams)
+    drives = sum(int(group["count"]) for group in plan.design.form["groups"])
+    room = min(_MOST_CELL_INTERVALS // max(1, cells), _MOST_DRIVE_INTERVALS // max(1, drives))
+    return max(_LEAST_INTERVALS, min(_MOST_INTERVALS, room)) // 2 * 2
 
-    def __init__(self) -> None:
+
+def _expected(plan: SimulationPlan) -> int:
+    """How many intervals the run will have; 0 if only its I/Os tell."""
+    return 0 if plan.ios is not None or not plan.interval_ns else -(-(plan.duration_ns or 0) // plan.interval_ns)
+
+
+class _Intervals:
+    """The intervals of a run under way; they are at most `most`, an even number, and of equal length."""
+
+    def __init__(self, most: int = _MOST_INTERVALS, expected: int = 0) -> None:
         self.kept: list[Interval] = []
+        self._most = most
         self._parts = 1
+        while expected > most * self._parts:
+            self._parts *= 2
         self._pending: list[Interval] = []
 
     def add(self, interval: Interval) -> None:
         """One more."""
-        if len(self.kept) >= _MOST_INTERVALS and not self._pending:
+        if len(self.kept) >= self._most and not self._pending:
             self._halve()
         self._pending.append(interval)
         if len(self._pending) == self._parts:

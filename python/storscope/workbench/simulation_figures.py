@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from storscope.bench.figures import Interval
 from storscope.bench.joining import joined
@@ -33,8 +34,11 @@ class TimeSpent:
 def time_spent(measured: Interval, part_of_run: Report) -> list[TimeSpent]:
     """The figures of hosts (`measured`) split as the components say (`part_of_run`) that their time went."""
     found = []
+    cells_of: dict[int, list[Mapping[str, Any]]] = {}
+    for cell in measured.form["cells"]:
+        cells_of.setdefault(cell["target"], []).append(cell)
     for index, target in enumerate(part_of_run["targets"]):
-        cells = [cell for cell in measured.form["cells"] if cell["target"] == index]
+        cells = cells_of.get(index, [])
         for direction in DIRECTIONS:
             whole = Interval({**measured.form, "cells": cells}).direction(direction)
             if not whole.ios or whole.response.mean_ns is None:

@@ -20,7 +20,8 @@ def record_volume_latencies(
 ) -> None:
     """`volume_of` names the volume behind each target; hosts and streams are added up."""
     volumes = list(dict.fromkeys(volume_of))
-    number_of = [volumes.index(name) for name in volume_of]
+    numbers = {name: number for number, name in enumerate(volumes)}
+    number_of = [numbers[name] for name in volume_of]
     cells = [(at, cell) for at, interval in enumerate(intervals) for cell in interval.form["cells"]]
     if not cells:
         return
