@@ -69,6 +69,8 @@ pub enum Doubt {
         lateness_ns_mean: f64,
         /// Mean response.
         response_ns_mean: f64,
+        /// Share of the time that a place was empty because of it, on average.
+        empty_share: f64,
     },
     /// The slowest I/Os of a closed loop were slow because of the generator.
     TailLate {
@@ -112,8 +114,8 @@ impl Doubt {
                 };
                 format!("I/Os left {lateness_ns_p99} ns late at p99, of a response of {response_ns_p99} ns: {cause}")
             }
-            Self::PlacesEmpty { lateness_ns_mean, response_ns_mean } => {
-                let percent = 100.0 * lateness_ns_mean / response_ns_mean;
+            Self::PlacesEmpty { lateness_ns_mean, response_ns_mean, empty_share } => {
+                let percent = 100.0 * empty_share;
                 format!(
                     "the generator left each place in the queue empty for {percent:.0} % of the time (I/Os left \
                      {lateness_ns_mean:.0} ns late on average, of a response of {response_ns_mean:.0} ns), so that the \
@@ -160,10 +162,10 @@ pub fn doubts(interval: &Interval, ending: &Ending, workload: &Workload) -> Vec<
 ///
 /// Where requests arrive, one that leaves late has waited for the generator, and a user would have: lateness that shows
 /// in the response makes it meaningless. In a closed loop nobody waits; there is only a place in the queue that is empty
-/// until the next I/O leaves. By the interactive response time law, N = X (S + L) for N places, a rate X, a mean service
-/// S and a mean lateness L (Denning and Buzen 1978, ACM Computing Surveys 10(3); Lazowska et al. 1984, Quantitative
-/// System Performance, 3.6), so places are empty for L / (S + L) of the time, and the rate is that of a queue which is so
-/// much shorter. Rare delays hardly move the means: they stand in the tail of the response alone, which is said, and the
+/// until the next I/O leaves. By the interactive response time law, N = X (S + L + Z) for N places, a rate X, a mean
+/// service S, a mean lateness L and a mean think time Z (Denning and Buzen 1978, ACM Computing Surveys 10(3); Lazowska et
+/// al. 1984, Quantitative System Performance, 3.6), so places are empty for X L / N of the time because of the generator,
+/// and the rate is lower by about as much. Rare delays hardly move the means: they stand in the tail of the response alone, which is said, and the
 /// service is free of them.
 #[must_use]
 pub fn lateness_doubts(interval: &Interval, workload: &Workload) -> Vec<Doubt> {
@@ -172,7 +174,8 @@ pub fn lateness_doubts(interval: &Interval, workload: &Workload) -> Vec<Doubt> {
     }
     let of = |is_open: bool| tally_where(interval, workload, is_open);
     let full = || interval.outstanding_mean > 0.9 * open_slots(workload);
-    arrivals_doubt(&of(true), full).into_iter().chain(closed_doubt(&of(false))).collect()
+    let place_ns = closed_slots(interval, workload) * interval.duration.0 as f64;
+    arrivals_doubt(&of(true), full).into_iter().chain(closed_doubt(&of(false), place_ns)).collect()
 }
 
 /// The I/Os of all open loops, or of all closed ones.
@@ -195,14 +198,27 @@ fn arrivals_doubt(all: &Tally, queue_was_full: impl FnOnce() -> bool) -> Option<
     })
 }
 
-fn closed_doubt(all: &Tally) -> Option<Doubt> {
+/// `place_ns` is the time of all places together.
+fn closed_doubt(all: &Tally, place_ns: f64) -> Option<Doubt> {
     let (lateness_ns_mean, response_ns_mean) = (all.lateness.mean()?, all.response.mean()?);
-    if lateness_ns_mean > TOLERATED_LATENESS * response_ns_mean {
-        return Some(Doubt::PlacesEmpty { lateness_ns_mean, response_ns_mean });
+    let empty_share = all.lateness.sum() as f64 / place_ns;
+    if empty_share > TOLERATED_LATENESS {
+        return Some(Doubt::PlacesEmpty { lateness_ns_mean, response_ns_mean, empty_share });
     }
     let (response_ns_p99, service_ns_p99) = (all.response.quantile(0.99)?, all.service.quantile(0.99)?);
     (response_ns_p99 as f64 > (1.0 + TOLERATED_LATENESS) * service_ns_p99 as f64)
         .then_some(Doubt::TailLate { response_ns_p99, service_ns_p99 })
+}
+
+/// Places in the queues of all closed loops. A stream without targets of its own has those of its cells.
+fn closed_slots(interval: &Interval, workload: &Workload) -> f64 {
+    let cells = |index: usize| interval.cells.iter().filter(|cell| cell.stream as usize == index).count();
+    let closed = workload.streams.iter().enumerate().filter(|(_, stream)| !stream.load.is_open());
+    let slots = closed.map(|(index, stream)| {
+        let targets = if stream.targets.is_empty() { cells(index) } else { stream.targets.len() };
+        stream.load.slots_per_worker(targets) as f64 * f64::from(stream.workers)
+    });
+    slots.sum()
 }
 
 /// Places in the queues of all open loops; none in a closed loop can be missing.

@@ -2,7 +2,13 @@
 
 mod support;
 
-use storscope_device::{Clock, NullDevice, QueueingDevice, Stall, StallingDevice, SystemClock, VirtualClock};
+use std::sync::atomic::AtomicBool;
+
+use storscope_device::{
+    Clock, Completion, Device, DeviceError, NullDevice, QueueingDevice, Request, Stall, StallingDevice, SystemClock,
+    VirtualClock,
+};
+use storscope_load::{Generator, LoadError};
 use storscope_types::{Load, Nanos, Process, RateStep, ThinkTime};
 use support::{GIB, closed, ios, mix, open, reads_4k, run, seconds, task};
 
@@ -218,4 +224,40 @@ fn a_limit_of_ios_ends_with_all_of_them_counted() {
     let workload = mix(vec![reads_4k()], closed(32));
     let outcome = run(device, clock, &task(&workload, &[GIB], ios(1_000)));
     assert_eq!((outcome.total.ios(), outcome.ending.drained), (1_000, 0));
+}
+
+/// Fails every request, and counts what it has not reported yet.
+struct Failing {
+    device: QueueingDevice,
+    in_flight: usize,
+}
+
+impl Device for Failing {
+    fn depth(&self) -> usize {
+        self.device.depth()
+    }
+
+    fn submit(&mut self, request: Request) {
+        self.in_flight += 1;
+        self.device.submit(request);
+    }
+
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
+        let before = done.len();
+        let now = self.device.wait(until, done);
+        done[before..].iter_mut().for_each(|completion| completion.result = -5);
+        self.in_flight -= done.len() - before;
+        now
+    }
+}
+
+#[test]
+fn after_an_error_the_device_has_nothing_left_to_report() {
+    let clock = VirtualClock::default();
+    let device = Failing { device: QueueingDevice::new(clock.clone(), 1, Nanos(1_000_000), 16, 6), in_flight: 0 };
+    let workload = mix(vec![reads_4k()], closed(8));
+    let mut generator = Generator::new(device, clock, &task(&workload, &[GIB], seconds(1.0)));
+    let outcome = generator.run(&AtomicBool::new(false), &mut |_| {});
+    assert!(matches!(outcome, Err(LoadError::Failed { failed: 1, .. })), "{outcome:?}");
+    assert_eq!(generator.into_device().in_flight, 0);
 }

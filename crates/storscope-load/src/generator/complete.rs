@@ -10,13 +10,17 @@ use crate::tally::Times;
 use crate::transfer::{FollowUp, Transfer};
 
 impl<D: Device, C: Clock> Generator<D, C> {
-    /// Takes what the device reported.
+    /// Takes what the device reported, up to the first error; what was behind it is left for the next call.
     #[inline]
     pub(super) fn take_done(&mut self) -> Result<(), LoadError> {
         let mut done = std::mem::take(&mut self.done);
-        let outcome = done.iter().try_for_each(|completion| self.complete(*completion));
+        let mut taken = 0;
+        let outcome = done.iter().try_for_each(|completion| {
+            taken += 1;
+            self.complete(*completion)
+        });
         self.recorder.settle();
-        done.clear();
+        done.drain(..taken);
         self.done = done;
         outcome
     }

@@ -122,7 +122,10 @@ impl<D: Device, C: Clock> Generator<D, C> {
             }
         };
         let end = self.close(now, sink);
-        outcome?;
+        if let Err(error) = outcome {
+            self.wait_for_the_rest(now);
+            return Err(error);
+        }
         self.drain(end, now, sink)?;
         Ok(self.ending)
     }
@@ -259,6 +262,24 @@ impl<D: Device, C: Clock> Generator<D, C> {
         }
         self.close_drain(completed_before, now, sink);
         Ok(())
+    }
+
+    /// After an error: a device that is used again must not report what this generator sent. What the device says of it
+    /// is of no interest any more.
+    fn wait_for_the_rest(&mut self, mut now: Nanos) {
+        loop {
+            while !self.done.is_empty() {
+                let _ = self.take_done();
+            }
+            if self.recorder.in_flight() == 0 && self.batch.is_empty() {
+                return;
+            }
+            let submitted = self.stamp_batch(now);
+            match self.device.wait(submitted.saturating_add(LONGEST_WAIT), &mut self.done) {
+                Ok(after) => now = after,
+                Err(_) => return,
+            }
+        }
     }
 
     fn count_backlog(&mut self, end: Nanos) {
