@@ -24,7 +24,7 @@ name = "g"
 drive = "10k-sas"
 count = {count}
 layout = "{layout}"
-segment = "512 KiB"
+{copies}segment = "512 KiB"
 
 [[volume]]
 name = "v"
@@ -65,7 +65,8 @@ class Case:
     def plan(self, ios: int) -> SimulationPlan:
         """Of so many I/Os of the host."""
         parts = {"controllers": _CONTROLLERS, "cache": _CACHE} if self.is_full else {"controllers": "", "cache": ""}
-        text = _HEAD.format(layout=self.layout, count=self.count, size=f"{self.count * 60} GiB", **parts)
+        copies = 'read_choice = "round_robin"\n' if self.layout == "raid10" else ""
+        text = _HEAD.format(layout=self.layout, copies=copies, count=self.count, size=f"{self.count * 60} GiB", **parts)
         stream = Stream(Mix((AccessSpec(4 * KIB, read_share=0.67),)), Closed(self.outstanding))
         design = read_design(text, self.name)
         return SimulationPlan(design, Workload("random", (stream,)), 1, ios=ios, interval_ns=60 * NS_PER_S)

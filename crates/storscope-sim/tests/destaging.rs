@@ -170,3 +170,19 @@ fn a_slow_group_does_not_take_the_destages_of_a_fast_one() {
     let per_s = 10_000.0 / (array.now() - start).as_secs_f64();
     assert!(per_s > 10_000.0, "{per_s} of the 20,000 per second that the fast drives can do");
 }
+
+/// Four destages a drive, as arms get, leave most dies of flash idle.
+#[test]
+fn flash_is_destaged_to_with_as_many_writes_as_it_has_dies() {
+    let flash = json!({"kind": "flash", "size_bytes": 64 * GIB, "dies": 24, "page_bytes": 4 * KIB, "overhead_ns": 20_000,
+        "read_ns": 80_000, "program_ns": 600_000, "interface_rate_bytes_per_s": 1e9, "write_accept_ns": 20_000});
+    let rate = |destages: Value| {
+        let mut design = cached(flash.clone(), raid("raid5", 4), 8 * MIB);
+        design["cache"]["write"]["destages"] = destages;
+        let mut random = storscope_sim::kernel::Random::new(3, 3);
+        pace(&design, 8_000, 32_000, 4 * KIB, || random.below(32 * GIB / PAGE) * PAGE).0
+    };
+    let (few, all, chosen) = (rate(json!(16)), rate(json!(96)), rate(json!(null)));
+    assert!(few < 0.8 * all, "{few} and {all} bytes per second");
+    assert!(relative(chosen, all) < 0.02, "{chosen} and {all} bytes per second");
+}

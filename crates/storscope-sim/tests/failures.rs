@@ -68,6 +68,20 @@ fn raid_6_survives_two_and_raid_5_does_not() {
     assert_eq!(operations(&failed(raid6, &[0, 1, 2]), Io::write(0, 4 * KIB)).1, -5);
 }
 
+/// The second parity is left out, and lies on each drive in turn; but never on the one behind the failed one where that
+/// has data.
+#[test]
+fn what_a_failed_drive_of_raid_6_had_is_read_from_all_others_alike() {
+    let raid6 = json!({"count": 8, "layout": "raid6", "segment_bytes": SEGMENT});
+    let mut array = array(&failed(raid6, &[3]), 1);
+    closed(&mut array, 16, 40_000, 0.0, |random, _| random_read(random, GIB, 4 * KIB));
+    let report = array.report().expect("laws hold");
+    let reads: Vec<u64> = report.components.iter().filter_map(|one| one.operations).map(|both| both[0]).collect();
+    let alive = || reads.iter().enumerate().filter(|(drive, _)| *drive != 3).map(|(_, &reads)| reads as f64);
+    let mean = alive().sum::<f64>() / 7.0;
+    assert!(alive().all(|reads| relative(reads, mean) < 0.09), "{reads:?}");
+}
+
 fn rebuilding(group: Value, task: Value) -> Value {
     let mut design = failed(group, &[1]);
     design["drives"]["d"]["size_bytes"] = json!(64 * MIB);
@@ -84,7 +98,7 @@ fn rebuilding(group: Value, task: Value) -> Value {
 fn a_rebuild_reads_the_survivors_and_fills_the_spare() {
     let mut group = raid5();
     group["spares"] = json!(1);
-    let mut array = array(&rebuilding(group, json!({"outstanding": 4})), 1);
+    let mut array = array(&rebuilding(group, json!({"outstanding": 4, "chunk_bytes": SEGMENT})), 1);
     settle(&mut array);
     let report = array.report().expect("laws hold");
     let rows = 64 * MIB / SEGMENT;
@@ -96,6 +110,15 @@ fn a_rebuild_reads_the_survivors_and_fills_the_spare() {
     // From then on the spare serves what the failed drive did: segment 1 lies on drive 1.
     batch(&mut array, &[Io::read(SEGMENT, 4 * KIB)]);
     assert_eq!(drive_operations(&array.report().expect("laws hold"))[0], 4 * rows + 1);
+}
+
+#[test]
+fn a_rebuild_takes_a_mebibyte_of_each_drive_at_a_time_unless_told_otherwise() {
+    let mut group = raid5();
+    group["spares"] = json!(1);
+    let mut array = array(&rebuilding(group, json!({})), 1);
+    settle(&mut array);
+    assert_eq!(drive_operations(&array.report().expect("laws hold")), [4 * 64, 64]);
 }
 
 #[test]
@@ -121,7 +144,7 @@ fn a_pool_rebuilds_into_the_free_space_of_all_and_faster() {
     assert_eq!(written.count(), 19, "all but the failed drive take a part");
     let mut group = raid5();
     group["spares"] = json!(1);
-    let mut single = array(&rebuilding(group, json!({"outstanding": 16})), 1);
+    let mut single = array(&rebuilding(group, json!({"outstanding": 16, "chunk_bytes": SEGMENT})), 1);
     settle(&mut single);
     let finished = |report: storscope_sim::array::ArrayReport| report.background[0].finished_ns.expect("finished");
     let single = finished(single.report().expect("laws hold"));

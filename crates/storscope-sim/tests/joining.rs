@@ -76,11 +76,13 @@ fn what_a_lost_segment_is_computed_from_is_read_once() {
 }
 
 #[test]
-fn a_sequential_read_uses_both_copies_of_every_pair() {
+fn a_sequential_read_in_turn_uses_both_copies_of_every_pair() {
     for drives in [2_u32, 6, 8, 46] {
         let count = 64 * u64::from(drives);
         let ios: Vec<Io> = (0..count).map(|at| Io::read(at * SEGMENT, SEGMENT)).collect();
-        let report = report(raid("raid10", drives), &ios);
+        let mut group = raid("raid10", drives);
+        group["read_choice"] = json!("round_robin");
+        let report = report(group, &ios);
         assert!(by_drive(&report).iter().all(|&reads| reads == [64, 0]), "{drives}: {:?}", by_drive(&report));
     }
 }

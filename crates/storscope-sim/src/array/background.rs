@@ -18,6 +18,10 @@ use super::job::{Job, Kind, Stage};
 use crate::kernel::Random;
 use crate::layout::Place;
 
+/// Bytes of a drive in a step of a rebuild or a scrub, unless the design says otherwise: with a segment of 64 KiB at a time
+/// an idle drive of 7,200 rpm would be rebuilt at 7 MB/s, a tenth of what arrays do.
+const USUAL_CHUNK_BYTES: u64 = 1 << 20;
+
 /// Background work.
 #[derive(Debug, Clone)]
 pub struct Task {
@@ -52,7 +56,8 @@ impl Task {
     #[must_use]
     pub fn new(design: &BackgroundDesign, index: usize, group: &Group) -> Self {
         let segment = group.map.segment();
-        let chunk = design.chunk.map_or(segment, |chunk| chunk.0);
+        let usual = if design.kind == BackgroundKind::Restripe { segment } else { segment.max(USUAL_CHUNK_BYTES) };
+        let chunk = design.chunk.map_or(usual, |chunk| chunk.0);
         let rows = if group.map.has_rows() { (chunk / segment).max(1) } else { 1 };
         Self {
             name: design.name.clone(),
@@ -245,7 +250,7 @@ impl Array {
             }
             BackgroundKind::Rebuild => {
                 let mut missing = if map.copies() > 1 { 1 } else { map.data() };
-                for position in 0..map.width() {
+                for position in group.recovery_order(stripe) {
                     if missing > 0 && read(position) {
                         missing -= 1;
                     }

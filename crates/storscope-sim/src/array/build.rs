@@ -179,7 +179,7 @@ fn build_groups(design: &ArrayDesign, kinds: &[DriveDesign], seed: u64) -> (Vec<
         let all = first..first + group.count + group.spares;
         let shared = DriveKind::new(kind);
         drives.extend(all.map(|index| DriveStation::new(shared.drive(seed, index), parallel(kind))));
-        groups.push(Group::new(group, kind.size(), first, seed.wrapping_add(u64::from(first))));
+        groups.push(Group::new(group, kind.size(), parallel(kind), first, seed.wrapping_add(u64::from(first))));
     }
     (drives, groups)
 }

@@ -36,7 +36,13 @@ pub struct Group {
     distributed_from: Option<u64>,
     /// The copy that was read last, by the drive of the first one.
     turns: Box<[u8]>,
+    /// What is destaged to one of its drives at a time, unless the design says how much in all.
+    destages_per_drive: usize,
 }
+
+/// Destages per drive with an arm: enough to sort, and not so many that reads wait behind them. Flash takes as many as it
+/// serves side by side.
+const DESTAGES_PER_ARM: usize = 4;
 
 /// A drive that has failed.
 #[derive(Debug, Clone, Copy)]
@@ -61,9 +67,9 @@ pub enum Spare {
 }
 
 impl Group {
-    /// A group at work whose drives start at `first_drive`.
+    /// A group at work whose drives start at `first_drive`. Each serves `parallel` operations side by side.
     #[must_use]
-    pub fn new(design: &GroupDesign, drive_size: Bytes, first_drive: u32, seed: u64) -> Self {
+    pub fn new(design: &GroupDesign, drive_size: Bytes, parallel: f64, first_drive: u32, seed: u64) -> Self {
         let kept = (drive_size.0 as f64 * (1.0 - design.spare_share)) as u64;
         let distributed = design.layout == Layout::Pool && design.spare_share > 0.0;
         Self {
@@ -81,13 +87,29 @@ impl Group {
             spares: (0..design.spares).map(|spare| first_drive + design.count + spare).collect(),
             distributed_from: distributed.then_some(kept),
             turns: vec![1; design.count as usize].into_boxed_slice(),
+            destages_per_drive: DESTAGES_PER_ARM.max(parallel.ceil() as usize),
         }
     }
 
-    /// Its drives, the spares included.
+    /// What is destaged to all of its drives at a time, the spares included.
     #[must_use]
-    pub fn drives(&self) -> usize {
-        self.count as usize + self.spares.len()
+    pub fn destages(&self) -> usize {
+        (self.count as usize + self.spares.len()) * self.destages_per_drive
+    }
+
+    /// Positions of a stripe in the order in which they are read to compute one that is lost: data first, then parity, as
+    /// Linux md does. So the drives that are left out for having more parity than needed take turns.
+    pub fn recovery_order(&self, stripe: u64) -> impl Iterator<Item = u64> {
+        let (map, of_data) = (&self.map, self.map.width() - self.map.parity());
+        (0..map.width()).map(move |nth| {
+            if map.parity() == 0 {
+                nth
+            } else if nth < of_data {
+                map.position_of_data(stripe, nth)
+            } else {
+                map.position_of_parity(stripe, nth - of_data)
+            }
+        })
     }
 
     /// The copy of a mirrored stripe whose turn it is. Each pair has turns of its own: with common ones a sequential read

@@ -80,7 +80,7 @@ impl Memory {
     /// Empty memory for an array with so many drives and groups.
     #[must_use]
     pub fn new(design: &CacheDesign, array: &ArrayDesign, groups: &[Group], volumes: &[Volume]) -> Self {
-        let drives: usize = groups.iter().map(Group::drives).sum();
+        let destages = groups.iter().map(Group::destages).sum();
         let page = design.page.0;
         let write = design.write.as_ref();
         let halved = |size: u64| if write.is_some_and(|write| write.mirrored) { size / 2 } else { size };
@@ -101,7 +101,7 @@ impl Memory {
             clean: 0,
             low,
             range: Divisor::new(at(write.map(|write| write.high_watermark)).saturating_sub(low).max(1) as u64),
-            most_destages: write.and_then(|write| write.destages).map_or(4 * drives, |most| most as usize),
+            most_destages: write.and_then(|write| write.destages).map_or(destages, |most| most as usize),
             flushing: false,
             mirrored: write.is_some_and(|write| write.mirrored),
             placement: write.map_or(Placement::InPlace, |write| write.placement),

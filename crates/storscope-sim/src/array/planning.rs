@@ -125,7 +125,7 @@ impl Array {
         let group = &self.groups[group];
         let map = &group.map;
         let mut missing = if map.copies() > 1 { 1 } else { map.data() };
-        for position in 0..map.width() {
+        for position in group.recovery_order(piece.stripe) {
             if missing == 0 {
                 break;
             }

@@ -16,8 +16,8 @@ pub struct Sharing {
 /// A group's part.
 #[derive(Debug, Clone, Copy)]
 struct Share {
-    /// Of the array's drives.
-    drives: f64,
+    /// Of what all groups destage at a time.
+    part: f64,
     underway: usize,
     /// One destage stays within a window of so many bytes of the group's space.
     window: Divisor,
@@ -27,9 +27,9 @@ impl Sharing {
     /// Of these groups; `run` and `most` limit the window as in [`crate::layout::Map::window`].
     #[must_use]
     pub fn new(groups: &[Group], run: u64, most: u64) -> Self {
-        let drives: usize = groups.iter().map(Group::drives).sum();
+        let all: usize = groups.iter().map(Group::destages).sum();
         let share = |group: &Group| Share {
-            drives: group.drives() as f64 / drives as f64,
+            part: group.destages() as f64 / all as f64,
             underway: 0,
             window: Divisor::new(group.map.window(run, most.min(MOST_BYTES))),
         };
@@ -73,7 +73,7 @@ impl Sharing {
         let mut best = None;
         let mut least = f64::INFINITY;
         for (index, group) in self.groups.iter().enumerate() {
-            let (load, limit) = (group.underway as f64 / group.drives, allowed as f64);
+            let (load, limit) = (group.underway as f64 / group.part, allowed as f64);
             if load < least && (load < limit || group.underway == 0) && is_dirty(index) {
                 (best, least) = (Some(index as u16), load);
             }

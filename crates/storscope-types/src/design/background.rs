@@ -17,7 +17,7 @@ pub struct BackgroundDesign {
     /// When it starts. Absent: when a change starts it; a rebuild also starts when a drive of the group fails.
     #[serde(default, rename = "start_ns")]
     pub start: Option<Nanos>,
-    /// Bytes of each drive that one step handles. Absent: the segment.
+    /// Bytes of each drive that one step handles. Absent: a segment, of a rebuild or a scrub at least 1 MiB.
     #[serde(default, rename = "chunk_bytes")]
     pub chunk: Option<Bytes>,
     /// Steps at a time; 1 to 256.

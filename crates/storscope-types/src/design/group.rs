@@ -36,7 +36,7 @@ pub struct GroupDesign {
     /// Share of each drive that a pool keeps free for the data of failed drives.
     #[serde(default)]
     pub spare_share: f64,
-    /// Which copy of a mirror is read. Absent: in turn.
+    /// Which copy of a mirror is read. Absent: the nearest.
     #[serde(default)]
     pub read_choice: Option<ReadChoice>,
     /// How partly written stripes get their parity. Absent: as it needs fewer reads.
@@ -88,12 +88,12 @@ pub enum Redundancy {
 #[serde(rename_all = "snake_case")]
 pub enum ReadChoice {
     /// In turn.
-    #[default]
     RoundRobin,
     /// The one with fewer requests.
     ShortestQueue,
     /// One that is idle, or else the one whose last request was nearer, as Linux md does
-    /// (drivers/md/raid10.c:read_balance).
+    /// (drivers/md/raid10.c:read_balance). The default, as it is nearest to what was measured (docs/arrays.md).
+    #[default]
     Nearest,
     /// Always the first.
     Primary,
