@@ -275,3 +275,37 @@ def test_a_queue_limit_that_holds_i_os_back_is_told_in_whole_words(tmp_path: Pat
     said = " ".join(_run(tmp_path, "--duration", "3s", design=limited).stdout.split())
     taken = r"the queue limit of LUN esx1/log \(2\): \d\.\d places taken on average, all of them .* of the time; "
     assert re.search(taken + r"\d+\.\d I/Os wait on average", said)
+
+
+def _with_volumes(count: int) -> str:
+    """Two hosts, and volumes that each of them has half of."""
+    volumes = "".join(f'[[volume]]\nname = "v{one}"\ngroup = "g"\nsize = "1 GiB"\n' for one in range(count))
+    hosts = "".join(
+        f'[[host]]\nname = "h{host}"\nvolumes = ['
+        + ", ".join(f'{{ volume = "v{one}" }}' for one in range(host, count, 2))
+        + "]\n"
+        for host in (0, 1)
+    )
+    group = '[[group]]\nname = "g"\ndrive = "15k-sas"\ncount = 24\nlayout = "raid10"\n'
+    return f'name = "many"\n{group}{volumes}{hosts}'
+
+
+def test_of_many_volumes_the_busiest_are_shown_and_the_others_counted(tmp_path: Path) -> None:
+    """The workload has two streams on each volume."""
+    found = _run(tmp_path, "--duration", "1s", "--report", str(tmp_path / "p.html"), design=_with_volumes(64))
+    for title, left_out in (("latency a host sees", 2 * 64 - 20), ("where the time goes", 64 - 20)):
+        (table,) = re.findall(rf"{title}\n.*\n((?:  .*\n)+)", found.stdout)
+        *rows, below = table.splitlines()
+        assert len(rows) == 2 * 20, "reads and writes"
+        assert below == f"  and {left_out} with fewer I/Os: see --json"
+    assert "And 88 with a shorter mean." in (tmp_path / "p.html").read_text()
+    form = json.loads(_run(tmp_path, "--duration", "1s", "--json", design=_with_volumes(64)).stdout)
+    assert len(form["cells"]) == 2 * 64
+    shown = set(re.findall(r"^  (h\d/v\d+) +data +reads", found.stdout, re.MULTILINE))
+    ios = {
+        f"{cell['host']}/{cell['volume']}": sum(cell[name]["ios"] for name in ("read", "write"))
+        for cell in form["cells"]
+        if cell["stream"] == "data"
+    }
+    assert len(shown) == 20
+    assert min(ios[name] for name in shown) >= max(count for name, count in ios.items() if name not in shown)

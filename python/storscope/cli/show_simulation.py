@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -33,15 +34,20 @@ if TYPE_CHECKING:
     from storscope.sim.bottleneck import Used
     from storscope.workbench.phase_cells import CellFigures
     from storscope.workbench.simulated import Simulated
-    from storscope.workbench.simulation_figures import PhaseFigures
+    from storscope.workbench.simulation_figures import PhaseFigures, TimeSpent
 
 _REDRAW_S = 0.1
 _MOST_HAPPENINGS = 30
 _MOST_CELLS = 60
 """Rows of streams on volumes by phase."""
+_MOST_VOLUMES = 20
+"""Of more, those with most I/Os are shown."""
+_MOST_LINES = 40
+"""Of queue limits that were reached, and of volumes with something to say."""
 _WORTH_NAMING = 0.005
 """Parts of the time that are less than this share of it are not named."""
 _DIRECTIONS = ("reads", "writes")
+_One = TypeVar("_One")
 _FIGURES = {"iops": "IOPS", "bandwidth": "throughput", "mean": "mean"}
 
 
@@ -191,10 +197,11 @@ def _print_volumes(simulated: Simulated) -> None:
     names = [one.name for one in simulated.plan.design.attachments]
     streams = [stream.name for stream in simulated.plan.workload.streams]
     rows = []
-    for cell in measured.cells:
+    cells = [(cell, [cell.direction(name) for name in _DIRECTIONS]) for cell in measured.cells]
+    shown, below = _busiest(cells, lambda one: sum(direction.ios for direction in one[1]))
+    for cell, directions in shown:
         form = cell.form["cells"][0]
-        for direction in _DIRECTIONS:
-            one = cell.direction(direction)
+        for direction, one in zip(_DIRECTIONS, directions, strict=True):
             if one.ios:
                 rows.append((
                     names[form["target"]], streams[form["stream"]], direction, format_rate(measured.per_s(one.ios)),
@@ -202,13 +209,25 @@ def _print_volumes(simulated: Simulated) -> None:
                     *(format_duration(one.shown.quantile_ns(share)) for share in (0.5, 0.95, 0.99)),
                 ))  # fmt: skip
     heads = ("volume", "stream", "", "rate", "throughput", "mean", "p50", "p95", "p99")
-    print_table("latency a host sees", heads, rows, left=(0, 1, 2))
+    print_table("latency a host sees", heads, rows, left=(0, 1, 2), below=below)
+
+
+def _busiest(every: Sequence[_One], ios: Callable[[_One], int]) -> tuple[list[_One], str]:
+    """Those with most I/Os, in their order, and a sentence on the others."""
+    order = sorted(range(len(every)), key=lambda number: -ios(every[number]))
+    left_out = len(every) - _MOST_VOLUMES
+    below = f"and {format_count(left_out)} with fewer I/Os: see --json" if left_out > 0 else ""
+    return [every[number] for number in sorted(order[:_MOST_VOLUMES])], below
 
 
 def _print_time(simulated: Simulated) -> None:
     names = [one.name for one in simulated.plan.design.attachments]
-    rows = []
+    rows: list[tuple[str, ...]] = []
+    targets: dict[int, list[TimeSpent]] = {}
     for one in simulated.time_spent:
+        targets.setdefault(one.target, []).append(one)
+    shown, below = _busiest(list(targets.values()), lambda own: sum(one.ios for one in own))
+    for one in chain.from_iterable(shown):
         shares = {part: mean_ns / one.mean_ns for part, mean_ns in one.parts_ns.items() if one.mean_ns}
         words = ", ".join(
             f"{part.replace('_', ' ')} {format_ratio(share)}"
@@ -216,7 +235,7 @@ def _print_time(simulated: Simulated) -> None:
             if share >= _WORTH_NAMING
         )
         rows.append((names[one.target], one.direction, format_duration(one.mean_ns), words))
-    print_table("where the time goes", ("volume", "", "mean", "share of it"), rows, left=(0, 1, -1))
+    print_table("where the time goes", ("volume", "", "mean", "share of it"), rows, left=(0, 1, -1), below=below)
 
 
 def _print_components(simulated: Simulated) -> None:
@@ -254,19 +273,24 @@ def _lines(simulated: Simulated) -> list[str]:
     shown = simulated.window
     cache = shown["cache"]
     found = [] if cache is None else _cache_lines(cache)
-    for limit in shown["limits"]:
-        if limit["waited"]:
-            found.append(
-                f"{limit_words(limit)}: {limit['used_mean']:.1f} places taken on average, all of them "
-                f"{format_ratio(limit['full_ratio'])} of the time; {limit['waiting_mean']:.1f} I/Os wait on average"
-            )
+    limits = [
+        f"{limit_words(limit)}: {limit['used_mean']:.1f} places taken on average, all of them "
+        f"{format_ratio(limit['full_ratio'])} of the time; {limit['waiting_mean']:.1f} I/Os wait on average"
+        for limit in shown["limits"]
+        if limit["waited"]
+    ]
+    targets = []
     for target in shown["targets"]:
         name = f"{target['host']}/{target['volume']}"
         if target["proxied_share"]:
-            found.append(f"{name}: {format_ratio(target['proxied_share'])} of I/Os came through the other controller")
+            targets.append(f"{name}: {format_ratio(target['proxied_share'])} of I/Os came through the other controller")
         if target["flash"] and target["flash"]["reads"]:
             hits = format_ratio(target["flash"]["hits"] / target["flash"]["reads"])
-            found.append(f"{name}: the host's flash answered {hits} of reads")
+            targets.append(f"{name}: the host's flash answered {hits} of reads")
+    for lines, what in ((limits, "queue limits"), (targets, "lines on volumes")):
+        found += lines[:_MOST_LINES]
+        if len(lines) > _MOST_LINES:
+            found.append(f"and {format_count(len(lines) - _MOST_LINES)} more {what}: see --json")
     return [*found, ""] if found else []
 
 

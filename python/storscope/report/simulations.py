@@ -23,6 +23,8 @@ from storscope.store import Store
 
 ENGINE = "storscope-sim"
 _LEAST_SHARE = 0.005
+_MOST_PARTS = 40
+"""Rows on where the time went: of more, those with the longest mean are shown."""
 Row = Mapping[str, Any]
 Table = Sequence[Sequence[str]]
 
@@ -46,7 +48,8 @@ class SimulationView:
     """Volume, stream, direction, from when, rate, mean, p99; none where the table of phases says it all."""
     cells_left_out: int
     parts: Table
-    """Host's view of a volume, direction, mean, parts with their shares."""
+    """Host's view of a volume, direction, mean, parts with their shares; of many those with the longest mean."""
+    parts_left_out: int
     components: Table
     design: str
 
@@ -68,6 +71,7 @@ def simulated_captures(store: Store) -> set[str]:
 def _view(store: Store, run: Row) -> SimulationView:
     said = dict(run["parameters"])
     happened = json.loads(said.get("happenings", "[]"))
+    parts, parts_left_out = _parts(store, run)
     is_lost, doubts = any(one["kind"] == "data_lost" for one in happened), said.get("doubts", "")
     return SimulationView(
         system=run["system"], name=run["name"], facts=_facts(store, run, said), lost=doubts if is_lost else "",
@@ -75,8 +79,8 @@ def _view(store: Store, run: Row) -> SimulationView:
         happenings=[[format_instant(one["time_ns"]), one["words"]] for one in happened],
         happenings_left_out=int(said.get("happenings_left_out", 0)),
         phases=[_phase(one) for one in json.loads(said.get("phases", "[]"))], cells=_cells(said),
-        cells_left_out=int(said.get("phase_cells_left_out", 0)), parts=_parts(store, run),
-        components=_components(store, run), design=said.get("design_text", ""),
+        cells_left_out=int(said.get("phase_cells_left_out", 0)), parts=parts,
+        parts_left_out=parts_left_out, components=_components(store, run), design=said.get("design_text", ""),
     )  # fmt: skip
 
 
@@ -131,8 +135,8 @@ def _with_interval(numbers: Mapping[str, float | None], name: str, words: Any) -
     return shown if low is None or high is None else f"{shown} (95 %: {words(low)} to {words(high)})"
 
 
-def _parts(store: Store, run: Row) -> list[list[str]]:
-    """Counters `HOST reads: part` of each volume, over the whole time."""
+def _parts(store: Store, run: Row) -> tuple[Table, int]:
+    """Counters `HOST reads: part` of each volume, over the whole time, and how many are left out."""
     rows = store.query(
         "SELECT entity, name, max(value) AS mean_ns FROM counters WHERE capture = $1 AND system = $2 "
         "AND kind = 'vdisk' AND run IS NULL AND unit = 'ns' AND (name LIKE '% reads: %' OR name LIKE '% writes: %') "
@@ -144,16 +148,18 @@ def _parts(store: Store, run: Row) -> list[list[str]]:
         view, _, part = row["name"].partition(": ")
         host, _, direction = view.rpartition(" ")
         found[f"{host}/{row['entity']}", direction][part] = row["mean_ns"]
+    totals = {view: total for view, parts in found.items() if (total := sum(parts.values()))}
+    longest = set(sorted(totals, key=lambda view: -totals[view])[:_MOST_PARTS])
     lines = []
-    for (volume, direction), parts in found.items():
-        total = sum(parts.values())
-        if total:
+    for (volume, direction), total in totals.items():
+        if (volume, direction) in longest:
+            parts = found[volume, direction]
             shares = sorted(parts.items(), key=lambda part: -part[1])
             words = ", ".join(
                 f"{part} {format_ratio(mean / total)}" for part, mean in shares if mean >= _LEAST_SHARE * total
             )
             lines.append([volume, direction, format_duration(total), words])
-    return lines
+    return lines, len(totals) - len(lines)
 
 
 def _components(store: Store, run: Row) -> list[list[str]]:
