@@ -31,6 +31,8 @@ from storscope.store.competing import running_condition
 
 EVIDENCE_ROWS = 20
 """Rows an evidence table shows; the query beside it gives all."""
+_MANY_ROWS = 200_000
+"""Observations of a kind of entity that are worth a query of their own: 2,000 drives have millions."""
 
 FLASH_READ_LATENCY_NS = 500_000
 """Quicker mean reads come from flash or a cache: half a revolution of a 15,000 rpm drive alone takes 2 ms."""
@@ -150,14 +152,36 @@ class Case:
     @cached_property
     def all_series(self) -> dict[EntityRef, Series]:
         """Every entity's observations; of benchmarks only those that ran beside others on the same storage."""
-        columns = ", ".join(CANONICAL)
-        table = self.store.query(
-            f"SELECT capture, system, kind, entity, {self.instant()} AS time_ns, "
-            f"coalesce(duration_ns, 0) AS duration_ns, {columns} FROM observations "
-            f"WHERE {self.running} AND time IS NOT NULL AND {self.time_condition()} "
-            "ORDER BY system, kind, entity, capture, time"
-        )
-        return self._series_of(table)
+        pieces: dict[EntityRef, list[Series]] = defaultdict(list)
+        for kinds, columns in self._blocks():
+            table = self.store.query(
+                f"SELECT capture, system, kind, entity, {self.instant()} AS time_ns, "
+                f"coalesce(duration_ns, 0) AS duration_ns{''.join(', ' + name for name in columns)} FROM observations "
+                f"WHERE {self._has_series} AND list_contains($kinds, kind) "
+                "ORDER BY system, kind, entity, capture, time",
+                {"kinds": kinds},
+            )
+            self._add_pieces(pieces, table, columns)
+        return {entity: self._joined(pieces[entity]) for entity in sorted(pieces)}
+
+    @property
+    def _has_series(self) -> str:
+        return f"{self.running} AND time IS NOT NULL AND {self.time_condition()}"
+
+    def _blocks(self) -> list[tuple[list[str], list[str]]]:
+        """Kinds to read together, with the columns they have: one of very many rows is read alone, so that of millions
+        no empty columns are held."""
+        counts = ", ".join(f"count({name}) AS {name}" for name in CANONICAL)
+        rows = self.store.query(
+            f"SELECT kind, count(*) AS rows, {counts} FROM observations WHERE {self._has_series} GROUP BY kind"
+        ).to_pylist()
+        alone = [[row] for row in rows if row["rows"] > _MANY_ROWS]
+        others = [row for row in rows if row["rows"] <= _MANY_ROWS]
+        return [
+            ([row["kind"] for row in block], [name for name in CANONICAL if any(row[name] for row in block)])
+            for block in (others, *alone)
+            if block
+        ]
 
     def series(self, *kinds: str, needs: Sequence[str] = ()) -> dict[EntityRef, Series]:
         """The series of entities of these kinds (all when none is named) that have every needed column."""
@@ -370,18 +394,16 @@ class Case:
 
     # Reading -------------------------------------------------------------------------------------------------------
 
-    def _series_of(self, table: pa.Table) -> dict[EntityRef, Series]:
-        pieces: dict[EntityRef, list[Series]] = defaultdict(list)
+    def _add_pieces(self, pieces: dict[EntityRef, list[Series]], table: pa.Table, names: Sequence[str]) -> None:
         for (system, kind, name, capture), rows in _groups(table, ["system", "kind", "entity", "capture"]):
             entity = EntityRef(system, kind, name)
             columns = {}
-            for column in CANONICAL:
+            for column in names:
                 if rows.column(column).null_count < rows.num_rows:
                     columns[column] = _floats(rows, column)
             pieces[entity].append(
                 Series(entity, _ints(rows, "time_ns"), _ints(rows, "duration_ns"), columns, (capture,))
             )
-        return {entity: self._joined(found) for entity, found in pieces.items()}
 
     def _joined(self, pieces: list[Series]) -> Series:
         """One series from those of several captures; of two that overlap the fuller one stays."""

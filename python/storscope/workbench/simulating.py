@@ -36,6 +36,8 @@ _MOST_INTERVALS, _LEAST_INTERVALS = 512, 32
 _MOST_CELL_INTERVALS, _MOST_DRIVE_INTERVALS = 20_480, 102_400
 """Of streams on volumes, and of drives, in all intervals that are kept: each of these has rows and distributions of its
 own. A run of 200 intervals keeps them all with up to 102 streams on volumes and 512 drives."""
+_MOST_DRIVE_SLICES, _LEAST_SLICES = 2**21, 256
+"""Of drives in slices of their queues: up to 1,024 drives have as many slices as the plan says."""
 _PILOT_SHARE, _PILOT_LEAST, _PILOT_MOST = 50, 1_000, 100_000
 """A run of so many I/Os is tried with a fiftieth of them first, to learn how long it will be; with no more than what a
 second simulates, since nobody can watch it or end it."""
@@ -105,7 +107,7 @@ def _active_ns(plan: SimulationPlan) -> dict[str, tuple[int, float]]:
 
 
 def fitted(plan: SimulationPlan) -> SimulationPlan:
-    """The plan with lengths of intervals and slices that fit its run, where it has none.
+    """The plan with lengths of intervals and slices that fit its run, where it has none; of many drives fewer slices.
 
     How long a number of I/Os takes is learned from a short run of the same plan.
     """
@@ -116,7 +118,7 @@ def fitted(plan: SimulationPlan) -> SimulationPlan:
         plan = replace(plan, interval_ns=interval_ns_for(min(lengths, default=0)))
     if plan.slice_ns is None:
         plan = replace(plan, slice_ns=min(LONGEST_SLICE_NS, plan.interval_ns or NS_PER_S))
-    return plan
+    return replace(plan, slices=min(plan.slices, max(_LEAST_SLICES, _MOST_DRIVE_SLICES // max(1, _drives(plan)))))
 
 
 def interval_ns_for(length_ns: int | None) -> int:
@@ -136,9 +138,12 @@ def most_intervals(plan: SimulationPlan) -> int:
     """How many intervals are kept: fewer where there is much in each."""
     targets = len(plan.design.attachments)
     cells = sum(len(stream.targets) or targets for stream in plan.workload.streams)
-    drives = sum(int(group["count"]) for group in plan.design.form["groups"])
-    room = min(_MOST_CELL_INTERVALS // max(1, cells), _MOST_DRIVE_INTERVALS // max(1, drives))
+    room = min(_MOST_CELL_INTERVALS // max(1, cells), _MOST_DRIVE_INTERVALS // max(1, _drives(plan)))
     return max(_LEAST_INTERVALS, min(_MOST_INTERVALS, room)) // 2 * 2
+
+
+def _drives(plan: SimulationPlan) -> int:
+    return sum(int(group["count"]) for group in plan.design.form["groups"])
 
 
 def _expected(plan: SimulationPlan) -> int:
