@@ -210,6 +210,18 @@ def test_a_pause_after_each_of_one_outstanding_is_a_think_time_and_other_pauses_
     assert "what is in flight end before it pauses" in "\n".join(map(str, losses))
 
 
+def test_places_that_think_are_jobs_of_one_each_where_no_request_follows_on_another() -> None:
+    pause = ThinkTime(5 * 10**6, Process.FIXED)
+    stream = Stream(Mix((AccessSpec(4096),)), Closed(3), workers=2, think_time=pause)
+    text, losses = write_fio(Definition("x", (Workload("w", (stream,)),)), FioRun(("/a",)))
+    found = read_fio(text).workloads[0].streams[0]
+    assert (found.workers, found.load, found.think_time) == (6, Closed(1), pause)
+    assert "6 jobs of one each" in "\n".join(map(str, losses))
+    sequential = replace(stream, access=Mix((AccessSpec(4096, random_share=0.0),)))
+    _, losses = write_fio(Definition("x", (Workload("w", (sequential,)),)), FioRun(("/a",)))
+    assert "think_time" in str([loss for loss in losses if loss.kind is LossKind.LOST])
+
+
 def test_a_think_time_of_one_place_on_each_of_several_targets_is_no_pause_of_a_job() -> None:
     stream = Stream(Mix((AccessSpec(4096),)), Closed(1), think_time=ThinkTime(5 * 10**6, Process.FIXED))
     text, losses = write_fio(Definition("x", (Workload("w", (stream,)),)), FioRun(("/a", "/b")))

@@ -21,6 +21,7 @@ from storscope.bench.workloads.loss import LossList
 from storscope.bench.workloads.percent import percents
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import (
+    MOST_WORKERS,
     AccessSpec,
     Closed,
     Copy,
@@ -96,11 +97,15 @@ class JobWriter:
         return self._mix(stream, stream.access, name, where)
 
     def _without_think_time(self, stream: Stream, where: str) -> Stream:
-        """A constant think time of one place in the queue is a delay; fio has no other."""
+        """A constant think time of one place in the queue is a delay; fio has no other. So places become jobs."""
         think = stream.think_time
         assert think is not None
         what = f"{think.mean_ns / 1e6:g} ms, {think.process}"
         alone = stream.load == Closed(1) and isinstance(stream.access, Mix) and len(self._indices(stream)) == 1
+        if not alone and (apart := self._places_apart(stream)) is not None:
+            reason = f"{apart.workers} jobs of one each, since fio pauses a job, not a place in its queue"
+            self.losses.approximated(f"{where}.load", f"{apart.workers} places that think", reason)
+            return self._without_think_time(apart, where)
         if alone and isinstance(stream.access, Mix) and not any(line.delay_ns for line in stream.access.lines):
             if think.process is Process.POISSON:
                 self.losses.approximated(f"{where}.think_time", what, "fio's thinktime is constant")
@@ -110,6 +115,16 @@ class JobWriter:
             return replace(stream, access=Mix(lines), think_time=None)
         self.losses.lost(f"{where}.think_time", what, "fio pauses a job, not a place in its queue")
         return replace(stream, think_time=None)
+
+    def _places_apart(self, stream: Stream) -> Stream | None:
+        """Each place of the queue as a worker of its own: the same load where no request follows on another."""
+        if not isinstance(stream.access, Mix) or not isinstance(stream.load, Closed) or len(self._indices(stream)) > 1:
+            return None
+        lines = [line for line in stream.access.lines if line.share > 0]
+        places = stream.workers * stream.load.outstanding
+        if any(line.random_share < 1 or line.delay_ns or line.reply_bytes for line in lines) or places > MOST_WORKERS:
+            return None
+        return replace(stream, load=Closed(1), workers=places)
 
     def _steps(self, stream: Stream, load: Steps, name: str, where: str) -> list[FioJob]:
         """A job for each step, which starts when the one before is over."""
