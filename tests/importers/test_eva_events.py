@@ -52,8 +52,9 @@ def test_other_logs_are_not_recognised(text: bytes) -> None:
         ("Cache battery assembly has transitioned to the failed state", "battery_changed", ("array", "eva"),
          {"state": "failed"}),
         ("Physical disk 014 has failed", "disk_failed", ("disk", "014"), {}),
-        ("Leveling of disk group DG1 has started", "rebuild_started", ("disk_group", "DG1"), {}),
-        ("Leveling of disk group DG1 has finished", "rebuild_finished", ("disk_group", "DG1"), {}),
+        ("Reconstruction after leveling of disk group DG1 has started", "rebuild_started", ("disk_group", "DG1"), {}),
+        ("Leveling of disk group DG1 has started", "rebuild_started", ("disk_group", "DG1"), {"work": "restripe"}),
+        ("Leveling of disk group DG1 has finished", "rebuild_finished", ("disk_group", "DG1"), {"work": "restripe"}),
         ("A user logged in", "array_event", ("array", "eva"), {}),
     ],
 )  # fmt: skip

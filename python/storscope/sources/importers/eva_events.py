@@ -42,6 +42,9 @@ _SEVERITIES: Final = frozenset(
      "undetermined", "normal")
 )  # fmt: skip
 
+_REBUILDING = re.compile(r"rebuild|reconstruct", re.IGNORECASE)
+_MOVING = re.compile(r"level+ing|restrip|migration", re.IGNORECASE)
+"""Data moves to other drives of its group: none of it is in danger, as it is during a rebuild."""
 _WORK = r"(?:rebuild|reconstruct\w*|level+ing|restrip\w*|migration)\b.*"
 _EVENTS: Final = tuple(
     (name, re.compile(pattern, re.IGNORECASE))
@@ -183,6 +186,8 @@ def _attributes(kind: str, text: str) -> Mapping[str, str]:
         return {"policy": policies[-1].lower().replace(" ", "-")}
     if kind == "battery_changed" and (states := _STATE.findall(text)):
         return {"state": states[-1].lower()}
+    if kind.startswith("rebuild") and _MOVING.search(text) and not _REBUILDING.search(text):
+        return {"work": "restripe"}
     if kind == "ownership_changed":
         owner = _NEW_OWNER.search(text)
         controllers = _CONTROLLER.findall(text)
