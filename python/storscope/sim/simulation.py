@@ -122,8 +122,8 @@ class SimulationRun:
     def finish(self) -> Mapping[str, Any]:
         """Waits for the end: `result`, `doubts_in_words`, `error`, and `array`, what its components did."""
         with _core_errors(self._design):
-            found: dict[str, Any] = json.loads(self._run.finish())
-        return {**found, "array": compact(found["array"])}
+            found: Mapping[str, Any] = json.loads(self._run.finish(), object_hook=compact)
+        return found
 
     def stop(self) -> None:
         """Ends it soon."""
