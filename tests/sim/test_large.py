@@ -43,13 +43,17 @@ def test_a_run_of_many_volumes_is_recorded_in_few_intervals_and_loses_no_io() ->
     assert tables["observations"].num_rows <= 2 * of_volumes + 2 * of_all + slices + 8
 
 
+def test_of_very_many_volumes_about_thirty_intervals_are_left() -> None:
+    assert len(_simulated(900).intervals) == 29, "200 of 7 each"
+
+
 def test_the_confidence_of_figures_does_not_depend_on_how_many_intervals_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     every = _simulated(4)
     monkeypatch.setattr("storscope.workbench.simulating._MOST_CELL_INTERVALS", 4 * 40)
     fewer = _simulated(4)
-    assert (len(every.intervals), len(fewer.intervals)) == (200, 25)
+    assert (len(every.intervals), len(fewer.intervals)) == (200, 40)
     assert every.judgement == fewer.judgement
     assert every.measured.duration_ns == pytest.approx(fewer.measured.duration_ns, rel=0.05)
 

@@ -152,14 +152,12 @@ def _expected(plan: SimulationPlan) -> int:
 
 
 class _Intervals:
-    """The intervals of a run under way; they are at most `most`, an even number, and of equal length."""
+    """The intervals of a run under way: at most `most`, an even number, and of equal length but for the last one."""
 
     def __init__(self, most: int = _MOST_INTERVALS, expected: int = 0) -> None:
         self.kept: list[Interval] = []
         self._most = most
-        self._parts = 1
-        while expected > most * self._parts:
-            self._parts *= 2
+        self._parts = max(1, -(-expected // most))
         self._pending: list[Interval] = []
 
     def add(self, interval: Interval) -> None:
