@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from storscope.store import Store
 from storscope.workbench.comparing import compare
 from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
-from storscope.workbench.simulating import simulate
+from storscope.workbench.simulating import fitted, simulate
 from storscope.workbench.simulating_many import plan_of, simulate_each
 from storscope.workbench.simulation_store import store_simulation
 from tests.sim.designs import SMALL
@@ -180,6 +181,15 @@ def test_a_failed_drive_slows_its_group() -> None:
     whole = _simulated(workload=_reads(16))
     degraded = _simulated('[[at]]\ntime = "1 ms"\ndrive_fails = { group = "g", index = 0 }\n', workload=_reads(16))
     assert degraded.measured.all.ios < 0.97 * whole.measured.all.ios
+
+
+def test_a_run_goes_on_when_nobody_takes_its_intervals_any_more() -> None:
+    """The core keeps few of them: without that a large array fills the memory with what waits to be read."""
+    plan = replace(fitted(plan_of(read_design(SMALL, "small.toml"), _reads(), duration="1s")), interval_ns=NS_PER_S // 100)
+    assert json.loads(plan.start(0).finish())["result"]["total"]["duration_ns"] == NS_PER_S
+    begun = plan.start(0)
+    assert begun.next(60.0) is not None
+    del begun  # waits for its thread
 
 
 def test_an_end_by_ios_is_kept_about() -> None:

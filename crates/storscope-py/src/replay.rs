@@ -1,7 +1,7 @@
 //! Traces on a simulated array, in virtual time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -83,10 +83,10 @@ struct Follower<'run> {
     following: load::Following,
     end: Nanos,
     stop: &'run AtomicBool,
-    intervals: &'run Sender<Vec<u8>>,
+    intervals: &'run SyncSender<Vec<u8>>,
 }
 
-fn send(intervals: &Sender<Vec<u8>>, interval: &load::Interval) {
+fn send(intervals: &SyncSender<Vec<u8>>, interval: &load::Interval) {
     if let Ok(text) = serde_json::to_vec(interval) {
         // Nobody listens any more only if the run was given up.
         let _ = intervals.send(text);
@@ -115,7 +115,7 @@ fn run(
     streams: &[sim::TraceStream],
     options: &Options,
     stop: &AtomicBool,
-    intervals: &Sender<Vec<u8>>,
+    intervals: &SyncSender<Vec<u8>>,
 ) -> Ended {
     let settings = sim::Settings {
         seed: options.seed,

@@ -1,7 +1,7 @@
 //! A run of the load generator on a simulated array, in virtual time: start it, take its intervals, sum up.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -88,6 +88,9 @@ struct Options {
     mark_ns: u64,
 }
 
+/// Intervals that wait to be taken: of a large array each has megabytes, and the simulation is faster than who takes them.
+const MOST_WAITING: usize = 8;
+
 type Failure = (&'static str, String);
 pub(crate) type Ended = Result<Vec<u8>, Failure>;
 
@@ -95,7 +98,8 @@ pub(crate) type Ended = Result<Vec<u8>, Failure>;
 #[pyclass(module = "storscope._core", frozen)]
 pub struct SimulationRun {
     started_unix_ns: u64,
-    intervals: Mutex<Receiver<Vec<u8>>>,
+    /// None once nobody asks for them any more.
+    intervals: Mutex<Option<Receiver<Vec<u8>>>>,
     thread: Mutex<Option<JoinHandle<Ended>>>,
     stop: Arc<AtomicBool>,
 }
@@ -120,7 +124,10 @@ impl SimulationRun {
             return Err(PyValueError::new_err("timeout_s: expected zero or more"));
         }
         let patience = Duration::from_secs_f64(timeout_s.min(LONGEST_WAIT_S));
-        let news = py.detach(|| self.intervals.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(patience));
+        let news = py.detach(|| match &*self.intervals.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(intervals) => intervals.recv_timeout(patience),
+            None => Err(RecvTimeoutError::Disconnected),
+        });
         match news {
             Ok(interval) => Ok(Some(PyBytes::new(py, &interval))),
             Err(RecvTimeoutError::Timeout) => Ok(Some(PyBytes::new(py, b"{}"))),
@@ -133,8 +140,10 @@ impl SimulationRun {
     }
 
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let ended =
-            py.detach(|| self.thread.lock().unwrap_or_else(PoisonError::into_inner).take().map(JoinHandle::join));
+        let ended = py.detach(|| {
+            self.stop_listening();
+            self.thread.lock().unwrap_or_else(PoisonError::into_inner).take().map(JoinHandle::join)
+        });
         match ended {
             None => Err(PyRuntimeError::new_err("the run was finished already")),
             Some(Err(_)) => Err(RunError::new_err(("panicked", "the simulator stopped; this is a defect".to_owned()))),
@@ -145,22 +154,28 @@ impl SimulationRun {
 }
 
 impl SimulationRun {
+    /// Lets a job go on that waits for somebody to take its intervals.
+    fn stop_listening(&self) {
+        self.intervals.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
     /// Runs `job`, which hands out intervals and looks at the request to stop, on a thread of its own.
     pub(crate) fn spawn(
         started_unix_ns: u64,
-        job: impl FnOnce(&AtomicBool, &Sender<Vec<u8>>) -> Ended + Send + 'static,
+        job: impl FnOnce(&AtomicBool, &SyncSender<Vec<u8>>) -> Ended + Send + 'static,
     ) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let (sender, intervals) = channel();
+        let (sender, intervals) = sync_channel(MOST_WAITING);
         let shared = Arc::clone(&stop);
         let thread = std::thread::spawn(move || job(&shared, &sender));
-        Self { started_unix_ns, intervals: Mutex::new(intervals), thread: Mutex::new(Some(thread)), stop }
+        Self { started_unix_ns, intervals: Mutex::new(Some(intervals)), thread: Mutex::new(Some(thread)), stop }
     }
 }
 
 impl Drop for SimulationRun {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+        self.stop_listening();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // What it would have said is of no use any more.
             let _ = thread.join();
@@ -177,7 +192,7 @@ fn run(
     plan: load::Plan,
     options: &Options,
     stop: &AtomicBool,
-    intervals: &Sender<Vec<u8>>,
+    intervals: &SyncSender<Vec<u8>>,
 ) -> Ended {
     let clock = VirtualClock::default();
     let settings = sim::Settings {
