@@ -63,7 +63,7 @@ def _said(pattern: str) -> list[float]:
     [
         ("nearest", r"The mean error is ([0-9.]+) %"),
         ("round_robin", r"in turn \(`round_robin`\) it is ([0-9.]+) %"),
-        ("round_robin", r"takes the copies in turn \(mean error above: ([0-9.]+) %\)"),
+        ("round_robin", r'with the copies in turn \(`"round_robin"`\) the mean error above is ([0-9.]+) %'),
         ("shortest_queue", r"by the shorter queue \(`shortest_queue`\) ([0-9.]+) %"),
     ],
 )
