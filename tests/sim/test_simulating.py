@@ -185,7 +185,8 @@ def test_a_failed_drive_slows_its_group() -> None:
 
 def test_a_run_goes_on_when_nobody_takes_its_intervals_any_more() -> None:
     """The core keeps few of them: without that a large array fills the memory with what waits to be read."""
-    plan = replace(fitted(plan_of(read_design(SMALL, "small.toml"), _reads(), duration="1s")), interval_ns=NS_PER_S // 100)
+    whole = fitted(plan_of(read_design(SMALL, "small.toml"), _reads(), duration="1s"))
+    plan = replace(whole, interval_ns=NS_PER_S // 100)
     assert json.loads(plan.start(0).finish())["result"]["total"]["duration_ns"] == NS_PER_S
     begun = plan.start(0)
     assert begun.next(60.0) is not None
