@@ -57,6 +57,16 @@ pub enum LoadError {
         /// The system's message, or how many bytes were transferred instead.
         reason: String,
     },
+    /// Virtual time does not pass: I/Os of a closed loop that take none go on for ever.
+    #[error(
+        "{} were done at one instant, since nothing on their way takes time: give controllers a cost (cost_per_op), links, \
+         or the load a think time",
+        counted(*ios, "I/O", "I/Os")
+    )]
+    TimeStands {
+        /// How many.
+        ios: u64,
+    },
     /// A block does not hold what was written to it.
     #[error("verification: byte {} of target {target} should carry its own stamp but {found}", grouped(*offset))]
     Mismatch {

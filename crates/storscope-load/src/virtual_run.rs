@@ -24,6 +24,9 @@ use crate::usage::Usage;
 /// How many turns pass between two looks at the request to stop.
 const TURNS_BETWEEN_LOOKS: u32 = 4096;
 
+/// So many I/Os at one instant are no coincidence: more than any array has in flight.
+const MOST_AT_ONCE: u64 = 20_000_000;
+
 /// When a stream of the workload is active, since the run's start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifetime {
@@ -185,8 +188,14 @@ impl<D: Device> VirtualRun<D> {
         let mut now = self.clock.now();
         self.turn_due(now);
         let mut turns = 0_u32;
+        let mut at_once = 0_u64;
         while !self.gathering.is_over() {
-            now = self.device.borrow_mut().wait(self.earliest, &mut self.done)?;
+            let after = self.device.borrow_mut().wait(self.earliest, &mut self.done)?;
+            at_once = if after > now { 0 } else { at_once + self.done.len() as u64 };
+            now = after;
+            if at_once > MOST_AT_ONCE {
+                return Err(LoadError::TimeStands { ios: at_once });
+            }
             self.ios_left = self.ios_left.saturating_sub(self.done.len() as u64);
             self.deliver(now);
             let is_due = self.earliest <= now;

@@ -173,3 +173,15 @@ fn a_load_that_cannot_be_served_is_doubted_as_in_a_real_run() {
     assert!(!result.valid);
     assert!(result.ending.unsent > 9_000);
 }
+
+#[test]
+fn a_load_that_takes_no_time_ends_in_words_and_not_never() {
+    let plan = plan(mix(vec![reads_4k()], closed(4)), 1, 1.0);
+    let clock = VirtualClock::default();
+    let device = QueueingDevice::new(clock.clone(), 4, Nanos::ZERO, 4, 7);
+    let run = VirtualRun::new(plan, &[], device, clock).unwrap();
+    let (finished, _) = run.run(0, &AtomicBool::new(false), &mut |_| {});
+    let error = finished.error.expect("time stands still").to_string();
+    assert!(error.contains("were done at one instant"), "{error}");
+    assert!(error.contains("cost_per_op"), "{error}");
+}

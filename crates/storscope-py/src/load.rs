@@ -27,6 +27,7 @@ pub(crate) fn kind(error: &load::LoadError) -> &'static str {
         load::LoadError::Open { .. } => "open",
         load::LoadError::Failed { .. } => "failed",
         load::LoadError::Mismatch { .. } => "mismatch",
+        load::LoadError::TimeStands { .. } => "time_stands",
         load::LoadError::Device(_) => "device",
         load::LoadError::Panicked => "panicked",
     }
