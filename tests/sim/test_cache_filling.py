@@ -10,7 +10,7 @@ from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream, Workload
 from storscope.sim.design import read_design
 from storscope.sim.schedule import read_schedule
-from storscope.workbench.cache_filling import doubts_of_cache
+from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import plan_of
@@ -74,6 +74,57 @@ def test_a_fifth_of_what_came_and_one_page_a_second_for_each_drive_are_the_least
     components = [{"kind": "controller"}, *8 * [{"kind": "drive"}]]
     report = {"cache": cache, "components": components, "duration_ns": 10 * NS_PER_S}
     assert bool(doubts_of_cache(report)) is said
+
+
+def _reading(place: str, region: str, duration: str) -> list[str]:
+    """Random reads of the first part of a volume of 4 GiB through a cache."""
+    text = f'''name = "reads"
+[[group]]
+name = "g"
+drive = "15k-sas"
+count = 8
+layout = "raid10"
+[[volume]]
+name = "v"
+group = "g"
+size = "4 GiB"
+[[controller]]
+name = "A"
+cost_per_op = "20 us"
+{"[cache.read]" if place == "array" else "[unused]"}
+size = "1 GiB"
+[[host]]
+name = "h"
+volumes = [{{ volume = "v"{', flash_cache = { size = "1 GiB" }' if place == "flash" else ""} }}]
+'''
+    if place != "array":
+        text = text.replace('[unused]\nsize = "1 GiB"\n', "")
+    load = f'''name = "w"
+[[stream]]
+name = "s"
+outstanding = 64
+region = {{ length = "{region}" }}
+line = [{{ size = "8k", read_share = 1, random_share = 1 }}]
+'''
+    return _filling(simulate(plan_of(text, load, duration=duration), started_ns=0))
+
+
+@pytest.mark.parametrize(("place", "name"), [("flash", "The flash cache of h for v"), ("array", "The read cache")])
+def test_a_read_cache_that_was_not_full_and_missed_is_doubted(place: str, name: str) -> None:
+    (doubt,) = _reading(place, "3g", "10s")
+    assert doubt.startswith(f"{name} was still filling: ")
+    assert "of the reads missed it" in doubt
+    assert not _reading(place, "16m", "30s"), "all of it is in the cache"
+
+
+@pytest.mark.parametrize(
+    ("used", "hits", "blocks", "said"),
+    [(50, 500, 100, True), (98, 500, 100, False), (50, 951, 100, False), (50, 949, 100, True), (2, 0, 4, False)],
+)
+def test_what_a_full_cache_would_not_better_is_not_told(used: int, hits: int, blocks: int, said: bool) -> None:
+    flash = {"reads": 1000, "hits": hits, "used_blocks": used, "blocks": blocks, "block_bytes": 4096}
+    report = {"cache": None, "targets": [{"host": "h", "volume": "v", "flash": flash}]}
+    assert bool(doubts_of_reads(report, [100 * 4096], keeps_reads=False)) is said
 
 
 def test_without_a_write_cache_there_is_nothing_to_say() -> None:

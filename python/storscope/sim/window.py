@@ -143,7 +143,9 @@ def _targets(report: Report, first: Report, last: Report) -> list[Report]:
             direction: _parts(report, before["spent"][index], after["spent"][index], counts["completed"][index])
             for index, direction in enumerate(_DIRECTIONS)
         }
-        flash = None if target["flash"] is None else dict(zip(("reads", "hits"), counts["flash"], strict=True))
+        flash = None if target["flash"] is None else target["flash"] | dict(
+            zip(("reads", "hits"), counts["flash"], strict=True)
+        )  # fmt: skip
         found.append({
             "host": target["host"], "volume": target["volume"],
             **{name: counts[name] for name in ("submitted", "completed", "failed")},
@@ -185,6 +187,7 @@ def _cache(report: Report, first: Report, last: Report) -> Report | None:
         "absorbed_ratio": _ratio(counts["absorbed_pages"], counts["written_pages"]),
         "page_bytes": cache["page_bytes"], "dirty_limit_pages": cache["dirty_limit_pages"],
         "dirty_pages": cache["dirty_pages"],
+        "clean_limit_pages": cache["clean_limit_pages"], "clean_pages": cache["clean_pages"],
     }  # fmt: skip
 
 

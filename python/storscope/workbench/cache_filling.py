@@ -1,8 +1,11 @@
-"""Whether a write cache was still filling when a run ended: then drives have work before them that nothing shows."""
+"""Whether caches were still filling when a run ended.
+
+Of a write cache drives then have work before them that nothing shows; of a read cache hits that are still to come.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from storscope.domain.units import NS_PER_S, format_ratio
@@ -12,6 +15,13 @@ _LEAST_KEPT = 0.2
 minute (at most 5 % in the designs of `examples/designs` once they have settled)."""
 _LEAST_PER_S = 1.0
 """So many of them a second for each drive: less is hardly anything for one, that does a hundred writes or more."""
+
+
+_FULL = 0.98
+_LEAST_MISSED = 0.05
+"""Fewer misses are hardly worth waiting for."""
+_LEAST_SHARE = 0.05
+"""Of what it stands before: a smaller cache will not answer many reads when it is full, unless few places are read."""
 
 
 def doubts_of_cache(report: Mapping[str, Any]) -> tuple[str, ...]:
@@ -35,3 +45,36 @@ def doubts_of_cache(report: Mapping[str, Any]) -> tuple[str, ...]:
         "them. Simulate longer, with --duration."
     )
     return (said,)
+
+
+def doubts_of_reads(report: Mapping[str, Any], sizes_bytes: Sequence[int], *, keeps_reads: bool) -> tuple[str, ...]:
+    """A sentence for each read cache that was not full and still missed: the flash of hosts, and the array's own.
+
+    `sizes_bytes` are those of the targets; `keeps_reads`: whether the array's cache keeps what was read.
+    """
+    said = []
+    for target, size_bytes in zip(report["targets"], sizes_bytes, strict=True):
+        flash = target["flash"]
+        if flash is not None:
+            name = f"The flash cache of {target['host']} for {target['volume']}"
+            said += _filling(name, flash["used_blocks"], flash["blocks"], flash["block_bytes"], size_bytes, flash)
+    cache = report["cache"]
+    if cache is not None and keeps_reads:
+        reads = {"reads": cache["reads"], "hits": cache["read_hits"]}
+        used, most = cache["clean_pages"], cache["clean_limit_pages"]
+        said += _filling("The read cache", used, most, cache["page_bytes"], sum(sizes_bytes), reads)
+    return tuple(said)
+
+
+def _filling(
+    name: str, used: int, most: int, each_bytes: int, before_bytes: int, counts: Mapping[str, int]
+) -> list[str]:
+    missed = 1 - counts["hits"] / counts["reads"] if counts["reads"] else 0.0
+    if used >= _FULL * most or missed < _LEAST_MISSED or most * each_bytes < _LEAST_SHARE * before_bytes:
+        return []
+    said = (
+        f"{name} was still filling: {format_ratio(used / most)} of it was in use at the end, and "
+        f"{format_ratio(missed)} of the reads missed it. The fuller it gets, the faster reads become. "
+        "Simulate longer, with --duration, or let a stream of a --schedule read it full before."
+    )
+    return [said]

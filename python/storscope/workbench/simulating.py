@@ -24,7 +24,7 @@ from storscope.sim.phases import first_change_ns, phases_of
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
 from storscope.sim.window import until, window
-from storscope.workbench.cache_filling import doubts_of_cache
+from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_judgement import ended_words, judge, judge_replay, worded
 
@@ -89,12 +89,19 @@ def _concluded(
     else:
         judgement = judge(samples, plan.interval_ns or NS_PER_S, plan.workload, phases, ended)
         if first_change_ns(phases) is None and not has_steps(plan.workload):
-            filling = doubts_of_cache(window(array, judgement.from_ns, judgement.to_ns))
+            shown = window(array, judgement.from_ns, judgement.to_ns)
+            filling = (*doubts_of_cache(shown), *_doubts_of_reads(plan, shown))
             judgement = replace(judgement, doubts=(*judgement.doubts, *filling))
     return Simulated(
         plan, _about(plan, started_ns, samples.end_ns), outcome, judgement, tuple(intervals.kept), array,
         tuple(happened), tuple(phases), wall_s, rate_step_figures(plan.workload, samples, _active_ns(plan)),
     )  # fmt: skip
+
+
+def _doubts_of_reads(plan: SimulationPlan, shown: Mapping[str, Any]) -> tuple[str, ...]:
+    read = (plan.design.form["cache"] or {}).get("read")
+    keeps_reads = read is not None and read.get("size_bytes") is not None
+    return doubts_of_reads(shown, [one.size_bytes for one in plan.design.attachments], keeps_reads=keeps_reads)
 
 
 def _active_ns(plan: SimulationPlan) -> dict[str, tuple[int, float]]:

@@ -17,6 +17,7 @@ use super::Array;
 use super::account::Part;
 use super::controller::Link;
 use super::job::Stage;
+use super::report::FlashReport;
 use crate::cache::{Directory, State};
 use crate::kernel::NONE;
 
@@ -47,6 +48,18 @@ impl Flash {
             transfers,
             reads: 0,
             hits: 0,
+        }
+    }
+
+    /// What it has done, and how full it is.
+    #[must_use]
+    pub fn report(&self) -> FlashReport {
+        FlashReport {
+            reads: self.reads,
+            hits: self.hits,
+            used_blocks: self.directory.used() as u64,
+            blocks: self.directory.room() as u64,
+            block_bytes: self.directory.page_bytes(),
         }
     }
 

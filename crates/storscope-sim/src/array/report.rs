@@ -103,6 +103,12 @@ pub struct FlashReport {
     pub reads: u64,
     /// Of these, answered from flash.
     pub hits: u64,
+    /// Blocks that something is kept in, at the end.
+    pub used_blocks: u64,
+    /// Most of them.
+    pub blocks: u64,
+    /// Bytes of a block.
+    pub block_bytes: u64,
 }
 
 /// What a component is.
@@ -205,6 +211,10 @@ pub struct CacheReport {
     pub dirty_limit_pages: u64,
     /// Dirty pages at the end.
     pub dirty_pages: u64,
+    /// Most pages that are kept for reads.
+    pub clean_limit_pages: u64,
+    /// Those at the end.
+    pub clean_pages: u64,
 }
 
 /// A volume.

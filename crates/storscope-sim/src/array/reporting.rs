@@ -5,8 +5,8 @@ use storscope_types::Nanos;
 use super::Array;
 use super::account::{Account, Part};
 use super::report::{
-    ArrayReport, CacheReport, ComponentKind, ComponentReport, FlashReport, LatencyReport, LimitKind, LimitReport,
-    PartReport, QueueMatrix, TargetReport, TaskReport, VolumeReport,
+    ArrayReport, CacheReport, ComponentKind, ComponentReport, LatencyReport, LimitKind, LimitReport, PartReport,
+    QueueMatrix, TargetReport, TaskReport, VolumeReport,
 };
 use crate::error::SimError;
 
@@ -60,7 +60,7 @@ impl Array {
             proxied_share: ratio(account.proxied.iter().sum(), submitted),
             reads: latency_report(account, 0),
             writes: latency_report(account, 1),
-            flash: target.flash.as_ref().map(|flash| FlashReport { reads: flash.reads, hits: flash.hits }),
+            flash: target.flash.as_ref().map(|flash| flash.report()),
         }
     }
 
@@ -136,6 +136,8 @@ impl Array {
             page_bytes: memory.directory.page_bytes(),
             dirty_limit_pages: memory.dirty_limit as u64,
             dirty_pages: memory.dirty as u64,
+            clean_limit_pages: memory.clean_limit as u64,
+            clean_pages: memory.clean as u64,
             totals,
         })
     }

@@ -22,6 +22,8 @@ pub struct Directory {
     pages: Vec<Page>,
     free: Vec<u32>,
     most: usize,
+    /// Of `pages`, those that are no pages but the ends of lists.
+    ends: usize,
     page: Divisor,
     unit: Divisor,
 }
@@ -30,12 +32,14 @@ impl Directory {
     /// Room for `pages` pages of `page_bytes` each, with so many lists of dirty ones.
     #[must_use]
     pub fn new(pages: usize, page_bytes: u64, lists: u32) -> Self {
-        let most = pages + 1 + lists as usize;
+        let ends = 1 + lists as usize;
+        let most = pages + ends;
         let mut directory = Self {
             table: Table::new(pages, most),
             pages: Vec::new(),
             free: Vec::new(),
             most,
+            ends,
             page: Divisor::new(page_bytes),
             unit: Divisor::new(page_bytes.div_ceil(UNITS)),
         };
@@ -43,6 +47,18 @@ impl Directory {
             directory.pages.push(Page::end(end));
         }
         directory
+    }
+
+    /// Most pages.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        self.most - self.ends
+    }
+
+    /// Pages that are there.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.pages.len() - self.ends - self.free.len()
     }
 
     /// Bytes of a page.
