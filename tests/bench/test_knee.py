@@ -77,6 +77,10 @@ def test_a_search_is_drawn_when_it_ends_and_shown_again_from_the_store(
     printed = capsys.readouterr()
     result, page = json.loads(printed.out), (tmp_path / "k.html").read_text()
     assert f"report: {tmp_path / 'k.html'}" in printed.err
+    documented = (Path(__file__).parents[2] / "docs" / "bench-json.md").read_text().split("## A knee")[1]
+    assert set(result) == set(re.findall(r"`(\w+)(?:\[\])?`", "".join(re.findall(r"^\| (`.*?) \|", documented, re.M))))
+    told = documented.replace("[]`", "`").replace("{}`", "`")
+    assert all(f"`{name}`" in told for part in (result["visits"][0], result["knee"]) for name in part)
     assert page.count("<tr>") == 1 + len(result["visits"])
     for words in (result["search"], str(data), "--knee --workload random-8k-70-read", "--max-duration 10s --seed 5"):
         assert words in page, words

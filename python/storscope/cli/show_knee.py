@@ -145,10 +145,11 @@ def _framed(grid: Sequence[Sequence[str]], bottom: float, top: float, right: flo
 
 
 def knee_to_json(found: KneeResult) -> dict[str, Any]:
-    """The result as plain JSON values."""
+    """The result as plain JSON values; docs/bench-json.md has the fields."""
     return {
-        "search": found.id, "capture": found.capture, "target": found.target, "target_kind": found.target_kind,
-        "direct": found.direct, "seed": found.seed, "duration_ns": found.duration_ns,
+        "format": 1, "search": found.id, "capture": found.capture,
+        "target": found.target, "target_kind": found.target_kind, "direct": found.direct,
+        "seed": found.seed, "duration_ns": found.duration_ns,
         "workload": found.workload, "stream_shares": list(found.stream_shares),
         "max_outstanding": list(found.max_outstanding),
         "answers": list(answers(found.curve)), **found.curve.to_json(), "doubts": list(found.doubts),
