@@ -216,6 +216,7 @@ def test_a_run_whose_terminal_is_gone_is_stored_and_leaves_nothing(data: Path) -
     """A connection that breaks off: the terminal answers EIO, then SIGHUP comes."""
     process, terminal = pty.fork()
     if process == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests run under nohup(1)
         options = ("--workload", "oltp", "--size", "16M", "--duration", "60s", "--store", str(data.parent / "store"))
         os.execv(_PROGRAM[0], [*_PROGRAM, str(data), *options])
     try:

@@ -39,14 +39,18 @@ def test_ctrl_c_ends_without_a_traceback(pauses_s: tuple[float, ...], tmp_path: 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_the_first_signal_takes_down_the_second_does_not_interrupt(number: signal.Signals) -> None:
     taken_down = False
-    with Interruption(once=True):
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), number)
-            time.sleep(10)
-        for later in (number, signal.SIGTERM, signal.SIGINT):
-            os.kill(os.getpid(), later)
-            time.sleep(0.01)
-        taken_down = True
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # also where the tests run under nohup(1)
+    try:
+        with Interruption(once=True):
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), number)
+                time.sleep(10)
+            for later in (number, signal.SIGTERM, signal.SIGINT):
+                os.kill(os.getpid(), later)
+                time.sleep(0.01)
+            taken_down = True
+    finally:
+        signal.signal(signal.SIGHUP, before)
     assert taken_down
 
 
