@@ -12,7 +12,8 @@ import pytest
 from storscope.cli.main import run
 
 _PAGE = (Path(__file__).parents[2] / "docs" / "bench-json.md").read_text(encoding="utf-8")
-_SINGLE, _SWEEP = _PAGE.split("## Sweeps and series")
+_SINGLE, _REST = _PAGE.split("## Sweeps and series")
+_SWEEP, _ = _REST.split("## A knee")  # tests/bench/test_knee.py has searches
 
 
 @pytest.fixture
