@@ -239,3 +239,25 @@ fn of_two_queues_as_short_the_copy_that_was_not_read_last_is_read() {
     let [by_chance, in_turn] = ["shortest_queue", "round_robin"].map(|name| choice(exponential(1_000.0), name));
     assert!(by_chance < 0.95 * in_turn, "{by_chance} against {in_turn} ns");
 }
+
+/// After a write both drives of a pair are at the same place: were the first of two alike read, it would do most of the reads.
+#[test]
+fn copies_that_are_alike_are_read_alike_also_with_writes_between() {
+    for choice in ["nearest", "shortest_queue", "round_robin"] {
+        for outstanding in [1, 4, 64] {
+            let group = json!({"count": 4, "layout": "raid10", "read_choice": choice});
+            let mut array = array(&design(sata(), group, 400 * GIB), 1);
+            closed(&mut array, outstanding, 20_000, 0.0, |random, _| {
+                let io = random_read(random, 400 * GIB, 8 * KIB);
+                if random.below(10) < 3 { Io { write: true, ..io } } else { io }
+            });
+            let report = array.report().expect("laws hold");
+            let reads: Vec<u64> =
+                report.components.iter().filter_map(|one| one.operations).map(|both| both[0]).collect();
+            for pair in reads.chunks(2) {
+                let share = pair[0] as f64 / (pair[0] + pair[1]) as f64;
+                assert!((share - 0.5).abs() < 0.03, "{choice}, {outstanding} outstanding: {reads:?}");
+            }
+        }
+    }
+}

@@ -8,6 +8,7 @@ use storscope_types::design::ReadChoice;
 
 use super::Array;
 use super::account::Part;
+use super::drive_station::DriveStation;
 use super::group::Group;
 use super::issue::{PlannedOp, join};
 use super::job::{Job, Kind, Stage};
@@ -95,29 +96,31 @@ impl Array {
         }
     }
 
-    /// Of two that are as short, the copy that was not read last: its drive has had longer to work.
+    /// The copy on the drive with fewer requests.
     fn shortest_queue(&mut self, index: usize, piece: &Piece) -> u64 {
-        let queue = |position: u64| {
+        self.copy_of_least(index, piece, |drive, _| drive.present().into())
+    }
+
+    /// The copy whose drive was sent to a place nearer by; one with nothing to do counts as being there already.
+    fn nearest(&mut self, index: usize, piece: &Piece) -> u64 {
+        let distance = |drive: &DriveStation, place: Place| drive.last_offset().abs_diff(place.offset);
+        self.copy_of_least(index, piece, |drive, place| if drive.present() == 0 { 0 } else { distance(drive, place) })
+    }
+
+    /// The copy of which something is less. Of two alike it is the one that was not read last: after a write both drives
+    /// are at the same place, and with the first of two a load with writes would read nearly all there.
+    fn copy_of_least(&mut self, index: usize, piece: &Piece, what: impl Fn(&DriveStation, Place) -> u64) -> u64 {
+        let of = |position: u64| {
             let place = self.groups[index].locate(piece.stripe, position, piece.start);
-            place.map_or(u32::MAX, |place| self.drives[place.drive as usize].present())
+            place.map_or(u64::MAX, |place| what(&self.drives[place.drive as usize], place))
         };
-        let shorter = match queue(1).cmp(&queue(0)) {
+        let chosen = match of(1).cmp(&of(0)) {
             Ordering::Less => 1,
             Ordering::Greater => 0,
             Ordering::Equal => return self.groups[index].next_copy(piece.stripe),
         };
-        self.groups[index].chose_copy(piece.stripe, shorter);
-        u64::from(shorter)
-    }
-
-    /// A drive with nothing to do counts as being there already; of two, and of two that are as near, the first.
-    fn nearest(&self, index: usize, piece: &Piece) -> u64 {
-        let distance = |position: u64| {
-            let Some(place) = self.groups[index].locate(piece.stripe, position, piece.start) else { return u64::MAX };
-            let drive = &self.drives[place.drive as usize];
-            if drive.present() == 0 { 0 } else { drive.last_offset().abs_diff(place.offset) }
-        };
-        u64::from(distance(1) < distance(0))
+        self.groups[index].chose_copy(piece.stripe, chosen);
+        u64::from(chosen)
     }
 
     /// A piece whose place is lost: another copy, or enough of the stripe to compute it.
