@@ -165,8 +165,8 @@ pub fn doubts(interval: &Interval, ending: &Ending, workload: &Workload) -> Vec<
 /// until the next I/O leaves. By the interactive response time law, N = X (S + L + Z) for N places, a rate X, a mean
 /// service S, a mean lateness L and a mean think time Z (Denning and Buzen 1978, ACM Computing Surveys 10(3); Lazowska et
 /// al. 1984, Quantitative System Performance, 3.6), so places are empty for X L / N of the time because of the generator,
-/// and the rate is lower by about as much. Rare delays hardly move the means: they stand in the tail of the response alone, which is said, and the
-/// service is free of them.
+/// and the rate is lower by about as much. Rare delays hardly move the means: they stand in the tail of the response
+/// alone, which is said, and the service is free of them.
 #[must_use]
 pub fn lateness_doubts(interval: &Interval, workload: &Workload) -> Vec<Doubt> {
     if interval.ios() == 0 {

@@ -31,8 +31,8 @@ type Spot = (Place, f32);
 pub struct Line {
     /// Those the drive sees.
     seen: Vec<DriveOp>,
-    /// Where they start, as it was found for the lanes.
-    starts: Vec<Place>,
+    /// Where each of them starts on the media, as it was found for the lanes; empty where these are.
+    places: Vec<Place>,
     /// Where they have to go; empty where there is nothing to choose.
     lanes: Vec<Lanes>,
     most_seen: usize,
@@ -65,7 +65,7 @@ impl Line {
         let blocks = if most_seen > 1 { most_seen.div_ceil(LANES) } else { 0 };
         Self {
             seen: Vec::with_capacity(most_seen),
-            starts: Vec::with_capacity(if blocks > 0 { most_seen } else { 0 }),
+            places: Vec::with_capacity(if blocks > 0 { most_seen } else { 0 }),
             lanes: vec![Lanes::default(); blocks],
             most_seen,
             behind: VecDeque::with_capacity(LANES),
@@ -94,7 +94,7 @@ impl Line {
             lanes.before_turns[lane] = before_turns;
             lanes.starts[lane] = unit(op.offset);
             lanes.ends[lane] = unit(op.offset + u64::from(op.length));
-            self.starts.push(start);
+            self.places.push(start);
         }
         self.seen.push(op);
     }
@@ -112,7 +112,7 @@ impl Line {
         let mut start = None;
         if !self.lanes.is_empty() {
             (index..self.seen.len()).for_each(|index| self.copy_lane(index + 1, index));
-            start = Some(self.starts.remove(index));
+            start = Some(self.places.remove(index));
         }
         self.see_next(&spot);
         (taken, start)
@@ -125,7 +125,7 @@ impl Line {
         let mut start = None;
         if !self.lanes.is_empty() {
             self.copy_lane(self.seen.len(), index);
-            start = Some(self.starts.swap_remove(index));
+            start = Some(self.places.swap_remove(index));
         }
         self.see_next(&spot);
         (taken, start)

@@ -125,7 +125,7 @@ impl ReadAhead {
 
     /// The same for the reader of what was there, from `start` to `end`, if the arm is filling the segment it lies in. If it
     /// has stopped there, it goes on when the byte that `back_at` is asked for comes by.
-    #[cold]
+    #[inline(never)]
     pub fn follow_reader(&mut self, now: Nanos, start: u64, end: u64, back_at: impl FnOnce(u64) -> Nanos) {
         let Some(filling) = &mut self.filling else { return };
         let is_there = self.segments[filling.segment].start <= start && end <= filling.limit;

@@ -39,7 +39,7 @@ pub struct WriteBackDesign {
     /// Share at which destaging is at its full speed.
     #[serde(default = "four_fifths")]
     pub high_watermark: f64,
-    /// Destages at a time at full speed. Absent: four for each drive, an estimate.
+    /// Destages at a time at full speed. Absent: four for each drive, an estimate; of flash what it serves side by side.
     #[serde(default)]
     pub destages: Option<u32>,
     /// Where destaged data goes.
