@@ -213,6 +213,13 @@ def test_a_hog_that_never_pauses_is_no_health_for_those_who_are_slow_beside_it(t
     assert isinstance(outcome, NotEvaluated)
     assert outcome.needs.startswith("a time in which volume v03 pauses: it brings ")
 
+    def with_gaps(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        steady(rng, ops, moved, latency)
+        ops[3, 5::9] = np.nan
+
+    (outcome,) = judge(RULE, make_case(tmp_path / "gaps", day(with_gaps)))
+    assert isinstance(outcome, NotEvaluated), "an interval without a figure is no pause"
+
     def quick(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
         ops[3] = 2_000 * rng.gamma(400, 1 / 400, ops[3].shape)
 

@@ -45,7 +45,11 @@ OBSERVATION_COLUMNS: Final = (
     Column("queue_depth_max", "most operations in flight"),
     Column("queued_mean", "mean operations waiting above the queue limit (ESX: QUED)"),
     Column("queue_limit", "operations the queue admits at once (ESX: DQLEN)"),
-    Column("busy_ratio", "share of the time with at least one operation in flight; no saturation measure"),
+    Column(
+        "busy_ratio",
+        "share of the time with at least one operation in flight; no saturation measure; of a simulated group what its "
+        "drives used of what they can do",
+    ),
     Column("read_hit_ratio", "share of reads served from a cache"),
     Column("forwarded_per_s", "operations per second forwarded to the partner controller (proxied)"),
     Column("cpu_busy_ratio", "busy share of the entity's processor"),

@@ -188,7 +188,6 @@ def _record_part(recorder: Recorder, system: str, part: Mapping[str, Any], start
     for limit in part["limits"]:
         values = {
             "queue_depth_mean": limit["used_mean"], "queue_limit": limit["most"], "queued_mean": limit["waiting_mean"],
-            "busy_ratio": limit["full_ratio"],
             "device_latency_ns_mean": _behind_ns(targets[limit["name"]]) if limit["kind"] == "lun" else None,
         }  # fmt: skip
         recorder.observe(_limit_entity(system, limit), begin_ns, duration_ns, values)

@@ -15,9 +15,8 @@ _LEAST_KEPT = 0.2
 minute (at most 5 % in the designs of `examples/designs` once they have settled)."""
 _LEAST_PER_S = 1.0
 """So many of them a second for each drive: less is hardly anything for one, that does a hundred writes or more."""
-
-
 _FULL = 0.98
+"""A read cache is never quite full: what is being read has its room, too."""
 _LEAST_MISSED = 0.05
 """Fewer misses are hardly worth waiting for."""
 _LEAST_SHARE = 0.05

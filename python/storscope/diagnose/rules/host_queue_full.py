@@ -109,9 +109,7 @@ def _full(case: Case, settings: Settings, series: Series) -> _Full | None:
     if not limit > 0:
         return None
     with np.errstate(invalid="ignore", divide="ignore"):
-        filled = (
-            np.maximum(depth / limits, np.nan_to_num(series["busy_ratio"]) * (queued > 0)) >= settings["full_ratio"]
-        )
+        filled = depth / limits >= settings["full_ratio"]
         waiting = queued > 0 if series.has("queued_mean") else depth >= limits
     return _Full(series, in_runs(filled & waiting, int(settings["samples_min"])), limit)
 

@@ -513,8 +513,9 @@ def _steady(case: Case, settings: Settings, grid: Grid) -> NotEvaluated | None:
     """
     load = np.nan_to_num(grid.ops)
     column = int(np.argmax(grid.waiting.sum(axis=0)))
-    own, share = load[:, column], float(_shares(load)[column])
-    quiet = int((own < _PAUSE * np.quantile(own, 0.95)).sum())
+    own, share = grid.ops[:, column], float(_shares(load)[column])
+    own = own[np.isfinite(own)]  # an interval without a figure is no pause
+    quiet = int((own < _PAUSE * np.quantile(own, 0.95)).sum()) if own.size else 0
     slow = [
         entity
         for other, entity in enumerate(grid.entities)

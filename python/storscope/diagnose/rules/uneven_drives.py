@@ -266,13 +266,15 @@ def _at_limit(case: Case, at_work: DrivesAtWork, deep: BoolArray, bound: float) 
 
 def told_as_deep(case: Case) -> frozenset[EntityRef]:
     """The groups of which this rule tells, at least as a warning, that all drives have deep queues."""
-    settings = RULE.defaults() | dict(case.settings.get(_NAME, {}))
-    outcomes = _evaluate(case, settings)
-    return frozenset(
-        one.entities[0]
-        for one in outcomes
-        if isinstance(one, Finding) and one.severity >= Severity.WARNING and one.entities[0].kind == "disk_group"
-    )
+    if (_NAME, "deep") not in case.memo:
+        outcomes = _evaluate(case, RULE.defaults() | dict(case.settings.get(_NAME, {})))
+        case.memo[_NAME, "deep"] = frozenset(
+            one.entities[0]
+            for one in outcomes
+            if isinstance(one, Finding) and one.severity >= Severity.WARNING and one.entities[0].kind == "disk_group"
+        )
+    found: frozenset[EntityRef] = case.memo[_NAME, "deep"]
+    return found
 
 
 def _span(group: DriveGroup, which: BoolArray) -> tuple[int, int]:
