@@ -19,8 +19,8 @@ def test_part_of_a_store() -> None:
     side = parse_side("lab#run=base-*|old,since=2027-01-15T08:00,until=2027-01-15T10:00+01:00")
     assert side.path == Path("lab")
     assert side.selector.run == "base-*|old"
-    assert side.selector.since_ns == 1_800_000_000 * 10**9
-    assert side.selector.until_ns == side.selector.since_ns + 3600 * 10**9
+    assert side.selector.since == 1_800_000_000 * 10**9
+    assert side.selector.until == 1_800_003_600 * 10**9
 
 
 def test_a_comma_in_a_name_belongs_to_it() -> None:
@@ -53,12 +53,22 @@ def test_a_capture_is_named_by_id_path_or_file() -> None:
 
 
 def test_times_that_are_asked_for_leave_out_what_has_none() -> None:
-    selector = parse_side("since=2027-01-15T08:00").selector
+    times = parse_side("since=2027-01-15T08:00").selector.times(None)
     start = 1_800_000_000 * 10**9
-    assert selector.takes_time(start, None)
-    assert not selector.takes_time(start - 1, None)
-    assert not selector.takes_time(None, None)
-    assert parse_side("run=x").selector.takes_time(None, None)
+    assert times is not None
+    assert times.take(start, None)
+    assert not times.take(start - 1, None)
+    assert not times.take(None, None)
+    everything = parse_side("run=x").selector.times(None)
+    assert everything is not None and everything.take(None, None)
+
+
+def test_the_time_since_the_start_needs_a_start() -> None:
+    selector = parse_side("run=a,since=0:02:00,until=2m30s").selector
+    times = selector.times(1_000)
+    assert times is not None
+    assert (times.since_ns, times.until_ns) == (120 * 10**9 + 1_000, 150 * 10**9 + 1_000)
+    assert selector.times(None) is None
 
 
 @pytest.mark.parametrize(

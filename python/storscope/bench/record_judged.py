@@ -20,7 +20,7 @@ def judged_parameters(goal: str, judgement: Judgement | None) -> dict[str, str]:
     met = {} if judgement.goal_met is None else {"goal_met": str(judgement.goal_met).lower()}
     return asked | met | {
         "figure": judgement.figure,
-        "warm_up_s": f"{judgement.from_ns / NS_PER_S:g}",
+        "warm_up_s": f"{judgement.from_ns / NS_PER_S:.12g}",
         "warm_up": judgement.start,
         "ended": judgement.ended,
     }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from storscope.compare.alike import alike
 from storscope.compare.differences import Found, differences, distribution
@@ -17,7 +17,8 @@ from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
 from storscope.domain.comparison import ComparedSide, Comparison, PairResult, Settings
 from storscope.domain.errors import InputError, UsageError
-from storscope.domain.units import format_count
+from storscope.domain.moment import UTC_FORM, SinceStart
+from storscope.domain.units import format_count, format_span
 from storscope.model.compare import holm
 from storscope.store import Store
 
@@ -85,17 +86,38 @@ def compare_sides(
 
 def _read(store: Store, side: Side) -> _Read:
     captures = captures_of(store, side.selector)
-    runs = [] if side.selector.entity else read_runs(store, side.selector, captures)
-    entities = read_entities(store, side.selector, _captures_of_entities(store, side.selector, captures))
+    runs, entities = _runs_and_entities(store, side.selector, captures)
     subjects = runs or entities
     if not subjects:
         raise InputError(
             "a benchmark run, a simulated run, or counters of a system",
             "none that fits",
             where=side.text,
-            hint=_what_there_is(store, side),
+            hint=_outside(store, side.selector, captures) or _what_there_is(store, side),
         )
     return _Read(side, captures, subjects, [entity for entity in entities if entity.activity] if runs else [])
+
+
+def _runs_and_entities(
+    store: Store, selector: Selector, captures: Mapping[str, str]
+) -> tuple[list[Subject], list[Subject]]:
+    runs = [] if selector.entity else read_runs(store, selector, captures)
+    return runs, read_entities(store, selector, _captures_of_entities(store, selector, captures))
+
+
+def _outside(store: Store, selector: Selector, captures: Mapping[str, str]) -> str:
+    """What to say where there is what is meant, but not at the times that are meant; else nothing."""
+    if not selector.has_times:
+        return ""
+    runs, entities = _runs_and_entities(store, replace(selector, since=None, until=None), captures)
+    if not runs and not entities:
+        return ""
+    if selector.counts_from_start and not runs and not any(one.is_simulated for one in entities):
+        return f"The time since the start is that of a run; these are counters: give {UTC_FORM}."
+    words = runs_words(runs) if runs else counters_words(entities)
+    lengths_ns = [run.warm_up_ns + run.duration_ns for run in runs if run.duration_ns]
+    until = f", until start + {format_span(max(lengths_ns))}" if lengths_ns else ""
+    return f"There is something at other times: {words}{until}."
 
 
 def _captures_of_entities(store: Store, selector: Selector, captures: Mapping[str, str]) -> Mapping[str, str]:
@@ -136,7 +158,7 @@ def _refuse_unlike(one: _Read, other: _Read) -> None:
 def _identities(read: _Read) -> set[tuple[object, ...]]:
     """What the side rests on. The same run or counters at other times are other evidence."""
     selector = read.side.selector
-    return {(subject.capture, subject.key, selector.since_ns, selector.until_ns) for subject in read.subjects}
+    return {(subject.capture, subject.key, selector.since, selector.until) for subject in read.subjects}
 
 
 def _notes(one: _Read, other: _Read, of_runs: bool) -> list[str]:
@@ -156,12 +178,15 @@ def _sources(read: _Read) -> set[tuple[str, str]]:
 
 
 def _are_apart(one: Selector, other: Selector) -> bool:
-    """Whether one range of times ends before the other begins."""
+    """Whether one range of times ends before the other begins, of the same run."""
     return _ends_before(one, other) or _ends_before(other, one)
 
 
 def _ends_before(one: Selector, other: Selector) -> bool:
-    return one.until_ns is not None and other.since_ns is not None and one.until_ns <= other.since_ns
+    until, since = one.until, other.since
+    if isinstance(until, SinceStart) and isinstance(since, SinceStart):
+        return until.ns <= since.ns
+    return isinstance(until, int) and isinstance(since, int) and until <= since
 
 
 def _busiest(matched: Matched, most: int, notes: list[str]) -> list[Pair]:

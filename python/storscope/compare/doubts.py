@@ -102,7 +102,7 @@ def _changes(pair: Pair) -> list[str]:
         if words:
             found.append(
                 f"Changed {side}, during the run: {listed(words, 2)}. Its figures are of all its phases together; "
-                "scheduled at 0 s a change is there from the start."
+                "since= and until= with the time since its start take one of them."
             )
     return found
 

@@ -14,7 +14,7 @@ import numpy as np
 from storscope.compare.combining import combined, in_step, split_whole
 from storscope.compare.naming import SIMULATOR, place_of
 from storscope.compare.own_intervals import read_own
-from storscope.compare.selection import Selector
+from storscope.compare.selection import Selector, Times
 from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject
 from storscope.domain.comparison import Load
 from storscope.domain.schema import CANONICAL
@@ -87,9 +87,10 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
     subjects = []
     for row in chosen:
         key = (row["capture"], row["run"])
-        measured = _measured_run(observed[key], histograms[key], selector, own.get(key, {}))
-        if measured is not None:
-            subjects.append(_run(row, measured))
+        times = selector.times(_start_ns(row))
+        measured = times and _measured_run(observed[key], histograms[key], times, own.get(key, {}))
+        if times and measured:
+            subjects.append(_run(row, measured, times))
     return subjects
 
 
@@ -100,7 +101,28 @@ def _by_run(rows: list[Row]) -> dict[tuple[str, str], list[Row]]:
     return grouped
 
 
-def _run(row: Row, measured: Measured) -> Subject:
+def _start_ns(row: Row) -> int | None:
+    """When a run started: its row is of what follows the warm-up."""
+    return None if row["time_ns"] is None else int(row["time_ns"]) - _warm_up_ns(row)
+
+
+def _warm_up_ns(row: Row) -> int:
+    return round(float(dict(row["parameters"] or ()).get("warm_up_s") or 0.0) * NS_PER_S)
+
+
+def _changes(row: Row, times: Times) -> tuple[str, ...]:
+    """How phases began within the times that are meant, in words; not the one that was under way before."""
+    zero_ns = _start_ns(row) or 0
+    phases = json.loads(dict(row["parameters"] or ()).get("phases") or "[]")
+    return tuple(
+        one["begins"]
+        for one in phases[1:]
+        if (times.since_ns is None or zero_ns + one["from_ns"] > times.since_ns)
+        and (times.until_ns is None or zero_ns + one["from_ns"] < times.until_ns)
+    )
+
+
+def _run(row: Row, measured: Measured, times: Times) -> Subject:
     parameters = dict(row["parameters"] or ())
     return Subject(
         capture=row["capture"],
@@ -114,9 +136,9 @@ def _run(row: Row, measured: Measured) -> Subject:
         design=parameters.get("design") or "",
         is_simulated=row["engine"] == SIMULATOR,
         time_ns=row["time_ns"],
-        duration_ns=row["duration_ns"],
-        warm_up_ns=round(float(parameters.get("warm_up_s") or 0.0) * NS_PER_S),
-        changes=tuple(one["begins"] for one in json.loads(parameters.get("phases") or "[]")[1:]),
+        duration_ns=None if times.are_bounded else row["duration_ns"],
+        warm_up_ns=_warm_up_ns(row),
+        changes=_changes(row, times),
         doubts=parameters.get("doubts") or "",
         status=row["status"],
         has_fixed_rate=any(parameters.get(name) for name in _RATE_PARAMETERS),
@@ -140,12 +162,12 @@ def _mode_of(point: str | None) -> str | None:
 
 
 def _measured_run(
-    rows: Sequence[Row], histograms: Sequence[Row], selector: Selector, own: Mapping[str, Known]
+    rows: Sequence[Row], histograms: Sequence[Row], times: Times, own: Mapping[str, Known]
 ) -> Measured | None:
     """None when nothing of the run lies within the times that are meant."""
     by_kind: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        if selector.takes_time(row["time_ns"], _end_ns(row)):
+        if times.take(row["time_ns"], _end_ns(row)):
             by_kind[row["kind"]].append(row)
     whole = intervals = None
     for kind in (*_KINDS, *(kind for kind in by_kind if kind not in _KINDS)):
@@ -158,7 +180,7 @@ def _measured_run(
             intervals = combined([arrays(steps) for steps in in_step(series)])
     if whole is None and intervals is None:
         return None
-    return Measured(whole, intervals, _histograms(histograms, selector), own)
+    return Measured(whole, intervals, _histograms(histograms, times), own)
 
 
 def _end_ns(row: Row) -> int | None:
@@ -183,9 +205,9 @@ def arrays(rows: Sequence[Row]) -> Intervals:
     return Intervals(seconds, columns, [row["time_ns"] for row in rows])
 
 
-def _histograms(rows: Sequence[Row], selector: Selector) -> list[HistogramPart]:
+def _histograms(rows: Sequence[Row], times: Times) -> list[HistogramPart]:
     """Those of the run as a whole where there are such, else those of its parts; per interval where there are such."""
-    inside = [row for row in rows if selector.takes_time(row["time_ns"], _end_ns(row))]
+    inside = [row for row in rows if times.take(row["time_ns"], _end_ns(row))]
     kind = next((kind for kind in _KINDS if any(row["kind"] == kind for row in inside)), None)
     grouped: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     for row in inside:
@@ -209,24 +231,28 @@ def _histogram(row: Row) -> HistogramPart:
 
 
 def read_entities(store: Store, selector: Selector, captures: Iterable[str]) -> list[Subject]:
-    """The entities with counters that are meant, the busiest first; their series are read when they are needed."""
+    """The entities with counters that are meant, the busiest first; their series are read when they are needed.
+
+    The time since the start is that of a simulated run; of a system that was measured nothing is meant then.
+    """
+    simulated = _simulated_captures(store)
+    within = _within(selector, simulated)
     rows = store.query(
         f"""SELECT system, kind, entity, sum(coalesce(ops_per_s, 0) * coalesce(duration_ns, 0)) AS activity,
                    list(DISTINCT capture) AS captures
-            FROM observations WHERE run IS NULL AND list_contains($captures, capture) AND {_within(selector)}
+            FROM observations WHERE run IS NULL AND list_contains($captures, capture) AND {within}
             GROUP BY ALL ORDER BY activity DESC, system, kind, entity""",
         {"captures": list(captures)},
     ).to_pylist()
-    simulated = _simulated_captures(store)
     return [
         Subject(
             capture=",".join(sorted(row["captures"])),
             key=f"{row['system']}/{row['kind']}/{row['entity']}",
             name=f"{row['kind']} {row['entity']}",
             is_run=False,
-            measured=functools.cache(functools.partial(_measured_entity, store, selector, row)),
-            place=place_of(SIMULATOR, row["system"], None) if simulated.issuperset(row["captures"]) else "",
-            is_simulated=simulated.issuperset(row["captures"]),
+            measured=functools.cache(functools.partial(_measured_entity, store, within, row)),
+            place=place_of(SIMULATOR, row["system"], None) if simulated.keys() >= set(row["captures"]) else "",
+            is_simulated=simulated.keys() >= set(row["captures"]),
             activity=row["activity"] or 0.0,
         )
         for row in rows
@@ -234,27 +260,37 @@ def read_entities(store: Store, selector: Selector, captures: Iterable[str]) -> 
     ]
 
 
-def _simulated_captures(store: Store) -> set[str]:
-    """Their counters are those of simulated arrays, since each holds one run and nothing else."""
-    rows = store.query("SELECT DISTINCT capture FROM runs WHERE engine = $1", [SIMULATOR])
-    return set(rows.column("capture").to_pylist())
+def _simulated_captures(store: Store) -> dict[str, int | None]:
+    """When their runs started. Their counters are those of simulated arrays: each holds one run and nothing else."""
+    rows = store.query(
+        "SELECT capture, epoch_ns(time) AS time_ns, parameters FROM runs WHERE engine = $1", [SIMULATOR]
+    ).to_pylist()
+    return {row["capture"]: _start_ns(row) for row in rows}
 
 
-def _within(selector: Selector) -> str:
-    """SQL for the times that are meant; integers only, so nothing needs quoting."""
+def _within(selector: Selector, simulated: Mapping[str, int | None]) -> str:
+    """SQL for the times that are meant; integers and the ids of captures, so nothing needs quoting."""
+    if not selector.counts_from_start:
+        return _of_times(selector.times(None) or Times())
+    ranges = {capture: selector.times(start_ns) for capture, start_ns in simulated.items()}
+    known = [f"(capture = '{capture}' AND {_of_times(times)})" for capture, times in ranges.items() if times]
+    return f"({' OR '.join(known)})" if known else "FALSE"
+
+
+def _of_times(times: Times) -> str:
     conditions = ["TRUE"]
-    if selector.since_ns is not None:
-        conditions.append(f"epoch_ns(time) >= {selector.since_ns}")
-    if selector.until_ns is not None:
-        conditions.append(f"epoch_ns(time) + coalesce(duration_ns, 0) <= {selector.until_ns}")
+    if times.since_ns is not None:
+        conditions.append(f"epoch_ns(time) >= {times.since_ns}")
+    if times.until_ns is not None:
+        conditions.append(f"epoch_ns(time) + coalesce(duration_ns, 0) <= {times.until_ns}")
     return " AND ".join(conditions)
 
 
-def _measured_entity(store: Store, selector: Selector, entity: Row) -> Measured:
+def _measured_entity(store: Store, within: str, entity: Row) -> Measured:
     rows = store.query(
         f"""SELECT capture, epoch_ns(time) AS time_ns, duration_ns, {_COLUMNS} FROM observations
             WHERE run IS NULL AND list_contains($captures, capture) AND system = $system AND kind = $kind
-              AND entity = $entity AND {_within(selector)} ORDER BY time""",
+              AND entity = $entity AND {within} ORDER BY time""",
         {name: entity[name] for name in ("captures", "system", "kind", "entity")},
     ).to_pylist()
     return Measured(None, arrays(_once(rows)))

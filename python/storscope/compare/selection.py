@@ -8,11 +8,11 @@ since names of runs hold commas.
     lab-store#run=randread*                runs whose name fits a pattern: repeated runs of one load are one group
     lab-store#capture=1f3a                 what one capture (the beginning of its id, or its file's name) yielded
     prod#since=2026-11-20T22:00,until=2026-11-21T02:00,entity=vmhba*    counters of a running system in a time range
+    run=simulation-6c00b0fd*,since=12m     a run from 12 minutes after its start on
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import fnmatch
 import re
 from dataclasses import dataclass
@@ -20,11 +20,34 @@ from pathlib import Path
 from typing import Final
 
 from storscope.domain.errors import UsageError
-from storscope.domain.units import ns_from_datetime
+from storscope.domain.moment import SINCE_START_FORM, UTC_FORM, Moment, SinceStart, moment_from_text
 
 KEYS: Final = ("run", "capture", "entity", "system", "since", "until")
 _OWN_ID: Final = re.compile(r"(bench|simulation|sweep|knee)-[0-9a-f*]")
 _NEXT_KEY = re.compile(rf",(?=(?:{'|'.join(KEYS)})=)")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """A range of times in nanoseconds since 1970 UTC. None is no bound."""
+
+    since_ns: int | None = None
+    until_ns: int | None = None
+
+    @property
+    def are_bounded(self) -> bool:
+        """Whether only a part of the time is meant."""
+        return self.since_ns is not None or self.until_ns is not None
+
+    def take(self, start_ns: int | None, end_ns: int | None) -> bool:
+        """Whether an interval lies within. One without times does only where there is no bound."""
+        if not self.are_bounded:
+            return True
+        if start_ns is None:
+            return False
+        return (self.since_ns is None or start_ns >= self.since_ns) and (
+            self.until_ns is None or (start_ns if end_ns is None else end_ns) <= self.until_ns
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +58,8 @@ class Selector:
     capture: str | None = None
     entity: str | None = None
     system: str | None = None
-    since_ns: int | None = None
-    until_ns: int | None = None
+    since: Moment | None = None
+    until: Moment | None = None
 
     def takes_run(self, run: str, name: str | None, sweep: str | None = None) -> bool:
         """Whether a run of that id and name is meant; also by the id of the sweep that it is part of."""
@@ -59,17 +82,22 @@ class Selector:
     @property
     def has_times(self) -> bool:
         """Whether only a part of the time is meant."""
-        return self.since_ns is not None or self.until_ns is not None
+        return self.since is not None or self.until is not None
 
-    def takes_time(self, start_ns: int | None, end_ns: int | None) -> bool:
-        """Whether an interval lies within the times asked for. One without times does unless times are asked for."""
-        if not self.has_times:
-            return True
-        if start_ns is None:
-            return False
-        return (self.since_ns is None or start_ns >= self.since_ns) and (
-            self.until_ns is None or (start_ns if end_ns is None else end_ns) <= self.until_ns
-        )
+    @property
+    def counts_from_start(self) -> bool:
+        """Whether a time is that since the start of a run."""
+        return isinstance(self.since, SinceStart) or isinstance(self.until, SinceStart)
+
+    def times(self, start_ns: int | None) -> Times | None:
+        """The times that are meant of a run that started then. None if that is not known and would have to be."""
+        if self.counts_from_start and start_ns is None:
+            return None
+        return Times(*(_since_1970(moment, start_ns or 0) for moment in (self.since, self.until)))
+
+
+def _since_1970(moment: Moment | None, start_ns: int) -> int | None:
+    return start_ns + moment.ns if isinstance(moment, SinceStart) else moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +130,23 @@ def parse_side(text: str) -> Side:
 
 def _selector(text: str, whole: str) -> Selector:
     names: dict[str, str] = {}
-    times: dict[str, int] = {}
+    times: dict[str, Moment] = {}
     for part in _NEXT_KEY.split(text):
         key, mark, value = part.partition("=")
         if not mark or key not in KEYS or not value:
             raise UsageError("one of " + ", ".join(f"{key}=..." for key in KEYS), repr(part), where=whole)
         if key in ("since", "until"):
-            times[key] = _instant(value, whole)
+            times[key] = _moment(value, whole)
         else:
             names[key] = value
-    return Selector(since_ns=times.get("since"), until_ns=times.get("until"), **names)
+    return Selector(since=times.get("since"), until=times.get("until"), **names)
 
 
-def _instant(text: str, whole: str) -> int:
+def _moment(text: str, whole: str) -> Moment:
     try:
-        moment = dt.datetime.fromisoformat(text)
+        return moment_from_text(text)
     except ValueError:
-        raise UsageError("a time like 2026-11-20T22:00 or 2026-11-20T22:00+01:00", repr(text), where=whole) from None
-    return ns_from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC))
+        raise UsageError(f"{UTC_FORM}, or of a run {SINCE_START_FORM}", repr(text), where=whole) from None
 
 
 def _fits(text: str, pattern: str) -> bool:

@@ -1,4 +1,4 @@
-"""Moments as people name them: an instant of real clocks, or the time since the start of a simulated run.
+"""Moments as people name them: an instant of real clocks, or the time since the start of a run.
 
 A simulated run has a virtual clock; its pages and findings tell `start + 2 min 10 s`, and that is how it is asked for.
 """
@@ -20,7 +20,7 @@ _START = re.compile(r"start\s*\+")
 
 @dataclass(frozen=True, slots=True)
 class SinceStart:
-    """So long after the start of a simulated run."""
+    """So long after the start of a run."""
 
     ns: int
     text: str = field(compare=False)
@@ -28,7 +28,7 @@ class SinceStart:
 
 
 Moment = int | SinceStart
-"""Nanoseconds since 1970 UTC, or since the start of a simulated run."""
+"""Nanoseconds since 1970 UTC, or since the start of a run."""
 
 
 def moment_from_text(text: str) -> Moment:

@@ -19,7 +19,8 @@ What BEFORE and AFTER may be:
 Keys: run (name, id or pattern, also the id of a sweep; several joined with |),
 capture (id or file name), entity (name or kind/name), system, since, until
 (ISO 8601; without an offset UTC: 2026-11-20T09:00 is 2026-11-20T10:00+01:00;
---timezone is of evidence alone).
+--timezone is of evidence alone; of a run also the time since its start, its
+warm-up included: 12m30s, 0:12:30).
 
 \b
 Examples:
@@ -29,6 +30,9 @@ Examples:
   storscope compare --store prod \\
       since=2026-11-20T22:00,until=2026-11-21T02:00,entity=vmhba* \\
       since=2026-11-21T22:00,until=2026-11-22T02:00,entity=vmhba*
+  storscope compare --store lab \\
+      run=simulation-5d0c8f1e-18a3b4c5d6e7f809,until=2m \\
+      run=simulation-5d0c8f1e-18a3b4c5d6e7f809,since=2m
   storscope compare base.json new.json --json --fail-on worse
 """
 

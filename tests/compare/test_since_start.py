@@ -1,0 +1,79 @@
+"""Parts of a run by the time since its start."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from storscope.cli.main import run as storscope
+from storscope.compare import compare_sides, parse_side
+from storscope.domain.comparison import Comparison, Outcome, Settings
+from storscope.domain.errors import InputError
+from storscope.store import Store
+from tests.compare.evidence import Writer, device, noisy, only, row, run
+from tests.sim.designs import SMALL
+from tests.support.cases import make_store
+
+FAILURE = '[[at]]\ntime = "10s"\ndrive_fails = { group = "g", index = 0 }\n'
+
+
+def _compared(store: Store, before: str, after: str) -> Comparison:
+    sides = [(store, parse_side(text)) for text in (before, after)]
+    return compare_sides(sides[0], sides[1], Settings(), version="test")
+
+
+def _with_warm_up(name: str, start: float) -> Writer:
+    """40 s of warm-up without figures, 60 s at 1,000, 60 s at 500; the run is what follows the warm-up."""
+    rates = [*noisy(1000, 60, seed=1), *noisy(500, 60, seed=2)]
+    return run(name, rates, start=start, duration_s=120.0, parameters={"warm_up_s": "40"}, engine="storscope")
+
+
+def test_the_start_of_a_run_is_that_of_its_warm_up(tmp_path: Path) -> None:
+    store = make_store(tmp_path, _with_warm_up("a", 1_000.0), _with_warm_up("b", 5_000.0))
+    pair = only(_compared(store, "run=a,since=40s,until=1m40s", "run=b,since=0:01:40"))
+    assert row(pair, "iops").outcome is Outcome.WORSE
+    assert row(pair, "iops").change == pytest.approx(-0.5, abs=0.03)
+    assert (row(pair, "iops").values_before, row(pair, "iops").values_after) == (60, 60)
+
+
+def test_counters_of_running_systems_have_no_start(tmp_path: Path) -> None:
+    store = make_store(tmp_path, device("sda", noisy(100), noisy(1e6)))
+    with pytest.raises(InputError, match="The time since the start is that of a run; these are counters: give a time"):
+        _compared(store, "entity=device/sda,until=30s", "entity=device/sda,since=30s")
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a run in which a drive fails after 10 of 20 seconds."""
+    folder = tmp_path_factory.mktemp("failing")
+    (folder / "small.toml").write_text(SMALL)
+    (folder / "failure.toml").write_text(FAILURE)
+    store = folder / "store"
+    arguments = ["simulate", str(folder / "small.toml"), "--workload", "oltp", "--duration", "20s"]
+    assert storscope([*arguments, "--schedule", str(folder / "failure.toml"), "--store", str(store)]) == 0
+    return store
+
+
+def test_a_simulated_run_before_and_after_a_drive_fails(failing: Path) -> None:
+    store = Store.open(failing)
+    pair = only(_compared(store, "until=10s", "since=10s"))
+    assert not [warning for warning in pair.warnings if "during the run" in warning]
+    parameters = dict(store.query("SELECT parameters FROM runs").to_pylist()[0]["parameters"])
+    degraded = json.loads(parameters["phases"])[1]
+    assert degraded["from_ns"] == 10 * 10**9
+    assert row(pair, "iops").after == pytest.approx(degraded["ops_per_s"], rel=0.001)
+    whole = only(_compared(store, "until=5s", "since=5s"))
+    assert any("Changed after, during the run: 'drive g/0 fails" in warning for warning in whole.warnings)
+
+
+def test_a_volume_of_a_simulated_run_at_two_times(failing: Path) -> None:
+    found = _compared(Store.open(failing), "entity=vdisk/log,until=10s", "entity=vdisk/log,since=10s")
+    assert row(only(found), "iops").values_after == pytest.approx(row(only(found), "iops").values_before, abs=1)
+    assert not found.notes
+
+
+def test_a_time_behind_the_end_says_that_the_run_is_there(failing: Path) -> None:
+    with pytest.raises(InputError, match="There is something at other times: simulated runs, until start \\+ 20"):
+        _compared(Store.open(failing), "until=10s", "since=30s")
