@@ -80,3 +80,15 @@ def test_phases_in_which_nothing_is_full_are_told_apart_by_where_the_time_goes()
     assert "of an I/O's time is controller service." in before
     assert after.startswith("20 s to 40 s: nothing is used")
     assert "controller service" not in after
+
+
+def test_the_drive_that_reads_for_its_failed_partner_is_named() -> None:
+    failure = '[[at]]\ntime = "15s"\ndrive_fails = { group = "g", index = 3 }\n'
+    made = read_design(SMALL.split("[[host]]")[0] + '[[host]]\nname = "h"\nvolumes = [{ volume = "data" }]\n', "s.toml",
+                       read_schedule(failure, "f.toml"))  # fmt: skip
+    reads = Workload("reads", (Stream(Mix((AccessSpec(8192),)), Closed(32)),))
+    simulated = simulate(plan_of(made, reads, duration="60s"), started_ns=0)
+    whole, degraded = (one.bounds for one in simulated.phase_figures)
+    assert (whole.kind, whole.name) == ("drive", "g")
+    assert (degraded.kind, degraded.name) == ("drive", "g/2")
+    assert "The 7 drives of g are used to" in degraded.words

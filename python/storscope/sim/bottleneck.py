@@ -22,7 +22,9 @@ _FULL = 0.8
 _MUCH = 0.3
 """Share of the time of I/Os that makes a limit, or the cache, worth naming."""
 _ALIKE = 1.25
-"""Drives of a group are loaded alike if the most used is used for at most this many times the mean."""
+"""Drives of a group are loaded alike if the most used is used for at most this many times the mean..."""
+_NEVER_IDLE, _OFTEN_IDLE = 0.98, 0.1
+"""... and if none is hardly ever idle while the mean is idle for so much more: that bound a mean near 1 would hide."""
 _PARTS_OF = {
     "drive": ("drive_queue", "drive_service", "join"), "controller": ("controller_queue", "controller_service"),
     "front_end_link": ("front_end",), "back_end_link": ("back_end",), "mirror_link": ("mirror_link",),
@@ -50,7 +52,8 @@ class Used:
     @property
     def is_alike(self) -> bool:
         """Whether its drives are used alike."""
-        return self.most_ratio <= _ALIKE * self.mean_ratio
+        is_alone = self.most_ratio >= _NEVER_IDLE and self.most_ratio - self.mean_ratio > _OFTEN_IDLE
+        return self.most_ratio <= _ALIKE * self.mean_ratio and not is_alone
 
     @property
     def ratio(self) -> float:
