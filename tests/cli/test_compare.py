@@ -57,9 +57,15 @@ def test_a_comparison_of_nothing_says_why(capsys: pytest.CaptureFixture[str]) ->
     """An empty table is no answer, and the reason is no detail."""
     assert run(["compare", str(BEFORE), str(AFTER), "--metric", "p99"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert said.startswith("CANNOT TELL: no figure that was asked for can be compared.")
+    assert said.startswith("CANNOT TELL: no figure that was looked for can be compared.")
     assert "p99: neither side has it. Percentiles are taken from histograms; fio writes them" in said
     assert "More: --verbose" not in said
+
+
+def test_figures_of_the_load_alone_are_no_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", str(BEFORE), str(AFTER), "--metric", "in_flight"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("CANNOT TELL: only figures of the load were compared, which are neither better nor worse.")
 
 
 def test_the_json_of_the_field_report_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:

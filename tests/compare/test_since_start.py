@@ -74,6 +74,12 @@ def test_a_volume_of_a_simulated_run_at_two_times(failing: Path) -> None:
     assert not found.notes
 
 
+def test_a_drive_has_a_queue_alone_which_is_said(failing: Path) -> None:
+    found = _compared(Store.open(failing), "entity=disk/g/1,until=10s", "entity=disk/g/1,since=10s")
+    assert only(found).rows == []
+    assert found.notes == ["Both sides have queue_depth: --metric queue_depth."]
+
+
 def test_a_time_behind_the_end_says_that_the_run_is_there(failing: Path) -> None:
     with pytest.raises(InputError, match="There is something at other times: simulated runs, until start \\+ 20"):
         _compared(Store.open(failing), "until=10s", "since=30s")

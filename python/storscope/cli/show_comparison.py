@@ -100,7 +100,9 @@ def _verdict(comparison: Comparison) -> tuple[str, str]:
         return "NO DIFFERENCE SHOWN where the evidence is enough; the rest cannot be told.", "yellow"
     reasons = {row.reason for row in comparison.rows() if row.outcome is Outcome.UNDECIDED}
     if not any(comparison.rows()):
-        reasons = {"no figure that was asked for can be compared"}
+        reasons = {"no figure that was looked for can be compared"}
+    elif not reasons and comparison.pairs and all(row.better is None for row in comparison.rows()):
+        reasons = {"only figures of the load were compared, which are neither better nor worse"}
     return f"CANNOT TELL{': ' + reasons.pop() if len(reasons) == 1 else ''}.", "yellow"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from storscope.compare.alike import alike
-from storscope.compare.differences import Found, differences, distribution
+from storscope.compare.differences import Found, differences, distribution, others_on_both_sides
 from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
 from storscope.compare.judging import Circumstances, row_of
 from storscope.compare.matching import Matched, Pair, match_entities, match_runs
@@ -15,6 +15,7 @@ from storscope.compare.naming import RUNS_IN_SQL, counters_words, names_of, runs
 from storscope.compare.reading import captures_of, captures_of_simulated, read_entities, read_runs
 from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
+from storscope.compare.wording import listed
 from storscope.domain.comparison import ComparedSide, Comparison, PairResult, Settings
 from storscope.domain.errors import InputError, UsageError
 from storscope.domain.moment import UTC_FORM, SinceStart
@@ -66,6 +67,8 @@ def compare_sides(
         )  # fmt: skip
         conflicts = load_conflicts(pair)
         measured.append(_Measured(pair, found, conflicts, warnings_of(pair), [*notes_of(pair), *missing]))
+    if measured and not any(one.found for one in measured):
+        notes += _others([one.pair for one in measured])
     names = names_of(one.subjects, other.subjects)
     return Comparison(
         before=_side(one, names[0]),
@@ -171,6 +174,12 @@ def _notes(one: _Read, other: _Read, of_runs: bool) -> list[str]:
     if of_runs and (counters := [*one.counters_too, *other.counters_too]):
         notes.append(f"{counters_words(counters).capitalize()} are there too; entity=NAME compares those.")
     return notes
+
+
+def _others(pairs: Sequence[Pair]) -> list[str]:
+    """Where nothing that was looked for can be compared: what can."""
+    names = others_on_both_sides(pairs)
+    return [f"Both sides have {listed(names)}: --metric {names[0]}."] if names else []
 
 
 def _sources(read: _Read) -> set[tuple[str, str]]:

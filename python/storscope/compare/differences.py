@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from storscope.compare.matching import Pair
-from storscope.compare.metrics import Metric
+from storscope.compare.metrics import METRICS, Metric
 from storscope.compare.subjects import HistogramPart, Subject
 from storscope.domain.arrays import FloatArray
 from storscope.domain.comparison import Distribution
@@ -66,6 +66,15 @@ def differences(
         elif were_asked:
             missing.append(f"{metric.name}: neither side has it.{_source(metric)}")
     return found, missing
+
+
+def others_on_both_sides(pairs: Sequence[Pair]) -> list[str]:
+    """Names of the metrics that some pair has on both sides, whether they were looked for or not."""
+    return [
+        name
+        for name, metric in METRICS.items()
+        if any(_has(pair.before, metric) and _has(pair.after, metric) for pair in pairs)
+    ]
 
 
 def _source(metric: Metric) -> str:
