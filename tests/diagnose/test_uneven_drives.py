@@ -18,8 +18,8 @@ from tests.diagnose.evidence import START_NS, STEP_NS, Values, Writer, needs, on
 from tests.support.cases import findings, judge, make_case
 
 
-def _group(queues: Sequence[Values], *, ops: Sequence[float] | None = None, column: str = "queue_depth_mean",
-           linked: bool = True, samples: int = 30) -> Writer:  # fmt: skip
+def _group(queues: Sequence[Values], *, ops: Sequence[Values] | None = None, busy: Sequence[float] | None = None,
+           column: str = "queue_depth_mean", linked: bool = True, samples: int = 30) -> Writer:  # fmt: skip
     def write(recorder: Recorder) -> None:
         for number, queue in enumerate(queues):
             drive = EntityRef("MSA", "disk", f"1.{number + 1}")
@@ -28,6 +28,8 @@ def _group(queues: Sequence[Values], *, ops: Sequence[float] | None = None, colu
             columns: dict[str, Values] = {column: queue}
             if ops is not None:
                 columns["ops_per_s"] = ops[number]
+            if busy is not None:
+                columns["busy_ratio"] = busy[number]
             write_series(recorder, drive, samples, **columns)
 
     return write
@@ -53,6 +55,65 @@ def test_one_deep_queue_with_no_more_io_is_a_failing_drive(tmp_path: Path) -> No
     finding = only_finding(judge(RULE, make_case(tmp_path, _group([*_EVEN, 9.0], ops=[40] * 6 + [35]))))
     assert finding.severity is Severity.CRITICAL
     assert "a failing drive looks like this" in finding.summary
+
+
+def test_a_deep_queue_alone_is_no_reason_to_replace_a_drive(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group([*_EVEN, 9.0]))))
+    assert finding.severity is Severity.WARNING
+    assert "Whether it also gets more I/O is not in the evidence." in finding.summary
+    assert finding.remedy.startswith("Find out how much I/O each drive gets")
+
+
+def test_a_drive_that_is_busy_with_each_for_longer_is_failing(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _group([*_EVEN, 9.0], ops=[40] * 6 + [35], busy=[0.4] * 6 + [1.0]))
+    finding = only_finding(judge(RULE, case))
+    assert finding.severity is Severity.CRITICAL
+    assert "is busy with each for longer (28.6 ms against 10.0 ms): a failing drive looks like this" in finding.summary
+    assert finding.remedy.startswith("Take the drive out")
+
+
+_TWO_OF_EIGHT = [*_EVEN, 9.0, 8.5]
+
+
+def test_drives_that_do_the_same_as_the_others_in_the_same_time_are_not_at_fault(tmp_path: Path) -> None:
+    """Both of a mirror have the queue of a load with many I/Os in flight; all eight are busy all the time."""
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group(_TWO_OF_EIGHT, ops=[40] * 8, busy=[1.0] * 8))))
+    assert finding.title == "Requests gather at 1.7 and 1.8 of vd01"
+    assert finding.severity is Severity.INFO
+    assert "is busy with each for as long (25.0 ms against 25.0 ms)" in finding.summary
+    assert finding.remedy.startswith("Leave the drives in")
+    assert "both of a mirror" in finding.innocent
+
+
+def test_several_with_the_same_rate_are_not_to_be_replaced_for_their_queues(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group(_TWO_OF_EIGHT, ops=[40] * 8))))
+    assert finding.title == "Requests gather at 1.7 and 1.8 of vd01"
+    assert finding.severity is Severity.WARNING
+    assert finding.remedy.startswith("Leave the drives in")
+
+
+def test_flash_is_busy_with_many_at_once_which_says_nothing_of_its_service(tmp_path: Path) -> None:
+    def media(recorder: Recorder) -> None:
+        recorder.fact(EntityRef("MSA", "disk_group", "vd01"), "media", "ssd")
+
+    case = make_case(tmp_path, _group([*_EVEN, 9.0], ops=[40] * 7, busy=[1.0] * 7), media)
+    assert only_finding(judge(RULE, case)).remedy.startswith("Take the drive out")
+
+
+def test_the_rate_of_the_whole_time_serves_where_slices_have_none(tmp_path: Path) -> None:
+    """No drive stands out in the first intervals, where the row of the whole time begins."""
+
+    late = _group([np.where(np.arange(30) < 5, 1.0, queue) for queue in _TWO_OF_EIGHT])
+
+    def write(recorder: Recorder) -> None:
+        for number in range(8):
+            values = {"ops_per_s": 40.0, "busy_ratio": 1.0}
+            recorder.observe(EntityRef("MSA", "disk", f"1.{number + 1}"), START_NS, 30 * STEP_NS, values)
+        late(recorder)
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, write)))
+    assert "no more I/O than the others (40.0 IOPS against 40.0 IOPS)" in finding.summary
+    assert finding.severity is Severity.INFO
 
 
 def test_latency_alone_shows_it_too(tmp_path: Path) -> None:
@@ -147,7 +208,7 @@ def test_failed_drives_and_spares_that_do_nothing_are_left_out_and_named(tmp_pat
 
 def test_no_drive_is_to_be_taken_out_of_a_group_that_lacks_one(tmp_path: Path) -> None:
     queues = [*_EVEN, 9.0, 0.0]
-    whole = only_finding(judge(RULE, make_case(tmp_path / "whole", _group(queues[:-1]))))
+    whole = only_finding(judge(RULE, make_case(tmp_path / "whole", _group(queues[:-1], ops=[40] * 6 + [35]))))
     assert whole.remedy.startswith("Take the drive out")
     for number, ops in enumerate((None, [40] * 6 + [150, 0], [40] * 6 + [35, 0])):
         case = make_case(tmp_path / str(number), _group(queues, ops=ops), _state(8, "failed"))
@@ -164,7 +225,7 @@ def test_a_drive_counts_until_it_fails(tmp_path: Path) -> None:
     def fails(recorder: Recorder) -> None:
         recorder.event(EntityRef("MSA", "disk", "1.7"), START_NS + 10 * STEP_NS, "disk_failed", "drive 1.7 failed")
 
-    write = _group([*(np.where(np.arange(30) < 10, 1.0, 0.1) for _ in _EVEN), last])
+    write = _group([*(np.where(np.arange(30) < 10, 1.0, 0.1) for _ in _EVEN), last], ops=[*[40] * 6, 4 * last])
     finding = only_finding(judge(RULE, make_case(tmp_path, write, fails)))
     assert finding.entities[0].name == "1.7"
     assert finding.numbers["queue_depth_mean"] == 9.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from storscope.diagnose.case import Series
-from storscope.domain.arrays import BoolArray, FloatArray
+from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 
 
 def mean(values: FloatArray) -> float:
@@ -48,6 +48,17 @@ def in_runs(bad: BoolArray, shortest: int) -> BoolArray:
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         kept[start:end] = end - start >= shortest
     return kept
+
+
+def told_at(series: Series, column: str, times_ns: IntArray) -> FloatArray:
+    """The column at these instants, each from the interval that began last of those that tell it; NaN outside of it."""
+    told = np.isfinite(series[column])
+    if not told.any():
+        return np.full(len(times_ns), np.nan)
+    begin_ns, end_ns = series.time_ns[told], series.time_ns[told] + (seconds(series)[told] * 1e9).astype(np.int64)
+    place = np.searchsorted(begin_ns, times_ns, side="right") - 1
+    inside = (place >= 0) & (times_ns < end_ns[place])
+    return np.where(inside, series[column][told][place], np.nan)
 
 
 def seconds(series: Series) -> FloatArray:

@@ -10,12 +10,16 @@ Why it matters
 
 Evidence
     Queue depth or latency per drive, and which group it belongs to (evaperf pd, MSA show disk-statistics, iostat with
-    known groups). Drives that failed (event: disk_failed, fact: state) and spares that wait (fact: state) are left out
-    where they do nothing; a few drives that did nothing at all are named as idle and not compared.
+    known groups). Whether a drive is at fault takes its rate, and is surer with how busy it is: one that is busy with
+    each I/O for as long as the others is not slow, however many stand before it. Drives that failed (event:
+    disk_failed, fact: state) and spares that wait (fact: state) are left out where they do nothing; a few drives that
+    did nothing at all are named as idle and not compared.
 
 When it is wrong
     A rebuild or a levelling reads one drive harder than the rest while it runs. Spares and drives of another speed in
-    one group differ by design. The mirror of a failed drive does the work of both. A parity drive of RAID 3 or 4 is
+    one group differ by design. A load with many I/Os in flight gathers them at a few healthy drives: both of a mirror,
+    whichever fill first; so several that stand out with the same rate are only said to be slow where they are busier
+    with it. The mirror of a failed drive does the work of both. A parity drive of RAID 3 or 4 is
     busier on writes.
 
 References
@@ -27,6 +31,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -36,12 +41,12 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._drive_groups import DriveGroup, drive_groups
 from storscope.diagnose.rules._drives_at_work import DrivesAtWork, drives_at_work
 from storscope.diagnose.rules._entities import counted, listed, observed
-from storscope.diagnose.rules._intervals import in_runs
+from storscope.diagnose.rules._intervals import in_runs, told_at
 from storscope.diagnose.rules.convoy import convoyed
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import format_duration, format_rate, format_ratio
+from storscope.domain.units import NS_PER_S, format_duration, format_rate, format_ratio
 
 _NAME = "uneven-drives"
 _NEEDS = (
@@ -131,6 +136,54 @@ def _mean(values: FloatArray, which: BoolArray) -> float:
     return float(kept.mean()) if len(kept) else float("nan")
 
 
+@dataclass(frozen=True)
+class _Work:
+    """What a drive that stands out did while its group worked, beside the median of the others; NaN where not told."""
+
+    ops_per_s: float
+    ops_per_s_of_others: float
+    service_ns: float
+    """Time for which it is busy with an I/O: its busy share over its rate, which waiting does not lengthen."""
+    service_ns_of_others: float
+
+    def verdict(self, odd: int) -> str:
+        """Why its queue or latency stands out, by what is told: a key of _REMEDIES. `odd` drives stand out with it."""
+        if not np.isfinite(self.ops_per_s) or not np.isfinite(self.ops_per_s_of_others):
+            return "unknown"
+        if self.ops_per_s > _MORE * self.ops_per_s_of_others:
+            return "hot"
+        if self.service_is_known:
+            return "slow" if self.service_ns > _MORE * self.service_ns_of_others else "gathering"
+        return "slow" if odd == 1 else "gathering"
+
+    @property
+    def service_is_known(self) -> bool:
+        return bool(np.isfinite(self.service_ns) and np.isfinite(self.service_ns_of_others))
+
+
+_MORE = 1.5
+"""Times what the others do, or need for it, from which a drive does more or is slower (ours)."""
+
+
+def _work(case: Case, at_work: DrivesAtWork, row: int, working: BoolArray) -> _Work:
+    """Rates that are told for a longer time than queues are those of all the instants in it."""
+    ops = _told(case, at_work, "ops_per_s")
+    own_ops, other_ops = _mean(ops[row], working), _mean(_medians_of_others(ops)[row], working)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        service_ns = np.where(ops > 0, _told(case, at_work, "busy_ratio") * NS_PER_S / ops, np.nan)
+    if _tier(case, at_work.group) == "flash":  # busy with many at once, for as long as with one
+        service_ns[:] = np.nan
+    own_ns, other_ns = _mean(service_ns[row], working), _mean(_medians_of_others(service_ns)[row], working)
+    return _Work(own_ops, other_ops, own_ns, other_ns)
+
+
+def _told(case: Case, at_work: DrivesAtWork, column: str) -> FloatArray:
+    """(drives, instants): a column at the instants of the group."""
+    series = case.series("disk")
+    values = [told_at(series[drive], column, at_work.group.times_ns) for drive in at_work.group.drives]
+    return np.where(at_work.out, np.nan, values)
+
+
 def _finding(
     case: Case, at_work: DrivesAtWork, word: str, column: str, odd: np.ndarray, shares: FloatArray, usual: FloatArray,
     working: BoolArray,
@@ -139,57 +192,96 @@ def _finding(
     worst = int(odd[np.argmax([_mean(group.columns[column][row], working) for row in odd])])
     drive = group.drives[worst]
     own, others = _mean(group.columns[column][worst], working), _mean(usual[worst], working)
-    ops = group.columns["ops_per_s"]
-    own_ops, other_ops = _mean(ops[worst], working), _mean(_medians_of_others(ops)[worst], working)
-    hot = own_ops > 1.5 * other_ops if np.isfinite(own_ops) and np.isfinite(other_ops) else None
+    work = _work(case, at_work, worst, working)
+    verdict = work.verdict(len(odd))
     drives = [group.drives[row] for row in odd]
     failed = [one for one in at_work.failed if one not in drives]
     start, end = _span(group, working)
     return Finding(
         rule=_NAME,
-        severity=Severity.CRITICAL if hot is False else Severity.WARNING,
-        confidence=(0.8 if hot is not None else 0.7) * (0.7 if group.is_guess else 1.0),
-        title=f"{case.label(drive)} of {group.whole.name} has a far {_DEEPER[word]} than its group",
+        severity=_severity(verdict, work),
+        confidence=(0.7 if verdict == "unknown" else 0.8) * (0.7 if group.is_guess else 1.0),
+        title=(
+            f"Requests gather at {listed(case, drives, 2)} of {group.whole.name}"
+            if verdict == "gathering"
+            else f"{case.label(drive)} of {group.whole.name} has a far {_DEEPER[word]} than its group"
+        ),
         summary=(
             f"{_DEEP[word]} of {case.label(drive)} was {_shown(word, own)} on average, the median of the other "
             f"{len(group.drives) - 1} drives {_shown(word, others)}, and it stood out in {format_ratio(shares[worst])} "
-            f"of the intervals in which the group worked. {_hot_words(hot, own_ops, other_ops)}"
+            f"of the intervals in which the group worked. {_work_words(verdict, work)}"
             + (f" Also: {listed(case, [d for d in drives if d != drive])}." if len(drives) > 1 else "")
             + _also(case, at_work)
         ),
-        why=(
-            "A stripe is as fast as its slowest drive. A drive that is slow with the same or less work is about to "
-            "fail, and may hold up every volume of the group."
-            if hot is not True
-            else "A stripe is as fast as its slowest drive, and this one gets more than its part of the work."
-        ),
-        innocent=(_DEGRADED_INNOCENT if failed else "")
-        + "A rebuild or levelling runs on this drive; or it is of another size or speed, or a spare in use.",
-        check="Look for a running rebuild, and at the drive's media and link errors; compare its model with the rest.",
-        remedy=_remedy(case, failed, hot),
+        why=f"A stripe is as fast as its slowest drive{_WHY[verdict]}",
+        innocent=(_DEGRADED_INNOCENT if failed else "") + _INNOCENT.get(verdict, _INNOCENT_OF_OTHERS),
+        check=_CHECKS.get(verdict, _CHECK_OF_OTHERS),
+        remedy=_remedy(case, failed, verdict),
         source="Three times the median of the other drives: ours, from published cases of MSA arrays.",
         entities=(*drives, group.whole),
         start_ns=start,
         end_ns=end,
         evidence=(_rows(case, group),),
-        weight=0.7 if hot is False else 0.5,
-        numbers={f"{column}": own, f"{column}_of_others": others, "time_share": float(shares[worst])},
+        weight=0.7 if verdict == "slow" else 0.5,
+        numbers={f"{column}": own, f"{column}_of_others": others, "time_share": float(shares[worst])}
+        | ({"service_ns": work.service_ns} if work.service_is_known else {}),
     )
 
 
+def _severity(verdict: str, work: _Work) -> Severity:
+    if verdict == "gathering" and work.service_is_known:
+        return Severity.INFO  # no drive is at fault
+    return Severity.CRITICAL if verdict == "slow" else Severity.WARNING
+
+
 _DEGRADED_INNOCENT = "It is the mirror of a failed drive and does the work of both. "
+_INNOCENT_OF_OTHERS = "A rebuild or levelling runs on this drive; or it is of another size or speed, or a spare in use."
+_INNOCENT = {
+    "gathering": (
+        "The load keeps many I/Os in flight: those that wait pile up at whichever drives fill first, at both of a "
+        "mirror, and stay there."
+    )
+}
+_WHY = {
+    "hot": ", and this one gets more than its part of the work.",
+    "gathering": ": where many requests wait, most of them stand before the drives that lag a little.",
+    **dict.fromkeys(
+        ("slow", "unknown"),
+        ". A drive that is slow with the same or less work is about to fail, and may hold up every volume of the "
+        "group.",
+    ),
+}
+_CHECK_OF_OTHERS = (
+    "Look for a running rebuild, and at the drive's media and link errors; compare its model with the rest."
+)
+_CHECKS = {
+    "gathering": (
+        "See whether it is the same drives at another time, and look at their media and link errors: drives without "
+        "any, and at which others gather next time, are well."
+    )
+}
+_REMEDIES = {
+    "hot": "Find the volume that is small or badly spread enough to hit one drive, and spread it.",
+    "slow": "Take the drive out of the group (with a spare ready) and replace it: one slow drive holds up all.",
+    "gathering": (
+        "Leave the drives in: nothing says that they are slower than the others. If the waiting hurts, let fewer I/Os "
+        "be in flight, or add drives."
+    ),
+    "unknown": (
+        "Find out how much I/O each drive gets: spread the load if this one gets more than the others, and replace it "
+        "only if it is slower with the same work."
+    ),
+}
 
 
-def _remedy(case: Case, failed: Sequence[EntityRef], hot: bool | None) -> str:
+def _remedy(case: Case, failed: Sequence[EntityRef], verdict: str) -> str:
     if failed:
         names = listed(case, failed)
         return (
             f"Leave the drive in: with {names} failed it may hold the only copy of what both had, and taking it out "
             f"may lose that. Replace {names}, let the rebuild end, and compare again."
         )
-    if hot is True:
-        return "Find the volume that is small or badly spread enough to hit one drive, and spread it."
-    return "Take the drive out of the group (with a spare ready) and replace it: one slow drive holds up all."
+    return _REMEDIES[verdict]
 
 
 def _also(case: Case, at_work: DrivesAtWork) -> str:
@@ -206,13 +298,23 @@ def _shown(word: str, value: float) -> str:
     return f"{value:.1f}" if word == "queue" else format_duration(value)
 
 
-def _hot_words(hot: bool | None, own: float, others: float) -> str:
-    if hot is None:
+def _work_words(verdict: str, work: _Work) -> str:
+    if verdict == "unknown":
         return "Whether it also gets more I/O is not in the evidence."
-    rates = f"({format_rate(own)} against {format_rate(others)})"
-    return f"It gets more I/O than the others {rates}: a hot spot." if hot else (
-        f"It gets no more I/O than the others {rates}: a failing drive looks like this."
-    )  # fmt: skip
+    rates = f"({format_rate(work.ops_per_s)} against {format_rate(work.ops_per_s_of_others)})"
+    if verdict == "hot":
+        return f"It gets more I/O than the others {rates}: a hot spot."
+    said = f"It gets no more I/O than the others {rates}"
+    if work.service_is_known:
+        times = f"{format_duration(work.service_ns)} against {format_duration(work.service_ns_of_others)}"
+        said += f" and is busy with each for {'longer' if verdict == 'slow' else 'as long'} ({times})"
+    return f"{said}: {_LOOKS[verdict]}"
+
+
+_LOOKS = {
+    "slow": "a failing drive looks like this.",
+    "gathering": "requests gather there, and nothing says that it is at fault.",
+}
 
 
 # All of them -------------------------------------------------------------------------------------------------------
@@ -288,7 +390,8 @@ def _rows(case: Case, group: DriveGroup) -> EvidenceRows:
         f"Drives of {group.whole.name}",
         f"""SELECT entity AS drive, avg(queue_depth_mean) AS queue_depth_mean, max(queue_depth_mean) AS queue_depth_max,
         avg(latency_ns_mean) AS latency_ns_mean, max(latency_ns_mean) AS latency_ns_mean_max,
-        avg(ops_per_s) AS ops_per_s_mean FROM observations WHERE {observed(case, group.drives)}
+        avg(ops_per_s) AS ops_per_s_mean, avg(busy_ratio) AS busy_ratio_mean
+        FROM observations WHERE {observed(case, group.drives)}
         GROUP BY entity ORDER BY queue_depth_mean DESC NULLS LAST, latency_ns_mean DESC NULLS LAST, entity""",
     )
 
