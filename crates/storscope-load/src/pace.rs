@@ -29,13 +29,22 @@ pub enum Pace {
     Open(Open),
 }
 
+/// What a pace draws from.
+#[derive(Debug)]
+pub struct PaceDraws {
+    /// The gaps between arrivals.
+    pub gaps: Random,
+    /// The targets of arrivals, and think times.
+    pub others: Random,
+}
+
 impl Pace {
     /// For one worker. `slots` is what [`Load::slots_per_worker`] says.
     #[must_use]
-    pub fn new(stream: &Stream, worker: u32, tracks: usize, slots: usize, start: Nanos, mut random: Random) -> Self {
-        match Arrivals::of(&stream.load, worker, stream.workers, random.split()) {
-            Some(arrivals) => Self::Open(Open::new(arrivals, &stream.load, tracks, slots, start, random)),
-            None => Self::Closed(Closed::new(stream.think_time, tracks, slots, start, random)),
+    pub fn new(stream: &Stream, worker: u32, tracks: usize, slots: usize, start: Nanos, draws: PaceDraws) -> Self {
+        match Arrivals::of(&stream.load, worker, stream.workers, draws.gaps) {
+            Some(arrivals) => Self::Open(Open::new(arrivals, &stream.load, tracks, slots, start, draws.others)),
+            None => Self::Closed(Closed::new(stream.think_time, tracks, slots, start, draws.others)),
         }
     }
 

@@ -17,7 +17,8 @@ impl Random {
         Self(generator)
     }
 
-    /// Draws for another purpose of the same worker, which do not overlap with its own for 2^128 draws.
+    /// Draws for another purpose of the same worker, which do not overlap with its own for 2^128 draws. Only one generator
+    /// of a worker may be split: what is split off jumps as far, onto the next that was.
     #[must_use]
     pub fn split(&mut self) -> Self {
         let other = self.clone();

@@ -6,9 +6,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use storscope_device::{NullDevice, VirtualClock};
-use storscope_load::{Arrivals, Random};
-use storscope_types::{Load, Process};
-use support::{GIB, Spy, ios, mix, open, reads_4k, run, task};
+use storscope_load::{Arrivals, Random, Span};
+use storscope_types::{Load, Nanos, Process, ThinkTime, Workload};
+use support::{GIB, Spy, closed, ios, mix, open, reads_4k, run, task};
 
 fn arrivals(rate_per_s: f64, process: Process, worker: u32, workers: u32) -> Arrivals {
     let load = Load::Open { rate_per_s, process, max_outstanding: 1 };
@@ -96,4 +96,45 @@ fn fixed_arrivals_of_workers_take_turns() {
     let second = times_ns(arrivals(1_000.0, Process::Fixed, 1, 2), 3);
     assert_eq!(first, [0.0, 2e6, 4e6]);
     assert_eq!(second, [1e6, 3e6, 5e6]);
+}
+
+/// Blocks of 4 KiB in a GiB.
+const BLOCKS: f64 = (1 << 18) as f64;
+
+/// When each request went out, to which target, and how far into it.
+fn sent(workload: &Workload, spans: &[Span]) -> Vec<(f64, u32, f64)> {
+    let clock = VirtualClock::default();
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let device = Spy { device: NullDevice::new(clock.clone(), 64), seen: Rc::clone(&seen), clock: clock.clone() };
+    run(device, clock, &task(workload, spans, ios(20_000)));
+    let place = |offset: u64| (offset / 4_096) as f64 / BLOCKS;
+    seen.borrow().iter().map(|(at, request)| (at.0 as f64, request.target, place(request.offset))).collect()
+}
+
+#[test]
+fn arrivals_on_several_targets_reach_all_places_of_each() {
+    let workload = mix(vec![reads_4k()], open(10_000.0, Process::Poisson, 64));
+    let sent = sent(&workload, &[GIB; 4]);
+    for target in 0..4 {
+        let places: Vec<f64> = sent.iter().filter(|one| one.1 == target).map(|one| one.2).collect();
+        let mut counts = [0.0; 4];
+        places.iter().for_each(|place| counts[(place * 4.0) as usize] += 1.0);
+        let expected = places.len() as f64 / 4.0;
+        let chi_square: f64 = counts.iter().map(|count: &f64| (count - expected).powi(2) / expected).sum();
+        // The 99.9 % point with three degrees of freedom.
+        assert!(chi_square < 16.3, "target {target}: {counts:?}");
+    }
+}
+
+#[test]
+fn the_pause_after_an_io_does_not_depend_on_its_place() {
+    let mut workload = mix(vec![reads_4k()], closed(1));
+    workload.streams[0].think_time = Some(ThinkTime { mean: Nanos::from_millis(1), process: Process::Poisson });
+    let sent = sent(&workload, &[GIB]);
+    let pairs: Vec<(f64, f64)> = sent.windows(2).map(|pair| (pair[0].2, pair[1].0 - pair[0].0)).collect();
+    let mean = |values: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(values).sum::<f64>() / pairs.len() as f64;
+    let (places, pauses) = (mean(&|pair| pair.0), mean(&|pair| pair.1));
+    let together = mean(&|pair| (pair.0 - places) * (pair.1 - pauses));
+    let spread = (mean(&|pair| (pair.0 - places).powi(2)) * mean(&|pair| (pair.1 - pauses).powi(2))).sqrt();
+    assert!((together / spread).abs() < 3.3 / (pairs.len() as f64).sqrt(), "{}", together / spread);
 }

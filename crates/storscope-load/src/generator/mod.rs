@@ -15,7 +15,7 @@ use storscope_types::{Access, Nanos, Stream, Verification};
 
 use crate::buffers::{BufferPlan, Buffers};
 use crate::error::LoadError;
-use crate::pace::{Pace, Start};
+use crate::pace::{Pace, PaceDraws, Start};
 use crate::place::Span;
 use crate::random::Random;
 use crate::recorder::Recorder;
@@ -74,11 +74,13 @@ impl<D: Device, C: Clock> Generator<D, C> {
         let slots = stream.load.slots_per_worker(targets.len());
         let mut random = Random::of_worker(task.seed, task.global_worker);
         let (cell_targets, cell_of_target) = cells(stream, &targets, task.spans.len());
-        let pace = Pace::new(stream, task.worker, targets.len(), slots, task.start + task.delay, random.split());
+        let (gaps, places, others) = (random.split(), random.split(), random.split());
+        let draws = PaceDraws { gaps, others };
+        let pace = Pace::new(stream, task.worker, targets.len(), slots, task.start + task.delay, draws);
         Self {
             device,
             clock,
-            transfers: Transfers::new(stream, task.worker, &spans, random.split()),
+            transfers: Transfers::new(stream, task.worker, &spans, places),
             pace,
             buffers: Buffers::new(&BufferPlan::new(task.workload, stream, slots)),
             stamper: Stamper::new(task.workload, task.global_worker),
