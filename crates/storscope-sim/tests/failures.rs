@@ -4,6 +4,7 @@ mod support;
 
 use serde_json::{Value, json};
 use storscope_device::Device;
+use storscope_sim::Array;
 use storscope_types::Nanos;
 use support::*;
 
@@ -193,4 +194,92 @@ fn what_a_pool_rebuilds_goes_to_all_drives_alike() {
     let mean = written.iter().sum::<u64>() as f64 / 7.0;
     assert_eq!(written.len(), 7);
     assert!(written.iter().all(|&count| relative(count as f64, mean) < 0.15), "{written:?}");
+}
+
+/// What happened that is no failure of a drive, in words: kind and drive or volume.
+fn told(array: &mut Array) -> Vec<String> {
+    let report = serde_json::to_value(array.report().expect("laws hold")).expect("JSON");
+    let happenings = report["happenings"].as_array().expect("a list");
+    let text = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let words = |one: &Value| {
+        let reason = one["no_effect"].as_str().map_or(String::new(), |reason| format!(" ({reason})"));
+        format!("{} {}{}{reason}", text(one, "kind"), text(one, "drive"), text(one, "volume"))
+    };
+    happenings.iter().filter(|one| one["kind"] != "drive_failed").map(words).collect()
+}
+
+/// Drive 1 has failed and is rebuilt in 32 s, and this happens meanwhile.
+fn meanwhile(mut group: Value, changes: &[Value]) -> Array {
+    group["spares"] = json!(2);
+    let mut design = rebuilding(group, json!({"rate_bytes_per_s": 2.097_152e6, "chunk_bytes": 4 * SEGMENT}));
+    design["changes"].as_array_mut().expect("a list").extend(changes.iter().cloned());
+    let mut array = array(&design, 1);
+    let end = Nanos(200 * Nanos::SECOND.0);
+    while array.wait(end, &mut Vec::new()).expect("works") < end {}
+    array
+}
+
+fn fails_at(seconds: u64, drive: u32) -> Value {
+    json!({"time_ns": seconds * Nanos::SECOND.0, "drive_fails": {"group": "g", "index": drive}})
+}
+
+#[test]
+fn a_rebuild_that_has_lost_its_source_ends_and_the_data_is_lost() {
+    let mirror = |layout: &str, count: u64| json!({"count": count, "layout": layout, "segment_bytes": SEGMENT});
+    for (group, second) in [(mirror("raid1", 2), 0), (mirror("raid10", 4), 0), (raid5(), 3)] {
+        let mut array = meanwhile(group.clone(), &[fails_at(2, second)]);
+        assert_eq!(told(&mut array), ["task_started g/1", "task_failed g/1", "data_lost v"], "{group}");
+        let task = &array.report().expect("laws hold").background[0];
+        assert!(task.bytes < 20 * MIB && task.finished_ns.is_none(), "{} of {group}", task.bytes);
+        // Told once, whoever asks for it afterwards; the volume is offline, with what would be left of it.
+        let results = batch(&mut array, &[Io::read(32 * MIB - SEGMENT, 4 * KIB), Io::read(0, 4 * KIB)]);
+        assert!(results.iter().all(|one| one.result == -5), "{group}");
+        assert_eq!(told(&mut array).len(), 3, "{group}");
+    }
+}
+
+#[test]
+fn a_second_failure_elsewhere_is_rebuilt_after_the_first() {
+    let raid10 = json!({"count": 4, "layout": "raid10", "segment_bytes": SEGMENT});
+    let raid6 = json!({"count": 6, "layout": "raid6", "segment_bytes": SEGMENT});
+    for group in [raid10, raid6] {
+        let mut array = meanwhile(group, &[fails_at(8, 3)]);
+        let both = ["task_started g/1", "task_finished g/1", "task_started g/3", "task_finished g/3"];
+        assert_eq!(told(&mut array), both);
+    }
+}
+
+#[test]
+fn a_rebuild_that_was_stopped_begins_again() {
+    let change = |seconds: u64, key: &str| json!({"time_ns": seconds * Nanos::SECOND.0, key: "rebuild"});
+    let mut array = meanwhile(raid5(), &[change(8, "background_stops"), change(60, "background_starts")]);
+    let words = ["task_started g/1", "task_stopped g/1", "task_started g/1", "task_finished g/1"];
+    assert_eq!(told(&mut array), words);
+    // It reads the survivors again, not what it has written before.
+    let finished_ns = array.report().expect("laws hold").background[0].finished_ns.expect("finished");
+    assert!(relative(finished_ns as f64 / 1e9, 60.0 + 32.0) < 0.02);
+}
+
+#[test]
+fn writes_that_no_drive_takes_any_more_are_lost_when_they_are_destaged() {
+    let mut design = failed(raid5(), &[0, 2]);
+    design["cache"] = json!({"write": {"size_bytes": MIB}});
+    let mut array = array(&design, 1);
+    assert_eq!(batch(&mut array, &[Io::write(0, 4 * KIB)])[0].result, 4_096, "it is in memory");
+    closed(&mut array, 4, 2_000, 0.0, |random, _| Io::write(random.below(1 << 12) * 4 * KIB, 4 * KIB));
+    assert_eq!(told(&mut array), ["data_lost v"]);
+    assert_eq!(batch(&mut array, &[Io::write(0, 4 * KIB)])[0].result, -5);
+}
+
+#[test]
+fn what_was_read_ahead_of_lost_data_answers_nobody() {
+    let mut design = failed(json!({"count": 4, "layout": "raid0", "segment_bytes": SEGMENT}), &[2]);
+    design["cache"] = json!({"read": {"size_bytes": 16 * MIB}, "prefetch": {"depth_bytes": MIB, "streams": 8}});
+    let mut array = array(&design, 1);
+    let mut results = Vec::new();
+    for block in 0..64 {
+        results.push(batch(&mut array, &[Io::read(block * 16 * KIB, 16 * KIB)])[0].result);
+    }
+    assert_eq!(results.iter().position(|&result| result == -5), Some(8), "the third segment is lost: {results:?}");
+    assert_eq!(told(&mut array), ["data_lost v"]);
 }

@@ -83,6 +83,9 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "task_started": lambda form: f"{_task(form)} begins",
     "task_finished": lambda form: f"{_task(form)} is done, {format_bytes(form['bytes'])} until then",
     "task_stopped": lambda form: f"{_task(form)} is stopped, {format_bytes(form['bytes'])} until then",
+    "task_failed": lambda form: (
+        f"{_task(form)} cannot go on, since what it has to read is lost, too; {format_bytes(form['bytes'])} until then"
+    ),
     "cache_lost": lambda form: f"controller {form['controller']} loses its write cache: writes go through",
     "cache_restored": lambda form: f"controller {form['controller']} has its write cache again",
     "volume_moved": lambda form: f"volume {form['volume']} moves from controller {form['from']} to {form['to']}",
@@ -101,6 +104,8 @@ def _reason(code: str, form: Mapping[str, Any]) -> str:
         return f"since {form['group']} has no spare to rebuild to"
     if code == "rebuilt":
         return f"since all that failed of {form['group']} is rebuilt"
+    if code == "too_much_lost":
+        return f"since too many drives of {form['group']} have failed"
     if code == "no_write_cache":
         return "since the design has no write cache"
     return {

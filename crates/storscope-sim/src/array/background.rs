@@ -141,7 +141,7 @@ impl Array {
         if task.kind == BackgroundKind::Rebuild {
             task.dead = to_rebuild(group)?;
         }
-        (task.running, task.cursor, task.next_at) = (true, 0, self.now);
+        (task.running, task.cursor, task.bytes, task.next_at) = (true, 0, 0, self.now);
         (task.started, task.finished) = (Some(self.now), None);
         task.end = task.steps(group);
         self.happened(scheduled, What::TaskStarted(self.task_names(index)), None);
@@ -193,8 +193,6 @@ impl Array {
             }
             task.next_at = self.now + task.pace(group);
             let step = task.cursor;
-            task.cursor += 1;
-            task.active += 1;
             self.begin_step(index, step);
         }
     }
@@ -214,23 +212,45 @@ impl Array {
         }
     }
 
+    /// What a rebuild would read is lost, too: it is given up.
+    #[cold]
+    fn fail_task(&mut self, index: usize, step: u64) {
+        let task = &mut self.tasks[index];
+        (task.running, task.cursor) = (false, step);
+        let (group, dead) = (task.group, task.dead);
+        self.groups[group].dead[dead].is_given_up = true;
+        let map = &self.groups[group].map;
+        let start = self.tasks[index].stripe(step, &self.groups[group]) * map.stripe_bytes();
+        // Of rows, what lies behind on the same drives is lost as well.
+        let end = if map.has_rows() { u64::MAX } else { start + map.stripe_bytes() };
+        self.happened(false, What::TaskFailed(self.task_names(index)), None);
+        self.lost_space(group as u16, start..end);
+    }
+
     fn begin_step(&mut self, index: usize, step: u64) {
         let task = &self.tasks[index];
         let (group, chunk) = (task.group, task.chunk);
+        let stripe = task.stripe(step, &self.groups[group]);
+        if !self.plan_step(index, step, stripe) {
+            self.plan.clear();
+            return self.fail_task(index, step);
+        }
+        self.tasks[index].cursor += 1;
+        self.tasks[index].active += 1;
+        let task = &self.tasks[index];
         let mut job = Job::new(Kind::Background, false, self.own_account(), group as u16, step, chunk as u32, self.now);
         job.token = index as u32;
-        let stripe = task.stripe(step, &self.groups[group]);
         job.owner = self.owner_at(group as u16, stripe * self.groups[group].map.stripe_bytes());
         if task.kind == BackgroundKind::Rebuild && self.groups[group].map.parity() > 0 {
             job.degraded = true;
             job.extra = chunk * self.groups[group].map.data();
         }
         let place = self.jobs.insert(job);
-        self.plan_step(index, step, stripe);
         self.issue(place, Direction::Read, Stage::Reading);
     }
 
-    fn plan_step(&mut self, index: usize, step: u64, stripe: u64) {
+    /// Plans what a step reads. Returns whether that is enough: of what is rebuilt too much may be lost.
+    fn plan_step(&mut self, index: usize, step: u64, stripe: u64) -> bool {
         let task = &self.tasks[index];
         let group = &self.groups[task.group];
         let map = &group.map;
@@ -241,6 +261,7 @@ impl Array {
             plan.extend(found.map(|place| PlannedOp { place, length }));
             found.is_some()
         };
+        let mut missing = 0;
         match task.kind {
             BackgroundKind::Scrub => (0..map.width()).for_each(|position| {
                 read(position);
@@ -249,14 +270,16 @@ impl Array {
                 read(map.position_of_data(stripe, step % map.data()));
             }
             BackgroundKind::Rebuild => {
-                let mut missing = if map.copies() > 1 { 1 } else { map.data() };
-                for position in group.recovery_order(stripe) {
+                missing = if map.copies() > 1 { 1 } else { map.data() };
+                let own = position_of_dead(group, stripe, task.dead);
+                for position in group.recovery_order(stripe).filter(|&position| Some(position) != own) {
                     if missing > 0 && read(position) {
                         missing -= 1;
                     }
                 }
             }
         }
+        missing == 0
     }
 
     /// What a step writes.
@@ -302,9 +325,10 @@ impl Array {
 
 /// The failed drive that waits to be rebuilt, or why there is none.
 fn to_rebuild(group: &Group) -> Result<usize, NoEffect> {
-    let waits = |dead: &Dead| dead.rebuilt == 0 && dead.spare != Spare::None;
+    let waits = |dead: &Dead| dead.rebuilt < u64::MAX && dead.spare != Spare::None && !dead.is_given_up;
     group.dead.iter().position(waits).ok_or(match group.dead.as_slice() {
         [] => NoEffect::NothingFailed,
+        dead if dead.iter().any(|dead| dead.is_given_up) => NoEffect::TooMuchLost,
         dead if dead.iter().any(|dead| dead.spare == Spare::None) => NoEffect::NoSpare,
         _ => NoEffect::Rebuilt,
     })

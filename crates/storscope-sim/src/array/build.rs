@@ -272,6 +272,7 @@ fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) ->
                     adapter,
                     whole,
                 ],
+                has_lost: false,
                 flash,
             });
         }

@@ -94,7 +94,7 @@ impl Array {
         self.read(place);
     }
 
-    /// What was read ahead is there: who waits for it looks again.
+    /// What was read ahead is there, unless it is lost: who waits for it looks again.
     pub(super) fn prefetch_done(&mut self, place: u32) {
         let job = self.jobs[place];
         self.jobs.remove(place);
@@ -102,8 +102,10 @@ impl Array {
         let mut woken = NONE;
         for page in memory.directory.pages_of(job.offset, u64::from(job.length)) {
             let Some(at) = memory.directory.find(Memory::key(job.group, page)) else { continue };
-            let units = memory.directory.units(page, job.offset, u64::from(job.length));
-            memory.directory.page_mut(at).valid |= units;
+            if !job.lost {
+                let units = memory.directory.units(page, job.offset, u64::from(job.length));
+                memory.directory.page_mut(at).valid |= units;
+            }
             if memory.directory.page(at).state() == State::Loading {
                 memory.directory.push_clean(at);
             }

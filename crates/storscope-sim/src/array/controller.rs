@@ -21,7 +21,7 @@ impl Cost {
     #[inline]
     #[must_use]
     pub const fn of(self, bytes: u64) -> Nanos {
-        Nanos(self.fixed + ((bytes * self.per_mib) >> 20))
+        Nanos(self.fixed + ((bytes as u128 * self.per_mib as u128) >> 20) as u64)
     }
 
     /// Whether nothing costs anything.

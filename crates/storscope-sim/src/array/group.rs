@@ -53,6 +53,8 @@ pub struct Dead {
     pub spare: Spare,
     /// What lies below this offset has been rebuilt.
     pub rebuilt: u64,
+    /// Whether the rest cannot be rebuilt.
+    pub is_given_up: bool,
 }
 
 /// Where the data of a failed drive goes.
@@ -207,7 +209,7 @@ impl Group {
             (None, false) => Spare::Drive(self.spares.remove(0)),
             (None, true) => Spare::None,
         };
-        self.dead.push(Dead { drive, spare, rebuilt: 0 });
+        self.dead.push(Dead { drive, spare, rebuilt: 0, is_given_up: false });
         self.degraded = true;
         spare != Spare::None
     }

@@ -1,10 +1,13 @@
 //! What happened during a run that is no I/O: by the schedule, or by the array itself.
 
+use std::ops::Range;
+
 use serde::Serialize;
 use storscope_types::Nanos;
 use storscope_types::design::BackgroundKind;
 
 use super::Array;
+use super::target::Volume;
 
 /// More are only counted.
 const MOST: usize = 4_096;
@@ -38,7 +41,7 @@ pub enum What {
         /// Whether a rebuild of the group is in the design.
         has_rebuild: bool,
     },
-    /// An I/O of a volume was the first that could not be done, since too many drives have failed.
+    /// Data of a volume could not be read, written, destaged or rebuilt, for the first time: too many drives have failed.
     DataLost {
         /// The volume.
         volume: String,
@@ -53,6 +56,8 @@ pub enum What {
     TaskFinished(TaskNames),
     /// It was stopped.
     TaskStopped(TaskNames),
+    /// A rebuild could not go on: what it would have read is lost, too.
+    TaskFailed(TaskNames),
     /// A controller's volumes are written through from now on.
     CacheLost {
         /// The controller.
@@ -101,6 +106,8 @@ pub enum NoEffect {
     NoSpare,
     /// All that failed is rebuilt.
     Rebuilt,
+    /// What it would read is lost.
+    TooMuchLost,
     /// There is no write cache.
     NoWriteCache,
 }
@@ -128,10 +135,25 @@ impl Array {
         self.happenings.kept.push(Happening { time_ns: self.now, scheduled, what, no_effect });
     }
 
-    /// The first I/O of a target that could not be done.
+    /// What lay between two bytes of a group's space is lost: so is data of the volumes that lie there.
     #[cold]
-    pub(super) fn lost_data(&mut self, target: usize) {
-        let volume = &self.volumes[usize::from(self.targets[target].volume)];
+    pub(super) fn lost_space(&mut self, group: u16, space: Range<u64>) {
+        let lies_there = |volume: &Volume| {
+            volume.group == group && volume.start < space.end && space.start < volume.start + volume.size
+        };
+        let lost: Vec<usize> = (0..self.volumes.len()).filter(|&index| lies_there(&self.volumes[index])).collect();
+        lost.into_iter().for_each(|volume| self.lost_data(volume));
+    }
+
+    /// Data of a volume is lost, which is told once. From then on all of its I/Os fail.
+    #[cold]
+    pub(super) fn lost_data(&mut self, volume: usize) {
+        let targets = self.targets.iter_mut().filter(|target| usize::from(target.volume) == volume);
+        let untold: Vec<bool> = targets.map(|target| !std::mem::replace(&mut target.has_lost, true)).collect();
+        if !untold.contains(&true) {
+            return;
+        }
+        let volume = &self.volumes[volume];
         let group = &self.groups[usize::from(volume.group)];
         let drives = group.dead.iter().filter(|dead| dead.rebuilt < u64::MAX);
         let what = What::DataLost {

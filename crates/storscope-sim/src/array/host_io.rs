@@ -61,15 +61,15 @@ impl Array {
     pub(super) fn finish(&mut self, place: u32) {
         let job = &self.jobs[place];
         let index = usize::from(job.account);
-        let result = if job.lost { LOST } else { job.length as i32 };
+        let has_failed = job.lost || self.targets[index].has_lost;
+        let result = if has_failed { LOST } else { job.length as i32 };
         let account = &mut self.accounts[index];
         account.answered(job.write, job.length, job.submitted, self.began, self.now);
-        account.failed[usize::from(job.write)] += u64::from(job.lost);
-        let is_first_lost = job.lost && account.failed.iter().sum::<u64>() == 1;
+        account.failed[usize::from(job.write)] += u64::from(has_failed);
         self.done.push(Completion { token: job.token, result, at: self.now });
         let admitted = job.gate > 0;
-        if is_first_lost {
-            self.lost_data(index);
+        if has_failed {
+            self.lost_data(usize::from(self.targets[index].volume));
         }
         if self.targets[index].flash.is_some() {
             self.fill_flash(place);
