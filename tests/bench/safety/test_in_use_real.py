@@ -238,6 +238,89 @@ def test_a_device_below_a_loop_device_is_refused_and_the_one_above_if_the_lower_
     assert "mounted" in refusals(upper)
 
 
+@pytest.mark.needs("mkfs.ext4")
+def test_a_loop_device_two_levels_above_a_mounted_one_is_refused(rig: Rig) -> None:
+    """The loop driver claims nothing of what lies below, so that the exclusive open says nothing either."""
+    bottom = rig.loop()
+    middle = rig.loop(bottom)
+    top = rig.loop(middle)
+    assert refusals(top) == {}
+    run("mkfs.ext4", "-q", bottom)
+    rig.mount(bottom)
+    assert_refused_for_good(top, "mounted")
+    assert f"{bottom.name} is mounted at" in str(refusal_of(top))
+
+
+def refusal_of(path: Path) -> TargetRefused:
+    with pytest.raises(TargetRefused) as refusal:
+        open_for_writing(path)
+    return refusal.value
+
+
+@pytest.mark.needs("mkfs.ext4")
+@pytest.mark.needs("addpart")
+def test_a_mounted_partition_below_two_loop_devices_is_seen(rig: Rig) -> None:
+    bottom = rig.loop()
+    part = rig.partition(bottom)
+    top = rig.loop(rig.loop(bottom))
+    run("mkfs.ext4", "-q", part)
+    rig.mount(part)
+    assert_refused_for_good(top, "mounted")
+
+
+def test_a_second_loop_device_on_what_lies_at_the_bottom_is_refused(rig: Rig) -> None:
+    image = rig.image()
+    bottom = rig.loop(image)
+    top = rig.loop(rig.loop(bottom))
+    assert refusals(top) == {}
+    beside = rig.loop(bottom)
+    assert_refused_for_good(top, "loop")
+    assert f"{beside.name} is set up over {bottom.name}" in str(refusal_of(top))
+
+
+def test_a_second_loop_device_on_the_file_at_the_bottom_is_refused(rig: Rig) -> None:
+    image = rig.image()
+    top = rig.loop(rig.loop(image))
+    beside = rig.loop(image)
+    assert_refused_for_good(top, "loop")
+    assert f"{beside.name} has the same backing file" in str(refusal_of(top))
+
+
+@pytest.mark.needs("mkswap")
+@pytest.mark.parametrize("levels", [1, 2])
+def test_a_loop_device_over_an_active_swap_file_is_refused(rig: Rig, levels: int) -> None:
+    """The kernel lets nobody write to a swap file, a loop device of before can."""
+    area = rig.folder / "swap file"
+    area.write_bytes(bytes(4 * MIB))
+    area.chmod(0o600)
+    top = area
+    for _ in range(levels):
+        top = rig.loop(top)
+    rig.swap_on(area)
+    assert_refused_for_good(top, "swap")
+
+
+def test_a_process_that_writes_to_the_file_below_two_loop_devices_is_seen(rig: Rig) -> None:
+    image = rig.image()
+    top = rig.loop(rig.loop(image))
+    with Other(HOLD_OPEN, image, os.O_RDWR):
+        assert refusals(top) == {"writers": False}
+    assert refusals(top) == {}
+
+
+def test_a_process_that_writes_to_the_device_below_two_loop_devices_is_seen(rig: Rig) -> None:
+    bottom = rig.loop()
+    top = rig.loop(rig.loop(bottom))
+    with Other(HOLD_OPEN, bottom, os.O_RDWR):
+        assert refusals(top) == {"writers": False}
+
+
+def test_two_loop_devices_on_a_sparse_file_need_room_below(rig: Rig) -> None:
+    free = os.statvfs(rig.folder)
+    image = rig.image(size_bytes=free.f_bavail * free.f_frsize + 64 * MIB)
+    assert refusals(rig.loop(rig.loop(image))) == {"space": False}
+
+
 def test_a_read_only_device_is_refused(rig: Rig) -> None:
     device = rig.loop(None, "--read-only")
     assert "read-only" in refusals(device)

@@ -92,6 +92,58 @@ def test_the_middle_of_a_stack_is_refused(tree: KernelTree) -> None:
     assert "held" in final(tree, "dm-3")
 
 
+def test_a_mount_below_device_mapper_and_loop_devices_is_seen(tree: KernelTree) -> None:
+    """Device-mapper claims the loop device it rests on, and nobody claims what lies below that."""
+    tree.loop("loop0", "7:0", "/images/a")
+    tree.loop("loop1", "7:1", "/dev/loop0")
+    tree.stacked("dm-0", "253:0", "loop1", dm_name="vg-data", dm_uuid="LVM-AbCd1234")
+    assert final(tree, "dm-0") == set()
+    tree.mount("7:0", "/data")
+    assert refusals(tree, "dm-0")["mounted"] == "loop0 is mounted at /data"
+    assert "mounted" in final(tree, "dm-0")
+
+
+def test_what_holds_the_bottom_of_a_stack_of_loop_devices_makes_the_top_used(tree: KernelTree) -> None:
+    tree.disk("sda", "8:0")
+    tree.loop("loop0", "7:0", "/dev/sda")
+    tree.loop("loop1", "7:1", "/dev/loop0")
+    assert final(tree, "loop1") == set()
+    tree.stacked("md0", "9:0", "sda")
+    assert refusals(tree, "loop1")["held"] == "sda is held by the RAID md0"
+    assert "held" in final(tree, "loop1")
+
+
+def test_a_loop_device_over_a_slave_of_device_mapper_is_another_user(tree: KernelTree) -> None:
+    tree.disk("sda", "8:0")
+    tree.stacked("dm-0", "253:0", "sda", dm_name="vg-data", dm_uuid="LVM-AbCd1234")
+    tree.loop("loop0", "7:0", "/dev/sda")
+    assert refusals(tree, "dm-0")["loop"] == "loop0 is set up over sda"
+
+
+def test_the_volumes_of_one_group_are_not_each_others_users(tree: KernelTree) -> None:
+    tree.loop("loop0", "7:0", "/images/a")
+    tree.stacked("dm-0", "253:0", "loop0", dm_name="vg-data", dm_uuid="LVM-AbCd1234")
+    tree.stacked("dm-1", "253:1", "loop0", dm_name="vg-other", dm_uuid="LVM-AbCd5678")
+    tree.mount("253:1", "/other")
+    assert final(tree, "dm-0") == set()
+
+
+def test_a_spare_partition_of_a_system_disk_is_known_through_a_loop_device(tree: KernelTree) -> None:
+    tree.disk("sda", "8:0")
+    tree.partition("sda", 1, "8:1", start_bytes=MIB)
+    tree.partition("sda", 2, "8:2", start_bytes=2 * GIB)
+    tree.loop("loop0", "7:0", "/dev/sda2")
+    tree.mount("8:1", "/")
+    assert refusals(tree, "loop0")["system disk"] == "sda is a system disk: it carries /"
+
+
+def test_a_circle_of_devices_ends(tree: KernelTree) -> None:
+    """The kernel refuses to set one up; a node that was renamed may look like one."""
+    tree.loop("loop0", "7:0", "/dev/loop1")
+    tree.loop("loop1", "7:1", "/dev/loop0")
+    assert {device.name for device in tree.look("loop0").stack.devices} == {"loop0", "loop1"}
+
+
 def test_a_zfs_vdev_shows_as_a_claim_and_by_its_labels(tree: KernelTree, tmp_path: Path) -> None:
     """ZFS leaves no trace in sysfs. Its exclusive claim gives EBUSY; an exported pool has its labels."""
     tree.disk("sda", "8:0")

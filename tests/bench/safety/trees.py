@@ -74,6 +74,13 @@ class KernelTree:
             (folder / "dm" / "name").write_text(f"{dm_name}\n")
             (folder / "dm" / "uuid").write_text(f"{dm_uuid}\n")
 
+    def loop(self, name: str, number: str, backing: str, *, size_bytes: int = SIZE_BYTES) -> None:
+        """A loop device over a device (by its node's name) or a file."""
+        folder = self.kernel.sysfs / "devices/virtual/block" / name
+        self._device(folder, number, size_bytes, False)
+        (folder / "loop").mkdir()
+        (folder / "loop" / "backing_file").write_text(f"{backing}\n")
+
     def mount(self, number: str, point: str, *, fs_type: str = "ext4", source: str = "/dev/root") -> None:
         """A line of mountinfo."""
         with (self.kernel.proc / "self" / "mountinfo").open("a") as file:

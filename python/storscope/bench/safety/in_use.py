@@ -2,8 +2,8 @@
 
 Each check asks one source and stands alone; together they overlap, since each source is blind somewhere: mountinfo does
 not show other containers, sysfs shows no ZFS, an exclusive open shows no raw users, signatures show no databases.
-All compare device numbers, over the target's whole family: the disk it is a part of, the partitions that overlap it,
-further paths to the same disk, and the device below a loop device.
+All compare device numbers, over everything whose bytes are the target's: the disk it is a part of, the partitions that
+overlap it, further paths to the same disk, and all that lies below loop devices and stacked ones, down to the bottom.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storscope.bench.safety import loops as kernel_users
-from storscope.bench.safety.block import BlockDevice, below, device_named, device_of_number, family
-from storscope.bench.safety.check import Check, passed, refused, unknown, would_lose
+from storscope.bench.safety.block import BlockDevice, below, device_named, device_of_number
+from storscope.bench.safety.check import Check, Outcome, passed, refused, unknown, would_lose
 from storscope.bench.safety.content import sample
 from storscope.bench.safety.kernel import DeviceNumber, Kernel
 from storscope.bench.safety.mounts import all_mounts, mounted_devices
 from storscope.bench.safety.processes import Wanted, is_device, is_file, writers
 from storscope.bench.safety.signatures import Medium, find
 from storscope.bench.safety.space import check_space
+from storscope.bench.safety.stack import Stack, stack_of
 from storscope.bench.safety.target import DeviceTarget
 from storscope.domain.units import SECTOR_BYTES, format_bytes
 
@@ -36,40 +37,20 @@ class DeviceLook:
 
     kernel: Kernel
     target: DeviceTarget
-    family: tuple[BlockDevice, ...]
+    stack: Stack
     mounted: dict[DeviceNumber, list[str]]
     claim: OSError | None
     """How the exclusive open failed; null if it succeeded and is held."""
     media: tuple[tuple[str, Medium], ...]
     """What can be read for signatures: the device and its partitions."""
 
-    @property
-    def numbers(self) -> set[DeviceNumber]:
-        """Of the whole family."""
-        return {member.number for member in self.family}
-
 
 def look_at_device(
     kernel: Kernel, target: DeviceTarget, claim: OSError | None, media: tuple[tuple[str, Medium], ...]
 ) -> DeviceLook:
     """Gathers what the checks need."""
-    members = family(kernel, target.device)
-    under = _device_under_loop(kernel, target.device)
-    if under is not None:
-        members += family(kernel, under)
     mounted = mounted_devices(kernel, all_mounts(kernel))
-    return DeviceLook(kernel, target, tuple(members), mounted, claim, media)
-
-
-def _device_under_loop(kernel: Kernel, device: BlockDevice) -> BlockDevice | None:
-    if device.backing_file is None:
-        return None
-    number = kernel_users.backing_of(kernel, _disk(kernel, device)).device
-    return None if number is None else device_of_number(kernel, number)
-
-
-def _disk(kernel: Kernel, device: BlockDevice) -> BlockDevice:
-    return device_named(kernel, device.disk) or device
+    return DeviceLook(kernel, target, stack_of(kernel, target.device), mounted, claim, media)
 
 
 def check_device(look: DeviceLook) -> list[Check]:
@@ -92,19 +73,18 @@ def _read_only(look: DeviceLook) -> Check:
 def _mounted(look: DeviceLook) -> Check:
     found = [
         f"{member.name} is mounted at {', '.join(look.mounted[member.number])}"
-        for member in look.family
+        for member in look.stack.devices
         if member.number in look.mounted
     ]
     if found:
         return refused("mounted", "; ".join(found), "Test a file on it, or unmount it if its content may go.")
-    return passed("mounted", "neither it nor a part of it is mounted, in any visible namespace")
+    return passed("mounted", "neither it nor a part of it nor what lies below is mounted, in any visible namespace")
 
 
 def _held(look: DeviceLook) -> Check:
-    found = [
-        f"{member.name} is held by {_holder(look.kernel, name)}" for member in look.family for name in member.holders
-    ]
-    found += [f"{member.name} is registered with bcache" for member in look.family if _in_bcache(member)]
+    members = [member for member in look.stack.devices if member.number in look.stack.whole]
+    found = [f"{member.name} is held by {_holder(look.kernel, name)}" for member in members for name in member.holders]
+    found += [f"{member.name} is registered with bcache" for member in members if _in_bcache(member)]
     if found:
         remedy = "Test the device above it instead; on multipath always that one. Or take it out of the stack first."
         return refused("held", "; ".join(dict.fromkeys(found)), remedy)
@@ -133,7 +113,7 @@ def _holder(kernel: Kernel, name: str) -> str:
 
 def _swap(look: DeviceLook) -> Check:
     areas = kernel_users.swaps(look.kernel)
-    found = [area.path for area in areas if area.device in look.numbers]
+    found = [area.path for area in areas if area.device in look.stack.numbers or area.file in look.stack.files]
     if found:
         return refused("swap", f"active swap area: {', '.join(found)}", "Run swapoff first.")
     lost = [area.path for area in areas if not area.is_known]
@@ -146,11 +126,12 @@ def _swap(look: DeviceLook) -> Check:
 
 def _loop(look: DeviceLook) -> Check:
     bound = kernel_users.loops(look.kernel)
-    over = [loop.name for loop in bound if loop.device in look.numbers and loop.name != look.target.device.disk]
-    own = next((loop for loop in bound if loop.name == look.target.device.disk), None)
-    shared = [loop.name for loop in bound if own and loop.name != own.name and own.file and loop.file == own.file]
+    names = {member.number: member.name for member in look.stack.devices}
+    others = [loop for loop in bound if loop.name not in look.stack.loops]
+    over = [f"{loop.name} is set up over {names[loop.device]}" for loop in others if loop.device in names]
+    shared = [loop.name for loop in others if loop.file in look.stack.files]
     if over:
-        return refused("loop", f"{', '.join(over)} is set up over it", "Detach it with losetup -d.")
+        return refused("loop", "; ".join(over), "Detach it with losetup -d.")
     if shared:
         return refused("loop", f"{', '.join(shared)} has the same backing file", "Detach it with losetup -d.")
     lost = [loop.name for loop in bound if not loop.is_known]
@@ -181,7 +162,7 @@ def cannot_open(name: str, path: str, error: OSError) -> Check:
 
 
 def _system(look: DeviceLook) -> Check:
-    target = below(look.kernel, look.target.device)
+    target = look.stack.disks(look.kernel)
     for number, points in look.mounted.items():
         system = sorted(SYSTEM_POINTS.intersection(points))
         device = device_of_number(look.kernel, number) if system else None
@@ -192,14 +173,8 @@ def _system(look: DeviceLook) -> Check:
 
 
 def _writers(look: DeviceLook) -> Check:
-    return check_writers(look.kernel, [is_device(look.numbers), *_backing_file(look)])
-
-
-def _backing_file(look: DeviceLook) -> list[Wanted]:
-    if look.target.device.backing_file is None:
-        return []
-    backing = kernel_users.backing_of(look.kernel, _disk(look.kernel, look.target.device))
-    return [is_file(*backing.file)] if backing.file else []
+    files = [is_file(*file) for file in sorted(look.stack.files)]
+    return check_writers(look.kernel, [is_device(look.stack.numbers), *files])
 
 
 def check_writers(kernel: Kernel, wanted: list[Wanted]) -> Check:
@@ -217,16 +192,19 @@ def check_writers(kernel: Kernel, wanted: list[Wanted]) -> Check:
 
 def _space_below(look: DeviceLook) -> Check:
     """A loop device on a sparse file takes room from the file system below as it is written."""
-    device = look.target.device
-    backing = kernel_users.backing_of(look.kernel, _disk(look.kernel, device)) if device.backing_file else None
-    if backing is None or backing.file is None:
+    found = [_space_of(backing, look.target.device) for backing in look.stack.backings if backing.file is not None]
+    if not found:
         return passed("space", "nothing is allocated below, as far as the kernel shows")
+    return max(found, key=lambda check: (check.outcome is Outcome.REFUSED, check.outcome is Outcome.UNKNOWN))
+
+
+def _space_of(backing: kernel_users.Backing, device: BlockDevice) -> Check:
     try:
         status, space = Path(backing.path).stat(), os.statvfs(backing.path)
     except OSError:
-        return unknown("space", f"the room below {device.name} cannot be seen")
+        return unknown("space", f"the room below {backing.name} cannot be seen")
     if kernel_users.identity_of(status) != backing.file:
-        return unknown("space", f"the room below {device.name} cannot be seen: {backing.path} is another file by now")
+        return unknown("space", f"the room below {backing.name} cannot be seen: {backing.path} is another file by now")
     needed = max(0, min(device.size_bytes, status.st_size - status.st_blocks * SECTOR_BYTES))
     return check_space(needed, space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize)
 
