@@ -225,6 +225,22 @@ def test_preconditioning_writes_twice_the_capacity_and_is_a_run_of_its_own(
     assert result["write"]["ios"] == 0
 
 
+_VERIFIED = 'name = "v"\nverification = "stamps"\n[[stream]]\noutstanding = 4\n'
+
+
+@pytest.mark.parametrize(("targets", "options"), [(1, ["--precondition"]), (2, []), (2, ["--precondition"])])
+def test_what_fills_and_preconditions_a_target_carries_the_stamps_that_are_verified(
+    targets: int, options: list[str], data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workload = data.parent / "verified.toml"
+    workload.write_text(_VERIFIED + 'line = [{ size = "2k", read_share = 0.7 }]\n')
+    paths = [str(data / f"target{number}") for number in range(targets)]
+    result = _bench(data, capsys, *paths, "--workload", str(workload), "--duration", "0.3s", *options)
+    assert result["read"]["ios"] > 0
+    assert result["write"]["ios"] > 0
+    assert not any("verification" in doubt for doubt in result["doubts"])
+
+
 def test_preconditioning_refuses_what_must_not_be_written(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     foreign = data / "foreign"
     content = os.urandom(16 * MIB)

@@ -355,6 +355,26 @@ def test_a_sweep_preconditions_once_and_every_run_says_so(data: Path, capsys: py
     assert run(_arguments(data, "--show", axes=("modes=randread", "jobs=1,2"))) == 2, "without it is another sweep"
 
 
+def test_each_run_of_a_sweep_finds_the_stamps_of_the_others(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    workloads = data.parent / "sizes.toml"
+    workloads.write_text(
+        "".join(
+            f'[[workload]]\nname = "{size}"\nverification = "stamps"\n'
+            f'stream = [{{ outstanding = 4, line = [{{ size = "{size}", read_share = 0.5 }}] }}]\n'
+            for size in ("4k", "2k")
+        )
+    )
+    options = ("--workload", str(workloads), "--repeat", "2", "--format", "json", "--precondition")
+    assert run(_arguments(data, *options, axes=())) == 0
+    result = _json(capsys)
+    assert (result["done"], result["failures"]) == (4, [])
+    stored = Store.open(data.parent / "store").query(
+        "SELECT parameters['workload'] AS asked FROM runs WHERE name = '4k'"
+    )
+    lines = [json.loads(row["asked"])["streams"][0]["access"]["lines"] for row in stored.to_pylist()]
+    assert [[line["size_bytes"] for line in each] for each in lines] == [[4096], [4096]], "as it was asked"
+
+
 def test_preconditioning_a_sweep_that_reads_is_refused_where_nothing_may_be_written(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

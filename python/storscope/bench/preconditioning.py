@@ -25,10 +25,15 @@ _SOURCE = "SNIA PTS 2.0.2, workload-independent preconditioning"
 
 
 def preconditioning(workload: Workload, size_bytes: int) -> Workload:
-    """Sequential writes with the data of `workload`. UsageError for a target too small for one of them."""
+    """Sequential writes with the data and the stamps of `workload`.
+
+    UsageError for a target too small for one of them.
+    """
     if size_bytes < _TRANSFER_BYTES:
         raise UsageError("at least 128 KiB to precondition", format_bytes(size_bytes))
-    line = AccessSpec(_TRANSFER_BYTES, read_share=0.0, random_share=0.0)
+    line = AccessSpec(
+        _TRANSFER_BYTES, read_share=0.0, random_share=0.0, align_bytes=workload.stamp_unit_bytes
+    )  # fmt: skip
     return Workload("precondition", (Stream(Mix((line,)), Closed(_OUTSTANDING)),), source=_SOURCE, data=workload.data)
 
 

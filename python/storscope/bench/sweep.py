@@ -19,7 +19,7 @@ from storscope.domain.errors import UsageError
 from storscope.domain.load import MOST_OUTSTANDING, Closed
 from storscope.domain.sweep import Point
 from storscope.domain.units import bytes_from_text, format_bytes
-from storscope.domain.workload import AccessSpec, Mix, Starts, Stream, Workload
+from storscope.domain.workload import AccessSpec, Mix, Starts, Stream, Verification, Workload
 
 _Value = TypeVar("_Value")
 
@@ -251,7 +251,7 @@ def _checked(planned: list[Planned]) -> list[Planned]:
 
 
 def demanding(planned: Sequence[Planned]) -> Workload:
-    """A workload that needs what any of them needs of a target: its rights, its size, its alignment."""
+    """A workload that needs what any of them needs of a target: its rights, its size, its alignment, its stamps."""
     if len({item.workload.data for item in planned}) == 1:
         data = planned[0].workload.data
     else:
@@ -261,4 +261,8 @@ def demanding(planned: Sequence[Planned]) -> Workload:
         for item in planned
         for stream in item.workload.streams
     }
-    return Workload("everything in the sweep", tuple(streams), source="storscope bench --sweep", data=data)
+    is_verified = any(item.workload.verification is Verification.STAMPS for item in planned)
+    return Workload(
+        "everything in the sweep", tuple(streams), source="storscope bench --sweep", data=data,
+        verification=Verification.STAMPS if is_verified else Verification.NONE,
+    )  # fmt: skip

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from storscope.bench.device_check import Answer, Asked, DeviceCheck
 from storscope.bench.device_counters import DeviceWatch
-from storscope.bench.engine import DescriptorTarget, EngineRun, NoTarget, RunPlan, run_error
+from storscope.bench.engine import EngineRun, NoTarget, RunPlan, run_error
 from storscope.bench.room import check_room, needed_bytes
 from storscope.bench.safety import (
     DirectoryTarget,
@@ -31,6 +31,7 @@ from storscope.bench.safety import (
     open_for_writing,
     resolve,
 )
+from storscope.bench.stamping import at_index, targets_at
 from storscope.bench.underneath import Underneath, storable, underneath
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.errors import ConfigError, StorscopeError, TargetRefused, UsageError
@@ -173,7 +174,7 @@ def scratch(stack: ExitStack, path: str | Path, wish: Wish, index: int = 0) -> R
     wish.told(f"Filling {made.path} with {format_bytes(size_bytes)}.")
     under = underneath(made.descriptor)
     watch = DeviceWatch(under, direct=direct, extents=None)
-    is_direct = _fill(stack, made, wish, size_bytes)
+    is_direct = _fill(stack, made, wish, size_bytes, index)
     extents = extents_of(made.descriptor, sync=True)
     if wish.keep:
         made.keep()
@@ -200,14 +201,14 @@ def _reopened(stack: ExitStack, scratch: Scratch, flags: int, direct: bool) -> t
     return descriptor, is_direct
 
 
-def _fill(stack: ExitStack, made: Scratch, wish: Wish, size_bytes: int) -> bool:
+def _fill(stack: ExitStack, made: Scratch, wish: Wish, size_bytes: int, index: int) -> bool:
     """Writes every byte once, with the workload's own data and stamps, to the device. Whether that was direct."""
     descriptor, is_direct = _reopened(stack, made, os.O_RDWR, wish.direct)
     line = AccessSpec(_PREFILL_BYTES, read_share=0.0, random_share=0.0, align_bytes=wish.workload.stamp_unit_bytes)
     stream = Stream(Mix((line,)), Closed(_PREFILL_OUTSTANDING))
-    filling = Workload("prefill", (stream,), data=wish.workload.data)
+    filling = at_index(Workload("prefill", (stream,), data=wish.workload.data), index)
     plan = RunPlan(
-        filling, (DescriptorTarget(descriptor),), _ENOUGH_NS, seed=0, interval_ns=_PREFILL_INTERVAL_NS,
+        filling, targets_at(descriptor, index), _ENOUGH_NS, seed=0, interval_ns=_PREFILL_INTERVAL_NS,
         max_bytes_per_worker=size_bytes, engine=_PREFILL_ENGINE,
     )  # fmt: skip
     run, done_bytes = EngineRun(plan), 0

@@ -24,6 +24,7 @@ from storscope.bench.rate_steps import RateStepFigures, rate_step_figures
 from storscope.bench.record import ENGINE, About, doubts_of, latency_of, record_run, status_of
 from storscope.bench.safety import Swept, sweep
 from storscope.bench.spool import Spooled, SpoolWriter, abandoned
+from storscope.bench.stamping import at_index, stamped_alike, targets_at
 from storscope.bench.target_set import ready_targets
 from storscope.bench.targets import Ready, Wish, confined
 from storscope.domain.errors import StoreError
@@ -91,8 +92,12 @@ class Benched:
 class BenchSession:
     """An open target, on which one measurement after another is made; each is a capture of its own."""
 
-    def __init__(self, store: Store, ready: Sequence[Ready], settings: BenchSettings, stop: Callable[[], bool]) -> None:
+    def __init__(
+        self, store: Store, ready: Sequence[Ready], workload: Workload, settings: BenchSettings,
+        stop: Callable[[], bool],
+    ) -> None:  # fmt: skip
         self._store, self._ready, self._settings, self._stop = store, tuple(ready), settings, stop
+        self._workload = workload
         self._labels: dict[str, str] = {}
 
     @property
@@ -132,8 +137,8 @@ class BenchSession:
         parts = parts_of(settings.interval_ns) if settings.engine == ENGINE else 1
         used = confined(workload, self.target.confined_bytes)
         plan = RunPlan(
-            used, tuple(DescriptorTarget(ready.descriptor) for ready in self._ready), settings.duration_ns,
-            settings.seed, settings.interval_ns // parts, held=True,
+            self._stamped(used), tuple(DescriptorTarget(ready.descriptor) for ready in self._ready),
+            settings.duration_ns, settings.seed, settings.interval_ns // parts, held=True,
         )  # fmt: skip
         known = {**self._labels, **(labels or {})}
         about = replace(_about(self._ready, used, settings), labels=known, goal=goal.explain())
@@ -143,33 +148,38 @@ class BenchSession:
         )
         return _measure(self._store, started, measuring, self._ready, about, watch, follow, self._stop)
 
+    def _stamped(self, workload: Workload) -> Workload:
+        """With stamps that all runs of the session verify; fio has none."""
+        return stamped_alike(workload, self._workload) if self._settings.engine == ENGINE else workload
+
     def precondition(
         self, workload: Workload, watch: Callable[[Interval], None] = lambda _: None,
         follow: Callable[[Progress], None] = lambda _: None,
     ) -> list[Benched]:  # fmt: skip
-        """Writes twice the capacity of each target that is open for writing, with the data of `workload`.
+        """Writes twice the capacity of each target that is open for writing, with the data and stamps of `workload`.
 
         Each is stored as a run of its own, and measurements that follow say what was done before them. Stops at the
         first that ended early. Raises UsageError for a target that is too small.
         """
         done: list[Benched] = []
-        for ready in self._ready:
+        for index, ready in enumerate(self._ready):
             if ready.writable and all(run.is_complete for run in done):
-                done.append(self._precondition(ready, workload, watch, follow))
+                done.append(self._precondition(index, workload, watch, follow))
         written = [f"{run.about.target}: {format_bytes(run.measured.all.bytes)} by run {run.about.run}" for run in done]
         self._labels["preconditioned"] = "; ".join(written)
         return done
 
     def _precondition(
-        self, ready: Ready, workload: Workload, watch: Callable[[Interval], None], follow: Callable[[Progress], None]
+        self, index: int, workload: Workload, watch: Callable[[Interval], None], follow: Callable[[Progress], None]
     ) -> Benched:
+        ready = self._ready[index]
         goal = Amount(TIMES * ready.size_bytes)
         settings = replace(self._settings, duration_ns=goal.longest_ns, goal=goal, engine=ENGINE)
         used = confined(preconditioning(workload, ready.size_bytes), ready.confined_bytes)
         parts = parts_of(settings.interval_ns)
         plan = RunPlan(
-            used, (DescriptorTarget(ready.descriptor),), goal.longest_ns, settings.seed, settings.interval_ns // parts,
-            max_bytes_per_worker=goal.bytes, held=True,
+            at_index(used, index), targets_at(ready.descriptor, index), goal.longest_ns, settings.seed,
+            settings.interval_ns // parts, max_bytes_per_worker=goal.bytes, held=True,
         )  # fmt: skip
         about = replace(_about((ready,), used, settings), goal=goal.explain())
         started, about = engine_of(ENGINE, plan, about)
@@ -199,8 +209,8 @@ def bench_session(
     """
     check_engine(settings.engine)
     for leftover in sweep():
-        if leftover.outcome in {Swept.REMOVED, Swept.NOT_OURS}:
-            told(f"A scratch file of a run that was killed, {leftover.path}: {leftover.outcome}.")
+        if leftover.outcome in {Swept.REMOVED, Swept.NOT_OURS, Swept.FOREIGN}:
+            told(f"A scratch file of an earlier run, {leftover.path}: {leftover.outcome}.")
     for capture in recover_runs(store):
         told(f"A run that was killed is in the store as {capture}, without its last interval.")
     targets = [target] if isinstance(target, str) else list(target)
@@ -208,7 +218,7 @@ def bench_session(
         workload, settings.size_bytes, settings.permission, settings.direct, writes, told, filled, settings.keep
     )  # fmt: skip
     with ready_targets(targets, wish) as ready:
-        yield BenchSession(store, ready, settings, stop)
+        yield BenchSession(store, ready, workload, settings, stop)
 
 
 def bench(
