@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.report.evidence import START_NS, day_of_volumes, hog_finding, verdict_of, whole_verdict, written
 from tests.report.test_page import hostile_page, nothing
+from tests.report.test_runs import runs_of_streams
 from tests.support.cases import make_store
 
 pytestmark = pytest.mark.needs("chromium")
@@ -282,6 +283,25 @@ def test_axes_of_a_real_clock_stay_in_utc(browser: Browser, report: Path) -> Non
     assert view.page.evaluate(f"storscope.interval({start}, {start + 60})") == "2026-11-20 00:00:00 to 00:01:00Z"
     assert view.page.evaluate(f"storscope.timeTicks({start}, {start + 2}, 840).step") == 1
     assert view.page.evaluate(f"storscope.timeLabels([{start}, {start + 60}], 60)") == ["00:00\n20 Nov", "00:01"]
+
+
+@pytest.mark.parametrize("ids", [["simulation-31a45725-18ea9bbffbfb6c5f"], ["bench-18ea9c149111270d", "bench-2"]])
+def test_tables_of_runs_show_all_of_their_columns_on_a_wide_screen(
+    browser: Browser, tmp_path: Path, ids: list[str]
+) -> None:
+    store = make_store(tmp_path / "store", runs_of_streams(ids, name="random-8k-70-read"))
+    written(tmp_path / "r.html", verdict_of(store, bad_windows={}), store)
+    view = opened(browser, tmp_path / "r.html", viewport={"width": 1400, "height": 900})
+    tables = "[...document.querySelectorAll('#runs .panel > .scroll')]"
+    assert view.page.evaluate(f"{tables}.map((one) => one.scrollWidth - one.clientWidth)") == [0, 0]
+    assert "p99" in view.page.locator("#runs").inner_text()
+    assert view.said == []
+
+
+def test_a_long_name_keeps_both_of_its_ends(browser: Browser, report: Path) -> None:
+    view = opened(browser, report)
+    assert view.page.evaluate("storscope.shortened('clone 10 on esx/templates', 32)") == "clone 10 on esx/templates"
+    assert view.page.evaluate("storscope.shortened('one stream on a/very/long/target', 12)") == "one st…arget"
 
 
 def test_the_policy_stops_foreign_scripts_and_requests(browser: Browser, report: Path) -> None:

@@ -7,7 +7,6 @@ a staircase: means over all drives show neither. Drives keep the order of their 
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from storscope.domain.units import NS_PER_MS, NS_PER_S, format_count, format_rat
 from storscope.report.heatmap import Columns, HeatMap
 from storscope.report.pack import Packer
 from storscope.report.reading import time_condition
-from storscope.report.wording import counted, kind_word
+from storscope.report.wording import counted, kind_word, natural
 from storscope.store import Store
 
 LEAST_DRIVES = 4
@@ -40,16 +39,11 @@ def queue_maps(store: Store, span: tuple[int | None, int | None], packer: Packer
         part = table.filter(systems == system)
         names = part.column("entity").to_numpy(zero_copy_only=False).astype(str)
         times, lengths = (part.column(name).to_numpy().astype(np.int64) for name in ("time_ns", "duration_ns"))
-        drives = sorted(set(names.tolist()), key=_natural)
+        drives = sorted(set(names.tolist()), key=natural)
         if len(drives) >= LEAST_DRIVES:
             depths = part.column("depth").to_numpy().astype(np.float64)
             found.append(_map(str(system), drives, names, times, lengths, depths, packer))
     return found
-
-
-def _natural(name: str) -> list[tuple[int, int, str]]:
-    """Numbers in names count as numbers: disk 2 before disk 10."""
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", name)]
 
 
 def _map(

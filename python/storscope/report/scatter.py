@@ -1,13 +1,13 @@
 """Latency against load, with the knee where a finding gives one.
 
-Every point is one interval that was observed, or one benchmark run. Of points that would cover each other on the
-screen one is kept, and always those with the least and the greatest load and latency.
+Every point is one interval that was observed, one run, or one stream of a run. Of points that would cover each other on
+the screen one is kept, and always those with the least and the greatest load and latency.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,18 @@ class Scatter:
     rows: Sequence[Sequence[str]]
     chart: Mapping[str, object]
     aria: str
+
+
+@dataclass(frozen=True)
+class Points:
+    """What the points of a chart are."""
+
+    title: str
+    what: str = "intervals"
+    each: str = "observed intervals"
+    """With more words, of which each point is one."""
+    names: Sequence[str] = ()
+    """Of each point; none of intervals."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +86,13 @@ def scatters(
     return found
 
 
-def run_scatter(names: Sequence[str], ops: FloatArray, latency_ns: FloatArray, packer: Packer) -> Scatter | None:
-    """Benchmark runs as points; None for fewer than three that have both numbers."""
+def run_scatter(points: Points, ops: FloatArray, latency_ns: FloatArray, packer: Packer) -> Scatter | None:
+    """Runs, or parts of them, as points; None for fewer than three that have both numbers."""
     keep = np.isfinite(ops) & np.isfinite(latency_ns) & (ops > 0) & (latency_ns > 0)
     if keep.sum() < 3:
         return None
-    kept = [name for name, stays in zip(names, keep, strict=True) if stays]
-    return _chart(
-        "Benchmark runs", ops[keep], latency_ns[keep], np.zeros(int(keep.sum()), dtype=bool), None, packer, kept
-    )
+    kept = replace(points, names=[name for name, stays in zip(points.names, keep, strict=True) if stays])
+    return _chart(kept, ops[keep], latency_ns[keep], np.zeros(int(keep.sum()), dtype=bool), None, packer)
 
 
 def _knee(finding: Finding) -> _Knee | None:
@@ -114,7 +124,7 @@ def _scatter(
     keep = np.isfinite(ops) & np.isfinite(latency) & (ops > 0)
     if keep.sum() < 3:
         return []
-    return [_chart(title, ops[keep], latency[keep], _inside(whole, bad)[keep], knee, packer)]
+    return [_chart(Points(title), ops[keep], latency[keep], _inside(whole, bad)[keep], knee, packer)]
 
 
 def _inside(whole: Total, bad: Sequence[tuple[int, int]]) -> BoolArray:
@@ -125,28 +135,26 @@ def _inside(whole: Total, bad: Sequence[tuple[int, int]]) -> BoolArray:
 
 
 def _chart(
-    title: str, ops: FloatArray, latency: FloatArray, bad: BoolArray, knee: _Knee | None, packer: Packer,
-    names: Sequence[str] = (),
-) -> Scatter:  # fmt: skip
-    chosen = np.arange(len(ops)) if names else thinned(ops, latency, bad)
+    points: Points, ops: FloatArray, latency: FloatArray, bad: BoolArray, knee: _Knee | None, packer: Packer
+) -> Scatter:
+    chosen = np.arange(len(ops)) if points.names else thinned(ops, latency, bad)
     chosen = chosen[np.argsort(ops[chosen], kind="stable")]
-    points = "runs" if names else "intervals"
     return Scatter(
-        title=title,
-        note=_note(len(ops), len(chosen), bool(bad.any()), knee, points),
-        heads=["Load up to", points.capitalize(), "Median latency", "Highest latency"],
+        title=points.title,
+        note=_note(len(ops), len(chosen), bool(bad.any()), knee, points.each),
+        heads=["Load up to", points.what.capitalize(), "Median latency", "Highest latency"],
         rows=_rows(ops, latency),
         chart={
             "kind": "scatter",
             "x": packer.add_values(ops[chosen]),
             "y": packer.add_values(latency[chosen]),
             "bad": packer.add_counts(bad[chosen]),
-            "names": [names[index] for index in chosen] if names else [],
+            "names": [points.names[index] for index in chosen] if points.names else [],
             "knee": None if knee is None else {"x": knee.ops_per_s, "low": knee.low, "high": knee.high},
         },
-        aria=f"Latency against load, {title}: {format_count(len(ops))} {points}"
+        aria=f"Latency against load, {points.title}: {format_count(len(ops))} {points.what}"
         + (f", knee at {format_rate(knee.ops_per_s)}." if knee else "."),
-    )  # fmt: skip
+    )
 
 
 def thinned(x: FloatArray, y: FloatArray, marked: BoolArray) -> IntArray:
@@ -166,10 +174,8 @@ def thinned(x: FloatArray, y: FloatArray, marked: BoolArray) -> IntArray:
     return np.unique(np.concatenate([first, extremes])).astype(np.int64)
 
 
-def _note(count: int, drawn: int, any_bad: bool, knee: _Knee | None, points: str) -> str:
-    parts = [
-        f"Each point is one of {format_count(count)} {'benchmark runs' if points == 'runs' else 'observed intervals'}."
-    ]
+def _note(count: int, drawn: int, any_bad: bool, knee: _Knee | None, each: str) -> str:
+    parts = [f"Each point is one of {format_count(count)} {each}."]
     if drawn < count:
         parts.append(f"{format_count(drawn)} are drawn; the others would cover each other.")
     if any_bad:

@@ -66,6 +66,11 @@ def counted(count: int, word: str, plural: str | None = None) -> str:
     return f"{format_count(count)} {word if count == 1 else plural or word + 's'}"
 
 
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """A key to sort names by, in which numbers count as numbers: disk 2 before disk 10."""
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", name)]
+
+
 def confidence_words(confidence: float) -> str:
     """How sure a finding is, in words."""
     for least, words in ((0.95, "almost certain"), (0.8, "very likely"), (0.6, "likely"), (0.4, "plausible")):

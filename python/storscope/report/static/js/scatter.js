@@ -2,7 +2,7 @@
 (function (page) {
   "use strict";
 
-  const HEIGHT = 320, NAMED_AT_MOST = 24;
+  const HEIGHT = 320, NAMED_AT_MOST = 24, NAME_AT_MOST = 32;
   const LOG_FROM = 40; // the greatest latency over the median at which a linear axis hides the rest
 
   page.scatter = function (host, chart, columns) {
@@ -55,9 +55,11 @@
     if (points.names.length && points.names.length <= NAMED_AT_MOST) drawNames(u, points);
   }
 
-  /** Names beside their points, where there is room for them. */
+  /** Names beside their points, above or below them, where there is room: neither on another name nor on a point. */
   function drawNames(u, points) {
-    const context = u.ctx, ratio = uPlot.pxRatio, taken = [];
+    const context = u.ctx, ratio = uPlot.pxRatio, right = (u.bbox.left + u.bbox.width) / ratio, foot = (u.bbox.top + u.bbox.height) / ratio;
+    const spots = points.names.map((name, i) => ({ x: u.valToPos(points.x[i], "x", true) / ratio, y: u.valToPos(points.y[i], "y", true) / ratio }));
+    const taken = spots.map(({ x, y }) => ({ left: x - 4, wide: 8, y }));
     context.save();
     context.scale(ratio, ratio);
     context.font = page.theme.font;
@@ -65,15 +67,17 @@
     context.textAlign = "left";
     context.textBaseline = "middle";
     points.names.forEach((name, i) => {
-      const text = name.length > 24 ? `${name.slice(0, 23)}…` : name, wide = context.measureText(text).width;
-      const x = u.valToPos(points.x[i], "x", true) / ratio, y = u.valToPos(points.y[i], "y", true) / ratio;
-      const fits = x + wide + 10 < (u.bbox.left + u.bbox.width) / ratio, left = fits ? x + 8 : x - wide - 8;
-      if (taken.some((box) => left < box.left + box.wide && box.left < left + wide && Math.abs(box.y - y) < 14)) return;
-      taken.push({ left, wide, y });
-      context.fillText(text, left, y);
+      const text = page.shortened(name, NAME_AT_MOST), wide = context.measureText(text).width, { x, y } = spots[i];
+      const places = [[x + 8, y], [x - wide - 8, y], [x - wide / 2, y - 14], ...(y + 20 < foot ? [[x - wide / 2, y + 14]] : [])].map(([left, at]) => ({ left, wide, y: at }));
+      const place = places.find((one) => one.left > u.bbox.left / ratio && one.left + wide < right && !taken.some((box) => overlap(one, box)));
+      if (!place) return;
+      taken.push(place);
+      context.fillText(text, place.left, place.y);
     });
     context.restore();
   }
+
+  const overlap = (one, other) => one.left < other.left + other.wide && other.left < one.left + one.wide && Math.abs(one.y - other.y) < 12;
 
   /** The interval of the knee under the points, its line and words above them. */
   function drawKnee(u, knee, points, above) {

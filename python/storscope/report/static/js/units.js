@@ -45,6 +45,13 @@
     requests: short,
   };
 
+  /** A name within so many letters: of a longer one its two ends, since names often differ at either. */
+  page.shortened = function (name, most) {
+    if (name.length <= most) return name;
+    const end = (most - 1) >> 1;
+    return `${name.slice(0, most - 1 - end)}…${name.slice(-end)}`;
+  };
+
   const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
   const two = (number) => String(number).padStart(2, "0");
   const day = (date) => `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
