@@ -112,6 +112,75 @@ def test_drives_with_deep_queues_are_left_to_the_rule_that_tells_of_them(tmp_pat
     assert "uneven-drives" in need
 
 
+def _drives(queue: Values) -> Writer:
+    def write(recorder: Recorder) -> None:
+        for index in range(4):
+            drive = EntityRef("MSA", "disk", f"sata/{index}")
+            recorder.link(drive, "member_of", _GROUP)
+            write_series(recorder, drive, 10, queue_depth_mean=queue)
+        write_series(recorder, _GROUP, 10, busy_ratio=0.96, queue_depth_mean=queue)
+
+    return write
+
+
+def test_drives_whose_queues_are_deep_now_and_then_are_told_as_full_all_the_time(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _drives([4.1] * 3 + [3.9] * 7), _volume(48))))
+    assert finding.title == "The drives of sata are used to the full"
+    assert finding.severity is Severity.CRITICAL
+
+
+def test_drives_that_are_left_to_the_other_rule_are_named_among_the_healthy(tmp_path: Path) -> None:
+    (statement,) = statements(judge(RULE, make_case(tmp_path, _drives(9), _volume(48), _controllers(0.5))))
+    assert statement == (
+        "None of 2 other components of MSA is used to the full: controller A is busy to 50 % on average, 50 % at most. "
+        "Left out, as uneven-drives tells of them: the drives of sata."
+    )
+
+
+def test_what_is_busy_without_anybody_waiting_is_told_as_that(tmp_path: Path) -> None:
+    (statement,) = statements(judge(RULE, make_case(tmp_path, _group(1.0, 1.0, 1))))
+    assert statement == (
+        "None of 1 component of MSA is used to the full with requests that wait: the drive of sata is busy to 100 % on "
+        "average, 100 % at most, with 1.0 there."
+    )
+
+
+def test_a_processor_with_room_at_which_little_time_is_spent_does_not_decide(tmp_path: Path) -> None:
+    """42 operations in flight, 5 of them at the processor."""
+    finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(0.88, queue=5), _volume(35))))
+    assert finding.title == "Controller A is busy to 88 %"
+    assert finding.severity is Severity.WARNING
+    assert "operations spend 12 % of their time in the array there" in finding.summary
+    assert "Drives do not help" not in finding.remedy
+    full = only_finding(judge(RULE, make_case(tmp_path / "full", _controllers(0.99, queue=5), _volume(35))))
+    assert full.severity is Severity.CRITICAL
+
+
+def test_what_waits_at_a_limit_in_the_host_is_not_in_the_array(tmp_path: Path) -> None:
+    def limit(recorder: Recorder) -> None:
+        device = EntityRef("MSA", "device", "h/backup")
+        write_series(recorder, device, 10, queue_depth_mean=10, queue_limit=10, queued_mean=32)
+
+    case = make_case(tmp_path, _controllers(0.88, queue=5), _volume(35), limit)
+    finding = only_finding(judge(RULE, case))
+    assert finding.severity is Severity.CRITICAL
+    assert "operations spend 50 % of their time in the array there" in finding.summary
+
+
+def test_what_decides_is_named_before_what_is_as_busy(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _controllers(0.9, queue=5), _volume(35), _group(0.88, 3.2))
+    finding = only_finding(judge(RULE, case))
+    assert finding.title == "The drives of sata are used to the full"
+    assert finding.severity is Severity.CRITICAL
+    assert "So is controller A" in finding.summary
+
+
+def test_drives_that_are_about_as_busy_as_the_processor_are_named_and_may_help(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(0.99), _volume(35), _group(0.82, 3.2))))
+    assert "About as busy: the drives of sata (82 %)" in finding.summary
+    assert "Drives do not help" not in finding.remedy
+
+
 def test_a_rebuild_that_fills_its_drives_is_named_and_no_more_than_a_warning(tmp_path: Path) -> None:
     def rebuild(recorder: Recorder) -> None:
         recorder.event(_GROUP, START_NS, "rebuild_started", "rebuilding", attributes={"work": "rebuild"})

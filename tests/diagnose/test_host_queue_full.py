@@ -2,10 +2,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from storscope.diagnose.rules import component_saturated
 from storscope.diagnose.rules.host_queue_full import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
+from storscope.domain.verdict import ordered
 from storscope.domain.vocabulary import SIMULATED_FACT
 from tests.diagnose.evidence import Values, Writer, needs, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
@@ -37,10 +41,64 @@ def test_a_full_queue_with_more_waiting_is_found(tmp_path: Path) -> None:
 
 
 def test_a_slow_array_behind_a_full_queue_changes_the_advice(tmp_path: Path) -> None:
-    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(32, 10, davg_ms=60))))
+    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(32, 20, davg_ms=60))))
     assert finding.severity is Severity.CRITICAL
     assert "the array is slow" in finding.summary
     assert finding.remedy.startswith("Look for what makes the array slow")
+
+
+@pytest.mark.parametrize(
+    ("queued", "severity"),
+    [(0.9, Severity.INFO), (4, Severity.WARNING), (10, Severity.WARNING), (20, Severity.CRITICAL)],
+)
+def test_a_full_queue_is_as_bad_as_the_time_that_is_spent_before_it(
+    queued: float, severity: Severity, tmp_path: Path
+) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(32, queued))))
+    assert finding.severity is severity
+    assert finding.numbers["waiting_share"] == pytest.approx(queued / (32 + queued))
+    assert finding.remedy.startswith("Leave the limit") == (severity is Severity.INFO)
+
+
+def test_what_costs_little_is_told_as_that(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(32, 0.9))))
+    assert "with 0.9 more waiting on average, 3 % of an operation's time" in finding.summary
+
+
+def test_where_nobody_counts_what_waits_the_time_alone_tells(tmp_path: Path) -> None:
+    def uncounted(recorder: Recorder) -> None:
+        write_series(recorder, _DEVICE, 10, queue_depth_mean=32, queue_limit=32)
+
+    assert only_finding(judge(RULE, make_case(tmp_path, uncounted))).severity is Severity.CRITICAL
+
+
+def test_a_full_queue_stands_behind_what_is_used_to_the_full_below_it(tmp_path: Path) -> None:
+    """A limit that most of the time is spent at, and a processor behind it for which no volume is called slow."""
+    processor, volume = EntityRef("esx", "controller", "A"), EntityRef("esx", "vdisk", "v")
+
+    def behind(recorder: Recorder) -> None:
+        recorder.link(_DEVICE, "lives_on", volume)
+        recorder.link(volume, "owned_by", processor)
+        write_series(recorder, processor, 10, cpu_busy_ratio=[1.0] * 10, queue_depth_mean=30)
+
+    case = make_case(tmp_path, _queue(32, 60), behind)
+    finding, cause = only_finding(judge(RULE, case)), only_finding(judge(component_saturated.RULE, case))
+    assert only_finding(judge(RULE, make_case(tmp_path / "alone", _queue(32, 60)))).severity is Severity.CRITICAL
+    assert "used to the full: controller A" in finding.summary
+    assert cause.severity is Severity.WARNING
+    assert ordered([finding, cause])[0] == [cause, finding]
+
+
+def test_a_processor_that_is_full_now_and_then_is_not_the_cause_of_a_queue_that_always_is(tmp_path: Path) -> None:
+    processor, volume = EntityRef("esx", "controller", "A"), EntityRef("esx", "vdisk", "v")
+
+    def behind(recorder: Recorder) -> None:
+        recorder.link(_DEVICE, "lives_on", volume)
+        recorder.link(volume, "owned_by", processor)
+        write_series(recorder, processor, 10, cpu_busy_ratio=[1.0] * 3 + [0.2] * 7, queue_depth_mean=30)
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(32, 60), behind)))
+    assert finding.severity is Severity.CRITICAL
 
 
 def test_two_intervals_in_a_row_are_a_burst(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 Looks for
     Processors of controllers, links and groups of drives that are at least 85 % busy for several intervals in a row,
-    with more requests at them than they serve, where that is known.
+    with more requests at them than they serve, where that is known. Where operations spend little of their time in the
+    array at a processor or a link that has some room left, it does not decide alone, and is no more than a warning.
 
 Why it matters
     What is used to the full decides what the whole array does: more load brings longer waits and no more operations,
@@ -15,11 +16,13 @@ When it is wrong
     A single stream in sequence keeps a drive or a link busy and waits for nobody else: then hardly more than one
     request stands there, and nothing is said. A rebuild, restripe or scrub fills drives on purpose, and is named.
     Some arrays use idle processors for work that gives way, and count that as load; then nobody is slow, and the
-    finding is no more than a warning.
+    finding is no more than a warning. Groups of which uneven-drives tells for as much of the time, and as severely,
+    are left to it.
 
 References
     The station with the greatest utilisation bounds the throughput (Denning and Buzen 1978). At 85 % a queue with
-    random arrivals holds 6 (M/M/1). 85 % and three intervals in a row are ours.
+    random arrivals holds 6 (M/M/1). 85 % and three intervals in a row are ours. Time at it is requests at it
+    over operations in flight (Little 1961).
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ from storscope.diagnose.windows import ENTITY_OPS_MIN, tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import format_duration, format_ratio
+from storscope.domain.units import NS_PER_S, format_duration, format_ratio
 
 _NAME = "component-saturated"
 _COLUMNS = {"controller": "cpu_busy_ratio", "port": "busy_ratio", "disk_group": "busy_ratio"}
@@ -79,27 +82,52 @@ class _Component:
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     systems: dict[str, list[_Component]] = defaultdict(list)
-    deep = told_as_deep(case)
-    for kind, column in _COLUMNS.items():
-        for entity, series in sorted(case.series(kind, needs=(column,)).items()):
-            if not series.has("queue_limit"):  # a full limit is host-queue-full's
-                systems[entity.system].append(_component(settings, series, series[column]))
+    for one in _components(case, settings):
+        systems[one.entity.system].append(one)
     if not systems:
         return [NotEvaluated(_NAME, "how busy the controllers of an array are (evaperf cs), or a simulation")]
-    outcomes = [_outcome(case, settings, system, found, deep) for system, found in sorted(systems.items())]
+    outcomes = [_outcome(case, settings, system, found) for system, found in sorted(systems.items())]
     return [one for one in outcomes if one is not None] or [NotEvaluated(_NAME, _TOLD)]
 
 
-def used_to_the_full(case: Case) -> dict[EntityRef, str]:
-    """What is used to the full for a good part of the time, and its words; deep queues at drives count, too."""
-    settings = RULE.defaults() | dict(case.settings.get(_NAME, {}))
-    found = set(told_as_deep(case))
-    for kind, column in _COLUMNS.items():
-        for entity, series in case.series(kind, needs=(column,)).items():
-            one = _component(settings, series, series[column])
-            if not series.has("queue_limit") and one.time_share >= settings["time_share_real"]:
-                found.add(entity)
-    return {entity: _words(case, entity) for entity in sorted(found)}
+def _components(case: Case, settings: Settings) -> list[_Component]:
+    return [
+        _component(settings, series, series[column])
+        for kind, column in _COLUMNS.items()
+        for _, series in sorted(case.series(kind, needs=(column,)).items())
+        if not series.has("queue_limit")  # a full limit is host-queue-full's
+    ]
+
+
+@dataclass(frozen=True)
+class FullComponent:
+    """Something that is used to the full for a good part of the time, as it is told."""
+
+    words: str
+    time_share: float
+    finding: Finding
+    """That of uneven-drives where it tells of deep queues at drives."""
+
+
+def used_to_the_full(case: Case) -> dict[EntityRef, FullComponent]:
+    """What is used to the full for a good part of the time; deep queues at drives count, too."""
+    if (_NAME, "full") not in case.memo:
+        case.memo[_NAME, "full"] = _used_to_the_full(case, RULE.defaults() | dict(case.settings.get(_NAME, {})))
+    found: dict[EntityRef, FullComponent] = case.memo[_NAME, "full"]
+    return found
+
+
+def _used_to_the_full(case: Case, settings: Settings) -> dict[EntityRef, FullComponent]:
+    told = {entity: one for one in _evaluate(case, settings) if isinstance(one, Finding) for entity in one.entities}
+    shares = {one.entity: one.time_share for one in _components(case, settings)}
+    found = {
+        entity: FullComponent(_words(case, entity), shares[entity], finding)
+        for entity, finding in told.items()
+        if shares[entity] >= settings["time_share_real"]
+    }
+    for entity, finding in told_as_deep(case).items():
+        found.setdefault(entity, FullComponent(_words(case, entity), finding.numbers["time_share"], finding))
+    return dict(sorted(found.items()))
 
 
 _TOLD = "anything besides drives with deep queues, which uneven-drives tells of"
@@ -113,23 +141,49 @@ def _component(settings: Settings, series: Series, busy: FloatArray) -> _Compone
     return _Component(series, busy, in_runs(full, int(settings["samples_min"])))
 
 
-def _outcome(
-    case: Case, settings: Settings, system: str, components: list[_Component], deep: frozenset[EntityRef]
-) -> Outcome | None:
-    """Groups that are known for their `deep` queues are told once; None if nothing else is there."""
-    components = [one for one in components if one.entity not in deep]
-    full = [one for one in components if one.time_share >= settings["time_share_min"]]
-    if not components:
+def _outcome(case: Case, settings: Settings, system: str, components: list[_Component]) -> Outcome | None:
+    """Groups of which uneven-drives tells as much are told once; None if nothing else is there."""
+    left = [one for one in components if _is_told_as_deep(case, settings, system, one)]
+    own = [one for one in components if one not in left]
+    full = [one for one in own if one.time_share >= settings["time_share_min"]]
+    if not own:
         return None
     if not full:
-        most = max(components, key=lambda one: (mean(one.busy), one.entity))
-        level = f"{format_ratio(mean(most.busy))} on average, {format_ratio(greatest(most.busy))} at most"
-        of_all = counted(len(components), "component")
-        return Healthy(
-            _NAME, f"None of {of_all} of {system} is used to the full: {_words(case, most.entity)} is busy to {level}."
-        )
-    full.sort(key=lambda one: (-one.time_share * one.level, one.entity))
-    return _finding(case, settings, system, full)
+        return Healthy(_NAME, _healthy_words(case, settings, system, own, left))
+    severity = {one.entity: _severity(case, settings, system, one) for one in full}
+    full.sort(key=lambda one: (-severity[one.entity], -one.time_share * one.level, one.entity))
+    return _finding(case, settings, system, full, components)
+
+
+def _is_told_as_deep(case: Case, settings: Settings, system: str, one: _Component) -> bool:
+    """Whether uneven-drives tells of it for about as long, and as severely."""
+    told = told_as_deep(case).get(one.entity)
+    if told is None:
+        return False
+    severity = _severity(case, settings, system, one) if one.full.any() else Severity.INFO
+    return told.numbers["time_share"] >= _ABOUT * one.time_share and told.severity >= severity
+
+
+_ABOUT = 0.8
+"""Part of a share of the time, or of how busy another component is, that is about as much (ours)."""
+
+
+def _healthy_words(
+    case: Case, settings: Settings, system: str, components: list[_Component], left: list[_Component]
+) -> str:
+    most = max(components, key=lambda one: (mean(one.busy), one.entity))
+    level = f"{format_ratio(mean(most.busy))} on average, {format_ratio(greatest(most.busy))} at most"
+    busiest = f"{_words(case, most.entity)} {_are(case, most)} busy to {level}"
+    of_all = f"of {counted(len(components), 'other component' if left else 'component')} of {system}"
+    queue = mean(most.series["queue_depth_mean"])
+    if mean(most.busy) >= settings["busy_ratio_max"] and queue < settings["requests_min"]:
+        each = "" if _is_single(case, most.entity) else " each"
+        said = f"None {of_all} is used to the full with requests that wait: {busiest}, with {queue:.1f} there{each}."
+    else:
+        said = f"None {of_all} is used to the full: {busiest}."
+    if left:
+        said += f" Left out, as uneven-drives tells of them: {joined([_words(case, one.entity) for one in left], 3)}."
+    return said
 
 
 def _words(case: Case, entity: EntityRef) -> str:
@@ -145,24 +199,30 @@ def _is_single(case: Case, entity: EntityRef) -> bool:
     return entity.kind != "disk_group" or len(members) == 1
 
 
-def _finding(case: Case, settings: Settings, system: str, full: list[_Component]) -> Finding:
+def _finding(
+    case: Case, settings: Settings, system: str, full: list[_Component], components: list[_Component]
+) -> Finding:
     worst = full[0]
-    slow, at_work = _slow(case, system, worst), worst.entity in worked_on(case)
     words = _words(case, worst.entity)
     span = ends(worst.series, worst.full)
     start, end = span if span is not None else (None, None)
     share = worst.time_share
+    decides = _decides(case, settings, system, worst)
+    near = [one for one in components if one not in full and mean(one.busy) >= _ABOUT * worst.level]
+    drives_help = not decides or any(one.entity.kind == "disk_group" for one in (*full, *near))
     return Finding(
         rule=_NAME,
-        severity=min(_severity(settings, share, has_victims=bool(slow)), _AT_WORK if at_work else Severity.CRITICAL),
+        severity=_severity(case, settings, system, worst),
         confidence=0.9 if np.isfinite(worst.queue) else 0.7,
-        title=f"{words[:1].upper()}{words[1:]} {_are(case, worst)} used to the full"
+        title=f"{words[:1].upper()}{words[1:]} {_are(case, worst)} "
+        + ("used to the full" if decides else f"busy to {format_ratio(worst.level)}")
         + ("" if share >= settings["time_share_severe"] else " at times"),
-        summary=_summary(case, system, full, slow) + (_WORK_WORDS if at_work else ""),
-        why="What is used to the full decides what the array does: more load brings longer waits, and nothing more.",
+        summary=_summary(case, system, full, near),
+        why=_WHY if decides else _WHY_OF_PART,
         innocent="Backups, copies or a rebuild fill it on purpose, with nobody waiting.",
         check=_CHECK_SIMULATED if is_simulated(case, system) else _CHECK,
-        remedy=_REMEDIES[worst.entity.kind],
+        remedy=_REMEDIES[worst.entity.kind]
+        + ("" if drives_help or worst.entity.kind != "controller" else _DRIVES_DO_NOT),
         source="85 % busy in three intervals in a row: ours; at 85 % a queue with random arrivals holds 6 (M/M/1).",
         entities=tuple(one.entity for one in full),
         start_ns=start,
@@ -178,26 +238,63 @@ def _are(case: Case, one: _Component) -> str:
     return "is" if _is_single(case, one.entity) else "are"
 
 
-def _severity(settings: Settings, share: float, *, has_victims: bool) -> Severity:
-    if share < settings["time_share_real"]:
+def _severity(case: Case, settings: Settings, system: str, one: _Component) -> Severity:
+    severe = one.time_share >= settings["time_share_severe"]
+    if one.time_share < settings["time_share_real"]:
         return Severity.INFO
-    if not has_victims:
-        return Severity.WARNING if share >= settings["time_share_severe"] else Severity.INFO
-    return Severity.CRITICAL if share >= settings["time_share_severe"] else Severity.WARNING
+    if not _slow(case, system, one):
+        return Severity.WARNING if severe else Severity.INFO
+    is_bound = severe and _decides(case, settings, system, one) and one.entity not in worked_on(case)
+    return Severity.CRITICAL if is_bound else Severity.WARNING
 
 
-def _slow(case: Case, system: str, worst: _Component) -> dict[EntityRef, float]:
-    """Volumes that use it and were above the warning latency of their tier meanwhile, and their mean latency in ns."""
-    found = {}
+def _decides(case: Case, settings: Settings, system: str, one: _Component) -> bool:
+    """Whether it decides how long operations take: it has next to no room, or they spend much of their time there."""
+    if one.level >= settings["busy_ratio_sure"]:
+        return True
+    share = _share_of_operations(case, system, one)
+    return not share < settings["operation_share_min"]
+
+
+def _share_of_operations(case: Case, system: str, one: _Component) -> float:
+    """Share of their time below the hosts that operations spend at it, by Little's law; NaN where it is not told.
+
+    Not told of drives either: writes that wait for room in a cache wait for them elsewhere.
+    """
+    if one.entity.kind == "disk_group":
+        return float("nan")
+    in_flight = sum(_in_flight(series) for series in _users(case, system, one).values())
+    held_back = sum(
+        float(np.nan_to_num(mean(limit["queued_mean"][_within(one, limit)])))
+        for entity, limit in case.series(needs=("queue_limit", "queued_mean")).items()
+        if entity.system == system
+    )
+    below = in_flight - held_back
+    return min(1.0, one.queue / below) if below > 0 else float("nan")
+
+
+def _in_flight(volume: Series) -> float:
+    ops = volume["ops_per_s"]
+    return mean(np.where(ops > 0, ops * volume["latency_ns_mean"] / NS_PER_S, 0.0)) if len(volume) else 0.0
+
+
+def _users(case: Case, system: str, one: _Component) -> dict[EntityRef, Series]:
+    """Volumes that use it, and what they did while it was used to the full."""
     volumes = {
         entity: series
         for entity, series in case.series("vdisk", needs=("latency_ns_mean", "ops_per_s")).items()
         if entity.system == system
     }
-    own = {worst.entity, *(one for one in case.linked(worst.entity, "member_of") if one.kind == "controller")}
+    own = {one.entity, *(other for other in case.linked(one.entity, "member_of") if other.kind == "controller")}
     users = {entity for entity in volumes if own & case.components(entity)}
-    for entity in users or volumes:  # where nothing tells who uses it, all may
-        inside = volumes[entity].where(_within(worst, volumes[entity]))
+    # Where nothing tells who uses it, all may.
+    return {entity: volumes[entity].where(_within(one, volumes[entity])) for entity in users or volumes}
+
+
+def _slow(case: Case, system: str, one: _Component) -> dict[EntityRef, float]:
+    """Volumes that use it and were above the warning latency of their tier meanwhile, and their mean latency in ns."""
+    found = {}
+    for entity, inside in _users(case, system, one).items():
         ops = inside["ops_per_s"]
         mean_ns = weighted_mean(inside["latency_ns_mean"], np.where(ops >= ENTITY_OPS_MIN, ops, 0.0))
         if mean_ns > tier_limits(case, entity).warning_ns:
@@ -214,29 +311,35 @@ def _within(worst: _Component, series: Series) -> BoolArray:
     return result
 
 
-def _summary(case: Case, system: str, full: list[_Component], slow: dict[EntityRef, float]) -> str:
+def _summary(case: Case, system: str, full: list[_Component], near: list[_Component]) -> str:
     worst = full[0]
+    slow, share = _slow(case, system, worst), _share_of_operations(case, system, worst)
     words = _words(case, worst.entity)
     said = f"{words[:1].upper()}{words[1:]} of {system} {_are(case, worst)} busy to {format_ratio(worst.level)} in "
     said += f"{format_ratio(worst.time_share)} of the time"
     if np.isfinite(worst.queue):
         each = "" if _is_single(case, worst.entity) else " each"
         said += f", with {worst.queue:.1f} requests there{each} on average"
+    if np.isfinite(share):
+        said += f"; operations spend {format_ratio(share)} of their time in the array there"
     also = [
         f"{_words(case, one.entity)} ({format_ratio(one.level)} in {format_ratio(one.time_share)} of the time)"
         for one in full[1:]
     ]
     if also:
         said += f". So {'are' if len(also) > 1 else _are(case, full[1])} {joined(also, 3)}"
+    if near:
+        named = [f"{_words(case, one.entity)} ({format_ratio(mean(one.busy))})" for one in near]
+        said += f". About as busy: {joined(named, 3)}"
     if slow:
         named = [f"{case.label(one)} {format_duration(slow[one])}" for one in sorted(slow, key=lambda e: -slow[e])]
         said += f". Meanwhile operations took: {joined(named, 3)}"
-    return f"{said}."
+    return f"{said}." + (_WORK_WORDS if worst.entity in worked_on(case) else "")
 
 
-_AT_WORK = Severity.WARNING
-"""What fills drives on purpose is expected to end."""
 _WORK_WORDS = " A rebuild, a restripe or a scrub is running there, which takes what the drives can give."
+_WHY = "What is used to the full decides what the array does: more load brings longer waits, and nothing more."
+_WHY_OF_PART = "It has little room left, so more load will wait there; now most of the time is spent elsewhere."
 _CHECK = "See whether operations per second still rise when more is asked; if not, it is the limit."
 _CHECK_SIMULATED = (
     "Give the design more of it, or less work for it, simulate again and compare the two runs: if operations per "
@@ -245,13 +348,14 @@ _CHECK_SIMULATED = (
 _REMEDIES = {
     "controller": (
         "Take work off the processor: give volumes to another controller, use mirrors where parity is computed by it, "
-        "send larger I/Os, move backups and copies to another time; or take a faster controller. Drives do not help."
+        "send larger I/Os, move backups and copies to another time; or take a faster controller."
     ),
     "port": "Spread the hosts over more ports, take faster links, or move backups and copies to another time.",
     "disk_group": (
         "Move load to another group, add drives, use flash, or RAID 10 for what writes to a group with parity."
     ),
 }
+_DRIVES_DO_NOT = " Drives do not help."
 
 
 def _rows(case: Case, full: list[_Component]) -> EvidenceRows:
@@ -271,6 +375,9 @@ RULE = Rule(
     thresholds=(
         Threshold("busy_ratio_max", 0.85, "how busy from which it is used to the full",
                   "ours; at 85 % a queue with random arrivals holds 6 (M/M/1)"),
+        Threshold("busy_ratio_sure", 0.95, "how busy from which it decides, however short the stay at it", "ours"),
+        Threshold("operation_share_min", 0.3, "share of the time of operations at a processor or a link that decides",
+                  "ours"),
         Threshold("requests_min", 1.5, "requests at it, of a group at each drive, below which nobody waits", "ours"),
         Threshold("samples_min", 3, "consecutive intervals in which it must be so", "ours"),
         Threshold("time_share_min", 0.01, "share of the time below which it is not worth telling", "ours"),

@@ -1,7 +1,8 @@
 """The host's queue to a device is full.
 
 Looks for
-    Devices whose operations in flight reach the queue limit for several intervals in a row while more wait above it.
+    Devices whose operations in flight reach the queue limit for several intervals in a row while more wait above it;
+    and how much of an operation's time that waiting is. It stands behind what of the array is used to the full below.
 
 Why it matters
     What does not fit in the queue waits inside the host, whatever the array could do: latency rises with load as if
@@ -17,7 +18,8 @@ When it is wrong
 
 References
     esxtop: %USD at 100 with QUED above 0 (VMware, "Interpreting esxtop Statistics"); three intervals in a row are
-    ours. Common limits: 32 (VIC fixed, DSNRO), 64 (Fibre Channel), 128 (software iSCSI).
+    ours. The share of an operation's time before a queue is the number there over all in flight (Little 1961). Common
+    limits: 32 (VIC fixed, DSNRO), 64 (Fibre Channel), 128 (software iSCSI).
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from storscope.diagnose.rules._counts import finest
 from storscope.diagnose.rules._entities import counted, joined, listed, observed
 from storscope.diagnose.rules._intervals import ends, greatest, hull, in_runs, mean, weighted_mean
 from storscope.diagnose.rules._simulated import is_simulated
-from storscope.diagnose.rules.component_saturated import used_to_the_full
+from storscope.diagnose.rules.component_saturated import FullComponent, used_to_the_full
 from storscope.domain.arrays import BoolArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -123,17 +125,21 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
     told = bad["device_latency_ns_mean"]
     below = weighted_mean(told, bad["ops_per_s"]) if bad.has("ops_per_s") else mean(told)
     simulated = is_simulated(case, entities[0].system)
-    busy = _busy_behind(case, entities)
+    behind = _busy_behind(case, entities)
+    busy = joined([one.words for one in behind], 3) if behind else ""
+    waited = _waited_share(bad)
+    costs_little = waited < settings["waiting_share_min"]
+    causes = [one for one in behind if one.time_share >= _MOST * share]
     slow = below > settings[f"device_latency_ns_{case.tier(entities[0]).name}"] or bool(busy)
     start, end = hull([span for full in fulls if (span := ends(full.series, full.bad)) is not None])
     return Finding(
         rule=_NAME,
-        severity=Severity.CRITICAL if share >= settings["time_share_severe"] else Severity.WARNING,
+        severity=min([_severity(settings, share, waited), *(one.finding.severity for one in causes)]),
         confidence=0.85,
         title=f"Queue of {limit:.0f} is full on {counted(len(fulls), worst.word)} of {entities[0].system}",
         summary=(
             f"{case.label(entities[0])} had its {limit:.0f} places taken for {int(worst.bad.sum())} intervals "
-            f"({format_ratio(share)} of the time){_waiting(bad)}. {_below(below, slow, busy)}"
+            f"({format_ratio(share)} of the time){_waiting(bad, waited)}. {_below(below, slow, busy)}"
             + (f" Also: {listed(case, entities[1:], 3)}." if len(entities) > 1 else "")
         ),
         why="What does not fit waits inside the host, so latency rises with load whatever the array could do.",
@@ -148,7 +154,9 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
             "I/O back, high means look at the array first. " + _SIOC
         ),
         remedy=(
-            "Look for what makes the array slow before touching the queue."
+            _REMEDY_LEAVE
+            if costs_little
+            else "Look for what makes the array slow before touching the queue."
             if slow
             else _REMEDY_SIMULATED
             if simulated
@@ -168,9 +176,29 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
                 ORDER BY coalesce(queued_mean, queue_depth_mean) DESC, time, entity""",
             ),
         ),
-        weight=min(1.0, 0.4 + share / 2) * (0.7 if slow else 1.0),  # then the queue is the effect
-        numbers={"queue_limit": limit, "devices": len(fulls), "time_share": share},
+        # Where the array is slow the queue is the effect, and stands behind what makes it so.
+        weight=min([min(1.0, 0.4 + share / 2) * (0.7 if slow else 1.0), *(0.7 * one.finding.weight for one in causes)]),
+        numbers={"queue_limit": limit, "devices": len(fulls), "time_share": share}
+        | ({"waiting_share": waited} if np.isfinite(waited) else {}),
     )
+
+
+_MOST = 0.5
+"""Part of the time of a full queue that something behind it is used to the full, to be taken for the cause (ours)."""
+
+
+def _waited_share(bad: Series) -> float:
+    """Share of an operation's time that it waits for a place, by Little's law; NaN where waiting is not counted."""
+    queued, depth = mean(bad["queued_mean"]), mean(bad["queue_depth_mean"])
+    return queued / (queued + depth)
+
+
+def _severity(settings: Settings, share: float, waited: float) -> Severity:
+    """By the share of the time that it is full, and of an operation's time that it costs where that is known."""
+    if waited < settings["waiting_share_min"]:
+        return Severity.INFO
+    costs = not waited < settings["waiting_share_severe"]
+    return Severity.CRITICAL if costs and share >= settings["time_share_severe"] else Severity.WARNING
 
 
 _CHECK_SIMULATED = (
@@ -178,19 +206,23 @@ _CHECK_SIMULATED = (
     "limit held them back, longer times below it that the array is the limit."
 )
 _REMEDY_SIMULATED = "Spread the load over more volumes, or raise the limit, within what the array's ports can take."
+_REMEDY_LEAVE = "Leave the limit: operations hardly wait for a place, so a higher one would change next to nothing."
 _SIOC = "A queue limit that changes over time is the sign of Storage I/O Control."
 
 
-def _waiting(bad: Series) -> str:
+def _waiting(bad: Series, waited: float) -> str:
     queued = mean(bad["queued_mean"])
-    return f", with {format_count(round(queued))} more waiting on average" if queued > 0 else ""
+    if not queued > 0:
+        return ""
+    count = format_count(round(queued)) if queued >= 1 else f"{queued:.1f}"
+    return f", with {count} more waiting on average, {format_ratio(waited)} of an operation's time"
 
 
-def _busy_behind(case: Case, entities: Sequence[EntityRef]) -> str:
+def _busy_behind(case: Case, entities: Sequence[EntityRef]) -> list[FullComponent]:
     """What of the array behind these queues is used to the full; of a host's or a port's queue all of it is behind."""
     behind = frozenset().union(*(case.components(entity) for entity in entities))
-    full = {one: words for one, words in used_to_the_full(case).items() if one.system == entities[0].system}
-    return joined([words for one, words in full.items() if one in behind or not behind], 3) if full else ""
+    full = {one: found for one, found in used_to_the_full(case).items() if one.system == entities[0].system}
+    return [found for one, found in full.items() if one in behind or not behind]
 
 
 def _below(latency_ns: float, slow: bool, busy: str) -> str:
@@ -209,7 +241,11 @@ RULE = Rule(
     thresholds=(
         Threshold("full_ratio", 0.95, "operations in flight over the queue limit from which the queue is full", "ours"),
         Threshold("samples_min", 3, "consecutive intervals in which it must be full", "ours"),
-        Threshold("time_share_severe", 0.5, "share of the time from which it is critical", "ours"),
+        Threshold("time_share_severe", 0.5, "share of the time from which it can be critical", "ours"),
+        Threshold("waiting_share_min", 0.1, "share of an operation's time before the queue below which it costs little",
+                  "ours"),
+        Threshold("waiting_share_severe", 0.3, "share of an operation's time before the queue from which it costs much",
+                  "ours"),
         Threshold("device_latency_ns_disk", 25e6, "latency below the host from which the array is slow, disk",
                   "Broadcom knowledge base 318927; VMware community practice"),
         Threshold("device_latency_ns_flash", 2e6, "latency below the host from which the array is slow, flash",

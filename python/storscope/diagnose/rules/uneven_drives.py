@@ -30,7 +30,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -366,16 +366,16 @@ def _at_limit(case: Case, at_work: DrivesAtWork, deep: BoolArray, bound: float) 
     )
 
 
-def told_as_deep(case: Case) -> frozenset[EntityRef]:
-    """The groups of which this rule tells, at least as a warning, that all drives have deep queues."""
+def told_as_deep(case: Case) -> Mapping[EntityRef, Finding]:
+    """The groups of which this rule tells, at least as a warning, that all drives have deep queues, and the finding."""
     if (_NAME, "deep") not in case.memo:
         outcomes = _evaluate(case, RULE.defaults() | dict(case.settings.get(_NAME, {})))
-        case.memo[_NAME, "deep"] = frozenset(
-            one.entities[0]
+        case.memo[_NAME, "deep"] = {
+            one.entities[0]: one
             for one in outcomes
             if isinstance(one, Finding) and one.severity >= Severity.WARNING and one.entities[0].kind == "disk_group"
-        )
-    found: frozenset[EntityRef] = case.memo[_NAME, "deep"]
+        }
+    found: dict[EntityRef, Finding] = case.memo[_NAME, "deep"]
     return found
 
 
