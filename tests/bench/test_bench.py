@@ -10,11 +10,13 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from storscope.bench.engine import EngineRun
+from storscope.bench.safety import Journal, create
 from storscope.cli.main import run
 from storscope.domain.errors import StoreError
 from storscope.store import Store
@@ -210,6 +212,18 @@ def test_what_a_killed_run_left_is_removed_and_named(data: Path, capsys: pytest.
     assert run([*arguments, "--store", str(data.parent / "store")]) == 0
     assert f"A scratch file of a run that was killed, {left}: removed." in capsys.readouterr().err
     assert not list(data.iterdir())
+
+
+def test_what_a_run_on_another_machine_left_is_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal = Journal.of_user()
+    with create(data, 4096, journal=journal) as made:
+        elsewhere = replace(made.record.process, boot="another", machine="another")
+        journal.write(replace(made.record, process=elsewhere))
+        arguments = ["bench", str(data), "--workload", "log", "--size", "8M", "--duration", "0.2s"]
+        assert run([*arguments, "--store", str(data.parent / "store")]) == 0
+        assert made.path.exists()
+    said = f"A scratch file of another run, {made.path}: left alone: created on another machine or in another container"
+    assert said in capsys.readouterr().err
 
 
 def test_a_run_whose_terminal_is_gone_is_stored_and_leaves_nothing(data: Path) -> None:

@@ -209,8 +209,10 @@ def bench_session(
     """
     check_engine(settings.engine)
     for leftover in sweep():
-        if leftover.outcome in {Swept.REMOVED, Swept.NOT_OURS, Swept.FOREIGN}:
-            told(f"A scratch file of an earlier run, {leftover.path}: {leftover.outcome}.")
+        if leftover.outcome in {Swept.REMOVED, Swept.NOT_OURS}:
+            told(f"A scratch file of a run that was killed, {leftover.path}: {leftover.outcome}.")
+        elif leftover.outcome is Swept.FOREIGN:
+            told(f"A scratch file of another run, {leftover.path}: {leftover.outcome}.")
     for capture in recover_runs(store):
         told(f"A run that was killed is in the store as {capture}, without its last interval.")
     targets = [target] if isinstance(target, str) else list(target)

@@ -360,8 +360,8 @@ def test_poorer_file_systems_are_cleaned_too(
     assert list(folder.iterdir()) == []
     abandoned_one = create(folder, 4096)
     journal.write(replace(abandoned_one.record, process=DEAD))
-    assert outcomes() == {str(abandoned_one.path): Swept.REMOVED}
     os.close(abandoned_one.descriptor)
+    assert outcomes() == {str(abandoned_one.path): Swept.REMOVED}
     assert list(folder.iterdir()) == []
 
 
@@ -480,6 +480,66 @@ def test_this_process_lives_and_others_do_not() -> None:
     assert not is_alive(kernel, replace(here, start_ticks=here.start_ticks + 1))
     assert not is_alive(kernel, replace(here, boot="an earlier boot"))
     assert not is_alive(kernel, replace(here, pid=DEAD.pid))
+
+
+SWEEP = """
+from storscope.bench.safety import sweep
+for leftover in sweep():
+    print(f"{leftover.outcome.name} {leftover.path}")
+"""
+ELSEWHERE = ("unshare", "--pid", "--fork", "--mount-proc")
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("unshare")
+def test_the_file_of_a_live_run_stays_when_another_container_sweeps(tmp_path: Path, journal: Journal) -> None:
+    """There the process has no number, which looks as if it had ended."""
+    with create(tmp_path, MIB) as scratch:
+        assert run(*ELSEWHERE, sys.executable, "-c", SWEEP) == f"FOREIGN {scratch.path}"
+        assert scratch.path.exists()
+        assert only_record(journal) == scratch.record
+    assert not scratch.path.exists()
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("unshare")
+def test_the_file_of_another_containers_run_is_left_to_it(tmp_path: Path, journal: Journal) -> None:
+    script = f"{CRASH}\nos._exit(1)"
+    path = Path(run("sh", "-c", '! "$@" < /dev/null', "sh", *ELSEWHERE, sys.executable, "-c", script, tmp_path))
+    for _ in range(2):
+        assert outcomes() == {str(path): Swept.FOREIGN}
+    assert path.exists()
+    path.unlink()
+    assert outcomes() == {str(path): Swept.AWAY}
+
+
+@pytest.mark.parametrize("machine", ["another", ""])
+def test_after_a_boot_only_the_same_machine_removes_it(tmp_path: Path, journal: Journal, machine: str) -> None:
+    """A home on a network file system is many machines'; one without a name may be any of them."""
+    path, record = abandoned(tmp_path, journal)
+    journal.write(replace(record, process=replace(record.process, boot="another", machine=machine)))
+    assert outcomes() == {str(path): Swept.FOREIGN}
+    assert path.exists()
+
+
+def test_after_a_boot_of_this_machine_it_is_removed(tmp_path: Path, journal: Journal) -> None:
+    (tmp_path / "machine-id").write_text("0f1e2d3c4b5a69788796a5b4c3d2e1f0\n")
+    kernel = Kernel(etc=tmp_path)
+    path, record = abandoned(tmp_path, journal)
+    earlier = replace(this_process(kernel), boot="earlier", pid=DEAD.pid, pid_namespace="pid:[1]")
+    journal.write(replace(record, process=earlier))
+    assert "0f1e2d3c" not in next(journal.folder.glob("*.json")).read_text()
+    assert [leftover.outcome for leftover in sweep(kernel=kernel)] == [Swept.REMOVED]
+    assert not path.exists()
+
+
+def test_a_file_that_a_process_has_locked_stays_whatever_its_record_says(tmp_path: Path, journal: Journal) -> None:
+    with create(tmp_path, MIB) as scratch:
+        journal.write(replace(scratch.record, process=DEAD))
+        assert outcomes() == {str(scratch.path): Swept.IN_USE}
+        assert scratch.path.exists()
+        assert only_record(journal).process == DEAD
+    assert not scratch.path.exists()
 
 
 def test_inspecting_creates_nothing(tmp_path: Path, journal: Journal) -> None:

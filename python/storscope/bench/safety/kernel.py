@@ -1,4 +1,4 @@
-"""Where the kernel is asked: /sys, /proc, /dev and udev's database, as arguments.
+"""Where the kernel and the machine are asked: /sys, /proc, /dev, udev's database and /etc, as arguments.
 
 Tests hand in captured or handmade trees. Nothing here opens a device.
 """
@@ -40,12 +40,13 @@ class DeviceNumber(NamedTuple):
 
 @dataclass(frozen=True)
 class Kernel:
-    """The four roots."""
+    """The roots."""
 
     sysfs: Path = Path("/sys")
     proc: Path = Path("/proc")
     dev: Path = Path("/dev")
     udev: Path = Path("/run/udev")
+    etc: Path = Path("/etc")
 
     def node(self, name: str) -> Path:
         """The device node the kernel gives to a block device. sysfs writes "!" for "/" (cciss!c0d0)."""

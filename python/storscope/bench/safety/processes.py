@@ -7,6 +7,7 @@ without a descriptor; loop and swap are asked in `loops.py`, exclusive claims of
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -125,12 +126,25 @@ class ProcessId:
     pid: int
     start_ticks: int
     boot: str
+    machine: str | None = None
+    """"" where the machine has no name; null in records that do not tell."""
+    pid_namespace: str = ""
+    """Numbers of processes are of a namespace: another container's say nothing here (pid_namespaces(7))."""
 
 
 def this_process(kernel: Kernel) -> ProcessId:
     """The calling process."""
     pid = os.getpid()
-    return ProcessId(pid, _start_ticks(kernel, pid) or 0, boot_of(kernel))
+    return ProcessId(pid, _start_ticks(kernel, pid) or 0, boot_of(kernel), _machine(kernel), _pid_namespace(kernel))
+
+
+def is_foreign(kernel: Kernel, process: ProcessId) -> bool:
+    """Whether it is of another machine or PID namespace, so that nothing here tells whether it still runs."""
+    if process.machine is None:
+        return False
+    if process.boot == boot_of(kernel):
+        return process.pid_namespace != _pid_namespace(kernel)
+    return not process.machine or process.machine != _machine(kernel)
 
 
 def is_alive(kernel: Kernel, process: ProcessId) -> bool:
@@ -153,6 +167,20 @@ def _start_ticks(kernel: Kernel, pid: int) -> int | None:
         return None
     fields = text.rpartition(")")[2].split()
     return int(fields[_STARTTIME_AFTER_COMMAND]) if len(fields) > _STARTTIME_AFTER_COMMAND else None
+
+
+def _pid_namespace(kernel: Kernel) -> str:
+    """As "pid:[4026531836]", "" where the kernel does not say."""
+    try:
+        return str((kernel.proc / "self" / "ns" / "pid").readlink())
+    except OSError:
+        return ""
+
+
+def _machine(kernel: Kernel) -> str:
+    """A name of this installation, "" where it has none. Its own is not to be handed on: machine-id(5)."""
+    text = read_text(kernel.etc / "machine-id") or ""
+    return hashlib.sha256(f"storscope scratch {text}".encode()).hexdigest()[:32] if text else ""
 
 
 def boot_of(kernel: Kernel) -> str:

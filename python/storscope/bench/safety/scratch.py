@@ -5,8 +5,9 @@ crash at any point leaves either nothing or a file that the next start can prove
 cannot do that, an empty file may be left behind. SIGKILL and power loss leave the file to `sweep`; so do SIGTERM and
 SIGHUP unless the caller turns them into exceptions.
 
-Removal goes by proof, not by name: same file system and inode, same birth, same mark, one name, our own, and a process
-that has ended. Whatever fails the proof is left alone and named.
+Removal goes by proof, not by name: same file system and inode, same birth, same mark, one name, our own, a process that
+has ended, and nobody who holds its lock. Whatever fails the proof is left alone and named; so is what was created on
+another machine or in another container, where nothing tells here whether the process has ended.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import os
 import secrets
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -28,7 +30,7 @@ from storscope.bench.safety.check import Check
 from storscope.bench.safety.kernel import DeviceNumber, Kernel
 from storscope.bench.safety.ownership import Journal, Record, Seal, born_ns, carries_mark, put_mark, sidecar
 from storscope.bench.safety.permission import decide
-from storscope.bench.safety.processes import boot_of, is_alive, this_process
+from storscope.bench.safety.processes import boot_of, is_alive, is_foreign, this_process
 from storscope.bench.safety.target import DirectoryTarget, Identity, NewFileTarget, hold, resolve
 from storscope.domain.errors import TargetRefused, UsageError
 
@@ -67,7 +69,7 @@ class Scratch:
             status = os.fstat(self.descriptor)
             self.journal.write(replace(self.record, seal=Seal(status.st_size, status.st_mtime_ns)))
         else:
-            remove(self.record, self.journal, self.kernel)
+            remove(self.record, self.journal, self.kernel, is_own_lock=True)
         os.close(self.descriptor)
 
     def __enter__(self) -> Scratch:
@@ -182,6 +184,7 @@ class Swept(StrEnum):
     KEPT = "kept on request"
     AWAY = "its file system is not mounted there now"
     NOT_OURS = "left alone: it is not the file that storscope created"
+    FOREIGN = "left alone: created on another machine or in another container; remove it there, if that run has ended"
 
 
 @dataclass(frozen=True)
@@ -203,27 +206,33 @@ def _sweep(record: Record, journal: Journal, kernel: Kernel) -> Swept:
         return Swept.IN_USE
     if record.keep and os.path.lexists(record.path):
         return Swept.KEPT
+    if is_foreign(kernel, record.process):
+        return Swept.FOREIGN if os.path.lexists(record.path) else Swept.AWAY
     return remove(record, journal, kernel)
 
 
-def remove(record: Record, journal: Journal, kernel: Kernel) -> Swept:
-    """Removes a recorded file if it is proved to be the one. The record goes once the file is known to be gone."""
+def remove(record: Record, journal: Journal, kernel: Kernel, *, is_own_lock: bool = False) -> Swept:
+    """Removes a recorded file if it is proved to be the one. The record goes once the file is known to be gone.
+
+    A file that anybody has locked stays, unless `is_own_lock` says that it is the caller.
+    """
     try:
         folder = os.open(Path(record.path).parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:
         return Swept.AWAY
     try:
-        outcome = _remove_in(folder, record, rebooted=record.process.boot != boot_of(kernel))
+        rebooted = record.process.boot != boot_of(kernel)
+        outcome = _remove_in(folder, record, rebooted=rebooted, is_own_lock=is_own_lock)
     finally:
         os.close(folder)
-    if outcome is not Swept.AWAY:
+    if outcome not in {Swept.AWAY, Swept.IN_USE}:
         journal.forget(record)
     if outcome in {Swept.REMOVED, Swept.GONE}:
         remove_sidecar(record)
     return outcome
 
 
-def _remove_in(folder: int, record: Record, *, rebooted: bool) -> Swept:
+def _remove_in(folder: int, record: Record, *, rebooted: bool, is_own_lock: bool) -> Swept:
     name = Path(record.path).name
     elsewhere = DeviceNumber.of_raw(os.fstat(folder).st_dev) != record.device
     try:
@@ -235,10 +244,27 @@ def _remove_in(folder: int, record: Record, *, rebooted: bool) -> Swept:
     try:
         if not _is_it(descriptor, record, rebooted):
             return Swept.AWAY if elsewhere else Swept.NOT_OURS
-        os.unlink(name, dir_fd=folder)
-        return Swept.REMOVED
+        with _locked(descriptor) as is_free:
+            if not (is_free or is_own_lock):
+                return Swept.IN_USE
+            os.unlink(name, dir_fd=folder)
+            return Swept.REMOVED
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _locked(descriptor: int) -> Iterator[bool]:
+    """Whether the file could be locked; it stays so until the end. NFS wants it open for writing (flock(2))."""
+    try:
+        writable = os.open(f"/proc/self/fd/{descriptor}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        yield lock(descriptor)
+        return
+    try:
+        yield lock(writable)
+    finally:
+        os.close(writable)
 
 
 def _is_it(descriptor: int, record: Record, rebooted: bool) -> bool:
