@@ -52,6 +52,40 @@ def test_steady_noise_has_no_warm_up() -> None:
     assert sum(samples != 0 for samples in found) <= 5
 
 
+@pytest.mark.parametrize("stalls", [[15], [6, 30], [22, 23, 24], [3]])
+def test_a_stall_is_no_warm_up(stalls: list[int]) -> None:
+    rng = np.random.default_rng(8)
+    level = 1e6 * (1 + 0.05 * rng.normal(size=80))
+    level[stalls] *= 20
+    found = warm_up(closed_loop(level))
+    assert found.samples == 0
+
+
+@pytest.mark.parametrize("slow", [1, 4, 8, 24])
+def test_a_slow_start_is_left_out_also_where_it_is_short(slow: int) -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(20):
+        level = 1e6 * (1 + 0.05 * rng.normal(size=80))
+        level[:slow] *= 3
+        found = warm_up(closed_loop(level)).samples
+        assert found is not None and found >= slow
+
+
+def test_a_run_with_stalls_counts_them_as_often_as_there_are() -> None:
+    """The interval of what is kept holds the mean with the stalls, almost as often as that of all."""
+    rng = np.random.default_rng(10)
+    held = 0
+    for _ in range(200):
+        level = 1e6 * (1 + 0.05 * rng.normal(size=80))
+        level[rng.random(80) < 0.05] *= 5
+        kept = settled(Samples(closed_loop(level)), GRID_NS)
+        found = estimate(IOPS, kept.samples)
+        assert found is not None and found.low is not None and found.high is not None
+        truth = 0.95 + 0.05 / 5
+        held += found.low <= truth * closed_loop(np.full(80, 1e6))[0].part(None).ios / LENGTH_NS * 1e9 <= found.high
+    assert held / 200 >= 0.85
+
+
 def test_a_run_that_still_drifts_is_not_settled() -> None:
     found = warm_up(closed_loop(1e6 * np.linspace(1.0, 3.0, 120)))
     assert found.samples is None

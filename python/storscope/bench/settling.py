@@ -1,9 +1,9 @@
 """When a run has settled, and how sure its figures are.
 
 Warm-up: MSER-5 (White, Cobb and Spratt, WSC 2000) says where to cut; a cut counts only if the level really changed
-(by four standard deviations of a mean as long as the start), since MSER cuts a little off any noise. Where MSER finds
-its best cut in the second half, the run has not settled if the level moved there (CUSUM, see change.rs in the same
-crate); else the best cut of the first half is taken.
+(by four standard deviations of a mean as long as the start) and from the beginning on, since MSER cuts a little off any
+noise, and everything before a stall. Where MSER finds its best cut in the second half, the run has not settled if the
+level moved there (CUSUM, see change.rs in the same crate); else the best cut of the first half is taken.
 
 Intervals: batch means or the effective number of independent samples, whichever is wider, so that neighbouring samples
 may depend on each other (interval.rs). A rate is a mean over time; a mean latency is a ratio, whose residuals are
@@ -30,6 +30,8 @@ from storscope.domain.arrays import FloatArray
 CONFIDENCE = 0.95
 LEAST_SAMPLES = 20
 """Fewer do not show a warm-up (MSER-5 works on means of five)."""
+_BATCH = 5
+"""Values of which MSER-5 takes means: the shortest start that it leaves out."""
 _DEVIATIONS = 4.0
 """So far must the start be from the rest, in standard deviations of a mean of its length, to count as a warm-up."""
 _CHANCE = 0.01
@@ -119,6 +121,9 @@ def warm_up_of(figure: Figure, series: FloatArray) -> WarmUp:
         cut = _core.warm_up_within_half(values.tolist())
     if not cut or not _is_apart(values[:cut], values[cut:]):
         return WarmUp(0)
+    cut = _without_stalls(values[:cut], values[cut:])
+    if not cut:
+        return WarmUp(0)
     return WarmUp(int(places[cut]), False, figure, float(values[:cut].mean()), float(values[cut:].mean()))
 
 
@@ -136,12 +141,35 @@ def _is_apart(start: FloatArray, rest: FloatArray) -> bool:
     MSER chooses the start that differs most, so that more is demanded than of one chosen beforehand.
     """
     before, after = float(start.mean()), float(rest.mean())
-    if _small(before, after):
-        return False
+    return not _small(before, after) and abs(before - after) > _reach_of_noise(len(start), rest)
+
+
+def _without_stalls(start: FloatArray, rest: FloatArray) -> int:
+    """How much of a start that differs from the rest is a warm-up, and not a stall that the cut lies behind.
+
+    MSER cuts behind any outlier of the first half. What came before a stall is like the rest, so that the median of the
+    start's first half is; of what warms up it is what differs most. Else only those values are left out that differ
+    from the beginning on: a stall at the very beginning counts as warm-up.
+    """
+    if _is_unusual(start[: (len(start) + 1) // 2], rest):
+        return len(start)
+    batches = [start[at : at + _BATCH] for at in range(0, len(start), _BATCH)]
+    unusual = next((index for index, batch in enumerate(batches) if not _is_unusual(batch, rest)), len(batches))
+    return _BATCH * max(unusual, int(_is_unusual(start[:1], rest)))
+
+
+def _is_unusual(values: FloatArray, rest: FloatArray) -> bool:
+    """Whether their median is farther from the rest's than noise takes it."""
+    usual, found = float(np.median(rest)), float(np.median(values))
+    return not _small(found, usual) and abs(found - usual) > _reach_of_noise(len(values), rest)
+
+
+def _reach_of_noise(count: int, rest: FloatArray) -> float:
+    """How far noise like that of the rest takes a mean of so many values."""
     found = _core.mean_interval(rest.tolist(), CONFIDENCE)
     alike = 1.0 if found is None else len(rest) / found[2]
     spread = float(rest.std(ddof=1)) if len(rest) > 1 else 0.0
-    return abs(before - after) > _DEVIATIONS * spread * math.sqrt(alike / max(len(start), alike))
+    return _DEVIATIONS * spread * math.sqrt(alike / max(count, alike))
 
 
 @dataclass(frozen=True)
