@@ -12,6 +12,8 @@ use crate::usage::Usage;
 const TOLERATED_LATENESS: f64 = 0.05;
 /// Arrivals that may be left over at the end, as a share: more means that the queue grew.
 const TOLERATED_UNSENT: f64 = 0.01;
+/// Arrivals that the end may cut off while they wait longer than p99, as a share: p99 has as many above it.
+const TOLERATED_UNANSWERED: f64 = 0.01;
 
 /// The whole run.
 #[derive(Debug, Clone, Serialize)]
@@ -86,6 +88,17 @@ pub enum Doubt {
         /// How long the first of them had waited at the end.
         oldest_unsent_ns: u64,
     },
+    /// The end came while many arrivals waited: an open loop that stood still.
+    Unanswered {
+        /// Arrivals that were not done at the end, and waited longer than `response_ns_p99`.
+        waiting: u64,
+        /// All arrivals.
+        arrivals: u64,
+        /// How long the first of them waited: until it was done, or until the end if it was never sent.
+        oldest_ns: u64,
+        /// Response, 99th percentile, of those that were done.
+        response_ns_p99: u64,
+    },
     /// I/Os failed; they have no latency.
     Failures {
         /// How many.
@@ -134,6 +147,16 @@ impl Doubt {
                     counted(*unsent, "arrival was", "arrivals were")
                 )
             }
+            Self::Unanswered { waiting, arrivals, oldest_ns, response_ns_p99 } => {
+                let (percent, seconds) = (100.0 * *waiting as f64 / *arrivals as f64, *oldest_ns as f64 / 1e9);
+                format!(
+                    "{} at the end and {} in no latency ({percent:.0} % of all; the first waited {seconds:.3} s, of a \
+                     response of {response_ns_p99} ns at p99): the storage stood still or fell behind, and a longer run \
+                     tells how long that lasts",
+                    counted(*waiting, "arrival was not done", "arrivals were not done"),
+                    if *waiting == 1 { "is" } else { "are" }
+                )
+            }
             Self::Failures { failed } => {
                 format!("{} in no latency", counted(*failed, "I/O failed and is", "I/Os failed and are"))
             }
@@ -142,20 +165,44 @@ impl Doubt {
     }
 }
 
-/// What is doubtful about an interval or a total.
+/// What is doubtful about a total, what was drained after it and how it ended.
 #[must_use]
-pub fn doubts(interval: &Interval, ending: &Ending, workload: &Workload) -> Vec<Doubt> {
+pub fn doubts(interval: &Interval, drain: &Interval, ending: &Ending, workload: &Workload) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     doubts.extend(lateness_doubts(interval, workload));
-    let arrivals = ending.submitted + ending.unsent;
-    if ending.unsent as f64 > TOLERATED_UNSENT * arrivals as f64 {
-        let oldest_unsent_ns = ending.oldest_unsent.unwrap_or(Nanos::ZERO).0;
-        doubts.push(Doubt::Overloaded { unsent: ending.unsent, oldest_unsent_ns });
-    }
+    doubts.extend(overload_doubt(ending).or_else(|| unanswered_doubt(interval, drain, ending, workload)));
     if interval.failed() > 0 {
         doubts.push(Doubt::Failures { failed: interval.failed() });
     }
     doubts
+}
+
+fn overload_doubt(ending: &Ending) -> Option<Doubt> {
+    let arrivals = ending.submitted + ending.unsent;
+    let oldest_unsent_ns = ending.oldest_unsent.unwrap_or(Nanos::ZERO).0;
+    (ending.unsent as f64 > TOLERATED_UNSENT * arrivals as f64)
+        .then_some(Doubt::Overloaded { unsent: ending.unsent, oldest_unsent_ns })
+}
+
+/// Whether p99 would be higher with the arrivals that the end cut off.
+///
+/// Some of what is in flight at any instant is slower than p99. More than a hundredth of all arrivals, and more than are in
+/// flight on average (by Little's law the sum of the responses over the time), were held up together.
+fn unanswered_doubt(interval: &Interval, drain: &Interval, ending: &Ending, workload: &Workload) -> Option<Doubt> {
+    let (done, drained) = (tally_where(interval, workload, true), tally_where(drain, workload, true));
+    let response_ns_p99 = done.response.quantile(0.99).unwrap_or(0);
+    let oldest_unsent_ns = ending.oldest_unsent.unwrap_or(Nanos::ZERO).0;
+    let unsent = if oldest_unsent_ns > response_ns_p99 { ending.unsent } else { 0 };
+    let waiting = drained.response.count_above(response_ns_p99) + unsent;
+    let arrivals = done.ios + drained.ios + ending.unsent;
+    let in_flight = done.response.sum() as f64 / interval.duration.0 as f64;
+    let oldest_ns = oldest_unsent_ns.max(drained.response.max().unwrap_or(0));
+    (waiting as f64 > in_flight.max(TOLERATED_UNANSWERED * arrivals as f64)).then_some(Doubt::Unanswered {
+        waiting,
+        arrivals,
+        oldest_ns,
+        response_ns_p99,
+    })
 }
 
 /// What lateness does to the figures of an interval or a total.
@@ -241,6 +288,17 @@ mod tests {
         let unsent = |unsent| Doubt::Overloaded { unsent, oldest_unsent_ns: 1_500_000_000 }.explain();
         assert!(unsent(726_867).starts_with("726,867 arrivals were never sent, the first waited 1.500 s: "));
         assert!(unsent(1).starts_with("1 arrival was never sent, "));
+        let waiting = |waiting| {
+            let (oldest_ns, response_ns_p99) = (3_012_000_000, 310_000_000);
+            Doubt::Unanswered { waiting, arrivals: 3_000, oldest_ns, response_ns_p99 }.explain()
+        };
+        assert_eq!(
+            waiting(655),
+            "655 arrivals were not done at the end and are in no latency (22 % of all; the first waited 3.012 s, of a \
+             response of 310000000 ns at p99): the storage stood still or fell behind, and a longer run tells how long \
+             that lasts"
+        );
+        assert!(waiting(1).starts_with("1 arrival was not done at the end and is in no latency ("));
         assert_eq!(Doubt::Failures { failed: 1 }.explain(), "1 I/O failed and is in no latency");
         assert_eq!(Doubt::Failures { failed: 12_000 }.explain(), "12,000 I/Os failed and are in no latency");
     }

@@ -291,7 +291,7 @@ impl<D: Device> VirtualRun<D> {
 
     fn sum_up(&mut self, started_unix_ns: u64, process_usage: Usage) -> Finished {
         let (total, drain, ending) = self.gathering.sum();
-        let doubts = doubts(&total, &ending, &self.plan.workload);
+        let doubts = doubts(&total, &drain, &ending, &self.plan.workload);
         let streams = 0..self.plan.workload.streams.len() as u32;
         let engine = |stream| EngineUsed { stream, engine: "simulated", reason: None, registered_buffers: false };
         let result = RunResult {

@@ -4,8 +4,8 @@ mod support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use storscope_device::{QueueingDevice, VirtualClock};
-use storscope_load::{Engine, Interval, Lifetime, Plan, RunResult, TargetSpec, VirtualRun, slots_of};
+use storscope_device::{QueueingDevice, Stall, StallingDevice, VirtualClock};
+use storscope_load::{Doubt, Engine, Interval, Lifetime, Plan, RunResult, TargetSpec, VirtualRun, slots_of};
 use storscope_types::{AccessSpec, Bytes, Copy, Load, Nanos, Process, ThinkTime, Workload};
 use support::{GIB, closed, mix, open, reads_4k, run, seconds, task};
 
@@ -172,6 +172,58 @@ fn a_load_that_cannot_be_served_is_doubted_as_in_a_real_run() {
     let (result, _) = simulate(plan(workload, 1, 10.0), &[], 1);
     assert!(!result.valid);
     assert!(result.ending.unsent > 9_000);
+}
+
+/// 300 arrivals a second for ten seconds, 20 ms each, on a device that stands still now and then.
+fn with_stalls(stalls: Vec<Stall>) -> RunResult {
+    let plan = plan(mix(vec![reads_4k()], open(300.0, Process::Poisson, 1024)), 1, 10.0);
+    let clock = VirtualClock::default();
+    let device = StallingDevice::new(clock.clone(), Nanos::from_millis(20), stalls, 1024);
+    let run = VirtualRun::new(plan, &[], device, clock).unwrap();
+    run.run(0, &AtomicBool::new(false), &mut |_| {}).0.result
+}
+
+#[test]
+fn a_stall_that_outlasts_the_run_is_doubted_since_no_latency_has_it() {
+    let from = |start_s, duration_s| {
+        vec![Stall { start: Nanos::from_secs_f64(start_s), duration: Nanos::from_secs_f64(duration_s) }]
+    };
+    let result = with_stalls(from(8.0, 3.0));
+    assert!(!result.valid);
+    let [Doubt::Unanswered { waiting, arrivals, oldest_ns, response_ns_p99 }] = result.doubts[..] else {
+        panic!("{:?}", result.doubts)
+    };
+    assert_eq!(arrivals, result.ending.submitted);
+    assert_eq!(waiting, result.ending.drained);
+    assert!((500..=700).contains(&waiting), "2 s at 300/s: {waiting}");
+    assert!((2_900_000_000..=3_020_000_000).contains(&oldest_ns), "the whole stall: {oldest_ns}");
+    assert!(response_ns_p99 < 21_000_000, "{response_ns_p99}");
+    // One that is over before the end is in the latencies, and a short one at the end moves no p99.
+    for stalls in [vec![], from(5.0, 3.0), from(9.95, 0.1)] {
+        let result = with_stalls(stalls);
+        assert!(result.valid, "{:?}", result.doubts);
+    }
+}
+
+/// An M/M/4 at 70 % for three seconds: what is in flight at the end waits long now and then, by chance.
+#[test]
+fn what_is_in_flight_at_any_end_is_no_stall() {
+    for seed in 0..50 {
+        let mut plan = plan(mix(vec![reads_4k()], open(280.0, Process::Poisson, 1024)), 1, 3.0);
+        plan.seed = seed;
+        let clock = VirtualClock::default();
+        let device = QueueingDevice::new(clock.clone(), 4, Nanos(10_000_000), 1024, seed);
+        let run = VirtualRun::new(plan, &[], device, clock).unwrap();
+        let (finished, _) = run.run(0, &AtomicBool::new(false), &mut |_| {});
+        assert_eq!(finished.result.doubts, [], "seed {seed}");
+    }
+}
+
+#[test]
+fn a_queue_that_grows_to_the_end_is_doubted_also_where_there_is_room_for_it() {
+    let (result, _) = simulate(plan(mix(vec![reads_4k()], open(1_200.0, Process::Poisson, 32_768)), 1, 10.0), &[], 1);
+    assert_eq!(result.ending.unsent, 0);
+    assert!(matches!(result.doubts[..], [Doubt::Unanswered { .. }]), "{:?}", result.doubts);
 }
 
 #[test]
