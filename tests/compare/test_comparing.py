@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from storscope.domain.comparison import Outcome, Settings
 from storscope.domain.entity import EntityRef
 from storscope.domain.errors import InputError, UsageError
 from storscope.domain.recorder import Recorder
-from tests.compare.evidence import SECOND, START, compared, device, noisy, only, row, run, saying
+from tests.compare.evidence import SECOND, START, Writer, compared, device, noisy, only, row, run, saying
 from tests.support.cases import make_store
 
 # What is said ---------------------------------------------------------------------------------------------------------
@@ -385,6 +386,24 @@ def test_the_whole_of_a_run_is_not_taken_for_an_interval(tmp_path: Path) -> None
     pair = only(compared(tmp_path, [with_whole(1000, 1)], [with_whole(1000, 2)], metrics=("iops",)))  # type: ignore[list-item]
     assert row(pair, "iops").values_before == 30
     assert row(pair, "iops").before == pytest.approx(1000, rel=0.05)
+
+
+@pytest.mark.parametrize("last_s", [0.05, 0.11])
+def test_the_first_of_three_intervals_is_not_taken_for_the_whole(last_s: float, tmp_path: Path) -> None:
+    """A run of 2.1 s: the first second is nearly as long as what follows it."""
+
+    def of(rates: Sequence[float]) -> Writer:
+        def write(recorder: Recorder) -> None:
+            run("a", rates[:2], duration_s=2 + last_s)(recorder)
+            values = {"ops_per_s": rates[2]}
+            job = EntityRef("host", "job", "a")
+            recorder.observe(job, START + 2 * SECOND, int(last_s * SECOND), values, run="a")
+
+        return write
+
+    pair = only(compared(tmp_path, [of([100, 200, 300])], [of([100, 200, 300])], metrics=("iops",)))
+    assert row(pair, "iops").values_before == 3
+    assert row(pair, "iops").before == pytest.approx((100 + 200 + 300 * last_s) / (2 + last_s))
 
 
 # Refusals -------------------------------------------------------------------------------------------------------------

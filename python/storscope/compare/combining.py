@@ -23,18 +23,37 @@ _MEANS: Final = {
 }
 """Column -> the rate it is weighted by."""
 _WHOLE_SHARE: Final = 0.9
+_BESIDE_SHARE: Final = 0.5
+"""Of the others' time; sources tell the times of a whole and of its intervals by clocks that differ by seconds."""
 
 
 def split_whole(rows: Sequence[Row]) -> tuple[Row | None, list[Row]]:
-    """The row that covers all others, and the others. A single row is the whole; several without such are intervals."""
+    """The row that covers all others, and the others. A single row is the whole; several without such are intervals.
+
+    As long as all others together is also the first of three intervals, the last of which was cut short: what covers
+    them runs at the same time. Where times are not known the length has to do.
+    """
     if len(rows) == 1:
         return rows[0], []
     longest = max(rows, key=lambda row: row["duration_ns"] or 0)
     others = [row for row in rows if row is not longest]
-    covered = sum(row["duration_ns"] or 0 for row in others)
-    if len(others) > 1 and covered and (longest["duration_ns"] or 0) >= _WHOLE_SHARE * covered:
+    covered_ns = sum(row["duration_ns"] or 0 for row in others)
+    is_as_long = (longest["duration_ns"] or 0) >= _WHOLE_SHARE * covered_ns
+    if len(others) > 1 and covered_ns and is_as_long and _runs_beside(longest, others, covered_ns):
         return longest, others
     return None, list(rows)
+
+
+def _runs_beside(row: Row, others: Sequence[Row], covered_ns: int) -> bool:
+    if any(one["time_ns"] is None for one in (row, *others)):
+        return True
+    return sum(_overlap_ns(row, other) for other in others) >= _BESIDE_SHARE * covered_ns
+
+
+def _overlap_ns(row: Row, other: Row) -> int:
+    begin_ns = max(row["time_ns"], other["time_ns"])
+    end_ns = min(one["time_ns"] + (one["duration_ns"] or 0) for one in (row, other))
+    return max(0, int(end_ns - begin_ns))
 
 
 def in_step(parts: Sequence[Sequence[Row]]) -> list[list[Row]]:
