@@ -88,10 +88,22 @@ class GivenOptions:
 
     @property
     def filenames(self) -> tuple[str, ...]:
-        """What it works on, by name."""
-        option = self.options.get("filename")
+        """What it works on, by name. An absolute name is below the directory, too (fio 3.33)."""
+        names = self._parts("filename")
+        if not self.directories:
+            return names
+        return tuple(f"{self.directories[0].rstrip('/')}/{name.lstrip('/')}" for name in names)
+
+    @property
+    def directories(self) -> tuple[str, ...]:
+        """Where its files are, if it says so."""
+        return self._parts("directory")
+
+    def _parts(self, name: str) -> tuple[str, ...]:
+        """Names split at colons, but for those after a backslash."""
+        option = self.options.get(name)
         found = re.split(r"(?<!\\):", option.value) if option else []
-        return tuple(name.replace("\\:", ":") for name in found if name)
+        return tuple(part.replace("\\:", ":") for part in found if part)
 
     def note_rest(self) -> None:
         """Lists every option that no field of the workload came from."""

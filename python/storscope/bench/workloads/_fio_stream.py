@@ -7,7 +7,6 @@ the share of reads that follows. What is asked for differently here is noted.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storscope.bench.workloads._fio_asked import load_of, pauses_of
@@ -59,9 +58,8 @@ class JobReader(GivenOptions):
         self.ramp_ns = self.time("ramp_time", None, "s")
         self.numjobs = self.count("numjobs", 1, MOST_WORKERS)
 
-    def stream(self, names: Sequence[str]) -> Stream:
-        """The job as a stream."""
-        used = tuple(names.index(name) for name in self.filenames)
+    def stream(self, targets: tuple[int, ...]) -> Stream:
+        """The job as a stream on these targets."""
         load, read_share = load_of(self, self._read_share(), self.numjobs)
         if not self.filenames and self.numjobs > 1:
             self.note("numjobs", "each fio job has a file of its own; workers share the targets")
@@ -74,7 +72,7 @@ class JobReader(GivenOptions):
             think_time=think_time,
             offsets=offsets_of(self),
             region=region,
-            targets=() if len(set(used)) == len(names) else used,
+            targets=targets,
             workers=self.numjobs,
             starts=starts,
         )

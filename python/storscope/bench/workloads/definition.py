@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from storscope.bench.workloads.loss import Loss, LossList
 from storscope.domain.errors import UsageError
-from storscope.domain.workload import Workload
+from storscope.domain.workload import Copy, Stream, Workload
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,34 @@ class Definition:
         return self.workloads[0]
 
     def only(self, name: str) -> Definition:
-        """The definition with that workload alone."""
-        return replace(self, workloads=(self.named(name),), others=())
+        """The definition with that workload alone and, of the targets that have names, those it uses."""
+        workload = self.named(name)
+        used = _used_targets(workload)
+        if not used or used[-1] >= len(self.targets):
+            return replace(self, workloads=(workload,), others=())
+        targets = tuple(self.targets[index] for index in used)
+        return replace(self, workloads=(_renumbered(workload, used),), others=(), targets=targets)
+
+
+def _used_targets(workload: Workload) -> tuple[int, ...]:
+    """The indices of its targets in order; empty for all."""
+    if not all(stream.targets for stream in workload.streams):
+        return ()
+    used = {index for stream in workload.streams for index in stream.targets}
+    used |= {stream.access.destination for stream in workload.streams if isinstance(stream.access, Copy)}
+    return tuple(sorted(used))
+
+
+def _renumbered(workload: Workload, used: tuple[int, ...]) -> Workload:
+    """The workload when of its targets only the `used` ones are left."""
+    return replace(workload, streams=tuple(_stream_on(stream, used) for stream in workload.streams))
+
+
+def _stream_on(stream: Stream, used: tuple[int, ...]) -> Stream:
+    access, targets = stream.access, tuple(used.index(index) for index in stream.targets)
+    if isinstance(access, Copy):
+        access = replace(access, destination=used.index(access.destination))
+    return replace(stream, access=access, targets=() if len(set(targets)) == len(used) else targets)
 
 
 def unused_workloads(definition: Definition) -> LossList:

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from storscope.bench.workloads._fio_options import THROUGH_CACHE
 from storscope.bench.workloads._fio_stream import JobReader
+from storscope.bench.workloads._fio_targets import JobTargets
 from storscope.bench.workloads._fio_text import parse_jobs
 from storscope.bench.workloads.definition import Definition, Sweep
 from storscope.bench.workloads.loss import LossList
@@ -32,14 +33,14 @@ def read_fio(text: str, where: str = "the job file") -> Definition:
     """The workloads of a job file and what could not be kept. Raises MalformedInput with section and line."""
     losses = LossList()
     jobs = [JobReader(section, where, losses) for section in parse_jobs(text, where)]
-    names = tuple(dict.fromkeys(name for job in jobs for name in job.filenames))
+    targets = JobTargets([job for job in jobs if job.is_supported], losses)
     groups: list[list[JobReader]] = [[]]
     for job in jobs:
         if job.flag("stonewall") or job.flag("wait_for_previous"):
             groups.append([])
         if job.is_supported:
             groups[-1].append(job)
-    workloads = tuple(_workload(group, names, losses, where) for group in groups if group)
+    workloads = tuple(_workload(group, targets, losses, where) for group in groups if group)
     if not workloads:
         hint = "Jobs that trim, or whose engine does other things than reading and writing, are left out."
         raise MalformedInput("a job that reads or writes", "none", where=where, hint=hint)
@@ -52,14 +53,14 @@ def read_fio(text: str, where: str = "the job file") -> Definition:
         duration_ns=_common([job.duration_ns for job in jobs], None, "runtime of its own", losses),
         ramp_up_ns=_common([job.ramp_ns for job in jobs], None, "ramp_time of its own", losses),
     )
-    return Definition("fio", workloads, sweep=sweep, targets=names, losses=losses.as_tuple())
+    return Definition("fio", workloads, sweep=sweep, targets=targets.names, losses=losses.as_tuple())
 
 
-def _workload(jobs: Sequence[JobReader], names: Sequence[str], losses: LossList, where: str) -> Workload:
+def _workload(jobs: Sequence[JobReader], targets: JobTargets, losses: LossList, where: str) -> Workload:
     flows: dict[str, list[JobReader]] = {}
     for index, job in enumerate(jobs):
         flows.setdefault(job.flow_key or f"job {index}", []).append(job)
-    streams = [stream for members in flows.values() for stream in _streams(members, names, losses)]
+    streams = [stream for members in flows.values() for stream in _streams(members, targets, losses)]
     name = " + ".join(dict.fromkeys(stream.name for stream in streams))
     if len(streams) == 1:
         streams = [replace(streams[0], name="")]
@@ -81,9 +82,9 @@ def _common(values: Sequence[_Value], default: _Value, what: str, losses: LossLi
     return values[0] if values else default
 
 
-def _streams(jobs: Sequence[JobReader], names: Sequence[str], losses: LossList) -> list[Stream]:
+def _streams(jobs: Sequence[JobReader], targets: JobTargets, losses: LossList) -> list[Stream]:
     """One stream a job, or one for all jobs that are tied by flow and differ only in their lines."""
-    streams = [job.stream(names) for job in jobs]
+    streams = [job.stream(targets.of(job)) for job in jobs]
     if len(jobs) == 1:
         return streams
     first = streams[0]
