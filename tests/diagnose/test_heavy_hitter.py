@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from storscope.diagnose.rules import drive_failed
 from storscope.diagnose.rules.heavy_hitter import RULE
 from storscope.domain.finding import Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
-from tests.diagnose.days import MS, FloatArray, day, entity
+from storscope.domain.verdict import ordered
+from tests.diagnose.days import MS, START_NS, FloatArray, day, entity
 from tests.support.cases import findings, judge, make_case
 
 
@@ -117,8 +119,8 @@ def test_thresholds_take_effect(tmp_path: Path) -> None:
 
 def test_an_idle_machine_or_a_moment_has_no_heavy_hitter(tmp_path: Path) -> None:
     def heavy(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
-        ops[1:] = 0
-        moved[1:] = 0
+        ops[1:] *= 0.1
+        moved[1:] *= 0.1
 
     def idle(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
         heavy(rng, ops, moved, latency)
@@ -134,6 +136,57 @@ def test_an_idle_machine_or_a_moment_has_no_heavy_hitter(tmp_path: Path) -> None
     assert len(findings(RULE, short, seen_min_s=1)) == 1
     assert len(findings(RULE, quiet, load_min_ops_per_s=5)) == 1
     assert len(findings(RULE, quiet, load_min_bytes_per_s=1e4)) == 1
+
+
+def test_idle_entities_have_no_part_in_a_fair_share(tmp_path: Path) -> None:
+    def two(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[2:] = 0
+        moved[2:] = 0
+        latency[1] *= 1.4
+
+    [healthy] = judge(RULE, make_case(tmp_path / "two", day(two)))
+    assert isinstance(healthy, Healthy)
+
+    def uneven(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        two(rng, ops, moved, latency)
+        ops[0] *= 9
+
+    [finding] = findings(RULE, make_case(tmp_path / "uneven", day(uneven)))
+    assert "of 6 volumes, of which 2 are at work" in finding.summary
+
+
+def test_of_the_only_entity_at_work_nothing_is_said(tmp_path: Path) -> None:
+    def one(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[1:] = 0
+        moved[1:] = 0
+
+    [outcome] = judge(RULE, make_case(tmp_path, day(one)))
+    assert isinstance(outcome, NotEvaluated)
+
+
+def test_a_failed_drive_stands_before_the_heaviest_of_a_good_day(tmp_path: Path) -> None:
+    def heavy(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[1] *= 30
+
+    def rebuild(recorder: Recorder) -> None:
+        recorder.event(entity("d1", "disk"), START_NS, "disk_failed", "failed")
+        recorder.event(entity("d1", "disk"), START_NS + 1, "rebuild_started", "rebuilding")
+
+    case = make_case(tmp_path, day(heavy), rebuild)
+    found = [*findings(RULE, case), *findings(drive_failed.RULE, case)]
+    assert {one.severity for one in found} == {Severity.INFO}
+    assert [one.rule for one in ordered(found)[0]] == ["drive-failed", "heavy-hitter"]
+
+
+def test_what_is_slow_all_the_time_is_not_called_good(tmp_path: Path) -> None:
+    def heavy(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[1] *= 30
+        latency[2] *= 4.5
+
+    [finding] = findings(RULE, make_case(tmp_path, day(heavy)))
+    assert finding.severity is Severity.INFO
+    assert "Nothing was bad" not in finding.why
+    assert "without a window worse than the rest" in finding.summary
 
 
 def test_one_entity_alone_cannot_be_compared(tmp_path: Path) -> None:

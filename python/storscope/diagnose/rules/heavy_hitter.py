@@ -4,15 +4,16 @@ Looks for
     Among entities of one kind in one system (VMs, volumes, devices, processes): the one with more than half of the
     operations, bytes or queue time (operations x latency) in the bad windows, and whether that is more than it takes
     at other times. Without a bad window the whole time is looked at; then the heaviest must bring 50 operations or
-    10 MiB a second, and be seen for a minute. The finding is a warning when others are above the critical latency of
-    their tier for most of that time, so that no window stands out, else it is only for information.
+    10 MiB a second, and be seen for a minute. Entities with less than an operation a second on average are idle, and
+    nothing is said where only one is not. The finding is a warning when others are above the critical latency of their
+    tier for most of that time, so that no window stands out, else it is only for information.
 
 Why it matters
     Whoever has most of the queue time decides how long everybody's operations wait. If its load is new in the bad
     window, it is the first suspect; if it is always so, the system is small for it.
 
 Evidence
-    Operations and latency per interval of at least two entities of one kind; bytes where the source has them.
+    Operations and latency per interval of at least two entities of one kind at work; bytes where the source has them.
 
 When it is wrong
     A database server is meant to be the heaviest. An entity with high latency has much queue time though it brings
@@ -53,6 +54,10 @@ from storscope.domain.units import (
 _NAME = "heavy-hitter"
 _LOAD_SHARE_MIN = 0.3
 """Of operations or bytes: with less, much queue time means a slow entity, not a heavy one."""
+_AT_WORK_OPS_PER_S = 1.0
+"""Mean rate below which an entity is idle, and no part of a fair share."""
+_INFO_WEIGHT = 0.1
+"""Part of its weight that it has as information only: a failed drive, or a rebuild, says more."""
 _MOST_NAMED = 3
 _MOST_OF_TIME = 0.5
 """Part of the time, and of the intervals with load, that makes an entity always slow."""
@@ -66,6 +71,8 @@ class _Top:
 
     grid: Grid
     column: int
+    at_work: int
+    """Number of entities of the grid that are not idle."""
     bad: bool
     """True when there are bad windows, which are then what was looked at."""
     shares: Mapping[str, float]
@@ -96,10 +103,10 @@ class _Top:
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
-    tops = [_top(case, grid) for grid in grids(case, CLIENT_KINDS) if len(grid.entities) > 1]
+    tops = [_top(case, grid) for grid in grids(case, CLIENT_KINDS) if _at_work(grid) > 1]
     known = {top.entity: top for top in tops if top is not None}
     if not known:
-        return [NotEvaluated(_NAME, "operations per interval of at least two entities of one kind (esxtop, iostat -x)")]
+        return [NotEvaluated(_NAME, _NEEDS)]
     idle = {top.entity.system: _idle(settings, top) for top in _one_per_system(known) if not _counts(settings, top)}
     known = {entity: top for entity, top in known.items() if _counts(settings, top)}
     heavy = {entity: top for entity, top in known.items() if _is_heavy(settings, top)}
@@ -110,6 +117,13 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     outcomes += [_healthy(case, top) for top in _one_per_system(known) if top.entity.system not in systems]
     told = {entity.system for entity in known}
     return outcomes + [outcome for system, outcome in idle.items() if system not in told]
+
+
+_NEEDS = "operations per interval of at least two entities of one kind that are at work (esxtop, iostat -x)"
+
+
+def _at_work(grid: Grid) -> int:
+    return int((np.nan_to_num(grid.ops).mean(axis=0) >= _AT_WORK_OPS_PER_S).sum())
 
 
 def _counts(settings: Settings, top: _Top) -> bool:
@@ -141,7 +155,7 @@ def _top(case: Case, grid: Grid) -> _Top | None:
     slow = {} if bad else _always_slow(case, grid, column)
     count = max(int(looked_at.sum()), 1)
     return _Top(
-        grid, column, bad, {name: float(each[column]) for name, each in shares.items()},
+        grid, column, _at_work(grid), bad, {name: float(each[column]) for name, each in shares.items()},
         float(sums["operations"][column]) / count, float(sums["bytes"][column]) / count,
         _excess(measures, looked_at, column),
         weighted_mean(grid.total_latency_ns[looked_at], np.nan_to_num(grid.total_ops[looked_at])),
@@ -180,7 +194,7 @@ def _excess(measures: Mapping[str, FloatArray], inside: BoolArray, column: int) 
 
 
 def _is_heavy(settings: Settings, top: _Top) -> bool:
-    fair = 1.0 / len(top.grid.entities)
+    fair = 1.0 / top.at_work
     brings_load = max(top.shares["operations"], top.shares.get("bytes", 0.0)) >= _LOAD_SHARE_MIN
     return brings_load and top.share >= max(settings["share_min"], 1.5 * fair)
 
@@ -232,7 +246,7 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
         summary=_summary(case, tops),
         why=(
             "Whoever has most operations in flight decides how long everyone's operations wait."
-            if top.bad or top.slow
+            if top.bad or top.slow or _is_slow(case, top.grid)
             else "Nothing was bad, but this is where a change of load would be felt first."
         ),
         innocent=(
@@ -254,20 +268,25 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
         end_ns=end,
         evidence=(talkers(case, f"Who takes the load of {top.entity.system}", top.grid, top.windows),),
         # A neighbour that is shown to slow others says more, and stands before; so does who is nearer to the cause.
-        weight=0.8 * top.share * (1 - 0.05 * CLIENT_KINDS.index(top.entity.kind)),
+        weight=0.8
+        * top.share
+        * (1 - 0.05 * CLIENT_KINDS.index(top.entity.kind))
+        * (_INFO_WEIGHT if severity is Severity.INFO else 1.0),
         numbers=_numbers(top),
     )
 
 
 def _summary(case: Case, tops: list[_Top]) -> str:
     top = tops[0]
-    when = "Over the whole time" + ("" if top.slow else ", without a bad window,")
+    when = "Over the whole time" + ("" if top.slow else ", without a window worse than the rest,")
     if top.bad:
         when = f"In {window_words(case, top.windows)}"
     load = format_rate(top.ops) + (f", {format_bandwidth(top.bytes)}" if "bytes" in top.shares else "")
+    of_all = len(top.grid.entities)
+    idle = f", of which {top.at_work:,} are at work" if top.at_work < of_all else ""
     text = (
-        f"{when} {named(case, top.entity)} takes {_share_words(top)} of {len(top.grid.entities):,} "
-        f"{kind_word(top.entity.kind, 2)} ({load}). "
+        f"{when} {named(case, top.entity)} takes {_share_words(top)} of {of_all:,} "
+        f"{kind_word(top.entity.kind, 2)}{idle} ({load}). "
     )
     if top.bad:
         text += f"All operations took {format_duration(top.latency_ns)} in the mean. {_excess_words(top)}"
@@ -279,6 +298,16 @@ def _summary(case: Case, tops: list[_Top]) -> str:
     if len(tops) > 1:
         text += f" The same load is seen at {joined([named(case, each.entity) for each in tops[1:]])}."
     return text.strip()
+
+
+def _is_slow(case: Case, grid: Grid) -> bool:
+    """Whether somebody's operations take too long on average, though no window is worse than the rest."""
+    ops = np.nan_to_num(grid.ops)
+    return any(
+        weighted_mean(grid.latency_ns[:, column], ops[:, column]) > tier_limits(case, entity).warning_ns
+        for column, entity in enumerate(grid.entities)
+        if ops[:, column].mean() >= ENTITY_OPS_MIN
+    )
 
 
 def _excess_words(top: _Top) -> str:
