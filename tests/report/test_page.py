@@ -296,6 +296,16 @@ def distributions(recorder: Recorder) -> None:
         recorder.histogram(entity, START_NS + second * S, 10 * S, "read", "lat", buckets)
 
 
+def test_what_is_slow_all_the_time_has_no_bad_window_and_is_not_called_good(tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", distributions)
+    slow = hog_finding(rule="latency-above-tier", entities=(EntityRef("host", "device", "sda"),), evidence=())
+    told = text_of(written(tmp_path / "slow.html", verdict_of(store, slow, bad_windows={}), store))
+    good = text_of(written(tmp_path / "good.html", verdict_of(store, bad_windows={}), store))
+    assert "No window worse than the rest; see the findings on what was too slow." in told
+    assert "No bad window" not in told
+    assert "No bad window." in good
+
+
 def test_measured_distributions_are_preferred_to_means(tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", distributions)
     page = written(tmp_path / "r.html", verdict_of(store, bad_windows={}), store)

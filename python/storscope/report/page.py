@@ -6,6 +6,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from storscope.domain.finding import Severity
 from storscope.domain.units import format_time
 from storscope.domain.verdict import Verdict
 from storscope.report.assembly import Charts, content_security_policy, environment, favicon, joined, write_page
@@ -29,6 +30,7 @@ SCRIPTS = (
     "uplot/uPlot.iife.min.js", "js/unpack.js", "js/units.js", "js/theme.js", "js/readout.js",
     "js/timeline.js", "js/scatter.js", "js/matrix.js", "js/main.js",
 )  # fmt: skip
+_TOO_SLOW = "latency-above-tier"
 
 
 def write_report(verdict: Verdict, store: Store, path: Path) -> None:
@@ -39,6 +41,16 @@ def write_report(verdict: Verdict, store: Store, path: Path) -> None:
     write_page(path, render(verdict, store))
 
 
+def _slow(verdict: Verdict) -> set[str]:
+    """Systems that a finding calls too slow."""
+    return {
+        entity.system
+        for finding in verdict.findings
+        if finding.rule == _TOO_SLOW and finding.severity > Severity.INFO
+        for entity in finding.entities
+    }
+
+
 def render(verdict: Verdict, store: Store) -> str:
     """The report as text; of what was judged, where that is a part of the store."""
     store = store.only([str(row["capture"]) for row in verdict.provenance.captures])
@@ -47,7 +59,7 @@ def render(verdict: Verdict, store: Store) -> str:
     evidence = read_evidence(store, *span)
     layers = layers_of(evidence)
     zero_ns = verdict.zero_ns
-    drawn, left_out = timelines(layers, verdict.bad_windows, packer, zero_ns)
+    drawn, left_out = timelines(layers, verdict.bad_windows, packer, zero_ns, slow=_slow(verdict))
     maps = heat_maps(layers, [timeline.system for timeline in drawn], verdict.bad_windows, store, span, packer)
     queues = queue_maps(store, span, packer)
     events = event_map(store, span, packer)

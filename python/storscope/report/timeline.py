@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +50,7 @@ class Timeline:
     bad: Sequence[str]
     """The bad windows in words, longest first."""
     bad_total: str
+    """How many and how long; without any, that there is none."""
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     """The same as a table of a few dozen rows."""
@@ -58,16 +59,29 @@ class Timeline:
 
 
 def timelines(
-    layers: Sequence[Layer], bad_windows: Mapping[str, Windows], packer: Packer, zero_ns: int | None = None
+    layers: Sequence[Layer],
+    bad_windows: Mapping[str, Windows],
+    packer: Packer,
+    zero_ns: int | None = None,
+    *,
+    slow: Collection[str] = (),
 ) -> tuple[list[Timeline], str]:
     """The timelines, systems with bad windows first, and a sentence on what was left out (or ''). Times in words are
-    told since `zero_ns`."""
+    told since `zero_ns`. `slow` are the systems with volumes that are too slow, be it all the time."""
     mains = sorted(main_layers(layers), key=lambda layer: (-_length(bad_windows.get(layer.system, ())), layer.system))
     drawn = mains[:SYSTEMS_DRAWN]
     share = max(3, ENTITIES_DRAWN // max(1, len(drawn)))
     details = detail_layers(layers)
     found = [
-        _timeline(layer, details.get(layer.system, layer), bad_windows.get(layer.system, ()), share, packer, zero_ns)
+        _timeline(
+            layer,
+            details.get(layer.system, layer),
+            bad_windows.get(layer.system, ()),
+            share,
+            packer,
+            zero_ns,
+            is_slow=layer.system in slow,
+        )
         for layer in drawn
     ]
     left = [layer.system for layer in mains[SYSTEMS_DRAWN:]]
@@ -75,7 +89,7 @@ def timelines(
 
 
 def _timeline(
-    layer: Layer, detail: Layer, bad: Windows, entities: int, packer: Packer, zero_ns: int | None
+    layer: Layer, detail: Layer, bad: Windows, entities: int, packer: Packer, zero_ns: int | None, *, is_slow: bool
 ) -> Timeline:
     whole = total(layer)
     choices = [_series(_whole_label(layer), whole, TOTAL_BUCKETS, packer)]
@@ -88,7 +102,7 @@ def _timeline(
         system=layer.system,
         what=_what(layer, whole, min(entities, len(detail.tracks)), len(detail.tracks)),
         bad=[time_range(*window, zero_ns) for window in sorted(bad, key=lambda window: window[0] - window[1])[:12]],
-        bad_total=_bad_total(bad),
+        bad_total=_bad_total(bad, is_slow=is_slow),
         heads=heads,
         rows=rows,
         chart={
@@ -96,7 +110,7 @@ def _timeline(
             "bad": [[start / 1e9, end / 1e9] for start, end in bad],
             "choices": choices,
         },
-        aria=_aria(layer, whole, bad, zero_ns),
+        aria=_aria(layer, whole, _bad_total(bad, is_slow=is_slow), zero_ns),
     )
 
 
@@ -149,20 +163,21 @@ def _length(windows: Windows) -> int:
     return sum(end - start for start, end in windows)
 
 
-def _bad_total(bad: Windows) -> str:
+def _bad_total(bad: Windows, *, is_slow: bool) -> str:
+    """What is slow all the time makes no window, which is no reason to call the time good."""
     if not bad:
-        return ""
+        return "No window worse than the rest; see the findings on what was too slow" if is_slow else "No bad window"
     return f"{counted(len(bad), 'bad window')}, {format_span(_length(bad))} in all"
 
 
-def _aria(layer: Layer, whole: Total, bad: Windows, zero_ns: int | None) -> str:
+def _aria(layer: Layer, whole: Total, bad_total: str, zero_ns: int | None) -> str:
     span = time_range(int(whole.time_ns[0]), int(whole.end_ns.max()), zero_ns)
     peaks = ", ".join(
         f"highest {PANEL_WORDS[name].lower()} {PANEL_FORMATS[name](float(np.nanmax(values)))}"
         for name, values in whole.columns.items()
     )
-    marked = f"; {_bad_total(bad)}" if bad else "; no bad window"
-    return f"Load and latency of {layer.system}, {span}: {peaks}{marked}. Arrow keys move along the time."
+    said = f"{peaks}; {bad_total[:1].lower()}{bad_total[1:]}"
+    return f"Load and latency of {layer.system}, {span}: {said}. Arrow keys move along the time."
 
 
 def _table(whole: Total, bad: Windows, zero_ns: int | None) -> tuple[list[str], list[list[str]]]:
