@@ -21,7 +21,7 @@ from storscope.bench.workloads.fio_job import read_fio
 from storscope.bench.workloads.fio_write import FioRun, write_fio
 from storscope.bench.workloads.load import read_definition
 from storscope.bench.workloads.loss import LossKind
-from storscope.domain.errors import ConfigError, MalformedInput, StorscopeError
+from storscope.domain.errors import ConfigError, MalformedInput, StorscopeError, UsageError
 from storscope.domain.units import KIB, MIB
 from storscope.domain.workload import (
     AccessSpec,
@@ -481,6 +481,44 @@ def test_fio_accepts_the_job_of_any_workload(workload: Workload, tmp_path: Path)
     targets = {f"TARGET{number}": "/dev/null" for number in range(6)}
     done = parse_only(tmp_path / "job.fio", text, TARGET="/dev/null", **targets)
     assert (done.returncode, done.stderr) == (0, ""), text
+
+
+READ = Workload("w", (Stream(Mix((AccessSpec(4096, random_share=0.0),)), Closed(1)),))
+UNHOLDABLE = ["/tmp/a;b", "/tmp/a#b", "/tmp/$HOME", "/tmp/${HOME}", "${HOME}", " /tmp/a", "/tmp/a ", "/tmp/a\nrw=write",
+              "/tmp/a\\", ""]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNHOLDABLE)
+def test_a_target_that_fio_would_read_as_another_one_is_refused(name: str) -> None:
+    """fio wrote to /tmp/a for '/tmp/a;b', also from a variable."""
+    with pytest.raises(UsageError, match="whose name a fio job can hold"):
+        write_fio(Definition("x", (READ,)), FioRun(("/tmp/fine", name)))
+
+
+@pytest.mark.parametrize("name", ["/tmp/a;b", "/tmp/a#b", "/tmp/${HOME}/a", "/tmp/a\nrw=write", "${HOME};b", "${HOME"])
+def test_a_name_of_the_file_that_fio_would_read_as_another_one_is_a_variable_and_said(name: str) -> None:
+    text, losses = write_fio(Definition("toml", (READ,), targets=("/tmp/fine", name)))
+    assert "filename=/tmp/fine:${TARGET1}" in text.splitlines()
+    assert "a name that fio would read as another one; set TARGET1" in "\n".join(map(str, losses))
+
+
+def test_variables_of_the_file_are_kept() -> None:
+    text, _ = write_fio(Definition("fio", (READ,), targets=("${DISK}", "${FOLDER}/a")))
+    assert "filename=${DISK}:${FOLDER}/a" in text.splitlines()
+
+
+@pytest.mark.needs("fio")
+def test_fio_takes_the_names_of_targets_as_they_are_written(tmp_path: Path) -> None:
+    names = ["a:b", "a\\:b", "a b", "a\"b'", "a,b=c", "[a]", "é%s*?"]
+    for name in names:
+        (tmp_path / name).write_bytes(bytes(8192))
+    targets = tuple(str(tmp_path / name) for name in names)
+    run = FioRun(targets, ioengine="psync", direct=False, runtime_s=0.01, options=("allow_file_create=0",))
+    text, _ = write_fio(Definition("x", (READ,)), run)
+    assert read_fio(text).targets == targets
+    (tmp_path / "job").write_text(text)
+    subprocess.run(["fio", "--output=out", "job"], cwd=tmp_path, check=True, timeout=60)
+    assert {path.name for path in tmp_path.iterdir()} == {*names, "job", "out"}
 
 
 # What fio does with it ------------------------------------------------------------------------------------------------

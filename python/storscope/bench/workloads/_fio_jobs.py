@@ -8,17 +8,19 @@ after the other. Each job knows which stream it stands for.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from storscope.bench.workloads._fio_data import data_options
 from storscope.bench.workloads._fio_load import load_options, rate_options
 from storscope.bench.workloads._fio_parts import Part, parts_of
-from storscope.bench.workloads._fio_text import time_text
+from storscope.bench.workloads._fio_text import is_plain_name, time_text
 from storscope.bench.workloads._fio_transfer import transfer_options
 from storscope.bench.workloads.definition import Definition
 from storscope.bench.workloads.loss import LossList
 from storscope.bench.workloads.percent import percents
+from storscope.domain.errors import UsageError
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import (
     MOST_WORKERS,
@@ -43,6 +45,9 @@ _FLOW_SLEEP_US = 20
 """Without it a job that is ahead waits busily: 400 instead of 30,000 IOPS on a virtual disk with two processors."""
 
 
+_VARIABLE = re.compile(r"\$\{\w+\}")
+
+
 @dataclass(frozen=True)
 class FioJob:
     """A section of a job file. `stream` is the index of what it stands for; it starts `start_ns` into the run."""
@@ -64,6 +69,7 @@ class JobWriter:
     def __init__(self, definition: Definition, targets: Sequence[str]) -> None:
         self.losses = LossList()
         self._given = tuple(targets)
+        _check_names(self._given)
         self._names = self._given or definition.targets
         self._flows = 0
         streams = [stream for workload in definition.workloads for stream in workload.streams]
@@ -258,13 +264,28 @@ class JobWriter:
         return stream.targets or tuple(range(self._count))
 
     def _filename(self, index: int) -> str:
-        """A given name, else one of the file's if it is a path here, else a variable."""
-        names = self._names
-        if index < len(names) and (self._given or names[index].startswith(("/", "${"))):
-            return names[index].replace(":", "\\:")
-        if index < len(names):
-            self.losses.elsewhere("targets", names[index][:60], "no path of this system; set TARGET when fio runs")
-        return "${TARGET}" if self._count == 1 else f"${{TARGET{index}}}"
+        """A given name, else one of the file's if it is a path here or a variable, else a variable."""
+        variable = "${TARGET}" if self._count == 1 else f"${{TARGET{index}}}"
+        if index >= len(self._names):
+            return variable
+        name = self._names[index]
+        is_variable = name.startswith("${") and is_plain_name(_VARIABLE.sub("x", name))
+        if is_variable or (is_plain_name(name) and (self._given or name.startswith("/"))):
+            return name.replace(":", "\\:")
+        what = "no path of this system" if is_plain_name(name) else "a name that fio would read as another one"
+        self.losses.elsewhere("targets", name[:60], f"{what}; set {variable[2:-1]} when fio runs")
+        return variable
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Raises UsageError for a name that fio would read as another one: it would write there."""
+    for name in names:
+        if not is_plain_name(name):
+            raise UsageError(
+                "a target whose name a fio job can hold", repr(name)[:80],
+                hint="fio ends a value at ; and #, expands $ and strips blanks. "
+                "Give the target another name, for example by a symbolic link.",
+            )  # fmt: skip
 
 
 def _copied(stream: Stream) -> int:

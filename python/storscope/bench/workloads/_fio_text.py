@@ -135,3 +135,13 @@ def integer_of(option: Option, text: str, where: str, greatest: int = 2**31 - 1)
 def time_text(seconds: float) -> str:
     """A time as options take it."""
     return f"{seconds:.0f}s" if seconds == round(seconds) else f"{round(seconds * 1e6)}us"
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether fio takes a name as it is written, once its colons are escaped (fio 3.33).
+
+    A backslash at the end would escape the colon that follows; fio expands $ before it looks for comments, so that no
+    variable can hold the other names either.
+    """
+    marks = any(mark in name for mark in ";#$")
+    return bool(name) and name == name.strip() and name.isprintable() and not marks and not name.endswith("\\")
