@@ -55,9 +55,13 @@ class Rig:
         """Mounts a device."""
         point = self.folder / f"mount-{device.name}"
         point.mkdir()
-        run("mount", *options, device, point)
-        self._stack.callback(_unmount, point)
+        self.mount_at(point, *options, device)
         return point
+
+    def mount_at(self, point: Path, *options: str | Path) -> None:
+        """Mounts in a folder; the options end with what is mounted."""
+        run("mount", *options, point)
+        self._stack.callback(_unmount, point)
 
     def bind(self, source: Path, target: Path) -> None:
         """Mounts a file or directory in a second place."""

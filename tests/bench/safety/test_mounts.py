@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from storscope.bench.safety.content_place import is_layered
 from storscope.bench.safety.kernel import DeviceNumber, Kernel, unescape
 from storscope.bench.safety.mounts import mount_of, own_mounts, parse_mountinfo
 
@@ -47,3 +49,22 @@ def test_the_mount_of_a_file_is_found_by_its_mount_id(tmp_path: Path) -> None:
         os.close(descriptor)
     assert mount is not None
     assert tmp_path.is_relative_to(mount.point)
+
+
+@pytest.mark.parametrize(
+    ("number", "fs_type", "layered"),
+    [
+        ("0:40", "overlay", True),
+        ("0:41", "fuse.sshfs", True),
+        ("0:42", "fuse", True),
+        ("8:1", "fuseblk", False),
+        ("0:43", "btrfs", False),
+        ("0:44", "tmpfs", False),
+        ("8:2", None, False),
+        ("0:45", None, True),
+    ],
+)
+def test_file_systems_that_show_files_of_others_are_known(number: str, fs_type: str | None, layered: bool) -> None:
+    parsed = DeviceNumber.parse(number)
+    assert parsed is not None
+    assert is_layered(parsed, fs_type) is layered

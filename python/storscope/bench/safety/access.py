@@ -25,9 +25,11 @@ from pathlib import Path
 from types import TracebackType
 
 from storscope.bench.safety.check import Check
+from storscope.bench.safety.content_place import Contents
 from storscope.bench.safety.file_use import FileLook, check_directory, check_file
 from storscope.bench.safety.in_use import check_device, look_at_device
 from storscope.bench.safety.kernel import Kernel
+from storscope.bench.safety.mounts import all_mounts
 from storscope.bench.safety.ownership import Journal
 from storscope.bench.safety.permission import decide, printable
 from storscope.bench.safety.signatures import Medium, medium_of
@@ -244,9 +246,12 @@ def _inspect_file(
 ) -> Inspection:
     descriptor, failure = _readable(stack, held)
     is_own = journal.owns(held.descriptor, target.path)
+    contents = Contents(kernel, tuple(all_mounts(kernel)))
     look = FileLook(
         kernel=kernel,
         target=target,
+        content=contents.at(f"/proc/self/fd/{held.descriptor}", (target.identity.device, held.status.st_ino)),
+        contents=contents,
         is_own=is_own,
         locked_by_other=descriptor is not None and not lock(descriptor),
         open_error=_write_failure(held) or failure,

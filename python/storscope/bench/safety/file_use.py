@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from storscope.bench.safety import loops as kernel_users
 from storscope.bench.safety.check import Check, passed, refused, unknown, would_lose
-from storscope.bench.safety.in_use import cannot_open, check_signatures, check_writers
+from storscope.bench.safety.content_place import Content, Contents
+from storscope.bench.safety.in_use import cannot_open, check_other_paths, check_signatures, check_writers
 from storscope.bench.safety.kernel import Kernel
-from storscope.bench.safety.processes import is_file
 from storscope.bench.safety.signatures import Medium
 from storscope.bench.safety.space import check_file_limit, check_space
 from storscope.bench.safety.target import DirectoryTarget, FileTarget, Place
@@ -29,6 +29,9 @@ class FileLook:
 
     kernel: Kernel
     target: FileTarget
+    content: Content
+    """By which it is recognised under other paths."""
+    contents: Contents
     is_own: bool
     """Created by storscope, kept, and not changed since."""
     locked_by_other: bool
@@ -117,9 +120,8 @@ def _links(look: FileLook) -> Check:
 
 
 def _swap(look: FileLook) -> Check:
-    identity = (look.target.identity.device, look.target.identity.inode)
     areas = kernel_users.swaps(look.kernel)
-    if any(area.file == identity for area in areas):
+    if any(look.contents.is_at(look.content, area.path, area.file) for area in areas):
         return refused("swap", "an active swap file", "Run swapoff first.")
     lost = [area.path for area in areas if not area.is_known]
     if lost:
@@ -128,9 +130,8 @@ def _swap(look: FileLook) -> Check:
 
 
 def _loop(look: FileLook) -> Check:
-    identity = (look.target.identity.device, look.target.identity.inode)
     bound = kernel_users.loops(look.kernel)
-    found = [loop.name for loop in bound if loop.file == identity]
+    found = [loop.name for loop in bound if look.contents.is_at(look.content, loop.path, loop.file)]
     if found:
         return refused("loop", f"backing file of {', '.join(found)}", "Test the loop device, or detach it first.")
     lost = [loop.name for loop in bound if not loop.is_known]
@@ -142,10 +143,14 @@ def _loop(look: FileLook) -> Check:
 def _writers(look: FileLook) -> Check:
     if look.locked_by_other:
         return refused("writers", "another storscope is using it", "Wait for it to end.")
-    identity = look.target.identity
-    return check_writers(look.kernel, [is_file(identity.device, identity.inode or 0)])
+    return check_writers(look.kernel, [look.contents.recognises(look.content)])
+
+
+def _other_paths(look: FileLook) -> Check:
+    """Nobody but storscope has written to its own, and nobody has anything in an empty one."""
+    return check_other_paths(look.content.is_told or look.is_own or look.target.size_bytes == 0)
 
 
 FILE_CHECKS: tuple[Callable[[FileLook], Check], ...] = (
-    _place, _open, _links, _swap, _loop, _writers, _space, _limit, _signatures, _content,
+    _place, _open, _links, _swap, _loop, _writers, _other_paths, _space, _limit, _signatures, _content,
 )  # fmt: skip

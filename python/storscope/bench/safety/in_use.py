@@ -18,9 +18,10 @@ from storscope.bench.safety import loops as kernel_users
 from storscope.bench.safety.block import BlockDevice, below, device_named, device_of_number
 from storscope.bench.safety.check import Check, Outcome, passed, refused, unknown, would_lose
 from storscope.bench.safety.content import sample
+from storscope.bench.safety.content_place import Content, Contents
 from storscope.bench.safety.kernel import DeviceNumber, Kernel
 from storscope.bench.safety.mounts import all_mounts, mounted_devices
-from storscope.bench.safety.processes import Wanted, is_device, is_file, writers
+from storscope.bench.safety.processes import Wanted, is_device, writers
 from storscope.bench.safety.signatures import Medium, find
 from storscope.bench.safety.space import check_space
 from storscope.bench.safety.stack import Stack, stack_of
@@ -38,6 +39,9 @@ class DeviceLook:
     kernel: Kernel
     target: DeviceTarget
     stack: Stack
+    files: tuple[Content, ...]
+    """What its loop devices are set up over."""
+    contents: Contents
     mounted: dict[DeviceNumber, list[str]]
     claim: OSError | None
     """How the exclusive open failed; null if it succeeded and is held."""
@@ -49,8 +53,10 @@ def look_at_device(
     kernel: Kernel, target: DeviceTarget, claim: OSError | None, media: tuple[tuple[str, Medium], ...]
 ) -> DeviceLook:
     """Gathers what the checks need."""
-    mounted = mounted_devices(kernel, all_mounts(kernel))
-    return DeviceLook(kernel, target, stack_of(kernel, target.device), mounted, claim, media)
+    mounts, stack = all_mounts(kernel), stack_of(kernel, target.device)
+    contents = Contents(kernel, tuple(mounts))
+    files = tuple(contents.at(backing.path, backing.file) for backing in stack.backings if backing.file is not None)
+    return DeviceLook(kernel, target, stack, files, contents, mounted_devices(kernel, mounts), claim, media)
 
 
 def check_device(look: DeviceLook) -> list[Check]:
@@ -113,7 +119,7 @@ def _holder(kernel: Kernel, name: str) -> str:
 
 def _swap(look: DeviceLook) -> Check:
     areas = kernel_users.swaps(look.kernel)
-    found = [area.path for area in areas if area.device in look.stack.numbers or area.file in look.stack.files]
+    found = [area.path for area in areas if area.device in look.stack.numbers or _is_below(look, area)]
     if found:
         return refused("swap", f"active swap area: {', '.join(found)}", "Run swapoff first.")
     lost = [area.path for area in areas if not area.is_known]
@@ -129,7 +135,7 @@ def _loop(look: DeviceLook) -> Check:
     names = {member.number: member.name for member in look.stack.devices}
     others = [loop for loop in bound if loop.name not in look.stack.loops]
     over = [f"{loop.name} is set up over {names[loop.device]}" for loop in others if loop.device in names]
-    shared = [loop.name for loop in others if loop.file in look.stack.files]
+    shared = [loop.name for loop in others if _is_below(look, loop)]
     if over:
         return refused("loop", "; ".join(over), "Detach it with losetup -d.")
     if shared:
@@ -138,6 +144,23 @@ def _loop(look: DeviceLook) -> Check:
     if lost:
         return unknown("loop", f"what lies below {', '.join(lost)} cannot be identified")
     return passed("loop", "no other loop device uses the same bytes")
+
+
+def _is_below(look: DeviceLook, user: kernel_users.Backing) -> bool:
+    """Whether the file that something else is set up over is also below the target."""
+    return any(look.contents.is_at(file, user.path, user.file) for file in look.files)
+
+
+def _other_paths(look: DeviceLook) -> Check:
+    return check_other_paths(all(file.is_told for file in look.files))
+
+
+def check_other_paths(is_told: bool) -> Check:
+    """Whether a use of the same content by another path would be seen."""
+    if is_told:
+        return passed("other paths", "its content would be recognised by other paths too")
+    says = "cannot be told on this file system (overlay, FUSE) who uses its content by another path"
+    return would_lose("other paths", says, "what is done with the same content by another path")
 
 
 def _claim(look: DeviceLook) -> Check:
@@ -173,13 +196,13 @@ def _system(look: DeviceLook) -> Check:
 
 
 def _writers(look: DeviceLook) -> Check:
-    files = [is_file(*file) for file in sorted(look.stack.files)]
+    files = [look.contents.recognises(file) for file in look.files]
     return check_writers(look.kernel, [is_device(look.stack.numbers), *files])
 
 
 def check_writers(kernel: Kernel, wanted: list[Wanted]) -> Check:
     """Whether another process may write to it at any moment."""
-    seen = writers(kernel, lambda status: any(one(status) for one in wanted))
+    seen = writers(kernel, lambda status, link: any(one(status, link) for one in wanted))
     if seen.found:
         found = "; ".join(str(writer) for writer in seen.found)
         return refused("writers", f"in use by {found}", "Stop that process first.")
@@ -251,6 +274,6 @@ def _content(look: DeviceLook) -> Check:
 
 
 DEVICE_CHECKS: tuple[Callable[[DeviceLook], Check], ...] = (
-    _medium, _read_only, _mounted, _held, _swap, _loop, _claim, _writers, _space_below, _system, _partitions,
-    _signatures, _content,
+    _medium, _read_only, _mounted, _held, _swap, _loop, _other_paths, _claim, _writers, _space_below, _system,
+    _partitions, _signatures, _content,
 )  # fmt: skip

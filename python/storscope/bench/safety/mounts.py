@@ -8,7 +8,7 @@ their devices come from /sys/fs/btrfs and from the mount's source, resolved to a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,7 +118,7 @@ def _btrfs_members(kernel: Kernel) -> Iterator[tuple[DeviceNumber, str]]:
                 yield number, file_system
 
 
-def mount_of(kernel: Kernel, descriptor: int, mounts: list[Mount]) -> Mount | None:
+def mount_of(kernel: Kernel, descriptor: int, mounts: Sequence[Mount]) -> Mount | None:
     """The mount through which a descriptor was reached, by its mount id; null where the kernel does not say."""
     text = read_text(kernel.proc / "self" / "fdinfo" / str(descriptor)) or ""
     for line in text.splitlines():

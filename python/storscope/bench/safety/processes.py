@@ -16,7 +16,8 @@ from pathlib import Path
 
 from storscope.bench.safety.kernel import DeviceNumber, Kernel, names_in, read_text
 
-Wanted = Callable[[os.stat_result], bool]
+Wanted = Callable[[os.stat_result, Path], bool]
+"""Of what is open, and a link in /proc by which it can be opened."""
 
 _STARTTIME_AFTER_COMMAND = 19
 """Field 22 of /proc/PID/stat; the fields after the command's closing bracket start with number 3 (proc_pid_stat(5))."""
@@ -43,19 +44,10 @@ class Writers:
     """Processes whose descriptors may not be read."""
 
 
-def is_file(device: DeviceNumber, inode: int) -> Wanted:
-    """Recognises one file."""
-
-    def wanted(status: os.stat_result) -> bool:
-        return status.st_ino == inode and DeviceNumber.of_raw(status.st_dev) == device
-
-    return wanted
-
-
 def is_device(numbers: set[DeviceNumber]) -> Wanted:
     """Recognises any of several block devices, by whatever node they were opened."""
 
-    def wanted(status: os.stat_result) -> bool:
+    def wanted(status: os.stat_result, _: Path) -> bool:
         return stat.S_ISBLK(status.st_mode) and DeviceNumber.of_raw(status.st_rdev) in numbers
 
     return wanted
@@ -106,7 +98,7 @@ def _writable(process: Path, descriptor: str) -> bool:
 
 def _matches(link: Path, wanted: Wanted) -> bool:
     try:
-        return wanted(link.stat())
+        return wanted(link.stat(), link)
     except (FileNotFoundError, NotADirectoryError, ProcessLookupError):
         return False
 

@@ -34,11 +34,6 @@ class Stack:
         return {device.number for device in self.devices}
 
     @property
-    def files(self) -> set[tuple[DeviceNumber, int]]:
-        """The files that loop devices among them are set up over."""
-        return {backing.file for backing in self.backings if backing.file is not None}
-
-    @property
     def loops(self) -> set[str]:
         """The names of the loop devices among them."""
         return {backing.name for backing in self.backings}
