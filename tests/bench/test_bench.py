@@ -164,9 +164,9 @@ def test_every_command_that_asks_a_store_brings_killed_runs_in_first(
     data: Path, command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Store.open(data.parent / "store", create=True)
-    monkeypatch.setattr("storscope.workbench.benchmarking.recover_runs", lambda store: ["0123"])
+    monkeypatch.setattr("storscope.workbench.benchmarking.recover_runs", lambda store: ["A run is in.", "One is not."])
     run([*command, "--store", str(data.parent / "store")])
-    assert "A run that was killed is in the store as 0123, without its last interval." in capsys.readouterr().err
+    assert "A run is in.\nOne is not.\n" in capsys.readouterr().err
 
 
 def test_a_store_that_cannot_be_written_says_that_a_killed_run_is_missing(

@@ -4,6 +4,9 @@ One JSON document a line: what is known of the run, each interval, at the end th
 process lives; one that nobody locks was left by a process that was killed, and is still good up to its last whole line.
 Lines go to the kernel at once but are not forced to the disk, which may be the one that is measured: a killed process
 loses nothing by that, a power failure does.
+
+The first line has the number of the form. A spool of another number, or whose lines are not as they should be, is set
+aside under another name: another storscope may have written it, and can read it.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,9 +22,18 @@ from typing import Any
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.judgement import Judgement
 from storscope.bench.record import About
-from storscope.domain.errors import StoreError
+from storscope.domain.errors import ConfigError, StoreError
 
+FORM = 1
+"""Counts up when what is written changes: fields of `About`, `Interval`, `Outcome` or `Judgement`."""
 _PATTERN = ".bench-*.jsonl"
+_ASIDE = ".unread"
+_UNREADABLE = (ArithmeticError, AttributeError, ConfigError, LookupError, TypeError, ValueError)
+"""What it ends in to take a line for what it is not."""
+
+
+class UnreadableSpool(Exception):
+    """A spool that this storscope does not understand; it says why, in words."""
 
 
 class SpoolWriter:
@@ -33,7 +45,7 @@ class SpoolWriter:
         self._descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         try:
-            self._write({"about": about.to_json()})
+            self._write({"form": FORM, "about": about.to_json()})
         except StoreError:
             os.close(self._descriptor)
             draft.unlink()
@@ -76,12 +88,13 @@ class Spooled:
     """A run as its spool has it."""
 
     def __init__(self, path: Path) -> None:
-        """Reads the first line and the last. Raises ValueError if the first is not whole."""
+        """Reads the first line. Raises UnreadableSpool if it is none, or of another form."""
         self.path = path
-        first = next(self._lines(), None)
-        if first is None or "about" not in first:
-            raise ValueError(f"{path}: a spool without its first line")
-        self.about = About.from_json(first["about"])
+        first = next(self._lines(), {})
+        if first.get("form") != FORM:
+            raise UnreadableSpool(_of_another_form(first))
+        with understood():
+            self.about = About.from_json(first["about"])
 
     def intervals(self) -> Iterator[Interval]:
         """Every interval that was written completely."""
@@ -108,9 +121,40 @@ class Spooled:
                     return
                 try:
                     form = json.loads(line)
-                except ValueError:  # a power failure left something else in its place
+                except ValueError:
+                    return
+                if not isinstance(form, dict):  # a power failure left something else in its place
                     return
                 yield form
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """Lines that are not what they should be end in UnreadableSpool."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        raise UnreadableSpool(f"its lines are not as this storscope writes them ({error})") from error
+
+
+def _of_another_form(first: Mapping[str, Any]) -> str:
+    if not first:
+        return "its first line is not whole"
+    about = first.get("about")
+    version = about.get("version", "another version") if isinstance(about, dict) else "another version"
+    number = f"of form {first['form']!r}" if "form" in first else "without the number of its form"
+    return f"it is {number}, as storscope {version} wrote it, and this storscope reads form {FORM}"
+
+
+def holds_nothing(path: Path) -> bool:
+    """Whether not even its first line is there: nothing was measured before its process was killed."""
+    with path.open("rb") as file:
+        return not file.readline().endswith(b"\n")
+
+
+def set_aside(path: Path) -> Path:
+    """Renames a spool so that nobody reads it again; returns its new name."""
+    return path.rename(path.with_name(path.name + _ASIDE))
 
 
 @contextmanager
@@ -123,7 +167,7 @@ def _locked(path: Path) -> Iterator[bool]:
         yield False
         return
     try:
-        yield os.fstat(descriptor).st_nlink > 0  # none: its process published it before we had the lock
+        yield path.exists()  # if not, it was published or set aside before we had the lock
     finally:
         os.close(descriptor)
 

@@ -31,7 +31,7 @@ def complete(store: Store) -> None:
     from storscope.workbench.benchmarking import recover_runs
 
     try:
-        for capture in recover_runs(store):
-            click.echo(f"A run that was killed is in the store as {capture}, without its last interval.", err=True)
+        for said in recover_runs(store):
+            click.echo(said, err=True)
     except (StoreError, OSError) as error:
         click.echo(f"A run that was killed is not in the store yet, as it cannot be written: {error}", err=True)

@@ -23,7 +23,15 @@ from storscope.bench.preconditioning import TIMES, Amount, preconditioning
 from storscope.bench.rate_steps import RateStepFigures, rate_step_figures
 from storscope.bench.record import ENGINE, About, doubts_of, latency_of, record_run, status_of
 from storscope.bench.safety import Swept, sweep
-from storscope.bench.spool import Spooled, SpoolWriter, abandoned
+from storscope.bench.spool import (
+    Spooled,
+    SpoolWriter,
+    UnreadableSpool,
+    abandoned,
+    holds_nothing,
+    set_aside,
+    understood,
+)
 from storscope.bench.stamping import at_index, stamped_alike, targets_at
 from storscope.bench.target_set import ready_targets
 from storscope.bench.targets import Ready, Wish, confined
@@ -213,8 +221,8 @@ def bench_session(
             told(f"A scratch file of a run that was killed, {leftover.path}: {leftover.outcome}.")
         elif leftover.outcome is Swept.FOREIGN:
             told(f"A scratch file of another run, {leftover.path}: {leftover.outcome}.")
-    for capture in recover_runs(store):
-        told(f"A run that was killed is in the store as {capture}, without its last interval.")
+    for said in recover_runs(store):
+        told(said)
     targets = [target] if isinstance(target, str) else list(target)
     wish = Wish(
         workload, settings.size_bytes, settings.permission, settings.direct, writes, told, filled, settings.keep
@@ -303,17 +311,25 @@ def _about(targets: Sequence[Ready], workload: Workload, settings: BenchSettings
     )
 
 
-def recover_runs(store: Store) -> list[str]:
-    """Stores what runs had measured whose process was killed; returns the captures. Runs under way are left alone."""
-    captures = []
+def recover_runs(store: Store) -> Iterator[str]:
+    """Stores what runs had measured whose process was killed, and says so of each. Runs under way are left alone.
+
+    What cannot be read is set aside and named, once. Raises StoreError, OSError.
+    """
     for path in abandoned(store.path):
-        try:
-            Spooled(path)
-        except ValueError:  # killed before anything was measured
+        if holds_nothing(path):
             path.unlink()
+            continue
+        try:
+            capture = _publish(store, path)
+        except UnreadableSpool as error:
+            yield (
+                f"A run that was killed cannot be stored: {error}. It is kept as {set_aside(path)}. To store it, "
+                f"rename it to {path.name} and ask the store with the storscope that wrote it; if it is not needed, "
+                "delete it."
+            )
         else:
-            captures.append(_publish(store, path))
-    return captures
+            yield f"A run that was killed is in the store as {capture}, without its last interval."
 
 
 def _publish_now(store: Store, spool: Path) -> str:
@@ -333,7 +349,8 @@ def _publish(store: Store, spool: Path) -> str:
     info = capture_info(f"bench of {spooled.about.target}", digest, spool.stat().st_size, "storscope-bench")
 
     def record(recorder: Recorder) -> None:
-        record_run(recorder, spooled.about, spooled.intervals(), spooled.outcome(), spooled.judgement())
+        with understood():
+            record_run(recorder, spooled.about, spooled.intervals(), spooled.outcome(), spooled.judgement())
 
     kept = keep(store, info, record)
     spool.unlink()

@@ -94,8 +94,8 @@ def run_series(
     if there is none. Raises as `run_sweep`; UsageError for slots that are too short.
     """
     interval_ns = check_schedule(plan)
-    for capture in recover_runs(store):
-        watch.say(f"A run that was killed is in the store as {capture}, without its last interval.")
+    for said in recover_runs(store):
+        watch.say(said)
     found = _continued(store, plan, interval_ns, watch, fresh)
     state, missed, told = found or new_state(plan), list[int](), 0
     order = balanced_order(plan.points, plan.repeats, state.seed)

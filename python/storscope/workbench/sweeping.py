@@ -133,8 +133,8 @@ def run_sweep(
     continues it if something is. Raises TargetRefused, ConfigError and UsageError as `bench_session` does. A point that
     cannot be measured is told and left out.
     """
-    for capture in recover_runs(store):
-        watch.say(f"A run that was killed is in the store as {capture}, without its last interval.")
+    for said in recover_runs(store):
+        watch.say(said)
     sweep = _continued(store, plan, watch, fresh) or new_state(plan)
     order = balanced_order(plan.points, plan.repeats, sweep.seed)
     todo = [
