@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -384,6 +385,48 @@ def test_a_filename_is_below_the_directory_as_in_fio(filename: str, tmp_path: Pa
     (tmp_path / "job.fio").write_text(text)
     subprocess.run(["fio", "--output=fio.out", "job.fio"], cwd=tmp_path, check=True, timeout=60)
     assert sorted(read_fio(text).targets) == sorted(map(str, (tmp_path / "files").iterdir()))
+
+
+@pytest.mark.parametrize(("rate", "loads"), [
+    ("rate_iops=,200", {"j reads": Closed(8), "j writes": Open(400.0, Process.FIXED, 8)}),
+    ("rate_iops=0,200", {"j reads": Closed(8), "j writes": Open(400.0, Process.FIXED, 8)}),
+    ("rate_iops=300,", {"j reads": Open(600.0, Process.FIXED, 8), "j writes": Closed(8)}),
+    ("rate=1m, bs=4k", {"j reads": Open(512.0, Process.FIXED, 8), "j writes": Closed(8)}),
+])  # fmt: skip
+def test_a_mix_with_a_rate_for_one_direction_is_two_streams_the_other_without_a_rate(
+    rate: str, loads: dict[str, object]
+) -> None:
+    """It has been one open loop, with a rate for the other direction that fio does not hold it to."""
+    options = f"rw=randrw rwmixread=70 ioengine=libaio iodepth=8 numjobs=2 size=8m norandommap {rate}"
+    (workload,) = read_fio("[j]\n" + options.replace(" ", "\n")).workloads
+    assert {stream.name: stream.load for stream in workload.streams} == loads
+    assert [lines(stream) for stream in workload.streams] == [(AccessSpec(4096),), (AccessSpec(4096, read_share=0.0),)]
+    assert {(stream.workers, stream.region, stream.targets) for stream in workload.streams} == {
+        (2, Region(0, 8 * MIB), ())
+    }
+    rated = next(name.removeprefix("j ") for name, load in loads.items() if isinstance(load, Open))
+    assert f"only the {rated} have a rate" in losses_of(options)
+    text, _ = write_fio(Definition("x", (workload,)), FioRun(("/a",)))
+    assert read_fio(text).workloads[0].streams == workload.streams
+
+
+def test_a_rate_of_a_direction_that_a_job_does_not_have_is_none() -> None:
+    assert job("rw=randread rate_iops=,200").load == Closed(1)
+    assert job("rw=randrw rwmixread=100 rate_iops=,200").load == Closed(1)
+
+
+@pytest.mark.needs("fio")
+@pytest.mark.parametrize("rated", [0, 1])
+def test_fio_does_not_hold_the_direction_without_a_rate_to_any(rated: int, tmp_path: Path) -> None:
+    (tmp_path / "target").write_bytes(bytes(4 * MIB))
+    rate = "rate_iops=" + ("200," if rated == 0 else ",200")
+    options = ["rw=randrw", "rwmixread=70", "norandommap", "filename=target", "time_based", "runtime=1", rate]
+    (tmp_path / "job").write_text("\n".join(["[j]", *options]))
+    done = subprocess.run(["fio", "--output-format=json", "job"], cwd=tmp_path, capture_output=True, check=True)
+    (found,) = json.loads(done.stdout)["jobs"]
+    per_s = [found[name]["iops"] for name in ("read", "write")]
+    assert per_s[rated] == pytest.approx(200, rel=0.1)
+    assert per_s[1 - rated] > 400
 
 
 # Writing --------------------------------------------------------------------------------------------------------------

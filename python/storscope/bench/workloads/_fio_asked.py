@@ -9,24 +9,26 @@ from storscope.bench.workloads._fio_text import integer_of, size_of
 from storscope.domain.load import Closed, Load, Open, Process, ThinkTime
 
 
+def direction_with_rate(job: GivenOptions, share: float) -> str | None:
+    """'reads' or 'writes' if a mix has a rate for these alone: then nothing limits the others (fio 3.33)."""
+    reads, writes = (_rate(job, direction) for direction in (0, 1))
+    if not 0 < share < 1 or (reads is None) == (writes is None):
+        return None
+    return "writes" if reads is None else "reads"
+
+
 def load_of(job: GivenOptions, share: float, workers: int) -> tuple[Load, float]:
-    """The load, and the share of reads that it leaves of `share`."""
+    """The load, and the share of reads that it leaves of `share`. A mix has a rate for both directions or none."""
     depth = _depth(job)
     process = Process.POISSON if job.text("rate_process", "linear") == "poisson" else Process.FIXED
-    rates = [_rate(job, direction) for direction in (0, 1)]
-    wanted = [rate for rate, used in zip(rates, (share > 0, share < 1), strict=True) if used]
-    if not any(wanted):
+    rates = [_rate(job, direction) or 0 for direction in (0, 1)]
+    total = sum(rate for rate, used in zip(rates, (share > 0, share < 1), strict=True) if used)
+    if not total:
         return Closed(depth), share
-    if None in wanted:
-        given = rates[0] / share if rates[0] else (rates[1] or 0) / (1 - share)
-        job.note("rwmixread", "only one direction has a rate; the other follows from the share of reads")
-        total = given
-    else:
-        total = sum(rate for rate in wanted if rate)
-        mixed = (rates[0] or 0) / total if 0 < share < 1 else share
-        if abs(mixed - share) > 0.005:
-            job.note("rate_iops", f"{100 * mixed:.0f} % reads by the rates, which is what fio does too")
-        share = round(mixed, 12) if abs(mixed - share) > 0.005 else share
+    mixed = rates[0] / total if 0 < share < 1 else share
+    if abs(mixed - share) > 0.005:
+        job.note("rate_iops", f"{100 * mixed:.0f} % reads by the rates, which is what fio does too")
+        share = round(mixed, 12)
     job.losses.approximated(
         f"[{job.name}]", "rate", "fio's rate waits for completions and counts latency from then; arrivals do not"
     )

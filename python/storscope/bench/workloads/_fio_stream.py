@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from storscope.bench.workloads._fio_asked import load_of, pauses_of
+from storscope.bench.workloads._fio_asked import direction_with_rate, load_of, pauses_of
 from storscope.bench.workloads._fio_given import GivenOptions
 from storscope.bench.workloads._fio_options import OTHER_ENGINES
 from storscope.bench.workloads._fio_places import offsets_of, places_of
@@ -58,15 +58,27 @@ class JobReader(GivenOptions):
         self.ramp_ns = self.time("ramp_time", None, "s")
         self.numjobs = self.count("numjobs", 1, MOST_WORKERS)
 
-    def stream(self, targets: tuple[int, ...]) -> Stream:
-        """The job as a stream on these targets."""
-        load, read_share = load_of(self, self._read_share(), self.numjobs)
+    def streams(self, targets: tuple[int, ...]) -> list[Stream]:
+        """The job as a stream; as two if only its reads, or only its writes, have a rate."""
+        share = self._read_share()
+        rated = direction_with_rate(self, share)
+        if rated is None:
+            return [self._stream(self.name, share, targets)]
+        self.note(
+            "rate_iops" if "rate_iops" in self.options else "rate",
+            f"only the {rated} have a rate, the others take what is left of fio's queue; here they are two streams, "
+            "each with a queue of its own",
+        )
+        return [self._stream(f"{self.name} reads", 1.0, targets), self._stream(f"{self.name} writes", 0.0, targets)]
+
+    def _stream(self, name: str, share: float, targets: tuple[int, ...]) -> Stream:
+        load, read_share = load_of(self, share, self.numjobs)
         if not self.filenames and self.numjobs > 1:
             self.note("numjobs", "each fio job has a file of its own; workers share the targets")
         region, starts = places_of(self, self.numjobs)
         think_time, delay_ns, burst = pauses_of(self, load)
         return Stream(
-            name=self.name,
+            name=name,
             access=Mix(self._lines(read_share, delay_ns, burst)),
             load=load,
             think_time=think_time,

@@ -84,7 +84,7 @@ def _common(values: Sequence[_Value], default: _Value, what: str, losses: LossLi
 
 def _streams(jobs: Sequence[JobReader], targets: JobTargets, losses: LossList) -> list[Stream]:
     """One stream a job, or one for all jobs that are tied by flow and differ only in their lines."""
-    streams = [job.stream(targets.of(job)) for job in jobs]
+    streams = [stream for job in jobs for stream in job.streams(targets.of(job))]
     if len(jobs) == 1:
         return streams
     first = streams[0]
