@@ -3,7 +3,7 @@
 //! A stamp is 16 bytes at the head of each stamp unit (at most 4 KiB): the scrambled place, then a number that never
 //! repeats. The scramble is a bijection, so a misplaced block tells where it belongs. Which blocks are duplicates
 //! depends on the place alone: a share of places hold one of a few contents, whole to the last byte, whoever writes
-//! them and however often.
+//! them and however often. Every unit, and so every transfer, has the same share of zeros, at its end.
 
 use storscope_types::{DataPool, Workload, grouped};
 
@@ -13,6 +13,8 @@ use crate::random::Random;
 /// Deduplicating arrays work on this size or multiples of it.
 const BLOCK: usize = 4096;
 const STAMP: usize = 16;
+/// Smaller units are not stamped.
+const LEAST_UNIT: usize = 2 * STAMP;
 /// A place is a byte offset in the low 56 bits and a target above.
 const OFFSET_BITS: u32 = 56;
 
@@ -33,25 +35,27 @@ impl Stamper {
     pub fn new(workload: &Workload, worker: u32) -> Self {
         let data = &workload.data;
         let wanted = if data.duplicate_ratio > 0.0 { data.duplicate_contents } else { 0 };
+        let unit = workload.stamp_unit().0 as usize;
+        let duplicates: Vec<_> = (0..wanted).map(|content| duplicate_content(data, unit, content)).collect();
         Self {
             seed: scramble(data.seed ^ 0x7374_6f72_7363_6f70),
-            unit: workload.stamp_unit().0 as usize,
+            unit,
             compressible_ratio: data.compressible_ratio,
             duplicate_below: (data.duplicate_ratio * 2.0_f64.powi(64)) as u64,
-            duplicates: (0..wanted).map(|content| duplicate_content(data, content)).collect(),
+            duplicates,
             sequence: u64::from(worker) << 48,
         }
     }
 
     /// Fills a buffer of the pool, once, before the run.
     pub fn fill(&self, buffer: &mut [u8], random: &mut Random) {
-        buffer.chunks_mut(BLOCK).for_each(|block| fill_block(block, self.compressible_ratio, random));
+        fill_units(buffer, self.unit, self.compressible_ratio, random);
     }
 
     /// Makes `buffer` what is written to `offset` of `target`.
     #[inline]
     pub fn prepare(&mut self, buffer: &mut [u8], target: u32, offset: u64) {
-        if self.unit < 2 * STAMP {
+        if self.unit < LEAST_UNIT {
             return;
         }
         let mut place = offset;
@@ -136,18 +140,30 @@ fn word(unit: &[u8]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Random bytes, then zeros.
-fn fill_block(block: &mut [u8], compressible_ratio: f64, random: &mut Random) {
-    let incompressible = ((1.0 - compressible_ratio) * block.len() as f64).round() as usize;
-    let (noise, zeros) = block.split_at_mut(incompressible);
-    noise.chunks_mut(8).for_each(|bytes| bytes.copy_from_slice(&random.bits().to_le_bytes()[..bytes.len()]));
-    zeros.fill(0);
+/// Random bytes, then zeros, in each unit.
+fn fill_units(buffer: &mut [u8], unit: usize, compressible_ratio: f64, random: &mut Random) {
+    for unit in buffer.chunks_mut(unit.max(LEAST_UNIT)) {
+        let (noise, zeros) = unit.split_at_mut(noise_length(unit.len(), compressible_ratio));
+        fill_noise(noise, random);
+        zeros.fill(0);
+    }
 }
 
-fn duplicate_content(data: &DataPool, content: u32) -> [u8; BLOCK] {
+fn noise_length(unit: usize, compressible_ratio: f64) -> usize {
+    ((1.0 - compressible_ratio) * unit as f64).round() as usize
+}
+
+fn fill_noise(noise: &mut [u8], random: &mut Random) {
+    let mut words = noise.chunks_exact_mut(8);
+    words.by_ref().for_each(|word| word.copy_from_slice(&random.bits().to_le_bytes()));
+    let rest = words.into_remainder();
+    rest.copy_from_slice(&random.bits().to_le_bytes()[..rest.len()]);
+}
+
+fn duplicate_content(data: &DataPool, unit: usize, content: u32) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     let mut random = Random::of_worker(scramble(data.seed) ^ u64::from(content), 0);
-    fill_block(&mut block, data.compressible_ratio, &mut random);
+    fill_units(&mut block, unit, data.compressible_ratio, &mut random);
     block
 }
 
@@ -168,7 +184,43 @@ fn unscramble(mut x: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use storscope_types::{Access, AccessSpec, Bytes, Load, Stream};
+
     use super::*;
+
+    /// What is written to so many places one after another, by way of eight buffers.
+    fn written(size: u64, data: DataPool, transfers: u64) -> Vec<Vec<u8>> {
+        let line = AccessSpec { read_share: 0.0, ..AccessSpec::random_read(Bytes(size)) };
+        let stream = Stream::new(Access::Mix { lines: vec![line] }, Load::Closed { outstanding: 1 });
+        let mut stamper = Stamper::new(&Workload { data, ..Workload::of("test", stream) }, 0);
+        let mut random = Random::of_worker(data.seed, 0);
+        let mut buffers = vec![vec![0; size.next_multiple_of(4096) as usize]; 8];
+        buffers.iter_mut().for_each(|buffer| stamper.fill(buffer, &mut random));
+        let mut write = |turn: u64| {
+            let buffer = &mut buffers[turn as usize % 8][..size as usize];
+            stamper.prepare(buffer, 0, turn * size);
+            buffer.to_vec()
+        };
+        (0..transfers).map(&mut write).collect()
+    }
+
+    fn zeros(bytes: &[u8]) -> f64 {
+        bytes.iter().filter(|&&byte| byte == 0).count() as f64 / bytes.len() as f64
+    }
+
+    #[test]
+    fn every_transfer_is_as_compressible_as_asked_whatever_its_size() {
+        for duplicate_ratio in [0.0, 0.5] {
+            let data = DataPool { compressible_ratio: 0.5, duplicate_ratio, ..DataPool::default() };
+            for size in [512, 1_024, 2_048, 4_096, 6_144, 65_536] {
+                for transfer in written(size, data, 100) {
+                    // Of the other half 1 in 256 is zero by chance.
+                    let share = zeros(&transfer);
+                    assert!((share - 0.502).abs() < 0.025, "{share} of {size} bytes");
+                }
+            }
+        }
+    }
 
     #[test]
     fn the_scramble_is_undone() {
