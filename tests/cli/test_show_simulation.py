@@ -309,3 +309,10 @@ def test_of_many_volumes_the_busiest_are_shown_and_the_others_counted(tmp_path: 
     }
     assert len(shown) == 20
     assert min(ios[name] for name in shown) >= max(count for name, count in ios.items() if name not in shown)
+
+
+def test_an_even_spread_is_over_the_drives_that_work(tmp_path: Path) -> None:
+    with_spare = SMALL.replace("count = 8", "count = 8\nspares = 1")
+    for design, schedule, drives in ((SMALL, "", 8), (with_spare, "", 8), (SMALL, _SCHEDULE, 7)):
+        form = json.loads(_run(tmp_path, "--duration", "4s", "--json", design=design, schedule=schedule).stdout)
+        assert form["queue"]["share_if_even"] == pytest.approx(1 / drives)

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.report.evidence import START_NS, day_of_volumes, hog_finding, verdict_of, whole_verdict, written
 from tests.report.test_page import hostile_page, nothing
+from tests.report.test_queues import drives_with_queues
 from tests.report.test_runs import runs_of_streams
 from tests.support.cases import make_store
 
@@ -77,6 +79,12 @@ COLOURS = """(canvas) => {
         if (data[i + 3]) found.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
     }
     return found.size;
+}"""
+
+
+COLOUR_AT = """(canvas, y) => {
+    const scale = canvas.height / canvas.clientHeight;
+    return [...canvas.getContext("2d").getImageData(canvas.width / 2, y * scale, 1, 1).data].slice(0, 3);
 }"""
 
 
@@ -283,6 +291,20 @@ def test_axes_of_a_real_clock_stay_in_utc(browser: Browser, report: Path) -> Non
     assert view.page.evaluate(f"storscope.interval({start}, {start + 60})") == "2026-11-20 00:00:00 to 00:01:00Z"
     assert view.page.evaluate(f"storscope.timeTicks({start}, {start + 2}, 840).step") == 1
     assert view.page.evaluate(f"storscope.timeLabels([{start}, {start + 60}], 60)") == ["00:00\n20 Nov", "00:01"]
+
+
+def test_queues_that_are_alike_have_colours_that_are_alike(browser: Browser, tmp_path: Path) -> None:
+    depths = np.full((8, 50), 32.0)
+    depths[1], depths[2] = 31.0, 0.06
+    depths[3:] = 0.0
+    for name, shown in (("all", depths), ("alike", np.where(depths < 1, 0.0, depths))):
+        store = make_store(tmp_path / name, drives_with_queues(shown))
+        written(tmp_path / f"{name}.html", verdict_of(store, bad_windows={}), store)
+        view = opened(browser, tmp_path / f"{name}.html")
+        canvas = view.page.locator("#queue-map canvas")
+        deep, alike = (canvas.evaluate(COLOUR_AT, at) for at in (35, 57))
+        assert max(abs(one - other) for one, other in zip(deep, alike, strict=True)) < 8
+        assert sum(alike) < 300, "dark"
 
 
 @pytest.mark.parametrize("ids", [["simulation-31a45725-18ea9bbffbfb6c5f"], ["bench-18ea9c149111270d", "bench-2"]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ _SLICE_NS = 20_000_000
 _DRIVES, _SLICES = 46, 250
 
 
-def _drives(depths: np.ndarray) -> object:
+def drives_with_queues(depths: np.ndarray) -> Callable[[Recorder], None]:
     """Drives 1 to 46 of an array, one row each."""
 
     def write(recorder: Recorder) -> None:
@@ -40,7 +41,7 @@ def convoy() -> np.ndarray:
 
 
 def test_a_convoy_is_a_staircase_and_its_note_says_how_uneven_it_is(tmp_path: Path) -> None:
-    store = make_store(tmp_path / "store", _drives(convoy()))
+    store = make_store(tmp_path / "store", drives_with_queues(convoy()))
     packer = Packer()
     (map_,) = queue_maps(store, (None, None), packer)
     assert map_.chart["names"] == [f"disk {number}" for number in range(1, _DRIVES + 1)]
@@ -52,7 +53,7 @@ def test_a_convoy_is_a_staircase_and_its_note_says_how_uneven_it_is(tmp_path: Pa
 def test_of_a_long_run_the_spread_is_that_of_the_stretch_that_is_drawn_and_says_so(tmp_path: Path) -> None:
     depths = np.full((8, 1000), 0.1)
     depths[0, 500:900] = 20.0
-    (map_,) = queue_maps(make_store(tmp_path / "store", _drives(depths)), (None, None), Packer())
+    (map_,) = queue_maps(make_store(tmp_path / "store", drives_with_queues(depths)), (None, None), Packer())
     assert (
         "Drawn are the 8.00 s with the most requests. On average over them the busiest one of an instant holds 97 %"
         in map_.note
@@ -60,20 +61,20 @@ def test_of_a_long_run_the_spread_is_that_of_the_stretch_that_is_drawn_and_says_
 
 
 def test_drives_that_share_the_load_hold_equal_parts(tmp_path: Path) -> None:
-    store = make_store(tmp_path / "store", _drives(np.full((8, 50), 3.0)))
+    store = make_store(tmp_path / "store", drives_with_queues(np.full((8, 50), 3.0)))
     (map_,) = queue_maps(store, (None, None), Packer())
     assert "holds 12 % of all requests; evenly spread it would hold 12 %" in map_.note
 
 
 def test_fewer_than_four_drives_make_no_map(tmp_path: Path) -> None:
-    store = make_store(tmp_path / "store", _drives(np.full((3, 50), 3.0)))
+    store = make_store(tmp_path / "store", drives_with_queues(np.full((3, 50), 3.0)))
     assert queue_maps(store, (None, None), Packer()) == []
 
 
 def test_of_a_long_record_in_fine_slices_the_fullest_stretch_is_drawn_as_fine(tmp_path: Path) -> None:
     depths = np.full((8, 3000), 1.0)
     depths[2, 2000:2300] = 9.0
-    store = make_store(tmp_path / "store", _drives(depths))
+    store = make_store(tmp_path / "store", drives_with_queues(depths))
     (map_,) = queue_maps(store, (None, None), Packer())
     columns = map_.chart["columns"]
     assert isinstance(columns, dict)
@@ -86,7 +87,7 @@ def test_of_a_long_record_in_fine_slices_the_fullest_stretch_is_drawn_as_fine(tm
 def test_drives_with_instants_of_their_own_do_not_look_like_a_convoy(tmp_path: Path) -> None:
     depths = np.full((8, 80), np.nan)
     depths[np.arange(80) % 8, np.arange(80)] = 3.0
-    store = make_store(tmp_path / "store", _drives(depths))
+    store = make_store(tmp_path / "store", drives_with_queues(depths))
     (map_,) = queue_maps(store, (None, None), Packer())
     assert "No instant has the queues of all disks" in map_.note
 
@@ -95,6 +96,37 @@ def test_an_instant_with_many_requests_counts_more_than_one_with_few(tmp_path: P
     depths = np.full((8, 100), 10.0)
     depths[:, 50:] = 0.0
     depths[0, 50:] = 0.5
-    store = make_store(tmp_path / "store", _drives(depths))
+    store = make_store(tmp_path / "store", drives_with_queues(depths))
     (map_,) = queue_maps(store, (None, None), Packer())
     assert "holds 13 % of all requests" in map_.note
+
+
+def _with_states(depths: np.ndarray, states: dict[int, str]) -> Callable[[Recorder], None]:
+    def write(recorder: Recorder) -> None:
+        drives_with_queues(depths)(recorder)
+        for number, state in states.items():
+            recorder.fact(EntityRef("array-a", "disk", f"disk {number}"), "state", state)
+
+    return write
+
+
+def test_spares_that_wait_and_failed_drives_would_hold_nothing_of_an_even_spread(tmp_path: Path) -> None:
+    depths = np.full((10, 50), 3.0)
+    depths[8:] = 0.0
+    for states, share in (
+        ({9: "spare", 10: "failed"}, "12 %"),
+        ({9: "Hot Spare", 10: "normal"}, "11 %"),
+        ({1: "failed", 2: "spare"}, "10 %"),  # in use all the time that is drawn
+    ):
+        store = make_store(tmp_path / share[:2], _with_states(depths, states))
+        (map_,) = queue_maps(store, (None, None), Packer())
+        assert f"evenly spread it would hold {share}" in map_.note
+
+
+def test_the_colours_of_queues_begin_at_the_same_depth_whatever_is_drawn(tmp_path: Path) -> None:
+    for name, least in (("alike", 31.0), ("unlike", 0.06)):
+        depths = np.full((8, 50), 32.0)
+        depths[1] = least
+        (map_,) = queue_maps(make_store(tmp_path / name, drives_with_queues(depths)), (None, None), Packer())
+        assert map_.chart["low"] == 0.05
+        assert "The colours begin at 0.05; less is left blank." in map_.note

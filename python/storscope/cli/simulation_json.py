@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from storscope.bench.record import status_of
 from storscope.cli.show_judgement import judgement_to_json
 from storscope.cli.show_rate_steps import rate_steps_to_json
+from storscope.sim.bottleneck import works
 from storscope.workbench.convoys import gathering
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _phase(simulated: Simulated, one: PhaseFigures) -> dict[str, Any]:
 def _queue(simulated: Simulated) -> dict[str, Any]:
     """The queues over time are in the store; here their summary."""
     queue, found = simulated.array["queue"], gathering(simulated.array)
-    drives = len(queue["mean"])
+    drives = sum(one["kind"] == "drive" and works(one) for one in simulated.window["components"])
     return {
         "slice_ns": queue["slice_ns"], "share_at_fullest_drive": None if found is None else found.fullest_share,
         "share_by_chance": None if found is None else found.chance_share,

@@ -23,7 +23,10 @@ ROWS_MAX = 256
 COLUMNS_MAX = 400
 _KIND = "disk"
 _NOTHING = 0.05
-"""A mean below is drawn as none: on a scale from there to tens, hundredths would have most of the colours."""
+"""A mean below is drawn as none: on a scale from there to tens, hundredths would have most of the colours. The scale
+begins there whatever is drawn, so that colours mean the same on every page and queues that are alike look alike."""
+_OUT = r"(?i)\b(spare|fail\w*)\b"
+"""States of drives that take no part, unless requests are there nevertheless: a rebuild's, or before it failed."""
 
 
 def queue_maps(store: Store, span: tuple[int | None, int | None], packer: Packer) -> list[HeatMap]:
@@ -34,6 +37,7 @@ def queue_maps(store: Store, span: tuple[int | None, int | None], packer: Packer
         "ORDER BY system, time"
     )
     systems = table.column("system").to_numpy(zero_copy_only=False).astype(str)
+    out = _out(store)
     found = []
     for system in np.unique(systems):
         part = table.filter(systems == system)
@@ -42,13 +46,22 @@ def queue_maps(store: Store, span: tuple[int | None, int | None], packer: Packer
         drives = sorted(set(names.tolist()), key=natural)
         if len(drives) >= LEAST_DRIVES:
             depths = part.column("depth").to_numpy().astype(np.float64)
-            found.append(_map(str(system), drives, names, times, lengths, depths, packer))
+            found.append(_map(str(system), drives, out, names, times, lengths, depths, packer))
     return found
 
 
+def _out(store: Store) -> set[tuple[str, str]]:
+    """System and name of spares and failed drives."""
+    rows = store.query(
+        f"SELECT DISTINCT system, entity FROM facts WHERE kind = '{_KIND}' AND name = 'state' "
+        "AND regexp_matches(value, $1)", [_OUT],
+    ).to_pylist()  # fmt: skip
+    return {(row["system"], row["entity"]) for row in rows}
+
+
 def _map(
-    system: str, drives: list[str], names: np.typing.NDArray[np.str_], times: IntArray, lengths: IntArray,
-    depths: FloatArray, packer: Packer,
+    system: str, drives: list[str], out: set[tuple[str, str]], names: np.typing.NDArray[np.str_], times: IntArray,
+    lengths: IntArray, depths: FloatArray, packer: Packer,
 ) -> HeatMap:  # fmt: skip
     columns = _slices(times, lengths, depths)
     seen = (times >= columns.start_ns) & (times < columns.start_ns + columns.count * columns.width_ns)
@@ -59,19 +72,22 @@ def _map(
     np.fmax.at(cells, (rows[kept], columns.of(times[kept])), np.where(depths[kept] < _NOTHING, 0.0, depths[kept]))
     words = kind_word(_KIND, 2)
     stretch = _stretch(columns, times)
+    takes_part = np.array([(system, name) not in out for name in row_of]) | (np.nan_to_num(cells) > 0).any(axis=1)
     left = f" {len(drives) - len(row_of)} more {words} are left out." if len(drives) > len(row_of) else ""
     return HeatMap(
         title=f"At which {kind_word(_KIND)} did requests wait, and when?",
         system=system,
         note=f"Stronger colour means more requests at the {kind_word(_KIND)}, waiting or in service: the greatest "
         f"interval mean in each {format_span(columns.width_ns) if columns.width_ns >= NS_PER_S else _ms(columns)}. "
-        f"{stretch}{_spread(cells, 'On average over them' if stretch else 'On average')}{left}",
+        f"The colours begin at {_NOTHING:g}; less is left blank. "
+        f"{stretch}{_spread(cells[takes_part], 'On average over them' if stretch else 'On average')}{left}",
         legend="requests",
         heads=[kind_word(_KIND).capitalize(), "Mean", "Highest"],
         rows=[[name, *_mean_and_peak(cells[row])] for name, row in row_of.items()],
         chart={
             "kind": "matrix", **columns.chart(), "names": list(row_of), "rows": len(row_of),
             "cells": packer.add_values(cells.ravel()), "unit": "requests", "scale": "log",
+            "low": _NOTHING,
         },
         aria=f"Heat map of {system}: requests at {counted(len(row_of), kind_word(_KIND), words)} over time.",
     )  # fmt: skip

@@ -31,7 +31,7 @@
     const gutter = named ? nameRoom(chart.names, Math.max(96, width * 0.25)) : 68;
     const row = named ? Math.max(chart.rows > 40 ? 4 : 13, Math.min(22, (chart.rows > 40 ? 600 : 420) / chart.rows)) : Math.max(6, Math.min(16, 300 / chart.rows));
     const known = cells.filter((value) => value > 0);
-    const low = known.reduce((a, b) => Math.min(a, b), Infinity), high = known.reduce((a, b) => Math.max(a, b), -Infinity);
+    const low = chart.low || known.reduce((a, b) => Math.min(a, b), Infinity), high = known.reduce((a, b) => Math.max(a, b), -Infinity);
     const { start, width: step, count } = chart.columns;
     return { chart, cells, width, gutter, row, low, high, named, step, count, from: start, to: start + step * count,
       plot: { left: gutter, top: HEAD, width: width - gutter - EDGE, height: row * chart.rows }, height: HEAD + row * chart.rows + FOOT };
