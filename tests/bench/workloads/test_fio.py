@@ -199,6 +199,23 @@ def test_zones_may_leave_the_rest_open_and_writes_may_have_their_own(zones: str,
         assert "zones of the writes" in losses_of(f"rw=randrw norandommap random_distribution={zones}")
 
 
+@pytest.mark.parametrize(("kind", "exponent", "is_said"), [
+    ("zipf", 1.1, False), ("zipf:1.2", 1.2, False), ("zipf:1.2:0.25", 1.2, True), ("zipf:1.2:0", 1.2, True),
+    ("zipf:1.2:-1", 1.2, False), ("zipf:1.2/0.25", 1.2, False),
+])  # fmt: skip
+def test_the_centre_of_zipf_is_left_out_and_said(kind: str, exponent: float, is_said: bool) -> None:
+    """fio 3.33 takes a centre after a colon, -1 for none, and reads over what follows a slash."""
+    options = f"rw=randread norandommap random_distribution={kind}"
+    assert job(options).offsets == Zipf(exponent)
+    assert ("the centre of the distribution is left out" in losses_of(options)) is is_said
+
+
+@pytest.mark.parametrize("kind", ["zipf:x", "zipf:1.2:x", "zipf:1.2:2", "zipf:1.2:"])
+def test_a_zipf_that_fio_refuses_is_refused(kind: str) -> None:
+    with pytest.raises(MalformedInput, match="line 2: expected"):
+        job(f"random_distribution={kind} rw=randread")
+
+
 def test_a_pause_after_each_of_one_outstanding_is_a_think_time_and_other_pauses_are_said() -> None:
     """fio pauses from the completion on, a delay counts from the submission."""
     assert job("rw=read thinktime=5ms").think_time == ThinkTime(5 * 10**6, Process.FIXED)

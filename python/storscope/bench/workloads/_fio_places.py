@@ -11,6 +11,8 @@ from storscope.domain.load import HotSpot, Offsets, Region, Starts, Uniform, Zip
 
 _PARTS = "each job keeps to its part; here each worker begins where its part does, and goes on at the end of it"
 
+_NO_CENTRE = "-1"
+
 
 def offsets_of(job: GivenOptions) -> Offsets:
     """The distribution of random offsets."""
@@ -19,14 +21,21 @@ def offsets_of(job: GivenOptions) -> Offsets:
     if option is None or kind == "random":
         return Uniform()
     if kind == "zipf":
-        value, _, centre = rest.partition("/")
-        if centre:
-            job.note("random_distribution", "the centre of the distribution is left out")
-        return Zipf(_exponent(job, option, value or "1.1"))
+        return _zipf(job, option, rest)
     if kind == "zoned":
         return _zones(job, option, _used_zones(job, rest, writes.removeprefix("zoned:")))
     job.losses.lost(option.where, option.text, "no such distribution of offsets here; uniform is taken")
     return Uniform()
+
+
+def _zipf(job: GivenOptions, option: Option, text: str) -> Zipf:
+    """From 'exponent:centre', each of which may be missing. What follows a slash fio reads over (fio 3.33)."""
+    exponent, colon, centre = text.partition(":")
+    if colon and centre.strip() != _NO_CENTRE:
+        if not re.fullmatch(r"0(\.\d{1,9})?|1(\.0{1,9})?", centre.strip()):
+            job.fail(option, f"a centre from 0 to 1, or {_NO_CENTRE} for none")
+        job.note("random_distribution", "the centre of the distribution is left out")
+    return Zipf(_exponent(job, option, exponent.partition("/")[0] or "1.1"))
 
 
 def _exponent(job: GivenOptions, option: Option, text: str) -> float:
