@@ -230,7 +230,7 @@ def _fill(stack: ExitStack, made: Scratch, wish: Wish, size_bytes: int, index: i
 
 def existing(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
     """What is there, opened after the checks; `stack` closes it. Raises TargetRefused, UsageError."""
-    opened, is_direct = _opened(path, wish.writes, wish.permission, wish.direct)
+    opened, is_direct = _opened(path, wish)
     stack.enter_context(opened)
     _refuse_more_than_there_is(opened, wish.size_bytes)
     doubts = list(_cache_doubts(wish.direct, is_direct))
@@ -257,17 +257,17 @@ def _refuse_more_than_there_is(opened: OpenTarget, size_bytes: int | None) -> No
         )  # fmt: skip
 
 
-def _opened(path: str | Path, writes: bool, permission: str | None, direct: bool) -> tuple[OpenTarget, bool]:
+def _opened(path: str | Path, wish: Wish) -> tuple[OpenTarget, bool]:
     def attempt(direct: bool) -> OpenTarget:
-        if writes:
-            return open_for_writing(path, permission=permission, direct=direct)
+        if wish.writes:
+            return open_for_writing(path, permission=wish.permission, reach_bytes=wish.size_bytes, direct=direct)
         return open_for_reading(path, direct=direct)
 
     try:
-        return attempt(direct), direct
+        return attempt(wish.direct), wish.direct
     except TargetRefused as error:
         cause = error.__cause__
-        if not (direct and isinstance(cause, OSError) and cause.errno == errno.EINVAL):
+        if not (wish.direct and isinstance(cause, OSError) and cause.errno == errno.EINVAL):
             raise
         return attempt(False), False
 

@@ -16,7 +16,7 @@ from storscope.bench.safety.access import open_held
 from storscope.bench.safety.check import Outcome
 from storscope.bench.safety.target import DirectoryTarget, FileTarget, NewFileTarget, hold
 from storscope.domain.errors import TargetRefused, UsageError
-from storscope.domain.units import MIB
+from storscope.domain.units import MIB, format_bytes
 from tests.bench.safety import images
 from tests.bench.safety.conftest import Rig, run
 
@@ -163,12 +163,44 @@ def test_a_sparse_file_needs_room_for_its_holes(tmp_path: Path) -> None:
         open_for_writing(file, permission=f"{file}:{file.stat().st_size}")
 
 
+def too_large_and_sparse(folder: Path) -> Path:
+    """A file of holes that its file system has no room for; its first MiB is written."""
+    free = os.statvfs(folder)
+    with (folder / "sparse").open("xb") as file:
+        file.write(os.urandom(MIB))
+        file.truncate(2 * free.f_bavail * free.f_frsize)
+        os.fsync(file.fileno())
+    return folder / "sparse"
+
+
+@pytest.mark.parametrize("reach_bytes", [MIB, 16 * MIB])
+def test_only_the_part_that_is_written_needs_room(tmp_path: Path, reach_bytes: int) -> None:
+    file = too_large_and_sparse(tmp_path)
+    word = f"{file}:{file.stat().st_size}"
+    with pytest.raises(TargetRefused, match="must stay free"):
+        open_for_writing(file, permission=word)
+    open_for_writing(file, permission=word, reach_bytes=reach_bytes).close()
+    (space,) = [check for check in inspect(file, size_bytes=reach_bytes).checks if check.name == "space"]
+    assert space.says.startswith(f"needs {format_bytes(reach_bytes - MIB)} of ")
+
+
+def test_the_limit_of_file_sizes_is_of_the_part_that_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (MIB, MIB))
+    (tmp_path / "file").write_bytes(bytes(2 * MIB))
+    word = f"{tmp_path / 'file'}:{2 * MIB}"
+    with pytest.raises(TargetRefused, match="ulimit"):
+        open_for_writing(tmp_path / "file", permission=word)
+    open_for_writing(tmp_path / "file", permission=word, reach_bytes=MIB).close()
+
+
 def test_growing_a_file_needs_room(tmp_path: Path) -> None:
     file = tmp_path / "empty"
     file.touch()
     free = os.statvfs(tmp_path)
     with pytest.raises(TargetRefused, match="must stay free"):
-        open_for_writing(file, grows_to_bytes=free.f_bavail * free.f_frsize)
+        open_for_writing(file, reach_bytes=free.f_bavail * free.f_frsize)
 
 
 def test_reading_opens_read_only_and_asks_nothing(tmp_path: Path) -> None:
@@ -326,6 +358,6 @@ def test_the_limit_of_file_sizes_is_known_before_the_run(tmp_path: Path, monkeyp
     monkeypatch.setattr(resource, "getrlimit", lambda which: (4096, 4096))
     (tmp_path / "empty").touch()
     with pytest.raises(TargetRefused, match="ulimit"):
-        open_for_writing(tmp_path / "empty", grows_to_bytes=MIB)
+        open_for_writing(tmp_path / "empty", reach_bytes=MIB)
     with pytest.raises(TargetRefused, match="ulimit"):
         create(tmp_path, MIB)

@@ -450,6 +450,12 @@ def test_a_loop_device_on_a_sparse_file_needs_room_below(rig: Rig) -> None:
     assert refusals(device) == {"space": False}
 
 
+def test_only_the_part_of_a_loop_device_that_is_written_needs_room(rig: Rig) -> None:
+    free = os.statvfs(rig.folder)
+    device = rig.loop(rig.image(size_bytes=free.f_bavail * free.f_frsize + 64 * MIB))
+    open_for_writing(device, reach_bytes=16 * MIB).close()
+
+
 @pytest.mark.needs("mkfs.ext4")
 def test_a_full_file_system_is_not_filled(rig: Rig) -> None:
     device = rig.loop(rig.image(size_bytes=128 * MIB))

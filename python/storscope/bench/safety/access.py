@@ -92,19 +92,20 @@ def open_for_writing(
     *,
     permission: str | None = None,
     expected: Target | None = None,
-    grows_to_bytes: int | None = None,
+    reach_bytes: int | None = None,
     direct: bool = False,
     journal: Journal | None = None,
     kernel: Kernel | None = None,
 ) -> OpenTarget:
     """Opens an existing file or device for writing if that destroys nothing, or the user said that it may.
 
-    `permission` is what the user typed, `expected` what an earlier look (a dry run) found there. Raises TargetRefused
-    with what to do, UsageError for a directory or a name that does not exist (see `scratch.create`).
+    `permission` is what the user typed, `expected` what an earlier look (a dry run) found there, `reach_bytes` where
+    the writes end, if not with the target. Raises TargetRefused with what to do, UsageError for a directory or a name
+    that does not exist (see `scratch.create`).
     """
     with hold(path) as held:
         return open_held(
-            held, permission=permission, expected=expected, grows_to_bytes=grows_to_bytes, direct=direct,
+            held, permission=permission, expected=expected, reach_bytes=reach_bytes, direct=direct,
             journal=journal, kernel=kernel,
         )  # fmt: skip
 
@@ -114,7 +115,7 @@ def open_held(
     *,
     permission: str | None = None,
     expected: Target | None = None,
-    grows_to_bytes: int | None = None,
+    reach_bytes: int | None = None,
     direct: bool = False,
     journal: Journal | None = None,
     kernel: Kernel | None = None,
@@ -123,7 +124,7 @@ def open_held(
     kernel = kernel or Kernel()
     journal = journal or Journal.of_user()
     with ExitStack() as stack:
-        look = stack.enter_context(_inspected(held, kernel, journal, grows_to_bytes))
+        look = stack.enter_context(_inspected(held, kernel, journal, reach_bytes))
         target = look.target
         if not isinstance(target, FileTarget | DeviceTarget):
             raise UsageError("a file or a block device to write to", "a directory", where=held.asked)
@@ -180,7 +181,7 @@ def _inspected(held: Held, kernel: Kernel, journal: Journal, size_bytes: int | N
     """All checks; the claim or lock that keeps their answers true is held until the end."""
     with ExitStack() as stack:
         if stat.S_ISBLK(held.status.st_mode):
-            yield _inspect_device(stack, held, kernel)
+            yield _inspect_device(stack, held, kernel, size_bytes)
             return
         target = describe(held, kernel)
         if isinstance(target, FileTarget):
@@ -190,7 +191,7 @@ def _inspected(held: Held, kernel: Kernel, journal: Journal, size_bytes: int | N
             yield Inspection(target, tuple(check_directory(target, size_bytes, writable)))
 
 
-def _inspect_device(stack: ExitStack, held: Held, kernel: Kernel) -> Inspection:
+def _inspect_device(stack: ExitStack, held: Held, kernel: Kernel, reach_bytes: int | None) -> Inspection:
     descriptor, failure = _claim(stack, held)
     target = describe(held, kernel)
     assert isinstance(target, DeviceTarget)
@@ -199,7 +200,7 @@ def _inspect_device(stack: ExitStack, held: Held, kernel: Kernel) -> Inspection:
     if failure is None and descriptor is not None:
         _drop_cache(descriptor)
     media = () if descriptor is None else tuple(_media(stack, kernel, target, descriptor))
-    look = look_at_device(kernel, target, failure, media)
+    look = look_at_device(kernel, target, failure, media, reach_bytes)
     return Inspection(target, tuple(check_device(look)))
 
 
@@ -242,7 +243,7 @@ def _partition_node(stack: ExitStack, node: Path, number: tuple[int, int]) -> in
 
 
 def _inspect_file(
-    stack: ExitStack, held: Held, target: FileTarget, kernel: Kernel, journal: Journal, grows_to_bytes: int | None
+    stack: ExitStack, held: Held, target: FileTarget, kernel: Kernel, journal: Journal, reach_bytes: int | None
 ) -> Inspection:
     descriptor, failure = _readable(stack, held)
     is_own = journal.owns(held.descriptor, target.path)
@@ -256,7 +257,7 @@ def _inspect_file(
         locked_by_other=descriptor is not None and not lock(descriptor),
         open_error=_write_failure(held) or failure,
         medium=None if descriptor is None else medium_of(descriptor, target.size_bytes),
-        grows_to_bytes=grows_to_bytes,
+        reach_bytes=reach_bytes,
     )
     return Inspection(target, tuple(check_file(look)), is_own)
 

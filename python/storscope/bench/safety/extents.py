@@ -13,7 +13,7 @@ import errno
 import fcntl
 import os
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntFlag
 from pathlib import Path
 
@@ -57,6 +57,10 @@ class ExtentMap:
     extents: tuple[Extent, ...]
     source: str
     """FIEMAP, or SEEK_HOLE where that is all there is."""
+
+    def until(self, end_bytes: int) -> ExtentMap:
+        """The map of the first part."""
+        return replace(self, size_bytes=min(self.size_bytes, end_bytes))
 
     @property
     def hole_bytes(self) -> int:

@@ -38,7 +38,13 @@ class FileLook:
     """Another storscope is using it."""
     open_error: OSError | None
     medium: Medium | None
-    grows_to_bytes: int | None
+    reach_bytes: int | None
+    """Where the writes end; null for the end of the file."""
+
+    @property
+    def end_bytes(self) -> int:
+        """Where the writes end."""
+        return self.target.size_bytes if self.reach_bytes is None else self.reach_bytes
 
 
 def check_file(look: FileLook) -> list[Check]:
@@ -82,15 +88,18 @@ def _place(look: FileLook) -> Check:
 
 def _space(look: FileLook) -> Check:
     """Filling holes allocates, and so does the first write to what is shared with another file."""
-    target = look.target
-    size = max(target.size_bytes, look.grows_to_bytes or 0)
-    shared = (target.extents.shared_bytes if target.extents else None) or 0
-    needed = max(0, size - target.allocated_bytes) + shared
+    target, end = look.target, look.end_bytes
+    within = min(end, target.size_bytes)
+    missing = max(0, target.size_bytes - target.allocated_bytes)
+    if target.extents is not None and within < target.size_bytes:
+        missing = target.extents.until(within).hole_bytes
+    shared = (target.extents.until(within).shared_bytes if target.extents else None) or 0
+    needed = min(missing, within) + shared + max(0, end - target.size_bytes)
     return check_space(needed, target.place.free_bytes, target.place.total_bytes)
 
 
 def _limit(look: FileLook) -> Check:
-    return check_file_limit(max(look.target.size_bytes, look.grows_to_bytes or 0))
+    return check_file_limit(look.end_bytes)
 
 
 def _content(look: FileLook) -> Check:

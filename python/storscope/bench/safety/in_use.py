@@ -47,16 +47,24 @@ class DeviceLook:
     """How the exclusive open failed; null if it succeeded and is held."""
     media: tuple[tuple[str, Medium], ...]
     """What can be read for signatures: the device and its partitions."""
+    reach_bytes: int | None = None
+    """Where the writes end; null for the end of the device."""
 
 
 def look_at_device(
-    kernel: Kernel, target: DeviceTarget, claim: OSError | None, media: tuple[tuple[str, Medium], ...]
+    kernel: Kernel,
+    target: DeviceTarget,
+    claim: OSError | None,
+    media: tuple[tuple[str, Medium], ...],
+    reach_bytes: int | None = None,
 ) -> DeviceLook:
     """Gathers what the checks need."""
     mounts, stack = all_mounts(kernel), stack_of(kernel, target.device)
     contents = Contents(kernel, tuple(mounts))
     files = tuple(contents.at(backing.path, backing.file) for backing in stack.backings if backing.file is not None)
-    return DeviceLook(kernel, target, stack, files, contents, mounted_devices(kernel, mounts), claim, media)
+    return DeviceLook(
+        kernel, target, stack, files, contents, mounted_devices(kernel, mounts), claim, media, reach_bytes
+    )
 
 
 def check_device(look: DeviceLook) -> list[Check]:
@@ -215,20 +223,23 @@ def check_writers(kernel: Kernel, wanted: list[Wanted]) -> Check:
 
 def _space_below(look: DeviceLook) -> Check:
     """A loop device on a sparse file takes room from the file system below as it is written."""
-    found = [_space_of(backing, look.target.device) for backing in look.stack.backings if backing.file is not None]
+    size = look.target.device.size_bytes
+    end = size if look.reach_bytes is None else min(size, look.reach_bytes)
+    found = [_space_of(backing, end) for backing in look.stack.backings if backing.file is not None]
     if not found:
         return passed("space", "nothing is allocated below, as far as the kernel shows")
     return max(found, key=lambda check: (check.outcome is Outcome.REFUSED, check.outcome is Outcome.UNKNOWN))
 
 
-def _space_of(backing: kernel_users.Backing, device: BlockDevice) -> Check:
+def _space_of(backing: kernel_users.Backing, most_bytes: int) -> Check:
+    """Room for the holes of the file, of which at most so much is written."""
     try:
         status, space = Path(backing.path).stat(), os.statvfs(backing.path)
     except OSError:
         return unknown("space", f"the room below {backing.name} cannot be seen")
     if kernel_users.identity_of(status) != backing.file:
         return unknown("space", f"the room below {backing.name} cannot be seen: {backing.path} is another file by now")
-    needed = max(0, min(device.size_bytes, status.st_size - status.st_blocks * SECTOR_BYTES))
+    needed = max(0, min(most_bytes, status.st_size - status.st_blocks * SECTOR_BYTES))
     return check_space(needed, space.f_bavail * space.f_frsize, space.f_blocks * space.f_frsize)
 
 
