@@ -15,6 +15,8 @@ const BLOCK: usize = 4096;
 const STAMP: usize = 16;
 /// Smaller units are not stamped.
 const LEAST_UNIT: usize = 2 * STAMP;
+/// Keeps what unique units are made of apart from what the pool was filled with.
+const SEED_OF_NOISE: u64 = 0x006e_6f69_7365;
 /// A place is a byte offset in the low 56 bits and a target above.
 const OFFSET_BITS: u32 = 56;
 
@@ -26,6 +28,10 @@ pub struct Stamper {
     compressible_ratio: f64,
     duplicate_below: u64,
     duplicates: Vec<[u8; BLOCK]>,
+    /// The first words of all their units, in order.
+    duplicate_words: Vec<u64>,
+    /// What unique units are made of where a duplicate was in their buffer.
+    random: Random,
     sequence: u64,
 }
 
@@ -42,7 +48,9 @@ impl Stamper {
             unit,
             compressible_ratio: data.compressible_ratio,
             duplicate_below: (data.duplicate_ratio * 2.0_f64.powi(64)) as u64,
+            duplicate_words: first_words(&duplicates, unit),
             duplicates,
+            random: Random::of_worker(scramble(data.seed ^ SEED_OF_NOISE), worker),
             sequence: u64::from(worker) << 48,
         }
     }
@@ -104,12 +112,22 @@ impl Stamper {
         unit.copy_from_slice(self.duplicate_slice(content, offset));
     }
 
-    /// The rest of the unit keeps what the pool, or an earlier duplicate, left in it; the number makes it unique.
+    /// The rest of the unit keeps what the pool left in it, unless an earlier duplicate is there; the number makes it
+    /// unique.
     #[inline]
     fn stamp_unique(&mut self, unit: &mut [u8], target: u32, offset: u64) {
+        if self.duplicate_words.binary_search(&word(unit)).is_ok() {
+            self.draw_anew(unit);
+        }
         unit[..8].copy_from_slice(&self.place_stamp(target, offset).to_le_bytes());
         unit[8..STAMP].copy_from_slice(&self.sequence.to_le_bytes());
         self.sequence += 1;
+    }
+
+    /// Drawing costs a microsecond for 4 KiB, which is why it is done only where a duplicate was.
+    fn draw_anew(&mut self, unit: &mut [u8]) {
+        let noise = noise_length(unit.len(), self.compressible_ratio);
+        fill_noise(&mut unit[..noise], &mut self.random);
     }
 
     #[inline]
@@ -167,6 +185,13 @@ fn duplicate_content(data: &DataPool, unit: usize, content: u32) -> [u8; BLOCK] 
     block
 }
 
+fn first_words(duplicates: &[[u8; BLOCK]], unit: usize) -> Vec<u64> {
+    let mut words: Vec<u64> =
+        duplicates.iter().flat_map(|block| block.chunks_exact(unit.max(LEAST_UNIT)).map(word)).collect();
+    words.sort_unstable();
+    words
+}
+
 /// The finaliser of SplitMix64 (Steele, Lea and Flood 2014; constants by Stafford): a bijection.
 #[inline]
 fn scramble(mut x: u64) -> u64 {
@@ -184,6 +209,8 @@ fn unscramble(mut x: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{HashMap, HashSet};
+
     use storscope_types::{Access, AccessSpec, Bytes, Load, Stream};
 
     use super::*;
@@ -220,6 +247,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_unique_block_has_nothing_of_a_duplicate_that_was_in_its_buffer() {
+        let data = DataPool { duplicate_ratio: 0.5, ..DataPool::default() };
+        let blocks = written(4_096, data, 4_000);
+        let mut seen = HashMap::new();
+        blocks.iter().for_each(|block| *seen.entry(block).or_insert(0) += 1);
+        let tails = |is_wanted: fn(u32) -> bool| -> HashSet<&[u8]> {
+            let wanted = blocks.iter().filter(|&block| is_wanted(seen[block]));
+            wanted.map(|block| &block[STAMP..]).collect()
+        };
+        let (repeated, unique) = (tails(|times| times > 1), tails(|times| times == 1));
+        assert_eq!(repeated.len(), 64);
+        assert!(unique.len() > 500, "{} different ones", unique.len());
+        assert!(unique.is_disjoint(&repeated));
     }
 
     #[test]
