@@ -171,6 +171,18 @@ def test_a_tail_beyond_the_data_has_no_upper_bound() -> None:
     assert found.low is not None
 
 
+@pytest.mark.parametrize(("stretches", "is_told"), [(4, False), (16, True)])
+def test_slow_times_that_came_seldom_have_no_upper_bound(stretches: int, is_told: bool) -> None:
+    """Of each stretch of four samples a tenth of a percent of all I/Os is slow, whatever their number."""
+    rng = np.random.default_rng(11)
+    scale = np.full(640, 1e6)
+    for start in rng.permutation(80)[:stretches] * 8:
+        scale[start : start + 4] *= 10
+    found = estimate(Figure("p99"), drawn(rng, scale, 400 // stretches))
+    assert found is not None
+    assert (found.high is not None) == is_told
+
+
 def test_memory_is_bounded_and_pooled_samples_give_the_same_figures() -> None:
     level = 1e6 * (1 + 0.1 * np.random.default_rng(9).normal(size=3000))
     parts = closed_loop(level, outstanding=1)
