@@ -77,10 +77,9 @@ class DataPool:
     """The pool that written data comes from. Each block of a write is stamped: no two are equal by accident.
 
     `compressible_ratio` is the share of zeros in each stamped block (4 KiB, or less if sizes or alignment ask for it),
-    the rest being random: 0 cannot be compressed, 0.5 compresses 2:1. `duplicate_ratio` is the share of blocks that repeat
-    one of `duplicate_contents` contents.
-    `pool_bytes` is its least size; it grows with the queue. `seed` is of contents and stamps, apart from the run's:
-    what one run wrote another can verify.
+    the rest being random: 0 cannot be compressed, 0.5 compresses 2:1. `duplicate_ratio` is the share of blocks that
+    repeat one of `duplicate_contents` contents. `pool_bytes` is its least size; it grows with the queue. `seed` is of
+    contents and stamps, apart from the run's: what one run wrote another can verify.
     """
 
     compressible_ratio: float = 0.0
