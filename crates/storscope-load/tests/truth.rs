@@ -226,10 +226,18 @@ fn a_limit_of_ios_ends_with_all_of_them_counted() {
     assert_eq!((outcome.total.ios(), outcome.ending.drained), (1_000, 0));
 }
 
-/// Fails every request, and counts what it has not reported yet.
+/// Fails every request but the first ones, and counts what it has not reported yet.
 struct Failing {
     device: QueueingDevice,
+    well: usize,
     in_flight: usize,
+}
+
+impl Failing {
+    /// With one server of 1 ms.
+    fn after(well: usize, clock: &VirtualClock) -> Self {
+        Self { device: QueueingDevice::new(clock.clone(), 1, Nanos(1_000_000), 16, 6), well, in_flight: 0 }
+    }
 }
 
 impl Device for Failing {
@@ -245,8 +253,10 @@ impl Device for Failing {
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
         let before = done.len();
         let now = self.device.wait(until, done);
-        done[before..].iter_mut().for_each(|completion| completion.result = -5);
-        self.in_flight -= done.len() - before;
+        let found = done.len() - before;
+        done[before..].iter_mut().skip(self.well).for_each(|completion| completion.result = -5);
+        self.well = self.well.saturating_sub(found);
+        self.in_flight -= found;
         now
     }
 }
@@ -254,10 +264,24 @@ impl Device for Failing {
 #[test]
 fn after_an_error_the_device_has_nothing_left_to_report() {
     let clock = VirtualClock::default();
-    let device = Failing { device: QueueingDevice::new(clock.clone(), 1, Nanos(1_000_000), 16, 6), in_flight: 0 };
+    let device = Failing::after(0, &clock);
     let workload = mix(vec![reads_4k()], closed(8));
     let mut generator = Generator::new(device, clock, &task(&workload, &[GIB], seconds(1.0)));
     let outcome = generator.run(&AtomicBool::new(false), &mut |_| {});
     assert!(matches!(outcome, Err(LoadError::Failed { failed: 1, .. })), "{outcome:?}");
     assert_eq!(generator.into_device().in_flight, 0);
+}
+
+#[test]
+fn an_interval_that_an_error_ends_lasts_to_the_error() {
+    let clock = VirtualClock::default();
+    let workload = mix(vec![reads_4k()], closed(8));
+    let mut intervals = Vec::new();
+    let mut generator =
+        Generator::new(Failing::after(20, &clock), clock.clone(), &task(&workload, &[GIB], seconds(1.0)));
+    let outcome = generator.run(&AtomicBool::new(false), &mut |interval| intervals.push((clock.now(), interval)));
+    assert!(matches!(outcome, Err(LoadError::Failed { failed: 1, .. })), "{outcome:?}");
+    let [(at, interval)] = &intervals[..] else { panic!("{} intervals", intervals.len()) };
+    assert_eq!(interval.duration, *at);
+    assert!((interval.outstanding_mean - 8.0).abs() < 1e-9, "{} in flight", interval.outstanding_mean);
 }

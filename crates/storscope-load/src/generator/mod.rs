@@ -118,9 +118,8 @@ impl<D: Device, C: Clock> Generator<D, C> {
                 break Ok(());
             }
             self.send(now);
-            match self.wait(now, sink) {
-                Ok(after) => now = after,
-                Err(error) => break Err(error),
+            if let Err(error) = self.wait(&mut now, sink) {
+                break Err(error);
             }
         };
         let end = self.close(now, sink);
@@ -202,17 +201,17 @@ impl<D: Device, C: Clock> Generator<D, C> {
         self.device.submit(Request { token, target, direction, offset, length, buffer: slot.buffer });
     }
 
-    /// Hands the batch over, waits, and takes what is done. Returns the instant after.
+    /// Hands the batch over, waits, and takes what is done. Moves `now` to the instant after, also if an I/O failed.
     #[inline]
-    fn wait(&mut self, now: Nanos, sink: &mut dyn FnMut(Interval)) -> Result<Nanos, LoadError> {
-        let submitted = self.stamp_batch(now);
+    fn wait(&mut self, now: &mut Nanos, sink: &mut dyn FnMut(Interval)) -> Result<(), LoadError> {
+        let submitted = self.stamp_batch(*now);
         let until = self.wake_at().min(submitted.saturating_add(LONGEST_WAIT));
-        let after = self.device.wait(until, &mut self.done)?;
-        self.rotate_until(after, sink);
-        if after < self.end {
+        *now = self.device.wait(until, &mut self.done)?;
+        self.rotate_until(*now, sink);
+        if *now < self.end {
             self.take_done()?;
         }
-        Ok(after)
+        Ok(())
     }
 
     /// When there is something to do even if nothing completes.
