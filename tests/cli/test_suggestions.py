@@ -26,6 +26,9 @@ from storscope.cli.suggestions import did_you_mean
         (["formats", "tape"], "Known are: "),
         (["explain", "tape"], "See: storscope rules."),
         (["simulate", "FILE", "oltp"], "Did you mean: --workload oltp"),
+        (["simulate", "FILE", "--duration", "5", "min"], "Did you mean: --duration 5min\n"),
+        (["simulate", "--duration=2.5", "h", "FILE"], "Did you mean: --duration 2.5h\n"),
+        (["simulate", "--seed", "5", "s", "FILE"], "Did you mean: --workload FILE"),
         (["simulate", "FILE", "a=oltp", "b=backup"], "Did you mean: --workload a=oltp"),
     ],
 )

@@ -90,6 +90,7 @@ class DurationType(click.ParamType[float]):
     """A duration like 20s, 5m or 100us, at least 1 ns; a plain number is seconds. Converted to seconds."""
 
     name = "duration"
+    units = tuple(_SECONDS)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Seconds."""

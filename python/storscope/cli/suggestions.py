@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from storscope.cli.options import DurationType
+
 _MOST = 3
 
 
@@ -65,10 +67,21 @@ class NamedOption(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click's; arguments that are too many are refused with the option for them."""
+        given = list(args)
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             found = re.search(r"unexpected extra arguments? \(([^\s)]+)", error.message)
             if found is None:
                 raise
-            raise click.UsageError(f"{error.message}. Did you mean: {self._further} {found[1]}", ctx) from None
+            meant = self._with_split_duration(ctx, given) or f"{self._further} {found[1]}"
+            raise click.UsageError(f"{error.message}. Did you mean: {meant}", ctx) from None
+
+    def _with_split_duration(self, ctx: click.Context, args: list[str]) -> str | None:
+        """'--duration 5min' where the unit stands apart, as an argument of its own; None where none does."""
+        options = "|".join(
+            opt for one in self.get_params(ctx) if isinstance(one.type, DurationType) for opt in one.opts
+        )
+        units = "|".join(DurationType.units)
+        found = re.search(rf"(?:^| )({options})[ =]([\d.]+) ({units})(?: |$)", " ".join(args))
+        return None if found is None or not options else f"{found[1]} {found[2]}{found[3]}"
