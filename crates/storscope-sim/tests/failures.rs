@@ -283,3 +283,22 @@ fn what_was_read_ahead_of_lost_data_answers_nobody() {
     assert_eq!(results.iter().position(|&result| result == -5), Some(8), "the third segment is lost: {results:?}");
     assert_eq!(told(&mut array), ["data_lost v"]);
 }
+
+#[test]
+fn a_pool_rebuilds_no_more_than_its_free_space_holds() {
+    let pool = |share: f64| json!({"count": 12, "layout": "pool", "redundancy": "raid6", "segment_bytes": SEGMENT, "spare_share": share});
+    let spared = |share: f64| {
+        let mut design = rebuilding(pool(share), json!({"outstanding": 16}));
+        design["changes"].as_array_mut().expect("a list").extend([fails_at(100, 2), fails_at(200, 3)]);
+        let mut array = array(&design, 1);
+        let end = Nanos(400 * Nanos::SECOND.0);
+        while array.wait(end, &mut Vec::new()).expect("works") < end {}
+        let report = serde_json::to_value(array.report().expect("laws hold")).expect("JSON");
+        let happenings = report["happenings"].as_array().expect("a list").clone();
+        happenings.iter().filter_map(|one| one["has_spare"].as_bool()).collect::<Vec<bool>>()
+    };
+    // Of 12 drives a twelfth of each is a drive; what a failed one kept is a little less.
+    assert_eq!(spared(0.01), [false, false, false]);
+    assert_eq!(spared(0.09), [true, false, false]);
+    assert_eq!(spared(0.2), [true, true, false]);
+}

@@ -199,15 +199,22 @@ impl Group {
         Some(Place { drive: self.first_drive + target, offset: offset.min(self.drive_size - self.map.segment()) })
     }
 
+    /// Whether the free parts of the drives that are left hold what another one that fails kept, and those before it.
+    fn has_room_for_another(&self, kept: u64) -> bool {
+        let rebuilt = self.dead.iter().filter(|dead| dead.spare == Spare::Distributed).count() as u64 + 1;
+        let left = u64::from(self.count) - self.dead.len() as u64 - 1;
+        left * (self.drive_size - kept) >= rebuilt * kept
+    }
+
     /// A drive fails. Returns whether its data can be rebuilt somewhere.
     pub fn fail(&mut self, drive: u32) -> bool {
         if self.dead.iter().any(|dead| dead.drive == drive) {
             return false;
         }
         let spare = match (self.distributed_from, self.spares.is_empty()) {
-            (Some(_), _) => Spare::Distributed,
+            (Some(kept), _) if self.has_room_for_another(kept) => Spare::Distributed,
             (None, false) => Spare::Drive(self.spares.remove(0)),
-            (None, true) => Spare::None,
+            _ => Spare::None,
         };
         self.dead.push(Dead { drive, spare, rebuilt: 0, is_given_up: false });
         self.degraded = true;
