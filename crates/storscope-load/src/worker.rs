@@ -15,7 +15,7 @@ use crate::place::Span;
 use crate::plan::{Engine, Plan};
 use crate::result::EngineUsed;
 use crate::system::{
-    Arena, FastClock, MOST_THREADS, Opened, TargetSpec, ThreadedDevice, UringDevice, end_timeouts_promptly,
+    Arena, FastClock, MOST_THREADS, Opened, PoolMeter, TargetSpec, ThreadedDevice, UringDevice, end_timeouts_promptly,
     run_promptly,
 };
 use crate::tally::Interval;
@@ -118,18 +118,19 @@ impl Worker {
         }
         if matches!(shared.plan.targets[0], TargetSpec::Null { .. }) {
             *engine = Some(self.engine_used("null", None, false));
-            return self.run(NullDevice::new(shared.clock, self.depth()), &mut turnstile);
+            return self.run(NullDevice::new(shared.clock, self.depth()), None, &mut turnstile);
         }
         let reason = match self.try_ring()? {
             Ok(ring) => {
                 *engine = Some(self.engine_used("io_uring", None, ring.has_registered_buffers()));
-                return self.run(ring, &mut turnstile);
+                return self.run(ring, None, &mut turnstile);
             }
             Err(reason) => reason,
         };
         *engine = Some(self.engine_used("threads", self.with_limit(reason), false));
         let threads = ThreadedDevice::new(Arc::clone(&shared.targets), self.arena()?, self.depth(), shared.clock);
-        self.run(threads, &mut turnstile)
+        let meter = threads.meter();
+        self.run(threads, Some(meter), &mut turnstile)
     }
 
     /// A ring, or why there is none.
@@ -167,11 +168,20 @@ impl Worker {
         Some(reason.map_or(limit.clone(), |reason| format!("{reason}; {limit}")))
     }
 
-    fn run(&self, mut device: impl Device, turnstile: &mut Turnstile<'_>) -> Result<Ending, LoadError> {
+    /// `meter` tells what the device's own threads use, if it has any.
+    fn run(
+        &self,
+        mut device: impl Device,
+        mut meter: Option<PoolMeter>,
+        turnstile: &mut Turnstile<'_>,
+    ) -> Result<Ending, LoadError> {
         fill_pool(&mut device, &self.task(Nanos::ZERO));
         let start = turnstile.pass();
         let mut generator = Generator::new(device, self.shared.clock, &self.task(start));
-        let mut sink = |interval| {
+        let mut sink = |mut interval: Interval| {
+            if let Some(meter) = &mut meter {
+                interval.usage.add(&meter.take());
+            }
             // Nobody listens any more only if the run was given up.
             let _ = self.messages.send(Message::Interval(self.global_worker, Box::new(interval)));
         };

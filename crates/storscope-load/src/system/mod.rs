@@ -14,5 +14,5 @@ pub use clock::FastClock;
 pub(crate) use promptness::{end_timeouts_promptly, run_promptly};
 pub use punt::PuntWatch;
 pub use target::{Opened, TargetSpec};
-pub use threads::{MOST_THREADS, ThreadedDevice};
+pub use threads::{MOST_THREADS, PoolMeter, ThreadedDevice};
 pub use uring::UringDevice;

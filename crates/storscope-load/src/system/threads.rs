@@ -16,6 +16,7 @@ use storscope_types::Nanos;
 
 use super::arena::Arena;
 use super::target::Opened;
+use crate::usage::Usage;
 
 /// More would only wait for the scheduler.
 pub const MOST_THREADS: usize = 256;
@@ -44,6 +45,26 @@ struct Calls {
     waiting: VecDeque<Call>,
     idle: usize,
     closing: bool,
+    /// What the threads used, each up to its last call.
+    usage: Usage,
+}
+
+/// What the threads of a device use, for whoever no longer has the device.
+#[derive(Debug)]
+pub struct PoolMeter {
+    pool: Arc<Pool>,
+    told: Usage,
+}
+
+impl PoolMeter {
+    /// CPU time and context switches of all the threads since it was asked before, without calls that are under way.
+    #[must_use]
+    pub fn take(&mut self) -> Usage {
+        let usage = lock(&self.pool.calls).usage;
+        let since = usage.since(&self.told);
+        self.told = usage;
+        since
+    }
 }
 
 /// Files and block devices through synchronous calls.
@@ -66,6 +87,12 @@ impl<C: Clock + Copy + Send + 'static> ThreadedDevice<C> {
         lock(&pool.calls).waiting.reserve(depth);
         lock(&pool.done).reserve(depth);
         Self { clock, targets, arena, depth, pending: Vec::with_capacity(depth), pool, threads: Vec::new() }
+    }
+
+    /// What tells the cost of its threads.
+    #[must_use]
+    pub fn meter(&self) -> PoolMeter {
+        PoolMeter { pool: Arc::clone(&self.pool), told: Usage::default() }
     }
 
     /// With one I/O at a time no thread is worth its wake-up.
@@ -167,7 +194,8 @@ impl Call {
 }
 
 fn work<C: Clock>(pool: &Pool, clock: &C) {
-    while let Some(call) = next_call(pool) {
+    let mut used = Usage::default();
+    while let Some(call) = next_call(pool, &mut used) {
         let completion = call.make(clock);
         let mut done = lock(&pool.done);
         done.push(completion);
@@ -179,8 +207,12 @@ fn work<C: Clock>(pool: &Pool, clock: &C) {
     }
 }
 
-fn next_call(pool: &Pool) -> Option<Call> {
+/// `used` is what the thread has told of its usage.
+fn next_call(pool: &Pool, used: &mut Usage) -> Option<Call> {
+    let usage = Usage::of_thread();
     let mut calls = lock(&pool.calls);
+    calls.usage.add(&usage.since(used));
+    *used = usage;
     loop {
         if calls.closing {
             return None;
