@@ -23,7 +23,8 @@ def _simulated(size: str, load: Load, duration: str, schedule: str = "") -> Simu
     writes = Stream(Mix((AccessSpec(4096, read_share=0.0),)), load, name="writes", targets=(0,))
     workload = Workload("writes", (writes,))
     changes = read_schedule(schedule, "s.toml") if schedule else None
-    design = read_design(SMALL + _CACHE.format(size=size), "small.toml", changes)
+    two = SMALL.replace("[[host]]", '[[controller]]\nname = "B"\ncost_per_op = "20 us"\n\n[[host]]', 1)
+    design = read_design(two + _CACHE.format(size=size), "small.toml", changes)
     return simulate(plan_of(design, workload, duration=duration), started_ns=0)
 
 
@@ -57,6 +58,12 @@ def test_where_the_load_or_the_array_changes_on_purpose_nothing_is_said(schedule
     assert not _filling(_simulated("1 GiB", Open(300.0), "1m", schedule))
     steps = Steps((RateStep(100.0, 20 * NS_PER_S), RateStep(300.0, 20 * NS_PER_S)))
     assert not _filling(_simulated("1 GiB", steps, "40s"))
+
+
+def test_a_cache_that_still_fills_in_the_last_phase_is_doubted() -> None:
+    moved = '[[at]]\ntime = "30s"\nvolume_moves = { volume = "log", to = "B" }\n'
+    assert not _filling(_simulated("64 GiB", Open(3000.0), "1m", '[[at]]\ntime = "30s"\ncache_lost = "A"\n'))
+    assert len(_filling(_simulated("64 GiB", Open(3000.0), "1m", moved))) == 1
 
 
 @pytest.mark.parametrize(

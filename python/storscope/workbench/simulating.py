@@ -20,7 +20,7 @@ from storscope.bench.record import About
 from storscope.bench.samples import Sample, Samples
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.sim.happenings import happenings
-from storscope.sim.phases import first_change_ns, phases_of
+from storscope.sim.phases import phases_of
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
 from storscope.sim.window import until, window
@@ -88,8 +88,10 @@ def _concluded(
         judgement = judge_replay(samples, plan.workload, phases, ended)
     else:
         judgement = judge(samples, plan.interval_ns or NS_PER_S, plan.workload, phases, ended)
-        if first_change_ns(phases) is None and not has_steps(plan.workload):
-            shown = window(array, judgement.from_ns, judgement.to_ns)
+        if not has_steps(plan.workload):
+            # Of a run with changes its last phase tells: what came before may have been another load.
+            last = (judgement.from_ns, judgement.to_ns) if len(phases) == 1 else (phases[-1].from_ns, phases[-1].to_ns)
+            shown = window(array, *last)
             filling = (*doubts_of_cache(shown), *_doubts_of_reads(plan, shown))
             judgement = replace(judgement, doubts=(*judgement.doubts, *filling))
     return Simulated(
