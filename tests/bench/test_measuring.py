@@ -251,6 +251,23 @@ def test_preconditioning_refuses_what_must_not_be_written(data: Path, capsys: py
     assert foreign.read_bytes() == content
 
 
+def test_a_stream_that_outlives_another_is_stored_to_its_end(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    workload = data.parent / "ends.toml"
+    line = 'line = [{ size = "4k", read_share = 1 }]'
+    workload.write_text(
+        f'name = "ends"\n[[stream]]\nname = "short"\nsteps = [{{ rate_per_s = 100, duration = "1s" }}]\n{line}\n'
+        f'[[stream]]\nname = "long"\noutstanding = 1\n{line}\n'
+    )
+    _bench(data, capsys, str(data), "--workload", str(workload), "--duration", "3s")
+    summed = "kind, entity, sum(ops_per_s * duration_ns / 1e9) AS ios, count(*) AS n, min(ops_per_s) AS least"
+    of_run = "FROM observations WHERE kind IN ('job', 'process') GROUP BY ALL ORDER BY ALL"
+    job, long, short = _rows(data, f"SELECT {summed} {of_run}")
+    assert "long on " in long["entity"]
+    assert job["n"] == long["n"] == short["n"] >= 3
+    assert job["ios"] == pytest.approx(long["ios"] + short["ios"])
+    assert (long["least"] > 0, short["least"]) == (True, 0.0)
+
+
 # Several targets ------------------------------------------------------------------------------------------------------
 
 

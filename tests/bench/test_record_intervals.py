@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -76,6 +77,10 @@ def _intervals(draw: st.DrawFn) -> list[Interval]:
     return intervals
 
 
+def _cells(intervals: list[Interval]) -> list[Cell]:
+    return list(dict.fromkeys((cell["stream"], cell["target"]) for one in intervals for cell in one.form["cells"]))
+
+
 def _part(cell: Cell) -> EntityRef:
     return EntityRef("host", "process", f"run: stream {cell[0]} on {cell[1]}")
 
@@ -83,20 +88,20 @@ def _part(cell: Cell) -> EntityRef:
 def _written(intervals: list[Interval]) -> dict[str, list[dict[str, Any]]]:
     batches: dict[str, list[pa.RecordBatch]] = {}
     recorder = Recorder(lambda name, batch: batches.setdefault(name, []).append(batch))
-    writer = IntervalWriter(recorder, _JOB, _START_NS, "response", _part)
+    writer = IntervalWriter(recorder, _JOB, _START_NS, "response", _part, _cells(intervals))
     assert writer.write(iter(intervals), "run") == sum(interval.duration_ns for interval in intervals)
     recorder.finish()
     return {name: pa.Table.from_batches(found).to_pylist() for name, found in batches.items()}
 
 
 def _said(intervals: list[Interval]) -> Iterator[tuple[EntityRef, Interval]]:
-    """The job, and each of its parts if it has several."""
+    """The job, and each of its parts if the run has several, also where one is alone or none is there."""
+    cells = _cells(intervals)
     for interval in intervals:
         yield _JOB, interval
-        if len(interval.cells) > 1:
-            for cell in interval.cells:
-                (form,) = cell.form["cells"]
-                yield _part((form["stream"], form["target"])), cell
+        for cell in cells if len(cells) > 1 else ():
+            own = [form for form in interval.form["cells"] if (form["stream"], form["target"]) == cell]
+            yield _part(cell), Interval({**interval.form, "cells": own})
 
 
 @pytest.mark.parametrize("at_once", [1, 5, 4096], ids=lambda size: f"blocks of {size}")
@@ -121,6 +126,20 @@ def test_columns_say_what_rows_would_say(at_once: int, intervals: list[Interval]
                 row = drawn.pop((*key, word, measure), None)
                 assert ([] if row is None else _buckets(row)) == buckets
     assert not drawn
+
+
+@settings(max_examples=60)
+@given(intervals=_intervals())
+def test_the_parts_of_a_run_add_up_to_the_whole(intervals: list[Interval]) -> None:
+    """Also where streams begin late or end early, so that one is alone."""
+    if len(_cells(intervals)) < 2:
+        return
+    tables = _written(intervals)
+    for column in ("ops_per_s", "read_ops_per_s", "write_ops_per_s", "bytes_per_s"):
+        of_job, of_parts = Counter[datetime](), Counter[datetime]()
+        for row in tables["observations"]:
+            (of_job if row["entity"] == _JOB.name else of_parts)[row["time"]] += row[column]
+        assert of_parts == pytest.approx(of_job)
 
 
 @settings(max_examples=60)

@@ -128,6 +128,23 @@ def test_what_a_stream_does_does_not_count_before_it_begins_nor_after_it_ends() 
     assert 20 * 0.98 < after.rate_per_s < 20 + 64 / 9  # 64 reads were in flight when it ended
 
 
+def test_streams_that_run_in_turn_are_stored_with_all_that_they_did() -> None:
+    """Each is alone in its phase; their rows add up to the run's."""
+    schedule = '[[stream]]\nname = "first"\nend = "3s"\n[[stream]]\nname = "second"\nstart = "3s"\nend = "5s"\n'
+    streams = [Stream(Mix((AccessSpec(8192, read_share=1.0),)), Closed(4), name=name) for name in ("first", "second")]
+    made = read_design(_DESIGN, "pair.toml", read_schedule(schedule, "s.toml"))
+    simulated = simulate(plan_of(made, Workload("in turn", tuple(streams)), duration="8s"), started_ns=_STARTED_NS)
+    ios: dict[str, float] = {}
+    for row in simulated.tables()["observations"].to_pylist():
+        if row["run"] is not None:
+            part = row["entity"].rpartition(": ")[2] if row["kind"] == "process" else row["kind"]
+            ios[part] = ios.get(part, 0.0) + row["ops_per_s"] * row["duration_ns"] / NS_PER_S
+    assert set(ios) == {"job", "first on h/v", "second on h/v"}
+    assert ios["job"] == pytest.approx(simulated.outcome.total.all.ios)
+    assert ios["job"] == pytest.approx(ios["first on h/v"] + ios["second on h/v"])
+    assert ios["second on h/v"] == pytest.approx(ios["first on h/v"] * 2 / 3, rel=0.1)
+
+
 def test_a_change_is_never_taken_for_warm_up() -> None:
     # Reads of the nearest copy have a warm-up of their own: all arms begin at the edge.
     in_turn = _DESIGN.replace('layout = "raid10"', 'layout = "raid10"\nread_choice = "round_robin"')

@@ -90,7 +90,7 @@ def record_run(
     start_ns = about.started_ns if outcome is None else int(outcome.result["started_unix_ns"])
     measured_ns = 0
     writer = IntervalWriter(
-        recorder, entity, start_ns, latency_of(about), partial(cell_entity, entity, about),
+        recorder, entity, start_ns, latency_of(about), partial(cell_entity, entity, about), _cells_of(about),
         is_virtual=outcome is not None and outcome.result["clock"] == "virtual",
     )  # fmt: skip
     for counts, group in groupby(intervals, lambda one: judgement is None or judgement.counts(one.start_ns)):
@@ -137,6 +137,16 @@ def cell_entity(job: EntityRef, about: About, cell: Cell) -> EntityRef:
     return EntityRef(
         about.system, "process", f"{job.name}: {_stream_words(about, cell[0])} on {_target_names(about)[cell[1]]}"
     )
+
+
+def _cells_of(about: About) -> list[Cell]:
+    """Each stream on each target that it reads or writes, also where it copies to, as the generator counts them."""
+    cells = []
+    for number, stream in enumerate(about.workload.streams):
+        targets = stream.targets or range(len(_target_names(about)))
+        written = [stream.access.destination] if isinstance(stream.access, Copy) else []
+        cells += [(number, target) for target in dict.fromkeys((*targets, *written))]
+    return cells
 
 
 def cell_words(about: About, cell: Interval) -> tuple[str, str]:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
 from storscope.bench.figures import DIRECTIONS, MEASURES, PARTS_OF_SERVICE, Interval
 from storscope.bench.histograms import Histograms
@@ -29,18 +28,19 @@ Cell = tuple[int, int]
 class IntervalWriter:
     """Writes intervals of one job; `seen` is the measure that stands for the latency a user sees.
 
-    Where there are several streams or targets, each is a part of the job, an entity that `part_of` names. What compare
-    and reports add up is the job alone. In virtual time the generator's own cost is that of the simulator: not written.
+    Where there are several `cells`, each is a part of the job, an entity that `part_of` names. All are in every
+    interval, so that they add up to the job: what has not begun or has ended makes no I/O. What compare and reports add
+    up is the job alone. In virtual time the generator's own cost is that of the simulator: not written.
     """
 
     def __init__(
         self, recorder: Recorder, job: EntityRef, start_ns: int, seen: str, part_of: Callable[[Cell], EntityRef],
-        *, is_virtual: bool = False,
+        cells: Sequence[Cell], *, is_virtual: bool = False,
     ) -> None:  # fmt: skip
         self._recorder, self._job, self._start_ns, self._seen = recorder, job, start_ns, seen
-        self._part_of, self._is_virtual = part_of, is_virtual
-        self.parts: dict[Cell, EntityRef] = {}
-        """Those that were written."""
+        self._is_virtual = is_virtual
+        self.parts = {cell: part_of(cell) for cell in cells} if len(cells) > 1 else {}
+        """What is written beside the job."""
 
     def write(self, intervals: Iterable[Interval], run: str) -> int:
         """All of them, in order; returns how long they are, in ns."""
@@ -48,7 +48,7 @@ class IntervalWriter:
         tallies = duration_ns = 0
         for interval in intervals:
             pending.append(interval)
-            tallies += len(DIRECTIONS) * len(interval.form["cells"])
+            tallies += len(DIRECTIONS) * max(len(self.parts), len(interval.form["cells"]))
             duration_ns += interval.duration_ns
             if tallies >= _TALLIES_AT_ONCE:
                 self._write(pending, run)
@@ -58,18 +58,16 @@ class IntervalWriter:
         return duration_ns
 
     def _write(self, intervals: Sequence[Interval], run: str) -> None:
-        block = _Block(intervals, self._start_ns)
+        block = _Block(intervals, self._start_ns, tuple(self.parts))
         whole = block.by_interval()
         self._observe(block, [self._job], whole, run)
         self._count(block, intervals, whole, run)
         self._distribute(block, [self._job], whole.directed, run)
-        several = [interval for interval in intervals if len(interval.form["cells"]) > 1]
-        if several:
-            self._write_parts(block if len(several) == len(intervals) else _Block(several, self._start_ns), run)
+        if self.parts:
+            self._write_parts(block, run)
 
     def _write_parts(self, block: _Block, run: str) -> None:
         sums = block.by_cell()
-        self.parts |= {cell: self._part_of(cell) for cell in block.cells if cell not in self.parts}
         entities = [self.parts[cell] for cell in block.cells]
         self._observe(block, entities, sums, run)
         self._distribute(block, entities, {measure: sums.directed[measure] for measure in MEASURES}, run)
@@ -78,8 +76,8 @@ class IntervalWriter:
         shape = (len(entities), len(block.times))
         seen, service = sums.both[self._seen], sums.both["service"]
         columns: dict[str, FloatArray] = {
-            "ops_per_s": block.per_s(sums.ios.sum(axis=0), sums.present),
-            "bytes_per_s": block.per_s(sums.bytes.sum(axis=0), sums.present),
+            "ops_per_s": block.per_s(sums.ios.sum(axis=0)),
+            "bytes_per_s": block.per_s(sums.bytes.sum(axis=0)),
             "latency_ns_mean": seen.means_ns,
             "latency_ns_max": seen.max_ns,
             "device_latency_ns_mean": service.means_ns,
@@ -87,8 +85,8 @@ class IntervalWriter:
         if entities == [self._job]:  # what is in flight is only counted in sum
             columns["queue_depth_mean"] = block.outstanding
         for number, word in enumerate(DIRECTIONS.values()):
-            columns[f"{word}_ops_per_s"] = block.per_s(sums.ios[number], sums.present)
-            columns[f"{word}_bytes_per_s"] = block.per_s(sums.bytes[number], sums.present)
+            columns[f"{word}_ops_per_s"] = block.per_s(sums.ios[number])
+            columns[f"{word}_bytes_per_s"] = block.per_s(sums.bytes[number])
             columns[f"{word}_latency_ns_mean"] = sums.directed[self._seen][number].means_ns
         self._recorder.observe_columns(
             entities, block.times, block.durations, {name: values.reshape(shape) for name, values in columns.items()},
@@ -135,8 +133,7 @@ def _own_cost(interval: Interval, ios: int) -> list[tuple[str, str, float | None
 class _Sums:
     """I/Os, bytes and latencies added up: row 0 the reads, row 1 the writes, a column for each group."""
 
-    def __init__(self, block: _Block, group_of: IntArray, groups: int, *, always: bool) -> None:
-        self.present = np.bincount(group_of, minlength=groups) > (-1 if always else 0)
+    def __init__(self, block: _Block, group_of: IntArray, groups: int) -> None:
         directions = len(DIRECTIONS)
         self.ios, self.bytes = (
             np.stack([_integers_summed(of[number], group_of, groups) for number in range(directions)])
@@ -154,9 +151,9 @@ class _Sums:
 
 
 class _Block:
-    """Some intervals as columns; `cells` are the streams on targets that are in them, in the order they come."""
+    """Some intervals as columns; `cells` are streams on targets, those of the run before others that are in them."""
 
-    def __init__(self, intervals: Sequence[Interval], start_ns: int) -> None:
+    def __init__(self, intervals: Sequence[Interval], start_ns: int, cells: Sequence[Cell]) -> None:
         self.times = np.asarray([start_ns + one.start_ns for one in intervals], np.int64)
         self.durations = np.asarray([one.duration_ns for one in intervals], np.int64)
         self.outstanding = np.asarray(
@@ -164,7 +161,7 @@ class _Block:
         )
         forms = [(at, cell) for at, one in enumerate(intervals) for cell in one.form["cells"]]
         keys = [(int(cell["stream"]), int(cell["target"])) for _, cell in forms]
-        self.cells = list(dict.fromkeys(keys))
+        self.cells = list(dict.fromkeys((*cells, *keys)))
         self._interval_of = np.asarray([at for at, _ in forms], np.int64)
         numbers = {cell: number for number, cell in enumerate(self.cells)}
         self._cell_of = np.asarray([numbers[key] for key in keys], np.int64)
@@ -187,18 +184,18 @@ class _Block:
 
     def by_interval(self) -> _Sums:
         """Over all streams and targets."""
-        return _Sums(self, self._interval_of, len(self.times), always=True)
+        return _Sums(self, self._interval_of, len(self.times))
 
     def by_cell(self) -> _Sums:
         """Each alone: group `cell * intervals + interval`."""
         instants = len(self.times)
-        return _Sums(self, self._cell_of * instants + self._interval_of, len(self.cells) * instants, always=False)
+        return _Sums(self, self._cell_of * instants + self._interval_of, len(self.cells) * instants)
 
-    def per_s(self, counts: IntArray, present: npt.NDArray[np.bool_]) -> FloatArray:
-        """As rates; NaN in an empty interval, and of a cell that was not in it."""
+    def per_s(self, counts: IntArray) -> FloatArray:
+        """As rates; NaN in an empty interval."""
         durations = np.tile(self.durations, len(counts) // len(self.durations))
         rates = np.full(len(counts), np.nan)
-        np.divide(counts, durations, out=rates, where=(durations > 0) & present)
+        np.divide(counts, durations, out=rates, where=durations > 0)
         return rates * NS_PER_S
 
 
