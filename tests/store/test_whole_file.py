@@ -76,6 +76,21 @@ def test_a_place_where_no_file_can_be_is_told_before_the_work(tmp_path: Path) ->
             check_place(folder, is_page=True, replaces=True)
 
 
+def test_a_mistyped_device_does_not_become_a_file_among_the_devices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mapper").mkdir()
+    os.mkfifo(tmp_path / "known")
+    check_place(tmp_path / "sdz")
+    monkeypatch.setattr("storscope.store.whole_file._DEVICES", tmp_path)
+    for name in ("sdz", "mapper/vg-lv"):
+        with pytest.raises(UsageError, match=f"{name}: expected a file, or a device that exists"):
+            check_place(tmp_path / name, replaces=True)
+    check_place(tmp_path / "known")
+    check_place(Path("/dev/stdout"))
+    check_place(tmp_path.parent / "sdz")
+
+
 def test_a_block_device_is_never_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "sdb"
     path.write_text("a file system")

@@ -21,6 +21,7 @@ from storscope.domain.units import format_bytes
 _MARK = b'<meta name="generator" content="storscope '
 """In the head of every page of the room `report`."""
 _HEAD_BYTES = 8192
+_DEVICES = Path("/dev")
 
 
 @contextmanager
@@ -62,6 +63,9 @@ def check_place(path: Path, *, is_page: bool = False, replaces: bool = False) ->
         raise UsageError("a file", "a folder", where=str(path), hint="Name a file in it.")
     if _is_special(path):
         return
+    if _is_among_devices(folder):
+        hint = "/dev keeps no files. Name one elsewhere, or check the name of the device with lsblk."
+        raise UsageError("a file, or a device that exists", "neither", where=str(path), hint=hint)
     if not os.access(folder, os.W_OK):
         raise UsageError("a folder that can be written to", "one that cannot", where=str(folder))
     if path.is_file() and not replaces and not _may_go(path, is_page=is_page):
@@ -75,6 +79,11 @@ def check_place(path: Path, *, is_page: bool = False, replaces: bool = False) ->
 
 def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file()
+
+
+def _is_among_devices(folder: Path) -> bool:
+    """Whether it is on the file system of the devices; /dev/shm is on another."""
+    return folder.is_relative_to(_DEVICES) and folder.stat().st_dev == _DEVICES.stat().st_dev
 
 
 def _block_device(path: Path) -> UsageError:
