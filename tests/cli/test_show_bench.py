@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from storscope.bench.judgement import Judgement
 from storscope.bench.settling import Estimate
+from storscope.cli.live_line import LiveLine
+from storscope.cli.main import run
 from storscope.cli.show_judgement import estimate_words, print_judgement
+from storscope.cli.show_knee import print_knee
 from storscope.domain.units import NS_PER_S
+from tests.report.knees import result
 
 
 @pytest.mark.parametrize(
@@ -30,3 +38,54 @@ def test_figures_of_a_part_say_of_how_much(capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert "over 10 s of the run's 20 s. No warm-up" in out
     assert "over 20 s. No warm-up" in out
+
+
+_HOSTILE = """
+targets = ["/dev/a\\u001b[2J"]
+[[workload]]
+name = "w\\u001b[2J\\nFORGED"
+[[workload.stream]]
+name = "one\\u001b[2J\\nFORGED"
+outstanding = 1
+line = [{ size = "4k" }]
+[[workload.stream]]
+name = "two\\u009b2J\\rFORGED"
+rate_per_s = 50
+line = [{ size = "4k" }]
+"""
+
+
+@pytest.mark.parametrize("options", [
+    ("--duration", "100ms"), ("--dry-run",), ("--sweep", "--duration", "100ms"), ("--sweep", "--dry-run"),
+    ("--knee", "--dry-run"),
+])  # fmt: skip
+def test_names_of_a_workload_cannot_command_a_terminal(
+    options: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "w.toml").write_text(_HOSTILE)
+    (tmp_path / "data").mkdir()
+    arguments = ["bench", str(tmp_path / "data"), "--workload", str(tmp_path / "w.toml"), "--size", "4M"]
+    run([*arguments, "--store", str(tmp_path / "store"), *options])
+    shown = "".join(capsys.readouterr())
+    assert "FORGED" in shown
+    assert not {"\x1b", "\x9b", "\r"} & set(shown)
+    assert not [line for line in shown.splitlines() if line.startswith("FORGED")]
+
+
+def test_a_knee_shows_names_without_their_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "w\x1b[2J\nFORGED"
+    hostile = replace(result(target=name), workload={"name": name}, load_words=(name,), doubts=(name,))
+    print_knee(hostile, tmp_path)
+    shown = capsys.readouterr().out
+    assert shown.count("w [2J FORGED") == 4
+    assert "\x1b[2J" not in shown
+
+
+def test_the_live_line_shows_names_without_their_commands(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    line = LiveLine(1)
+    line.say("w\x1b[2J\nFORGED")
+    line._draw("w\x9b2J\rFORGED")
+    assert capsys.readouterr().err == "w [2J FORGED\n\r\x1b[Kw 2J FORGED"

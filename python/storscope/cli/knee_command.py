@@ -12,6 +12,7 @@ import click
 
 from storscope.cli.bench_settings import settings_of
 from storscope.cli.options import DEFAULT_STORE
+from storscope.cli.text_table import harmless
 
 if TYPE_CHECKING:
     from storscope.domain.knee_result import KneeResult
@@ -94,7 +95,7 @@ def _dry_run(task: KneeTask) -> int:
     from storscope.domain.units import format_span
 
     allowed = allowed_on(task.targets, task.workload, task.settings)
-    click.echo(f"Workload {task.workload.name}:")
+    click.echo(harmless(f"Workload {task.workload.name}:"))
     for line in describe(task.workload):
         click.echo(f"  {line}")
     rates = known_rates(task.workload)
@@ -104,7 +105,7 @@ def _dry_run(task: KneeTask) -> int:
         click.echo("  First the workload runs as it is, for the proportions of its streams.")
     else:
         for line in open_loop(task.workload, rates or (1.0,), len(task.targets)).explain():
-            click.echo(f"  {line}")
+            click.echo(harmless(f"  {line}"))
     fits = print_preparation(task.targets, task.workload, task.settings)
     return 0 if allowed and fits else 2
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from storscope.cli.text_table import harmless
 from storscope.domain.units import NS_PER_S, format_bandwidth, format_bytes, format_duration, format_rate, format_span
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class LiveLine:
         """What is being done."""
         self._clear()
         self._rates, self._progress, self._filling_since = [], None, None
-        _print(f"{sentence}\n")
+        _print(f"{harmless(sentence)}\n")
 
     def filled(self, done_bytes: int, total_bytes: int) -> None:
         """How much of a scratch file is written."""
@@ -79,7 +80,7 @@ class LiveLine:
 
     def _draw(self, line: str) -> None:
         if self._is_terminal:
-            _print(f"\r\x1b[K{line}")
+            _print(f"\r\x1b[K{harmless(line)}")
             self._is_drawn = True
 
     def _clear(self) -> None:

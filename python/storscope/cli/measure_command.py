@@ -85,7 +85,7 @@ def _dry_run(task: Task) -> int:
     allowed = allowed_on(task.targets, task.workload, task.settings, writes=task.preconditions)
     if task.preconditions:
         click.echo(f"First would be written: {WORDS}.")
-    click.echo(f"Workload {task.workload.name}:")
+    click.echo(harmless(f"Workload {task.workload.name}:"))
     for line in describe(task.workload):
         click.echo(f"  {line}")
     if task.settings.goal is not None:

@@ -9,7 +9,7 @@ import click
 
 from storscope.cli.show_judgement import is_nearly_all, judgement_to_json, print_judgement
 from storscope.cli.show_rate_steps import print_rate_steps, rate_steps_to_json
-from storscope.cli.text_table import print_sentences
+from storscope.cli.text_table import harmless, print_sentences
 from storscope.domain.units import (
     format_bandwidth,
     format_bytes,
@@ -33,7 +33,7 @@ def print_benched(benched: Benched, store: Path) -> None:
     about, outcome = benched.about, benched.outcome
     total = benched.measured
     through = "" if about.direct else ", through the page cache"
-    click.secho(f"{about.workload.name} on {about.target} ({about.target_kind}{through})", bold=True)
+    click.secho(harmless(f"{about.workload.name} on {about.target} ({about.target_kind}{through})"), bold=True)
     click.echo(f"{format_span(outcome.total.duration_ns)}, seed {about.seed}, {', '.join(outcome.engines)}")
     if not outcome.is_valid:
         click.secho("INVALID, see the doubts below.", fg="red", bold=True)
@@ -73,7 +73,7 @@ def _print_cells(benched: Benched) -> None:
         stream, target = cell_words(benched.about, cell)
         whole = cell.all
         click.echo(
-            f"  {stream} on {target}: {format_rate(cell.per_s(whole.ios))}, "
+            f"  {harmless(f'{stream} on {target}')}: {format_rate(cell.per_s(whole.ios))}, "
             f"{format_bandwidth(cell.per_s(whole.bytes))}, mean {format_duration(whole.shown.mean_ns)}, "
             f"p99 {format_duration(whole.shown.quantile_ns(0.99))}"
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from storscope.cli.live_line import LiveLine
+from storscope.cli.text_table import harmless
 from storscope.domain.load_curve import SERVICE, LoadCurve, PointKind, Visit
 from storscope.domain.load_curve_words import answers, shown_figures
 from storscope.domain.units import format_duration, format_rate, format_span, format_time
@@ -51,13 +52,13 @@ def print_knee(found: KneeResult, store: Path) -> None:
     """The curve, the visits, the answers, and every doubt."""
     curve = found.curve
     through = "" if found.direct else ", through the page cache"
-    click.secho(f"{found.name} on {found.target} ({found.target_kind}{through})", bold=True)
+    click.secho(harmless(f"{found.name} on {found.target} ({found.target_kind}{through})"), bold=True)
     where = f" on {found.host}" if found.host else ""
     when = f", begun {format_time(found.started_ns)}" if found.started_ns is not None else ""
     visits = f"{len(curve.visits)} visits in {format_span(found.duration_ns)}"
     click.echo(f"{visits}{where}{when}, seed {found.seed}; {curve.ended}")
     for line in found.load_words:
-        click.echo(f"  {line}")
+        click.echo(harmless(f"  {line}"))
     click.echo()
     for line in plot(curve):
         click.echo(line)
@@ -68,7 +69,7 @@ def print_knee(found: KneeResult, store: Path) -> None:
     for sentence in answers(curve):
         click.secho(sentence, bold=True)
     for doubt in found.doubts:
-        click.secho(f"doubt: {doubt}", fg="yellow")
+        click.secho(harmless(f"doubt: {doubt}"), fg="yellow")
     click.echo(f"\nIn the store {store} as {found.id}, each visit a run.", err=True)
 
 

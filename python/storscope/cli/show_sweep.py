@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from storscope.cli.live_line import LiveLine, sparkline
-from storscope.cli.text_table import print_sentences, table_lines, terminal_width
+from storscope.cli.text_table import harmless, print_sentences, table_lines, terminal_width
 from storscope.domain.sweep import Cell, Point, SweepResult
 from storscope.domain.units import (
     format_bandwidth,
@@ -89,13 +89,13 @@ class _Column:
 
 def print_sweep(result: SweepResult) -> None:
     """The table by mode with bars, then doubts and what is missing."""
-    click.secho(headline(result), bold=True)
+    click.secho(harmless(headline(result)), bold=True)
     print_sentences(scope(result))
     is_narrow = False
     for mode in result.modes:
         cells = [cell for cell in result.cells if cell.point.title == mode]
         click.echo()
-        click.secho(mode, bold=True)
+        click.secho(harmless(mode), bold=True)
         is_narrow |= _print_cells(result, cells)
     _print_notes(result, is_narrow=is_narrow)
 
@@ -203,7 +203,7 @@ def _print_notes(result: SweepResult, *, is_narrow: bool) -> None:
     if result.failures or result.notes or result.doubts or doubted:
         click.echo()
     for failure in result.failures:
-        click.secho(f"not measured: {failure}", fg="red")
+        click.secho(harmless(f"not measured: {failure}"), fg="red")
     for note in result.notes:
         print_sentences(f"note: {note}", colour="yellow")
     for doubt in result.doubts:

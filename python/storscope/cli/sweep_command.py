@@ -12,6 +12,7 @@ from storscope.cli.measure_command import allowed_on
 from storscope.cli.options import DEFAULT_STORE, DurationType
 from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.sweep_plan import plan_of
+from storscope.cli.text_table import harmless
 
 if TYPE_CHECKING:
     from storscope.domain.sweep import SweepResult
@@ -123,7 +124,7 @@ def _dry_run(plan: SweepPlan) -> int:
     for number, index in enumerate((index for places in shown for index in places), 1):
         item = plan.planned[index]
         wrong = misfit_words(block, item.workload)
-        click.echo(f"  {number}. {item.point.words}{f' ({wrong})' if wrong else ''}")
+        click.echo(harmless(f"  {number}. {item.point.words}{f' ({wrong})' if wrong else ''}"))
     filling = filling_words(plan.targets, demanding(plan.planned), settings)
     if filling:
         click.echo(filling)
@@ -180,9 +181,9 @@ def _show(result: SweepResult, chosen: Mapping[str, Any]) -> None:
     else:
         click.echo(printers[output](result), nl=False)
         for note in result.notes:
-            click.echo(f"note: {note}", err=True)
+            click.echo(harmless(f"note: {note}"), err=True)
         for doubt in result.doubts:
-            click.echo(f"doubt: {doubt}", err=True)
+            click.echo(harmless(f"doubt: {doubt}"), err=True)
     if chosen["report"] is not None:
         from storscope.report import write_sweep_report
 
