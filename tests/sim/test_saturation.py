@@ -125,3 +125,79 @@ def test_waiting_for_what_is_read_ahead_is_no_want_of_room() -> None:
     window = {"components": [], "limits": []}
     assert bottleneck(window, {"cache_wait": 9.0, "front_end": 1.0}, {}, is_open=False).kind == "load"
     assert bottleneck(window, {"cache_wait": 9.0, "front_end": 1.0}, {}, is_open=False, room_ns=9.0).kind == "cache"
+
+
+def _component(kind: str, name: str, used: float, group: str | None = None) -> dict[str, object]:
+    return {
+        "kind": kind, "name": name, "group": group, "used_ratio": used, "busy_ratio": used, "is_spare": False,
+        "is_failed": False, "throughput_per_s": 1.0,
+    }  # fmt: skip
+
+
+def _drives(group: str, *used: float) -> list[dict[str, object]]:
+    return [_component("drive", f"{group}/{number}", ratio, group) for number, ratio in enumerate(used)]
+
+
+def _words(components: list[dict[str, object]], parts: dict[str, float]) -> str:
+    return bottleneck({"components": components, "limits": []}, parts, {}, is_open=False).words
+
+
+def test_components_of_a_kind_that_are_used_alike_are_named_together() -> None:
+    at_drives = {"drive_queue": 9.0, "front_end": 1.0}
+    alike = [*_drives("a", 0.913, 0.913), *_drives("b", 0.911, 0.911), *_drives("c", 0.88, 0.88)]
+    spent = "I/Os spend 90 % of their time there."
+    assert _words(alike, at_drives) == f"The 2 drives of a and the 2 drives of b are used to 91 %; {spent}"
+    nearly = [*_drives("a", 0.9, 0.9), *_drives("b", 0.915, 0.915)]
+    assert _words(nearly, at_drives).startswith(
+        "The 2 drives of a and the 2 drives of b are used to between 90 % and 92 %"
+    )
+    far = [*_drives("a", 0.94, 0.94), *_drives("b", 0.9, 0.9)]
+    assert _words(far, at_drives) == f"The 2 drives of a are used to 94 %; {spent}"
+    lone = [*_drives("a", 0.97, 0.1, 0.1), *_drives("b", 0.96, 0.1, 0.1)]
+    assert _words(lone, at_drives) == (
+        f"Drive a/0 and drive b/0 are used to between 96 % and 97 %; {spent} The 3 drives of a are used to 39 % on "
+        "average. The 3 drives of b are used to 39 % on average."
+    )
+    controllers = [_component("controller", name, 0.99) for name in "ABCDEF"]
+    assert _words(controllers, {"controller_queue": 1.0}).startswith(
+        "Controller A, controller B, controller C and 3 more are used to 99 %"
+    )
+
+
+def test_which_of_those_that_are_used_alike_is_ahead_makes_no_other_bottleneck() -> None:
+    def bound(*used: float) -> tuple[str | None, float | None]:
+        components = [one for group, ratio in zip("ab", used, strict=True) for one in _drives(group, ratio, ratio)]
+        found = bottleneck({"components": components, "limits": []}, {"drive_queue": 1.0}, {}, is_open=False)
+        return found.name, found.used_ratio
+
+    assert bound(0.9, 0.91) == ("a", 0.9)
+    assert bound(0.91, 0.9) == ("a", 0.91)
+    assert bound(0.8, 0.91) == ("b", 0.91)
+
+
+def test_where_the_time_goes_is_named_if_it_is_not_at_what_is_used_most() -> None:
+    elsewhere = {"controller_queue": 1.0, "drive_service": 9.0}
+    drives = _drives("g", 0.32, 0.32)
+    some = _words([_component("controller", "A", 0.87), *drives], elsewhere)
+    assert some.endswith(
+        "10 % of their time there. They spend 90 % of it at the 2 drives of g, which are used to 32 %: both count."
+    )
+    two = _words([_component("controller", "A", 0.87), *drives, *_drives("h", 0.4, 0.4)], elsewhere)
+    assert "90 % of it at drives, of which the 2 drives of h are used to 40 %: both count." in two
+    full = _words([_component("controller", "A", 0.96), *drives], elsewhere)
+    there = _words([_component("controller", "A", 0.87), *drives], {"controller_queue": 4.0, "drive_service": 6.0})
+    assert "both count" not in full + there
+
+
+def test_flash_behind_a_controller_gains_little_from_a_faster_one() -> None:
+    work = Workload("w", (Stream(Mix((AccessSpec(8192, read_share=0.7),)), Closed(64), name="w"),))
+
+    def simulated(cost: str) -> Simulated:
+        text = _FLASH.format(destages=8).replace('cache = { write = { size = "64 MiB", destages = 8 } }\n', "")
+        text += f'controller = [{{ name = "A", cost_per_op = "{cost}" }}]\n'
+        return simulate(plan_of(read_design(text, "flash.toml", None), work, duration="2s"), started_ns=0)
+
+    one, fast = simulated("20 us"), simulated("10 us")
+    assert one.bottleneck.kind == "controller"
+    assert "at the 8 drives of pool" in one.bottleneck.words
+    assert fast.judgement.estimates["iops"].value < 1.1 * one.judgement.estimates["iops"].value

@@ -19,6 +19,11 @@ BEFORE_SENDING = "before_sending"
 """The part of an I/O's time before it is sent, because the workload allows no more in flight."""
 _FULL = 0.8
 """Used for a greater share of what it can do, a component bounds the load."""
+_NEARLY = 0.02
+"""Components of one kind that are used alike within so much bound the load together."""
+_NAMED_AT_MOST = 4
+_BEYOND_DOUBT = 0.95
+"""Used for less, and with little of the time of I/Os, a component is not all that counts."""
 _MUCH = 0.3
 """Share of the time of I/Os that makes a limit, or the cache, worth naming."""
 _ALIKE = 1.25
@@ -133,7 +138,7 @@ def bottleneck(
     top = used[0] if used else None
     limit, limit_share = _binding(window["limits"], shares)
     if top is not None and top.ratio >= _FULL:
-        return _full(top, shares, limit, limit_share)
+        return _full(used, shares, limit, limit_share)
     if limit is not None and limit_share >= _MUCH:
         return _limited(limit, limit_share, top, convoys)
     if room_ns >= _MUCH * total:
@@ -159,11 +164,16 @@ def limit_words(limit: Mapping[str, Any]) -> str:
     return f"{_LIMIT_WORDS[limit['kind']].format(limit['name'])} ({limit['most']})"
 
 
-def _full(top: Used, shares: Mapping[str, float], limit: Mapping[str, Any] | None, limit_share: float) -> Bottleneck:
-    share = sum(shares.get(part, 0.0) for part in _PARTS_OF.get(top.kind, ()))
-    verb = "are" if top.kind == "drive" and top.count > 1 and top.is_alike else "is"
-    words = f"{_first_upper(top.words)} {verb} used to {format_ratio(top.ratio)}; I/Os spend {format_ratio(share)} of "
-    words += "their time there."
+def _full(
+    used: Sequence[Used], shares: Mapping[str, float], limit: Mapping[str, Any] | None, limit_share: float
+) -> Bottleneck:
+    top = used[0]
+    alike = [one for one in used if one.kind == top.kind and top.ratio - one.ratio <= _NEARLY]
+    alike.sort(key=lambda one: one.name)
+    share = _share_at(top.kind, shares)
+    words = f"{_used_words(alike)}; I/Os spend {format_ratio(share)} of their time there."
+    if share < _MUCH and top.ratio < _BEYOND_DOUBT:
+        words += _elsewhere(used, shares)
     if limit is not None and limit_share >= _MUCH:
         words += (
             f" Another {format_ratio(limit_share)} they wait in the host: {limit_words(limit)} lets no more through."
@@ -172,9 +182,44 @@ def _full(top: Used, shares: Mapping[str, float], limit: Mapping[str, Any] | Non
         words += f" Another {format_ratio(shares['cache_wait'])} they wait for the cache, which it fills or empties."
     if shares.get(BEFORE_SENDING, 0.0) >= _MUCH:
         words += f" Another {format_ratio(shares[BEFORE_SENDING])} they wait before they are sent."
-    if top.kind == "drive" and top.count > 1 and not top.is_alike:
-        words += f" The {top.count} drives of {top.name} are used to {format_ratio(top.mean_ratio)} on average."
-    return Bottleneck(top.kind, top.name if top.is_alike else top.most_name, top.ratio, share, words)
+    for one in alike[:_NAMED_AT_MOST]:
+        if one.kind == "drive" and one.count > 1 and not one.is_alike:
+            words += f" The {one.count} drives of {one.name} are used to {format_ratio(one.mean_ratio)} on average."
+    first = alike[0]
+    return Bottleneck(top.kind, first.name if first.is_alike else first.most_name, first.ratio, share, words)
+
+
+def _share_at(kind: str, shares: Mapping[str, float]) -> float:
+    return sum(shares.get(part, 0.0) for part in _PARTS_OF.get(kind, ()))
+
+
+def _used_words(alike: Sequence[Used]) -> str:
+    """'The 20 drives of a and the 20 drives of b are used to 91 %'."""
+    least, most = (format_ratio(bound(one.ratio for one in alike)) for bound in (min, max))
+    is_plural = len(alike) > 1 or alike[0].words.startswith("the ")
+    ratio = most if most == least else f"between {least} and {most}"
+    return f"{_first_upper(_listed([one.words for one in alike]))} {'are' if is_plural else 'is'} used to {ratio}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """'a, b and c'; of more than are named, 'a, b, c and 5 more'."""
+    if len(names) > _NAMED_AT_MOST:
+        names = [*names[: _NAMED_AT_MOST - 1], f"{len(names) - _NAMED_AT_MOST + 1} more"]
+    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
+
+
+def _elsewhere(used: Sequence[Used], shares: Mapping[str, float]) -> str:
+    """Where I/Os spend much of their time, if it is at components of another kind than the most used one."""
+    others = [one for one in used if one.kind != used[0].kind]
+    most = max(others, key=lambda one: _share_at(one.kind, shares), default=None)
+    if most is None or _share_at(most.kind, shares) < _MUCH:
+        return ""
+    kind = [one.words for one in others if one.kind == most.kind]
+    which = "which" if len(kind) == 1 else f"of which {most.words}"
+    place = most.words if len(kind) == 1 else f"{most.kind.replace('_', ' ')}s"
+    verb = "are" if most.words.startswith("the ") else "is"
+    share = format_ratio(_share_at(most.kind, shares))
+    return f" They spend {share} of it at {place}, {which} {verb} used to {format_ratio(most.ratio)}: both count."
 
 
 def _limited(
