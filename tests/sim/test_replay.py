@@ -18,9 +18,12 @@ from storscope.sim.design import read_design
 from storscope.sim.replay import TraceSource
 from storscope.sim.schedule import read_schedule
 from storscope.sim.traces.read import trace_from_text
+from storscope.store import Store
+from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import trace_plan_of
+from storscope.workbench.simulation_store import store_simulation
 
 _HEAD = "time_ms,volume,op,offset_bytes,length_bytes"
 _DESIGN = """\
@@ -117,6 +120,22 @@ def test_what_is_told_of_a_closed_loop_has_the_thought_of_its_trace() -> None:
     assert told(outstanding=2) == ThinkTime(5 * NS_PER_MS)
     assert told(outstanding=2, speed_up=5) == ThinkTime(NS_PER_MS)
     assert told() is None  # its times have it
+
+
+def test_a_closed_loop_over_several_volumes_is_stored_with_what_it_keeps_in_flight(tmp_path: Path) -> None:
+    both = _csv(*(f"0,{'ab'[number % 2]},R,{4096 * number},4096" for number in range(4000)))
+
+    def stored(*texts: str, **options: object) -> float | None:
+        simulated = _replayed(*texts, **options)
+        (row,) = simulated.tables()["runs"].to_pylist()
+        return row["outstanding"]  # type: ignore[no-any-return]
+
+    assert stored(both, outstanding=8) == 8
+    assert stored(both, _SPACED, outstanding=8) == 16, "each trace is a loop of its own"
+    assert stored(both) is None
+    store = Store.open(tmp_path / "store", create=True)
+    store_simulation(store, _replayed(both, outstanding=8))
+    assert "outstanding-mismatch" not in [finding.rule for finding in diagnose(store).findings]
 
 
 def test_intervals_add_up_to_the_whole_and_nothing_is_left_out_as_warm_up() -> None:

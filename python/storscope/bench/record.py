@@ -80,10 +80,13 @@ def record_run(
     intervals: Iterable[Interval],
     outcome: Outcome | None,
     judgement: Judgement | None = None,
+    *,
+    outstanding_in_all: int | None = None,
 ) -> None:
     """Writes a whole run. Without an outcome it was killed: what there is was measured until then.
 
     With a judgement, what does not count for the figures is kept as a run of its own, which no row of `runs` names.
+    `outstanding_in_all` is what is kept in flight on all targets together, where the workload does not say it.
     """
     entity = EntityRef(about.system, "job", about.labels.get("job", about.run))
     aside = replace(about, run=about.run + WARM_UP)
@@ -107,7 +110,7 @@ def record_run(
     if judgement is not None:
         record_estimates(recorder, entity, judgement)
         start_ns += judgement.from_ns
-    _record_parameters(recorder, about, outcome, judgement, start_ns, measured_ns)
+    _record_parameters(recorder, about, outcome, judgement, start_ns, measured_ns, outstanding_in_all)
 
 
 def doubts_of(about: About, outcome: Outcome | None, judgement: Judgement | None = None) -> tuple[str, ...]:
@@ -220,13 +223,15 @@ def _record_parameters(
     judgement: Judgement | None,
     start_ns: int,
     measured_ns: int,
+    outstanding_in_all: int | None,
 ) -> None:
     workload = about.workload
     asked = asked_of(workload.streams, max(1, len(about.targets)))
+    outstanding = asked["outstanding"] if outstanding_in_all is None else float(outstanding_in_all)
     recorder.run(
         about.run, engine=about.engine, engine_version=about.engine_version or about.version, name=workload.name,
         system=about.system, time_ns=start_ns, duration_ns=measured_ns, block_bytes=asked["block_bytes"],
-        read_ratio=asked["read_ratio"], random_ratio=asked["random_ratio"], outstanding=asked["outstanding"],
+        read_ratio=asked["read_ratio"], random_ratio=asked["random_ratio"], outstanding=outstanding,
         workers=asked["workers"], seed=str(about.seed), status=status_of(outcome),
         parameters={
             **about.labels,

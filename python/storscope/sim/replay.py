@@ -56,6 +56,12 @@ class TracePlan(SimulationPlan):
     outstanding: tuple[int | None, ...] = ()
     """For each trace what a closed loop keeps in flight; None of an open loop."""
 
+    @property
+    def outstanding_in_all(self) -> int | None:
+        """Of closed loops; each keeps its number wherever its requests go."""
+        kept = [number for number in self.outstanding if number is not None]
+        return sum(kept) if kept and len(kept) == len(self.outstanding) else None
+
     def plan_json(self) -> dict[str, Any]:
         """What the record is told by, for the digest of a capture."""
         return {

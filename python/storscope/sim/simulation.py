@@ -44,6 +44,11 @@ class SimulationPlan:
     slice_ns: int | None = None
     slices: int = 2048
 
+    @property
+    def outstanding_in_all(self) -> int | None:
+        """What is kept in flight on all targets together; None where the workload says it, for each target."""
+        return None
+
     def plan_json(self) -> dict[str, Any]:
         """As crates/storscope-load/src/plan.rs reads it."""
         return {

@@ -120,7 +120,8 @@ class Simulated:
         names = [one.name for one in design.attachments], [one.name for one in self.plan.workload.streams]
         notes |= cell_notes(self.cells_by_phase, *names)
         about = replace(self.about, labels={**self.about.labels, **notes})
-        record_run(recorder, about, self.intervals, self.outcome, self.judgement)
+        kept = self.plan.outstanding_in_all
+        record_run(recorder, about, self.intervals, self.outcome, self.judgement, outstanding_in_all=kept)
         report = _report(self)
         volumes, parts = _volume_intervals(self), _parts(self)
         record_array(recorder, system, design.form, report, start_ns, volumes, parts, self.bottleneck.words)
