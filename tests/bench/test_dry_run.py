@@ -37,6 +37,63 @@ def test_what_exists_is_not_filled(data: Path, capsys: pytest.CaptureFixture[str
     assert "Before that" not in said
 
 
+_REGION = """
+name = "far"
+[[stream]]
+name = "only"
+outstanding = 1
+region = { start = "8m", length = "8m" }
+[[stream.line]]
+size = "4k"
+read_share = 0.5
+"""
+
+
+def _refused_alike(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """What a dry run and a run say when both refuse for the same reason."""
+    errors = []
+    for dry in ((), ("--dry-run",)):
+        assert run(["bench", *arguments, *dry]) == 2
+        errors.append(capsys.readouterr().err)
+    assert errors[0].splitlines() == errors[1].splitlines()
+    return errors[1]
+
+
+@pytest.fixture
+def small(data: Path) -> tuple[str, ...]:
+    """A file of 1 MiB, with the word that allows to overwrite it, and a store."""
+    (data / "small").write_bytes(os.urandom(1024**2))
+    word = f"{data / 'small'}:{1024**2}"
+    return (str(data / "small"), "--overwrite", word, "--buffered", "--store", str(data.parent / "store"))
+
+
+def test_regions_that_do_not_fit_on_a_file_are_refused_as_by_the_run(
+    data: Path, small: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "far.toml").write_text(_REGION)
+    said = _refused_alike(capsys, *small, "--workload", str(data / "far.toml"))
+    assert "expected at least 16 MiB" in said
+    assert "found 1 MiB" in said
+
+
+@pytest.mark.parametrize("what", [("--workload", "oltp"), ("--workload", "oltp", "--knee"), _SWEEP])
+def test_a_part_larger_than_the_file_is_refused_as_by_the_run(
+    small: tuple[str, ...], what: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = _refused_alike(capsys, small[0], *what, *small[1:], "--size", "5M")
+    assert "expected --size of at most 1 MiB, as large as it is, found 5 MiB" in said
+
+
+def test_a_part_that_ends_before_a_region_is_refused_as_by_the_run(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "far.toml").write_text(_REGION.replace(', length = "8m"', ""))
+    (data / "file").write_bytes(os.urandom(16 * 1024**2))
+    arguments = [str(data / "file"), "--workload", str(data / "far.toml"), "--size", "4M", "--buffered"]
+    arguments += ["--overwrite", f"{data / 'file'}:{16 * 1024**2}", "--store", str(data.parent / "store")]
+    assert "room for one transfer of 'far', 8.00 MiB, found 4 MiB" in _refused_alike(capsys, *arguments)
+
+
 @pytest.mark.usefixtures("large_blocks")
 def test_points_that_o_direct_would_refuse_are_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = _said(capsys, str(data), *_SWEEP, "--size", "16M")

@@ -9,7 +9,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from storscope.bench.room import check_count, check_room
-from storscope.bench.targets import Ready, Wish, check_fits, confined, existing, is_new, scratch, scratch_size
+from storscope.bench.targets import (
+    Ready,
+    Wish,
+    check_fits,
+    confined,
+    existing,
+    is_new,
+    scratch,
+    scratch_size,
+    used_size,
+)
 from storscope.domain.access import Copy
 from storscope.domain.errors import TargetRefused, UsageError
 from storscope.domain.workload import Stream, Workload
@@ -83,6 +93,20 @@ def ready_targets(paths: Sequence[str], wish: Wish) -> Iterator[tuple[Ready, ...
             if new[index]:
                 found[index] = scratch(stack, path, wishes[index], index)
         yield tuple(found[index] for index in range(len(paths)))
+
+
+def check_sizes(paths: Sequence[str], workload: Workload, size_bytes: int | None) -> None:
+    """Whether a workload fits on targets that are not opened; what `ready_targets` and the engine would say.
+
+    Raises ConfigError for one that does not, UsageError for a size that a target does not have.
+    """
+    new = [is_new(path) for path in paths]
+    sizes = [
+        scratch_size(size_bytes, workload, index) if new[index] else used_size(path, size_bytes)
+        for index, path in enumerate(paths)
+    ]
+    check_room(workload, sizes)
+    check_fits(confined(workload, None if all(new) else size_bytes), *sizes)
 
 
 def _opened(stack: ExitStack, path: str, wish: Wish, *, is_only: bool) -> Ready:

@@ -19,6 +19,7 @@ from storscope.bench.device_counters import DeviceWatch
 from storscope.bench.engine import EngineRun, NoTarget, RunPlan, run_error
 from storscope.bench.room import check_room, needed_bytes
 from storscope.bench.safety import (
+    DeviceTarget,
     DirectoryTarget,
     ExtentMap,
     FileTarget,
@@ -232,7 +233,7 @@ def existing(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
     """What is there, opened after the checks; `stack` closes it. Raises TargetRefused, UsageError."""
     opened, is_direct = _opened(path, wish)
     stack.enter_context(opened)
-    _refuse_more_than_there_is(opened, wish.size_bytes)
+    _refuse_more_than_there_is(opened.target, os.lseek(opened.descriptor, 0, os.SEEK_END), wish.size_bytes)
     doubts = list(_cache_doubts(wish.direct, is_direct))
     kind = "file" if isinstance(opened.target, FileTarget) else "device"
     extents = extents_of(opened.descriptor, sync=True) if kind == "file" else None
@@ -248,12 +249,21 @@ def existing(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
     )  # fmt: skip
 
 
-def _refuse_more_than_there_is(opened: OpenTarget, size_bytes: int | None) -> None:
-    there_is = os.lseek(opened.descriptor, 0, os.SEEK_END)
+def used_size(path: str | Path, size_bytes: int | None) -> int:
+    """How much of what exists would be used, without opening it. Raises UsageError for more than there is."""
+    target = resolve(path)
+    if not isinstance(target, FileTarget | DeviceTarget):
+        raise UsageError("a file or a block device", "a directory", where=target.asked)
+    there_is = target.size_bytes if isinstance(target, FileTarget) else target.device.size_bytes
+    _refuse_more_than_there_is(target, there_is, size_bytes)
+    return there_is if size_bytes is None else size_bytes
+
+
+def _refuse_more_than_there_is(target: FileTarget | DeviceTarget, there_is: int, size_bytes: int | None) -> None:
     if size_bytes is not None and size_bytes > there_is:
         raise UsageError(
             f"--size of at most {format_bytes(there_is)}, as large as it is", format_bytes(size_bytes),
-            where=opened.target.path, hint="Without --size all of it is used.",
+            where=target.path, hint="Without --size all of it is used.",
         )  # fmt: skip
 
 

@@ -95,13 +95,17 @@ def _dry_run(task: Task) -> int:
 
 
 def allowed_on(targets: Sequence[str], workload: Workload, settings: BenchSettings, *, writes: bool = False) -> bool:
-    """Whether a workload may run on all targets; says what would be done with each. `writes`: also if it only reads."""
-    from storscope.bench.target_set import uses_of
+    """Whether a workload may run on all targets; says what would be done with each. `writes`: also if it only reads.
+
+    Raises ConfigError, UsageError for one that does not fit.
+    """
+    from storscope.bench.target_set import check_sizes, uses_of
 
     uses = uses_of(workload, len(targets))
     allowed = [
         _dry_run_of(targets, index, workload, settings, writes=use.writes or writes) for index, use in enumerate(uses)
     ]
+    check_sizes(targets, workload, settings.size_bytes)
     return all(allowed)
 
 
@@ -109,12 +113,11 @@ def _dry_run_of(
     targets: Sequence[str], index: int, workload: Workload, settings: BenchSettings, *, writes: bool
 ) -> bool:
     from storscope.bench.safety import Intent, plan
-    from storscope.bench.targets import check_fits, is_new, scratch_size
+    from storscope.bench.targets import is_new, scratch_size
 
     target, size = targets[index], settings.size_bytes
     if is_new(target):
         size = scratch_size(size, workload, index)
-        check_fits(workload, *[scratch_size(settings.size_bytes, workload, other) for other in range(len(targets))])
     found = plan(target, Intent(writes, size, settings.keep, settings.direct), permission=settings.permission)
     for line in found.lines():
         click.echo(line)
