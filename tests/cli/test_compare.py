@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -215,3 +216,43 @@ def test_where_no_entity_fits_those_with_counters_are_named(tmp_path: Path, caps
     make_store(tmp_path / "lab", evidence.device("sda", [100.0] * 9, [1e6] * 9))
     assert run(["compare", f"{tmp_path / 'lab'}#entity=sdx", f"{tmp_path / 'lab'}#entity=sda"]) == 2
     assert "There are: device/sda." in capsys.readouterr().err
+
+
+def _benched(
+    target: Path, capsys: pytest.CaptureFixture[str], store: Path, toml: str, *options: str, size: str = "4M"
+) -> str:
+    """The side of a short run on a scratch file."""
+    workload = store.parent / "workload.toml"
+    workload.write_text(f'name = "w"\n[[stream]]\nline = [{{ size = "4k" }}]\n{toml}\n')
+    arguments = ["bench", str(target), "--workload", str(workload), "--size", size, "--duration", "1s"]
+    assert run([*arguments, "--store", str(store), "--json", *options]) == 0
+    return f"run={json.loads(capsys.readouterr().out)['run']}"
+
+
+def test_real_runs_of_different_loads_are_not_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (target := tmp_path / "data").mkdir()
+    bench = functools.partial(_benched, target, capsys, tmp_path / "store")
+    slow, fast, again = (bench(f"rate_per_s = {rate}") for rate in (100, 620, 620))
+    plain, thinking = bench("outstanding = 4"), bench('outstanding = 4\nthink_time = "2ms"')
+    buffered = bench("outstanding = 4", "--buffered", size="8M")
+    for before, after, words in (
+        (slow, fast, "NOT THE SAME LOAD: rate 100/s before, 620/s after."),
+        (plain, thinking, "NOT THE SAME LOAD: think time none before, 2.00 ms after."),
+        (plain, slow, "NOT THE SAME LOAD: rate none before, 100/s after."),
+        (
+            buffered,
+            plain,
+            "NOT THE SAME LOAD: I/O through the page cache before, direct after; part of the target 8 MiB",
+        ),
+    ):
+        arguments = ["compare", before, after, "--store", str(tmp_path / "store")]
+        assert run([*arguments, "--fail-on", "worse"]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert said.startswith(("CANNOT TELL: not the same load.", "CANNOT TELL: only figures of the load"))
+        assert words in said
+        assert "the generator paused" not in said
+    found = compared(capsys, fast, again, "--store", tmp_path / "store")
+    assert found["pairs"][0]["comparable"]

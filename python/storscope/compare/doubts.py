@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from storscope.compare.alike import is_mixed
+from storscope.compare.asked import asked_differences, told_by_one
 from storscope.compare.matching import Pair, load_differences
 from storscope.compare.metrics import METRICS
 from storscope.compare.naming import SIMULATOR
@@ -41,6 +42,7 @@ def load_conflicts(pair: Pair) -> list[str]:
     ]
     if {one.engine, other.engine} <= _OWN_ENGINES:
         found += _mixes(one.load, other.load)
+    found += asked_differences(one.asked, other.asked)
     lengths = [_length_ns(group) for group in (pair.before, pair.after)]
     if lengths[0] and lengths[1] and _OWN_ENGINE not in (one.engine, other.engine):
         ratio = max(lengths[0], lengths[1]) / min(lengths[0], lengths[1])
@@ -137,7 +139,9 @@ def _concurrency(pair: Pair) -> list[str]:
         )
     for side, group, flight in (("before", pair.before, one), ("after", pair.after, other)):
         configured = group[0].load.outstanding
-        if flight and configured and not 1 / _CONCURRENCY_TOLERANCE < flight / configured < _CONCURRENCY_TOLERANCE:
+        if not flight or not configured or (group[0].asked.has_pauses and flight < configured):
+            continue
+        if not 1 / _CONCURRENCY_TOLERANCE < flight / configured < _CONCURRENCY_TOLERANCE:
             found.append(
                 f"Of {format_count(configured)} configured outstanding I/Os {flight:,.1f} were in flight {side}: "
                 "the generator paused or waited, or the table does not hold together."
@@ -167,6 +171,10 @@ def notes_of(pair: Pair) -> list[str]:
         if (a is None) != (b is None):
             side = "before" if a is None else "after"
             found.append(f"The {words} is not stated {side} ({form(b if a is None else a)} on the other side).")
+    found += [
+        f"The {words} is not stated {side} ({said} on the other side)."
+        for words, side, said in told_by_one(one.asked, other.asked)
+    ]
     if all(getattr(side.load, name) is None for side in (one, other) for name in _FIELDS):
         found.append("Neither side states its load; that both ran the same is taken from you.")
     engines = [sorted({str(subject.engine) for subject in group}) for group in (pair.before, pair.after)]

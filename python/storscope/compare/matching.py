@@ -1,8 +1,9 @@
 """Which run of one side belongs to which of the other.
 
 By the name of the access specification first; what has no partner of its name, by its load (block size, shares of
-reads and of random access, outstanding); and when a single load is left on either side, these two, since the user named
-them. Runs of one name and load on a side are repetitions of one another. Entities of running systems go by their name.
+reads and of random access, outstanding, and what else was asked for, see `compare.asked`); and when a single load is
+left on either side, these two, since the user named them. Runs of one name and load on a side are repetitions of one
+another. Entities of running systems go by their name.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from storscope.compare.asked import asked_differences
 from storscope.compare.subjects import Subject
 from storscope.compare.wording import listed, load_in_words
 from storscope.domain.comparison import Load, Unmatched
@@ -52,6 +54,11 @@ def load_differences(one: Load, other: Load) -> list[tuple[str, float, float]]:
         if abs(a - b) > tolerance:
             found.append((name, a, b))
     return found
+
+
+def have_one_load(one: Subject, other: Subject) -> bool:
+    """Whether nothing that both state differs."""
+    return not load_differences(one.load, other.load) and not asked_differences(one.asked, other.asked)
 
 
 # Runs -----------------------------------------------------------------------------------------------------------------
@@ -98,7 +105,7 @@ def _plain_name(name: str) -> str:
 def _by_load(subjects: Iterable[Subject]) -> list[Group]:
     groups: list[Group] = []
     for subject in subjects:
-        home = next((group for group in groups if not load_differences(group[0].load, subject.load)), None)
+        home = next((group for group in groups if have_one_load(group[0], subject)), None)
         if home is None:
             groups.append([subject])
         else:
@@ -108,7 +115,7 @@ def _by_load(subjects: Iterable[Subject]) -> list[Group]:
 
 def _pair_of_one_name(left: list[Group], right: list[Group], matched: Matched) -> tuple[list[Group], list[Group]]:
     """Those of the same load; a single rest on both sides too, whose different load will be said. Returns the rest."""
-    left, right = _take_pairs(left, right, matched, lambda a, b: not load_differences(a[0].load, b[0].load), [])
+    left, right = _take_pairs(left, right, matched, lambda a, b: have_one_load(a[0], b[0]), [])
     if len(left) == len(right) == 1:
         matched.pairs.append(_pair(left.pop(), right.pop(), []))
     return left, right
@@ -124,7 +131,7 @@ def _have_the_same_load(one: Group, other: Group) -> bool:
     stated = all(
         None not in (load.block_bytes, load.read_ratio, load.random_ratio) for load in (one[0].load, other[0].load)
     )
-    return stated and not load_differences(one[0].load, other[0].load)
+    return stated and have_one_load(one[0], other[0])
 
 
 def _take_pairs(
@@ -161,12 +168,16 @@ def _pair_name(before: Group, after: Group) -> str:
 
 
 def _without_partner(side: str, group: Group, others: Sequence[Subject]) -> Unmatched:
-    name, load = group[0].name, load_in_words(group[0].load)
+    name, load = group[0].name, _load_words(group[0])
     namesakes = [subject for subject in others if _plain_name(subject.name) == _plain_name(name)]
     if namesakes:
-        loads = listed(list(dict.fromkeys(load_in_words(subject.load) for subject in namesakes)))
+        loads = listed(list(dict.fromkeys(map(_load_words, namesakes))))
         return Unmatched(side, name, f"the other side ran it with another load: {loads}; this one: {load}")
     return Unmatched(side, name, f"the other side has no run of this name or load ({load})")
+
+
+def _load_words(subject: Subject) -> str:
+    return ", ".join([load_in_words(subject.load), *subject.asked.words()])
 
 
 # Entities -------------------------------------------------------------------------------------------------------------

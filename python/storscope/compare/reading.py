@@ -11,6 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from storscope.compare.asked import Asked
+from storscope.compare.asked_fio import FORMAT as FIO_JSON
+from storscope.compare.asked_fio import asked_of_fio
+from storscope.compare.asked_own import asked_of_own, read_scratch_bytes
 from storscope.compare.combining import combined, in_step, split_whole
 from storscope.compare.naming import SIMULATOR, place_of
 from storscope.compare.own_intervals import read_own
@@ -56,6 +60,7 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
     runs = store.query(
         """SELECT * EXCLUDE (time), epoch_ns(time) AS time_ns
            FROM (SELECT *, row_number() OVER () AS position FROM runs)
+           JOIN (SELECT capture, format FROM captures) USING (capture)
            WHERE list_contains($captures, capture)
            ORDER BY min(time) OVER (PARTITION BY capture), capture, time, position""",
         parameters,
@@ -84,13 +89,14 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
         ).to_pylist()
     )
     own = {} if selector.has_times else read_own(store, parameters["captures"])
+    scratch_bytes = read_scratch_bytes(store, parameters["captures"])
     subjects = []
     for row in chosen:
         key = (row["capture"], row["run"])
         times = selector.times(_start_ns(row))
         measured = times and _measured_run(observed[key], histograms[key], times, own.get(key, {}))
         if times and measured:
-            subjects.append(_run(row, measured, times))
+            subjects.append(_run(row, measured, times, scratch_bytes.get(key)))
     return subjects
 
 
@@ -122,15 +128,17 @@ def _changes(row: Row, times: Times) -> tuple[str, ...]:
     )
 
 
-def _run(row: Row, measured: Measured, times: Times) -> Subject:
+def _run(row: Row, measured: Measured, times: Times, scratch_bytes: float | None) -> Subject:
     parameters = dict(row["parameters"] or ())
+    load = Load(*(row[name] for name in ("block_bytes", "read_ratio", "random_ratio", "outstanding", "workers")))
     return Subject(
         capture=row["capture"],
         key=row["run"],
         name=row["name"] or row["run"],
         is_run=True,
         measured=lambda: measured,
-        load=Load(*(row[name] for name in ("block_bytes", "read_ratio", "random_ratio", "outstanding", "workers"))),
+        load=load,
+        asked=_asked(row["format"], parameters, load, scratch_bytes),
         engine=row["engine"],
         place=place_of(row["engine"], row["system"], parameters.get("target")),
         design=parameters.get("design") or "",
@@ -145,6 +153,12 @@ def _run(row: Row, measured: Measured, times: Times) -> Subject:
         streams=_streams_of(parameters.get("workload")),
         sweep_mode=_mode_of(parameters.get("sweep_point")),
     )
+
+
+def _asked(capture_format: str, parameters: Mapping[str, str], load: Load, scratch_bytes: float | None) -> Asked:
+    if "workload" in parameters:
+        return asked_of_own(parameters, scratch_bytes)
+    return asked_of_fio(parameters, load) if capture_format == FIO_JSON else Asked()
 
 
 def _streams_of(workload: str | None) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from storscope.compare.asked import Asked
 from storscope.compare.metrics import DURATION, IN_FLIGHT, Metric
 from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.comparison import Load
@@ -103,6 +104,8 @@ class Subject:
     is_run: bool
     measured: Callable[[], Measured]
     load: Load = field(default_factory=Load)
+    asked: Asked = field(default_factory=Asked)
+    """What more it tells of what was to be done."""
     engine: str | None = None
     place: str = ""
     """What it ran on, as its user knows that: the design of a simulated run, the target of a measured one."""

@@ -1,0 +1,106 @@
+"""What was asked of the storage beside sizes, mix and depth: rates, pauses, places, direct I/O; and where two differ.
+
+A thing that one side does not tell is no difference. What a tool does because nothing was said counts between two runs
+of this tool only: fio shows all its options, yet one of its runs and one of ours are not called unlike for what fio
+leaves unsaid. Targets, designs, seeds, names and how long a run lasts are no things of this kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+_TOLERANCE = 0.01
+
+Value = float | str | tuple["Value", ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """One thing that was asked for."""
+
+    value: Value
+    """What is compared, numbers to 1 %; None is none of it."""
+    words: str
+    is_usual: bool = False
+    """It goes without saying."""
+    is_unsaid: bool = False
+    """Nobody asked for it: it is what the tool does then."""
+
+
+Things = Mapping[str, Thing]
+"""By names that a user reads: 'rate', 'think time'."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a run tells of what it was asked for; of most tools nothing."""
+
+    tool: str = ""
+    whole: Things = field(default_factory=dict)
+    """Of the run as a whole."""
+    streams: Sequence[tuple[str, Things]] = ()
+    """Of each stream, with its name."""
+    has_pauses: bool = False
+    """Whether its generator rests between I/Os because it was told to."""
+
+    def words(self) -> list[str]:
+        """'rate 100/s', 'think time 2.00 ms': what does not go without saying."""
+        parts = [("", self.whole), *((_of_stream(name, self.streams), things) for name, things in self.streams)]
+        return [
+            f"{name}{of} {thing.words}" for of, things in parts for name, thing in things.items() if not thing.is_usual
+        ]
+
+
+def asked_differences(one: Asked, other: Asked) -> list[str]:
+    """What both tell, differently: 'rate 100/s before, 620/s after'."""
+    found = []
+    if one.tool == other.tool and len(one.streams) != len(other.streams):
+        found.append(f"number of streams {len(one.streams)} before, {len(other.streams)} after")
+    for name, a, b in _both(one, other):
+        if a is None or b is None or (one.tool != other.tool and (a.is_unsaid or b.is_unsaid)):
+            continue
+        if not _are_equal(a.value, b.value):
+            unlike = "not the same" if a.words == b.words else f"{a.words} before, {b.words} after"
+            found.append(f"{name} {unlike}")
+    return found
+
+
+def told_by_one(one: Asked, other: Asked) -> Iterator[tuple[str, str, str]]:
+    """(name, the side that is silent, words of the other) of what was asked for and does not go without saying."""
+    for name, a, b in _both(one, other):
+        told, silent = (a, "after") if b is None else (b, "before")
+        if told is not None and (a is None or b is None) and not (told.is_usual or told.is_unsaid):
+            yield name, silent, told.words
+
+
+def _both(one: Asked, other: Asked) -> Iterator[tuple[str, Thing | None, Thing | None]]:
+    for of, left, right in [("", one.whole, other.whole), *_stream_by_stream(one.streams, other.streams)]:
+        for name in dict.fromkeys([*left, *right]):
+            yield f"{name}{of}", left.get(name), right.get(name)
+
+
+def _stream_by_stream(
+    left: Sequence[tuple[str, Things]], right: Sequence[tuple[str, Things]]
+) -> Iterator[tuple[str, Things, Things]]:
+    """Those of one name where both have the same names, else those of one place; none where their numbers differ."""
+    left = left or [(name, {}) for name, _ in right]
+    right = right or [(name, {}) for name, _ in left]
+    if len(left) != len(right):
+        return
+    by_name = dict(right)
+    have_the_same_names = len(by_name) == len(right) and by_name.keys() == {name for name, _ in left}
+    for (name, things), (_, others) in zip(left, right, strict=True):
+        yield _of_stream(name, left), things, by_name[name] if have_the_same_names else others
+
+
+def _of_stream(name: str, streams: Sequence[tuple[str, Things]]) -> str:
+    return "" if len(streams) == 1 else f" of stream '{name}'"
+
+
+def _are_equal(one: Value, other: Value) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_are_equal, one, other))
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) <= _TOLERANCE * max(abs(one), abs(other))
+    return one == other
