@@ -85,6 +85,17 @@ pub enum LoadError {
     Panicked,
 }
 
+/// The system starts no thread beyond the `found` first of the `wanted` ones that `users` need.
+pub(crate) fn no_thread(users: &str, wanted: usize, found: usize, source: &std::io::Error) -> DeviceError {
+    let said = format!(
+        "expected {} for {users}, found that the system starts {} ({source}): allow more tasks (ulimit -u, pids.max of the \
+         cgroup, TasksMax of the service) or memory, or ask for fewer {users}",
+        counted(wanted as u64, "thread", "threads"),
+        grouped(found as u64)
+    );
+    DeviceError::System { action: "threads", source: std::io::Error::new(source.kind(), said) }
+}
+
 fn allowance(allowed: u64) -> String {
     match allowed {
         0 => "none is allowed".to_owned(),

@@ -5,14 +5,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::sync::{Arc, Barrier, OnceLock};
-use std::thread::JoinHandle;
+use std::sync::{Arc, OnceLock};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use storscope_device::Clock;
 
-use crate::error::LoadError;
-use crate::gate::Gate;
+use crate::error::{LoadError, no_thread};
+use crate::gate::{Gate, Meeting};
 use crate::gather::Gathering;
 use crate::plan::Plan;
 use crate::result::{EngineUsed, RunResult, doubts};
@@ -58,7 +58,7 @@ impl Run {
     /// Opens the targets and starts the workers.
     ///
     /// # Errors
-    /// When the plan cannot be run or a target cannot be opened. What fails later shows in [`Finished::error`].
+    /// When the plan cannot be run, a target cannot be opened or a worker has no thread. What fails later shows in [`Finished::error`].
     pub fn start(plan: Plan) -> Result<Self, LoadError> {
         plan.check()?;
         let open = |(index, spec): (usize, &crate::TargetSpec)| spec.open(plan.writes_to(index));
@@ -71,7 +71,7 @@ impl Run {
             targets: Arc::new(targets),
             clock: FastClock::start(),
             stop: AtomicBool::new(false),
-            ready: Barrier::new(workers),
+            ready: Meeting::of(workers),
             gate: Gate::default(),
             start: AtomicU64::new(0),
             usage_before: OnceLock::new(),
@@ -81,7 +81,7 @@ impl Run {
         }
         let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let clock_origin_unix_ns = (created.as_nanos() as u64).saturating_sub(shared.clock.now().0);
-        let (messages, threads) = spawn(&shared, &spans);
+        let (messages, threads) = spawn(&shared, &spans, workers)?;
         Ok(Self {
             shared,
             messages,
@@ -192,7 +192,10 @@ impl Drop for Run {
     }
 }
 
-fn spawn(shared: &Arc<Shared>, spans: &[Vec<crate::Span>]) -> (Receiver<Message>, Vec<JoinHandle<()>>) {
+type Spawned = (Receiver<Message>, Vec<JoinHandle<()>>);
+
+/// Starts all workers, or ends those that started.
+fn spawn(shared: &Arc<Shared>, spans: &[Vec<crate::Span>], wanted: usize) -> Result<Spawned, LoadError> {
     let (sender, messages) = channel();
     let mut threads = Vec::new();
     for (stream, spans) in spans.iter().enumerate() {
@@ -205,8 +208,26 @@ fn spawn(shared: &Arc<Shared>, spans: &[Vec<crate::Span>]) -> (Receiver<Message>
                 spans: spans.clone(),
                 messages: sender.clone(),
             };
-            threads.push(std::thread::spawn(move || worker.work()));
+            match Builder::new().spawn(move || worker.work()) {
+                Ok(thread) => threads.push(thread),
+                Err(source) => {
+                    let found = threads.len();
+                    end_early(shared, threads, wanted);
+                    return Err(no_thread("workers", wanted, found, &source).into());
+                }
+            }
         }
     }
-    (messages, threads)
+    Ok((messages, threads))
+}
+
+/// Ends the workers that started when not all of those that are wanted can.
+fn end_early(shared: &Shared, threads: Vec<JoinHandle<()>>, wanted: usize) {
+    shared.stop.store(true, Ordering::Relaxed);
+    shared.ready.excuse(wanted - threads.len());
+    shared.gate.open();
+    for thread in threads {
+        // What it did is of no interest any more.
+        let _ = thread.join();
+    }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Barrier, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use storscope_device::{Clock, Device, DeviceError, NullDevice};
 use storscope_types::Nanos;
 
 use crate::buffers::BufferPlan;
 use crate::error::LoadError;
-use crate::gate::Gate;
+use crate::gate::{Gate, Meeting};
 use crate::generator::{Generator, fill_pool};
 use crate::place::Span;
 use crate::plan::{Engine, Plan};
@@ -33,8 +33,8 @@ pub(crate) struct Shared {
     pub targets: Arc<Vec<Opened>>,
     pub clock: FastClock,
     pub stop: AtomicBool,
-    pub ready: Barrier,
-    /// Behind the barrier; opened at once unless the plan is held.
+    pub ready: Meeting,
+    /// Behind the meeting; opened at once unless the plan is held.
     pub gate: Gate,
     /// Zero until all workers are ready.
     pub start: AtomicU64,
@@ -69,7 +69,7 @@ pub(crate) struct Worker {
     pub messages: Sender<Message>,
 }
 
-/// Goes past the barrier once, at the latest when it is dropped: no failure keeps the others waiting.
+/// Goes through the meeting once, at the latest when it is dropped: no failure keeps the others waiting.
 struct Turnstile<'a> {
     shared: &'a Shared,
     passed: bool,
@@ -79,7 +79,7 @@ impl Turnstile<'_> {
     /// Waits for all workers; returns the start they share.
     fn pass(&mut self) -> Nanos {
         self.passed = true;
-        self.shared.ready.wait();
+        self.shared.ready.attend();
         self.shared.gate.pass();
         self.shared.usage_before.get_or_init(Usage::of_process);
         let start = (self.shared.clock.now() + COUNTDOWN).0;

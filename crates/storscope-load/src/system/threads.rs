@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use storscope_device::{Clock, Completion, Device, DeviceError, Direction, Request};
@@ -16,6 +16,7 @@ use storscope_types::Nanos;
 
 use super::arena::Arena;
 use super::target::Opened;
+use crate::error::no_thread;
 use crate::usage::Usage;
 
 /// More would only wait for the scheduler.
@@ -102,20 +103,31 @@ impl<C: Clock + Copy + Send + 'static> ThreadedDevice<C> {
         }
     }
 
-    fn hand_over(&mut self) {
+    fn hand_over(&mut self) -> Result<(), DeviceError> {
         let mut calls = lock(&self.pool.calls);
         let count = self.pending.len();
         calls.waiting.extend(self.pending.drain(..));
         let missing = calls.waiting.len().saturating_sub(calls.idle);
         drop(calls);
         let room = MOST_THREADS.min(self.depth) - self.threads.len();
-        (0..missing.min(room)).for_each(|_| self.start_thread());
+        let started = (0..missing.min(room)).try_for_each(|_| self.start_thread());
         (0..count).for_each(|_| self.pool.called.notify_one());
+        started
     }
 
-    fn start_thread(&mut self) {
+    fn start_thread(&mut self) -> Result<(), DeviceError> {
         let (pool, clock) = (Arc::clone(&self.pool), self.clock);
-        self.threads.push(std::thread::spawn(move || work(&pool, &clock)));
+        let wanted = MOST_THREADS.min(self.depth);
+        let thread = Builder::new()
+            .spawn(move || work(&pool, &clock))
+            .map_err(|source| no_thread("outstanding I/Os", wanted, self.threads.len(), &source))?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// Whether calls wait for threads that could not be started.
+    fn is_stuck(&self) -> bool {
+        self.threads.is_empty() && !lock(&self.pool.calls).waiting.is_empty()
     }
 
     fn collect(&self, until: Nanos, done: &mut Vec<Completion>) {
@@ -150,7 +162,9 @@ impl<C: Clock + Copy + Send + 'static> Device for ThreadedDevice<C> {
             self.clock.sleep_until(until);
         } else {
             if !self.pending.is_empty() {
-                self.hand_over();
+                self.hand_over()?;
+            } else if self.is_stuck() {
+                self.start_thread()?;
             }
             self.collect(until, done);
         }
