@@ -270,6 +270,23 @@ def test_a_file_of_somebody_else_is_not_written(data: Path, capsys: pytest.Captu
     assert not store.exists(), "a refused run makes no store"
 
 
+@pytest.mark.parametrize(("share", "reads", "writes"), [(0.0, False, True), (0.5, True, True), (1.0, True, False)])
+def test_what_holes_mean_is_told_of_what_is_done_to_them(
+    data: Path, capsys: pytest.CaptureFixture[str], share: float, reads: bool, writes: bool
+) -> None:
+    holes, workload = data / "holes", data.parent / "w.toml"
+    with holes.open("xb") as file:
+        file.truncate(16 * 1024**2)
+    workload.write_text(f'name = "w"\n[[stream]]\noutstanding = 1\nline = [{{ size = "4k", read_share = {share} }}]\n')
+    arguments = ["bench", str(holes), "--workload", str(workload), "--duration", "0.2s", "--json"]
+    if writes:
+        arguments += ["--overwrite", f"{holes}:{16 * 1024**2}"]
+    assert run([*arguments, "--store", str(data.parent / "store")]) == 0
+    doubts = " ".join(json.loads(capsys.readouterr().out)["doubts"])
+    assert ("are holes, unwritten or not yet on the device, and reading them" in doubts) is reads
+    assert ("each first write there allocates, unlike later ones" in doubts) is writes
+
+
 def test_a_dry_run_writes_nothing(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", str(data), "--workload", "oltp", "--size", "16M", "--dry-run"]) == 0
     assert "Nothing has been written." in capsys.readouterr().out

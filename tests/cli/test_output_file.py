@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
@@ -74,6 +76,64 @@ def test_a_file_of_the_users_is_refused_before_the_work_and_stays(
     assert "found one of 21 B that would be lost.\n  Name another file, or replace this one with --replace." in said.err
     assert (tmp_path / "out").read_text() == MINE
     assert {path.name for path in tmp_path.iterdir()} <= {"out", "small.toml", "s"}
+
+
+def _by_its_name(target: Path) -> Path:
+    return target
+
+
+def _by_a_link(target: Path) -> Path:
+    (target.parent / "link").symlink_to(target)
+    return target.parent / "link"
+
+
+def _by_a_second_name(target: Path) -> Path:
+    (target.parent / "second").hardlink_to(target)
+    return target.parent / "second"
+
+
+def _by_a_longer_path(target: Path) -> Path:
+    return target.parent / ".." / target.parent.name / target.name
+
+
+@pytest.mark.parametrize("path", [_by_its_name, _by_a_link, _by_a_second_name, _by_a_longer_path])
+@pytest.mark.parametrize("what", [["--sweep", "depth=1"], ["--workload", "oltp", "--knee"]])
+def test_a_report_never_replaces_what_is_measured(
+    path: Callable[[Path], Path], what: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "image"
+    target.write_bytes(b"\1" * 4096)
+    report = ["--report", str(path(target)), "--replace", "--store", str(tmp_path / "s")]
+    assert run(["bench", str(target), *what, *report]) == 2
+    assert f"error: {target}: expected a report beside the target, found --report" in capsys.readouterr().err
+    assert target.read_bytes() == b"\1" * 4096
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_report_never_has_the_name_of_a_new_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    new = str(tmp_path / "new")
+    assert run(["bench", new, "--sweep", "depth=1", "--report", new, "--store", str(tmp_path / "s")]) == 2
+    assert "a report beside the target" in capsys.readouterr().err
+
+
+def test_the_second_of_two_targets_is_no_place_for_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).write_bytes(bytes(4096))
+    targets = [str(tmp_path / "one"), str(tmp_path / "two")]
+    assert run(["bench", *targets, "--workload", "oltp", "--knee", "--report", targets[1], "--replace"]) == 2
+    assert f"error: {targets[1]}: expected a report beside the target" in capsys.readouterr().err
+
+
+def test_what_is_printed_does_not_go_to_what_is_measured(tmp_path: Path) -> None:
+    target = tmp_path / "image"
+    target.write_bytes(b"\1" * 4096)
+    command = [sys.executable, "-m", "storscope.cli.main", "bench", str(target), "--workload", "backup", "--json"]
+    with target.open("ab") as output:
+        command += ["--store", str(tmp_path / "s")]
+        done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert b"expected a standard output beside the target" in done.stderr
+    assert target.read_bytes() == b"\1" * 4096
 
 
 @pytest.mark.parametrize("asked", [["--replace"], []])

@@ -181,7 +181,11 @@ def scratch(stack: ExitStack, path: str | Path, wish: Wish, index: int = 0) -> R
         made.keep()
         wish.told(f"{made.path} stays, as --keep asks.")
     prefill = watch.compare({"read": Asked(0, 0), "write": Asked(size_bytes // _PREFILL_BYTES, size_bytes)})
-    doubts = [*_cache_doubts(direct, is_direct), *_extent_doubts(extents), *_prefill_doubts(prefill, extents)]
+    doubts = [
+        *_cache_doubts(direct, is_direct),
+        *_extent_doubts(extents, reads=True),
+        *_prefill_doubts(prefill, extents),
+    ]
     descriptor, _ = _reopened(stack, made, os.O_RDWR if wish.writes else os.O_RDONLY, is_direct)
     return Ready(
         descriptor, storable(str(made.path)), "scratch", is_direct, tuple(doubts), under=under, extents=extents,
@@ -238,7 +242,8 @@ def existing(stack: ExitStack, path: str | Path, wish: Wish) -> Ready:
     kind = "file" if isinstance(opened.target, FileTarget) else "device"
     extents = extents_of(opened.descriptor, sync=True) if kind == "file" else None
     if extents is not None:
-        doubts += _extent_doubts(extents)
+        reads = any(stream.access.reads for stream in wish.workload.streams)
+        doubts += _extent_doubts(extents, reads=reads, writes=wish.writes)
     elif any(stream.access.reads for stream in wish.workload.streams):
         doubts.append(
             "Not known: whether all of the device was ever written. What was not is answered without a medium."
@@ -291,15 +296,18 @@ def _cache_doubts(wanted: bool, direct: bool) -> Iterator[str]:
         yield f"I/Os go through the page cache ({why}): reads may never reach the device."
 
 
-def _extent_doubts(found: ExtentMap) -> Iterator[str]:
-    if found.is_fully_written is None:
+def _extent_doubts(found: ExtentMap, *, reads: bool, writes: bool = False) -> Iterator[str]:
+    if found.is_fully_written is None and reads:
         yield "The file system does not tell whether every block is written: reads may be answered from memory."
+    elif found.is_fully_written is None:
+        yield "The file system does not tell whether every block is written: first writes may allocate."
     elif not found.is_fully_written:
-        missing = found.size_bytes - (found.written_bytes or 0)
-        yield (
-            f"Not the device: {format_bytes(missing)} of the file are holes, unwritten or not yet on the device, "
-            "and reading them is answered from memory."
-        )
+        missing = format_bytes(found.size_bytes - (found.written_bytes or 0))
+        what = f"{missing} of the file are holes, unwritten or not yet on the device"
+        if reads:
+            yield f"Not the device: {what}, and reading them is answered from memory."
+        if writes:
+            yield f"{what}: each first write there allocates, unlike later ones."
     if found.encoded_bytes:
         yield "The file system compresses or encrypts the file: its device transfers another number of bytes."
 

@@ -6,14 +6,16 @@ lost is told before the work begins.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
 
 _REPLACES: Final = "storscope.replaces"
+_STDOUT: Final = 1
 _Function = TypeVar("_Function", bound=Callable[..., Any] | click.Command)
 
 
@@ -40,6 +42,28 @@ class OutputFile(click.Path):
 def replaces(ctx: click.Context | None = None) -> bool:
     """Whether --replace was given to the command that runs."""
     return bool((ctx or click.get_current_context()).meta.get(_REPLACES))
+
+
+def refuse_targets(report: Path | None, targets: Sequence[str]) -> None:
+    """Raises UsageError if the report, or what is printed, would go to what is measured; --replace is not for that."""
+    from storscope.domain.errors import UsageError
+
+    for target in targets:
+        if report is not None and _leads_to(report, Path(target)):
+            raise UsageError("a report beside the target", f"--report {report}, which is it", where=target,
+                             hint="Name another file.")  # fmt: skip
+        with contextlib.suppress(OSError, ValueError):
+            if os.path.samestat(os.fstat(_STDOUT), Path(target).stat()):
+                raise UsageError("a standard output beside the target", "one that is written to it", where=target,
+                                 hint="Send it to another file.")  # fmt: skip
+
+
+def _leads_to(output: Path, target: Path) -> bool:
+    """Also by another name of the same file; what does not exist yet has its path alone."""
+    try:
+        return output.samefile(target)
+    except (OSError, ValueError):
+        return output.resolve() == target.resolve()
 
 
 def replace_option(words: str) -> Callable[[_Function], _Function]:

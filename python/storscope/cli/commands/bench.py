@@ -11,6 +11,7 @@ from storscope.cli.goal_options import goal_options
 from storscope.cli.knee_command import is_knee, knee_command, knee_options
 from storscope.cli.measure_command import measure_command
 from storscope.cli.options import DurationType, SizeType, store_option
+from storscope.cli.output_file import refuse_targets
 from storscope.cli.sweep_command import is_sweep, sweep_command, sweep_options
 
 _EPILOG = """\b
@@ -72,6 +73,7 @@ def command(**_: Any) -> int:
     """
     chosen = click.get_current_context().params
     _refuse_a_plan_for_programs(chosen)
+    refuse_targets(chosen["report"], (chosen["target"], *chosen["axes"]))
     if is_knee(chosen):
         return knee_command((chosen["target"], *chosen["axes"]), chosen)
     if is_sweep(chosen):
