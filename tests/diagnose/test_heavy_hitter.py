@@ -58,7 +58,7 @@ def test_the_heaviest_is_told_beside_others_that_are_slow_all_the_time(tmp_path:
     assert finding.title.endswith("while others are too slow")
     assert "v02 (100 ms) and v03 (100 ms)" in finding.summary
     assert "no quiet time" in finding.summary
-    assert "Nothing was bad" not in finding.why
+    assert "No time was worse" not in finding.why
 
 
 def test_one_that_is_slow_now_and_then_is_no_reason_to_blame_the_heaviest(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_what_is_slow_all_the_time_is_not_called_good(tmp_path: Path) -> None:
 
     [finding] = findings(RULE, make_case(tmp_path, day(heavy)))
     assert finding.severity is Severity.INFO
-    assert "Nothing was bad" not in finding.why
+    assert "No time was worse" not in finding.why
     assert "without a window worse than the rest" in finding.summary
 
 

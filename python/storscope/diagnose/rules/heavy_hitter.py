@@ -247,7 +247,7 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
         why=(
             "Whoever has most operations in flight decides how long everyone's operations wait."
             if top.bad or top.slow or _is_slow(case, top.grid)
-            else "Nothing was bad, but this is where a change of load would be felt first."
+            else "No time was worse than the rest, but this is where a change of load would be felt first."
         ),
         innocent=(
             "It is meant to be the heaviest (a database, a backup within its window), and the cause of the latency "
