@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from storscope.bench.figures import Outcome
 from storscope.cli.show_verdict import print_verdict
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.finding import Severity
 from storscope.domain.load import Closed, Open, Process
-from storscope.domain.units import NS_PER_S
+from storscope.domain.units import NS_PER_S, format_span
 from storscope.domain.verdict import Verdict
 from storscope.domain.workload import Stream, Workload
 from storscope.report.cards import headline
@@ -21,6 +23,7 @@ from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import plan_of
+from storscope.workbench.simulation_judgement import ended_words
 from storscope.workbench.simulation_store import store_simulation
 
 _STARTED_NS = 1_795_132_800_000_000_000
@@ -188,6 +191,37 @@ def test_lost_data_is_said_plainly_and_ends_the_run() -> None:
     assert kind == "data_lost"
     assert "volume v is lost: drives g/0 and g/1 failed" in words
     assert not any("os error" in doubt for doubt in simulated.doubts)
+
+
+def test_a_run_that_lost_data_is_told_with_one_end() -> None:
+    """That of the last whole interval, 2 s, was told beside the 2.03 s at which data was lost."""
+    bare = _DESIGN.replace("spares = 1\n", "").replace('[cache]\nwrite = { size = "64 MiB" }\n', "")
+    schedule = _fails("1s", 0) + _fails("2s", 2) + _fails("2.02s", 3) + _fails("3s", 1)
+    simulated = _simulated(schedule, bare.replace("raid10", "raid5"), duration="40s")
+    (lost,) = simulated.lost
+    assert simulated.judgement.to_ns < 2_020_000_000 < lost.time_ns
+    assert simulated.judgement.ended == f"It ended at {format_span(lost.time_ns)}, when data was lost."
+    told = [one.sentence for one in simulated.happenings if one.time_ns >= 2_020_000_000]
+    assert len(told) == 3
+    assert told[0].startswith("drive g/3 fails; there is no spare")
+    assert told[1] == lost.words
+    assert told[2] == f"drive g/1 fails: nothing happened, since the run ended at {format_span(lost.time_ns)}"
+
+
+def test_only_a_run_that_failed_is_said_to_have_been_ended_by_lost_data() -> None:
+    simulated = _simulated(_fails("1s", 0) + _fails("1s", 1), duration="4s")
+    whole = _simulated(duration="4s")
+
+    def ended(outcome: Outcome, end_ns: int) -> str:
+        return ended_words(simulated.plan, outcome, simulated.lost, end_ns)
+
+    failed, lost_ns = replace(whole.outcome, error=("failed", "1 I/O failed")), simulated.lost[0].time_ns
+    assert ended(whole.outcome, 4 * NS_PER_S) == "It ran for the 4.00 s that were asked for, though data was lost."
+    assert ended(failed, lost_ns - 1) == f"It ended at {format_span(lost_ns)}, when data was lost."
+    assert ended(failed, 3 * NS_PER_S) == "It ended at 3.00 s, when an I/O failed after data was lost."
+    assert ended(failed, 4 * NS_PER_S) == ended(whole.outcome, 4 * NS_PER_S), "what was in flight then failed"
+    stopped = replace(whole.outcome, stopped=True)
+    assert ended(stopped, 3 * NS_PER_S) == "It ended early."
 
 
 def test_the_headline_of_a_run_that_lost_data_is_the_lost_data(tmp_path: Path) -> None:

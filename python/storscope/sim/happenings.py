@@ -40,10 +40,16 @@ class Happening:
         return self.words if self.no_effect is None else f"{self.words}: nothing happened, {self.no_effect}"
 
 
+def ended_ns(report: Mapping[str, Any], intervals_end_ns: int, *, is_cut: bool) -> int:
+    """When a run ended: with its intervals, or when data was lost after the last whole one, which cut it short."""
+    lost_ns = [form["time_ns"] for form in report["happenings"] if form["kind"] == "data_lost"]
+    return max(intervals_end_ns, *lost_ns) if is_cut and lost_ns else intervals_end_ns
+
+
 def happenings(design: Design, report: Mapping[str, Any], end_ns: int) -> list[Happening]:
-    """All of them in order of time. `end_ns` is how far the run got."""
+    """All of them in order of time. `end_ns` is when the run ended; the array itself may have gone on, and has told."""
     found = [_of_array(form) for form in report["happenings"]]
-    found += [*_streams(design, end_ns), *_never(design, end_ns)]
+    found += [*_streams(design, end_ns), *_never(design, end_ns, max(end_ns, report["duration_ns"]))]
     return sorted(found, key=lambda one: one.time_ns)
 
 
@@ -127,15 +133,15 @@ def _streams(design: Design, end_ns: int) -> list[Happening]:
     return found
 
 
-def _never(design: Design, end_ns: int) -> list[Happening]:
-    """What is scheduled after the end."""
+def _never(design: Design, end_ns: int, reached_ns: int) -> list[Happening]:
+    """What is scheduled after the latest instant that the array got to."""
     found = []
     for change in design.form["changes"]:
-        if change["time_ns"] > end_ns:
+        if change["time_ns"] > reached_ns:
             ((kind, value),) = ((key, said) for key, said in change.items() if key != "time_ns" and said is not None)
             found.append(Happening(change["time_ns"], kind, _asked(kind, value), _too_late(end_ns)))
-    late = [task for task in design.form["background"] if task["start_ns"] is not None and task["start_ns"] > end_ns]
-    words = [(task["start_ns"], f"{task['name']} starts") for task in late]
+    starts = [(task["start_ns"], f"{task['name']} starts") for task in design.form["background"]]
+    words = [(at_ns, said) for at_ns, said in starts if at_ns is not None and at_ns > reached_ns]
     return found + [Happening(at_ns, "background_starts", said, _too_late(end_ns)) for at_ns, said in words]
 
 

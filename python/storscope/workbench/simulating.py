@@ -19,14 +19,14 @@ from storscope.bench.rate_steps import rate_step_figures
 from storscope.bench.record import About
 from storscope.bench.samples import Sample, Samples
 from storscope.domain.units import NS_PER_MS, NS_PER_S
-from storscope.sim.happenings import happenings
+from storscope.sim.happenings import ended_ns, happenings
 from storscope.sim.phases import phases_of
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
 from storscope.sim.window import until, window
 from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
 from storscope.workbench.simulated import Simulated
-from storscope.workbench.simulation_judgement import ended_words, judge, judge_replay, worded
+from storscope.workbench.simulation_judgement import ended_words, judge, judge_replay, reached_its_time, worded
 
 ENGINE = "storscope-sim"
 _INTERVALS = 200
@@ -78,12 +78,14 @@ def _concluded(
     is_stopped: bool, wall_s: float,
 ) -> Simulated:  # fmt: skip
     array, error = until(found["array"], samples.end_ns), found["error"]
-    happened = happenings(plan.design, array, samples.end_ns)
+    is_cut = error is not None and not reached_its_time(plan, samples.end_ns)
+    happened = happenings(plan.design, array, ended_ns(array, samples.end_ns, is_cut=is_cut))
     phases = phases_of(happened, samples.end_ns)
     lost = [one for one in happened if one.kind == "data_lost"]
     said = None if error is None else (error["kind"], error["message"])
-    outcome = worded(Outcome(found["result"], tuple(found["doubts_in_words"]), said, is_stopped), lost)
+    outcome = Outcome(found["result"], tuple(found["doubts_in_words"]), said, is_stopped)
     ended = ended_words(plan, outcome, lost, samples.end_ns)
+    outcome = worded(outcome, lost)
     if isinstance(plan, TracePlan):
         judgement = judge_replay(samples, plan.workload, phases, ended)
     else:

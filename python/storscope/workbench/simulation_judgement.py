@@ -102,14 +102,26 @@ def _hardly_counts(found: LevelChange, kept: Settled) -> bool:
 
 
 def ended_words(plan: SimulationPlan, outcome: Outcome, lost: Sequence[Happening], end_ns: int) -> str:
-    """Why the run took as long as it did."""
-    if lost:
-        return f"It ended at {format_span(end_ns)}, when data was lost."
-    if outcome.stopped or outcome.error is not None:
+    """Why the run took as long as it did. `outcome` is as the core gave it, and `end_ns` that of the last interval."""
+    is_after = bool(lost) and reached_its_time(plan, end_ns)  # lost by what was still in flight
+    has_failed = outcome.error is not None and not is_after
+    if lost and has_failed:
+        return _lost_words(max(one.time_ns for one in lost), end_ns)
+    if outcome.stopped or has_failed:
         return "It ended early."
-    if isinstance(plan, TracePlan):
-        return _replay_words(plan, outcome)
-    return _asked_words(plan, outcome, end_ns)
+    words = _replay_words(plan, outcome) if isinstance(plan, TracePlan) else _asked_words(plan, outcome, end_ns)
+    return f"{words.removesuffix('.')}, though data was lost." if lost else words
+
+
+def reached_its_time(plan: SimulationPlan, end_ns: int) -> bool:
+    """Whether it ran for the time that was asked for."""
+    return plan.duration_ns is not None and end_ns >= plan.duration_ns
+
+
+def _lost_words(lost_ns: int, end_ns: int) -> str:
+    if lost_ns < end_ns:
+        return f"It ended at {format_span(end_ns)}, when an I/O failed after data was lost."
+    return f"It ended at {format_span(lost_ns)}, when data was lost."
 
 
 def _replay_words(plan: TracePlan, outcome: Outcome) -> str:
@@ -126,7 +138,7 @@ def _asked_words(plan: SimulationPlan, outcome: Outcome, end_ns: int) -> str:
     if plan.ios is not None and made >= plan.ios:
         asked = "the I/O that was asked for was" if plan.ios == 1 else f"the {plan.ios:,} I/Os that were asked for were"
         return f"It ran for {format_span(end_ns)}, until {asked} made."
-    if plan.duration_ns is not None and end_ns >= plan.duration_ns:
+    if plan.duration_ns is not None and reached_its_time(plan, end_ns):
         return f"It ran for the {format_span(plan.duration_ns)} that were asked for."
     asked = f"{format_span(plan.duration_ns)} were asked for"
     if plan.ios is not None:
