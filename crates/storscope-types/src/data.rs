@@ -8,7 +8,7 @@ use crate::Bytes;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataPool {
-    /// Share of each block that is stamped that is zeros, the rest being random: 0 cannot be compressed, 0.5 compresses 2:1.
+    /// Share of each stamped block that is zeros, the rest being random: 0 cannot be compressed, 0.5 compresses 2:1.
     #[serde(default)]
     pub compressible_ratio: f64,
     /// Share of blocks that repeat one of a few contents.
