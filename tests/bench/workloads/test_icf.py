@@ -107,6 +107,16 @@ def test_a_target_that_several_managers_name_is_said_to_be_taken_as_one() -> Non
     assert "taken as one" not in reasons(read_icf(STEPS), LossKind.APPROXIMATED)
 
 
+def test_a_worker_without_targets_is_not_given_those_of_others() -> None:
+    """Its writes would go to a disk that the file lets nobody write to."""
+    before, first, rest = STEPS.partition("'Target assignments\n")
+    own, end, after = rest.partition("'End target assignments")
+    assert first and end and "sdb" in own
+    definition = read_icf(before + first + end + after)
+    assert [workload.name for workload in definition.workloads] == ["Stream in"]
+    assert "no targets" in reasons(definition, LossKind.LOST)
+
+
 def test_equal_neighbours_become_workers_of_one_stream() -> None:
     definition = Definition("x", (Workload("w", (Stream(Mix((AccessSpec(4096),)), Closed(3), workers=5),)),))
     read = read_icf(write_icf(definition)[0])

@@ -64,11 +64,15 @@ def _disk_workers(file: IcfFile, losses: LossList) -> Iterator[IcfWorker]:
         for name in _named_by_several(file.workers):
             reason = "taken as one: on another host it may be another device"
             losses.approximated("MANAGER LIST", f"target {name[:60]!r} of several managers", reason)
+    have_targets = any(worker.targets for worker in file.workers)
     for worker in file.workers:
-        if worker.type.startswith("DISK"):
-            yield worker
-        else:
+        if not worker.type.startswith("DISK"):
             losses.lost(f"worker {worker.name!r}", worker.type, "storscope loads storage, not networks")
+        elif have_targets and not worker.targets:
+            reason = "left out beside workers that have some: it would be given theirs"
+            losses.lost(f"worker {worker.name!r}", "no targets", reason)
+        else:
+            yield worker
 
 
 def _named_by_several(workers: Sequence[IcfWorker]) -> list[str]:

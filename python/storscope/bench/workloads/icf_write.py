@@ -83,6 +83,9 @@ class _Plan:
 
     def __init__(self, definition: Definition) -> None:
         self.targets = definition.targets
+        # A worker without any does nothing beside workers that have some: all is written as all names.
+        every = [stream for workload in definition.workloads for stream in workload.streams]
+        self.target_count = max(len(self.targets), *(at + 1 for stream in every for at in stream.targets), 0)
         writing = [workload for workload in (*definition.workloads, *definition.others) if workload.writes]
         # Workers that only read have the pattern of those that write, so that one worker serves several steps.
         self.idle_pattern = _pattern(writing[0], LossList()) if writing else _FULL_RANDOM
@@ -133,9 +136,7 @@ class _Plan:
         )
 
     def names(self, stream: Stream) -> tuple[str, ...]:
-        if not stream.targets and not self.targets:
-            return ()
-        indices = stream.targets or range(len(self.targets))
+        indices = stream.targets or range(self.target_count)
         return tuple(self.targets[at] if at < len(self.targets) else f"TARGET {at}" for at in indices)
 
     def outstanding(self, stream: Stream, where: str) -> int:
