@@ -7,7 +7,9 @@ import pytest
 
 from storscope.diagnose.rules import littles_law, units_suspected
 from storscope.domain.entity import EntityRef
+from storscope.domain.finding import Finding
 from storscope.domain.recorder import Recorder
+from storscope.domain.units import NS_PER_S
 from tests.diagnose.evidence import Writer, needs, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
 
@@ -45,6 +47,21 @@ def test_noise_of_snapshots_alone_is_no_finding(tmp_path: Path) -> None:
         )  # fmt: skip
 
     assert len(statements(judge(RULE, make_case(tmp_path, snapshots)))) == 1
+
+
+@pytest.mark.parametrize(("seconds", "is_judged"), [(1, False), (20, True)])
+def test_a_queue_that_only_grows_is_not_judged(seconds: int, is_judged: bool, tmp_path: Path) -> None:
+    """2,000 come a second and 1,000 leave: those that left waited half as long as those that are there."""
+    waited_s = np.arange(_SAMPLES) * (0.5 if seconds == 1 else 0.001)
+
+    def growing(recorder: Recorder) -> None:
+        write_series(
+            recorder, EntityRef("array", "controller", "A"), _SAMPLES, step_ns=seconds * NS_PER_S, ops_per_s=1000.0,
+            latency_ns_mean=waited_s * 1e9, queue_depth_mean=2 * 1000 * waited_s,
+        )  # fmt: skip
+
+    (outcome,) = judge(RULE, make_case(tmp_path, growing))
+    assert isinstance(outcome, Finding) == is_judged
 
 
 @pytest.mark.parametrize("factor", [1.6, 0.5])

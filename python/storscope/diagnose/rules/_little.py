@@ -19,6 +19,7 @@ from storscope.diagnose.case import Case, Series
 from storscope.diagnose.rule import Settings
 from storscope.domain.arrays import FloatArray
 from storscope.domain.entity import EntityRef
+from storscope.domain.units import NS_PER_S
 from storscope.model.bootstrap import Interval, interval_from_replicates
 
 NEEDS = "operations, latency and queue depth of the same entity over time (esxtop, iostat, perfmon)"
@@ -29,6 +30,10 @@ _CANDIDATES = (
     ("latency_ns_mean", ("queue_depth_mean",)),
 )
 """(latency, parts of the depth): below the host's adapter the queue is what was issued, above it also what waits."""
+
+_LATENCIES = 10.0
+"""So many must fit in the time. In a queue that grows for as long as it is watched those that left waited for less than
+those who are still there."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +86,9 @@ def _compare(series: Series, latency: str, parts: Sequence[str], seed: int) -> C
     if not keep.any() or depth[keep].sum() <= 0 or product[keep].sum() <= 0:
         return None
     product, depth = product[keep], depth[keep]
+    latency_s = float(min(product.sum(), depth.sum()) / series["ops_per_s"][keep].sum())
+    if keep.sum() * series.interval_ns < _LATENCIES * latency_s * NS_PER_S:
+        return None
     return Comparison(
         series.entity, latency, float(product.mean()), float(depth.mean()),
         _ratio_interval(product, depth, seed), int(keep.sum()),

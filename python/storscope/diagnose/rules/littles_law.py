@@ -9,7 +9,8 @@ Why it matters
     them inherits the error.
 
 Evidence
-    Operations, latency and queue depth of the same entity over at least 20 intervals.
+    Operations, latency and queue depth of the same entity over at least 20 intervals, and ten times as long as an
+    operation takes: a queue that only grows obeys no such law.
 
 When it is wrong
     A queue counted at the moment of the sample needs many samples. Some tools count commands that carry no data among
