@@ -326,6 +326,7 @@ def test_options_of_fio_that_ask_for_another_load(
     [
         ({"size": "1g"}, {"size": "1024m"}),
         ({"rate_iops": "0"}, {}),
+        ({"random_distribution": "zipf:1.2/0.3"}, {"random_distribution": "zipf:1.2"}),
         ({"rate_iops": "1000,", "rate_process": "linear"}, {"rate_iops": "1000,500"}),
         ({"thinktime": "0"}, {}),
         ({"thinktime": "2ms", "thinktime_blocks": "1"}, {"thinktime": "2000us"}),
@@ -347,7 +348,9 @@ def test_rates_of_fio_are_of_both_directions_and_of_all_processes() -> None:
     mixed = replace(_LOAD, read_ratio=0.75, workers=4.0)
     (found,) = fio_differences({"rate_iops": "300,100"}, {"rate_iops": "300"}, mixed)
     assert found == "rate 1,600/s before, 2,400/s after"
-    assert not fio_differences({"rate_iops": "300,"}, {"rate_iops": ",100"}, mixed), "the other follows from the share"
+    (found,) = fio_differences({"rate_iops": "300,"}, {"rate_iops": ",100"}, mixed)
+    assert found == "rate 1,200/s of reads alone before, 400/s of writes alone after", "fio limits nothing else then"
+    assert not fio_differences({"rate_iops": "300,"}, {"rate_iops": "300,0"}, mixed)
 
 
 def test_without_options_fio_tells_nothing() -> None:

@@ -26,6 +26,7 @@ from storscope.compare.asked_things import (
     UNIFORM,
     arrivals_thing,
     pause_thing,
+    per_s,
     rate_thing,
     size_thing,
     start_thing,
@@ -91,7 +92,10 @@ def _as_written(options: Mapping[str, str], defaults: Mapping[str, str]) -> Iter
 
 
 def _rate(options: Mapping[str, str], load: Load) -> Thing:
-    """I/Os per second of all directions and processes; as it is written where sizes or shares are not known."""
+    """I/Os per second of all directions and processes; of a mix with a rate for one direction that and which.
+
+    As it is written where sizes or shares are not known.
+    """
     for name, size_bytes in (("rate_iops", 1.0), ("rate", load.block_bytes)):
         text = options.get(name, "")
         each = _of_directions(text)
@@ -99,9 +103,12 @@ def _rate(options: Mapping[str, str], load: Load) -> Thing:
             continue
         if each is None or size_bytes is None or load.read_ratio is None:
             return Thing(f"{name}={text}", f"as {name}={text} says")
-        total = _total(each, load.read_ratio)
-        if total is not None:
-            return rate_thing(total / size_bytes * (load.workers or 1.0))
+        limits = _limits(each, load.read_ratio)
+        rates = {which: limit / size_bytes * (load.workers or 1.0) for which, limit in limits.items() if limit}
+        if len(rates) == len(limits):
+            return rate_thing(sum(rates.values()))
+        for which, rate in rates.items():
+            return Thing((which, rate), f"{per_s(rate)} of {which} alone")
     return replace(NO_RATE, is_unsaid=True)
 
 
@@ -112,12 +119,10 @@ def _of_directions(text: str) -> tuple[float, float] | None:
     return None if read is None or write is None else (read, write)
 
 
-def _total(each: tuple[float, float], read_ratio: float) -> float | None:
-    """Where only one of two directions has a rate, the other follows from the share of reads."""
-    used = [(limit, share) for limit, share in zip(each, (read_ratio, 1 - read_ratio), strict=True) if share > 0]
-    if all(limit for limit, _ in used):
-        return sum(limit for limit, _ in used)
-    return next((limit / share for limit, share in used if limit), None)
+def _limits(each: tuple[float, float], read_ratio: float) -> dict[str, float]:
+    """Of the directions that are used; one without a limit (0) goes as fast as it can beside the other (fio 3.33)."""
+    shares = {"reads": read_ratio, "writes": 1 - read_ratio}
+    return {direction: limit for (direction, share), limit in zip(shares.items(), each, strict=True) if share > 0}
 
 
 def _think_time(text: str | None) -> Thing:
@@ -156,12 +161,12 @@ def _uses_one_part(options: Mapping[str, str], load: Load) -> bool:
 def _offsets(text: str | None) -> Thing:
     if text is None:
         return replace(UNIFORM, is_unsaid=True)
-    kind, _, exponent = text.strip().partition(":")
+    kind, _, exponent = text.strip().partition(":")  # with a centre behind it, it is compared as it is written
     if kind == "random":
         return UNIFORM
-    if kind == "zipf" and "/" not in exponent:
+    if kind == "zipf":
         try:
-            return zipf_thing(float(exponent or _ZIPF_EXPONENT))
+            return zipf_thing(float(exponent.partition("/")[0] or _ZIPF_EXPONENT))  # fio reads over a slash
         except ValueError:
             pass
     return Thing(text, text)
