@@ -302,3 +302,18 @@ fn a_pool_rebuilds_no_more_than_its_free_space_holds() {
     assert_eq!(spared(0.09), [true, false, false]);
     assert_eq!(spared(0.2), [true, true, false]);
 }
+
+#[test]
+fn the_loss_of_a_volume_that_no_host_uses_is_told() {
+    let mut design = rebuilding(
+        json!({"count": 4, "layout": "raid10", "segment_bytes": SEGMENT, "spares": 2}),
+        json!({"rate_bytes_per_s": 2.097_152e6}),
+    );
+    let other = json!({"name": "unused", "group": "g", "size_bytes": 32 * MIB});
+    design["volumes"].as_array_mut().expect("a list").push(other);
+    design["changes"].as_array_mut().expect("a list").push(fails_at(2, 0));
+    let mut array = array(&design, 1);
+    let end = Nanos(60 * Nanos::SECOND.0);
+    while array.wait(end, &mut Vec::new()).expect("works") < end {}
+    assert_eq!(told(&mut array), ["task_started g/1", "task_failed g/1", "data_lost v", "data_lost unused"]);
+}

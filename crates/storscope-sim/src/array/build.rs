@@ -206,6 +206,7 @@ fn build_volumes(design: &ArrayDesign) -> Result<Vec<Volume>, SimError> {
             reads_via: vec![0; design.controllers.len()],
             watched_since: Nanos::ZERO,
             moves: 0,
+            has_lost: false,
         });
     }
     Ok(volumes)
@@ -272,7 +273,6 @@ fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) ->
                     adapter,
                     whole,
                 ],
-                has_lost: false,
                 flash,
             });
         }

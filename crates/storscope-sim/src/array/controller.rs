@@ -103,3 +103,15 @@ impl Controller {
         self.op.is_nothing() && self.proxy.is_nothing() && self.parity.is_nothing()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_transfer_over_a_slow_link_takes_as_long_as_it_does() {
+        let link = Link::of_rate(0, Some(1_000.0));
+        assert_eq!(link.transfer.of(64 << 20).0, 67_108_864_000_000);
+        assert_eq!(Cost::new(5.0, 1e9).of(64 << 20).0, 65_536 * 1_000_000_000 + 5);
+    }
+}

@@ -141,16 +141,17 @@ impl Array {
         let lies_there = |volume: &Volume| {
             volume.group == group && volume.start < space.end && space.start < volume.start + volume.size
         };
-        let lost: Vec<usize> = (0..self.volumes.len()).filter(|&index| lies_there(&self.volumes[index])).collect();
-        lost.into_iter().for_each(|volume| self.lost_data(volume));
+        for index in 0..self.volumes.len() {
+            if lies_there(&self.volumes[index]) {
+                self.lost_data(index);
+            }
+        }
     }
 
     /// Data of a volume is lost, which is told once. From then on all of its I/Os fail.
     #[cold]
     pub(super) fn lost_data(&mut self, volume: usize) {
-        let targets = self.targets.iter_mut().filter(|target| usize::from(target.volume) == volume);
-        let untold: Vec<bool> = targets.map(|target| !std::mem::replace(&mut target.has_lost, true)).collect();
-        if !untold.contains(&true) {
+        if std::mem::replace(&mut self.volumes[volume].has_lost, true) {
             return;
         }
         let volume = &self.volumes[volume];

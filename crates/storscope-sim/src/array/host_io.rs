@@ -61,7 +61,8 @@ impl Array {
     pub(super) fn finish(&mut self, place: u32) {
         let job = &self.jobs[place];
         let index = usize::from(job.account);
-        let has_failed = job.lost || self.targets[index].has_lost;
+        let volume = usize::from(self.targets[index].volume);
+        let has_failed = job.lost || self.volumes[volume].has_lost;
         let result = if has_failed { LOST } else { job.length as i32 };
         let account = &mut self.accounts[index];
         account.answered(job.write, job.length, job.submitted, self.began, self.now);
@@ -69,7 +70,7 @@ impl Array {
         self.done.push(Completion { token: job.token, result, at: self.now });
         let admitted = job.gate > 0;
         if has_failed {
-            self.lost_data(usize::from(self.targets[index].volume));
+            self.lost_data(volume);
         }
         if self.targets[index].flash.is_some() {
             self.fill_flash(place);

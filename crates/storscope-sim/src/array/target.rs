@@ -25,6 +25,8 @@ pub struct Volume {
     pub(super) watched_since: Nanos,
     /// How often the array has moved it.
     pub moves: u64,
+    /// Whether data of it is known to be lost.
+    pub(super) has_lost: bool,
 }
 
 /// A target of the load: a volume as a host sees it.
@@ -42,8 +44,6 @@ pub struct Target {
     pub(super) via: Option<u16>,
     /// Queue limits of LUN, adapter and host, as indices; the ports' depend on the way. `u16::MAX`: none.
     pub(super) limits: [u16; GATES - 1],
-    /// Whether data of the volume is known to be lost.
-    pub(super) has_lost: bool,
     /// The host's flash in front of it.
     pub(super) flash: Option<Box<Flash>>,
 }
