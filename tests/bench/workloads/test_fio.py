@@ -1,29 +1,25 @@
 from __future__ import annotations
 
 import json
-import math
-import os
 import re
 import subprocess
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from storscope.bench.target_set import Use, uses_of
-from storscope.bench.workloads.builtin import builtins
 from storscope.bench.workloads.convert import convert_to
 from storscope.bench.workloads.definition import Definition
 from storscope.bench.workloads.fio_job import read_fio
 from storscope.bench.workloads.fio_write import FioRun, write_fio
 from storscope.bench.workloads.load import read_definition
 from storscope.bench.workloads.loss import LossKind
-from storscope.domain.errors import ConfigError, MalformedInput, StorscopeError, UsageError
-from storscope.domain.units import KIB, MIB
+from storscope.domain.errors import ConfigError, MalformedInput, StorscopeError
+from storscope.domain.units import MIB
 from storscope.domain.workload import (
     AccessSpec,
     Closed,
@@ -33,10 +29,7 @@ from storscope.domain.workload import (
     Mix,
     Open,
     Process,
-    RateStep,
     Region,
-    Starts,
-    Steps,
     Stream,
     ThinkTime,
     Uniform,
@@ -44,7 +37,6 @@ from storscope.domain.workload import (
     Workload,
     Zipf,
 )
-from tests.bench.workloads.strategies import workloads
 
 MIXED = (Path(__file__).parent / "samples" / "mixed.fio").read_text()
 
@@ -446,271 +438,6 @@ def test_fio_does_not_hold_the_direction_without_a_rate_to_any(rated: int, tmp_p
     assert per_s[1 - rated] > 400
 
 
-# Writing --------------------------------------------------------------------------------------------------------------
-
-SINGLES = [
-    Stream(Mix((AccessSpec(8192, read_share=0.67),)), Closed(8), workers=4),
-    Stream(Mix((AccessSpec(4096, 0.6, 0.5, 1.0), AccessSpec(16384, 0.4, 0.5, 1.0, align_bytes=4096))), Closed(5)),
-    Stream(Mix((AccessSpec(4096, delay_ns=5 * 10**6, burst=3),)), Closed(2), offsets=Zipf(1.2)),
-    Stream(Mix((AccessSpec(4096, read_share=0.0),)), Open(1000.0, Process.FIXED, 64), region=Region(MIB, 8 * MIB)),
-    Stream(Mix((AccessSpec(4096, read_share=0.3),)), Open(900.0, Process.POISSON, 64), workers=3),
-    Stream(Mix((AccessSpec(4096),)), Closed(1), offsets=HotSpot(0.8, 0.2, 0.5)),
-    Stream(
-        Mix((AccessSpec(4096, delay_ns=10**6, share=0.5), AccessSpec(65536, 0.5, random_share=0.0, delay_ns=10**7))),
-        Closed(8),
-    ),
-]
-
-
-@pytest.mark.parametrize("stream", SINGLES, ids=range(len(SINGLES)))
-def test_what_fio_can_say_comes_back_equal(stream: Stream) -> None:
-    definition = Definition("x", (Workload("w", (stream,)),))
-    text, losses = write_fio(definition, FioRun(targets=("/dev/x",)))
-    found = read_fio(text).workloads[0]
-    assert found.name == "w"
-    assert found.streams == (stream,)
-    assert not [loss for loss in losses if loss.kind is LossKind.LOST]
-
-
-def test_lines_that_differ_in_randomness_keep_their_queue_and_share_a_mean() -> None:
-    lines = (AccessSpec(4096, 0.5, 0.5), AccessSpec(65536, 0.5, 1.0, 0.5, align_bytes=4096))
-    text, losses = write_fio(Definition("x", (Workload("w", (Stream(Mix(lines), Closed(8)),)),)))
-    assert "flow" not in text
-    assert "iodepth=8" in text
-    assert "percentage_random=67,100" in text
-    assert any("reads of 50, 100 % random" in str(loss) and "66.67 %" in str(loss) for loss in losses)
-
-
-def test_with_rates_lines_that_differ_in_randomness_are_jobs_of_their_own() -> None:
-    lines = (AccessSpec(4096, 0.75), AccessSpec(65536, 0.25, random_share=0.0))
-    text, _ = write_fio(Definition("x", (Workload("w", (Stream(Mix(lines), Open(400.0, Process.FIXED)),)),)))
-    assert [line for line in text.splitlines() if line.startswith(("rw=", "rate_iops="))] == [
-        "rw=randread", "rate_iops=300", "rw=read", "rate_iops=100",
-    ]  # fmt: skip
-
-
-def written(workload: Workload) -> tuple[str, str]:
-    text, losses = write_fio(Definition("x", (workload,)), FioRun(targets=("/dev/x", "/dev/y")))
-    return text, "\n".join(map(str, losses))
-
-
-def test_what_fio_cannot_say_is_listed() -> None:
-    reply = Stream(Mix((AccessSpec(4096, reply_bytes=512),)), Closed(4), "a", think_time=ThinkTime(10**6))
-    copy = Stream(Copy(65536, 1, 4096), Closed(4), "b")
-    steps = Stream(Mix((AccessSpec(4096),)), Steps((RateStep(10, 10**9), RateStep(20, 10**9))), "c")
-    text, shown = written(Workload("w", (reply, copy, steps)))
-    for what in ("fio has no replies", "pauses a job", "do not wait for the reads they copy", "2 steps", "per target"):
-        assert what in shown, what
-    assert text.count("startdelay=") == 2
-
-
-def test_poisson_arrivals_too_fast_for_fio_come_with_the_rate_to_expect() -> None:
-    stream = Stream(Mix((AccessSpec(4096),)), Open(60_000.0, Process.POISSON, 64))
-    _, shown = written(Workload("w", (stream,)))
-    # Measured with the null engine: 64,522/s; from the source: 64,494 (floor(1e6/60000) = 16 us).
-    assert f"expect {1e6 * math.expm1(1 / 16):.0f}/s" in shown
-    assert "expect 64494/s" in shown
-
-
-def test_without_targets_a_job_file_names_a_variable_and_never_a_place_of_its_own() -> None:
-    text, _ = write_fio(Definition("builtin", (builtins()["oltp"].workload,)))
-    assert text.count("filename=${TARGET}") == 2
-
-
-def parse_only(path: Path, text: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    path.write_text(text)
-    command = ["fio", "--parse-only", path.name]
-    return subprocess.run(command, cwd=path.parent, env=os.environ | environment, capture_output=True, text=True,
-                          check=False, timeout=30)  # fmt: skip
-
-
-@pytest.mark.needs("fio")
-@pytest.mark.parametrize("name", builtins())
-def test_fio_accepts_the_job_of_every_built_in_workload_once_its_target_is_set(name: str, tmp_path: Path) -> None:
-    text, _ = write_fio(Definition("builtin", (builtins()[name].workload,)))
-    done = parse_only(tmp_path / "job.fio", text, TARGET="/dev/null")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert parse_only(tmp_path / "job.fio", text).returncode != 0
-
-
-@pytest.mark.needs("fio")
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(workload=workloads())
-def test_fio_accepts_the_job_of_any_workload(workload: Workload, tmp_path: Path) -> None:
-    text, _ = write_fio(Definition("x", (workload,)))
-    targets = {f"TARGET{number}": "/dev/null" for number in range(6)}
-    done = parse_only(tmp_path / "job.fio", text, TARGET="/dev/null", **targets)
-    assert (done.returncode, done.stderr) == (0, ""), text
-
-
-READ = Workload("w", (Stream(Mix((AccessSpec(4096, random_share=0.0),)), Closed(1)),))
-UNHOLDABLE = ["/tmp/a;b", "/tmp/a#b", "/tmp/$HOME", "/tmp/${HOME}", "${HOME}", " /tmp/a", "/tmp/a ", "/tmp/a\nrw=write",
-              "/tmp/a\\", ""]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", UNHOLDABLE)
-def test_a_target_that_fio_would_read_as_another_one_is_refused(name: str) -> None:
-    """fio wrote to /tmp/a for '/tmp/a;b', also from a variable."""
-    with pytest.raises(UsageError, match="whose name a fio job can hold"):
-        write_fio(Definition("x", (READ,)), FioRun(("/tmp/fine", name)))
-
-
-@pytest.mark.parametrize("name", ["/tmp/a;b", "/tmp/a#b", "/tmp/${HOME}/a", "/tmp/a\nrw=write", "${HOME};b", "${HOME"])
-def test_a_name_of_the_file_that_fio_would_read_as_another_one_is_a_variable_and_said(name: str) -> None:
-    text, losses = write_fio(Definition("toml", (READ,), targets=("/tmp/fine", name)))
-    assert "filename=/tmp/fine:${TARGET1}" in text.splitlines()
-    assert "a name that fio would read as another one; set TARGET1" in "\n".join(map(str, losses))
-
-
-def test_variables_of_the_file_are_kept() -> None:
-    text, _ = write_fio(Definition("fio", (READ,), targets=("${DISK}", "${FOLDER}/a")))
-    assert "filename=${DISK}:${FOLDER}/a" in text.splitlines()
-
-
-@pytest.mark.needs("fio")
-def test_fio_takes_the_names_of_targets_as_they_are_written(tmp_path: Path) -> None:
-    names = ["a:b", "a\\:b", "a b", "a\"b'", "a,b=c", "[a]", "é%s*?"]
-    for name in names:
-        (tmp_path / name).write_bytes(bytes(8192))
-    targets = tuple(str(tmp_path / name) for name in names)
-    run = FioRun(targets, ioengine="psync", direct=False, runtime_s=0.01, options=("allow_file_create=0",))
-    text, _ = write_fio(Definition("x", (READ,)), run)
-    assert read_fio(text).targets == targets
-    (tmp_path / "job").write_text(text)
-    subprocess.run(["fio", "--output=out", "job"], cwd=tmp_path, check=True, timeout=60)
-    assert {path.name for path in tmp_path.iterdir()} == {*names, "job", "out"}
-
-
-# What fio does with it ------------------------------------------------------------------------------------------------
-
-
-def run_logged(folder: Path, stream: Stream, seconds: int = 1) -> list[list[int]]:
-    """Direction, size and offset of every I/O, from fio's own log, of a run of the job we write."""
-    target = folder / "target"
-    if not target.exists():
-        target.write_bytes(os.urandom(MIB) * 64)
-    definition = Definition("x", (Workload("w", (stream,)),))
-    run = FioRun(targets=(str(target),), ioengine="psync", direct=False, runtime_s=seconds)
-    (folder / "job.fio").write_text(write_fio(definition, run)[0])
-    logging = ["--log_offset=1", "--write_lat_log=w", "--output=fio.out"]
-    subprocess.run(["fio", *logging, "job.fio"], cwd=folder, check=True, timeout=60)
-    rows: list[list[int]] = []
-    for log in sorted(folder.glob("w_lat.*.log")):
-        rows += [[int(cell, 0) for cell in line.split(",")[2:5]] for line in log.read_text().splitlines()]
-    return rows
-
-
-def random_share(rows: list[list[int]]) -> float:
-    """Transfers that do not go on where the last one of their direction ended (fio keeps a position for each)."""
-    ends: dict[int, int] = {}
-    jumps = 0
-    for direction, size, offset in rows:
-        jumps += ends.get(direction) != offset
-        ends[direction] = offset + size
-    return jumps / len(rows)
-
-
-@pytest.mark.needs("fio")
-def test_fio_measures_the_mix_that_was_asked_for_in_one_job(tmp_path: Path) -> None:
-    mix = (
-        AccessSpec(4096, 0.5, 0.9, 0.6, align_bytes=4096),
-        AccessSpec(16384, 0.3, 0.2, 0.6, align_bytes=4096),
-        AccessSpec(65536, 0.2, 0.5, 0.6, align_bytes=4096),
-    )
-    region = Region(4 * MIB, 32 * MIB)
-    rows = run_logged(tmp_path, Stream(Mix(mix), Closed(1), region=region))
-    found = Counter((direction, size) for direction, size, _ in rows)
-    assert len(rows) > 5000
-    for line in mix:
-        share = (found[0, line.size_bytes] + found[1, line.size_bytes]) / len(rows)
-        assert share == pytest.approx(line.share, abs=0.03)
-        assert found[0, line.size_bytes] / len(rows) == pytest.approx(line.share * line.read_share, abs=0.03)
-    assert random_share(rows) == pytest.approx(0.6, abs=0.03)
-    assert all(offset >= 4 * MIB and offset + size <= 36 * MIB for _, size, offset in rows)
-
-
-@pytest.mark.needs("fio")
-def test_fio_holds_jobs_tied_by_flow_in_the_proportion_of_the_lines(tmp_path: Path) -> None:
-    mix = (AccessSpec(4096, 0.75, delay_ns=10**5), AccessSpec(32768, 0.25, 0.0, 0.0, delay_ns=2 * 10**5))
-    rows = run_logged(tmp_path, Stream(Mix(mix), Closed(2)), seconds=2)
-    reads = [row for row in rows if row[0] == 0]
-    writes = [row for row in rows if row[0] == 1]
-    assert len(reads) / len(rows) == pytest.approx(0.75, abs=0.03)
-    assert {size for _, size, _ in reads} == {4096}
-    assert {size for _, size, _ in writes} == {32768}
-    assert random_share(reads) > 0.99
-    assert random_share(writes) < 0.05
-
-
-@pytest.mark.needs("fio")
-def test_fio_reaches_the_rate_and_the_hot_spot(tmp_path: Path) -> None:
-    stream = Stream(
-        Mix((AccessSpec(4096, read_share=0.7),)), Open(1000.0, Process.FIXED, 4), offsets=HotSpot(0.8, 0.1, 0.4)
-    )
-    rows = run_logged(tmp_path, stream, seconds=2)
-    hot = [offset for _, _, offset in rows if 0.4 <= offset / (64 * MIB) < 0.5]
-    assert len(rows) == pytest.approx(2000, rel=0.03)
-    assert sum(row[0] == 0 for row in rows) / len(rows) == pytest.approx(0.7, abs=0.02)
-    assert len(hot) / len(rows) == pytest.approx(0.8, abs=0.05)
-
-
 def test_uniform_is_what_nothing_said_means() -> None:
     kinds: list[Any] = [job("rw=randread").offsets, job("rw=randread random_distribution=random").offsets]
     assert kinds == [Uniform(), Uniform()]
-
-
-@pytest.mark.parametrize(
-    ("region", "place"),
-    [
-        (Region(), ["offset_increment=25%", "size=25%"]),
-        (Region(1 * MIB, 10 * MIB), [f"offset={MIB}", f"offset_increment={5 * MIB // 2}", f"size={5 * MIB // 2}"]),
-        (Region(1 * MIB), [f"offset={MIB}"]),
-        (Region(0, 12 * KIB), [f"size={12 * KIB}"]),
-    ],
-)
-def test_workers_that_begin_apart_are_jobs_with_a_part_each(region: Region, place: list[str]) -> None:
-    line = AccessSpec(4 * KIB, random_share=0.0)
-    stream = Stream(Mix((line,)), Closed(1), workers=4, starts=Starts.APART, region=region)
-    text, losses = write_fio(Definition("toml", (Workload("w", (stream,)),)))
-    written = text.splitlines()
-    found = [option for option in written if option.split("=")[0] in {"offset", "offset_increment", "size"}]
-    assert found == place
-    lost = [loss for loss in losses if loss.where.endswith("starts")]
-    assert bool(lost) == (not any("increment" in option for option in found))
-    again = read_fio(text)
-    (read,) = again.workloads[0].streams
-    assert read.starts is (Starts.TOGETHER if lost else Starts.APART)
-    assert read.region == region
-    assert not any(loss.kind is LossKind.LOST for loss in again.losses)
-
-
-@pytest.mark.parametrize(
-    "places",
-    [
-        "offset_increment=1g",
-        "offset_increment=1g size=2g",
-        "offset_increment=20% size=20%",
-        "offset=1m offset_increment=25% size=25%",
-    ],
-)
-def test_parts_that_do_not_cover_their_place_are_lost_and_said(places: str) -> None:
-    options = "\n".join(f"rw=read numjobs=4 filename=x {places}".split())
-    found = read_fio(f"[a]\n{options}\n")
-    assert found.workloads[0].streams[0].starts is Starts.TOGETHER
-    assert "offset_increment" in " ".join(str(loss) for loss in found.losses if loss.kind is LossKind.LOST)
-
-
-def test_what_has_no_effect_is_told_from_what_is_not_known() -> None:
-    """Reads have no mix, a job that is left out takes its options with it, rate and rate_iops exclude each other."""
-    reads = read_fio("[a]\nrw=randread\nrwmixread=30\nnorandommap\n[trims]\nrw=randtrim\nwrite_hint=short\n").losses
-    assert [str(loss).partition("]")[2] or str(loss) for loss in reads] == [
-        " line 6: rw=randtrim: the job is left out: a workload does not trim",
-        " line 3: rwmixread=30: without effect beside the job's other options",
-        (
-            "elsewhere: jobs: direct not given: fio goes through the page cache; "
-            "storscope past it, unless --buffered is given"
-        ),
-    ]
-    both = "\n".join(map(str, read_fio("[a]\nrate_iops=100\nrate=1m\n").losses))
-    assert "rate=1m: fio takes no rate beside rate_iops" in both
-    assert "does not know" not in both
