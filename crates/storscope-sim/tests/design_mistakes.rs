@@ -106,6 +106,7 @@ fn what_is_far_beyond_all_bounds_is_told_as_that() {
         ("count = 24", "count = 0", "group[0].count: expected at least one drive, found 0"),
         ("count = 24", "count = 9000", "group[0].count: expected 1 to 8,192 drives in all groups, found 9001"),
         ("spares = 1", "spares = 4000000000", "group[0].spares: expected 1 to 8,192 drives in all groups"),
+        ("[cache]", "[cache]\npage = \"256 KiB\"", "cache.page: expected 512 bytes to 128 KiB, found "),
     ]);
 }
 
