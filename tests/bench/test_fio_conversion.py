@@ -1,7 +1,8 @@
 """A workload and its fio job ask the same of a device: both are run, and every I/O that arrives there is compared.
 
 What fio cannot say (losses) is allowed for: whole per cent, one alignment for all sizes, a position for reads and one
-for writes. Without root the fio side alone is compared with the definition, by its own log (workloads/test_fio_write.py).
+for writes. Without root the fio side alone is compared with the definition, by its own log
+(workloads/test_fio_write.py).
 """
 
 from __future__ import annotations
