@@ -4,7 +4,7 @@
 //! than chance is judged with the long-run standard deviation, widened for dependence between neighbours, against the
 //! largest excursion of a Brownian bridge (Kolmogorov's distribution; Ploberger and Kramer 1992).
 
-use crate::interval::{effective_count, mean, variance};
+use crate::interval::{autoregressive, effective_count, mean, variance};
 
 /// A change of the level.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,13 +45,16 @@ fn farthest_sum(series: &[f64]) -> (usize, f64) {
     best
 }
 
-/// Of the series without the change, so that the change itself does not count as noise.
+/// Of the series without the change, so that the change itself does not count as noise: by its autocorrelations or as of
+/// a first-order autoregression, whichever is more. In a short series the former see too little of the dependence.
 fn long_run_deviation(series: &[f64], at: usize) -> f64 {
     let (early, late) = series.split_at(at);
     let (low, high) = (mean(early), mean(late));
     let noise: Vec<f64> = early.iter().map(|value| value - low).chain(late.iter().map(|value| value - high)).collect();
-    let inflation = noise.len() as f64 / effective_count(&noise);
-    (variance(&noise) * inflation).sqrt().max(f64::MIN_POSITIVE)
+    let count = noise.len() as f64;
+    let by_correlation = variance(&noise) * count / effective_count(&noise);
+    let (spread, worth) = autoregressive(&noise, 2);
+    by_correlation.max(spread * count / worth).sqrt().max(f64::MIN_POSITIVE)
 }
 
 /// `P(sup |bridge| > x) = 2 sum (-1)^(k-1) exp(-2 k^2 x^2)`.

@@ -49,23 +49,30 @@ pub fn mean_interval(series: &[f64], confidence: f64) -> Option<Interval> {
     let by_correlation = half_width(variance(series), effective, confidence);
     let batches = batch_means(series, BATCHES.min(series.len() / 4));
     let by_batches = half_width(variance(&batches), batches.len() as f64, confidence);
-    let (spread, worth) = autoregressive(series);
+    let (spread, worth) = autoregressive(series, 1);
     let by_autoregression = half_width(spread, worth, confidence);
     let half_width = by_correlation.max(by_batches).max(by_autoregression);
     Some(Interval { mean: mean(series), half_width, effective_count: effective.min(worth) })
 }
 
-/// Variance of a value and the effective number of values, if the series is a first-order autoregression.
+/// Variance of a value and the effective number of values, if the series is a first-order autoregression of which the
+/// means of so many parts were taken off, one if none were.
 ///
-/// Values that are alike also spread less around their own mean than around the true one, which is put right here.
-fn autoregressive(series: &[f64]) -> (f64, f64) {
-    let count = series.len() as f64;
+/// Values that are alike also spread less around their own mean than around the true one, and seem to be less alike than
+/// they are; both are put right here, for each mean that was taken off.
+pub(crate) fn autoregressive(series: &[f64], parts: u32) -> (f64, f64) {
+    let (count, parts) = (series.len() as f64, f64::from(parts));
     let found = autocorrelation(series, 1);
-    let rho = (found + (1.0 + 3.0 * found) / count).clamp(0.0, 0.99);
+    let rho = (found + parts * (1.0 + 3.0 * found) / count).clamp(0.0, 0.99);
+    let around_means = 1.0 - variance_of_mean(rho, count / parts);
+    let whole = variance(series) * (count - 1.0) / count / around_means.max(1.0 / count);
+    (whole, 1.0 / variance_of_mean(rho, count))
+}
+
+/// Of the mean of so many values of variance 1 whose correlation is `rho` to the power of their distance.
+fn variance_of_mean(rho: f64, count: f64) -> f64 {
     let tail = 2.0 * rho * (1.0 - rho.powf(count)) / (count * (1.0 - rho).powi(2));
-    let of_mean = ((1.0 + rho) / (1.0 - rho) - tail) / count;
-    let whole = variance(series) * (count - 1.0) / count / (1.0 - of_mean).max(1.0 / count);
-    (whole, 1.0 / of_mean)
+    ((1.0 + rho) / (1.0 - rho) - tail) / count
 }
 
 /// Means of `batches` equal runs of the series; what does not fill a batch is left out at the start, where a series is

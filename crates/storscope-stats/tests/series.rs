@@ -151,11 +151,25 @@ fn a_step_is_found_where_it_is() {
 #[test]
 fn no_more_changes_are_seen_in_noise_than_promised() {
     let mut normals = Normals::new(11);
-    let alarms = (0..400)
-        .filter(|_| strongest_change(&normals.autoregressive(0.5, 300)).unwrap().probability_of_chance < 0.05)
-        .count();
-    assert!(alarms <= 40, "{alarms} of 400 series without a change raise an alarm at 5 %");
+    for (rho, count, most) in [(0.5, 300, 30), (0.8, 120, 45), (0.9, 300, 45)] {
+        let alarms = (0..400)
+            .filter(|_| strongest_change(&normals.autoregressive(rho, count)).unwrap().probability_of_chance < 0.05)
+            .count();
+        assert!(alarms <= most, "{alarms} of 400 series without a change raise an alarm at 5 %, {rho}");
+    }
     assert_eq!(strongest_change(&[2.0; 30]), None);
+}
+
+#[test]
+fn a_change_of_two_deviations_is_seen_in_a_minute() {
+    let mut normals = Normals::new(12);
+    let mut is_seen = || {
+        let noise = normals.autoregressive(0.0, 60);
+        let series: Vec<f64> = noise.iter().enumerate().map(|(n, x)| x + if n < 30 { 0.0 } else { 2.0 }).collect();
+        strongest_change(&series).unwrap().probability_of_chance < 0.001
+    };
+    let seen = (0..100).filter(|_| is_seen()).count();
+    assert!(seen >= 99, "{seen} of 100");
 }
 
 #[test]
