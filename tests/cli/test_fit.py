@@ -153,6 +153,20 @@ def test_where_several_drives_fit_those_are_named_and_the_whole_name_chooses(
     assert json.loads(capsys.readouterr().out)["design"]["reads"] == [{"qd": 1, "iops": 124.0}]
 
 
+@pytest.mark.parametrize("pattern", ["WD*", "*raptor", "wd ra?tor", "wd*[a]*"])
+def test_a_pattern_chooses_as_workloads_are_given_volumes(
+    pattern: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "two.csv"
+    drives = {"WD [a] raptor" if "[" in pattern else "WD Raptor": 124.0, "my WD": 72.0}
+    path.write_text(joined([results_table({1: rate}, {}, system) for system, rate in drives.items()]))
+    command = ["fit", "drive", str(path), "--curve", "--size", "1t", "--json", "--only"]
+    assert run([*command, pattern]) == 0
+    assert json.loads(capsys.readouterr().out)["design"]["reads"] == [{"qd": 1, "iops": 124.0}]
+    assert run([*command, "raptor*"]) == 2
+    assert "found 0 that fit 'raptor*'" in " ".join(capsys.readouterr().err.split())
+
+
 def test_runs_with_many_workers_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text(results_table({1: 60.0, 2: 61.0}, {}) + "drive,randread,4k,100,1,2,77\n")

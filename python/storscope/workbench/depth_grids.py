@@ -7,6 +7,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from storscope.domain.errors import ConfigError, InputError
@@ -93,7 +94,7 @@ def _of_one_drive(
     rows: Sequence[dict[str, Any]], where: str, only: str | None
 ) -> tuple[list[dict[str, Any]], list[str]]:
     places = Counter(_place(row) for row in rows)
-    fitting = [place for place in places if only is None or only.lower() in place.lower()]
+    fitting = [place for place in places if only is None or _fits(place, only)]
     if len(fitting) > 1 and only is not None:
         fitting = _called(only, fitting) or fitting
     if len(fitting) != 1:
@@ -103,6 +104,17 @@ def _of_one_drive(
     drives = {dict(row["parameters"] or ()).get("n_drives", "1") for row in chosen}
     notes = [f"The results are of {count} drives; the fit takes them for one." for count in drives - {"1"}]
     return chosen, notes
+
+
+def _fits(place: str, only: str) -> bool:
+    """Whether `only` is a part of it, or a pattern with `*` and `?` that fits it, its system or its target as a whole.
+
+    Brackets are text, as names hold them; case does not count.
+    """
+    place, only = place.lower(), only.lower()
+    system, _, target = place.rpartition(": ")
+    pattern = only.replace("[", "[[]")
+    return only in place or any(fnmatchcase(name, pattern) for name in (place, system, target))
 
 
 def _called(only: str, places: Sequence[str]) -> list[str]:

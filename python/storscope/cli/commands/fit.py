@@ -39,7 +39,8 @@ def command() -> None:
               "[default: of a grid, by its rate]")  # fmt: skip
 @click.option("--curve", is_flag=True, help="Keep a grid as a measured curve, without a model.")
 @click.option("--turns-per-min", type=click.FloatRange(1e3, 3e4), help="Of a grid, if it is not that of --like.")
-@click.option("--only", metavar="TEXT", help="Of results of several drives: part of the system's or target's name.")
+@click.option("--only", metavar="TEXT", help="Of results of several drives: part of the system's or target's name, or "
+              "a pattern with * and ? that fits it.")  # fmt: skip
 @click.option("--block", "block_bytes", type=SizeType(), help="Of results of several block sizes. [default: most runs]")
 @click.option(
     "--span", "span_ratio", type=ShareType(above_0=True), help="The first part of the drive, which a grid used."
