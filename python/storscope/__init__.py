@@ -1,17 +1,62 @@
 """storscope: a storage performance workbench. Measure, diagnose, predict, change, verify.
 
-The rooms and the arrows between them are drawn in ARCHITECTURE.md.
+What programs use is listed in `__all__` and described in docs/python.md; the other modules may change. Whatever a user
+can act on is raised as a StorscopeError; its kinds are drawn in domain/errors.py. The rooms and the arrows between them
+are drawn in ARCHITECTURE.md.
 """
 
 import importlib
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from storscope.workbench.simulating_many import simulate_each, simulate_trace
+    from storscope.domain.errors import (
+        ConfigError,
+        DamagedStore,
+        InputError,
+        MalformedInput,
+        MissingTool,
+        NewerStore,
+        NotAStore,
+        QueryError,
+        StoreError,
+        StorscopeError,
+        TargetRefused,
+        UnknownFormat,
+        UnsafeArchive,
+        UsageError,
+    )
+    from storscope.domain.workload import Workload
+    from storscope.sim.design import Design
+    from storscope.workbench.simulated import Simulated
+    from storscope.workbench.simulating_many import Traces, Workloads, simulate_each, simulate_trace
     from storscope.workbench.simulating_many import simulate_tables as simulate
 
-__all__ = ["__version__", "simulate", "simulate_each", "simulate_trace"]
+__all__ = [
+    "ConfigError",
+    "DamagedStore",
+    "Design",
+    "InputError",
+    "MalformedInput",
+    "MissingTool",
+    "NewerStore",
+    "NotAStore",
+    "QueryError",
+    "Simulated",
+    "StoreError",
+    "StorscopeError",
+    "TargetRefused",
+    "Traces",
+    "UnknownFormat",
+    "UnsafeArchive",
+    "UsageError",
+    "Workload",
+    "Workloads",
+    "__version__",
+    "simulate",
+    "simulate_each",
+    "simulate_trace",
+]
 
 __version__ = "0.1.0"
 
@@ -19,14 +64,25 @@ __version__ = "0.1.0"
 # the system's, no slower (benches/wide_csv.py). Arrow reads this when it is first imported; a user's choice stands.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
-_LAZY = {"simulate": "simulate_tables", "simulate_each": "simulate_each", "simulate_trace": "simulate_trace"}
-"""What `storscope.` offers to programs -> its name in workbench.simulating_many; imported when it is asked for."""
+_ELSEWHERE = {
+    "Design": "sim.design",
+    "Simulated": "workbench.simulated",
+    "Traces": "workbench.simulating_many",
+    "Workload": "domain.workload",
+    "Workloads": "workbench.simulating_many",
+    "simulate": "workbench.simulating_many",
+    "simulate_each": "workbench.simulating_many",
+    "simulate_trace": "workbench.simulating_many",
+}
+"""What `storscope.` offers to programs beside its errors -> the module that has it; imported when it is asked for."""
 
+if not TYPE_CHECKING:  # a checker that sees it takes every name for one of ours
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'storscope' has no attribute {name!r}")
-    return getattr(importlib.import_module("storscope.workbench.simulating_many"), _LAZY[name])
+    def __getattr__(name):
+        if name not in __all__:
+            raise AttributeError(f"module 'storscope' has no attribute {name!r}")
+        module = importlib.import_module(f"storscope.{_ELSEWHERE.get(name, 'domain.errors')}")
+        return getattr(module, "simulate_tables" if name == "simulate" else name)
 
 
 def __dir__() -> list[str]:
