@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -75,9 +76,33 @@ def test_a_plain_duration_is_seconds_as_on_the_command_line() -> None:
     assert DurationType().convert("5", None, None) == DurationType().convert("5s", None, None)
 
 
-def test_a_duration_that_is_no_text_is_refused_in_words() -> None:
-    with pytest.raises(UsageError, match="a duration like '60s'"):
-        storscope.simulate(SMALL, _reads(), duration=5)  # type: ignore[arg-type]
+@pytest.mark.parametrize("duration", [5, 5.0, np.float32(5), "5", "5.0", "5 s", "5000ms"])
+@pytest.mark.parametrize("ios", [None, 300, "300", "0.3k", np.int64(300)])
+def test_lengths_are_spelt_as_on_the_command_line(duration: Any, ios: Any) -> None:
+    plan = plan_of(SMALL, _reads(), duration=duration, ios=ios)
+    assert plan.duration_ns == 5 * NS_PER_S
+    assert plan.ios == (None if ios is None else 300)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["0s", 0, "0", "0.4ns", -1, "-5s", "soon", True, math.nan, math.inf, 10**9, "1" * 400, []]
+)
+def test_a_duration_without_length_or_end_is_refused_at_once(wrong: Any, tmp_path: Path) -> None:
+    """The core takes a duration of 0 for none: such a run would not end."""
+    (tmp_path / "t.csv").write_text("time_s,volume,op,offset_bytes,length_bytes\n0,esx1/data,R,0,4096\n")
+    for asked in (
+        lambda: storscope.simulate(SMALL, _reads(), duration=wrong),
+        lambda: storscope.simulate_each([SMALL], _reads(), duration=wrong),
+        lambda: storscope.simulate_trace(SMALL, tmp_path / "t.csv", duration=wrong),
+    ):
+        with pytest.raises(UsageError, match=r"a duration like '60s', .* at least 1ns and below 1,000,000,000s, found"):
+            asked()
+
+
+@pytest.mark.parametrize("wrong", [{"duration_ns": 0}, {"duration_ns": -1}, {"duration_ns": None, "ios": 0}])
+def test_a_plan_without_length_is_not_started(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="of at least 1"):
+        replace(plan_of(SMALL, _reads(), duration="1s"), **wrong).check()
 
 
 def test_the_same_seed_gives_the_same_figures_and_another_seed_others() -> None:
@@ -263,7 +288,7 @@ def test_tables_are_equal_for_equal_seeds() -> None:
 @pytest.mark.parametrize(
     ("wrong", "expected"),
     [
-        ({"ios": "5M"}, "a number of I/Os for ios, a whole number from 1 to .*, found '5M'"),
+        ({"ios": "5X"}, "a number of I/Os for ios .or text like '5M'., a whole number from 1 to .*, found '5X'"),
         ({"ios": 0}, "whole number from 1 .*, found 0"),
         ({"ios": 1.5}, "found 1.5"),
         ({"seed": "x"}, "a seed, a whole number, found 'x'"),

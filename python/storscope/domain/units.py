@@ -228,3 +228,15 @@ def ns_from_text(text: str) -> int:
     if match is None:
         raise ValueError(f"expected a duration like 20ms, 5m or 1h, found {text!r}")
     return round(float(match[1]) * _UNIT_NS[match[2]])
+
+
+_COUNT_FACTOR = {"k": 1e3, "m": 1e6, "g": 1e9}
+
+
+def count_from_text(text: str) -> int:
+    """A count people write: '5000000', '500k' or '5M', in powers of ten. Raises ValueError when it is none."""
+    factor = _COUNT_FACTOR.get(text[-1:].lower())
+    try:
+        return round(float(text) if factor is None else float(text[:-1]) * factor)
+    except (ValueError, OverflowError):
+        raise ValueError(f"expected a count like 500k or 5M, found {text[:40]!r}") from None

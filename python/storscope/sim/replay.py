@@ -23,7 +23,7 @@ from storscope.domain.load import Closed, Open, ThinkTime
 from storscope.domain.units import NS_PER_S, format_bytes
 from storscope.domain.workload import Stream, Workload
 from storscope.sim.assignment import Attachment, single
-from storscope.sim.simulation import SimulationPlan, check_seed
+from storscope.sim.simulation import SimulationPlan, check_length, check_seed
 from storscope.sim.traces import Trace
 
 _RECORD = np.dtype([
@@ -90,6 +90,7 @@ class TracePlan(SimulationPlan):
     def check(self) -> None:
         """Raises UsageError or ConfigError for what cannot be replayed."""
         check_seed(self.seed)
+        check_length(self.duration_ns)
         for lifetime in self.design.lifetimes.values():
             hint = "A trace has its times."
             raise ConfigError("a schedule without [[stream]]", "one", where=lifetime.where, hint=hint)

@@ -90,6 +90,7 @@ class SimulationPlan:
         check_seed(self.seed)
         if self.duration_ns is None and self.ios is None:
             raise UsageError("a duration or a number of I/Os", "neither")
+        check_length(self.duration_ns, self.ios)
         self.workload.check(len(self.design.attachments))
         names = [stream.name for stream in self.workload.streams]
         for name, lifetime in self.design.lifetimes.items():
@@ -102,6 +103,14 @@ def check_seed(seed: int) -> None:
     """Raises UsageError for what the generator cannot start from."""
     if not 0 <= seed < 2**64:
         raise UsageError("a seed from 0 to 2^64 - 1", str(seed))
+
+
+def check_length(duration_ns: int | None, ios: int | None = None) -> None:
+    """Raises UsageError for a run without any length. The core would take 0 ns for a run without an end."""
+    if duration_ns is not None and duration_ns < 1:
+        raise UsageError("a duration of at least 1 ns", f"{duration_ns} ns")
+    if ios is not None and ios < 1:
+        raise UsageError("a number of I/Os of at least 1", str(ios))
 
 
 class SimulationRun:

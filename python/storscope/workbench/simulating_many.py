@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -13,7 +12,7 @@ import pyarrow as pa
 
 from storscope.bench.workloads import load_workload
 from storscope.domain.errors import UsageError
-from storscope.domain.units import NS_PER_S, ns_from_text
+from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Workload
 from storscope.sim.assignment import Assignment, assigned
 from storscope.sim.design import Design, load_design
@@ -23,9 +22,13 @@ from storscope.sim.simulation import SimulationPlan
 from storscope.sim.traces import read_trace
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import interval_ns_for, simulate
-from storscope.workbench.simulation_arguments import check_design, check_designs, check_schedule, taken_numbers
-
-_PLAIN = re.compile(r"\s*[0-9]+(?:\.[0-9]+)?\s*")
+from storscope.workbench.simulation_arguments import (
+    check_design,
+    check_designs,
+    check_schedule,
+    taken_duration_ns,
+    taken_numbers,
+)
 
 Workloads = str | Path | Workload | Mapping[str, str | Path | Workload]
 """A workload (built-in name, file, text or value) for all volumes, or one for each pattern of volumes."""
@@ -33,18 +36,24 @@ Workloads = str | Path | Workload | Mapping[str, str | Path | Workload]
 Traces = str | Path | Mapping[str, str | Path]
 """A trace for what it names itself, or one for each volume."""
 
+Duration = str | float
+"""Like '60s' or '5m'; a plain number is seconds, also as text."""
+
+Count = int | str
+"""A number, or like '500k' or '5M'."""
+
 
 def plan_of(
-    design: str | Path | Design, workload: Workloads, *, duration: str | None = None, ios: int | None = None,
+    design: str | Path | Design, workload: Workloads, *, duration: Duration | None = None, ios: Count | None = None,
     seed: int = 1, schedule: str | Path | None = None,
 ) -> SimulationPlan:  # fmt: skip
-    """A plan from what users write. `duration` is like '60s' (the default unless `ios` is given), or seconds as '60'.
+    """A plan from what users write. `duration` is '60s' unless it or `ios` is given.
 
     Raises UsageError and ConfigError as the parts do.
     """
     given = taken_numbers(seed=seed, ios=ios)
     design = _design(design, schedule)
-    duration_ns = 60 * NS_PER_S if duration is None and ios is None else _ns(duration)
+    duration_ns = 60 * NS_PER_S if duration is None and ios is None else taken_duration_ns(duration)
     return SimulationPlan(
         design, assigned(_assignments(workload), design.attachments), given.seed, duration_ns=duration_ns,
         ios=given.ios,
@@ -52,7 +61,7 @@ def plan_of(
 
 
 def simulate_tables(
-    design: str | Path | Design, workload: Workloads, *, duration: str | None = None, ios: int | None = None,
+    design: str | Path | Design, workload: Workloads, *, duration: Duration | None = None, ios: Count | None = None,
     seed: int = 1, schedule: str | Path | None = None, started_ns: int | None = None,
 ) -> dict[str, pa.Table]:  # fmt: skip
     """Simulates a design and returns what the store would keep: tables by name (observations, histograms, runs, ...).
@@ -90,7 +99,7 @@ def trace_plan_of(
 
 def simulate_trace(
     design: str | Path | Design, trace: Traces, *, outstanding: int | None = None, speed_up: float = 1.0,
-    duration: str | None = None, seed: int = 1, schedule: str | Path | None = None, started_ns: int | None = None,
+    duration: Duration | None = None, seed: int = 1, schedule: str | Path | None = None, started_ns: int | None = None,
 ) -> dict[str, pa.Table]:  # fmt: skip
     """Replays a trace on a design and returns the tables of the run, as `simulate` does.
 
@@ -102,15 +111,15 @@ def simulate_trace(
     by_volume = trace if isinstance(trace, Mapping) else {None: trace}
     sources = [TraceSource(read_trace(path), pattern) for pattern, path in by_volume.items()]
     plan = trace_plan_of(
-        design, sources, outstanding=given.outstanding, speed_up=given.speed_up, duration_ns=_ns(duration),
-        seed=given.seed,
+        design, sources, outstanding=given.outstanding, speed_up=given.speed_up,
+        duration_ns=taken_duration_ns(duration), seed=given.seed,
     )  # fmt: skip
     return simulate(plan, started_ns=given.started_ns).tables()
 
 
 def simulate_each(
-    designs: Sequence[str | Path | Design], workload: Workloads, *, duration: str | None = None,
-    ios: int | None = None, seed: int = 1, schedule: str | Path | None = None, started_ns: int | None = None,
+    designs: Sequence[str | Path | Design], workload: Workloads, *, duration: Duration | None = None,
+    ios: Count | None = None, seed: int = 1, schedule: str | Path | None = None, started_ns: int | None = None,
 ) -> list[Simulated]:  # fmt: skip
     """Simulates several designs under one workload, as many at a time as there are cores; results in their order.
 
@@ -147,12 +156,3 @@ def _assignment(workload: str | Path | Workload, pattern: str | None) -> Assignm
     definition = load_workload(workload)
     only = "Write it to a file of its own: storscope workload convert FILE --only NAME --to toml -o one.toml."
     return Assignment(definition.sole(str(workload)[:80], only), pattern, definition.targets)
-
-
-def _ns(duration: str | None) -> int | None:
-    if duration is None:
-        return None
-    try:
-        return ns_from_text(f"{duration}s" if _PLAIN.fullmatch(duration) else duration)
-    except (ValueError, TypeError) as error:
-        raise UsageError("a duration like '60s', '5m' or '1h'", repr(duration)) from error

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 import operator
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import SupportsIndex
 
 from storscope.domain.errors import UsageError
+from storscope.domain.units import NS_PER_S, count_from_text, ns_from_text
 from storscope.sim.design import Design
 
 _LATEST_NS = 2**63 - 1
 _DEEPEST = 65536
+_PLAIN = re.compile(r"\s*[0-9]+(?:\.[0-9]+)?\s*")
+_MOST_NS = 10**9 * NS_PER_S
+"""About 31 years, the end that the command line has, too."""
 
 
 def check_design(design: object) -> None:
@@ -65,11 +71,46 @@ def taken_numbers(
         raise UsageError("a seed, a whole number", _found(seed))
     return Numbers(
         taken_seed,
-        _within("a number of I/Os for ios", ios, 1, 10**15),
+        _within("a number of I/Os for ios (or text like '5M')", _count(ios), 1, 10**15),
         _within("a number of requests in flight for outstanding", outstanding, 1, _DEEPEST),
         _within("ns since 1970 for started_ns", started_ns, 0, _LATEST_NS),
         _real("a number for speed_up", speed_up),
     )
+
+
+def taken_duration_ns(duration: object) -> int | None:
+    """ns of what callers gave: '60s', '5m', or seconds as a number or as '60'; None stands for what was not asked.
+
+    Raises UsageError for what is none, and for less than 1 ns: a run without any length has no figures.
+    """
+    if duration is None:
+        return None
+    ns = _duration_ns(duration)
+    if ns is None or not 1 <= ns < _MOST_NS:
+        raise UsageError(
+            "a duration like '60s', '5m' or '1h' (a plain number is seconds), at least 1ns and below 1,000,000,000s",
+            _found(duration),
+        )  # fmt: skip
+    return ns
+
+
+def _duration_ns(duration: object) -> int | None:
+    if isinstance(duration, str):
+        try:
+            return ns_from_text(f"{duration}s" if _PLAIN.fullmatch(duration) else duration)
+        except (ValueError, OverflowError):
+            return None
+    if isinstance(duration, bool) or not isinstance(duration, numbers.Real) or not math.isfinite(duration):
+        return None
+    return round(float(duration) * NS_PER_S)
+
+
+def _count(value: object) -> object:
+    """A count that is written as on the command line as a number; anything else as it is."""
+    try:
+        return count_from_text(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _within(what: str, value: object, least: int, most: int) -> int | None:

@@ -44,16 +44,17 @@ class CountType(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The count."""
+        from storscope.domain.units import count_from_text
+
         if isinstance(value, int):
             return value
-        factor = {"k": 1e3, "m": 1e6, "g": 1e9}.get(value[-1:].lower(), 1)
         try:
-            count = float(value[:-1] if factor > 1 else value) * factor
+            count = count_from_text(value)
         except ValueError:
-            count = 0.0
+            count = 0
         if not 1 <= count < 1e15:
             self.fail(f"expected a count like 500k or 5M, found {value!r}", param, ctx)
-        return round(count)
+        return count
 
 
 @click.command("simulate", epilog=_EPILOG, cls=NamedOption, further="--workload")
