@@ -20,13 +20,17 @@ _COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO:
 _MAX_WIDTH = 110
 
 
-def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: bool) -> None:
-    """Headline, findings, what was healthy, what could not be evaluated."""
+def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: bool, beside: str = "") -> None:
+    """Headline, findings, what was healthy, what could not be evaluated.
+
+    `beside` is the note that says what was judged together with what was asked about; it stands below the headline.
+    """
     shown = [finding for finding in verdict.findings if finding.severity >= least]
     _print_headline(verdict)
     part = verdict.provenance.part
-    if part is not None:
-        _wrapped(f"note: {part.words}", indent="")
+    first = [words for words in (beside, "" if part is None else part.words) if words]
+    for words in first:
+        _wrapped(f"note: {words}", indent="")
     for number, finding in enumerate(shown, 1):
         print_finding(number, finding, verbose=verbose, zero_ns=verdict.zero_ns)
     if len(shown) < len(verdict.findings):
@@ -34,7 +38,7 @@ def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: 
     _print_healthy(verdict)
     _print_not_evaluated(verdict.not_evaluated, verbose=verbose)
     for note in verdict.provenance.notes:
-        if (verbose or note.startswith("clocks")) and (part is None or note != part.words):
+        if (verbose or note.startswith("clocks")) and note not in first:
             _wrapped(f"note: {note}", indent="")
     if not verbose and shown:
         click.echo(

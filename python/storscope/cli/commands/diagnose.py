@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from storscope.cli.after_printing import after_printing
 from storscope.cli.options import DEFAULT_STORE, MomentType, import_options, make_import_options, store_option
@@ -48,15 +50,18 @@ Examples:
 def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> int:
     """Say what is wrong, who causes it and why to believe it.
 
-    With PATHS: reads them and diagnoses what they hold, keeping the tables only if --store is given. Without, or with
-    the path of a store: diagnoses the store. Exit code 0: nothing at or above --fail-on; 1: findings; 2: error, a file
-    that could not be read, or evidence that is enough for no rule.
+    With PATHS: reads them and diagnoses what they hold, keeping the tables only if --store is given; what that store
+    held already is judged together with them, which is said. Without, or with the path of a store: diagnoses the
+    store. Exit code 0: nothing at or above --fail-on; 1: findings; 2: error, a file that could not be read, or
+    evidence that is enough for no rule.
     """
     from storscope.cli.store_for_reading import complete
     from storscope.store import Store
     from storscope.workbench.diagnosing import diagnose
 
     paths, run = _selected(paths, chosen["run"])
+    if paths and _is_from_environment("store_path"):
+        store_path = None  # it says where to look when nothing else is named, not what to mix with what is
     if store_path is None and len(paths) == 1 and Store.is_store(paths[-1]):
         store_path, paths = paths[-1], ()
     with ExitStack() as stack:
@@ -68,7 +73,7 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
         else:
             store = Store.open(store_path or Path(DEFAULT_STORE), create=bool(paths))
             complete(store)
-        failures = _import(store, paths, chosen) if paths else 0
+        brought = _import(store, paths, chosen) if paths else None
         verdict = diagnose(
             store,
             thresholds_file=chosen["thresholds"],
@@ -77,9 +82,31 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
             seed=chosen["seed"],
             run=run,
         )
+        beside = "" if brought is None else _beside(verdict, brought)
+        if beside:
+            provenance = replace(verdict.provenance, notes=[beside, *verdict.provenance.notes])
+            verdict = replace(verdict, provenance=provenance)
         with after_printing(partial(_write_report, verdict, store, chosen["report"])):
-            _show(verdict, chosen, is_kept=not paths or store_path is not None)
-    return exit_code(verdict, chosen["fail_on"], failures)
+            _show(verdict, chosen, is_kept=not paths or store_path is not None, beside=beside)
+    return exit_code(verdict, chosen["fail_on"], 0 if brought is None else len(brought.failures))
+
+
+def _is_from_environment(name: str) -> bool:
+    """Whether the value of a parameter is that of its environment variable."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.ENVIRONMENT
+
+
+def _beside(verdict: Any, brought: Any) -> str:
+    """What of the store was judged although the paths do not hold it; empty if nothing was."""
+    own = set(brought.captures)
+    count = sum(capture["capture"] not in own for capture in verdict.provenance.captures)
+    if not count:
+        return ""
+    captures = "1 capture that was" if count == 1 else f"{count:,} captures that were"
+    return (
+        f"also judged: {captures} in the store {verdict.provenance.store} already. To judge the paths alone, leave "
+        "--store out."
+    )
 
 
 def _write_report(verdict: Any, store: Any, path: Path | None) -> None:
@@ -110,8 +137,8 @@ def exit_code(verdict: Any, fail_on: str, failures: int = 0) -> int:
     return 2 if failures or not (verdict.findings or verdict.healthy) else 0
 
 
-def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> int:
-    """Imports the evidence; says on standard error what it could not use. Returns how many files failed.
+def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> Any:
+    """Imports the evidence; says on standard error what it could not use. Returns the ImportSummary.
 
     Raises when nothing could be read.
     """
@@ -131,10 +158,10 @@ def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> int:
     print_problems(summary, verbose=chosen["verbose"])
     if not summary.captures:
         raise InputError("evidence that an importer understands", "none", hint="What is understood: storscope formats.")
-    return len(summary.failures)
+    return summary
 
 
-def _show(verdict: Any, chosen: dict[str, Any], is_kept: bool) -> None:
+def _show(verdict: Any, chosen: dict[str, Any], is_kept: bool, beside: str) -> None:
     if chosen["as_json"]:
         import json
 
@@ -145,4 +172,5 @@ def _show(verdict: Any, chosen: dict[str, Any], is_kept: bool) -> None:
     from storscope.cli.show_verdict import print_verdict
     from storscope.domain.finding import Severity
 
-    print_verdict(verdict, Severity[chosen["min_severity"].upper()], verbose=chosen["verbose"], is_kept=is_kept)
+    least = Severity[chosen["min_severity"].upper()]
+    print_verdict(verdict, least, verbose=chosen["verbose"], is_kept=is_kept, beside=beside)
