@@ -21,6 +21,8 @@ import zstandard
 
 from storscope.cli.main import run
 from storscope.cli.show_store import _print_series, print_table
+from storscope.diagnose.rules import rules
+from storscope.diagnose.thresholds import load_thresholds
 from tests.cli.test_hostile_input import JSON, storscope
 
 ROOT = Path(__file__).parent.parent.parent
@@ -117,11 +119,23 @@ def test_every_rule_and_format_explains_itself(capsys: pytest.CaptureFixture[str
         assert form["carries"]
 
 
-def test_the_printed_thresholds_are_a_valid_thresholds_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_printed_thresholds_change_nothing_when_they_are_read_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(["rules", "--thresholds"]) == 0
     file = tmp_path / "thresholds.toml"
     file.write_text(capsys.readouterr().out)
     assert run(["diagnose", str(JSON), "--thresholds", str(file), "--json"]) in {0, 1}
+    read_back = load_thresholds(rules(), file)
+    assert read_back == load_thresholds(rules())
+    assert not read_back.overridden
+
+
+def test_a_page_of_a_rule_shows_its_thresholds_to_the_last_digit(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "load-at-limit"]) == 0
+    shown = capsys.readouterr().out
+    for name, value in rules()["load-at-limit"].defaults().items():
+        assert any(float(line.partition(" = ")[2]) == value for line in shown.splitlines() if f"  {name} = " in line)
 
 
 def test_a_wrong_threshold_is_named_with_a_suggestion(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def print_rule(rule: Rule) -> None:
         click.echo()
         click.secho("Thresholds", bold=True)
         for threshold in rule.thresholds:
-            click.echo(f"  {threshold.name} = {threshold.default:g}")
+            click.echo(f"  {threshold.name} = {_exact(threshold.default)}")
             text = f"{threshold.meaning}. Source: {threshold.source}"
             click.echo(click.wrap_text(text, width=100, initial_indent="      ", subsequent_indent="      "))
 
@@ -44,8 +44,15 @@ def print_thresholds(rules: Iterable[Rule]) -> None:
         if rule.thresholds:
             click.echo(f"[{rule.name}]")
             for threshold in rule.thresholds:
-                click.echo(f"# {threshold.meaning} ({threshold.source})\n{threshold.name} = {threshold.default:g}")
+                click.echo(
+                    f"# {threshold.meaning} ({threshold.source})\n{threshold.name} = {_exact(threshold.default)}"
+                )
             click.echo()
+
+
+def _exact(number: float) -> str:
+    """A number in TOML that reads back as the same, digit for digit: 10_485_760, 0.05."""
+    return f"{int(number):_}" if float(number).is_integer() else repr(number)
 
 
 def rules_to_json(rules: Iterable[Rule]) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ _Lines = dict[tuple[str | int, ...], LineColumn]
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Every threshold in force, which of them the user set, and the user's tiers."""
+    """Every threshold in force, which of them the user changed, and the user's tiers."""
 
     values: Mapping[str, Mapping[str, float]]
     overridden: tuple[str, ...] = ()
@@ -56,8 +56,9 @@ def load_thresholds(rules: Mapping[str, Rule], file: Path | None = None) -> Thre
                 raise ConfigError("a number", repr(value), where=_place(file, lines, (rule, name)))
             if value < 0:
                 raise ConfigError("a number of 0 or more", repr(value), where=_place(file, lines, (rule, name)))
-            values[rule][name] = float(value)
-            overridden.append(f"{rule}.{name}")
+            if values[rule][name] != value:
+                values[rule][name] = float(value)
+                overridden.append(f"{rule}.{name}")
     return Thresholds(values, tuple(overridden), _tier_patterns(file, tiers, lines))
 
 
