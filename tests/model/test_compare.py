@@ -268,6 +268,19 @@ def test_histograms_per_interval_keep_the_correlation_that_counts_lose() -> None
     assert wrong[Method.BUCKETS] / trials > 0.4
 
 
+def test_a_percentile_of_few_alike_intervals_raises_no_more_alarms_than_promised() -> None:
+    rng = np.random.default_rng(14)
+    sides = [
+        buckets_of([counted(1e6 * np.exp(level + 0.5 * rng.normal(size=200))) for level in levels])
+        for levels in 0.3 * ar1(rng, 2 * TRIALS, 8, 0.5)
+    ]
+    found = [
+        compare_percentile(one, other, 0.95, seed=k, replicates=300).p_value or 0.0
+        for k, (one, other) in enumerate(zip(sides[::2], sides[1::2], strict=True))
+    ]
+    assert np.mean(np.asarray(found) < 0.05) <= 0.085  # 10 % and more where the spread is taken as known
+
+
 def test_a_percentile_in_an_open_bucket_has_no_upper_bound() -> None:
     open_ended = Buckets(np.array([0.0, 1e6]), np.array([1e6, math.inf]), np.array([[10, 90]]))
     item = compare_percentile(open_ended, open_ended, 0.99)

@@ -3,7 +3,8 @@
 A percentile lies somewhere in its bucket, so every bound here is an edge of a bucket: the intervals hold the width of
 the buckets as well as chance. With one histogram a side the counts are resampled as if I/Os were independent, which
 they are not (a stall delays many at once): that interval is too narrow, and `Method.BUCKETS` says so. With a histogram
-per interval whole blocks of intervals are resampled, which keeps the correlation (`Method.BUCKET_SERIES`).
+per interval whole blocks of intervals are resampled, which keeps the correlation (`Method.BUCKET_SERIES`), and the
+result is widened as Student's t is, as that of means (compare.py).
 """
 
 from __future__ import annotations
@@ -114,8 +115,11 @@ def _ranks(side: Buckets, share: float, in_order: bool, replicates: int, rng: np
     if in_order:
         rows, late = pooled(side.counts.astype(np.float64)), _late(side, share)
         block, n = block_length(late), len(late)
-        # Short blocks spread too little: the share that is looked up moves by what is missing.
-        widen = spread_correction(corrected_correlation(late), n, block)
+        # Short blocks spread too little: the share that is looked up moves by what is missing. How much it spreads is
+        # known from few independent values, which makes a normal deviate Student's t.
+        freedom = max(1.0, _independent(side, share) - 1.0)
+        uncertain = np.sqrt(freedom / rng.chisquare(freedom, replicates))
+        widen = spread_correction(corrected_correlation(late), n, block) * uncertain
         return _bucket_of(_times_drawn(n, block, replicates, rng) @ rows, share, rows.sum(axis=0), widen)
     total = side.total
     drawn = rng.multinomial(total.sum(), total / total.sum(), replicates)
@@ -136,13 +140,15 @@ def _rows_drawn(n: int, block: int, rng: np.random.Generator) -> FloatArray:
     return np.bincount(rows, minlength=n).astype(np.float64)
 
 
-def _bucket_of(counts: FloatArray, share: float, whole: FloatArray | None = None, widen: float = 1.0) -> IntArray:
+def _bucket_of(
+    counts: FloatArray, share: float, whole: FloatArray | None = None, widen: FloatArray | float = 1.0
+) -> IntArray:
     """Index of the bucket that holds the percentile, per row; deviations from `whole` made larger by `widen`."""
     cumulative = np.cumsum(counts, axis=1)
     cumulative /= cumulative[:, -1:]
     if whole is not None:
         centre = np.cumsum(whole) / whole.sum()
-        cumulative = centre + widen * (cumulative - centre)
+        cumulative = centre + np.reshape(widen, (-1, 1)) * (cumulative - centre)
     index: IntArray = np.argmax(cumulative >= share - 1e-12, axis=1)
     return index
 
