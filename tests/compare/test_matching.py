@@ -39,6 +39,21 @@ def test_a_cycle_of_one_name_is_paired_by_its_outstanding_ios(tmp_path: Path) ->
     assert "with another load" in found.unmatched[0].reason
 
 
+def test_where_the_outstanding_ios_are_not_told_the_jobs_are_the_load(tmp_path: Path) -> None:
+    untold = {"outstanding": None}
+    before = [run(f"sdb, jobs {jobs}", 1000.0 * jobs, workers=jobs, **untold) for jobs in (1.0, 4.0)]
+    after = [run(f"sdc, jobs {jobs}", 1000.0 * jobs, workers=jobs, **untold) for jobs in (4.0, 1.0)]
+    found = compared(tmp_path, before, after)
+    assert [pair.name for pair in found.pairs] == ["sdb, jobs 1.0 → sdc, jobs 1.0", "sdb, jobs 4.0 → sdc, jobs 4.0"]
+
+
+def test_other_numbers_of_jobs_are_not_the_same_load(tmp_path: Path) -> None:
+    one, other = (run(f"jobs {jobs}", 1000.0, outstanding=None, workers=jobs) for jobs in (4.0, 8.0))
+    pair = only(compared(tmp_path, [one], [other]))
+    assert not pair.is_comparable
+    assert "number of jobs 4 before, 8 after" in " ".join(pair.warnings)
+
+
 def test_what_has_no_partner_is_listed_with_its_load(tmp_path: Path) -> None:
     found = compared(tmp_path, [run("a"), run("lone", block_bytes=8192.0, random_ratio=0.0)], [run("a")])
     assert [(item.side, item.name) for item in found.unmatched] == [("before", "lone")]

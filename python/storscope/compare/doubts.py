@@ -28,6 +28,7 @@ _FIELDS: Final[dict[str, tuple[str, Callable[[float | None], str]]]] = {
     "read_ratio": ("share of reads", format_ratio),
     "random_ratio": ("share of random access", format_ratio),
     "outstanding": ("number of outstanding I/Os", format_count),
+    "workers": ("number of jobs", format_count),
 }
 
 
@@ -38,7 +39,7 @@ def load_conflicts(pair: Pair) -> list[str]:
         return []
     found = [
         f"{_FIELDS[name][0]} {_FIELDS[name][1](a)} before, {_FIELDS[name][1](b)} after"
-        for name, a, b in load_differences(one.load, other.load)
+        for name, a, b in load_differences(one, other)
     ]
     if {one.engine, other.engine} <= _OWN_ENGINES:
         found += _mixes(one.load, other.load)

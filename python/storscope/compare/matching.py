@@ -1,9 +1,9 @@
 """Which run of one side belongs to which of the other.
 
 By the name of the access specification first; what has no partner of its name, by its load (block size, shares of
-reads and of random access, outstanding, and what else was asked for, see `compare.asked`); and when a single load is
-left on either side, these two, since the user named them. Runs of one name and load on a side are repetitions of one
-another. Entities of running systems go by their name.
+reads and of random access, outstanding or jobs, and what else was asked for, see `compare.asked`); and when a single
+load is left on either side, these two, since the user named them. Runs of one name and load on a side are repetitions
+of one another. Entities of running systems go by their name.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from storscope.compare.asked import asked_differences
+from storscope.compare.asked_things import RATE
 from storscope.compare.subjects import Subject
 from storscope.compare.wording import listed, load_in_words
-from storscope.domain.comparison import Load, Unmatched
+from storscope.domain.comparison import Unmatched
 
 _RATIO_TOLERANCE = 0.03
 """Some sources measure the share of reads instead of stating it (fio's text); a draw of 1,000 is within 0.03."""
@@ -43,11 +44,19 @@ class Matched:
 Group = list[Subject]
 
 
-def load_differences(one: Load, other: Load) -> list[tuple[str, float, float]]:
-    """Fields that both sides state, differently."""
+def load_differences(one: Subject, other: Subject) -> list[tuple[str, float, float]]:
+    """Fields of the load that both sides state, differently.
+
+    Where a side does not tell how many I/Os were outstanding (tables of fio scripts do not), its number of jobs does,
+    but not of arrivals at a rate, which are those of all workers together.
+    """
+    names = ["block_bytes", "read_ratio", "random_ratio", "outstanding"]
+    tells_outstanding = None not in (one.load.outstanding, other.load.outstanding)
+    if not tells_outstanding and not (_has_rate(one) or _has_rate(other)):
+        names.append("workers")
     found = []
-    for name in ("block_bytes", "read_ratio", "random_ratio", "outstanding"):
-        a, b = getattr(one, name), getattr(other, name)
+    for name in names:
+        a, b = getattr(one.load, name), getattr(other.load, name)
         if a is None or b is None:
             continue
         tolerance = _RATIO_TOLERANCE if name.endswith("ratio") else _RELATIVE_TOLERANCE * max(a, b)
@@ -56,9 +65,14 @@ def load_differences(one: Load, other: Load) -> list[tuple[str, float, float]]:
     return found
 
 
+def _has_rate(subject: Subject) -> bool:
+    things = [subject.asked.whole, *(own for _, own in subject.asked.streams)]
+    return any(own[RATE].value is not None for own in things if RATE in own)
+
+
 def have_one_load(one: Subject, other: Subject) -> bool:
     """Whether nothing that both state differs."""
-    return not load_differences(one.load, other.load) and not asked_differences(one.asked, other.asked)
+    return not load_differences(one, other) and not asked_differences(one.asked, other.asked)
 
 
 # Runs -----------------------------------------------------------------------------------------------------------------

@@ -9,14 +9,22 @@ from storscope.domain.units import format_bytes, format_count, format_ratio
 
 
 def load_in_words(load: Load) -> str:
-    """'8 KiB, 70 % reads, 100 % random, 16 outstanding'; 'load not stated' when the source says nothing."""
+    """'8 KiB, 70 % reads, 100 % random, 16 outstanding'; 'load not stated' when the source says nothing.
+
+    The number of jobs stands for what is outstanding where the source does not tell that.
+    """
     said = [
         None if load.block_bytes is None else format_bytes(load.block_bytes),
         None if load.read_ratio is None else f"{format_ratio(load.read_ratio)} reads",
         None if load.random_ratio is None else f"{format_ratio(load.random_ratio)} random",
         None if load.outstanding is None else f"{format_count(load.outstanding)} outstanding",
+        None if load.workers is None or load.outstanding is not None else _jobs(load.workers),
     ]
     return ", ".join(part for part in said if part) or "load not stated"
+
+
+def _jobs(workers: float) -> str:
+    return f"{format_count(workers)} {'job' if workers == 1 else 'jobs'}"
 
 
 def percent(change: float) -> str:
