@@ -61,8 +61,8 @@ def test_a_type_checker_knows_what_is_offered_and_finds_a_slip(tmp_path: Path) -
     slip = tmp_path / "slip.py"
     slip.write_text("import storscope\nstorscope.simulat\n")
     checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=", f"--cache-dir={tmp_path}",
-         known, slip],
+        [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--config-file=",
+         f"--cache-dir={tmp_path}", known, slip],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     (found, said) = checked.stdout.splitlines()

@@ -40,6 +40,7 @@ def test_every_visit_and_the_answer_are_in_the_store(data: Path, capsys: pytest.
     code = run(_arguments(data, data, *_SHORT, "--slo", "p99<1s", "--seed", "5", "--json"))
     assert code in (0, 2)  # on a busy machine there may be no answer
     result = json.loads(capsys.readouterr().out)
+    assert result["seed"] == "5"
     by_role: dict[str, list[dict[str, Any]]] = {}
     for parameters in _parameters(Store.open(data.parent / "store")):
         assert parameters["knee_search"] == result["search"]

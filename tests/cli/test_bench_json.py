@@ -52,6 +52,15 @@ def test_every_field_of_a_measurement_is_explained(data: Path, capsys: pytest.Ca
     }  # fmt: skip
 
 
+def test_a_seed_is_a_text_since_readers_of_json_round_great_numbers(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    greatest = str(2**64 - 1)
+    single = _printed(data, capsys, "--workload", "oltp", "--seed", greatest)
+    sweep = _printed(data, capsys, "--sweep", "modes=randread", "--seed", greatest)
+    assert (single["seed"], sweep["seed"]) == (greatest, greatest)
+
+
 def test_every_field_of_a_sweep_is_explained(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     form = _printed(data, capsys, "--sweep", "modes=randrw")
     assert set(form) == _table(_SWEEP)

@@ -41,6 +41,26 @@ def lab(tmp_path: Path) -> Path:
     return tmp_path / "lab"
 
 
+def _fields(schema: object) -> set[str]:
+    """The names of all properties, at any depth."""
+    if not isinstance(schema, dict):
+        return set()
+    return set(schema.get("properties", ())).union(*map(_fields, schema.values()))
+
+
+def test_every_field_of_the_schema_is_explained() -> None:
+    page = (ROOT / "docs" / "compare-json.md").read_text(encoding="utf-8")
+    assert [name for name in sorted(_fields(SCHEMA)) if f"`{name}`" not in page and f"`{name}[]`" not in page] == []
+
+
+@pytest.mark.parametrize("seed", ["-1", str(2**53)])
+def test_a_seed_that_the_resampling_or_a_reader_of_json_cannot_take_is_refused(
+    seed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compare", str(BEFORE), str(AFTER), f"--seed={seed}"]) == 2
+    assert "is not in the range 0<=x<=9007199254740991" in capsys.readouterr().err
+
+
 def test_the_table_before_and_after_of_the_field_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", str(BEFORE), str(AFTER)]) == 0
     said = capsys.readouterr().out

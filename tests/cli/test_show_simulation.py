@@ -39,6 +39,11 @@ def test_what_happened_and_what_did_nothing_stand_in_the_summary(tmp_path: Path)
     assert "what bounds it" in text
 
 
+def test_a_seed_is_a_text_since_readers_of_json_round_great_numbers(tmp_path: Path) -> None:
+    form = json.loads(_run(tmp_path, "--duration", "1s", "--seed", str(2**64 - 1), "--json").stdout)
+    assert form["seed"] == "18446744073709551615"
+
+
 def test_each_stream_on_each_volume_has_its_figures_in_each_phase(tmp_path: Path) -> None:
     hog = '[[stream]]\nname = "log"\nstart = "3s"\n'
     form = json.loads(_run(tmp_path, "--duration", "6s", "--json", schedule=hog).stdout)

@@ -128,7 +128,8 @@ def benched_to_json(benched: Benched) -> dict[str, Any]:
     return {
         "format": 1, "capture": benched.capture, "run": about.run, "status": benched.status, "valid": outcome.is_valid,
         "doubts": list(benched.doubts), "target": about.target, "target_kind": about.target_kind,
-        "direct": about.direct, "workload": about.workload.to_json(), "seed": about.seed, "engines": outcome.engines,
+        "direct": about.direct, "workload": about.workload.to_json(), "seed": str(about.seed),
+        "engines": outcome.engines,
         **({} if benched.judgement is None else judgement_to_json(benched.judgement)),
         "duration_ns": total.duration_ns, "outstanding_mean": total.outstanding_mean,
         "cpu_per_io_ns": total.cpu_ns / total.all.ios if total.all.ios else None,

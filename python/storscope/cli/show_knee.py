@@ -150,7 +150,7 @@ def knee_to_json(found: KneeResult) -> dict[str, Any]:
     return {
         "format": 1, "search": found.id, "capture": found.capture,
         "target": found.target, "target_kind": found.target_kind, "direct": found.direct,
-        "seed": found.seed, "duration_ns": found.duration_ns,
+        "seed": str(found.seed), "duration_ns": found.duration_ns,
         "workload": found.workload, "stream_shares": list(found.stream_shares),
         "max_outstanding": list(found.max_outstanding),
         "answers": list(answers(found.curve)), **found.curve.to_json(), "doubts": list(found.doubts),

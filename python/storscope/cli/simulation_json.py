@@ -31,7 +31,7 @@ def simulated_to_json(simulated: Simulated, capture: str) -> dict[str, Any]:
         "valid": simulated.outcome.is_valid, "doubts": list(simulated.doubts),
         "design": about.system, "design_file": simulated.plan.design.where,
         "design_sha256": about.labels["design_sha256"], "workload": about.workload.to_json(),
-        "seed": about.seed, "version": about.version, "simulated_ns": simulated.array["duration_ns"],
+        "seed": str(about.seed), "version": about.version, "simulated_ns": simulated.array["duration_ns"],
         "interval_ns": simulated.intervals[0].duration_ns if simulated.intervals else None,
         "wall_s": simulated.wall_s, **judgement_to_json(simulated.judgement),
         "from_ns": part["start_ns"], "duration_ns": part["duration_ns"],

@@ -51,7 +51,8 @@ Examples:
 @click.option("--allow-different-load", is_flag=True, help="Judge also runs that were configured differently.")
 @click.option("--entities", "entities_max", type=click.IntRange(1), default=10, show_default=True,
               help="Compare so many entities of running systems, the busiest first.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap intervals.")
+@click.option("--seed", type=click.IntRange(0, 2**53 - 1), default=0, show_default=True,
+              help="Seed of the bootstrap intervals.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON (docs/compare-json.md).")
 @click.option("-v", "--verbose", is_flag=True, help="Every note, and how each interval came about.")
 @store_option
