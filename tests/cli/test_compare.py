@@ -53,11 +53,12 @@ def test_every_field_of_the_schema_is_explained() -> None:
     assert [name for name in sorted(_fields(SCHEMA)) if f"`{name}`" not in page and f"`{name}[]`" not in page] == []
 
 
+@pytest.mark.parametrize("command", [["compare", str(BEFORE), str(AFTER)], ["diagnose", str(BEFORE)]])
 @pytest.mark.parametrize("seed", ["-1", str(2**53)])
 def test_a_seed_that_the_resampling_or_a_reader_of_json_cannot_take_is_refused(
-    seed: str, capsys: pytest.CaptureFixture[str]
+    command: list[str], seed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["compare", str(BEFORE), str(AFTER), f"--seed={seed}"]) == 2
+    assert run([*command, f"--seed={seed}"]) == 2
     assert "is not in the range 0<=x<=9007199254740991" in capsys.readouterr().err
 
 

@@ -45,7 +45,8 @@ Examples:
               help="Exit with 1 when there is a finding of this severity or above.")  # fmt: skip
 @click.option("--thresholds", type=click.Path(path_type=Path, dir_okay=False), help="TOML file (storscope rules "
               "--thresholds prints one).")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap intervals.")
+@click.option("--seed", type=click.IntRange(0, 2**53 - 1), default=0, show_default=True,
+              help="Seed of the bootstrap intervals.")  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Everything about each finding, with its evidence.")
 def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> int:
     """Say what is wrong, who causes it and why to believe it.
