@@ -84,8 +84,58 @@ def test_a_slow_entity_with_little_load_is_no_heavy_hitter(tmp_path: Path) -> No
     def victim(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
         latency[2, 300:400] = 900 * MS
 
-    [outcome] = judge(RULE, make_case(tmp_path, day(victim)))
-    assert isinstance(outcome, Healthy)
+    [finding] = findings(RULE, make_case(tmp_path, day(victim)))
+    assert finding.severity is Severity.INFO
+    assert finding.title == "Volume v02 got slow without more load"
+    assert list(finding.entities) == [entity("v02")]
+
+
+def test_who_brings_most_and_hardly_waits_is_not_blamed_for_who_got_slow_at_lower_load(tmp_path: Path) -> None:
+    def stall(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[:] = 240 * rng.gamma(400, 1 / 400, ops.shape)
+        ops[0, 300:330] /= 7
+        moved[:] = ops * 16_384
+        latency[0, 300:330] = 430 * MS
+
+    [finding] = findings(RULE, make_case(tmp_path, day(stall, volumes=2, kind="device", system="lab", on=None)))
+    assert finding.title == "Device v00 got slow at lower load"
+    assert "430 ms instead of 4.0" in finding.summary
+    assert "34.2 IOPS instead of 240 IOPS" in finding.summary
+    assert finding.summary.endswith("look below the host.")
+    assert "v01" not in finding.title + finding.check + finding.remedy
+    assert finding.numbers["share_of_queue_time"] > 0.9
+
+
+def test_where_somebody_brings_more_nobody_is_said_to_be_slow_without_more_load(tmp_path: Path) -> None:
+    def risen(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[0, 300:400] *= 3
+        moved[0, 300:400] *= 3
+        latency[:, 300:400] *= 12
+
+    [healthy] = judge(RULE, make_case(tmp_path, day(risen)))
+    assert isinstance(healthy, Healthy)
+
+
+def test_a_quick_one_that_brings_more_is_not_what_others_wait_for(tmp_path: Path) -> None:
+    def beside(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[1, 300:400] *= 3
+        moved[1, 300:400] *= 3
+        latency[0, 300:400] = 900 * MS
+
+    [healthy] = judge(RULE, make_case(tmp_path, day(beside, volumes=2)))
+    assert isinstance(healthy, Healthy)
+    assert "too little of the queue time to be what others wait for" in healthy.statement
+
+
+def test_of_two_heavy_ones_the_one_whose_load_rose_is_named(tmp_path: Path) -> None:
+    def beside(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        moved[1] *= 20
+        ops[2, 300:400] *= 12
+        latency[:, 300:400] *= 10
+
+    [finding] = findings(RULE, make_case(tmp_path, day(beside)))
+    assert finding.entities[0] == entity("v02")
+    assert finding.severity is Severity.CRITICAL
 
 
 def test_a_vm_its_disk_and_the_device_below_are_one_finding(tmp_path: Path) -> None:

@@ -3,14 +3,18 @@
 Looks for
     Among entities of one kind in one system (VMs, volumes, devices, processes): the one with more than half of the
     operations, bytes or queue time (operations x latency) in the bad windows, and whether that is more than it takes
-    at other times. Without a bad window the whole time is looked at; then the heaviest must bring 50 operations or
-    10 MiB a second, and be seen for a minute. Entities with less than an operation a second on average are idle, and
-    nothing is said where only one is not. The finding is a warning when others are above the critical latency of their
-    tier for most of that time, so that no window stands out, else it is only for information.
+    at other times. In a bad window it must have a real part of the queue time, too: who brings most operations and
+    hardly waits is not what others wait for. Where nobody brings more than usual and some are several times as slow
+    at the same or a lower load, these are named instead, with both figures. Without a bad window the whole time is
+    looked at; then the heaviest must bring 50 operations or 10 MiB a second, and be seen for a minute. Entities with
+    less than an operation a second on average are idle, and nothing is said where only one is not. The finding is a
+    warning when others are above the critical latency of their tier for most of that time, so that no window stands
+    out, else it is only for information.
 
 Why it matters
     Whoever has most of the queue time decides how long everybody's operations wait. If its load is new in the bad
-    window, it is the first suspect; if it is always so, the system is small for it.
+    window, it is the first suspect; if it is always so, the system is small for it. Who gets slower without more load
+    waits for something below, or for somebody who was not captured.
 
 Evidence
     Operations and latency per interval of at least two entities of one kind at work; bytes where the source has them.
@@ -18,10 +22,12 @@ Evidence
 When it is wrong
     A database server is meant to be the heaviest. An entity with high latency has much queue time though it brings
     little load: therefore its operations or bytes must count too. Entities that were not captured take no share.
-    Others that are always slow may have a slow place of their own.
+    Others that are always slow may have a slow place of their own. Operations of another kind (random ones instead of
+    a stream) are slower below without any fault.
 
 References
-    Little's law (operations in flight = rate x latency). Half of the load and 1.5 times the usual are ours.
+    Little's law (operations in flight = rate x latency). Half of the load, 1.5 times the usual, and of those that got
+    slow three times the usual latency at no more than 1.1 times the usual load are ours.
 """
 
 from __future__ import annotations
@@ -37,6 +43,7 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import weighted_mean
 from storscope.diagnose.rules._load import kind_word, named, opening, span_of, talkers, window_words
+from storscope.diagnose.rules._slowed import Slowed, slowed_finding, slowed_in
 from storscope.diagnose.windows import ENTITY_OPS_MIN, bad_windows, tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
@@ -63,11 +70,14 @@ _MOST_OF_TIME = 0.5
 """Part of the time, and of the intervals with load, that makes an entity always slow."""
 _QUIET_SHARE_MIN = 0.1
 """Part of the time outside bad windows that is needed to know what is usual."""
+_QUEUE_SHARE_MIN = 0.1
+_QUEUE_FAIR_PART = 0.5
+"""Share of the queue time in bad windows, and part of an equal share of it, without which nobody waits for it."""
 
 
 @dataclass(frozen=True)
 class _Top:
-    """The heaviest entity of a grid."""
+    """The heaviest entity of a grid; of those that could have made a window bad, where there is one."""
 
     grid: Grid
     column: int
@@ -88,6 +98,8 @@ class _Top:
     """Length of the intervals looked at."""
     slow: Mapping[EntityRef, float]
     """Without a bad window: others that are too slow most of the time, and their mean latency in ns."""
+    slowed: Sequence[Slowed]
+    """In bad windows that nobody's load explains: who got slow, the most queue time first."""
 
     @property
     def entity(self) -> EntityRef:
@@ -103,17 +115,26 @@ class _Top:
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
-    tops = [_top(case, grid) for grid in grids(case, CLIENT_KINDS) if _at_work(grid) > 1]
+    tops = [_top(case, settings, grid) for grid in grids(case, CLIENT_KINDS) if _at_work(grid) > 1]
     known = {top.entity: top for top in tops if top is not None}
     if not known:
         return [NotEvaluated(_NAME, _NEEDS)]
     idle = {top.entity.system: _idle(settings, top) for top in _one_per_system(known) if not _counts(settings, top)}
     known = {entity: top for entity, top in known.items() if _counts(settings, top)}
     heavy = {entity: top for entity, top in known.items() if _is_heavy(settings, top)}
+    blamed = {entity.system for entity, top in heavy.items() if not top.bad or not _is_as_usual(settings, top)}
+    slowed = {
+        top.entity.system: top
+        # Of several kinds the last is nearest to where it is slow.
+        for top in sorted(known.values(), key=lambda one: CLIENT_KINDS.index(one.entity.kind))
+        if top.slowed and top.entity.system not in blamed
+    }
+    heavy = {entity: top for entity, top in heavy.items() if entity.system not in slowed}
     outcomes: list[Outcome] = [
         _finding(case, settings, [heavy[entity] for entity in cluster]) for cluster in clusters(case, heavy)
     ]
-    systems = {entity.system for entity in heavy}
+    outcomes += [slowed_finding(case, _NAME, top.grid, top.windows, top.slowed) for _, top in sorted(slowed.items())]
+    systems = {entity.system for entity in heavy} | slowed.keys()
     outcomes += [_healthy(case, top) for top in _one_per_system(known) if top.entity.system not in systems]
     told = {entity.system for entity in known}
     return outcomes + [outcome for system, outcome in idle.items() if system not in told]
@@ -141,7 +162,7 @@ def _idle(settings: Settings, top: _Top) -> NotEvaluated:
     )
 
 
-def _top(case: Case, grid: Grid) -> _Top | None:
+def _top(case: Case, settings: Settings, grid: Grid) -> _Top | None:
     windows = bad_windows(case).get(grid.system, [])
     inside = grid.inside(windows)
     bad = bool(inside.any())
@@ -151,17 +172,48 @@ def _top(case: Case, grid: Grid) -> _Top | None:
     shares = {name: each / each.sum() for name, each in sums.items() if each.sum() > 0}
     if "operations" not in shares:
         return None
-    column = int(np.argmax(np.mean(list(shares.values()), axis=0)))
+    rises = np.array([_excess(measures, looked_at, column) for column in range(len(grid.entities))])
+    column = _heaviest(settings, grid, shares, rises, bad)
     slow = {} if bad else _always_slow(case, grid, column)
+    all_of_it = {name: values.sum(axis=1, keepdims=True) for name, values in measures.items()}
+    rise_of_all = _excess(all_of_it, looked_at, 0)
+    slowed = slowed_in(grid, inside, shares, rises, rise_of_all, settings["excess_factor"]) if bad else ()
     count = max(int(looked_at.sum()), 1)
     return _Top(
         grid, column, _at_work(grid), bad, {name: float(each[column]) for name, each in shares.items()},
-        float(sums["operations"][column]) / count, float(sums["bytes"][column]) / count,
-        _excess(measures, looked_at, column),
+        float(sums["operations"][column]) / count, float(sums["bytes"][column]) / count, float(rises[column]),
         weighted_mean(grid.total_latency_ns[looked_at], np.nan_to_num(grid.total_ops[looked_at])),
         windows if bad else [(int(grid.time_ns[0]), int(grid.time_ns[-1]) + grid.step_ns)],
-        count * grid.step_ns, slow,
+        count * grid.step_ns, slow, slowed,
     )  # fmt: skip
+
+
+def _heaviest(settings: Settings, grid: Grid, shares: Mapping[str, FloatArray], rises: FloatArray, bad: bool) -> int:
+    """The column with most of the load; in bad windows, of those that have a part of the queue time and brought more
+    than usual (or whose usual load is not known), where there is such a one."""
+    size = np.mean(list(shares.values()), axis=0)
+    if bad:
+        risen = ~(rises < settings["excess_factor"])
+        could = (
+            risen
+            & _have_load(settings, _at_work(grid), shares)
+            & (shares.get("queue time", 1.0) >= _queue_share_min(grid))
+        )
+        if could.any():
+            return int(np.argmax(np.where(could, size, -1.0)))
+    return int(np.argmax(size))
+
+
+def _have_load(settings: Settings, at_work: int, shares: Mapping[str, FloatArray]) -> BoolArray:
+    """True for those that are heavy by one measure, and bring operations or bytes."""
+    brought = np.maximum(shares["operations"], shares.get("bytes", 0.0))
+    most = np.max(list(shares.values()), axis=0)
+    result: BoolArray = (brought >= _LOAD_SHARE_MIN) & (most >= max(settings["share_min"], 1.5 / at_work))
+    return result
+
+
+def _queue_share_min(grid: Grid) -> float:
+    return max(_QUEUE_SHARE_MIN, _QUEUE_FAIR_PART / _at_work(grid))
 
 
 def _always_slow(case: Case, grid: Grid, heaviest: int) -> dict[EntityRef, float]:
@@ -194,9 +246,18 @@ def _excess(measures: Mapping[str, FloatArray], inside: BoolArray, column: int) 
 
 
 def _is_heavy(settings: Settings, top: _Top) -> bool:
-    fair = 1.0 / top.at_work
-    brings_load = max(top.shares["operations"], top.shares.get("bytes", 0.0)) >= _LOAD_SHARE_MIN
-    return brings_load and top.share >= max(settings["share_min"], 1.5 * fair)
+    shares = {name: np.array(share) for name, share in top.shares.items()}
+    return bool(_have_load(settings, top.at_work, shares)) and not _hardly_waits(top)
+
+
+def _hardly_waits(top: _Top) -> bool:
+    """Whether windows are bad and others have nearly all of the queue time in them."""
+    return top.bad and top.shares.get("queue time", 1.0) < _queue_share_min(top.grid)
+
+
+def _is_as_usual(settings: Settings, top: _Top) -> bool:
+    """Whether it brings in the bad windows what it brings at other times; False where that is not known."""
+    return top.excess < settings["excess_factor"]
 
 
 def _one_per_system(tops: Mapping[EntityRef, _Top]) -> list[_Top]:
@@ -211,7 +272,8 @@ def _healthy(case: Case, top: _Top) -> Healthy:
     return Healthy(
         _NAME,
         f"No {kind_word(top.entity.kind)} of {top.entity.system} takes most of the load {when}: the heaviest, "
-        f"{case.label(top.entity)}, takes {_share_words(top)}.",
+        f"{case.label(top.entity)}, takes {_share_words(top)}"
+        + (": too little of the queue time to be what others wait for." if _hardly_waits(top) else "."),
     )
 
 
@@ -225,7 +287,7 @@ def _severity(case: Case, settings: Settings, top: _Top) -> tuple[Severity, floa
         return Severity.WARNING, 0.5
     if not top.bad:
         return Severity.INFO, 0.9
-    if top.excess < settings["excess_factor"]:
+    if _is_as_usual(settings, top):
         return Severity.INFO, 0.5
     hurts = top.latency_ns > tier_limits(case, top.entity).critical_ns
     return Severity.CRITICAL if hurts else Severity.WARNING, 0.6 if np.isnan(top.excess) else 0.85
@@ -254,8 +316,11 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
             "lies below: a rebuild, a failing drive, a lost cache."
         ),
         check=(
-            f"Pause or slow {case.label(top.entity)} for a few minutes and watch the others' latency; inside it, find "
-            "the process (resource monitor, iotop, database waits)."
+            "Its load is not what changed: look for what else began with the bad window (others' load, a rebuild, a "
+            "lost cache)."
+            if top.bad and _is_as_usual(settings, top)
+            else f"Pause or slow {case.label(top.entity)} for a few minutes and watch the others' latency; inside it, "
+            "find the process (resource monitor, iotop, database waits)."
         ),
         remedy=(
             "Tune its queries, move it to other drives or another time, or limit its operations; if it must run so, "
