@@ -7,10 +7,11 @@ from storscope.model.overload import Overload, bridged, judge_overload, runs_of
 S = 1_000_000_000
 
 
-def judge(load: np.ndarray, latency_ms: np.ndarray) -> Overload:
+def judge(load: np.ndarray, latency_ms: np.ndarray, anew: np.ndarray | None = None) -> Overload:
     return judge_overload(
-        load, latency_ms * 1e6, knee=1_000, latency_limit_ns=10_000_000, step_ns=20 * S, sustained_ns=300 * S
-    )
+        load, latency_ms * 1e6, knee=1_000, latency_limit_ns=10_000_000, step_ns=20 * S, sustained_ns=300 * S,
+        anew=anew,
+    )  # fmt: skip
 
 
 def test_a_plateau_with_high_latency_is_saturation() -> None:
@@ -43,3 +44,20 @@ def test_runs_and_bridges() -> None:
     assert runs_of(flags) == [(1, 2), (4, 4), (7, 7)]
     assert runs_of(bridged(flags, 1)) == [(1, 4), (7, 7)]
     assert runs_of(np.zeros(3, dtype=bool)) == []
+
+
+def test_a_gap_in_time_ends_a_run_and_is_not_bridged() -> None:
+    flags, anew = np.array([True, True, False, True, True]), np.zeros(5, dtype=bool)
+    anew[4] = True
+    assert runs_of(flags, anew) == [(0, 1), (3, 3), (4, 4)]
+    assert runs_of(bridged(flags, 1, anew), anew) == [(0, 3), (4, 4)]
+    anew[3] = True
+    assert bridged(flags, 1, anew).tolist() == flags.tolist()
+
+
+def test_a_stay_ends_where_time_was_not_measured() -> None:
+    load, latency = np.full(200, 500.0), np.full(200, 4.0)
+    load[90:110], latency[90:110] = 1_050, 40
+    anew = np.arange(200) == 100
+    found = judge(load, latency, anew)
+    assert (found.kind, found.runs, found.longest_ns) == ("burst", 2, 10 * 20 * S)

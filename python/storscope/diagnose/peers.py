@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case, Series, after_gaps
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 
@@ -37,6 +37,8 @@ class Grid:
     bytes: FloatArray
     latency_ns: FloatArray
     captures: tuple[str, ...]
+    anew: BoolArray
+    """True for the intervals that do not follow on the one before: time was not measured between them."""
 
     @property
     def system(self) -> str:
@@ -146,7 +148,8 @@ def make_grid(series: Sequence[Series]) -> Grid | None:
     first = series[0].time_ns
     if all(one.time_ns is first or np.array_equal(one.time_ns, first) for one in series):
         columns = [np.stack([one[name] for one in series], axis=1) for name in _COLUMNS]
-        return Grid(entities, first, step, columns[0], columns[1], columns[2], captures)
+        anew = after_gaps(first, series[0].duration_ns, step)
+        return Grid(entities, first, step, columns[0], columns[1], columns[2], captures, anew)
     return _binned(series, entities, step, captures)
 
 
@@ -168,7 +171,9 @@ def _binned(series: Sequence[Series], entities: tuple[EntityRef, ...], step: int
         if one.entity.kind == "job":
             # A job's engine writes every interval of a run: where there is none it did not run, and brought no load.
             ops[:, column], moved[:, column] = np.nan_to_num(ops[:, column]), np.nan_to_num(moved[:, column])
-    return Grid(entities, origin + kept * step, step, ops, moved, latency, captures)
+    times: IntArray = origin + kept * step
+    anew = after_gaps(times, np.full(len(times), step), step)
+    return Grid(entities, times, step, ops, moved, latency, captures, anew)
 
 
 def _mean_by(

@@ -9,6 +9,7 @@ import numpy as np
 
 from storscope.diagnose.case import Series
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
+from storscope.model.overload import runs_of
 
 
 def mean(values: FloatArray) -> float:
@@ -35,10 +36,9 @@ def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
     return float(np.average(values[keep], weights=weights[keep])) if keep.any() else float("nan")
 
 
-def longest_run(bad: BoolArray) -> int:
-    """The greatest number of consecutive true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], bad.astype(np.int8), [0]))))
-    return int((edges[1::2] - edges[::2]).max()) if len(edges) else 0
+def longest_run(bad: BoolArray, anew: BoolArray) -> int:
+    """The greatest number of true values that follow on each other in time: `anew` is true after a gap."""
+    return max((last - first + 1 for first, last in runs_of(bad, anew)), default=0)
 
 
 def in_runs(bad: BoolArray, shortest: int) -> BoolArray:

@@ -95,7 +95,7 @@ def _judge(case: Case, settings: Settings, series: Series) -> _Verdict | None:
     for severity, limit in ((Severity.CRITICAL, limits.critical_ns), (Severity.WARNING, limits.warning_ns)):
         above = active & (latency > limit * widened)
         found = _verdict(series, limits, severity, weight, limit, above, above)
-        long_enough = found.longest_ns >= settings["sustained_s"] * NS_PER_S and longest_run(above) >= 3
+        long_enough = found.longest_ns >= settings["sustained_s"] * NS_PER_S and longest_run(above, series.anew) >= 3
         if found.share >= settings["sustained_share"] or long_enough:
             if _is_enough(settings, found):
                 return found
@@ -126,7 +126,7 @@ def _verdict(
     operations = float((weight * lengths)[above].sum()) if series.has("ops_per_s") else float("nan")
     return _Verdict(
         series.entity, limits, severity, float(weight[above].sum() / weight.sum()),
-        longest_run(above) * series.interval_ns, round(float(lengths[above].sum()) * NS_PER_S), operations,
+        longest_run(above, series.anew) * series.interval_ns, round(float(lengths[above].sum()) * NS_PER_S), operations,
         weighted_mean(latency, weight), float(np.nansum(weight * latency) / 1e9), limit_ns,
         int(series.time_ns[inside[0]]) if len(inside) else 0,
         int(series.time_ns[inside[-1]]) + series.interval_ns if len(inside) else 0,

@@ -76,7 +76,7 @@ def _since_reset(case: Case) -> dict[EntityRef, float | None]:
 
 def _is_bad(settings: Settings, seen: Counted, ratios: dict[EntityRef, float | None]) -> bool:
     return (
-        any(longest_run(series[_COLUMN] > 0) >= settings["samples_min"] for series in seen.bad.values())
+        any(longest_run(series[_COLUMN] > 0, series.anew) >= settings["samples_min"] for series in seen.bad.values())
         or len(seen.events) >= settings["events_min_count"]
         or any((ratio or 0) > settings["conflict_ratio_max"] for ratio in ratios.values())
     )
