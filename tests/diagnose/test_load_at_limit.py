@@ -218,3 +218,19 @@ def test_devices_without_a_common_queue_are_judged_one_by_one(tmp_path: Path) ->
     [finding] = findings(RULE, make_case(tmp_path, write))
     assert finding.title.startswith("Device busy")
     assert finding.numbers["knee_ops_per_s"] == pytest.approx(CAPACITY / 2, rel=0.1)
+
+
+def test_the_limits_are_those_of_the_subject_not_of_its_neighbour(tmp_path: Path) -> None:
+    """A flash device ramped up to 4 ms is saturated, also beside a disk that does next to nothing."""
+
+    def write(recorder: Recorder) -> None:
+        rng = np.random.default_rng(0)
+        load = 200 + 1750 * np.arange(360) / 360
+        latency = 200 / (2000 - load) * MS * rng.gamma(200, 1 / 200, 360)
+        slight, slow = rng.gamma(30, 8 / 30, 360), 6 * MS * rng.gamma(30, 1 / 30, 360)
+        columns = {"ops_per_s": np.stack([slight, load]), "latency_ns_mean": np.stack([slow, latency])}
+        record(recorder, columns, ["hda", "nvme0n1"], kind="device", on=None, step_s=10)
+
+    [finding] = findings(RULE, make_case(tmp_path, write))
+    assert finding.severity is Severity.CRITICAL
+    assert "of its tier all the same" not in finding.summary

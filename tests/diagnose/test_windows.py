@@ -139,3 +139,41 @@ def test_an_array_stands_by_its_volumes_not_its_disks(tmp_path: Path) -> None:
     case = make_case(tmp_path, day(), day(kind="disk", seed=1))
     assert system_grids(case)["array"].kind == "vdisk"
     assert make_grid([]) is None
+
+
+def test_no_window_reaches_over_time_that_was_not_measured(tmp_path: Path) -> None:
+    """The last five minutes of one evening and the first five of the next are two windows."""
+
+    def late(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency[:, -15:] *= 10
+
+    def early(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency[:, :15] *= 10
+
+    next_day_ns = START_NS + 24 * 3600 * NS_PER_S
+    case = make_case(tmp_path, day(late, count=180), day(early, count=180, start_ns=next_day_ns))
+    assert bad_windows(case)["array"] == [(at(165), at(180)), (next_day_ns, next_day_ns + 15 * 20 * NS_PER_S)]
+
+
+def test_a_lost_sample_ends_no_window(tmp_path: Path) -> None:
+    def still_slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency[:, :29] *= 10
+
+    case = make_case(tmp_path, day(_slow, count=130), day(still_slow, count=90, start_ns=at(131)))
+    assert bad_windows(case)["array"] == [(at(100), at(160))]
+
+
+def test_what_linux_calls_nvme_is_flash_and_a_fact_says_more(tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        steady = np.full((5, 40), 100.0)
+        names = ["nvme0n1", "nvme1c2n3", "dm-0", "nvmeof-lun", "nvme9n1"]
+        columns = {"ops_per_s": steady, "write_latency_ns_mean": steady * MS / 10, "latency_ns_mean": steady * MS / 10}
+        record(recorder, columns, names, kind="device", on=None)
+        recorder.link(entity("dm-0", "device"), "lives_on", entity("nvme0n1", "device"))
+        recorder.fact(entity("nvme9n1", "device"), "rotational", "1")
+
+    case = make_case(tmp_path, write)
+    tiers = {name: case.tier(entity(name, "device")) for name in ("nvme0n1", "nvme1c2n3", "dm-0")}
+    assert {(tier.name, tier.known_from, tier.is_assumed) for tier in tiers.values()} == {("flash", "its name", True)}
+    assert case.tier(entity("nvmeof-lun", "device")).known_from == "assumed"
+    assert case.tier(entity("nvme9n1", "device")).name == "disk"

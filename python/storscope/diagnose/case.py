@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from storscope.domain.arrays import FloatArray, IntArray
+from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import SHARING_RELATIONS, EntityRef, Link
 from storscope.domain.finding import Cell, EvidenceRows
 from storscope.domain.rows import plain_rows
@@ -36,6 +36,10 @@ _MANY_ROWS = 200_000
 
 FLASH_READ_LATENCY_NS = 500_000
 """Quicker mean reads come from flash or a cache: half a revolution of a 15,000 rpm drive alone takes 2 ms."""
+
+
+_NVME_NAME = re.compile(r"(/dev/)?nvme\d+(c\d+)?(n\d+(p\d+)?)?")
+"""What Linux calls NVMe devices (drivers/nvme/host/core.c, multipath.c); hardly any holds a rotating disk."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,11 @@ class Series:
             return int(np.median(known))
         return int(np.median(np.diff(self.time_ns))) if len(self) > 1 else 0
 
+    @property
+    def anew(self) -> BoolArray:
+        """True for the intervals that do not follow on the one before: time was not measured between them."""
+        return after_gaps(self.time_ns, self.duration_ns, self.interval_ns)
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -113,12 +122,12 @@ class Tier:
     name: str
     """'flash' or 'disk'."""
     known_from: str
-    """'your settings', 'a fact in the evidence', 'its read latency', or 'assumed'."""
+    """'your settings', 'a fact in the evidence', 'its name', 'its read latency', or 'assumed'."""
 
     @property
     def is_assumed(self) -> bool:
-        """True when nobody says what it is."""
-        return self.known_from in {"assumed", "its read latency"}
+        """True when nobody says what it is: names and quick reads only suggest it."""
+        return self.known_from in {"assumed", "its name", "its read latency"}
 
 
 @dataclass
@@ -336,9 +345,9 @@ class Case:
         return self.entities.get(entity) or entity.name
 
     def tier(self, entity: EntityRef) -> Tier:
-        """Flash or disk: from the user's settings, from a fact `media` or `rotational`, or from quick reads.
+        """Flash or disk: from the user's settings, a fact `media` or `rotational`, a name of NVMe, or quick reads.
 
-        Facts and reads of what it rests on count too. Else disk is assumed, whose limits are wider.
+        Facts, names and reads of what it rests on count too. Else disk is assumed, whose limits are wider.
         """
         for pattern, tier in self.tier_patterns:
             if fnmatch.fnmatchcase(entity.name, pattern):
@@ -349,6 +358,8 @@ class Case:
             if media is not None:
                 flash = re.fullmatch(r"(?i)(.*ssd.*|.*flash.*|.*nvme.*|0|false)", media.value) is not None
                 return Tier("flash" if flash else "disk", "a fact in the evidence")
+        if any(_NVME_NAME.fullmatch(candidate.name) for candidate in (entity, *self.components(entity))):
+            return Tier("flash", "its name")
         if any(self._reads_like_flash(candidate) for candidate in (entity, *self.components(entity))):
             return Tier("flash", "its read latency")
         return Tier("disk", "assumed")
@@ -439,6 +450,14 @@ class Case:
     @cached_property
     def _capture_rows(self) -> list[dict[str, Any]]:
         return self.store.captures()
+
+
+def after_gaps(time_ns: IntArray, duration_ns: IntArray, step_ns: int) -> BoolArray:
+    """True for the rows before which more than two steps were not measured: a lost sample or two end nothing."""
+    result = np.zeros(len(time_ns), dtype=bool)
+    ends_ns = time_ns + np.where(duration_ns > 0, duration_ns, step_ns)
+    result[1:] = time_ns[1:] - ends_ns[:-1] > 2 * step_ns
+    return result
 
 
 def _without_echoes(events: list[Event]) -> list[Event]:

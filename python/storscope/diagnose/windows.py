@@ -70,6 +70,13 @@ def tier_limits(case: Case, entity: EntityRef, settings: Mapping[str, float] | N
     return TierLimits(tier.name, tier.is_assumed, tier.known_from, warning, critical)
 
 
+def grid_warning_ns(case: Case, grid: Grid) -> float:
+    """The warning limit for the mean latency of all operations of a grid: that of each entity, by its operations."""
+    timed = np.where(np.isfinite(grid.latency_ns), np.nan_to_num(grid.ops), 0.0).sum(axis=0)
+    limits = [tier_limits(case, entity).warning_ns for entity in grid.entities]
+    return float(np.average(limits, weights=timed)) if timed.sum() > 0 else max(limits)
+
+
 def bad_windows(case: Case) -> dict[str, list[tuple[int, int]]]:
     """System -> (start, end) in ns of its bad windows, in order of time. Systems without latency are left out."""
     if "bad_windows" not in case.memo:
@@ -115,7 +122,7 @@ def _victims_suffer(grid: Grid, limits: Sequence[TierLimits]) -> BoolArray:
     several = np.maximum(SEVERAL_MIN, SEVERAL_SHARE * working.sum(axis=1))
     suffering: BoolArray = (bad & real).any(axis=1) | (bad.sum(axis=1) >= several)
     lasting = np.zeros(len(suffering), dtype=bool)
-    for first, last in runs_of(suffering):
+    for first, last in runs_of(suffering, grid.anew):
         long_enough = (last - first + 1) * grid.step_ns >= STAY_NS and last - first + 1 >= SHORTEST_INTERVALS
         lasting[first : last + 1] = long_enough
     return lasting
@@ -135,9 +142,12 @@ def light_latency_ns(latency_ns: FloatArray) -> float:
 
 
 def windows_of(grid: Grid, bad: BoolArray) -> list[tuple[int, int]]:
-    """Bad intervals merged over short gaps; what is shorter than 30 s or two intervals is dropped first."""
+    """Bad intervals merged over short gaps; what is shorter than 30 s or two intervals is dropped first.
+
+    A window never reaches over time that was not measured, but for the two minutes that part no windows.
+    """
     found: list[tuple[int, int]] = []
-    for first, last in runs_of(bridged(bad, GAP_INTERVALS)):
+    for first, last in runs_of(bridged(bad, GAP_INTERVALS, grid.anew), grid.anew):
         start, end = int(grid.time_ns[first]), int(grid.time_ns[last]) + grid.step_ns
         if end - start < SHORTEST_NS or last - first + 1 < SHORTEST_INTERVALS:
             continue

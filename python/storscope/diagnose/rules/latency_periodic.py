@@ -35,7 +35,7 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import listed
 from storscope.diagnose.rules._load import rows_sql
 from storscope.diagnose.rules._logs import events_by_system, said, times_of
-from storscope.diagnose.windows import busy, tier_limits
+from storscope.diagnose.windows import busy, grid_warning_ns
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -114,10 +114,10 @@ def _of_series(case: Case, settings: Settings, grid: Grid, table: FloatArray) ->
     if pattern is None:
         return []
     logs = _log_latency(grid)
-    limits = tier_limits(case, grid.entities[0])
+    warning_ns = grid_warning_ns(case, grid)
     fine, _ = slot_table(grid.time_ns, logs, slot_ns=_SLOT_NS)
     level = float(np.nanmedian(fine))
-    floor = max(level + np.log(settings["slower_factor"]), np.log(limits.warning_ns / 3))
+    floor = max(level + np.log(settings["slower_factor"]), np.log(warning_ns / 3))
     window = _window(settings, np.nan_to_num(fine, nan=-np.inf) > floor, np.isfinite(fine))
     weekly = _weekly(case, grid, logs, pattern)
     regular = pattern.p_value <= settings["p_level_max"] and pattern.share >= settings["explained_share"]
@@ -127,7 +127,7 @@ def _of_series(case: Case, settings: Settings, grid: Grid, table: FloatArray) ->
         loads, latency = np.nan_to_num(grid.total_ops), np.nan_to_num(grid.total_latency_ns)
         means = [float((loads * latency)[part].sum() / max(loads[part].sum(), 1e-12)) for part in (inside, ~inside)]
         habit = _Habit(
-            grid.system, pattern, window, _SLOT_NS, means[0], means[1], grid.entities, means[0] > limits.warning_ns,
+            grid.system, pattern, window, _SLOT_NS, means[0], means[1], grid.entities, means[0] > warning_ns,
             int(grid.time_ns[0]), int(grid.time_ns[-1]) + grid.step_ns, grid, _io_words(grid, inside),
         )  # fmt: skip
         outcomes.append(_daily_finding(case, settings, habit))

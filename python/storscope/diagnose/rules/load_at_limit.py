@@ -39,7 +39,7 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import median, weighted_mean
 from storscope.diagnose.rules._load import between, kind_word, named, rows_sql
-from storscope.diagnose.windows import bad_windows, tier_limits
+from storscope.diagnose.windows import bad_windows, grid_warning_ns, tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -245,11 +245,11 @@ def _state(case: Case, settings: Settings, subject: _Subject, knee: Knee) -> _St
     now, when = _now(case, subject, sustained_ns)
     load = median(subject.ops[now])
     latency = weighted_mean(subject.latency_ns[now], np.nan_to_num(subject.ops[now]))
-    warning_ns = tier_limits(case, subject.grid.entities[0]).warning_ns
+    warning_ns = grid_warning_ns(case, subject.grid) if subject.is_sum else tier_limits(case, subject.entity).warning_ns
     limit_ns = max(settings["knee_latency_factor"] * knee.light_latency_ns.estimate, 0.1 * warning_ns)
     overload = judge_overload(
         subject.ops, subject.latency_ns, knee=knee.knee.estimate, latency_limit_ns=limit_ns,
-        step_ns=subject.grid.step_ns, sustained_ns=round(sustained_ns),
+        step_ns=subject.grid.step_ns, sustained_ns=round(sustained_ns), anew=subject.grid.anew,
     )  # fmt: skip
     near = Interval(load / knee.knee.estimate, load / knee.knee.high, load / knee.knee.low)
     stay = slice(overload.first, overload.last + 1) if overload.first >= 0 else slice(0)

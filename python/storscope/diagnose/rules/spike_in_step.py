@@ -34,7 +34,7 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, listed
 from storscope.diagnose.rules._intervals import weighted_mean
 from storscope.diagnose.rules._load import kind_word, rows_sql
-from storscope.diagnose.windows import tier_limits
+from storscope.diagnose.windows import grid_warning_ns
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -177,7 +177,7 @@ def _storm(
 def _finding(case: Case, settings: Settings, storm: _Storm) -> Finding:
     grid = storm.grid
     latency = [_latency(grid, part) for part in (storm.inside, ~storm.inside)]
-    hurts = latency[0] > max(2 * latency[1], tier_limits(case, grid.entities[0]).warning_ns)
+    hurts = latency[0] > max(2 * latency[1], grid_warning_ns(case, grid))
     kinds = kind_word(grid.kind, 2)
     timed = ""
     if np.isfinite(latency).all():
