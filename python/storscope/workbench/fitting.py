@@ -30,6 +30,7 @@ from storscope.sim.fitting import (
 from storscope.store import Store
 from storscope.workbench.depth_grids import grid_of, most_span
 from storscope.workbench.importing import import_paths
+from storscope.workbench.sold_sizes import sold_in_thousands
 
 MOST_TRACE_BYTES: Final = 256 * 1024**2
 """Some millions of requests; a fit needs thousands."""
@@ -126,7 +127,8 @@ def _from_trace(path: Path, options: FitOptions) -> FitReport:
     if not is_told:
         frame = replace(frame, size_bytes=-(-reach.end_bytes // MIB) * MIB)
     fitted = fit_trace(text, str(path), frame, held_back=options.held_back)
-    notes = ["A trace of single requests shows no command queueing, and the drive has none: see `queueing`."]
+    notes = _size_notes(options)
+    notes.append("A trace of single requests shows no command queueing, and the drive has none: see `queueing`.")
     if options.like is None:
         notes.append("Assumed, as single requests hardly show them: heads, zones and the inner rate; see --like.")
     if not is_told:
@@ -203,7 +205,7 @@ def _text_of(path: Path) -> str:
 
 def _from_store(store: Store, evidence: tuple[str, ...], options: FitOptions) -> FitReport:
     found = grid_of(store, evidence[0], only=options.only, block_bytes=options.block_bytes)
-    notes = list(found.notes)
+    notes = [*_size_notes(options), *found.notes]
     like = None if options.curve else options.like or class_of(found.grid)
     if like is not None and options.like is None:
         notes.append(f"Taken for a drive like `{like}` by its rate at the least depth; say --like if it is another.")
@@ -221,6 +223,12 @@ def _base(grid: DepthGrid, like: str | None, options: FitOptions, notes: list[st
     if like is None:
         if options.size_bytes is None:
             raise UsageError("--size, which a curve does not tell", "none")
+        if drive_named(class_of(grid))["kind"] == "mechanical":
+            notes.append(
+                "A curve has no places, so mirrors that read the copy whose head is nearer, as md's do, gain nothing "
+                "by it: their reads come out too slow, by 10 % on average where four drives were measured, and by 16 "
+                "to 19 % at 8 to 32 outstanding. Without --curve the drive has a head."
+            )
         if _has_cached_writes(grid):
             notes.append(
                 "Writes are a tenth faster than reads, so a cache takes them. A curve serves each for as long as it "
@@ -248,6 +256,11 @@ def _has_cached_writes(grid: DepthGrid) -> bool:
 
 
 # Both -----------------------------------------------------------------------------------------------------------------
+
+
+def _size_notes(options: FitOptions) -> list[str]:
+    note = None if options.size_bytes is None else sold_in_thousands(options.size_bytes)
+    return [] if note is None else [note]
 
 
 def _report(

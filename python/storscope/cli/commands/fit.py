@@ -15,9 +15,9 @@ from storscope.cli.suggestions import Verbs
 _EPILOG = """\b
 Examples:
   storscope fit drive cheetah.trace --name cheetah -o cheetah.toml
-  storscope fit drive results.csv --only raptor --size 74g --like 10k-sas > raptor.toml
+  storscope fit drive results.csv --only raptor --size 68.9g --like 10k-sas > raptor.toml
   storscope bench /dev/sdb --sweep sizes=4k modes=randread,randwrite depth=1,2,4,8,16,32
-  storscope fit drive --name mine --size 1T --like 7200-sata -o mine.toml
+  storscope fit drive --name mine --size 931.5g --like 7200-sata -o mine.toml
 """
 
 
@@ -32,7 +32,8 @@ def command() -> None:
 @click.option("-o", "--output", type=OutputFile(), metavar="FILE",
               help="Write the table here, to a new file, and the summary to standard output.")  # fmt: skip
 @replace_option("Replace the FILE of --output, if there is one.")
-@click.option("--size", "size_bytes", type=SizeType(), help="Of the drive. [default: what a trace reaches; --like's]")
+@click.option("--size", "size_bytes", type=SizeType(), help="Of the drive, in binary units: one of 1 TB has 931.5g. "
+              "[default: what a trace reaches; --like's]")  # fmt: skip
 @click.option("--held-back", type=ShareType(), default="50%", show_default=True,
               help="Of a trace: the last part, which judges the fit and takes no part in it.")  # fmt: skip
 @click.option("--like", metavar="NAME", help="The drive of the catalogue that gives what the data do not. "
