@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from storscope.diagnose.rules import component_saturated
@@ -38,6 +39,32 @@ def test_a_full_queue_with_more_waiting_is_found(tmp_path: Path) -> None:
     assert finding.numbers["time_share"] == 0.4
     assert "25 more waiting on average" in finding.summary
     assert "the array has room" in finding.summary
+
+
+def test_an_array_that_gets_slower_with_the_full_queue_is_not_said_to_have_room(tmp_path: Path) -> None:
+    """32 in flight took 13 ms where one took 1 ms: far from 25 ms, and still the array's limit."""
+    quiet, loud = [1.2] * 10, [32.0] * 30
+    waiting, below_ms = [0.0] * 10 + [7.4] * 30, np.array([1.0] * 10 + [13.0] * 30)
+
+    def limit(recorder: Recorder) -> None:
+        write_series(
+            recorder, _DEVICE, 40, queue_depth_mean=quiet + loud, queued_mean=waiting, queue_limit=32,
+            ops_per_s=[1200.0] * 10 + [2460.0] * 30, device_latency_ns_mean=below_ms * 1e6,
+        )  # fmt: skip
+
+    case = make_case(tmp_path, limit)
+    finding = only_finding(judge(RULE, case))
+    assert "took 13.0 ms (1.00 ms while the queue was not full): the array is slower then, too" in finding.summary
+    assert "has room" not in finding.summary
+    assert finding.remedy.startswith("Look for what makes the array slow")
+    patient = only_finding(judge(RULE, case, latency_rise_max=20))
+    assert "the array has room" in patient.summary
+
+
+def test_of_a_queue_that_is_always_full_it_is_not_known_whether_the_array_has_room(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(32, 20))))
+    assert "whether the array has room is not known" in finding.summary
+    assert finding.remedy.startswith("Find out first whether the array has room")
 
 
 def test_a_slow_array_behind_a_full_queue_changes_the_advice(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 Looks for
     Devices whose operations in flight reach the queue limit for several intervals in a row while more wait above it;
     and how much of an operation's time that waiting is. It stands behind what of the array is used to the full below.
+    Whether the array has room is told by the latency below the host, against that of the same device while its queue
+    was not full; where it was full all the time, that is not known.
 
 Why it matters
     What does not fit in the queue waits inside the host, whatever the array could do: latency rises with load as if
@@ -18,8 +20,9 @@ When it is wrong
 
 References
     esxtop: %USD at 100 with QUED above 0 (VMware, "Interpreting esxtop Statistics"); three intervals in a row are
-    ours. The share of an operation's time before a queue is the number there over all in flight (Little 1961). Common
-    limits: 32 (VIC fixed, DSNRO), 64 (Fibre Channel), 128 (software iSCSI).
+    ours, and so is an array that gets slower at 1.5 times its latency with room in the queue. The share of an
+    operation's time before a queue is the number there over all in flight (Little 1961). Common limits: 32 (VIC fixed,
+    DSNRO), 64 (Fibre Channel), 128 (software iSCSI).
 """
 
 from __future__ import annotations
@@ -49,6 +52,8 @@ _NAME = "host-queue-full"
 class _Full:
     series: Series
     bad: BoolArray
+    filled: BoolArray
+    """Intervals in which it was full, however long."""
     limit: float
 
     @property
@@ -113,7 +118,7 @@ def _full(case: Case, settings: Settings, series: Series) -> _Full | None:
     with np.errstate(invalid="ignore", divide="ignore"):
         filled = depth / limits >= settings["full_ratio"]
         waiting = queued > 0 if series.has("queued_mean") else depth >= limits
-    return _Full(series, in_runs(filled & waiting, int(settings["samples_min"])), limit)
+    return _Full(series, in_runs(filled & waiting, int(settings["samples_min"])), filled, limit)
 
 
 def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -> Finding:
@@ -122,15 +127,18 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
     entities = [full.series.entity for full in fulls]
     share = float(worst.bad.mean())
     bad = worst.series.where(worst.bad)
-    told = bad["device_latency_ns_mean"]
-    below = weighted_mean(told, bad["ops_per_s"]) if bad.has("ops_per_s") else mean(told)
+    below = _latency_below(bad)
+    quiet = _latency_below(worst.series.where(~worst.filled))
     simulated = is_simulated(case, entities[0].system)
     behind = _busy_behind(case, entities)
     busy = joined([one.words for one in behind], 3) if behind else ""
     waited = _waited_share(bad)
     costs_little = waited < settings["waiting_share_min"]
     causes = [one for one in behind if one.time_share >= _MOST * share]
-    slow = below > settings[f"device_latency_ns_{case.tier(entities[0]).name}"] or bool(busy)
+    slow = below > settings[f"device_latency_ns_{case.tier(entities[0]).name}"]
+    rose = below > settings["latency_rise_max"] * quiet
+    limited = slow or rose or bool(busy)
+    has_room = below <= settings["latency_rise_max"] * quiet and not limited
     start, end = hull([span for full in fulls if (span := ends(full.series, full.bad)) is not None])
     return Finding(
         rule=_NAME,
@@ -139,7 +147,7 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
         title=f"Queue of {limit:.0f} is full on {counted(len(fulls), worst.word)} of {entities[0].system}",
         summary=(
             f"{case.label(entities[0])} had its {limit:.0f} places taken for {int(worst.bad.sum())} intervals "
-            f"({format_ratio(share)} of the time){_waiting(bad, waited)}. {_below(below, slow, busy)}"
+            f"({format_ratio(share)} of the time){_waiting(bad, waited)}. {_below(below, quiet, slow, rose, busy)}"
             + (f" Also: {listed(case, entities[1:], 3)}." if len(entities) > 1 else "")
         ),
         why="What does not fit waits inside the host, so latency rises with load whatever the array could do.",
@@ -157,11 +165,10 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
             _REMEDY_LEAVE
             if costs_little
             else "Look for what makes the array slow before touching the queue."
-            if slow
+            if limited
             else _REMEDY_SIMULATED
             if simulated
-            else "Spread the machines over more devices; or raise the queue depth of adapter and device together with "
-            "Disk.SchedNumReqOutstanding, within what the array ports can take."
+            else ("" if has_room else _IF_ROOM) + _REMEDY
         ),
         source='VMware, "Interpreting esxtop Statistics": %USD 100 with QUED above 0; three intervals in a row: ours.',
         entities=tuple(entities),
@@ -177,7 +184,9 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
             ),
         ),
         # Where the array is slow the queue is the effect, and stands behind what makes it so.
-        weight=min([min(1.0, 0.4 + share / 2) * (0.7 if slow else 1.0), *(0.7 * one.finding.weight for one in causes)]),
+        weight=min(
+            [min(1.0, 0.4 + share / 2) * (0.7 if limited else 1.0), *(0.7 * one.finding.weight for one in causes)]
+        ),
         numbers={"queue_limit": limit, "devices": len(fulls), "time_share": share}
         | ({"waiting_share": waited} if np.isfinite(waited) else {}),
     )
@@ -206,6 +215,11 @@ _CHECK_SIMULATED = (
     "limit held them back, longer times below it that the array is the limit."
 )
 _REMEDY_SIMULATED = "Spread the load over more volumes, or raise the limit, within what the array's ports can take."
+_REMEDY = (
+    "Spread the machines over more devices; or raise the queue depth of adapter and device together with "
+    "Disk.SchedNumReqOutstanding, within what the array ports can take."
+)
+_IF_ROOM = "Find out first whether the array has room: its latency while this queue is not full. If it has: "
 _REMEDY_LEAVE = "Leave the limit: operations hardly wait for a place, so a higher one would change next to nothing."
 _SIOC = "A queue limit that changes over time is the sign of Storage I/O Control."
 
@@ -225,13 +239,30 @@ def _busy_behind(case: Case, entities: Sequence[EntityRef]) -> list[FullComponen
     return [found for one, found in full.items() if one in behind or not behind]
 
 
-def _below(latency_ns: float, slow: bool, busy: str) -> str:
+def _latency_below(series: Series) -> float:
+    """Mean latency below the host, by operations where they are counted; NaN where it is not told."""
+    told = series["device_latency_ns_mean"]
+    return weighted_mean(told, series["ops_per_s"]) if series.has("ops_per_s") else mean(told)
+
+
+def _below(latency_ns: float, quiet_ns: float, slow: bool, rose: bool, busy: str) -> str:
+    """What the latency below the host says of the array, against that of the same device with room in its queue."""
     moved = "so a deeper queue would only move the waiting"
     if not np.isfinite(latency_ns):
         told = "The latency below the host is not in the evidence"
         return f"{told}; used to the full: {busy}, {moved}." if busy else f"{told}."
-    verdict = f"used to the full: {busy}" if busy else "the array is slow" if slow else "the array has room"
-    return f"Below the host an I/O then took {format_duration(latency_ns)}: {verdict}{', ' + moved if slow else ''}."
+    told = f"Below the host an I/O then took {format_duration(latency_ns)}"
+    if np.isfinite(quiet_ns):
+        told += f" ({format_duration(quiet_ns)} while the queue was not full)"
+    if busy:
+        return f"{told}: used to the full: {busy}, {moved}."
+    if slow or rose:
+        return f"{told}: the array is {'slow' if slow else 'slower then, too'}, {moved}."
+    if np.isfinite(quiet_ns):
+        return f"{told}: the array has room."
+    return (
+        f"{told}; whether the array has room is not known, as its latency with a shorter queue is not in the evidence."
+    )
 
 
 RULE = Rule(
@@ -246,6 +277,8 @@ RULE = Rule(
                   "ours"),
         Threshold("waiting_share_severe", 0.3, "share of an operation's time before the queue from which it costs much",
                   "ours"),
+        Threshold("latency_rise_max", 1.5, "latency below the host over that of the same device while its queue is not "
+                  "full, from which the array is slower, too", "ours"),
         Threshold("device_latency_ns_disk", 25e6, "latency below the host from which the array is slow, disk",
                   "Broadcom knowledge base 318927; VMware community practice"),
         Threshold("device_latency_ns_flash", 2e6, "latency below the host from which the array is slow, flash",
