@@ -35,6 +35,8 @@ _PARTS_OF = {
     "front_end_link": ("front_end",), "back_end_link": ("back_end",), "mirror_link": ("mirror_link",),
     "flash": ("host_flash",),
 }  # fmt: skip
+_EMPTIES_CACHE = ("drive", "back_end_link", "controller")
+"""What pages go through when they are destaged."""
 _PART_OF_LIMIT = {"lun": "lun_queue", "adapter": "adapter_queue", "host": "host_queue", "port": "port_queue"}
 _LIMIT_WORDS = {
     "lun": "the queue limit of LUN {}", "adapter": "the queue limit of the adapters of host {}",
@@ -82,7 +84,7 @@ class Bottleneck:
     """What bounds the run."""
 
     kind: str
-    """`limit`, `cache`, `load`, `few_drives`, `unknown`, or the kind of the component."""
+    """`limit`, `cache`, `load`, `few_drives`, `no_time`, `unknown`, or the kind of the component."""
     name: str | None
     used_ratio: float | None
     """Of the component named, or of the most used one."""
@@ -122,23 +124,24 @@ def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
 
 def bottleneck(
     window: Mapping[str, Any], parts: Mapping[str, float], convoys: Mapping[str, tuple[float, float]], *,
-    is_open: bool, room_ns: float = 0.0,
+    is_open: bool, room_ns: float = 0.0, ios: int = 0,
 ) -> Bottleneck:  # fmt: skip
     """What bounds a part of a run.
 
     `parts` has the time of all I/Os by part, `convoys` the groups in which requests gather at one drive after
     another, with the share of them that the fullest drive holds and what chance would give it; `is_open` is whether
-    I/Os arrive whatever the array does; `room_ns` is the time that writes wait for room in the cache.
+    I/Os arrive whatever the array does; `room_ns` is the time that writes wait for room in the cache; `ios` is how many
+    were answered.
     """
     total = sum(parts.values())
-    if not total:
-        return Bottleneck("unknown", None, None, None, "Not known: no I/O was answered in the time that counts.")
-    shares = {name: time / total for name, time in parts.items()}
     used = used_components(window["components"])
     top = used[0] if used else None
+    if not total:
+        return _no_time(top, ios)
+    shares = {name: time / total for name, time in parts.items()}
     limit, limit_share = _binding(window["limits"], shares)
     if top is not None and top.ratio >= _FULL:
-        return _full(used, shares, limit, limit_share)
+        return _full(used, shares, limit, limit_share, room_ns / total)
     if limit is not None and limit_share >= _MUCH:
         return _limited(limit, limit_share, top, convoys)
     if room_ns >= _MUCH * total:
@@ -147,6 +150,20 @@ def bottleneck(
     if few is not None:
         return few
     return _load(shares, top, is_open=is_open)
+
+
+def _no_time(top: Used | None, ios: int) -> Bottleneck:
+    if not ios:
+        return Bottleneck("unknown", None, None, None, "Not known: no I/O was answered in the time that counts.")
+    words = (
+        "Nothing in the design: I/Os take no time, since nothing on their way has a cost (cost_per_op of a controller, "
+        "or a link)."
+    )
+    return Bottleneck("no_time", None, None if top is None else top.ratio, None, words + _most_used_words(top))
+
+
+def _most_used_words(top: Used | None) -> str:
+    return "" if top is None else f" The most used: {top.words}, to {format_ratio(top.ratio)}."
 
 
 def _binding(
@@ -165,20 +182,27 @@ def limit_words(limit: Mapping[str, Any]) -> str:
 
 
 def _full(
-    used: Sequence[Used], shares: Mapping[str, float], limit: Mapping[str, Any] | None, limit_share: float
-) -> Bottleneck:
+    used: Sequence[Used], shares: Mapping[str, float], limit: Mapping[str, Any] | None, limit_share: float,
+    room_share: float,
+) -> Bottleneck:  # fmt: skip
     top = used[0]
     alike = [one for one in used if one.kind == top.kind and top.ratio - one.ratio <= _NEARLY]
     alike.sort(key=lambda one: one.name)
     share = _share_at(top.kind, shares)
+    empties = room_share >= _MUCH and top.kind in _EMPTIES_CACHE
     words = f"{_used_words(alike)}; I/Os spend {format_ratio(share)} of their time there."
+    if empties:
+        words = (
+            f"{_used_words(alike)} and cannot empty the write cache faster: I/Os wait for room in it "
+            f"{format_ratio(room_share)} of their time."
+        ) + (f" Another {format_ratio(share)} they spend there." if share >= _MUCH else "")
     if share < _MUCH and top.ratio < _BEYOND_DOUBT:
         words += _elsewhere(used, shares)
     if limit is not None and limit_share >= _MUCH:
         words += (
             f" Another {format_ratio(limit_share)} they wait in the host: {limit_words(limit)} lets no more through."
         )
-    if shares.get("cache_wait", 0.0) >= _MUCH:
+    if not empties and shares.get("cache_wait", 0.0) >= _MUCH:
         words += f" Another {format_ratio(shares['cache_wait'])} they wait for the cache, which it fills or empties."
     if shares.get(BEFORE_SENDING, 0.0) >= _MUCH:
         words += f" Another {format_ratio(shares[BEFORE_SENDING])} they wait before they are sent."
@@ -238,11 +262,10 @@ def _limited(
 
 def _without_room(share: float, top: Used | None) -> Bottleneck:
     """A full write cache although nothing behind it is: as many destages as may be are under way."""
-    behind = "" if top is None else f" The most used: {top.words}, to {format_ratio(top.ratio)}."
     words = (
         f"The write cache is full: I/Os wait {format_ratio(share)} of their time for room in it, which destaging "
         "makes. No component is used to the full; how many destages are under way at a time (`destages`) decides."
-        f"{behind}"
+        f"{_most_used_words(top)}"
     )
     return Bottleneck("cache", None, None if top is None else top.ratio, share, words)
 
@@ -278,7 +301,6 @@ def _gathered(convoys: Mapping[str, tuple[float, float]]) -> str:
 def _load(shares: Mapping[str, float], top: Used | None, *, is_open: bool) -> Bottleneck:
     most = max(shares, key=lambda part: shares[part], default=None)
     where = "" if most is None else f" {format_ratio(shares[most])} of an I/O's time is {most.replace('_', ' ')}."
-    used = "" if top is None else f" The most used: {top.words}, to {format_ratio(top.ratio)}."
     if is_open and shares.get(BEFORE_SENDING, 0.0) >= _MUCH:
         first = "The workload's own limit binds: as many I/Os as it allows are in flight, and others wait to be sent."
     elif is_open:
@@ -286,7 +308,12 @@ def _load(shares: Mapping[str, float], top: Used | None, *, is_open: bool) -> Bo
     else:
         first = "Nothing is used to the full: the load is the limit, and more outstanding I/Os would get more done."
     return Bottleneck(
-        "load", None, None if top is None else top.ratio, shares.get(most or "", 0.0), first + used + where, most
+        "load",
+        None,
+        None if top is None else top.ratio,
+        shares.get(most or "", 0.0),
+        first + _most_used_words(top) + where,
+        most,
     )
 
 

@@ -60,7 +60,8 @@ def bottleneck_of(array: Report, part: Report, spent: Sequence[TimeSpent], *, is
     found = convoys_of({"components": array["components"], "queue": queues})
     convoys = {group: (one.fullest_share, one.chance_share) for group, one in found.items()}
     room_ns = sum(one.parts_ns.get("cache_wait", 0.0) * one.ios for one in spent if one.direction == "writes")
-    return bottleneck(part, all_parts(spent), convoys, is_open=is_open, room_ns=room_ns)
+    ios = sum(one.ios for one in spent)
+    return bottleneck(part, all_parts(spent), convoys, is_open=is_open, room_ns=room_ns, ios=ios)
 
 
 def _ends_ns(part: Report) -> tuple[int, int]:
