@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -58,6 +60,14 @@ def drawn(rng: np.random.Generator, scale_ns: FloatArray, count: int) -> list[Sa
     return [
         _sample(index, Part(count, count * 4096, buckets(rng.exponential(scale, count))))
         for index, scale in enumerate(scale_ns)
+    ]
+
+
+def given_latencies(latencies_ns: Sequence[FloatArray]) -> list[Sample]:
+    """Samples with these latencies."""
+    return [
+        _sample(index, Part(len(values), len(values) * 4096, buckets(values)))
+        for index, values in enumerate(latencies_ns)
     ]
 
 

@@ -13,7 +13,7 @@ from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.load import Closed, Load, Open, RateStep, Steps
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream, Workload
-from tests.bench.series import GRID_NS, autoregressive, closed_loop, rates
+from tests.bench.series import GRID_NS, autoregressive, closed_loop, given_latencies, rates
 
 IOPS = Figure("iops")
 
@@ -61,6 +61,15 @@ def test_a_cap_that_is_hit_is_said_with_what_was_reached() -> None:
     assert "instead of ±0.1 % in the longest time allowed, 10 s" in judgement.ended
     (doubt,) = judgement.doubts
     assert "--max-duration" in doubt
+
+
+def test_a_single_stall_does_not_make_a_percentile_sure() -> None:
+    rng = np.random.default_rng(6)
+    latencies = [rng.gamma(4.0, 1e5, 312) for _ in range(160)]
+    latencies[20] = np.append(latencies[20], np.full(64, 4.5e8))
+    seen, ended = _ended(Precision(Figure("p99.9")), given_latencies(latencies)[:56])
+    assert not ended
+    assert Precision(Figure("p99.9")).judge(seen, GRID_NS, is_whole=True).goal_met is False
 
 
 def test_nothing_ends_while_the_storage_still_warms_up() -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from storscope.bench.judgement import settled
-from storscope.bench.samples import Figure, Samples
+from storscope.bench.samples import Figure, Sample, Samples
 from storscope.bench.settling import estimate, level_change, warm_up
 from storscope.domain.errors import UsageError
 from storscope.domain.units import NS_PER_S
-from tests.bench.series import GRID_NS, LENGTH_NS, autoregressive, closed_loop, drawn, rates
+from tests.bench.series import GRID_NS, LENGTH_NS, autoregressive, closed_loop, drawn, given_latencies, rates
 
 IOPS, MEAN, P99 = Figure("iops"), Figure("mean"), Figure("p99")
 
@@ -181,6 +181,57 @@ def test_slow_times_that_came_seldom_have_no_upper_bound(stretches: int, is_told
     found = estimate(Figure("p99"), drawn(rng, scale, 400 // stretches))
     assert found is not None
     assert (found.high is not None) == is_told
+
+
+P999 = Figure("p99.9")
+
+
+def _with_stalls(rng: np.random.Generator, stalls: int, count: int = 80) -> list[Sample]:
+    """Gamma latencies of 1 ms; in so many samples 32 I/Os waited for the same stall of 50 to 500 ms."""
+    latencies = [rng.gamma(4.0, 2.5e5, 200) for _ in range(count)]
+    for at in rng.permutation(count // 2)[:stalls] * 2:
+        latencies[at] = np.append(latencies[at], np.full(32, rng.uniform(5e7, 5e8)))
+    return given_latencies(latencies)
+
+
+@pytest.mark.parametrize("stalls", [1, 2, 5])
+def test_a_percentile_that_rests_on_a_few_stalls_has_no_interval(stalls: int) -> None:
+    """With one stall of any length in ten seconds, half of the slowest I/Os of an endless run wait below 275 ms."""
+    rng = np.random.default_rng(12)
+    for _ in range(20):
+        found = estimate(P999, _with_stalls(rng, stalls))
+        assert found is not None and found.value > 5e7
+        assert (found.high, found.independent, found.relative) == (None, None, None)
+        assert found.low is not None and found.low < 5e6, "what is seen without the stalls is at least reached"
+
+
+def test_stalls_that_come_often_enough_are_as_sure_as_any_other_time() -> None:
+    """Half of the times that a percentile is about are at the median of what is slow: 275 ms."""
+    rng, held = np.random.default_rng(13), 0
+    for _ in range(40):
+        found = estimate(Figure("p99"), _with_stalls(rng, 60, 480))
+        assert found is not None and found.low is not None and found.high is not None
+        held += found.low <= 2.75e8 <= found.high
+    assert held / 40 >= 0.85
+
+
+@pytest.mark.parametrize("name", ["p50", "p99", "p99.9"])
+@pytest.mark.parametrize("outliers", [0, 1])
+def test_a_device_that_always_takes_the_same_time_is_sure(name: str, outliers: int) -> None:
+    latencies = [np.full(300, 1e6) for _ in range(80)]
+    latencies[17][:outliers] = 4e7
+    found = estimate(Figure(name), given_latencies(latencies))
+    assert found is not None and found.low is not None and found.high is not None
+    assert found.low == pytest.approx(1e6, rel=0.008) == found.high
+
+
+@pytest.mark.parametrize(("name", "truth"), [("p50", 1000), ("p90", 2000), ("p99", 3000), ("p99.9", 3000)])
+def test_times_of_a_coarse_clock_have_an_interval(name: str, truth: int) -> None:
+    rng = np.random.default_rng(14)
+    drawn_ns = [rng.choice([1e3, 2e3, 3e3], 2000, p=[0.7, 0.27, 0.03]) for _ in range(80)]
+    found = estimate(Figure(name), given_latencies(drawn_ns))
+    assert found is not None and found.low is not None and found.high is not None
+    assert found.low == pytest.approx(truth, rel=0.008) == found.high
 
 
 def test_memory_is_bounded_and_pooled_samples_give_the_same_figures() -> None:

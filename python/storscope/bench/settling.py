@@ -7,8 +7,7 @@ level moved there (CUSUM, see change.rs in the same crate); else the best cut of
 
 Intervals: batch means or the effective number of independent samples, whichever is wider, so that neighbouring samples
 may depend on each other (interval.rs). A rate is a mean over time; a mean latency is a ratio, whose residuals are
-taken (delta method); a quantile's interval is that of the share of I/Os at or below it, read back from the histogram
-(Woodruff, "Confidence intervals for medians and other position measures", 1952).
+taken (delta method); a quantile's interval is in quantile_interval.py.
 
 Beware: all of it speaks of this run. How much another run on another day would differ, no single run can tell.
 """
@@ -24,8 +23,9 @@ import numpy as np
 
 from storscope import _core
 from storscope.bench.buckets import Buckets
+from storscope.bench.quantile_interval import quantile_bounds
 from storscope.bench.samples import IOPS, MEAN, Figure, Sample
-from storscope.domain.arrays import BoolArray, FloatArray
+from storscope.domain.arrays import FloatArray
 
 CONFIDENCE = 0.95
 LEAST_SAMPLES = 20
@@ -40,12 +40,6 @@ _LEAST_CHANGE = 0.01
 """A start that differs by less makes no difference to anybody."""
 _SURELY = 0.001
 _NOTICED = 0.05
-_LEAST_STRETCHES = 10
-"""So often samples with slow I/Os must have come, apart from each other, for a bound of how slow a quantile may be.
-
-Of fewer it is not known whether the usual number was seen, and an interval appears where there were few: in 150
-simulations of a queue (M/M/1 at 80 % for a minute) 15 gave one of p99.9, of which one held the truth. With this bound
-none does, and of p99 four fifths as many as before, as sound as before."""
 _WATCHED = (Figure(IOPS), Figure(MEAN))
 
 
@@ -229,12 +223,6 @@ def latency_estimate(share: float | None, parts: Sequence[Buckets]) -> Estimate 
     return _mean(value, [part.total for part in parts], [part.sum_ns for part in parts])
 
 
-def _is_rare(has_slower: BoolArray) -> bool:
-    """Whether samples with slower I/Os came, but too seldom to tell how often they do."""
-    stretches = int(has_slower[0]) + int(np.count_nonzero(has_slower[1:] & ~has_slower[:-1]))
-    return 0 < stretches < _LEAST_STRETCHES and 2 * int(np.count_nonzero(has_slower)) <= len(has_slower)
-
-
 def _mean(value: float, counts: Sequence[int], sums: Sequence[float]) -> Estimate:
     weights = np.asarray(counts, dtype=np.float64)
     return _around(value, (np.asarray(sums) - value * weights) / weights.mean())
@@ -249,21 +237,6 @@ def _around(value: float, deviations: FloatArray) -> Estimate:
 
 
 def _quantile(share: float, parts: Sequence[Buckets]) -> Estimate:
-    """From how the share of I/Os at or below the quantile varies between samples."""
-    whole = Buckets.merged(parts)
-    value = whole.quantile_ns(share)
+    value = Buckets.merged(parts).quantile_ns(share)
     assert value is not None  # there are I/Os, or the figure would have no value
-    below = np.asarray([part.at_most(value) for part in parts], dtype=np.float64)
-    counts = np.asarray([part.total for part in parts], dtype=np.float64)
-    reached = below.sum() / counts.sum()
-    found = _core.mean_interval(((below - reached * counts) / counts.mean()).tolist(), CONFIDENCE)
-    if found is None:
-        return Estimate(float(value), None, None)
-    _, half_width, independent = found
-    # Of n independent I/Os the share itself is uncertain by this much, however alike the samples are.
-    half_width = max(half_width, 1.96 * math.sqrt(share * (1.0 - share) / counts.sum()))
-    low = whole.bucket_of(share - half_width) if share > half_width else None
-    is_seen = share + half_width < 1.0 and not _is_rare(below < counts)
-    high = whole.bucket_of(share + half_width) if is_seen else None
-    return Estimate(float(value), None if low is None else float(low[0]), None if high is None else float(high[1]),
-                    independent)  # fmt: skip
+    return Estimate(float(value), *quantile_bounds(share, parts, CONFIDENCE))
