@@ -25,6 +25,10 @@ from tests.report.knees import result
         ("iops", Estimate(1000.0, 0.0, 4000.0), "1,000 IOPS (too little data for an interval)"),
         ("p99", Estimate(400_000.0, 200_000.0, 3_600_000.0), "400 µs (200 µs to 3.60 ms)"),
         ("p99", Estimate(400_000.0, 200_000.0, None), "400 µs (too little data for an interval, at least 200 µs)"),
+        ("iops", Estimate(9.0, 8.0, None), "9.00 IOPS (too little data for an interval, at least 8.00 IOPS)"),
+        ("p99", Estimate(0.0, 0.0, None), "0 ns (too little data for an interval)"),
+        ("iops", Estimate(0.0, 0.0, 0.0), "0 IOPS (0 IOPS to 0 IOPS)"),
+        ("mean", Estimate(0.0, 0.0, 0.0), "0 ns (0 ns to 0 ns)"),
     ],
 )
 def test_an_interval_wider_than_the_figure_is_no_plus_or_minus(name: str, estimate: Estimate, words: str) -> None:

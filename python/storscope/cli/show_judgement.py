@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from storscope.cli.text_table import print_sentences
-from storscope.domain.units import format_duration, format_span
+from storscope.domain.units import format_span
 
 if TYPE_CHECKING:
     from storscope.bench.judgement import Judgement
@@ -48,10 +48,12 @@ def estimate_words(name: str, estimate: Estimate) -> str:
 
     figure = Figure.from_name(name)
     value = shown_value(figure, estimate.value)
-    if estimate.relative is None:
-        bound = "" if estimate.low is None else f", at least {format_duration(estimate.low)}"
-        return f"{value} (too little data for an interval{bound})"
     low, high = shown_value(figure, estimate.low), shown_value(figure, estimate.high)
+    if estimate.half_width is None:
+        bound = f", at least {low}" if estimate.low else ""
+        return f"{value} (too little data for an interval{bound})"
+    if estimate.relative is None:  # of 0 there is no share
+        return f"{value} ({low} to {high})"
     if estimate.relative > 1.0:  # '±' of more than all of it tells nothing
         return f"{value} ({low} to {high})" if estimate.low else f"{value} (too little data for an interval)"
     return f"{value} {shown_share(estimate.relative)} ({low} to {high})"
