@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from storscope import _core
+from storscope.bench.doubted_streams import with_streams
 from storscope.bench.figures import Interval, Outcome
 from storscope.domain.errors import ConfigError, StorscopeError, TargetRefused
 from storscope.domain.units import NS_PER_S, format_duration
@@ -89,6 +90,7 @@ class EngineRun:
         """Starts it. Raises ConfigError for a plan that cannot be run, TargetRefused if a target does not open."""
         with _core_errors():
             self._run = _core.LoadRun(json.dumps(plan.to_json()))
+        self._workload = plan.workload
         self._stopped = False
 
     @property
@@ -131,10 +133,14 @@ class EngineRun:
         error = form["error"]
         return Outcome(
             form["result"],
-            tuple(in_units(doubt) for doubt in form["doubts_in_words"]),
+            self._doubts(form),
             None if error is None else (error["kind"], explained(error["message"])),
             self._stopped,
         )
+
+    def _doubts(self, form: Mapping[str, Any]) -> tuple[str, ...]:
+        pairs = zip(form["result"]["doubts"], form["doubts_in_words"], strict=True)
+        return tuple(with_streams(doubt["kind"], in_units(said), self._workload) for doubt, said in pairs)
 
 
 _NANOSECONDS: Final = re.compile(r"\b(\d+) ns\b")

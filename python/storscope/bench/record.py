@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from storscope.bench.device_check import DeviceCheck
+from storscope.bench.doubted_streams import stream_words
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.judgement import Judgement
 from storscope.bench.record_intervals import Cell, IntervalWriter
@@ -137,9 +138,8 @@ def status_of(outcome: Outcome | None) -> str:
 
 def cell_entity(job: EntityRef, about: About, cell: Cell) -> EntityRef:
     """A `process`, as fio's and Iometer's parts of a job are."""
-    return EntityRef(
-        about.system, "process", f"{job.name}: {_stream_words(about, cell[0])} on {_target_names(about)[cell[1]]}"
-    )
+    stream, target = stream_words(about.workload, cell[0]), _target_names(about)[cell[1]]
+    return EntityRef(about.system, "process", f"{job.name}: {stream} on {target}")
 
 
 def _cells_of(about: About) -> list[Cell]:
@@ -155,14 +155,7 @@ def _cells_of(about: About) -> list[Cell]:
 def cell_words(about: About, cell: Interval) -> tuple[str, str]:
     """The stream's name, or its number, and the target."""
     (form,) = cell.form["cells"]
-    return _stream_words(about, form["stream"]), _target_names(about)[form["target"]]
-
-
-def _stream_words(about: About, number: int) -> str:
-    streams = about.workload.streams
-    name = streams[number].name
-    is_unique = name and [stream.name for stream in streams].count(name) == 1
-    return name if is_unique else f"{name or 'stream'} {number + 1}"
+    return stream_words(about.workload, form["stream"]), _target_names(about)[form["target"]]
 
 
 def _target_names(about: About) -> Sequence[str]:
