@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from storscope.cli.show_judgement import is_nearly_all, judgement_to_json, print_judgement
+from storscope.cli.show_judgement import is_nearly_all, judgement_to_json, other_doubts, print_judgement
 from storscope.cli.show_rate_steps import print_rate_steps, rate_steps_to_json
 from storscope.cli.text_table import harmless, print_sentences
 from storscope.domain.units import (
@@ -90,7 +90,7 @@ def _print_whole(total: Interval) -> None:
         return
     if total.outstanding_mean is not None:
         late = format_duration(whole.lateness.quantile_ns(0.99))
-        click.echo(f"in flight: {total.outstanding_mean:.2f} on average; generator late by {late} at p99")
+        click.echo(f"in flight: {total.outstanding_mean:.2f} on average; generator late by {late} at p99 of all I/Os")
     click.echo(
         f"own cost: {format_duration(total.cpu_ns / whole.ios)} of CPU per I/O, "
         f"{format_count(total.context_switches)} context switches; moved {format_bytes(whole.bytes)}"
@@ -113,9 +113,10 @@ def _print_device(check: DeviceCheck, *, is_part: bool) -> None:
 
 
 def _print_doubts(benched: Benched) -> None:
-    if benched.doubts:
+    others = other_doubts(benched.doubts, benched.judgement)
+    if others:
         click.echo()
-    for doubt in benched.doubts:
+    for doubt in others:
         print_sentences(f"doubt: {doubt}", colour="yellow")
     if not benched.outcome.is_valid:
         click.secho("INVALID: the latencies do not mean what they say, for the reasons above.", fg="red", bold=True)

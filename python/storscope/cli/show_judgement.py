@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,7 +21,7 @@ _SHOWN = {"iops": "IOPS", "bandwidth": "throughput", "mean": "mean", "p50": "p50
 def print_judgement(
     judgement: Judgement, measured_ns: int, run_ns: int | None = None, *, marks: bool = True
 ) -> None:  # fmt: skip
-    """The figures of all I/Os, each with its interval; the one the run was for is marked, with `marks`."""
+    """The figures of all I/Os, each with its interval, and doubts of them; with `marks` the chosen one is marked."""
     click.secho("figures, with 95 % intervals", bold=True)
     for name, words in _shown(judgement).items():
         estimate = judgement.estimates.get(name)
@@ -29,7 +30,19 @@ def print_judgement(
             click.echo(f"  {words:<11} {estimate_words(name, estimate)}{mark}")
     whole = "" if run_ns is None or is_nearly_all(measured_ns, run_ns) else f" of the run's {format_span(run_ns)}"
     print_sentences(f"over {format_span(measured_ns)}{whole}. {judgement.start} {judgement.ended}", "  ")
+    print_own_doubts(judgement)
     click.echo()
+
+
+def print_own_doubts(judgement: Judgement) -> None:
+    """What is doubted of the figures themselves, for a place beside them: a level that moved, a cache that filled."""
+    for doubt in judgement.doubts:
+        print_sentences(f"doubt: {doubt}", "  ", colour="yellow")
+
+
+def other_doubts(doubts: Sequence[str], judgement: Judgement | None) -> list[str]:
+    """Those of a run that do not stand beside its figures already."""
+    return [doubt for doubt in doubts if judgement is None or doubt not in judgement.doubts]
 
 
 def is_nearly_all(measured_ns: int, run_ns: int) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from storscope.cli.show_judgement import print_judgement
+from storscope.cli.show_judgement import other_doubts, print_judgement, print_own_doubts
 from storscope.cli.show_rate_steps import print_rate_steps
 from storscope.cli.text_table import harmless, print_sentences, print_table
 from storscope.domain.units import (
@@ -84,7 +84,7 @@ class SimulationLine:
 
 
 def print_simulated(simulated: Simulated) -> None:
-    """What was lost first, then figures, changes, volumes, where the time went, components, what bounds it, doubts."""
+    """What was lost first, then figures and their doubts, changes, volumes, time, components, bounds, other doubts."""
     measured, whole_ns = simulated.measured, simulated.judgement.to_ns
     speed = f"{format_count(round(simulated.array['drive_ios'] / simulated.wall_s))} drive I/Os per second"
     click.secho(harmless(f"{simulated.about.workload.name} on {simulated.about.system} (simulated)"), bold=True)
@@ -109,7 +109,7 @@ def print_simulated(simulated: Simulated) -> None:
     click.echo()
     for line in _lines(simulated):
         print_sentences(line)
-    for doubt in simulated.doubts:
+    for doubt in other_doubts(simulated.doubts, simulated.judgement):
         print_sentences(f"doubt: {doubt}", colour="yellow")
 
 
@@ -125,6 +125,7 @@ def _print_mixed(simulated: Simulated) -> None:
         if figure.direction is None:
             click.echo(f"  {name if figure.share else _FIGURES[name]:<11} {shown_value(figure, estimate.value)}")
     print_sentences(f"over {format_span(simulated.measured.duration_ns)}. {judgement.start} {judgement.ended}", "  ")
+    print_own_doubts(judgement)
     click.echo()
 
 

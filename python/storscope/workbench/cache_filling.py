@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from storscope.domain.units import NS_PER_S, format_ratio
+from storscope.domain.units import NS_PER_S, format_bytes, format_ratio
 
 _LEAST_KEPT = 0.2
 """Of the pages that came to be written, so many must have stayed. What destaging keeps up with leaves far less in a
@@ -17,10 +17,24 @@ _LEAST_PER_S = 1.0
 """So many of them a second for each drive: less is hardly anything for one, that does a hundred writes or more."""
 _FULL = 0.98
 """A read cache is never quite full: what is being read has its room, too."""
+_FULL_OF_WRITES = 0.95
+"""Of what may be dirty: what is being destaged leaves its room a little before the next write takes it."""
 _LEAST_MISSED = 0.05
 """Fewer misses are hardly worth waiting for."""
 _LEAST_SHARE = 0.05
 """Of what it stands before: a smaller cache will not answer many reads when it is full, unless few places are read."""
+
+
+def full_words(report: Mapping[str, Any]) -> str:
+    """That the write cache was full at the end of a report, if it was: what came before was quicker than what lasts."""
+    cache = report["cache"]
+    if cache is None or not cache["dirty_limit_pages"]:
+        return ""
+    pages = cache["dirty_pages"], cache["dirty_limit_pages"]
+    if pages[0] < _FULL_OF_WRITES * pages[1]:
+        return ""
+    dirty, limit = (format_bytes(count * cache["page_bytes"]) for count in pages)
+    return f"its write cache, empty at the start, was full at the end ({dirty} of {limit} dirty)"
 
 
 def doubts_of_cache(report: Mapping[str, Any]) -> tuple[str, ...]:

@@ -26,9 +26,12 @@ _LEAST_SHIFT = 0.01
 
 
 def judge(
-    samples: Samples, interval_ns: int, workload: Workload, phases: Sequence[Phase], ended: str
+    samples: Samples, interval_ns: int, workload: Workload, phases: Sequence[Phase], ended: str, full: str = ""
 ) -> Judgement:  # fmt: skip
-    """The figures after the warm-up; those of a run in phases are of all of them, and have no intervals."""
+    """The figures after the warm-up; those of a run in phases are of all of them, and have no intervals.
+
+    `full` says that the write cache was full at the end (cache_filling.py), which is told where the level moved.
+    """
     figure = default_figure(workload)
     changes_ns = first_change_ns(phases)
     if has_steps(workload):
@@ -44,7 +47,7 @@ def judge(
         estimates = {name: one.without_interval for name, one in estimates.items()}
     return Judgement(
         figure.name, from_ns, samples.end_ns, _start(kept, changes_ns), ended, estimates,
-        _doubts_of_level(kept, changes_ns),
+        _doubts_of_level(kept, changes_ns, full),
     )  # fmt: skip
 
 
@@ -71,7 +74,7 @@ def _start(kept: Settled, changes_ns: int | None) -> str:
     return kept.sentence
 
 
-def _doubts_of_level(kept: Settled, changes_ns: int | None) -> tuple[str, ...]:
+def _doubts_of_level(kept: Settled, changes_ns: int | None, full: str) -> tuple[str, ...]:
     if kept.start.is_too_short:
         return ()
     longer = "Simulate longer, with --duration" if changes_ns is None else "Let the first change come later"
@@ -79,15 +82,17 @@ def _doubts_of_level(kept: Settled, changes_ns: int | None) -> tuple[str, ...]:
         figure = kept.start.figure
         assert figure is not None  # it is what moved
         before, after = (shown_value(figure, value) for value in (kept.start.before, kept.start.after))
-        return (f"The array had not settled: {figure.words} still went from {before} to {after}. {longer}.",)
+        why = f", and {full}" if full and changes_ns is None else ""
+        return (f"The array had not settled: {figure.words} still went from {before} to {after}{why}. {longer}.",)
     found = level_change(kept.samples)
     if found is None or _hardly_counts(found, kept):
         return ()
     before, after = (shown_value(found.figure, value) for value in (found.before, found.after))
     what = found.figure.words[:1].upper() + found.figure.words[1:]
+    why = full if full and changes_ns is None else "queues or caches were still filling or emptying"
     said = (
         f"{what} changed {format_span(found.at_ns)} into the run, from {before} to {after}, though nothing was "
-        f"scheduled then: queues or caches were still filling or emptying, and the figures are of both. {longer}."
+        f"scheduled then: {why}, and the figures are of both. {longer}."
     )
     return (said,)
 
