@@ -25,6 +25,7 @@ from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
 from storscope.sim.window import until, window
 from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads, full_words
+from storscope.workbench.no_time import check_time_passed, doubts_of_no_time
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_judgement import ended_words, judge, judge_replay, reached_its_time, worded
 
@@ -55,7 +56,7 @@ def simulate(
     """Runs a simulation to its end, or until `stop`; the figures are of what was simulated until then.
 
     The same plan and `started_ns` give the same result on any machine. `started_ns` (UTC; now, if absent) is only where
-    the record places it in time. Raises ConfigError for what cannot be simulated.
+    the record places it in time. Raises ConfigError for what cannot be simulated, and where no time passes.
     """
     started_ns = time.time_ns() if started_ns is None else started_ns
     began = time.perf_counter()
@@ -68,6 +69,7 @@ def simulate(
         watch(Progress(samples.end_ns, max(0, (plan.duration_ns or 0) - samples.end_ns)), interval)
     intervals.end()
     found = run.finish()
+    check_time_passed(plan, found, samples.end_ns, is_stopped=was_stopped.value)
     return _concluded(
         plan, started_ns, found, samples, intervals, is_stopped=was_stopped.value, wall_s=time.perf_counter() - began
     )
@@ -91,12 +93,14 @@ def _concluded(
     else:
         interval_ns = plan.interval_ns or NS_PER_S
         judgement = judge(samples, interval_ns, plan.workload, phases, ended, full_words(array))
-        if not has_steps(plan.workload):
+        if phases and not has_steps(plan.workload):
             # Of a run with changes its last phase tells: what came before may have been another load.
             last = (judgement.from_ns, judgement.to_ns) if len(phases) == 1 else (phases[-1].from_ns, phases[-1].to_ns)
             shown = window(array, *last)
             filling = (*doubts_of_cache(shown), *_doubts_of_reads(plan, shown))
             judgement = replace(judgement, doubts=(*judgement.doubts, *filling))
+    at_once = doubts_of_no_time(samples.between(judgement.from_ns))
+    judgement = replace(judgement, doubts=(*judgement.doubts, *at_once))
     return Simulated(
         plan, _about(plan, started_ns, samples.end_ns), outcome, judgement, tuple(intervals.kept), array,
         tuple(happened), tuple(phases), wall_s, rate_step_figures(plan.workload, samples, _active_ns(plan)),
