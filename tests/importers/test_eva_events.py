@@ -82,6 +82,15 @@ def test_times_in_three_forms(stamp: str, expected: str, tmp_path: Path) -> None
     assert row["time"].isoformat() == expected
 
 
+def test_events_in_order_of_time_tell_day_from_month_unless_told_otherwise(tmp_path: Path) -> None:
+    text = "".join(f"{date}/2026 10:00:00 Controller A is fine\n" for date in ("03/04", "04/04", "02/05"))
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert [f"{row['time']:%m-%d}" for row in tables.rows("events")] == ["04-03", "04-04", "05-02"]
+    assert any("order of time" in warning and "--month-first" in warning for warning in tables.notes.warnings)
+    told = read_text(IMPORTER, text, tmp_path, ImportOptions(day_first=False))
+    assert [f"{row['time']:%m-%d}" for row in told.rows("events")] == ["03-04", "04-04", "02-05"]
+
+
 def test_a_date_that_could_be_either_is_doubted_and_day_first_decides(tmp_path: Path) -> None:
     text = "03/04/2011 09:58:02 Controller A battery low\n"
     tables = read_text(IMPORTER, text, tmp_path)

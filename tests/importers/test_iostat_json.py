@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from storscope.domain.errors import MalformedInput
+from storscope.sources.importer import ImportOptions
 from storscope.sources.importers.iostat_json import IMPORTER
 from tests.support.golden import check_golden
 from tests.support.tables import read_tables, read_text
@@ -18,12 +20,44 @@ def test_a_captured_file_yields_the_expected_tables() -> None:
     check_golden(read_tables(IMPORTER, CAPTURED), CAPTURED.with_suffix(".expected.jsonl"))
 
 
-def test_the_since_boot_report_never_becomes_data() -> None:
+def test_the_first_report_becomes_data_only_when_told() -> None:
     reports = json.loads(CAPTURED.read_text())["sysstat"]["hosts"][0]["statistics"]
     tables = read_tables(IMPORTER, CAPTURED)
     starts = {row["time"] for row in tables.rows("observations") if row["kind"] == "device"}
     assert len(starts) == len(reports) - 1
-    assert tables.notes.omitted["since-boot report"] == 1
+    (reason,) = [reason for reason in tables.notes.omitted if reason.startswith("first reports")]
+    assert "may cover the time since boot" in reason
+    kept = read_tables(IMPORTER, CAPTURED, ImportOptions(keep_first=True))
+    assert len({row["time"] for row in kept.rows("observations") if row["kind"] == "device"}) == len(reports)
+
+
+def later(hours: int) -> str:
+    """The captured document, some hours later."""
+    return re.sub(r"T(\d\d):", lambda match: f"T{int(match[1]) + hours:02d}:", CAPTURED.read_text())
+
+
+def test_documents_that_were_appended_are_read_one_by_one(tmp_path: Path) -> None:
+    one = read_tables(IMPORTER, CAPTURED)
+    tables = read_text(IMPORTER, later(0) + "iostat: done\n" + later(1) + later(1) + later(2), tmp_path)
+    assert len(tables.rows("observations")) == 3 * len(one.rows("observations"))
+    assert any("3 JSON documents" in warning for warning in tables.notes.warnings)
+    assert tables.notes.omitted["documents that repeat an earlier one to the letter"] == 1
+    assert tables.notes.omitted["lines beside the JSON"] == 1
+    assert {row["duration_ns"] for row in tables.rows("observations")} == {
+        row["duration_ns"] for row in one.rows("observations")
+    }
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["cut at the end", "cut in the middle"])
+@pytest.mark.parametrize("kept", [40, 1500, 2000])
+def test_an_unfinished_document_keeps_the_others(order: tuple[int, int], kept: int, tmp_path: Path) -> None:
+    whole = read_tables(IMPORTER, CAPTURED)
+    parts = [later(0), later(1)[:kept] + "\n"]
+    tables = read_text(IMPORTER, "".join(parts[number] for number in order), tmp_path)
+    wanted = {str(row) for row in whole.rows("observations")}
+    assert wanted <= {str(row) for row in tables.rows("observations")}
+    said = tables.notes.omitted
+    assert said["unfinished last report"] + said["unfinished documents without a whole report"] == 1
 
 
 def test_an_interrupted_file_loses_only_its_last_report(tmp_path: Path) -> None:

@@ -21,6 +21,10 @@ SAMPLES = Path(__file__).parent / "iostat_text"
 ISO = SAMPLES / "sysstat_12.6_iso.txt"
 HEADER = "Linux 6.1.0 (vm) \t2026-11-21 \t_x86_64_\t(2 CPU)\n\n"
 OLD = "Device:         rrqm/s   wrqm/s     r/s     w/s    rkB/s    wkB/s avgrq-sz avgqu-sz   await  svctm  %util\n"
+FIRST = (
+    "first reports: they may cover the time since boot (iostat does not say whether -y was used; if it was: "
+    "--keep-first)"
+)
 SHORT = "Device             tps      kB/s    rqm/s   await  areq-sz  aqu-sz  %util\n"
 
 
@@ -89,9 +93,9 @@ def test_values_are_those_in_the_text() -> None:
     assert busy["busy_ratio"] == pytest.approx(0.9997)
 
 
-def test_each_header_begins_with_a_since_boot_report() -> None:
+def test_each_header_begins_with_a_report_that_may_cover_the_time_since_boot() -> None:
     tables = read_tables(IMPORTER, SAMPLES / "sysstat_10.1_two_captures.txt")
-    assert tables.notes.omitted["since-boot report"] == 2
+    assert tables.notes.omitted[FIRST] == 2
     days = [row["time"].day for row in devices(tables, "sda")]
     assert days == [4, 4, 14]
     assert devices(tables, "sda")[-1]["duration_ns"] == 20_000_000_000
@@ -164,6 +168,63 @@ def test_a_date_that_could_be_either_is_doubted(tmp_path: Path) -> None:
     assert any("month first" in warning for warning in tables.notes.warnings)
 
 
+CROSSING = [f"03/04/26 23:59:{s:02d}" for s in (30, 40, 50)] + [f"04/04/26 00:00:{s:02d}" for s in (0, 10)]
+
+
+@pytest.mark.parametrize(
+    ("stamps", "options", "expected"),
+    [
+        (CROSSING, ImportOptions(), "2026-04-03 23:59:30"),
+        (CROSSING, ImportOptions(day_first=False), "2026-04-03 23:59:30"),
+        ([f"{stamp[3:5]}/{stamp[:2]}{stamp[5:]}" for stamp in CROSSING], ImportOptions(), "2026-04-03 23:59:30"),
+        ([f"{stamp[3:5]}/{stamp[:2]}/20{stamp[6:]}" for stamp in CROSSING], ImportOptions(), "2026-04-03 23:59:30"),
+        (CROSSING[2:4], ImportOptions(), "2026-04-03 23:59:50"),
+        (["31/12/26 23:59:50", "01/01/27 00:00:00"], ImportOptions(), "2026-12-31 23:59:50"),
+        (["12/11/26 00:00:00", "12/12/26 00:00:00"], ImportOptions(), "2026-12-11 00:00:00"),
+    ],
+    ids=["day first", "against the option", "month first", "against the locales", "two reports", "number", "daily"],
+)
+def test_a_step_over_midnight_tells_day_from_month(
+    stamps: list[str], options: ImportOptions, expected: str, tmp_path: Path
+) -> None:
+    header = HEADER.replace("2026-11-21", stamps[0].split()[0])
+    tables = read_text(IMPORTER, header + "".join(map(short_report, stamps)), tmp_path, options)
+    rows = devices(tables, "sda")
+    assert f"{rows[0]['time']:%Y-%m-%d %H:%M:%S}" == expected
+    assert len({row["duration_ns"] for row in rows}) == 1
+    assert not [warning for warning in tables.notes.warnings if "first" in warning]
+
+
+def test_captures_a_day_or_a_month_apart_do_not_tell_day_from_month(tmp_path: Path) -> None:
+    captures = [
+        HEADER.replace("2026-11-21", date) + "".join(short_report(f"{date} 10:00:{s}") for s in (10, 20, 30))
+        for date in ("03/04/26", "04/04/26")
+    ]
+    tables = read_text(IMPORTER, "".join(captures), tmp_path)
+    assert any("No date tells" in warning and "--day-first" in warning for warning in tables.notes.warnings)
+    chosen = devices(read_text(IMPORTER, "".join(captures), tmp_path, ImportOptions(day_first=True)), "sda")
+    assert {row["time"].month for row in chosen} == {4}
+
+
+def test_a_guess_by_the_locales_can_be_overruled(tmp_path: Path) -> None:
+    text = HEADER + short_report("03/04/2026 10:00:00") + short_report("03/04/2026 10:00:10")
+    assert any("--month-first" in warning for warning in read_text(IMPORTER, text, tmp_path).notes.warnings)
+    (row,) = devices(read_text(IMPORTER, text, tmp_path, ImportOptions(day_first=False)), "sda")
+    assert row["time"].month == 3
+
+
+def test_an_interval_a_thousand_times_the_usual_is_said(tmp_path: Path) -> None:
+    stamps = [f"2026-11-21T10:00:{second:02d}Z" for second in (0, 1, 2, 3, 4)]
+    usual = read_text(IMPORTER, HEADER + "".join(map(short_report, [*stamps, "2026-11-21T10:16:00Z"])), tmp_path)
+    assert usual.notes.warnings == []
+    long = read_text(IMPORTER, HEADER + "".join(map(short_report, [*stamps, "2026-11-23T10:00:04Z"])), tmp_path)
+    (warning,) = long.notes.warnings
+    assert "One interval is more than 1,000 times the usual 1.00 s" in warning
+    assert "2 days" in warning
+    assert "2026-11-23 10:00:04 UTC" in warning
+    assert "--day-first" not in warning
+
+
 def test_the_hour_repeated_in_autumn_keeps_its_length(tmp_path: Path) -> None:
     stamps = ["25.10.2026 02:59:40", "25.10.2026 02:59:50", "25.10.2026 02:00:00", "25.10.2026 02:00:10"]
     berlin = ImportOptions(timezone=zoneinfo.ZoneInfo("Europe/Berlin"))
@@ -195,6 +256,34 @@ def test_a_lone_report_is_no_data_and_says_so(tmp_path: Path) -> None:
     tables = read_text(IMPORTER, HEADER + short_report(""), tmp_path)
     assert tables.rows("observations") == []
     assert any("since boot" in warning for warning in tables.notes.warnings)
+
+
+def test_the_first_report_of_y_is_kept_when_told(tmp_path: Path) -> None:
+    stamps = ["2026-11-21T10:00:10Z", "2026-11-21T10:00:20Z"]
+    text = HEADER + short_report(stamps[0]) + short_report(stamps[1], "sda 3.00 8.00 0.00 2.00 8.00 0.00 0.10")
+    tables = read_text(IMPORTER, text, tmp_path, ImportOptions(keep_first=True))
+    assert [(row["time"].second, row["duration_ns"], row["ops_per_s"]) for row in devices(tables, "sda")] == [
+        (0, 10_000_000_000, 1.0), (10, 10_000_000_000, 3.0),
+    ]  # fmt: skip
+    assert FIRST not in tables.notes.omitted
+    alone = HEADER + short_report(stamps[0])
+    assert any(
+        "--interval" in word
+        for word in read_text(IMPORTER, alone, tmp_path, ImportOptions(keep_first=True)).notes.warnings
+    )
+    (row,) = devices(read_text(IMPORTER, alone, tmp_path, ImportOptions(keep_first=True, interval_s=10)), "sda")
+    assert (row["time"].second, row["duration_ns"]) == (0, 10_000_000_000)
+
+
+@pytest.mark.parametrize(("kb_read", "kept"), [(20_005, 2), (1_900_000, 1), (30, 1)])
+def test_a_plain_table_tells_by_its_amounts_whether_the_first_report_is_an_interval(
+    kb_read: int, kept: int, tmp_path: Path
+) -> None:
+    """kB_read is what was read in the interval: over kB_read/s it is its length, 10 s or the time since boot."""
+    heading = "Device             tps    kB_read/s    kB_wrtn/s    kB_read    kB_wrtn\n"
+    reports = [f"2026-11-21T10:00:{s}Z\n{heading}sda 9.00 2000.50 0.00 {amount} 0\n\n"
+               for s, amount in ((10, kb_read), (20, 20_005))]  # fmt: skip
+    assert len(devices(read_text(IMPORTER, HEADER + "".join(reports), tmp_path), "sda")) == kept
 
 
 @pytest.mark.parametrize("cut", [1, 4, 9, 30])

@@ -169,7 +169,10 @@ def import_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--start", type=TimeType(), help="Time of the first sample, where the source has no times."),
         click.option("--interval", type=DurationType(), help="Sampling interval, where the source does not state it."),
         click.option("--year", type=int, help="Year of log lines without one (ESX 3 and 4)."),
-        click.option("--day-first", is_flag=True, help="Read 03/04/2026 as the 3rd of April."),
+        click.option(
+            "--day-first/--month-first", default=None, help="Read 03/04/2026 as the 3rd of April, or the 4th of March."
+        ),
+        click.option("--keep-first", is_flag=True, help="The first report of iostat is data: it was run with -y."),
     ]
     for option in reversed(options):
         function = option(function)
@@ -188,4 +191,5 @@ def make_import_options(values: dict[str, Any]) -> Any:
         system=values["system"],
         year=values["year"],
         day_first=values["day_first"],
+        keep_first=values["keep_first"],
     )

@@ -30,8 +30,10 @@ class ImportOptions:
     """Name of the host or array, for sources that do not state it."""
     year: int | None = None
     """Year of log lines that carry none (ESX 3 and 4). None: the year that puts the last line before now."""
-    day_first: bool = False
-    """Dates like 03/04/2026 mean the 3rd of April."""
+    day_first: bool | None = None
+    """Whether dates like 03/04/2026 mean the 3rd of April. None: as the file tells, else as is usual."""
+    keep_first: bool = False
+    """The first report of iostat is data: it was run with -y."""
 
     def zone(self) -> dt.tzinfo:
         """The zone to place naive times in."""
@@ -51,7 +53,8 @@ class ImportOptions:
             "interval_s": self.interval_s,
             "system": self.system,
             "year": self.year,
-            "day_first": self.day_first or None,
+            "day_first": self.day_first,
+            "keep_first": self.keep_first or None,
         }
         return {name: str(value) for name, value in values.items() if value is not None}
 

@@ -18,6 +18,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers._evaperf_columns import OBJECTS, Column
+from storscope.sources.importers._long_steps import LongSteps
 from storscope.sources.importers._stamps import Stamps
 
 DEFAULT_EVA_SYSTEM: Final = "eva"
@@ -117,6 +118,7 @@ class Writer:
     _held: tuple[int, list[Row]] | None = None
     _samples: int = 0
     _gap_ns: int | None = None
+    _long_steps: LongSteps = field(default_factory=LongSteps)
     _states: dict[tuple[EntityRef, str], str] = field(default_factory=dict)
     _owner_unclear: set[str] = field(default_factory=set)
 
@@ -145,9 +147,11 @@ class Writer:
                 f"{len(self._owner_unclear)} virtual disks: 'Online To' names no controller of the 'Ctlr' column, so "
                 "forwarded operations are unknown."
             )
-        if self.stamps.is_ambiguous:
-            order = "day first" if self.stamps.day_first else "month first"
-            self.recorder.warn(f"No date tells day from month; they were read {order}. Use --day-first to change it.")
+        self._long_steps.warn(self.recorder)
+        if self.recorder.notes.clock:
+            self.recorder.notes.clock += self.stamps.order_words
+        if doubt := self.stamps.doubt:
+            self.recorder.warn(doubt)
 
     def _complete(self) -> None:
         if not self._rows:
@@ -159,6 +163,7 @@ class Writer:
                 self.recorder.warn("The clock went back between two samples; their times overlap.")
             else:
                 self._gap_ns = gap_ns if self._gap_ns is None else self._gap_ns
+                self._long_steps.add(gap_ns, end_ns)
             self._write(*self._held, self._duration_of_last())
             self._gap_ns = gap_ns if gap_ns > 0 else self._gap_ns
         self._held = (end_ns, self._rows)

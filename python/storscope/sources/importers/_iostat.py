@@ -8,7 +8,7 @@ bytes, `avgqu-sz`, `await` and `svctm` (withdrawn by its author as meaningless);
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from storscope.domain import units
@@ -16,6 +16,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers._linux_block import disk_of_partition
+from storscope.sources.importers._long_steps import LongSteps
 from storscope.sources.importers._stamps import Stamps
 
 _CANONICAL = {
@@ -67,6 +68,14 @@ _TIMED = (
 """A latency and the rates it is the mean over: without an operation iostat prints 0.00 where nothing was timed."""
 
 
+_FIRST = (
+    "first reports: they may cover the time since boot (iostat does not say whether -y was used; if it was: "
+    "--keep-first)"
+)
+_EXACT_RATE, _EXACT_TOTAL = 0.5, 50.0
+"""From here on two decimals of a rate and the whole units of an amount are known to 1 %."""
+
+
 @dataclass(frozen=True)
 class Report:
     """One block of iostat output: fields per device, as printed. A name with a leading blank is a group (-g)."""
@@ -78,7 +87,11 @@ class Report:
 
 @dataclass
 class ReportWriter:
-    """Writes the reports that are data. A report covers the interval that ends at its time stamp."""
+    """Writes the reports that are data. A report covers the interval that ends at its time stamp.
+
+    The first one after a header is held until the step to the second is known: it is data if --keep-first says so, or
+    if its amounts over its rates (plain tables) are that step and so not the time since boot.
+    """
 
     recorder: Recorder
     options: ImportOptions
@@ -88,11 +101,13 @@ class ReportWriter:
     _previous_ns: int | None = None
     _gap_ns: int = 0
     _reports: int = 0
+    _first: tuple[int, Report] | None = None
+    _long_steps: LongSteps = field(default_factory=LongSteps)
     _seen: dict[str, EntityRef] = field(default_factory=dict)
 
     def begin(self, system: str, date: str | None) -> None:
-        """A new header: the report that follows covers the time since boot."""
-        self._warn_of_a_lonely_report()
+        """A new header: the report that follows may cover the time since boot."""
+        self._end_of_capture()
         if system != self._system:
             self._seen.clear()
             self._previous_ns = None
@@ -106,28 +121,53 @@ class ReportWriter:
         self._previous_ns = end_ns
         self._reports += 1
         if self._reports == 1:
-            self.recorder.omit("since-boot report")
+            self._first = end_ns, report
             return
+        if self._first is not None:
+            is_data = self.options.keep_first or _covers(self._first[1], duration_ns)
+            self._write_first(duration_ns if is_data else None)
+        self._write(report, end_ns, duration_ns)
+
+    def finish(self) -> None:
+        """After the last report."""
+        self._end_of_capture()
+        self._long_steps.warn(self.recorder)
+        notes = self.recorder.notes
+        if not notes.clock:
+            return
+        notes.clock += self.stamps.order_words
+        if doubt := self.stamps.doubt:
+            self.recorder.warn(doubt)
+
+    def _end_of_capture(self) -> None:
+        """A report that stayed alone is data if --keep-first says so and --interval how long it is."""
+        if self._first is None:
+            return
+        keep, interval_s = self.options.keep_first, self.options.interval_s
+        self._write_first(round(interval_s * units.NS_PER_S) if keep and interval_s else None)
+        if keep and not interval_s:
+            self.recorder.warn("A header with only one report: the file does not tell its length. Say it: --interval")
+        elif not keep:
+            self.recorder.warn(
+                "A header with only one report: it may cover the time since boot, as iostat does not say whether -y "
+                "was used. If it was, say --keep-first and --interval; else capture again with: iostat -x -y -t 10"
+            )
+
+    def _write_first(self, duration_ns: int | None) -> None:
+        """Writes the report that was held, or counts it as left out if it has no length."""
+        held, self._first = self._first, None
+        if held is not None and duration_ns:
+            self._write(held[1], held[0], duration_ns)
+        elif held is not None:
+            self.recorder.omit(_FIRST)
+
+    def _write(self, report: Report, end_ns: int, duration_ns: int) -> None:
         host = EntityRef(self._system, "host", self._system)
         start_ns = end_ns - duration_ns
         for name, fields in self._members(report.devices).items():
             device = self._seen.get(name) or self._meet(name, host)
             record_device(self.recorder, device, start_ns, duration_ns, fields)
         _record_cpu(self.recorder, host, start_ns, duration_ns, report.cpu)
-
-    def finish(self) -> None:
-        """After the last report."""
-        self._warn_of_a_lonely_report()
-        if self.stamps.is_ambiguous and self.recorder.notes.clock:
-            order = "day first" if self.stamps.day_first else "month first"
-            self.recorder.warn(f"No date tells day from month; they were read {order}. Use --day-first to change it.")
-
-    def _warn_of_a_lonely_report(self) -> None:
-        if self._reports == 1:
-            self.recorder.warn(
-                "A header with only one report: it covers the time since boot and says nothing about an interval. "
-                "Capture again with: iostat -x -y -t 10"
-            )
 
     def _members(self, devices: Mapping[str, Mapping[str, float]]) -> Mapping[str, Mapping[str, float]]:
         """Devices without group totals, which would be counted twice; of a report with nothing but totals, these."""
@@ -197,22 +237,22 @@ class ReportWriter:
                 self.recorder.warn("The clock went back between two reports; their times overlap.")
             else:
                 self._gap_ns = gap_ns
+                self._long_steps.add(gap_ns, end_ns)
         return self._gap_ns
 
 
-def record_reports(
-    recorder: Recorder, options: ImportOptions, system: str, date: str | None, reports: Iterable[Report]
-) -> None:
-    """Writes one host's reports, all under one header."""
-    reports = list(reports)
-    stamps = Stamps(options)
-    for text in [date, *(report.timestamp for report in reports)]:
-        stamps.learn(text or "")
-    writer = ReportWriter(recorder, options, stamps)
-    writer.begin(system, date)
-    for report in reports:
-        writer.add(report)
-    writer.finish()
+def _covers(report: Report, step_ns: int) -> bool:
+    """Whether amounts over rates are as long as the step to the next report, to 5 %; only plain tables have amounts."""
+    pairs = [
+        (fields[f"{total}/s"], fields[total])
+        for fields in report.devices.values()
+        for total in _TOTALS
+        if fields.get(f"{total}/s", 0.0) >= _EXACT_RATE and fields.get(total, 0.0) >= _EXACT_TOTAL
+    ]
+    if not pairs or not step_ns:
+        return False
+    rate, total = max(pairs)
+    return abs(total / rate * units.NS_PER_S / step_ns - 1) < 0.05
 
 
 def record_device(

@@ -1,16 +1,17 @@
 """Time stamps in the order of the locale of the machine that wrote them.
 
-Whether 03/04 is in March or April is decided from all dates of a file together; where they leave it open, from the
-clues listed at `Stamps.day_first`.
+Whether 03/04 is in March or April is decided from all dates of a file together: by a number above 12, else by the step
+from one date to the next (`_date_order.py`); where they leave it open, from the clues listed at `Stamps.day_first`.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from storscope.sources.importer import ImportOptions
+from storscope.sources.importers._date_order import DateOrder
 
 _STAMP = re.compile(
     r"(?:Time:\s*)?(?:(\d{1,4})(\D{1,3})(\d{1,2})\D{1,3}(\d{1,4})\D{1,6})?"
@@ -28,6 +29,8 @@ class Stamps:
     options: ImportOptions
     glibc_habits: bool = True
     """Whether the writer was a Linux tool; otherwise an undecided date has the month first."""
+    order: DateOrder = field(default_factory=DateOrder)
+    """What the steps between the stamps say."""
     _first_over_12: bool = False
     _second_over_12: bool = False
     _ambiguous: bool = False
@@ -37,68 +40,110 @@ class Stamps:
     def learn(self, text: str) -> None:
         """Takes note of one stamp or date."""
         self._twelve_hours |= _half_of_day(text) is not None
-        match = _STAMP.fullmatch(text) or _DATE.fullmatch(text)
+        stamp = _STAMP.fullmatch(text)
+        match = stamp or _DATE.fullmatch(text)
         if match is None or match[1] is None or len(match[1]) > 2 or match[2] != "/":
             return
+        if stamp is not None:
+            self.order.step(self._instant(stamp, day_first=False), self._instant(stamp, day_first=True))
         self._ambiguous = True
         self._first_over_12 |= int(match[1]) > 12
         self._second_over_12 |= int(match[3]) > 12
         self._long_year |= len(match[4]) == 4
 
+    def pause(self) -> None:
+        """Another capture begins: how far its first stamp is from the last one says nothing."""
+        self.order.pause()
+
     @property
-    def is_ambiguous(self) -> bool:
-        """True when no date in the file tells day from month."""
-        return self._ambiguous and not (self._first_over_12 or self._second_over_12)
+    def doubt(self) -> str | None:
+        """What to say of dates whose order no number and no step between samples tells; None when one does."""
+        if not self._ambiguous or self._proof is not None:
+            return None
+        order, option = ("day first", "--month-first") if self.day_first else ("month first", "--day-first")
+        if self.options.day_first is None and self.order.day_first is not None:
+            return f"Dates were read {order}, since only so they are in order of time. Use {option} to change it."
+        return f"No date tells day from month; they were read {order}. Use {option} to change it."
+
+    @property
+    def order_words(self) -> str:
+        """What to add to the words about the clock where the steps between samples told the order."""
+        if not self._ambiguous or self._first_over_12 or self._second_over_12 or self._proof is None:
+            return ""
+        return f"; {'day' if self._proof else 'month'} first, as the steps between the samples tell"
 
     @property
     def day_first(self) -> bool:
-        """Whether 03/04 is the 3rd of April: by the numbers, else --day-first, else the habits of glibc's locales.
+        """Whether 03/04 is the 3rd of April.
 
-        Those are (localedata/locales of glibc 2.36): with a four-digit year and a 24-hour clock the day comes first
-        (fr_FR, it_IT, pt_BR); en_US has a 12-hour clock, the C locale a two-digit year, and both the month first.
+        By the numbers, else by the steps between samples, else by --day-first or --month-first, else by the order of
+        events, else by the habits of glibc's locales. Those are (localedata/locales of glibc 2.36): with a four-digit
+        year and a 24-hour clock the day comes first (fr_FR, it_IT, pt_BR); en_US has a 12-hour clock, the C locale a
+        two-digit year, and both the month first.
         """
+        for told in (self._proof, self.options.day_first, self.order.day_first):
+            if told is not None:
+                return told
+        return self.glibc_habits and self._long_year and not self._twelve_hours
+
+    @property
+    def _proof(self) -> bool | None:
         if self._first_over_12 or self._second_over_12:
             return self._first_over_12
-        return self.options.day_first or (self.glibc_habits and self._long_year and not self._twelve_hours)
+        return self.order.day_first if self.order.is_regular else None
 
     def moment(self, text: str, date: dt.date | None) -> dt.datetime | None:
         """The instant a stamp names, with its zone if it has one; `date` is for old stamps with a time only."""
         match = _STAMP.fullmatch(text)
         if match is None:
             return None
-        day = date if match[1] is None else self._date(match)
-        hour = int(match[5])
-        afternoon = _half_of_day(text)
-        if afternoon is not None:
-            hour = hour % 12 + 12 * afternoon
-        try:
-            clock = dt.time(hour, int(match[6]), int(match[7]), tzinfo=_zone(match[8]))
-        except ValueError:
-            return None
-        return None if day is None else dt.datetime.combine(day, clock)
+        day = date if match[1] is None else _date(match, day_first=self.day_first)
+        clock = _clock(match, text)
+        return None if day is None or clock is None else dt.datetime.combine(day, clock)
 
     def date(self, text: str | None) -> dt.date | None:
         """The date in a header line."""
         match = _DATE.fullmatch(text.strip()) if text else None
-        return self._date(match) if match else None
+        return _date(match, day_first=self.day_first) if match else None
 
-    def _date(self, match: re.Match[str]) -> dt.date | None:
-        first, second, third = int(match[1]), int(match[3]), int(match[4])
-        if len(match[1]) == 4:
-            year, month, day = first, second, third
-        elif match[2] == "/" and not self.day_first:
-            month, day, year = first, second, third
-        else:
-            day, month, year = first, second, third
-        try:
-            return dt.date(year if year > 99 else 2000 + year, month, day)
-        except ValueError:
+    @staticmethod
+    def _instant(match: re.Match[str], *, day_first: bool) -> float | None:
+        """Seconds on the clock of the stamp: since 1970 in its zone, or in no zone."""
+        day, clock = _date(match, day_first=day_first), _clock(match, match[0])
+        if day is None or clock is None:
             return None
+        moment = dt.datetime.combine(day, clock)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).timestamp()
 
 
 def is_stamp(line: str) -> bool:
     """True for a line that is a time stamp of -t and nothing else."""
     return len(line) < 60 and _STAMP.fullmatch(line) is not None
+
+
+def _clock(match: re.Match[str], text: str) -> dt.time | None:
+    hour = int(match[5])
+    afternoon = _half_of_day(text)
+    if afternoon is not None:
+        hour = hour % 12 + 12 * afternoon
+    try:
+        return dt.time(hour, int(match[6]), int(match[7]), tzinfo=_zone(match[8]))
+    except ValueError:
+        return None
+
+
+def _date(match: re.Match[str], *, day_first: bool) -> dt.date | None:
+    first, second, third = int(match[1]), int(match[3]), int(match[4])
+    if len(match[1]) == 4:
+        year, month, day = first, second, third
+    elif match[2] == "/" and not day_first:
+        month, day, year = first, second, third
+    else:
+        day, month, year = first, second, third
+    try:
+        return dt.date(year if year > 99 else 2000 + year, month, day)
+    except ValueError:
+        return None
 
 
 def _half_of_day(text: str) -> bool | None:

@@ -24,6 +24,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
+from storscope.sources.importers._date_order import DateOrder
 from storscope.sources.importers._evaperf import DEFAULT_EVA_SYSTEM, controller_name, friendly
 from storscope.sources.importers._evaperf_rows import csv_cells
 from storscope.sources.importers._stamps import Stamps
@@ -144,7 +145,7 @@ def _numeric_month(match: re.Match[str]) -> str:
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
     system = options.system or DEFAULT_EVA_SYSTEM
     recorder.notes.tool, recorder.notes.system = "HP EVA controller events", system
-    stamps = Stamps(options, glibc_habits=False)
+    stamps = Stamps(options, glibc_habits=False, order=DateOrder(is_regular=False))
     for event in _events(Evidence(evidence.path, evidence.name).lines(), None):
         stamps.learn(event.stamp)
     count = 0
@@ -156,9 +157,8 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
             evidence, "lines that begin with a date and a time, then the event's text", "none",
             hint="Export the controller event log as text or CSV.",
         )  # fmt: skip
-    if stamps.is_ambiguous:
-        order = "day first" if stamps.day_first else "month first"
-        recorder.warn(f"No date tells day from month; they were read {order}. Use --day-first to change it.")
+    if doubt := stamps.doubt:
+        recorder.warn(doubt)
 
 
 def _record(recorder: Recorder, options: ImportOptions, stamps: Stamps, system: str, event: _Line) -> None:

@@ -2,22 +2,20 @@
 
 Field names as in sysstat 12.6 `iostat.c` (write_json_ext_stat): rates per second, sizes in kB = 1,024 bytes or MB with
 -m, times in ms, util in per cent. Beware: the first report covers the time since boot unless -y was given, so it is
-never taken as data; and an interrupted iostat leaves the JSON unfinished, which is repaired by dropping the last,
-incomplete report.
+left out unless --keep-first says otherwise. What may be unfinished or appended, `_iostat_documents.py` tells.
 """
 
 from __future__ import annotations
 
-import json
+from dataclasses import dataclass
 from typing import Any
 
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
-from storscope.sources.importers._iostat import Report, record_reports
-
-_ENDINGS = ("]}]}}", "}]}]}}", "]}]}]}}", "}]}]}]}}")
-"""What an interrupted report lacks, from a cut between reports to a cut inside the disk list."""
+from storscope.sources.importers._iostat import Report, ReportWriter
+from storscope.sources.importers._iostat_documents import Documents, find_documents
+from storscope.sources.importers._stamps import Stamps
 
 
 def _recognise(head: Head) -> float:
@@ -26,41 +24,48 @@ def _recognise(head: Head) -> float:
 
 
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
-    document, repaired = _load(evidence)
-    if repaired:
-        recorder.warn("The JSON is unfinished (iostat was interrupted); its last report was dropped.")
-        recorder.omit("unfinished last report")
+    recorder.notes.tool = "iostat"
+    found = find_documents(evidence)
+    _note(recorder, found)
     try:
-        hosts = document["sysstat"]["hosts"]
-        for host in hosts:
-            reports = [_report(statistics) for statistics in host["statistics"]]
-            recorder.notes.tool, recorder.notes.system = "iostat", options.system or host["nodename"]
-            record_reports(recorder, options, recorder.notes.system, host.get("date"), reports)
-    except (KeyError, TypeError, AttributeError) as error:
+        hosts = [_host(host) for document in found.values for host in document["sysstat"]["hosts"]]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise broken(evidence, "sysstat.hosts[].statistics[].disk[]", f"no {error}") from error
+    stamps = Stamps(options)
+    for host in hosts:
+        stamps.pause()
+        for text in [host.date, *(report.timestamp for report in host.reports)]:
+            stamps.learn(text or "")
+    writer = ReportWriter(recorder, options, stamps)
+    for host in hosts:
+        system = options.system or host.name
+        recorder.notes.system = recorder.notes.system or system
+        writer.begin(system, host.date)
+        for report in host.reports:
+            writer.add(report)
+    writer.finish()
 
 
-def _load(evidence: Evidence) -> tuple[dict[str, Any], bool]:
-    text = evidence.text()
-    try:
-        return json.loads(text), False
-    except json.JSONDecodeError as error:
-        first_error = error
-    cut = text.rstrip()
-    while (end := cut.rfind("}")) > 0:
-        cut = cut[: end + 1]
-        for ending in _ENDINGS:
-            try:
-                return json.loads(cut + ending), True
-            except json.JSONDecodeError:
-                continue
-        cut = cut[:-1]
-        if len(text) - len(cut) > 100_000:
-            break
-    raise broken(
-        evidence, "JSON as iostat writes it", first_error.msg, line=first_error.lineno,
-        hint="If the file was cut, import the complete one, or the text form of iostat.",
-    )  # fmt: skip
+def _note(recorder: Recorder, found: Documents) -> None:
+    if len(found.values) > 1:
+        recorder.warn(f"{len(found.values)} JSON documents in one file; each was read as a capture of its own.")
+    if found.repaired:
+        recorder.warn("The JSON is unfinished (iostat was interrupted); its last report was dropped.")
+    recorder.omit("unfinished last report", found.repaired)
+    recorder.omit("unfinished documents without a whole report", found.dropped)
+    recorder.omit("documents that repeat an earlier one to the letter", found.repeated)
+    recorder.omit("lines beside the JSON", found.other_lines)
+
+
+@dataclass(frozen=True)
+class _Host:
+    name: str
+    date: str | None
+    reports: list[Report]
+
+
+def _host(host: dict[str, Any]) -> _Host:
+    return _Host(str(host["nodename"]), host.get("date"), [_report(statistics) for statistics in host["statistics"]])
 
 
 def _report(statistics: dict[str, Any]) -> Report:

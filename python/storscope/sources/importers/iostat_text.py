@@ -5,8 +5,9 @@ old kernels, d/s and f/s of new ones, kB, MB (-m) or sectors (POSIXLY_CORRECT), 
 four tables a report (-x --pretty), numbers with a decimal comma, numbers with a unit (--human).
 
 Beware: the first report after each header covers the time since boot unless -y was given, which the text does not
-say for -x; so it is never taken as data. Without -t the reports carry no time; give --start and --interval. --human
-leaves two or three digits. A file filtered by grep is read as long as the headings are in it.
+say for -x; so it is left out unless --keep-first says otherwise (a plain table tells by its amounts). Without -t the
+reports carry no time; give --start and --interval. --human leaves two or three digits. A file filtered by grep is read
+as long as the headings are in it.
 """
 
 from __future__ import annotations
@@ -232,6 +233,7 @@ def _learn(evidence: Evidence, options: ImportOptions) -> Stamps:
         if (line[:1].isdigit() or line.startswith("Time:")) and is_stamp(line):
             stamps.learn(line)
         elif match := _header(line):
+            stamps.pause()
             stamps.learn(match["date"])
     return stamps
 
