@@ -173,6 +173,65 @@ def test_a_year_that_no_capture_is_from_is_no_time(tmp_path: Path) -> None:
     assert tables.notes.omitted["rows whose time stamp has an unknown form"] == 1
 
 
+@pytest.mark.parametrize(
+    ("stamps", "options", "first"),
+    [
+        (["20/11/2026 20:00:00", "20/11/2026 20:00:05", "20/11/2026 20:00:10"], ImportOptions(), "2026-11-20T20:00:00"),
+        (["12/11/2026 23:59:55", "13/11/2026 00:00:00", "13/11/2026 00:00:05"], ImportOptions(), "2026-11-12T23:59:55"),
+        (["03/04/2026 23:59:50", "03/04/2026 23:59:55", "04/04/2026 00:00:00"], ImportOptions(), "2026-04-03T23:59:50"),
+        (["04/03/2026 23:59:50", "04/03/2026 23:59:55", "04/04/2026 00:00:00"], ImportOptions(), "2026-04-03T23:59:50"),
+        (["03/04/2026 10:00:00", "03/04/2026 10:00:05", "03/04/2026 10:00:10"], ImportOptions(), "2026-03-04T10:00:00"),
+        (["03/04/2026 10:00:00", "03/04/2026 10:00:05", "03/04/2026 10:00:10"], ImportOptions(day_first=True),
+         "2026-04-03T10:00:00"),
+    ],
+    ids=["above 12", "above 12 later", "midnight", "midnight, month first", "neither", "told"],
+)  # fmt: skip
+def test_day_and_month_are_told_apart(stamps: list[str], options: ImportOptions, first: str, tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, pdh_text([READS], [["0"], ["1"], ["2"]], stamps=stamps), tmp_path, options)
+    assert intervals(tables, "device", DEVICE) == [(first, 5.0), (f"{_after(first)}", 5.0)]
+    assert tables.notes.warnings == []
+    assert ("day first" in (tables.notes.clock or "")) == (stamps[0][:2] == first[8:10])
+
+
+def _after(first: str) -> str:
+    return (dt.datetime.fromisoformat(first) + dt.timedelta(seconds=5)).isoformat()
+
+
+def test_in_a_large_file_the_order_is_told_by_some_stamps(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("storscope.sources.importers._pdh_order._WHOLE_BYTES", 0)
+    start = dt.datetime(2026, 4, 3, 20)
+    stamps = [f"{start + dt.timedelta(seconds=20 * row):%d/%m/%Y %H:%M:%S}" for row in range(1440)]
+    tables = read_text(IMPORTER, pdh_text([READS], [["1"]] * 1440, stamps=stamps), tmp_path)
+    found = intervals(tables, "device", DEVICE)
+    assert (found[0], len(found)) == (("2026-04-03T20:00:00", 20.0), 1439)
+    assert {length for _, length in found} == {20.0}
+    last = [*stamps[:5], "13/04/2026 20:00:00"]
+    found = intervals(read_text(IMPORTER, pdh_text([READS], [["1"]] * 6, stamps=last), tmp_path), "device", DEVICE)
+    assert found[0][0] == "2026-04-03T20:00:00"
+
+
+def test_copies_without_seconds_that_could_be_either_are_doubted(tmp_path: Path) -> None:
+    text = pdh_text([READS], [["1"], ["2"]], stamps=["3/4/2015 22:42", "3/4/2015 22:42"])
+    assert any("No date tells" in warning for warning in read_text(IMPORTER, text, tmp_path).notes.warnings)
+
+
+def test_a_capture_without_a_readable_stamp_records_nothing_and_says_the_option(tmp_path: Path) -> None:
+    text = pdh_text([READS], [["1"], ["2"]], stamps=["13/13/2026 10:00:00", "14/13/2026 10:00:00"])
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert tables.rows("entities") == []
+    assert tables.notes.omitted["rows whose time stamp has an unknown form"] == 2
+
+
+def test_a_date_that_the_sampled_stamps_did_not_show_says_the_option(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("storscope.sources.importers._pdh_order._WHOLE_BYTES", 0)
+    monkeypatch.setattr("storscope.sources.importers._pdh_order._PROBES", 1)
+    stamps = ["03/04/2026 10:00:00", "13/04/2026 10:00:00", "01/05/2026 10:00:00"]
+    tables = read_text(IMPORTER, pdh_text([READS], [["1"]] * 3, stamps=stamps), tmp_path)
+    assert any("say --day-first" in warning for warning in tables.notes.warnings)
+
+
 def test_minutes_in_the_header_are_west_of_utc(tmp_path: Path) -> None:
     text = pdh_text([READS], [["1.00"], ["2.00"]], title="(PDH-CSV 4.0) (Pacific Standard Time)(480)")
     tables = read_text(IMPORTER, text, tmp_path)

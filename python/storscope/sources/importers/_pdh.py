@@ -30,6 +30,8 @@ from storscope.sources.importer import ImportOptions, broken
 from storscope.sources.importers._pdh_clock import Clock
 from storscope.sources.importers._pdh_layout import Home, Layout, LayoutMaker, without_idle_latencies
 from storscope.sources.importers._pdh_names import Place, decoded
+from storscope.sources.importers._pdh_order import learnt_stamps
+from storscope.sources.importers._stamps import Stamps
 
 _VALUES_PER_BLOCK: Final = 1_300_000
 """10 MB. Three blocks are held at a time."""
@@ -67,11 +69,12 @@ def read_pdh(evidence: Evidence, recorder: Recorder, options: ImportOptions, dia
     """Writes every capture in the file to the recorder."""
     recorder.notes.tool = dialect.tool
     with _as_utf8(evidence) as path, core_errors(evidence.name):
-        offset: int | None = 0
-        while offset is not None:
+        reader = _core.WideCsv(path, 0)
+        stamps = learnt_stamps(path, options)
+        _Section(evidence, recorder, options, dialect, reader, stamps).read()
+        while (offset := reader.section_end) is not None:
             reader = _core.WideCsv(path, offset)
-            _Section(evidence, recorder, options, dialect, reader).read()
-            offset = reader.section_end
+            _Section(evidence, recorder, options, dialect, reader, stamps).read()
 
 
 @dataclass
@@ -88,7 +91,13 @@ class _Section:
     """One capture: a header and its rows."""
 
     def __init__(
-        self, evidence: Evidence, recorder: Recorder, options: ImportOptions, dialect: Dialect, reader: _core.WideCsv
+        self,
+        evidence: Evidence,
+        recorder: Recorder,
+        options: ImportOptions,
+        dialect: Dialect,
+        reader: _core.WideCsv,
+        stamps: Stamps,
     ) -> None:
         self._evidence = evidence
         self._recorder = recorder
@@ -96,21 +105,19 @@ class _Section:
         self._dialect = dialect
         self._reader = reader
         self._names = decoded(reader.names)
-        self._clock = Clock(self._names[0], options)
+        self._clock = Clock(self._names[0], options, stamps)
         self._layout = self._lay_out()
         self._short_rows = 0
         self._is_first = not dialect.first_sample_is_data
 
     def read(self) -> None:
-        """Reads, and writes block by block."""
-        self._describe()
+        """Reads, and writes block by block. Of a capture without a sample not even the objects are recorded."""
         keys: SeriesKeys | None = None
         with ThreadPoolExecutor(1, "storscope-read") as pool:
             parsed = self._first()
             while parsed is not None:
                 following = pool.submit(self._next)
-                keys = keys or self._series_keys()
-                self._write(parsed, keys)
+                keys = self._write(parsed, keys)
                 self._evidence.report_progress(parsed.block.end)
                 # The block's memory goes before the next one is waited for.
                 parsed = None
@@ -127,14 +134,13 @@ class _Section:
             )  # fmt: skip
         return layout
 
-    def _describe(self) -> None:
+    def _begun(self) -> SeriesKeys:
+        """Records what was sampled."""
         self._dialect.describe(self._recorder, self._layout)
         if self._recorder.notes.system is None:
             self._recorder.notes.system = next(iter(self._layout.places.values())).entity.system
         for reason, count in self._layout.omitted.items():
             self._recorder.omit(reason, count)
-
-    def _series_keys(self) -> SeriesKeys:
         layout = self._layout
         return self._recorder.series_keys(layout.series_entities, layout.series_names, layout.series_units)
 
@@ -166,7 +172,8 @@ class _Section:
 
     # Writing ---------------------------------------------------------------------------------------------------------
 
-    def _write(self, parsed: _Parsed, keys: SeriesKeys) -> None:
+    def _write(self, parsed: _Parsed, keys: SeriesKeys | None) -> SeriesKeys | None:
+        """Writes a block; returns the keys, which are made when the first sample is written."""
         self._count(parsed.tally)
         rows, starts, lengths = self._clock.intervals(parsed.times, parsed.tally.stamps)
         self._count_rows_without_time(parsed, len(rows))
@@ -175,7 +182,8 @@ class _Section:
             rows, starts, lengths = rows[1:], starts[1:], lengths[1:]
             self._recorder.omit("first samples: they have no interval of their own and may cover the time since boot")
         if not len(rows):
-            return
+            return keys
+        keys = keys or self._begun()
         values = parsed.values if len(rows) == len(parsed.times) else parsed.values[:, rows]
         recorder, layout = self._recorder, self._layout
         if layout.series_count:
@@ -184,6 +192,7 @@ class _Section:
             columns = {name: values[first:end] for name, (first, end) in family.slots.items()}
             self._check(columns)
             recorder.observe_columns(family.entities, starts, lengths, columns)
+        return keys
 
     def _check(self, columns: dict[str, npt.NDArray[np.float64]]) -> None:
         self._recorder.omit("latencies of intervals whose rate is 0.00", without_idle_latencies(columns))
@@ -210,11 +219,11 @@ class _Section:
             row, stamp = next(item for item in parsed.tally.stamps if any(48 <= byte <= 57 for byte in item[1]))
             self._recorder.warn(
                 f"From line {parsed.block.first_line + row:,}: time stamps like {stamp.decode('utf-8', 'replace')!r} "
-                "are not understood and their rows were left out."
+                f"are not understood and their rows were left out.{self._clock.advice(stamp)}"
             )
 
     def _note(self) -> None:
-        self._clock.note(self._recorder.notes)
+        self._clock.note(self._recorder)
         self._recorder.omit("blank lines", self._reader.blank_lines)
         if self._short_rows:
             self._recorder.warn(

@@ -16,8 +16,10 @@ import numpy as np
 
 from storscope.domain import units
 from storscope.domain.arrays import IntArray
-from storscope.domain.recorder import CaptureNotes
+from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
+from storscope.sources.importers._long_steps import LongSteps
+from storscope.sources.importers._stamps import Stamps
 
 NO_TIME: Final = np.iinfo(np.int64).min
 """What the core writes for a stamp of another form."""
@@ -31,13 +33,18 @@ _YEARS = range(1970, 2200)
 _GUESSED_STEP_S = 5.0
 """esxtop's own delay when none is given (esxtop(1): 5 seconds)."""
 _QUARTER_NS = 900 * units.NS_PER_S
+_DAY_NS = 86_400 * units.NS_PER_S
 
 
 class Clock:
     """Turns the stamps of one capture, block by block, into interval starts and lengths."""
 
-    def __init__(self, title: str, options: ImportOptions) -> None:
+    def __init__(self, title: str, options: ImportOptions, stamps: Stamps) -> None:
+        """`stamps` knows whether the dates have the day first."""
         self._options = options
+        self._stamps = stamps
+        self._has_other_forms = False
+        self._long_steps = LongSteps()
         match = _TITLE.fullmatch(title.strip())
         self._minutes = int(match["minutes"]) if match and match["minutes"] else None
         self._zone = match["zone"] if match else None
@@ -53,6 +60,8 @@ class Clock:
 
         `times` and `stamps` are as the core gives them. Rows without a readable stamp are left out.
         """
+        if self._stamps.day_first:
+            _exchange_day_and_month(times)
         lacks_seconds = self._read_other_forms(times, stamps)
         rows = np.flatnonzero(times != NO_TIME)
         if not len(rows):
@@ -69,9 +78,20 @@ class Clock:
         self._rows += len(rows)
         return rows, ends - lengths, lengths
 
-    def note(self, notes: CaptureNotes) -> None:
+    def advice(self, stamp: bytes) -> str:
+        """What to add to the words about a stamp that is none: the option under which it is one."""
+        day_first = self._stamps.day_first
+        if _parse(stamp.decode("utf-8", "replace"), not day_first) is None:
+            return ""
+        return f" If all dates are like that, say {'--month-first' if day_first else '--day-first'}."
+
+    def note(self, recorder: Recorder) -> None:
         """Writes down how times were placed, and doubts."""
-        notes.clock = self.words
+        notes = recorder.notes
+        notes.clock = self.words + ("; dates are day first" if self._stamps.day_first else "")
+        if self._has_other_forms and (doubt := self._stamps.doubt):
+            recorder.warn(doubt)
+        self._long_steps.warn(recorder)
         if self.steps_back:
             notes.warnings.append(
                 f"The clock stood still or went back {self.steps_back:,} times; those intervals were given the usual "
@@ -115,6 +135,8 @@ class Clock:
             went_back[0] = False
         self.steps_back += int(np.count_nonzero(went_back))
         lengths[went_back] = self._usual_step
+        for length, end in zip(lengths[is_first:].tolist(), ends[is_first:].tolist(), strict=True):
+            self._long_steps.add(length, end)
         return lengths
 
     def _usual(self, lengths: IntArray) -> int:
@@ -128,10 +150,11 @@ class Clock:
         known: dict[bytes, tuple[int, bool] | None] = {}
         for row, stamp in stamps:
             if stamp not in known:
-                known[stamp] = _parse(stamp.decode("utf-8", "replace"), self._options.day_first)
+                known[stamp] = _parse(stamp.decode("utf-8", "replace"), self._stamps.day_first)
             if (found := known[stamp]) is not None:
                 times[row] = found[0]
                 lacks_seconds |= not found[1]
+                self._has_other_forms = True
         return lacks_seconds
 
     def _rebuild(self, minutes: IntArray) -> None:
@@ -151,6 +174,18 @@ class Clock:
         self._rebuilt = (int(minutes[anchor]) - anchor * step, step)
         seconds = step / units.NS_PER_S
         self.words = f"rebuilt from row order, {seconds:g} s steps ({source}); {self._zone_words()}"
+
+
+def _exchange_day_and_month(times: IntArray) -> None:
+    """Makes of the 4th of March the 3rd of April, in place; a day that is no month stays what it is."""
+    rows = np.flatnonzero(times != NO_TIME)
+    days, which = np.unique(times[rows] // _DAY_NS, return_inverse=True)
+    times[rows] += np.array([_shift_ns(int(day) * _DAY_NS) for day in days], np.int64)[which]
+
+
+def _shift_ns(day_ns: int) -> int:
+    date = units.datetime_from_ns(day_ns)
+    return units.ns_from_datetime(date.replace(month=date.day, day=date.month)) - day_ns if date.day <= 12 else 0
 
 
 def _local_to_utc(local_ns: int, zone: dt.tzinfo) -> int:
