@@ -62,6 +62,25 @@ def test_hostile_content_is_refused(tmp_path: Path, name: str) -> None:
     assert_refused(storscope("import", file, "--store", tmp_path / "store"), tmp_path / "store", word)
 
 
+def test_a_capture_that_yields_no_row_is_refused_and_not_known_afterwards(tmp_path: Path) -> None:
+    file, store = tmp_path / "esxtop.csv", tmp_path / "store"
+    counter = "\\\\h\\Physical Disk SCSI Device(naa.1)\\Reads/sec"
+    file.write_text(f'"(PDH-CSV 4.0) (UTC)(0)","{counter}"\n' + '"13/13/2026 10:00:00","1"\n' * 3)
+    for _ in range(2):
+        assert_refused(storscope("import", file, "--store", store), store, "found none", "3 left out", "13/13/2026")
+
+
+def test_a_known_capture_that_was_read_with_other_options_says_so(tmp_path: Path) -> None:
+    def imported(*options: str) -> str:
+        return storscope("import", JSON, "--store", tmp_path / "store", *options).stdout
+
+    assert "1 read" in imported()
+    assert "other options" not in imported()
+    assert "other options; --replace reads it anew" in imported("--keep-first")
+    assert "1 read" in imported("--keep-first", "--replace")
+    assert "other options" not in imported("--keep-first")
+
+
 def test_a_hundred_megabytes_in_one_line(tmp_path: Path) -> None:
     file = tmp_path / "line"
     file.write_bytes(b"vda 1.0 " * (100 * 1024**2 // 8))

@@ -25,6 +25,8 @@ def print_import(summary: ImportSummary, store: Path | None) -> None:
             click.secho(f"         note: {warning}", fg="yellow")
     for known in summary.known:
         click.echo(f"known    {known.name}: the store has this content as capture {known.capture}")
+        if known.read_otherwise:
+            click.secho("         note: it was imported with other options; --replace reads it anew", fg="yellow")
     for skipped in summary.skipped:
         if skipped.is_error:
             click.secho(f"FAILED   {skipped.name}: {_without_name(skipped.reason, skipped.name)}", fg="red", err=True)
@@ -50,7 +52,10 @@ def summary_to_json(summary: ImportSummary) -> dict[str, Any]:
             }
             for item in summary.imported
         ],
-        "known": [{"name": item.name, "capture": item.capture} for item in summary.known],
+        "known": [
+            {"name": item.name, "capture": item.capture, "read_otherwise": item.read_otherwise}
+            for item in summary.known
+        ],
         "skipped": [{"name": item.name, "reason": item.reason, "is_error": item.is_error} for item in summary.skipped],
     }
 

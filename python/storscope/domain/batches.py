@@ -29,9 +29,9 @@ class Batches:
 
     @property
     def is_empty(self) -> bool:
-        """True when nothing is held and nothing was handed on."""
-        pending = any(rows and next(iter(rows.values())) for rows in self._rows.values())
-        return not (pending or self.row_counts)
+        """True when nothing is held and nothing was handed on, but what entities there are."""
+        pending = any(table != "entities" and next(iter(rows.values())) for table, rows in self._rows.items())
+        return not (pending or any(count for table, count in self.row_counts.items() if table != "entities"))
 
     def add(self, table: str, **row: object) -> None:
         """One row, with a value for each column of the table."""

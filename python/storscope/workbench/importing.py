@@ -48,6 +48,8 @@ class Known:
 
     name: str
     capture: str
+    read_otherwise: bool = False
+    """It was imported without an option that is given now, or with another value of it."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,8 @@ def _import_one(
         try:
             recorder = _read_into(store, evidence, importer, options, digest, replace, note)
         except _AlreadyKnown:
-            summary.known.append(Known(evidence.name, capture_id(digest.result())))
+            known = capture_id(digest.result())
+            summary.known.append(Known(evidence.name, known, _was_read_otherwise(store, known, options)))
             return
         capture = capture_id(digest.result())
     notes = recorder.notes
@@ -264,6 +267,12 @@ def _read_into(
         drop_what_is_known()
         writer.commit(recorder)
     return recorder
+
+
+def _was_read_otherwise(store: Store, capture: str, options: ImportOptions) -> bool:
+    told = options.as_text()
+    before = [row["options"] for row in store.captures() if row["capture"] == capture] if told else []
+    return any(dict(was).get(name) != value for was in before for name, value in told.items())
 
 
 def _capture_info(evidence: Evidence, importer: Importer, options: ImportOptions, digest: str) -> CaptureInfo:
