@@ -37,6 +37,15 @@ def test_a_visit_that_is_much_shorter_gainsays_nothing() -> None:
     assert _loads(_visit(1500, 5, seconds=5), _visit(2000, 1, seconds=1)) == [1500, 2000]
 
 
+def test_an_overload_is_gainsaid_only_by_a_visit_that_did_more() -> None:
+    over = replace(_visit(817, 6, seconds=1, kind=_OVERLOADED), achieved_per_s=816.0)
+    quick = _visit(839, 0.45, seconds=1)
+    few_came, more_came = (replace(quick, achieved_per_s=done_per_s) for done_per_s in (796.0, 836.0))
+    visits = [_visit(400, 0.4), over]
+    assert left_out([*visits, few_came], MEAN, "", 30 * NS_PER_MS) == ()
+    assert left_out([*visits, more_came], MEAN, "", 30 * NS_PER_MS) == ((1, DISTURBED),)
+
+
 def test_a_short_visit_above_a_long_one_that_was_overloaded_lived_on_credit() -> None:
     short, long = _visit(1100, 1, seconds=1), _visit(1050, 80, seconds=5, kind=_OVERLOADED)
     assert outlasted([short, long]) == [short]

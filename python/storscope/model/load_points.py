@@ -101,12 +101,18 @@ def _outlasted_and_disturbed(
 def disturbed(
     visits: Sequence[Visit], latency_ns: Callable[[Visit], float], time_share: float = _DISTURBING_TIME
 ) -> list[Visit]:
-    """Those with a latency that a higher load, visited for at least that share of the time, did not have."""
+    """Those with a latency that a higher load, visited for at least that share of the time, did not have.
+
+    Of a short visit fewer may arrive than were asked for. A load above what the device does is told from that only by
+    one that did more.
+    """
     calm = [visit for visit in visits if visit.kind is PointKind.VALID]
 
     def is_disturbed(visit: Visit) -> bool:
+        least_done_per_s = visit.achieved_per_s if visit.kind is PointKind.OVERLOADED else None
         return any(
             other.offered_per_s >= visit.offered_per_s
+            and (other.achieved_per_s or 0.0) >= (least_done_per_s or 0.0)
             and other.duration_ns >= time_share * visit.duration_ns
             and math.log(latency_ns(visit) / latency_ns(other)) > _tolerance(visit, other)
             for other in calm
