@@ -81,6 +81,13 @@ def test_an_interval_with_a_reset_is_left_out_and_the_next_is_not() -> None:
     assert tables.notes.omitted["intervals with a counter reset"] == 1
 
 
+def test_a_reset_to_zero_is_a_reset_and_what_follows_is_idle(tmp_path: Path) -> None:
+    text = "".join(snapshot(f"{1795222000 + 30 * n}", reads) for n, reads in enumerate((60, 120, 0, 0, 60)))
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert [row["read_ops_per_s"] for row in observations(tables, "sda")] == [2.0, 0.0, 2.0]
+    assert tables.notes.omitted == {"intervals with a counter reset": 1}
+
+
 def test_a_busy_share_above_one_is_cut_and_counted() -> None:
     tables = read_tables(IMPORTER, OLD)
     assert observations(tables, "nvme0n1")[0]["busy_ratio"] == 1.0

@@ -126,6 +126,20 @@ def test_a_time_without_a_date_passes_midnight() -> None:
     assert rows[0]["read_bytes_per_s"] == pytest.approx(5132.8 * 512)
 
 
+def test_a_negative_rate_is_a_reset_and_a_negative_time_is_absent(tmp_path: Path) -> None:
+    rows = (
+        "sda 0 0 1 1 4 4 8 0 0 0 0",
+        "sda 0 0 -2000 1 4 4 8 0 0 0 0",
+        "sda 0 0 2 1 4 4 8 -5 3 0 0",
+        "sda 0 0 3 1 4 4 8 1 1 0 9",
+    )
+    tables = read_text(IMPORTER, HEADER + "".join(f"{OLD}{row}\n\n" for row in rows), tmp_path)
+    assert [row["read_ops_per_s"] for row in devices(tables, "sda")] == [2.0, 3.0]
+    assert [row["queue_depth_mean"] for row in devices(tables, "sda")] == [None, 1.0]
+    assert tables.notes.omitted["device lines with a negative rate: a counter was reset or wrapped"] == 1
+    assert tables.notes.omitted["negative times, shares or queues (old kernels do this)"] == 1
+
+
 def test_partitions_live_on_their_disk_and_are_no_devices() -> None:
     tables = read_tables(IMPORTER, SAMPLES / "sysstat_10.1_two_captures.txt")
     assert ("partition", "sda1", "lives_on", "device", "sda") in tables.links()

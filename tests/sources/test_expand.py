@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from storscope.domain.errors import UnsafeArchive, UsageError
+from storscope.domain.errors import MalformedInput, UnsafeArchive, UsageError
 from storscope.sources import expand
 from storscope.sources.evidence import Evidence
 from storscope.sources.expand import Unreadable
@@ -64,6 +64,17 @@ def test_growth_is_limited_by_the_packed_size(tmp_path: Path, monkeypatch: pytes
         archive.writestr("zeros", b"\0" * 5_000_000)
     with pytest.raises(UnsafeArchive, match="at most"):
         _found(tmp_path / "bomb.zip")
+
+
+def test_an_encrypted_member_is_refused_by_its_name(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "locked.zip", "w") as archive:
+        archive.writestr("esxtop.csv", "counters")
+    content = bytearray((tmp_path / "locked.zip").read_bytes())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(header) + flags] |= 1
+    (tmp_path / "locked.zip").write_bytes(content)
+    with pytest.raises(MalformedInput, match=r"not encrypted, found esxtop\.csv, which needs a password"):
+        _found(tmp_path / "locked.zip")
 
 
 def test_a_device_or_pipe_is_not_read(tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ MAX_MEMBERS = 100_000
 MAX_DEPTH = 4
 _CHUNK_BYTES = 1024**2
 _MAGIC_BYTES = 264
+_ENCRYPTED = 1
+"""Bit 0 of a zip member's general purpose flag (APPNOTE.TXT 6.3.10, 4.4.4)."""
 _STORE_MARKER = "storscope-store.json"
 STANDARD_INPUT = "standard input"
 
@@ -167,6 +169,11 @@ def _from_zip(path: Path, name: str, progress: Progress | None, depth: int) -> I
             if stat.S_ISLNK(entry.external_attr >> 16):
                 yield Unreadable(f"{name}: {entry.filename}", "is a link inside an archive")
                 continue
+            if entry.flag_bits & _ENCRYPTED:
+                raise MalformedInput(
+                    "an archive that is not encrypted", f"{entry.filename}, which needs a password", where=name,
+                    hint="Unpack it with the password and import the folder.",
+                )  # fmt: skip
             size = max(entry.compress_size, 1)
             with archive.open(entry) as stream, _member(stream, f"{name}: {entry.filename}", size) as member:
                 yield from _from_file(member, f"{name}: {entry.filename}", progress, depth + 1)

@@ -258,8 +258,17 @@ def _covers(report: Report, step_ns: int) -> bool:
 def record_device(
     recorder: Recorder, device: EntityRef, start_ns: int, duration_ns: int, fields: Mapping[str, float]
 ) -> None:
-    """One device line: canonical columns as an observation, the rest as counters."""
-    untimed = _latencies_of_nothing(fields)
+    """One device line: canonical columns as an observation, the rest as counters.
+
+    A rate below zero shows that the counters were reset or wrapped, so the line says nothing; a time below zero comes
+    of old kernels and is left out alone.
+    """
+    negative = {name for name, value in fields.items() if value < 0}
+    if any("/s" in name for name in negative):
+        recorder.omit("device lines with a negative rate: a counter was reset or wrapped")
+        return
+    recorder.omit("negative times, shares or queues (old kernels do this)", len(negative))
+    untimed = _latencies_of_nothing(fields) | negative
     values: dict[str, float | None] = {}
     dropped = 0
     for name, value in fields.items():

@@ -189,7 +189,7 @@ class _Reader:
         for name, counters in self._now.items():
             if name not in self._before:
                 self.recorder.omit("first snapshot of a device that appeared later")
-            elif not any(counters.values()):
+            elif name not in self._entities and not any((*counters.values(), *self._before[name].values())):
                 self._asleep.setdefault(name, []).append((before.ns, span_ns))
             else:
                 for start_ns, length_ns in self._asleep.pop(name, ()):
