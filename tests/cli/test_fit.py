@@ -147,6 +147,27 @@ def test_a_curve_of_platters_says_that_mirrors_gain_nothing_by_the_nearer_head(
         assert (warning in capsys.readouterr().out) == is_told
 
 
+def test_a_full_stroke_that_no_spread_shows_is_told(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A curve of the F1's first tenth, taken for `7200-sata`, gives a whole drive that is 12 % off (docs/fit.md)."""
+    words = "The full stroke is not fitted: over the average seek it is that of `7200-sata`, 1.88 (1.55 to 2.27"
+    spread = tmp_path / "spread.csv"
+    header, first, *_ = results_table({1: 70.0}, {}, "drive").splitlines()
+    spread.write_text(f"{header},lat_sd_ms\n{first},4.0\n")
+    flash = tmp_path / "flash.csv"
+    flash.write_text(results_table({1: 7_400.0}, {}, "flash"))
+    for evidence, options, is_told in (
+        (table, [], True),
+        (table, ["--span", "10%"], True),
+        (table, ["--curve"], False),
+        (spread, [], False),
+        (flash, [], False),
+    ):
+        assert run(["fit", "drive", str(evidence), *options, "--size", "465g", "--json"]) == 0
+        assert (words in capsys.readouterr().out) == is_told, (evidence, options)
+
+
 def test_runs_of_a_store_become_a_drive(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = str(tmp_path / "store")
     assert run(["import", str(table), "--store", store]) == 0

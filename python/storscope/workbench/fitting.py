@@ -29,6 +29,7 @@ from storscope.sim.fitting import (
 )
 from storscope.store import Store
 from storscope.workbench.depth_grids import grid_of, most_span
+from storscope.workbench.full_stroke import assumed_stroke
 from storscope.workbench.importing import import_paths
 from storscope.workbench.sold_sizes import sold_in_thousands
 
@@ -215,8 +216,11 @@ def _from_store(store: Store, evidence: tuple[str, ...], options: FitOptions) ->
         notes.append(f"The first {format_ratio(span_ratio)} of the drive was used; seeks are fitted to that.")
     elif found.used_bytes is None and options.span_ratio is None:
         notes.append("How much of the drive was used is not said, and taken as all of it; see --span.")
-    grid = replace(found.grid, span_ratio=span_ratio)
-    return _report(options, evidence, like, fit_grid(grid, base, evidence[0]), notes)
+    fitted = fit_grid(replace(found.grid, span_ratio=span_ratio), base, evidence[0])
+    stroke = assumed_stroke(fitted, like)
+    if stroke is not None:
+        notes.append(stroke)
+    return _report(options, evidence, like, fitted, notes)
 
 
 def _base(grid: DepthGrid, like: str | None, options: FitOptions, notes: list[str]) -> dict[str, Any]:
