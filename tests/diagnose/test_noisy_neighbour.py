@@ -132,6 +132,32 @@ def test_a_second_suspect_that_is_not_proven_is_told_with_the_first(tmp_path: Pa
     assert "but nobody was hurt noticeably" in finding.summary
 
 
+@pytest.mark.parametrize("apart", [0.0, 1e-9, 1e-3])
+def test_loads_that_cannot_be_told_apart_accuse_nobody(apart: float, tmp_path: Path) -> None:
+    def mirror(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        for start in (100, 260, 430, 600):
+            ops[0, start : start + 18] *= 15
+            latency[0, start : start + 18] *= 8
+        ops[1], latency[1] = ops[0] * (1 + apart * rng.normal(size=ops[0].shape)), latency[0]
+        moved[:] = ops * 8192
+
+    [healthy] = judge(RULE, make_case(tmp_path, day(mirror, volumes=2)))
+    assert isinstance(healthy, Healthy)
+    assert "cannot be told apart" in healthy.statement
+
+
+def test_a_factor_that_no_interval_bounds_is_not_printed(tmp_path: Path) -> None:
+    """The suspect's load barely differs from the victim's, and latency follows neither of them closely."""
+
+    def close(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        hog(rng, ops, moved, latency)
+        ops[0] = ops[3] * rng.gamma(100, 1 / 100, ops[3].shape)
+        moved[:] = ops * 8192
+
+    for finding in findings(RULE, make_case(tmp_path, day(close, volumes=4)), r_level_min=0.1):
+        assert finding.numbers["slower_factor_high"] <= 1e3 * finding.numbers["slower_factor_low"]
+
+
 def test_a_hog_by_bytes_one_interval_ahead_is_found(tmp_path: Path) -> None:
     def copy(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
         for start in (100, 260, 430, 600):

@@ -2,7 +2,7 @@
 
 A whole never competes with its own parts. Where an entity rests on another of its kind (a partition's device-mapper
 volume on its disk), either the parts or the whole take part: the parts when they account for at least half of the
-whole's operations, else the whole.
+whole's operations, else the whole. Devices of a kernel that no link ties together are peers by layer (block_layers).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from storscope.diagnose.block_layers import are_linked, carriers, layers
 from storscope.diagnose.case import Case, Series, after_gaps
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
@@ -77,14 +78,30 @@ class Grid:
 
 
 def peers(case: Case, system: str, kind: str, *needs: str) -> list[Series]:
-    """The entities of a kind that compete in a system, parts and wholes never together; in order of name."""
+    """The entities of a kind that compete in a system, parts and wholes never together; in order of name.
+
+    Where they form layers without links, those of the layer that has all of the load.
+    """
+    return peer_layers(case, system, kind, *needs)[-1]
+
+
+def peer_layers(case: Case, system: str, kind: str, *needs: str) -> list[list[Series]]:
+    """The entities of a kind that compete in a system, by layer; the last has all of the load, each load once."""
     series = {
         entity: found
         for entity, found in case.series(kind, needs=("ops_per_s", *needs)).items()
         if entity.system == system
     }
+    every = [series[entity] for entity in sorted(series)]
+    if kind == "device" and len(every) > 1 and not are_linked(case, every):
+        return layers(every)
     if kind not in {"device", "filesystem", "vdisk", "partition", "process", "datastore"}:
-        return [series[entity] for entity in sorted(series)]
+        return [every]
+    return [_without_double(case, series)]
+
+
+def _without_double(case: Case, series: Mapping[EntityRef, Series]) -> list[Series]:
+    """Of a part and its whole only one; in order of name."""
     parts_of: dict[EntityRef, set[EntityRef]] = defaultdict(set)
     for entity in series:
         for whole in case.components(entity) & series.keys():
@@ -104,18 +121,23 @@ def _operations(series: Series) -> float:
 
 def grid_of(case: Case, system: str, kind: str) -> Grid | None:
     """The grid of the peers of a kind in a system, made once; None when none has operations."""
-    key = ("grid", system, kind)
+    found = _layer_grids(case, system, kind)
+    return found[-1] if found else None
+
+
+def _layer_grids(case: Case, system: str, kind: str) -> list[Grid]:
+    key = ("grids", system, kind)
     if key not in case.memo:
-        case.memo[key] = make_grid(peers(case, system, kind))
-    found: Grid | None = case.memo[key]
+        made = (make_grid(layer) for layer in peer_layers(case, system, kind))
+        case.memo[key] = [grid for grid in made if grid is not None]
+    found: list[Grid] = case.memo[key]
     return found
 
 
 def grids(case: Case, kinds: Sequence[str]) -> list[Grid]:
-    """The grids of every system and kind with operations, in order of system, then of `kinds`."""
+    """The grids of every system and kind with operations, in order of system, then of `kinds`, then of layers."""
     present = sorted({(entity.system, kinds.index(entity.kind)) for entity in case.all_series if entity.kind in kinds})
-    found = (grid_of(case, system, kinds[index]) for system, index in present)
-    return [grid for grid in found if grid is not None]
+    return [grid for system, index in present for grid in _layer_grids(case, system, kinds[index])]
 
 
 def system_grids(case: Case) -> dict[str, Grid]:
@@ -185,6 +207,12 @@ def _mean_by(
     return np.where(count > 0, total / np.where(count > 0, count, 1.0), np.nan)
 
 
+def rests_on(case: Case, entity: EntityRef) -> frozenset[EntityRef]:
+    """Everything an entity rests on, by links or, where no link says it, by loads that add up (block_layers)."""
+    below = case.components(entity)
+    return below | carriers(case, entity.system).get(entity, frozenset()) if entity.kind == "device" else below
+
+
 def clusters(case: Case, chosen: Mapping[EntityRef, object]) -> list[list[EntityRef]]:
     """Entities that are parts or wholes of one another, put together: a VM with its disk and the device below it.
 
@@ -199,7 +227,7 @@ def clusters(case: Case, chosen: Mapping[EntityRef, object]) -> list[list[Entity
         related = [
             cluster
             for cluster in found
-            if any(entity in case.components(other) or other in case.components(entity) for other in cluster)
+            if any(entity in rests_on(case, other) or other in rests_on(case, entity) for other in cluster)
         ]
         joined = [entity for cluster in related for entity in cluster] + [entity]
         found = [cluster for cluster in found if cluster not in related] + [sorted(joined, key=order)]

@@ -16,11 +16,13 @@ Evidence
 When it is wrong
     A correlation is no cause. What rises at the same time for all (a working day, a backup of everything) looks like
     each of them; without a shared component in the evidence it is reported as a correlation only. An entity that
-    slows down others through a component nobody captured is missed or misnamed.
+    slows down others through a component nobody captured is missed or misnamed. Loads that always move together (the
+    two sides of a mirror) cannot be told apart, and accuse nobody.
 
 References
     The correlation of 0.6 and the check by intervention are common practice, no citation; that a cause must share a
-    component with its victim follows DIADS (Babu and others, FAST 2009). Blocks: Politis and White 2004.
+    component with its victim follows DIADS (Babu and others, FAST 2009). Blocks: Politis and White 2004. Variance
+    inflation: Belsley, Kuh and Welsch, Regression Diagnostics, 1980.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storscope.diagnose.case import Case, sql_text
-from storscope.diagnose.peers import CLIENT_KINDS, Grid, clusters, grids
+from storscope.diagnose.peers import CLIENT_KINDS, Grid, clusters, grids, rests_on
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, listed
 from storscope.diagnose.rules._load import between, kind_word, named, opening, rows_sql
@@ -42,7 +44,14 @@ from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluate
 from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
 from storscope.model.bootstrap import Interval, block_length, interval_of_sums
 from storscope.model.overload import bridged, runs_of
-from storscope.model.regression import coefficients, moments, partial_correlation, scaled, total_moments
+from storscope.model.regression import (
+    coefficients,
+    explained_share,
+    moments,
+    partial_correlation,
+    scaled,
+    total_moments,
+)
 
 _NAME = "noisy-neighbour"
 _CARRIERS = {"disk_group", "device", "datastore", "controller", "adapter", "array", "disk", "port", "vdisk", "path",
@@ -55,6 +64,11 @@ _LOUD_INTERVALS_MIN = 5
 _PAUSE = 0.5
 """Part of an entity's usual load below which it pauses."""
 _R_LOW_MIN = 0.3
+_OWN_PART_MIN = 0.01
+"""Part of a suspect's changes of load that what is held fixed does not show as well: with less (a variance inflation of
+100) it has none of its own to judge by (ours; 10 is a common warning)."""
+_FACTOR_SPAN_MAX = 1e3
+"""Ends of the interval of a factor, one over the other, from which nothing was measured."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +209,7 @@ def _suspicion(case: Case, settings: Settings, field: _Field, column: int, accep
     best: tuple[float, str, int, list[int]] | None = None
     for measure, load in field.loads.items():
         for lag in (0, 1):
-            victims = _victims(settings, field, load, column, accepted, lag)
+            victims = _victims(case, settings, field, load, column, accepted, lag)
             weight = sum(r for _, r in victims)
             if victims and (best is None or weight > best[0]):
                 best = (weight, measure, lag, [victim for victim, _ in victims])
@@ -220,12 +234,12 @@ def _shared(case: Case, one: EntityRef, other: EntityRef) -> frozenset[EntityRef
 
 def _rests_on(case: Case, entity: EntityRef) -> frozenset[EntityRef]:
     """What an entity or its parts rest on: a VM by its disks."""
-    below = case.components(entity).union(*(case.components(part) for part in case.linked_from(entity, "member_of")))
+    below = rests_on(case, entity).union(*(rests_on(case, part) for part in case.linked_from(entity, "member_of")))
     return below - {entity}
 
 
 def _victims(
-    settings: Settings, field: _Field, load: FloatArray, column: int, accepted: list[int], lag: int
+    case: Case, settings: Settings, field: _Field, load: FloatArray, column: int, accepted: list[int], lag: int
 ) -> list[tuple[int, float]]:
     """(victim, partial correlation) of those whose latency goes with the suspect's load."""
     suspect = _lagged(load[:, column], lag)
@@ -239,7 +253,14 @@ def _victims(
         if abs(_correlation_of(suspect[known], latency[known])) < 0.5 * settings["r_level_min"]:
             continue
         columns = [suspect, *_controls(field, load, column, [victim], accepted, latency), latency]
-        r = _partial(np.column_stack([scaled(each[known]) for each in columns]))
+        judged = np.column_stack([scaled(each[known]) for each in columns])
+        if _own_part(judged) < _OWN_PART_MIN:
+            one, other = (field.grid.entities[place] for place in (column, victim))
+            field.refused.append(
+                (0.0, f"{named(case, one)} and the latency of {case.label(other)}, but {_INSEPARABLE}")
+            )
+            continue
+        r = _partial(judged)
         field.correlations.append(r)
         if r >= settings["r_level_min"]:
             found.append((victim, r))
@@ -256,6 +277,17 @@ def _correlation_of(one: FloatArray, other: FloatArray) -> float:
 
 def _partial(columns: FloatArray) -> float:
     return float(partial_correlation(total_moments(columns), columns.shape[1])[0])
+
+
+_INSEPARABLE = "the loads go up and down together, so that they cannot be told apart"
+
+
+def _own_part(columns: FloatArray) -> float:
+    """Part of the first column's variance that the others but the last do not explain; 1 where there are none."""
+    if columns.shape[1] < 3:
+        return 1.0
+    turned = np.column_stack([columns[:, 1:-1], columns[:, 0]])
+    return 1.0 - float(explained_share(total_moments(turned), turned.shape[1])[0])
 
 
 def _controls(
@@ -298,12 +330,15 @@ def _weighed(
     r, slope = _intervals(columns, case_seed=column)
     reach = float(suspect[known & loud].mean() - suspect[known & ~loud].mean()) / float(suspect[known].std())
     spread = float(latency[known].std())
-    low, middle, high = (float(np.exp(b * reach * spread)) for b in (slope.low, slope.estimate, slope.high))
+    with np.errstate(over="ignore"):
+        low, middle, high = (float(np.exp(b * reach * spread)) for b in (slope.low, slope.estimate, slope.high))
     factor = Interval(middle, low, high)
     if r.estimate < settings["r_level_min"]:
         return f"taken together it is {r.estimate:.2f}, below {settings['r_level_min']:g}"
     if r.low < _R_LOW_MIN:
         return f"chance could do it ({between(r, '{:.2f}'.format)})"
+    if not factor.high <= _FACTOR_SPAN_MAX * factor.low:
+        return "how much slower it makes anybody cannot be told from these intervals"
     if loud_ns < settings["slower_factor"] * quiet_ns:
         return (
             f"nobody was hurt noticeably: {format_duration(loud_ns)} while it is loud, {format_duration(quiet_ns)} "

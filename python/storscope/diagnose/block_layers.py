@@ -1,0 +1,141 @@
+"""Layers of Linux block devices that no link ties together, told apart by the kernel's names.
+
+iostat lists a disk, the RAID on it and the volumes on that side by side and does not say what rests on what. The same
+load then stands there several times, and a disk is no neighbour of its own volumes. So each layer has its own peers:
+names of the device mapper, of md, of disks. Where links say what rests on what, they count and nothing is done here.
+
+What rests on what is only said where loads tell it: the loads of some of a higher layer add up to that of one device
+below, interval by interval, and of no other. Stripes over several disks, and volumes that leave a part of a disk to
+others, stay untold.
+
+Names: Documentation/admin-guide/devices.txt of Linux; iostat -N prints the mapper's own names (vg-root), which only say
+what they are beside names of disks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from storscope.diagnose.case import Case, Series
+from storscope.domain.entity import EntityRef
+
+_DISK: Final = re.compile(
+    r"([shvx]v?d[a-z]+|nvme\d+(c\d+)?n\d+|mmcblk\d+(boot\d)?|dasd[a-z]+|pmem\d+\w*|cciss!c\d+d\d+|ubiblock\d+\w*)"
+)
+_NO_DISK_BELOW: Final = re.compile(r"(ram|zram|sr|fd|nbd|rbd|scm|st)\w*")
+"""Devices that rest on no disk of this machine, and say nothing of others' names."""
+_MD: Final = re.compile(r"md(\d+|_\w+)(p\d+)?")
+
+_SAME: Final = 0.1
+"""Part by which two loads that are the same may differ: operations are merged and counters read one by one (ours)."""
+_MOST_INTERVALS: Final = 0.9
+"""Part of the intervals in which they must be the same (ours)."""
+_INTERVALS_MIN: Final = 10
+
+
+def layers(series: Sequence[Series]) -> list[list[Series]]:
+    """Devices of one system that no link ties together, by layer; one layer where names tell no other.
+
+    The last has all of the load, and each load once: an upper layer where it carries what the lowest has, else the
+    lowest.
+    """
+    by_rank: dict[int, list[Series]] = defaultdict(list)
+    for one in series:
+        by_rank[_rank(one)].append(one)
+    found = [by_rank[rank] for rank in sorted(by_rank)]
+    complete = next((layer for layer in found[:-1] if _carries_all(layer, found[-1])), None)
+    return sorted(found, key=lambda layer: layer is complete)
+
+
+def are_linked(case: Case, series: Sequence[Series]) -> bool:
+    """Whether a link says of any of these that it rests on another one."""
+    entities = {one.entity for one in series}
+    return any(case.components(entity) & entities for entity in entities)
+
+
+def carriers(case: Case, system: str) -> Mapping[EntityRef, frozenset[EntityRef]]:
+    """Device -> devices of a lower layer that it rests on, where no link says it and loads do."""
+    key = ("carriers", system)
+    if key not in case.memo:
+        known = case.series("device", needs=("ops_per_s",))
+        case.memo[key] = _told_by_load(case, [one for entity, one in known.items() if entity.system == system])
+    found: Mapping[EntityRef, frozenset[EntityRef]] = case.memo[key]
+    return found
+
+
+_MAPPED, _RAID, _DISKS = range(3)
+
+
+def _rank(series: Series) -> int:
+    """The layer by name: what is neither of md nor a disk is a name of the device mapper, or built like one."""
+    name = series.entity.name
+    if _MD.fullmatch(name):
+        return _RAID
+    return _DISKS if _DISK.fullmatch(name) or _NO_DISK_BELOW.fullmatch(name) else _MAPPED
+
+
+def _carries_all(upper: Sequence[Series], lowest: Sequence[Series]) -> bool:
+    column = _measure([*upper, *lowest])
+    above, below = (sum(float(np.nansum(one[column])) for one in layer) for layer in (upper, lowest))
+    return abs(above - below) <= _SAME * below
+
+
+def _measure(series: Sequence[Series]) -> str:
+    """Bytes where all have them: a layer merges operations, and no byte of them."""
+    return "bytes_per_s" if all(one.has("bytes_per_s") for one in series) else "ops_per_s"
+
+
+def _told_by_load(case: Case, series: Sequence[Series]) -> dict[EntityRef, frozenset[EntityRef]]:
+    found: dict[EntityRef, set[EntityRef]] = defaultdict(set)
+    if are_linked(case, series):
+        return {}
+    for rank in (_MAPPED, _RAID):
+        upper = [one for one in series if _rank(one) == rank]
+        for lower_rank in range(rank + 1, _DISKS + 1):
+            lower = [one for one in series if _rank(one) == lower_rank]
+            for above, below in _sole(upper, lower).items():
+                found[above].add(below)
+    return {entity: frozenset(below) for entity, below in found.items()}
+
+
+def _sole(upper: Sequence[Series], lower: Sequence[Series]) -> dict[EntityRef, EntityRef]:
+    """Those of the upper layer that rest on one device of the lower layer, by their loads, and on no other.
+
+    A volume on all of a disk is found first; of a disk with several, all that could be on it must add up to its load.
+    """
+    whole = _only([(one, carrier) for carrier in lower for one in upper if _are_alike(carrier, [one])])
+    rest = [one for one in upper if one.entity not in whole]
+    parts = [(carrier, [one for one in rest if _fits(carrier, one)]) for carrier in lower]
+    return whole | _only([(one, carrier) for carrier, ones in parts if _are_alike(carrier, ones) for one in ones])
+
+
+def _only(pairs: Sequence[tuple[Series, Series]]) -> dict[EntityRef, EntityRef]:
+    """Of pairs (upper, carrier) those whose upper has no other carrier."""
+    count = Counter(one.entity for one, _ in pairs)
+    return {one.entity: carrier.entity for one, carrier in pairs if count[one.entity] == 1}
+
+
+def _fits(carrier: Series, one: Series) -> bool:
+    """Whether the load of one hardly ever exceeds that of the carrier."""
+    column = _measure([carrier, one])
+    if not np.array_equal(one.time_ns, carrier.time_ns) or not np.nansum(one[column]) > 0:
+        return False
+    below = np.nan_to_num(one[column]) <= (1 + _SAME) * np.nan_to_num(carrier[column])
+    return bool(below.mean() >= _MOST_INTERVALS)
+
+
+def _are_alike(carrier: Series, ones: Sequence[Series]) -> bool:
+    """Whether the loads of some add up to that of the carrier, interval by interval."""
+    if not ones or not all(_fits(carrier, one) for one in ones):
+        return False
+    column = _measure([carrier, *ones])
+    load = np.nan_to_num(carrier[column])
+    together = np.sum([np.nan_to_num(one[column]) for one in ones], axis=0)
+    working = np.maximum(load, together) > 0
+    alike = np.abs(together - load)[working] <= _SAME * load[working]
+    return bool(working.sum() >= _INTERVALS_MIN and alike.mean() >= _MOST_INTERVALS)

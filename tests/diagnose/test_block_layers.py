@@ -1,0 +1,127 @@
+"""Devices that iostat lists side by side: a disk, the RAID on it and the volumes on that carry one load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storscope.diagnose.peers import grid_of, grids, peer_layers, rests_on
+from storscope.diagnose.rules import heavy_hitter, noisy_neighbour
+from storscope.domain.finding import Finding, NotEvaluated
+from storscope.domain.recorder import Recorder
+from tests.diagnose.days import MS, FloatArray, entity, quiet, record
+from tests.support.cases import findings, judge, make_case
+
+_COUNT = 360
+
+
+def _host(
+    ops: Mapping[str, FloatArray], latency: FloatArray | float = 5 * MS, *, links: tuple[tuple[str, str], ...] = ()
+) -> Callable[[Recorder], None]:
+    """Devices of the host 'lab' with these operations of 16 KiB, all as slow as one another."""
+
+    def write(recorder: Recorder) -> None:
+        rate = np.array(list(ops.values()))
+        slow = np.broadcast_to(np.asarray(latency), rate.shape).copy()
+        columns = {"ops_per_s": rate, "bytes_per_s": rate * 16_384, "latency_ns_mean": slow}
+        record(recorder, columns, list(ops), kind="device", system="lab", step_s=10, on=None)
+        for upper, lower in links:
+            recorder.link(entity(upper, "device", "lab"), "lives_on", entity(lower, "device", "lab"))
+
+    return write
+
+
+def _loads(count: int) -> FloatArray:
+    return quiet(np.random.default_rng(4), count, _COUNT) * np.linspace(1, 3, count)[:, None]
+
+
+def _loud() -> np.ndarray:
+    return (np.arange(_COUNT) // 30) % 4 == 2
+
+
+def _lvm() -> tuple[dict[str, FloatArray], FloatArray]:
+    """A victim and a hog, both volumes of one disk that waits eight times as long while the hog is loud."""
+    victim, hog = _loads(2)
+    hog = np.where(_loud(), 20 * hog, hog / 10)
+    rng = np.random.default_rng(5)
+    slow = np.where(_loud(), 40 * MS, 5 * MS) * rng.gamma(400, 1 / 400, _COUNT)
+    return {"sda": victim + hog, "dm-0": victim, "dm-1": hog}, slow
+
+
+def _layers(path: Path, write: Callable[[Recorder], None]) -> list[list[str]]:
+    return [[one.entity.name for one in layer] for layer in peer_layers(make_case(path, write), "lab", "device")]
+
+
+def test_a_disk_is_no_neighbour_of_its_own_volumes_and_the_hog_among_them_is_named(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _host(*_lvm()))
+    [finding] = findings(noisy_neighbour.RULE, case)
+    assert finding.title == "Device dm-1 slows down dm-0"
+    assert "They share device sda." in finding.summary
+    [heavy] = findings(heavy_hitter.RULE, case)
+    assert heavy.entities[0].name == "dm-1"
+    assert heavy.numbers["share_of_operations"] > 0.9, "of its own layer, in which each load is once"
+
+
+def test_a_disk_and_the_volume_on_all_of_it_are_one_thing_and_not_judged_against_each_other(tmp_path: Path) -> None:
+    load = _loads(1)[0] * np.where(_loud(), 5, 1)
+    slow = np.where(_loud(), 30 * MS, 4 * MS)
+    case = make_case(tmp_path, _host({"sda": load, "dm-0": load}, slow))
+    for rule in (noisy_neighbour.RULE, heavy_hitter.RULE):
+        outcomes = judge(rule, case)
+        assert not any(isinstance(outcome, Finding) for outcome in outcomes)
+        assert isinstance(outcomes[0], NotEvaluated)
+
+
+def test_a_mirror_is_judged_apart_from_its_members(tmp_path: Path) -> None:
+    reads, writes = _loads(2)
+    member = reads / 2 + writes
+    write = _host({"md0": reads + writes, "sda": member, "sdb": member})
+    assert _layers(tmp_path / "a", write) == [["md0"], ["sda", "sdb"]]
+    case = make_case(tmp_path / "b", write)
+    grid = grid_of(case, "lab", "device")
+    assert grid is not None
+    assert [one.name for one in grid.entities] == ["sda", "sdb"], "a mirror writes twice; the disks have all of it"
+    assert len(grids(case, ("device",))) == 2
+
+
+@pytest.mark.parametrize("names", [("dm-0", "dm-1"), ("vg-root", "vg-home"), ("mpatha", "mpathb")])
+def test_names_of_the_mapper_beside_disks_are_a_layer(names: tuple[str, str], tmp_path: Path) -> None:
+    one, other = _loads(2)
+    write = _host({"nvme0n1": one + other, names[0]: one, names[1]: other})
+    assert _layers(tmp_path, write) == [["nvme0n1"], sorted(names)]
+
+
+def test_what_is_no_name_of_a_kernel_is_one_layer(tmp_path: Path) -> None:
+    loads = _loads(3)
+    write = _host(dict(zip(("naa.1", "mpx.vmhba1", "0 C:"), loads, strict=True)))
+    assert len(_layers(tmp_path, write)) == 1
+
+
+def test_links_count_more_than_names(tmp_path: Path) -> None:
+    one, other = _loads(2)
+    write = _host({"sda": one, "sdb": other, "dm-0": one}, links=(("dm-0", "sda"),))
+    assert _layers(tmp_path, write) == [["dm-0", "sdb"]]
+
+
+def test_a_disk_with_load_of_its_own_stands_with_the_disks(tmp_path: Path) -> None:
+    one, other = _loads(2)
+    write = _host({"sda": one, "sdb": other, "dm-0": other})
+    assert _layers(tmp_path, write) == [["dm-0"], ["sda", "sdb"]]
+
+
+def test_what_rests_on_what_is_told_by_load_only_where_one_disk_fits(tmp_path: Path) -> None:
+    first, second, third = _loads(3)
+
+    def below(path: Path, ops: dict[str, FloatArray], name: str) -> set[str]:
+        found = rests_on(make_case(path, _host(ops)), entity(name, "device", "lab"))
+        return {one.name for one in found}
+
+    two = {"sda": first + second, "sdb": third * 9, "dm-0": first, "dm-1": second, "dm-2": third * 9}
+    assert below(tmp_path / "one", two, "dm-2") == {"sdb"}
+    striped = {"sda": first / 2, "sdb": first / 2, "dm-0": first}
+    assert below(tmp_path / "striped", striped, "dm-0") == set()
+    mirrored = {"sda": first, "sdb": first, "md0": first}
+    assert below(tmp_path / "mirrored", mirrored, "md0") == set()
