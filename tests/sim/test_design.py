@@ -149,7 +149,7 @@ def test_every_drive_of_the_catalogue_has_sources_and_makes_a_design() -> None:
 
 def test_the_design_and_the_schedule_of_the_documentation_are_read() -> None:
     page = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
-    design, schedule = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    design, _workload, schedule = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     read = read_design(design, "docs/simulate.md", read_schedule(schedule, "docs/simulate.md"))
     assert read.lifetimes == {"hog": Lifetime(120 * 10**9, 240 * 10**9)}
     assert len(read.form["changes"]) == 2

@@ -27,9 +27,11 @@ _EPILOG = """\b
 Examples:
   storscope simulate array.toml --workload oltp
   storscope simulate array.toml --workload 'vmfs*=vdi-steady' --workload dw=backup --duration 10m
-  storscope simulate array.toml --workload clones.toml --animate --report clones.html
-  storscope simulate array.toml --trace vmfs1=atlas.trace --speed-up 2
+  storscope simulate array.toml --workload oltp --animate --report array.html
+  storscope simulate array.toml --trace vmfs1=db.blkparse --speed-up 2
   storscope simulate --drives
+
+array.toml is the design in docs/simulate.md, with the volumes vmfs1 and dw; complete ones are in examples/designs.
 """
 _DEFAULT_DURATION_S = 60.0
 _INTERRUPTED = 130
