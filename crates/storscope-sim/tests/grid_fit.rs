@@ -49,6 +49,19 @@ fn a_known_mechanical_drive_is_found_again_from_another() {
 }
 
 #[test]
+fn a_mean_seek_from_the_first_tenth_of_a_drive_is_as_sure_as_the_full_stroke_that_it_rests_on() {
+    // The truth has a full stroke of 1.55 mean seeks, the drive it is taken for one of 1.88.
+    let truth = catalogue("samsung-f1-1tb");
+    let tenth = Grid { reads: vec![], writes: vec![], block_bytes: 4096, span_ratio: 0.1, latency_ns_sd: None };
+    let point = |qd: u32| DepthPoint { qd, iops: tenth.run(&truth, Direction::Read, qd, 21_000).iops };
+    let found = fit(&catalogue("7200-sata"), &Grid { reads: [1, 2, 4].map(point).to_vec(), ..tenth.clone() });
+    let number = found.numbers.iter().find(|number| number.key == "seek.average_ns").expect("it is fitted");
+    let off = (number.value / 9.45e6).ln().abs();
+    let error = number.error_ratio.expect("the grid shows it");
+    assert!(off > 0.1 && off < 2.0 * error && number.is_known, "off by {off}, said to be sure to {error}");
+}
+
+#[test]
 fn writes_faster_than_reads_mean_a_cache_and_slower_ones_a_settle() {
     let DriveDesign::Mechanical(bare) = catalogue("10k-sas") else { panic!("a mechanical drive") };
     let bare = DriveDesign::Mechanical(bare);

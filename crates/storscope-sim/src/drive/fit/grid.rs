@@ -2,17 +2,18 @@
 //!
 //! Random requests of one size were made to one drive with 1, 2, 4, ... outstanding. What kind of drive is fitted is told by
 //! the drive to start from, which also gives all that such a grid does not show. Each depth is left out once, fitted
-//! without and predicted; how far the numbers then scatter says how well they are known.
+//! without and predicted; how far the numbers then scatter says how well they are known, together with how far they move
+//! with a full stroke that the grid does not show.
 
 use serde::{Deserialize, Serialize};
 use storscope_device::Direction;
-use storscope_types::design::drive::DriveDesign;
+use storscope_types::design::drive::{DriveDesign, MechanicalDesign};
 
 use super::closed_loop::{ClosedLoop, Measured};
 use super::mechanics::{round, rounded};
 use super::numbers::FittedNumber;
 use super::trace_fit::FitError;
-use super::{curve_depths, depths, flash_depths, sureness};
+use super::{curve_depths, depths, flash_depths, full_stroke, sureness};
 
 /// Requests of a loop while searching, and of the last comparison: errors of 0.7 and 0.3 % of the mean.
 pub const REQUESTS: u32 = 10_000;
@@ -148,7 +149,22 @@ pub fn from_grid(base: &DriveDesign, grid: &Grid, goes_on: &dyn Fn() -> bool) ->
     let of =
         |wanted: Direction| points.iter().filter(move |(direction, _)| *direction == wanted).map(|(_, point)| *point);
     let (reads, writes) = (of(Direction::Read).collect(), of(Direction::Write).collect());
-    Ok(GridFit { numbers: numbers(&design, grid, &scatter), design, reads, writes })
+    ask()?;
+    let others = with_other_full_strokes(base, grid);
+    Ok(GridFit { numbers: numbers(&design, grid, &scatter, &others), design, reads, writes })
+}
+
+/// The same reads on drives whose full stroke is another part of the mean; none where the grid shows it.
+fn with_other_full_strokes(base: &DriveDesign, grid: &Grid) -> Vec<DriveDesign> {
+    let DriveDesign::Mechanical(base) = base else { return Vec::new() };
+    let others = if shows_full_stroke(grid) { None } else { full_stroke::others(base) };
+    let fitted = |other: MechanicalDesign| DriveDesign::Mechanical(depths::with_reads(&other, grid));
+    others.into_iter().flatten().map(fitted).collect()
+}
+
+/// Whether the spread of responses of single reads is known, which tells it.
+fn shows_full_stroke(grid: &Grid) -> bool {
+    grid.latency_ns_sd.is_some() && grid.reads[0].qd == 1
 }
 
 fn with_reads(base: &DriveDesign, grid: &Grid) -> DriveDesign {
@@ -188,7 +204,7 @@ fn keys(design: &DriveDesign, grid: &Grid) -> Vec<(Direction, &'static str)> {
     match design {
         DriveDesign::Mechanical(design) => {
             reads.push("seek.average_ns");
-            reads.extend(grid.latency_ns_sd.filter(|_| grid.reads[0].qd == 1).map(|_| "seek.full_stroke_ns"));
+            reads.extend(shows_full_stroke(grid).then_some("seek.full_stroke_ns"));
             let is_sorted = grid.reads.iter().any(|point| point.qd > 1);
             reads.extend(["queueing.gamma", "queueing.least_depth"].into_iter().filter(|_| is_sorted));
             writes.push(match design.write_cache {
@@ -207,14 +223,23 @@ fn keys(design: &DriveDesign, grid: &Grid) -> Vec<(Direction, &'static str)> {
     reads.chain(writes.into_iter().filter(|_| has_writes).map(|key| (Direction::Write, key))).collect()
 }
 
-fn numbers(design: &DriveDesign, grid: &Grid, scatter: &[(Direction, DriveDesign)]) -> Vec<FittedNumber> {
+fn numbers(
+    design: &DriveDesign,
+    grid: &Grid,
+    scatter: &[(Direction, DriveDesign)],
+    other_strokes: &[DriveDesign],
+) -> Vec<FittedNumber> {
     let number = |(direction, key): (Direction, &'static str)| {
         let value = value_at(design, key)?;
         let same = scatter.iter().filter(|(of, _)| *of == direction);
         let logarithms: Vec<Vec<f64>> =
             same.filter_map(|(_, refitted)| Some(vec![value_at(refitted, key)?.max(1e-9).ln()])).collect();
         let is_seen = effect(design, grid, direction, key, value) >= LEAST_EFFECT;
-        let error = (is_seen && logarithms.len() > 1).then(|| sureness::jackknife(&logarithms)[0][0].sqrt());
+        let others = other_strokes.iter().filter(|_| direction == Direction::Read);
+        let moves = others.filter_map(|other| Some((value_at(other, key)?.max(1e-9) / value.max(1e-9)).ln().abs()));
+        let of_stroke = moves.fold(0.0, f64::max);
+        let error =
+            (is_seen && logarithms.len() > 1).then(|| sureness::jackknife(&logarithms)[0][0].sqrt().hypot(of_stroke));
         let is_known = error.is_some_and(|error| error <= sureness::LARGEST_KNOWN);
         Some(FittedNumber { key, value: round(value), error_ratio: error, is_known, goes_with: None })
     };

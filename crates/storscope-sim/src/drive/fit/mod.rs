@@ -13,6 +13,7 @@ mod curve_depths;
 mod demerit;
 mod depths;
 mod flash_depths;
+mod full_stroke;
 mod grid;
 mod habits;
 mod held_back;
