@@ -37,7 +37,8 @@ fn old_drive() -> DriveDesign {
         panic!("a mechanical drive")
     };
     let none: Option<QueueingDesign> = None;
-    DriveDesign::Mechanical(MechanicalDesign { queueing: none, ..design })
+    // Its write cache is off here, so that writes show where they go.
+    DriveDesign::Mechanical(MechanicalDesign { queueing: none, write_cache: None, ..design })
 }
 
 #[test]
