@@ -29,13 +29,23 @@ if TYPE_CHECKING:
     from storscope.domain.workload import Workload
     from storscope.sim.design import Design
     from storscope.workbench.simulated import Simulated
-    from storscope.workbench.simulating_many import Traces, Workloads, simulate_each, simulate_trace
-    from storscope.workbench.simulating_many import simulate_tables as simulate
+    from storscope.workbench.simulating_many import (
+        Count,
+        Duration,
+        Traces,
+        Workloads,
+        load_design,
+        simulate,
+        simulate_each,
+        simulate_trace,
+    )
 
 __all__ = [
     "ConfigError",
+    "Count",
     "DamagedStore",
     "Design",
+    "Duration",
     "InputError",
     "MalformedInput",
     "MissingTool",
@@ -53,6 +63,7 @@ __all__ = [
     "Workload",
     "Workloads",
     "__version__",
+    "load_design",
     "simulate",
     "simulate_each",
     "simulate_trace",
@@ -65,11 +76,14 @@ __version__ = "0.1.0"
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 _ELSEWHERE = {
+    "Count": "workbench.simulating_many",
     "Design": "sim.design",
+    "Duration": "workbench.simulating_many",
     "Simulated": "workbench.simulated",
     "Traces": "workbench.simulating_many",
     "Workload": "domain.workload",
     "Workloads": "workbench.simulating_many",
+    "load_design": "workbench.simulating_many",
     "simulate": "workbench.simulating_many",
     "simulate_each": "workbench.simulating_many",
     "simulate_trace": "workbench.simulating_many",
@@ -81,8 +95,7 @@ if not TYPE_CHECKING:  # a checker that sees it takes every name for one of ours
     def __getattr__(name):
         if name not in __all__:
             raise AttributeError(f"module 'storscope' has no attribute {name!r}")
-        module = importlib.import_module(f"storscope.{_ELSEWHERE.get(name, 'domain.errors')}")
-        return getattr(module, "simulate_tables" if name == "simulate" else name)
+        return getattr(importlib.import_module(f"storscope.{_ELSEWHERE.get(name, 'domain.errors')}"), name)
 
 
 def __dir__() -> list[str]:

@@ -27,7 +27,11 @@ class Judgement:
     ended: str
     """A sentence on why the run took as long as it did."""
     estimates: Mapping[str, Estimate]
-    """By the figures' names."""
+    """By the figures' names: `iops` (1/s), `bandwidth` (B/s), and of the response (ns) `mean`, `p50`, `p99`, `p99.9`.
+
+    These are of all I/Os; where there were both reads and writes, `read-iops`, `write-p99` and so on are of one kind.
+    A figure that nothing tells is absent: there is none of a run without I/Os.
+    """
     doubts: tuple[str, ...] = ()
     goal_met: bool | None = None
     """Whether it got what it ran for; None when it ran for a fixed time."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from storscope.bench.record import status_of
 from storscope.cli.show_judgement import judgement_to_json
 from storscope.cli.show_rate_steps import rate_steps_to_json
 from storscope.sim.bottleneck import works
@@ -27,7 +26,7 @@ def simulated_to_json(simulated: Simulated, capture: str) -> dict[str, Any]:
     """The result as plain JSON values, units in the names."""
     about, part = simulated.about, simulated.window
     return {
-        "format": FORMAT, "capture": capture, "run": about.run, "status": status_of(simulated.outcome),
+        "format": FORMAT, "capture": capture, "run": about.run, "status": simulated.status,
         "valid": simulated.outcome.is_valid, "doubts": list(simulated.doubts),
         "design": about.system, "design_file": simulated.plan.design.where,
         "design_sha256": about.labels["design_sha256"], "workload": about.workload.to_json(),
@@ -38,6 +37,9 @@ def simulated_to_json(simulated: Simulated, capture: str) -> dict[str, Any]:
         "cells": _cells(simulated, simulated.measured), "time": [_time(simulated, one) for one in simulated.time_spent],
         "rate_steps": rate_steps_to_json(simulated.rate_steps),
         "bottleneck": asdict(simulated.bottleneck),
+        "bounds": [
+            {"from_ns": one.from_ns, "to_ns": one.to_ns, "bottleneck": asdict(bound)} for one, bound in simulated.bounds
+        ],
         "components": part["components"], "limits": part["limits"], "cache": part["cache"],
         "targets": [_target(one) for one in part["targets"]], "volumes": simulated.array["volumes"],
         "background": simulated.array["background"],

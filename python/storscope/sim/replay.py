@@ -34,6 +34,8 @@ _RECORD = np.dtype([
 _DEPTH = 1 << 16
 """Most requests in flight; those of an open loop that find no place wait for one, and their waiting counts."""
 _MOST_SPEED = 1e6
+_LONGEST_NS = 10**9 * NS_PER_S
+"""About 31 years, the end of other runs too: times are 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -96,18 +98,23 @@ class TracePlan(SimulationPlan):
             raise ConfigError("a schedule without [[stream]]", "one", where=lifetime.where, hint=hint)
 
 
-def placed(sources: Sequence[TraceSource], attachments: Sequence[Attachment]) -> list[npt.NDArray[np.int64]]:
+def placed(
+    sources: Sequence[TraceSource], attachments: Sequence[Attachment], placing: str
+) -> list[npt.NDArray[np.int64]]:
     """For each trace the attachment of each request. UsageError for a place that the design does not have.
 
-    InputError names the line of a request that lies outside its volume.
+    InputError names the line of a request that lies outside its volume. `placing` is how the caller sends a trace to a
+    volume, in words.
     """
-    return [_placed(source, attachments) for source in sources]
+    return [_placed(source, attachments, placing) for source in sources]
 
 
 def packed(traces: Sequence[Trace], targets: Sequence[npt.NDArray[np.int64]], speed_up: float) -> bytes:
     """All requests as the core reads them; times and thought are divided by `speed_up`."""
     if not 1 / _MOST_SPEED <= speed_up <= _MOST_SPEED:
         raise UsageError(f"a speed-up from {1 / _MOST_SPEED:g} to {_MOST_SPEED:g}", f"{speed_up:g}")
+    if max((trace.duration_ns for trace in traces), default=0) / speed_up >= _LONGEST_NS:
+        raise UsageError("a speed-up at which the trace takes less than 1,000,000,000 s", f"{speed_up:g}")
     parts = []
     for number, (trace, target) in enumerate(zip(traces, targets, strict=True)):
         records = np.zeros(len(trace), _RECORD)
@@ -151,13 +158,13 @@ def _faster(times_ns: npt.NDArray[np.int64], speed_up: float) -> npt.NDArray[np.
     return times_ns if speed_up == 1 else np.rint(times_ns / speed_up).astype(np.int64)
 
 
-def _placed(source: TraceSource, attachments: Sequence[Attachment]) -> npt.NDArray[np.int64]:
+def _placed(source: TraceSource, attachments: Sequence[Attachment], placing: str) -> npt.NDArray[np.int64]:
     trace = source.trace
     targets = np.zeros(len(trace), np.int64)
     if source.pattern is not None or trace.place is None:
-        targets += _only(source, attachments)
+        targets += _only(source, attachments, placing)
     else:
-        _check_names(trace, trace.place, attachments)
+        _check_names(trace, trace.place, attachments, placing)
         targets = np.asarray([single(place, attachments) for place in trace.places], np.int64)[trace.place]
     sizes = np.asarray([one.size_bytes for one in attachments], np.int64)[targets]
     (outside,) = np.nonzero(trace.offset_bytes + trace.length_bytes > sizes)
@@ -173,7 +180,7 @@ def _placed(source: TraceSource, attachments: Sequence[Attachment]) -> npt.NDArr
     return targets
 
 
-def _only(source: TraceSource, attachments: Sequence[Attachment]) -> int:
+def _only(source: TraceSource, attachments: Sequence[Attachment], placing: str) -> int:
     trace = source.trace
     if len(trace.places) > 1:
         raise UsageError(
@@ -184,16 +191,18 @@ def _only(source: TraceSource, attachments: Sequence[Attachment]) -> int:
         return single(source.pattern, attachments)
     if len(attachments) > 1:
         names = ", ".join(one.name for one in attachments[:8])
-        raise UsageError("VOLUME=FILE, as the trace names no volume", trace.where, hint=f"The volumes are: {names}.")
+        raise UsageError(f"{placing}, as the trace names no volume", trace.where, hint=f"The volumes are: {names}.")
     return 0
 
 
-def _check_names(trace: Trace, place_of: npt.NDArray[np.int64], attachments: Sequence[Attachment]) -> None:
+def _check_names(
+    trace: Trace, place_of: npt.NDArray[np.int64], attachments: Sequence[Attachment], placing: str
+) -> None:
     known = {name for one in attachments for name in (one.name, one.volume)}
     for number, place in enumerate(trace.places):
         if place not in known:
             line = int(trace.line[int(np.argmax(place_of == number))])
             raise UsageError(
                 f"a volume of the design ({', '.join(one.name for one in attachments[:8])})", repr(place),
-                where=f"{trace.where}, line {line}", hint="To send a whole trace to one: --trace VOLUME=FILE.",
+                where=f"{trace.where}, line {line}", hint=f"To send a whole trace to one: {placing}.",
             )  # fmt: skip

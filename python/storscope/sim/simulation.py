@@ -21,7 +21,8 @@ LONGEST_SLICE_NS = NS_PER_S // 50
 """Unless the run is so long that there would be too many."""
 _PATIENCE_S = 0.1
 """How soon a request to stop is noticed."""
-_DAY_NS = 86_400 * NS_PER_S
+LONGEST_NS = 36_500 * 86_400 * NS_PER_S
+"""Of a run that ends by its I/Os: a hundred years."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class SimulationPlan:
         return {
             "workload": self.workload.to_json(),
             "targets": [{"kind": "null", "size_bytes": one.size_bytes} for one in self.design.attachments],
-            "duration_ns": self.duration_ns or 36_500 * _DAY_NS,
+            "duration_ns": self.duration_ns or LONGEST_NS,
             "max_ios_per_worker": self.ios if self._has_one_worker else None,
             "seed": self.seed,
             "interval_ns": self.interval_ns or NS_PER_S,

@@ -17,6 +17,8 @@ def text_of(path: Path) -> str:
             content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise UsageError("a file that can be read", error.strerror or str(error), where=str(path)) from None
+    except ValueError as error:  # a NUL in the name
+        raise UsageError("a path", repr(str(path))[:80]) from error
     if len(content) > MOST_BYTES:
         raise UsageError("a file of at most 4 MiB", "a larger one", where=str(path))
     try:

@@ -12,11 +12,13 @@ import pyarrow as pa
 
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.joining import joined
-from storscope.bench.judgement import Judgement
+from storscope.bench.judgement import Judgement, shown_value
 from storscope.bench.rate_steps import RateStepFigures
-from storscope.bench.record import About, doubts_of, record_run
+from storscope.bench.record import About, doubts_of, record_run, status_of
+from storscope.bench.samples import BANDWIDTH, IOPS, MEAN, Figure
 from storscope.domain.recorder import Recorder
 from storscope.domain.schema import TABLES
+from storscope.domain.units import format_span
 from storscope.sim.bottleneck import Bottleneck
 from storscope.sim.bottleneck_phases import bottleneck_by_phase
 from storscope.sim.happenings import Happening
@@ -26,21 +28,28 @@ from storscope.sim.record_events import record_happenings
 from storscope.sim.schedule import Lifetime
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.window import forwarded, window
+from storscope.workbench.falling_behind import with_backlog
 from storscope.workbench.phase_cells import CellByPhase, cells_by_phase
 from storscope.workbench.simulation_figures import PhaseFigures, TimeSpent, bottleneck_of, phase_figures, time_spent
 from storscope.workbench.simulation_notes import cell_notes, notes_of
+from storscope.workbench.stretches import stretches_of
 from storscope.workbench.volume_latencies import record_volume_latencies
 
+_HEADLINE = {IOPS: "", BANDWIDTH: "", MEAN: "mean ", "p99": "p99 "}
+"""Figures that stand for a run, and the word before each value."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Simulated:
-    """What a simulation gave."""
+    """What a simulation gave. Look at `status` and `doubts` before its figures: nothing is raised for either."""
 
     plan: SimulationPlan
     about: About
     outcome: Outcome
     judgement: Judgement
+    """Which part of the run counts, why it ended, and in `estimates` its figures with their intervals."""
     intervals: tuple[Interval, ...]
+    """The run in short pieces, warm-up included, as hosts saw it."""
     array: Mapping[str, Any]
     """What the array's components did (ArrayReport in crates/storscope-sim), warm-up included, with arrays for what it
     has of each drive (`sim.window.compact`)."""
@@ -49,6 +58,25 @@ class Simulated:
     wall_s: float
     rate_steps: tuple[RateStepFigures, ...] = ()
     """What it did at each rate step of its workload, if that has any."""
+
+    def __repr__(self) -> str:
+        """What ran on what, the headline figures, and whether they can be taken as they are."""
+        plan, estimates = self.plan, self.judgement.estimates
+        figures = [f"{label}{shown_value(Figure(name), estimates[name].value)}"
+                   for name, label in _HEADLINE.items() if name in estimates]  # fmt: skip
+        doubts = f", doubts: {len(self.doubts)}" if self.doubts else ""
+        return (
+            f"<Simulated {plan.design.name!r} under {plan.workload.name!r}, seed {plan.seed}, "
+            f"{format_span(self.judgement.to_ns)}: {', '.join(figures) or 'no I/O'}; {self.status}{doubts}>"
+        )
+
+    @property
+    def status(self) -> str:
+        """`ok`; `invalid`: latencies do not mean what they say; `interrupted`; `failed`: data was lost (`lost`).
+
+        The same as in the table `runs`. `doubts` says why.
+        """
+        return status_of(self.outcome)
 
     @cached_property
     def measured(self) -> Interval:
@@ -68,12 +96,20 @@ class Simulated:
 
     @cached_property
     def bottleneck(self) -> Bottleneck:
-        """What bounds the run after its warm-up; of a run with changes, what bounds its phases."""
-        phases = self.phase_figures
-        if phases:
-            return bottleneck_by_phase([(one.phase, one.bounds) for one in phases])
+        """What bounds the run after its warm-up; of a run with changes or rate steps, what bounds its stretches."""
+        if self.bounds:
+            return bottleneck_by_phase(self.bounds)
         whole = Phase(self.judgement.from_ns, self.judgement.to_ns)
         return bottleneck_of(self.array, self.window, self.time_spent, is_open=self._is_open(whole))
+
+    @cached_property
+    def bounds(self) -> Sequence[tuple[Phase, Bottleneck]]:
+        """What bounds each time between changes and rate steps; nothing of a run without them."""
+        stretches = stretches_of(self.phases, self.rate_steps, self.intervals)
+        if len(stretches) == len(self.phases):
+            return [(one.phase, one.bounds) for one in self.phase_figures]
+        found = phase_figures(self.array, stretches, self.intervals, self.judgement.from_ns, self._is_open)
+        return with_backlog([(one.phase, one.bounds) for one in found], self.rate_steps)
 
     def _is_open(self, phase: Phase) -> bool:
         """Whether all streams that run in it are open loops."""
@@ -102,11 +138,11 @@ class Simulated:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why its figures may mean less than they seem to."""
+        """Why its figures may mean less than they seem to, in sentences; none is best."""
         return doubts_of(self.about, self.outcome, self.judgement)
 
     def tables(self) -> dict[str, pa.Table]:
-        """All of it as Arrow, by the names of the tables."""
+        """All of it as Arrow, by the names of the tables; domain/schema.py says what their columns mean."""
         batches: dict[str, list[pa.RecordBatch]] = {name: [] for name in TABLES}
         recorder = Recorder(lambda name, batch: batches[name].append(batch))
         self.record(recorder)

@@ -14,21 +14,28 @@ from storscope.bench.workloads import load_workload
 from storscope.domain.errors import UsageError
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Workload
+from storscope.sim import design as design_files
 from storscope.sim.assignment import Assignment, assigned
-from storscope.sim.design import Design, load_design
+from storscope.sim.design import Design
 from storscope.sim.replay import TracePlan, TraceSource, described, packed, placed
 from storscope.sim.schedule import load_schedule
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.traces import read_trace
 from storscope.workbench.simulated import Simulated
-from storscope.workbench.simulating import interval_ns_for, simulate
+from storscope.workbench.simulating import interval_ns_for
+from storscope.workbench.simulating import simulate as run_plan
 from storscope.workbench.simulation_arguments import (
     check_design,
     check_designs,
     check_schedule,
+    check_traces,
+    check_volumes,
     taken_duration_ns,
     taken_numbers,
 )
+
+_PLACING = 'a mapping of volumes to files, {"VOLUME": "FILE"}'
+"""How callers send a trace to a volume."""
 
 Workloads = str | Path | Workload | Mapping[str, str | Path | Workload]
 """A workload (built-in name, file, text or value) for all volumes, or one for each pattern of volumes."""
@@ -52,7 +59,7 @@ def plan_of(
     Raises UsageError and ConfigError as the parts do.
     """
     given = taken_numbers(seed=seed, ios=ios)
-    design = _design(design, schedule)
+    design = load_design(design, schedule)
     duration_ns = 60 * NS_PER_S if duration is None and ios is None else taken_duration_ns(duration)
     return SimulationPlan(
         design, assigned(_assignments(workload), design.attachments), given.seed, duration_ns=duration_ns,
@@ -60,7 +67,19 @@ def plan_of(
     )  # fmt: skip
 
 
-def simulate_tables(
+def load_design(design: str | Path | Design, schedule: str | Path | None = None) -> Design:
+    """A design from its file or text, read and checked once for many runs, with the file of a schedule if one is given.
+
+    Raises UsageError for a file that cannot be read, ConfigError (with line and key) for what is no design.
+    """
+    check_design(design)
+    check_schedule(design, schedule)
+    if isinstance(design, Design):
+        return design
+    return design_files.load_design(design, load_schedule(schedule) if schedule else None)
+
+
+def simulate(
     design: str | Path | Design, workload: Workloads, *, duration: Duration | None = None, ios: Count | None = None,
     seed: int = 1, schedule: str | Path | None = None, started_ns: int | None = None,
 ) -> dict[str, pa.Table]:  # fmt: skip
@@ -69,25 +88,34 @@ def simulate_tables(
     `design` is a file or its text, `workload` a built-in name, a file, or a mapping of volumes to workloads. The
     interpreter lock is free while the array works. The same arguments give the same figures on any machine; with
     `started_ns` (UTC since 1970, where the tables place the run; now, if absent) the same tables to the last byte.
+
+    A run that lost data or whose latencies do not mean what they say returns, too: `runs` has its `status` and, among
+    its `parameters`, the `doubts`. With `simulate_each` both are attributes.
+
+    Raises UsageError for arguments, files that cannot be read and volumes that the design does not have; ConfigError
+    for a design, schedule or workload that makes no sense; InputError for a workload file of no known form. All are
+    StorscopeError.
     """
     given = taken_numbers(started_ns=started_ns)
     plan = plan_of(design, workload, duration=duration, ios=ios, seed=seed, schedule=schedule)
-    return simulate(plan, started_ns=given.started_ns).tables()
+    return run_plan(plan, started_ns=given.started_ns).tables()
 
 
 def trace_plan_of(
     design: Design, sources: Sequence[TraceSource], *, outstanding: int | None = None, speed_up: float = 1.0,
     duration_ns: int | None = None, seed: int = 1, slice_ns: int | None = None,
+    placing: str = "--trace VOLUME=FILE",
 ) -> TracePlan:  # fmt: skip
     """A replay of traces side by side, each at its times, or as a closed loop that keeps `outstanding` in flight.
 
-    A closed loop thinks as long as the trace says, or not at all. `speed_up` divides times and thought. Raises
-    UsageError for places that the design does not have, InputError for requests that lie outside their volume.
+    A closed loop thinks as long as the trace says, or not at all. `speed_up` divides times and thought. `placing` is
+    how the caller sends a trace to a volume, in words. Raises UsageError for places that the design does not have,
+    InputError for requests that lie outside their volume.
     """
     if not sources:
         raise UsageError("at least one trace", "none")
     traces = tuple(source.trace for source in sources)
-    targets = placed(sources, design.attachments)
+    targets = placed(sources, design.attachments, placing)
     records = packed(traces, targets, speed_up)
     span_ns = max(round(trace.duration_ns / speed_up) for trace in traces) or None
     return TracePlan(
@@ -105,16 +133,20 @@ def simulate_trace(
 
     `trace` is a file, or a mapping of volumes to files. Without `outstanding` requests come at their times, whatever
     the array does; with it, a closed loop keeps so many in flight and thinks as the trace says.
+
+    Raises what `simulate` does, and InputError for a file that is no trace, with the line for a request that lies
+    outside its volume.
     """
+    check_traces(trace)
     given = taken_numbers(seed=seed, outstanding=outstanding, started_ns=started_ns, speed_up=speed_up)
-    design = _design(design, schedule)
+    design = load_design(design, schedule)
     by_volume = trace if isinstance(trace, Mapping) else {None: trace}
     sources = [TraceSource(read_trace(path), pattern) for pattern, path in by_volume.items()]
     plan = trace_plan_of(
         design, sources, outstanding=given.outstanding, speed_up=given.speed_up,
-        duration_ns=taken_duration_ns(duration), seed=given.seed,
+        duration_ns=taken_duration_ns(duration), seed=given.seed, placing=_PLACING,
     )  # fmt: skip
-    return simulate(plan, started_ns=given.started_ns).tables()
+    return run_plan(plan, started_ns=given.started_ns).tables()
 
 
 def simulate_each(
@@ -124,27 +156,24 @@ def simulate_each(
     """Simulates several designs under one workload, as many at a time as there are cores; results in their order.
 
     All get the same seed, so that the generator asks each for the same I/Os as far as their answers allow: what
-    differs is the design. Of each result `measured` has the figures without the warm-up, `array` what its components
-    did, and `tables()` what `simulate` returns.
+    differs is the design. Look at `status` and `doubts` of each result first: a run that lost data returns, too. Then
+    `judgement.estimates` has its figures and `measured` what hosts saw, both without the warm-up; `window` has what the
+    array's components did in the same time, `array` what they did in the whole run, warm-up included; and `tables()`
+    gives what `simulate` returns.
+
+    Raises what `simulate` does, before any design is simulated if it can be told by then.
     """
     check_designs(designs)
     given = taken_numbers(started_ns=started_ns)
     plans = [plan_of(one, workload, duration=duration, ios=ios, seed=seed, schedule=schedule) for one in designs]
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        return list(pool.map(partial(simulate, started_ns=given.started_ns), plans))
-
-
-def _design(design: str | Path | Design, schedule: str | Path | None) -> Design:
-    check_design(design)
-    check_schedule(design, schedule)
-    if isinstance(design, Design):
-        return design
-    return load_design(design, load_schedule(schedule) if schedule else None)
+        return list(pool.map(partial(run_plan, started_ns=given.started_ns), plans))
 
 
 def _assignments(workload: Workloads) -> list[Assignment]:
     if not isinstance(workload, Mapping):
         return [_assignment(workload, None)]
+    check_volumes(workload)
     return [_assignment(one, pattern) for pattern, one in workload.items()]
 
 

@@ -6,7 +6,7 @@ import math
 import numbers
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import SupportsIndex
@@ -14,8 +14,11 @@ from typing import SupportsIndex
 from storscope.domain.errors import UsageError
 from storscope.domain.units import NS_PER_S, count_from_text, ns_from_text
 from storscope.sim.design import Design
+from storscope.sim.simulation import LONGEST_NS
 
-_LATEST_NS = 2**63 - 1
+_LATEST_START_NS = 2**63 - 1 - LONGEST_NS
+"""In 2162: times are 64 bits, and the longest run has to end within them."""
+_WHY_NOT_LATER = "Times are 64 bits of ns, which end in 2262, and a run may take a hundred years."
 _DEEPEST = 65536
 _PLAIN = re.compile(r"\s*[0-9]+(?:\.[0-9]+)?\s*")
 _MOST_NS = 10**9 * NS_PER_S
@@ -35,12 +38,32 @@ def check_designs(designs: object) -> None:
 
 
 def check_schedule(design: object, schedule: object) -> None:
-    """Raises UsageError where a schedule would be passed over: a design that is read already has its own."""
+    """Raises UsageError for what is no file, and where a schedule would be passed over: a Design has its own."""
+    if schedule is not None and not isinstance(schedule, str | Path):
+        raise UsageError("a schedule: a file", _found(schedule))
     if schedule is not None and isinstance(design, Design):
         raise UsageError(
             "a schedule with the file or text of a design", "one with a Design, which was read without it",
-            hint="Give the schedule to load_design.",
+            hint="Give the schedule to storscope.load_design.",
         )  # fmt: skip
+
+
+def check_volumes(mapping: Mapping[str, object]) -> None:
+    """Raises UsageError for what names no volumes."""
+    for volume in mapping:
+        if not isinstance(volume, str):
+            raise UsageError("names or patterns of volumes as the keys of a mapping", _found(volume))
+
+
+def check_traces(trace: object) -> None:
+    """Raises UsageError for what is neither a file nor a mapping of volumes to files."""
+    files = [trace]
+    if isinstance(trace, Mapping):
+        check_volumes(trace)
+        files = list(trace.values())
+    for file in files:
+        if not isinstance(file, str | Path):
+            raise UsageError("a trace: a file, or a mapping of volumes to files", _found(file))
 
 
 @dataclass(frozen=True)
@@ -73,7 +96,7 @@ def taken_numbers(
         taken_seed,
         _within("a number of I/Os for ios (or text like '5M')", _count(ios), 1, 10**15),
         _within("a number of requests in flight for outstanding", outstanding, 1, _DEEPEST),
-        _within("ns since 1970 for started_ns", started_ns, 0, _LATEST_NS),
+        _within("ns since 1970 for started_ns", started_ns, 0, _LATEST_START_NS, hint=_WHY_NOT_LATER),
         _real("a number for speed_up", speed_up),
     )
 
@@ -113,13 +136,16 @@ def _count(value: object) -> object:
         return value
 
 
-def _within(what: str, value: object, least: int, most: int) -> int | None:
+def _within(what: str, value: object, least: int, most: int, *, hint: str = "") -> int | None:
     """None stands for what was not asked."""
     if value is None:
         return None
     taken = _whole(value)
     if taken is None or not least <= taken <= most:
-        raise UsageError(f"{what}, a whole number from {least:,} to {most:,}", _found(value))
+        raise UsageError(
+            f"{what}, a whole number from {least:,} to {most:,}", _found(value),
+            hint=hint if taken is not None and taken > most else "",
+        )  # fmt: skip
     return taken
 
 

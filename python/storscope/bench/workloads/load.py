@@ -58,6 +58,8 @@ def _text_of(path: Path) -> str:
         raise UsageError("a built-in workload or a file", f"neither, of the name {str(path)!r}", hint=hint) from None
     except ValueError as error:
         raise UsageError("a path", repr(str(path))[:80]) from error
+    except OSError as error:
+        raise UsageError("a file that can be read", error.strerror or str(error), where=str(path)[:80]) from error
     if stat.S_ISDIR(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise UsageError("a file", "a directory", where=str(path), hint="Name a file in it.")

@@ -34,6 +34,8 @@ def read_trace(path: str | Path) -> Trace:
         content = path.read_bytes()
     except OSError as error:
         raise UsageError("a file that can be read", error.strerror or str(error), where=str(path)) from error
+    except ValueError as error:  # a NUL in the name
+        raise UsageError("a path", repr(str(path))[:80]) from error
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

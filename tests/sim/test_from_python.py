@@ -1,0 +1,149 @@
+"""Simulations from Python: what can be caught, what a result says of itself, and tables that other programs read."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import storscope
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.load import Closed
+from storscope.domain.workload import Stream, Workload
+from tests.sim.designs import SMALL
+
+_READS = Workload("reads", (Stream(Mix((AccessSpec(8192),)), Closed(4), name="reads"),))
+_BOTH_OF_A_PAIR = "".join(
+    f'[[at]]\ntime = "{second} s"\ndrive_fails = {{ group = "g", index = {index} }}\n'
+    for second, index in ((1, 0), (2, 1))
+)
+_UNNAMED = "time_s,op,offset_bytes,length_bytes\n0,R,0,4096\n"
+_NAMED = "time_s,volume,op,offset_bytes,length_bytes\n0,esx1/nope,R,0,4096\n"
+
+
+def _result(path: Path, schedule: str = "", duration: str = "4s") -> storscope.Simulated:
+    (path / "s.toml").write_text(schedule)
+    told = path / "s.toml" if schedule else None
+    (found,) = storscope.simulate_each([SMALL], _READS, duration=duration, schedule=told)
+    return found
+
+
+# What can be caught ---------------------------------------------------------------------------------------------------
+
+_WRONG: dict[str, Callable[[Path], object]] = {
+    "a design that is no file": lambda path: storscope.simulate(path / "none.toml", _READS),
+    "a design with a NUL": lambda _: storscope.simulate("a\0b", _READS),
+    "a workload of no name": lambda _: storscope.simulate(SMALL, "x" * 300),
+    "a volume that is no text": lambda _: storscope.simulate(SMALL, {3: "oltp"}),  # type: ignore[dict-item]
+    "no workload": lambda _: storscope.simulate(SMALL, {}),
+    "a schedule that is no file": lambda _: storscope.simulate(SMALL, _READS, schedule=3),  # type: ignore[arg-type]
+    "a schedule with a NUL": lambda _: storscope.simulate(SMALL, _READS, schedule="a\0b"),
+    "no trace": lambda _: storscope.simulate_trace(SMALL, None),  # type: ignore[arg-type]
+    "a list of traces": lambda path: storscope.simulate_trace(SMALL, [path / "t.csv"]),  # type: ignore[arg-type]
+    "a trace with a NUL": lambda _: storscope.simulate_trace(SMALL, "a\0b"),
+    "a trace for no text": lambda path: storscope.simulate_trace(SMALL, {3: path / "t.csv"}),  # type: ignore[dict-item]
+    "a start without room": lambda _: storscope.simulate(SMALL, _READS, duration="1s", started_ns=2**63 - 1),
+    "a late start of a trace": lambda path: storscope.simulate_trace(
+        SMALL, {"esx1/data": path / "t.csv"}, started_ns=2**63 - 1
+    ),
+    "a load that no name has": lambda _: storscope.load_design("name = 'x'\ngroup = 3\n"),
+}
+
+
+@pytest.mark.parametrize("wrong", _WRONG)
+def test_what_a_caller_gets_wrong_is_an_error_of_ours(wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(_UNNAMED)
+    with pytest.raises(storscope.StorscopeError) as raised:
+        _WRONG[wrong](tmp_path)
+    assert isinstance(raised.value, storscope.UsageError | storscope.ConfigError | storscope.InputError)
+
+
+def test_a_start_that_leaves_no_room_for_the_run_is_told_with_the_last_one() -> None:
+    with pytest.raises(storscope.UsageError) as raised:
+        storscope.simulate(SMALL, _READS, duration="1s", started_ns=2**63 - 1)
+    said = re.search(r"ns since 1970 for started_ns, a whole number from 0 to ([\d,]+), found", str(raised.value))
+    assert said
+    assert "which end in 2262" in str(raised.value)
+    last = int(said[1].replace(",", ""))
+    (row,) = storscope.simulate(SMALL, _READS, duration="1s", started_ns=last)["runs"]["time"].cast("int64").to_pylist()
+    assert row == last
+
+
+def test_a_trace_that_would_take_longer_than_times_can_tell_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(_UNNAMED + "5000,R,0,4096\n")
+    with pytest.raises(storscope.UsageError, match=r"takes less than 1,000,000,000 s, found 1e-06"):
+        storscope.simulate_trace(SMALL, {"esx1/data": tmp_path / "t.csv"}, speed_up=1e-6)
+
+
+@pytest.mark.parametrize("trace", [_UNNAMED, _NAMED])
+def test_a_trace_without_a_place_is_told_how_python_gives_it_one(trace: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(trace)
+    with pytest.raises(storscope.UsageError) as raised:
+        storscope.simulate_trace(SMALL, tmp_path / "t.csv")
+    assert 'a mapping of volumes to files, {"VOLUME": "FILE"}' in str(raised.value)
+    assert "--trace" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["load_design", "simulate", "simulate_each", "simulate_trace"])
+def test_functions_have_their_public_name_and_say_what_they_raise(name: str) -> None:
+    function = getattr(storscope, name)
+    assert function.__name__ == name
+    assert "Raises " in inspect.getdoc(function).replace("\n", " ")  # type: ignore[union-attr]
+
+
+def test_a_design_is_read_once_for_many_runs_and_keeps_its_schedule(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(_BOTH_OF_A_PAIR)
+    design = storscope.load_design(SMALL, tmp_path / "s.toml")
+    assert isinstance(design, storscope.Design)
+    assert storscope.load_design(design) is design
+    assert [one.status for one in storscope.simulate_each([design, SMALL], _READS, duration="4s")] == ["failed", "ok"]
+
+
+# What a result says of itself -----------------------------------------------------------------------------------------
+
+
+def test_lost_data_shows_in_the_status_the_doubts_the_tables_and_the_short_form(tmp_path: Path) -> None:
+    lost = _result(tmp_path, _BOTH_OF_A_PAIR)
+    assert lost.status == "failed"
+    assert [one.time_ns // 10**9 for one in lost.lost] == [2]
+    assert any("data of volume data is lost" in doubt for doubt in lost.doubts)
+    (run,) = lost.tables()["runs"].select(["status", "parameters"]).to_pylist()
+    assert run["status"] == lost.status
+    assert "data of volume data is lost" in dict(run["parameters"])["doubts"]
+    assert "; failed, doubts: " in repr(lost)
+
+
+def test_a_sound_run_has_no_doubts_and_its_short_form_the_headline(tmp_path: Path) -> None:
+    sound = _result(tmp_path)
+    assert (sound.status, sound.lost, sound.doubts) == ("ok", (), ())
+    assert re.fullmatch(
+        r"<Simulated 'small' under 'reads', seed 1, 4\.00 s: [\d,]+ IOPS, [\d.]+ MB/s, "
+        r"mean [\d.]+ ms, p99 [\d.]+ ms; ok>",
+        repr(sound),
+    )
+    assert len(repr([sound, sound])) < 400
+
+
+def test_the_names_of_the_figures_are_those_that_are_documented(tmp_path: Path) -> None:
+    estimates = _result(tmp_path).judgement.estimates
+    (mixed,) = storscope.simulate_each([SMALL], "random-8k-70-read", duration="2s")
+    plain = {"iops", "bandwidth", "mean", "p50", "p99", "p99.9"}
+    assert set(estimates) == plain
+    assert set(mixed.judgement.estimates) == {f"{of}{name}" for of in ("", "read-", "write-") for name in plain}
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in page for name in plain)
+    assert estimates["iops"].value * 8192 == pytest.approx(estimates["bandwidth"].value)
+
+
+def test_array_is_of_the_whole_run_and_window_without_its_warm_up(tmp_path: Path) -> None:
+    (found,) = storscope.simulate_each([SMALL], "oltp", duration="60s")
+    begin, end = found.judgement.from_ns, found.judgement.to_ns
+    assert found.array["duration_ns"] >= end
+    assert (found.window["start_ns"], found.window["duration_ns"]) == (begin, end - begin)
+    said = pydoc.getdoc(storscope.simulate_each)
+    assert "`window`" in said
+    assert "warm-up included" in said
