@@ -107,3 +107,37 @@ def test_competing_jobs_are_drawn_and_others_are_not(tmp_path: Path) -> None:
     assert drawn == {"hog", "victim"}
     assert running_condition(case.store).count("'") == 2 * 3 + 2
     assert judge(RULE, case)
+
+
+def test_steps_that_follow_each_other_do_not_compete_though_stamps_were_rounded(tmp_path: Path) -> None:
+    """A sweep goes through its specifications once for each depth: their jobs last from its begin to its end."""
+    step_s, rounded_s = 10.0, 0.007
+    steps = [
+        _job(name, f"{name}{depth}", [1.0] * 20, start_s=(2 * depth + place) * (step_s - rounded_s))
+        for depth in range(4)
+        for place, name in enumerate(("read", "write"))
+    ]
+    store = make_store(tmp_path, *steps)
+    assert competing_captures(store) == []
+
+
+@pytest.mark.parametrize(("start_s", "compete"), [(29.0, False), (28.5, False), (26.0, True), (15.0, True)])
+def test_runs_must_have_been_at_work_together(start_s: float, compete: bool, tmp_path: Path) -> None:
+    store = make_store(tmp_path, _job("one", "a", [1.0] * 60), _job("two", "b", [1.0] * 60, start_s=start_s))
+    assert bool(competing_captures(store)) is compete
+
+
+def test_what_one_worker_did_is_never_its_own_rival(tmp_path: Path) -> None:
+    worker = EntityRef(_HOST, "process", "Worker 1")
+
+    def both(workers: Sequence[EntityRef]) -> Callable[[Recorder], None]:
+        def write(recorder: Recorder) -> None:
+            for place, (name, run) in enumerate((("read", "a"), ("write", "b"))):
+                _job(name, run, [1.0] * 20)(recorder)
+                recorder.observe(workers[place], _START_NS, 20 * _HALF_NS, {"ops_per_s": 200.0}, run=run)
+
+        return write
+
+    assert competing_captures(make_store(tmp_path / "one", both([worker, worker]))) == []
+    other = EntityRef(_HOST, "process", "Worker 2")
+    assert competing_captures(make_store(tmp_path / "two", both([worker, other])))
