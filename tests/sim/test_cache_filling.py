@@ -53,11 +53,36 @@ def test_a_full_cache_is_not_doubted() -> None:
     assert not _filling(full)
 
 
-@pytest.mark.parametrize("schedule", ['[[at]]\ntime = "30s"\ncache_lost = "A"\n'])
-def test_where_the_load_or_the_array_changes_on_purpose_nothing_is_said(schedule: str) -> None:
-    assert not _filling(_simulated("1 GiB", Open(300.0), "1m", schedule))
-    steps = Steps((RateStep(100.0, 20 * NS_PER_S), RateStep(300.0, 20 * NS_PER_S)))
-    assert not _filling(_simulated("1 GiB", steps, "40s"))
+def test_where_the_array_changes_on_purpose_nothing_is_said() -> None:
+    assert not _filling(_simulated("1 GiB", Open(300.0), "1m", '[[at]]\ntime = "30s"\ncache_lost = "A"\n'))
+
+
+def _steps(*steps: tuple[float, int]) -> Steps:
+    return Steps(tuple(RateStep(rate, seconds * NS_PER_S) for rate, seconds in steps))
+
+
+def test_rate_steps_are_doubted_for_the_last_of_them_or_for_all() -> None:
+    """The last step does not tell of what the one before it left in the cache."""
+    rising = _simulated("1 GiB", _steps((100.0, 20), (300.0, 20)), "40s")
+    burst = _simulated("64 GiB", _steps((3000.0, 30), (10.0, 10)), "40s")
+    for simulated in (rising, burst):
+        (doubt,) = _filling(simulated)
+        assert doubt.endswith(" Let its rate steps last longer.")
+    steady = _simulated("8 MiB", _steps((60.0, 120), (90.0, 120)), "4m")
+    assert not _filling(steady)
+    assert not [one for one in steady.doubts if "became full" in one]
+
+
+def test_a_cache_that_became_full_in_the_last_step_is_not_still_filling() -> None:
+    filled = _simulated("64 MiB", _steps((10.0, 10), (3000.0, 10)), "20s")
+    assert not _filling(filled)
+    assert sum(one.startswith("The write cache became full: ") for one in filled.doubts) == 1
+
+
+@pytest.mark.parametrize("duration", ["1 ns", "100 us"])
+def test_of_a_run_without_a_whole_interval_nothing_is_said(duration: str) -> None:
+    """It was divided by the pages that came, which were none."""
+    assert not _filling(_simulated("1 GiB", Closed(16), duration))
 
 
 def test_a_cache_that_still_fills_in_the_last_phase_is_doubted() -> None:

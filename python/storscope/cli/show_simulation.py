@@ -91,7 +91,7 @@ def print_simulated(simulated: Simulated) -> None:
     click.echo(f"{format_span(whole_ns)} in {simulated.wall_s:.2f} s ({speed}), seed {simulated.plan.seed}\n")
     if simulated.lost and simulated.outcome.error is not None:
         click.secho(harmless(f"DATA LOST: {simulated.outcome.error[1]}") + "\n", fg="red", bold=True)
-    if len(simulated.phases) > 1:
+    if len(simulated.phases) > 1 or simulated.rate_steps:
         _print_mixed(simulated)
     else:
         print_judgement(simulated.judgement, measured.duration_ns, marks=False)
@@ -104,7 +104,7 @@ def print_simulated(simulated: Simulated) -> None:
     _print_components(simulated)
     click.secho("what bounds it", bold=True)
     bounds = simulated.bottleneck
-    kinds = {bounds.kind, *(one.bounds.kind for one in simulated.phase_figures)}
+    kinds = {bounds.kind, *(one.kind for _, one in simulated.bounds)}
     print_sentences(bounds.words + (" See --animate." if "few_drives" in kinds else ""), "  ")
     click.echo()
     for line in _lines(simulated):
@@ -114,12 +114,13 @@ def print_simulated(simulated: Simulated) -> None:
 
 
 def _print_mixed(simulated: Simulated) -> None:
-    """The figures of all phases together; intervals would mean nothing."""
+    """The figures of all phases, or rate steps, together; intervals would mean nothing."""
     from storscope.bench.judgement import shown_value
     from storscope.bench.samples import Figure
 
     judgement = simulated.judgement
-    click.secho("figures of all phases together", bold=True)
+    parts = "phases" if len(simulated.phases) > 1 else "rate steps"
+    click.secho(f"figures of all {parts} together", bold=True)
     for name, estimate in judgement.estimates.items():
         figure = Figure.from_name(name)
         if figure.direction is None:

@@ -1,4 +1,4 @@
-"""What bounds a run with changes: what bounds each phase, since a mean over unlike times would hide it."""
+"""What bounds a run with changes or rate steps: what bounds each part, since a mean over unlike times would hide it."""
 
 from __future__ import annotations
 

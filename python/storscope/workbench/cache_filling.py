@@ -24,6 +24,8 @@ _LEAST_MISSED = 0.05
 _LEAST_SHARE = 0.05
 """Of what it stands before: a smaller cache will not answer many reads when it is full, unless few places are read."""
 
+_LONGER = "Simulate longer, with --duration"
+
 
 def full_words(report: Mapping[str, Any]) -> str:
     """That the write cache was full at the end of a report, if it was: what came before was quicker than what lasts."""
@@ -37,8 +39,8 @@ def full_words(report: Mapping[str, Any]) -> str:
     return f"its write cache, empty at the start, was full at the end ({dirty} of {limit} dirty)"
 
 
-def doubts_of_cache(report: Mapping[str, Any]) -> tuple[str, ...]:
-    """A sentence if much of what came into the cache in the time of a report stayed there.
+def doubts_of_cache(report: Mapping[str, Any], longer: str = _LONGER) -> tuple[str, ...]:
+    """A sentence if much of what came into the cache in the time of a report stayed there; `longer` is what to try.
 
     Latency and IOPS cannot tell: until the cache is full, writes take as long as ever. Says nothing of a cache that
     was full, or kept its level.
@@ -49,18 +51,26 @@ def doubts_of_cache(report: Mapping[str, Any]) -> tuple[str, ...]:
     came = cache["written_pages"] - cache["absorbed_pages"]
     stayed = came - cache["destaged_pages"]
     drives = sum(one["kind"] == "drive" for one in report["components"])
-    if stayed < _LEAST_KEPT * came or stayed < _LEAST_PER_S * drives * report["duration_ns"] / NS_PER_S:
+    if not came or stayed < _LEAST_KEPT * came or stayed < _LEAST_PER_S * drives * report["duration_ns"] / NS_PER_S:
         return ()
-    full = format_ratio(cache["dirty_pages"] / cache["dirty_limit_pages"])
-    said = (
-        f"The write cache was still filling: {format_ratio(stayed / came)} of the pages that came to be written were "
-        f"still there at the end, when {full} of it was dirty. So the drives had less to do than the load asks of "
-        "them. Simulate longer, with --duration."
-    )
+    dirty = cache["dirty_pages"] / cache["dirty_limit_pages"]
+    kept = f"{format_ratio(stayed / came)} of the pages that came to be written were still there at the end"
+    if dirty >= _FULL_OF_WRITES:
+        said = (
+            f"The write cache became full: {kept}. Until then the drives had less to do than the load asks of them, "
+            f"and writes were quicker than those that last. {longer}."
+        )
+    else:
+        said = (
+            f"The write cache was still filling: {kept}, when {format_ratio(dirty)} of it was dirty. So the drives had "
+            f"less to do than the load asks of them. {longer}."
+        )
     return (said,)
 
 
-def doubts_of_reads(report: Mapping[str, Any], sizes_bytes: Sequence[int], *, keeps_reads: bool) -> tuple[str, ...]:
+def doubts_of_reads(
+    report: Mapping[str, Any], sizes_bytes: Sequence[int], *, keeps_reads: bool, longer: str = _LONGER
+) -> tuple[str, ...]:
     """A sentence for each read cache that was not full and still missed: the flash of hosts, and the array's own.
 
     `sizes_bytes` are those of the targets; `keeps_reads`: whether the array's cache keeps what was read.
@@ -70,17 +80,25 @@ def doubts_of_reads(report: Mapping[str, Any], sizes_bytes: Sequence[int], *, ke
         flash = target["flash"]
         if flash is not None:
             name = f"The flash cache of {target['host']} for {target['volume']}"
-            said += _filling(name, flash["used_blocks"], flash["blocks"], flash["block_bytes"], size_bytes, flash)
+            said += _filling(
+                name, flash["used_blocks"], flash["blocks"], flash["block_bytes"], size_bytes, flash, longer
+            )
     cache = report["cache"]
     if cache is not None and keeps_reads:
         reads = {"reads": cache["reads"], "hits": cache["read_hits"]}
         used, most = cache["clean_pages"], cache["clean_limit_pages"]
-        said += _filling("The read cache", used, most, cache["page_bytes"], sum(sizes_bytes), reads)
+        said += _filling("The read cache", used, most, cache["page_bytes"], sum(sizes_bytes), reads, longer)
     return tuple(said)
 
 
 def _filling(
-    name: str, used: int, most: int, each_bytes: int, before_bytes: int, counts: Mapping[str, int]
+    name: str,
+    used: int,
+    most: int,
+    each_bytes: int,
+    before_bytes: int,
+    counts: Mapping[str, int],
+    longer: str,
 ) -> list[str]:
     missed = 1 - counts["hits"] / counts["reads"] if counts["reads"] else 0.0
     if used >= _FULL * most or missed < _LEAST_MISSED or most * each_bytes < _LEAST_SHARE * before_bytes:
@@ -88,6 +106,6 @@ def _filling(
     said = (
         f"{name} was still filling: {format_ratio(used / most)} of it was in use at the end, and "
         f"{format_ratio(missed)} of the reads missed it. The fuller it gets, the faster reads become. "
-        "Simulate longer, with --duration, or let a stream of a --schedule read it full before."
+        f"{longer}, or let a stream of a --schedule read it full before."
     )
     return [said]

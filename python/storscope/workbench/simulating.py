@@ -13,7 +13,7 @@ from typing import Any
 import storscope
 from storscope.bench.compact import compact
 from storscope.bench.figures import Interval, Outcome
-from storscope.bench.goals import Progress, has_steps
+from storscope.bench.goals import Progress
 from storscope.bench.joining import joined
 from storscope.bench.rate_steps import rate_step_figures
 from storscope.bench.record import About
@@ -23,11 +23,13 @@ from storscope.sim.happenings import ended_ns, happenings
 from storscope.sim.phases import phases_of
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
-from storscope.sim.window import until, window
-from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads, full_words
-from storscope.workbench.no_time import check_time_passed, doubts_of_no_time
+from storscope.sim.window import until
+from storscope.workbench.cache_filling import full_words
+from storscope.workbench.no_time import check_time_passed
 from storscope.workbench.simulated import Simulated
+from storscope.workbench.simulation_doubts import doubts_of_run
 from storscope.workbench.simulation_judgement import ended_words, judge, judge_replay, reached_its_time, worded
+from storscope.workbench.stretches import stretches_of
 
 ENGINE = "storscope-sim"
 _INTERVALS = 200
@@ -93,24 +95,14 @@ def _concluded(
     else:
         interval_ns = plan.interval_ns or NS_PER_S
         judgement = judge(samples, interval_ns, plan.workload, phases, ended, full_words(array))
-        if phases and not has_steps(plan.workload):
-            # Of a run with changes its last phase tells: what came before may have been another load.
-            last = (judgement.from_ns, judgement.to_ns) if len(phases) == 1 else (phases[-1].from_ns, phases[-1].to_ns)
-            shown = window(array, *last)
-            filling = (*doubts_of_cache(shown), *_doubts_of_reads(plan, shown))
-            judgement = replace(judgement, doubts=(*judgement.doubts, *filling))
-    at_once = doubts_of_no_time(samples.between(judgement.from_ns))
-    judgement = replace(judgement, doubts=(*judgement.doubts, *at_once))
+    steps = rate_step_figures(plan.workload, samples, _active_ns(plan))
+    stretches = stretches_of(phases, steps, intervals.kept)
+    doubts = doubts_of_run(plan, array, samples, judgement, stretches, steps, has_changes=len(phases) > 1)
+    judgement = replace(judgement, doubts=(*judgement.doubts, *doubts))
     return Simulated(
         plan, _about(plan, started_ns, samples.end_ns), outcome, judgement, tuple(intervals.kept), array,
-        tuple(happened), tuple(phases), wall_s, rate_step_figures(plan.workload, samples, _active_ns(plan)),
+        tuple(happened), tuple(phases), wall_s, steps,
     )  # fmt: skip
-
-
-def _doubts_of_reads(plan: SimulationPlan, shown: Mapping[str, Any]) -> tuple[str, ...]:
-    read = (plan.design.form["cache"] or {}).get("read")
-    keeps_reads = read is not None and read.get("size_bytes") is not None
-    return doubts_of_reads(shown, [one.size_bytes for one in plan.design.attachments], keeps_reads=keeps_reads)
 
 
 def _active_ns(plan: SimulationPlan) -> dict[str, tuple[int, float]]:

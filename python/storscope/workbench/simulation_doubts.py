@@ -1,0 +1,55 @@
+"""What a simulated run is doubted for beside a level that moved: caches that filled, steps it fell behind, no time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from storscope.bench.goals import has_steps
+from storscope.bench.judgement import Judgement
+from storscope.bench.rate_steps import RateStepFigures
+from storscope.bench.samples import Samples
+from storscope.sim.phases import Phase
+from storscope.sim.replay import TracePlan
+from storscope.sim.simulation import SimulationPlan
+from storscope.sim.window import window
+from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
+from storscope.workbench.falling_behind import doubts_of_steps
+from storscope.workbench.no_time import doubts_of_no_time
+
+
+def doubts_of_run(
+    plan: SimulationPlan, array: Mapping[str, Any], samples: Samples, judgement: Judgement, stretches: Sequence[Phase],
+    steps: Sequence[RateStepFigures], *, has_changes: bool,
+) -> tuple[str, ...]:  # fmt: skip
+    """Sentences; of a replay, which is what was recorded, caches are not doubted."""
+    found = doubts_of_no_time(samples.between(judgement.from_ns))
+    if isinstance(plan, TracePlan) or not stretches:
+        return found
+    filling = _filling(plan, array, judgement, stretches, has_changes=has_changes)
+    return (*filling, *doubts_of_steps(steps), *found)
+
+
+def _filling(
+    plan: SimulationPlan, array: Mapping[str, Any], judgement: Judgement, stretches: Sequence[Phase], *,
+    has_changes: bool,
+) -> tuple[str, ...]:  # fmt: skip
+    """Of the run's last stretch; where nothing was scheduled, else of the whole run: what one rate step leaves in the
+    cache makes it quicker, too. Of a run with changes what came before may have been another array.
+    """
+    last, whole = (stretches[-1].from_ns, stretches[-1].to_ns), (judgement.from_ns, judgement.to_ns)
+    spans = [last] if has_changes else [last, whole] if len(stretches) > 1 else [whole]
+    longer = "Let its rate steps last longer" if has_steps(plan.workload) else "Simulate longer, with --duration"
+    for span in spans:
+        shown = window(array, *span)
+        found = (*doubts_of_cache(shown, longer), *_reads(plan, shown, longer))
+        if found:
+            return found
+    return ()
+
+
+def _reads(plan: SimulationPlan, shown: Mapping[str, Any], longer: str) -> tuple[str, ...]:
+    read = (plan.design.form["cache"] or {}).get("read")
+    keeps_reads = read is not None and read.get("size_bytes") is not None
+    sizes = [one.size_bytes for one in plan.design.attachments]
+    return doubts_of_reads(shown, sizes, keeps_reads=keeps_reads, longer=longer)
