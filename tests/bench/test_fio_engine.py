@@ -14,6 +14,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ from storscope.bench.workloads._fio_jobs import FioJob
 from storscope.cli.main import run
 from storscope.domain.access import AccessSpec, Copy, Mix
 from storscope.domain.errors import ConfigError, MissingTool, StorscopeError
-from storscope.domain.load import Closed, Open, Process, RateStep, Region, Steps
+from storscope.domain.load import Closed, Load, Open, Process, RateStep, Region, Steps
 from storscope.domain.units import KIB, MIB, NS_PER_S
 from storscope.domain.workload import Stream, Workload
 from storscope.store import Store
@@ -110,6 +111,47 @@ def test_the_medians_of_the_buckets_are_those_that_fio_prints(target: Path) -> N
     for share in (0.5, 0.99):
         ours = reads.service.quantile_ns(share)
         assert ours == pytest.approx(printed["percentile"][f"{share * 100:.6f}"], rel=0.016)
+
+
+def _document(runtime_ms: int, bytes_before: int, ios: int) -> dict[str, Any]:
+    """What fio 3.33 writes of a job that reads, shortened."""
+    times = {"N": ios, "mean": 5e7, "max": 9e7, "bins": {"50000000": ios}}
+    read = {"runtime": runtime_ms, "io_bytes": bytes_before, "total_ios": ios + 64, "short_ios": 0}
+    none = {"runtime": 0, "io_bytes": 0, "total_ios": 0, "short_ios": 0}
+    job = {"read": read | {f"{name}_ns": times for name in ("lat", "clat")}, "write": none}
+    return {"jobs": [job | {"usr_cpu": 1.0, "sys_cpu": 1.0, "ctx": 1, "job_runtime": runtime_ms}]}
+
+
+def test_the_bytes_of_an_interval_are_those_of_its_ios() -> None:
+    """fio counts bytes before I/Os: of a device limited to 800 a second it told 720 x 4 KiB and 784 I/Os at once."""
+    jobs = [FioJob("job", ("rw=randread", "bs=4096"))]
+    states = [State()]
+    for runtime_ms, blocks, ios in ((876, 720, 784), (1875, 1520, 1547), (7007, 5664, 5664)):
+        states.append(state_of(_document(runtime_ms, blocks * 4096, ios), jobs))
+    for before, after in itertools.pairwise(states):
+        reads = after.since(before, 0).direction("reads")
+        assert reads.bytes == 4096 * reads.ios > 0
+    assert states[-1].since(State(), 0).all.bytes == 5664 * 4096
+    several = state_of(_document(876, 720 * 4096, 784), [FioJob("job", ("rw=randread", "bssplit=4096/50:8192/50"))])
+    assert several.since(State(), 0).all.bytes == 720 * 4096, "of several sizes nobody knows more"
+
+
+@pytest.mark.parametrize("load", [Closed(4), Open(20_000.0)])
+def test_the_figures_of_a_whole_run_are_those_of_fio_itself(target: Path, load: Load) -> None:
+    """Also what it did in its last tenth of a second."""
+    goal = FixedTime(NS_PER_S * 23 // 10)
+    with opened(target) as descriptor, ExitStack() as stack:
+        made = fio_plan(plan(workload(load=load), descriptor, goal.longest_ns), direct=True)
+        fio = stack.enter_context(FioEngineRun(made))
+        measuring = Measuring(fio, goal, NS_PER_S // 4, parts=1, measure="service")
+        intervals = list(measuring.intervals(never))
+        outcome = fio.outcome()
+    judgement, total = measuring.judgement(outcome), outcome.total
+    assert judgement.from_ns == 0
+    assert judgement.estimates["iops"].value == pytest.approx(_rate(total))
+    assert judgement.estimates["bandwidth"].value == pytest.approx(_rate(total) * 4 * KIB)
+    assert judgement.estimates["mean"].value == pytest.approx(total.all.service.mean_ns)
+    assert all(interval.all.bytes == interval.all.ios * 4 * KIB for interval in intervals)
 
 
 # Rates ----------------------------------------------------------------------------------------------------------------

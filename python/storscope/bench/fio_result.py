@@ -6,8 +6,12 @@ fio's documents (json+, of 3.x) are cumulative, so that an interval is the diffe
   ours does. It is the sum of `slat` (until the kernel has taken the I/O) and `clat`, which are kept under these names.
 - Response and lateness are absent: fio does not keep when an I/O should have started.
 
-Beware: counts of a document under way are not of one instant; the last one's are exact. What was in flight at the end
-is waited for and counted by fio. The greatest latency of an interval is known to 1.6 %, unless it is the run's.
+Beware: counts of a document under way are not of one instant; the last one's are exact. fio looks at its clock and its
+bytes, then waits for each job to look at its own CPU time, then adds up the latencies (show_running_run_stats in fio's
+stat.c): I/Os are counted later than bytes, by a tenth of a second and more where the device makes it wait. So bytes are
+those of the I/Os wherever a job has one size; of jobs with several they are from an instant before.
+What was in flight at the end is waited for and counted by fio. The greatest latency of an interval is known to 1.6 %,
+unless it is the run's.
 """
 
 from __future__ import annotations
@@ -151,9 +155,10 @@ def _with_job(state: State, entry: Mapping[str, Any], job: FioJob) -> State:
     runtime_ms = max(entry[name]["runtime"] for name in _DIRECTIONS)
     busy_ns = entry.get("job_runtime", runtime_ms) * NS_PER_MS
     sides = dict(state.sides)
+    size_bytes = _one_size(job.options)
     for name in _DIRECTIONS:
         key = job.stream, job.targets[0], name
-        sides[key] = sides.get(key, Side()) + _side(entry[name])
+        sides[key] = sides.get(key, Side()) + _side(entry[name], size_bytes)
     errors = Counter(state.failures) + Counter([entry["error"]] if entry.get("error") else [])
     return State(
         reached_ns=max(state.reached_ns, job.start_ns + round(runtime_ms * NS_PER_MS) if runtime_ms else 0),
@@ -165,9 +170,18 @@ def _with_job(state: State, entry: Mapping[str, Any], job: FioJob) -> State:
     )
 
 
-def _side(section: Mapping[str, Any]) -> Side:
+def _one_size(options: Sequence[str]) -> int | None:
+    """That of all transfers of a job; None where there are several."""
+    sizes = [option.removeprefix("bs=") for option in options if option.startswith("bs=")]
+    return int(sizes[0]) if sizes else None
+
+
+def _side(section: Mapping[str, Any], size_bytes: int | None) -> Side:
     times = {name: _histogram(section.get(f"{name}_ns") or {}, name) for name in TIMES}
-    return Side(int(section["io_bytes"]), int(section["total_ios"]), times)
+    moved = int(section["io_bytes"])
+    if size_bytes is not None and not section.get("short_ios"):
+        moved = size_bytes * times["lat"].bins.total()
+    return Side(moved, int(section["total_ios"]), times)
 
 
 def _histogram(timed: Mapping[str, Any], name: str) -> Histogram:

@@ -125,18 +125,11 @@ class Samples:
         return iter(self._samples)
 
     def between(self, from_ns: int, to_ns: float = math.inf) -> list[Sample]:
-        """Those that lie within, without a last one that is not complete."""
+        """Those that lie within. A last one that is not complete is put to the one before, so that nothing is lost."""
         inside = [sample for sample in self._samples if sample.start_ns >= from_ns and sample.end_ns <= to_ns]
-        if inside and inside[-1].duration_ns < _WHOLE_SHARE * self.length_ns:
-            inside.pop()
+        if len(inside) > 1 and inside[-1].duration_ns < _WHOLE_SHARE * self.length_ns:
+            inside[-2:] = [Sample.merged(inside[-2:])]
         return inside
-
-    def whole(self) -> list[Sample]:
-        """All that was made: a last one that is not complete is put to the one before."""
-        every = list(self._samples)
-        if len(every) > 1 and every[-1].duration_ns < _WHOLE_SHARE * self.length_ns:
-            every[-2:] = [Sample.merged(every[-2:])]
-        return every
 
 
 # Figures --------------------------------------------------------------------------------------------------------------

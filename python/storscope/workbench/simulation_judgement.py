@@ -54,7 +54,7 @@ def judge(
 def judge_replay(samples: Samples, workload: Workload, phases: Sequence[Phase], ended: str) -> Judgement:
     """The figures of a replay, of all of it: a trace without its first or its last requests would be another trace."""
     figure = default_figure(workload)
-    estimates = estimates_of(tuple(samples.whole()), figure)
+    estimates = estimates_of(tuple(samples.between(0)), figure)
     if first_change_ns(phases) is not None:
         estimates = {name: one.without_interval for name, one in estimates.items()}
     start = "All of it counts: no warm-up was looked for."
