@@ -225,3 +225,9 @@ def test_what_the_counters_gained_is_what_the_rates_add_up_to(
             assert row["read_latency_ns_mean"] * operations == pytest.approx(ms * 1_000_000)
         elif not operations:
             assert row["read_latency_ns_mean"] is None
+
+
+@pytest.mark.parametrize("time", ["99999999910", "9926-11-20T22:00:00Z", "0001-11-20T22:00:00Z"])
+def test_a_time_of_no_capture_is_no_time(time: str, tmp_path: Path) -> None:
+    with pytest.raises(MalformedInput, match="a line with the time"):
+        read_text(IMPORTER, snapshot(time, 60), tmp_path)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from storscope.domain.errors import MalformedInput
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import ImportOptions
-from storscope.sources.importers._evaperf_columns import columns_of
+from storscope.sources.importers._evaperf_columns import columns_of, number
 from storscope.sources.importers.evaperf_csv import IMPORTER as CSV
 from storscope.sources.importers.evaperf_text import IMPORTER as TEXT
 from tests.support.golden import check_golden
@@ -258,3 +258,21 @@ def test_operations_and_time_in_flight_are_conserved(
     in_flight = sum(rates[place] * latencies[place] for place in (0, 1, 3, 4)) * 1e6
     assert (row["read_latency_ns_mean"] is None) == (reads == 0)
     assert (row["read_latency_ns_mean"] or 0.0) * reads == pytest.approx(in_flight)
+
+
+def test_a_damaged_date_and_a_negative_number_are_left_out(tmp_path: Path) -> None:
+    rows = [
+        ("2026-11-20 22:00:10", "1.00"), ("9926-11-20 22:00:20", "1.00"), ("2026-11-20 22:00:30", "-3.00"),
+    ]  # fmt: skip
+    text = "Time,ID,Read Hit Req/s,Read Miss Req/s,Write Req/s,Online To,Ctlr\n" + "".join(
+        f"{stamp},vd1,1,2,{writes},A,A\n" for stamp, writes in rows
+    )
+    tables = read_text(CSV, text, tmp_path)
+    assert [row["write_ops_per_s"] for row in tables.rows("observations")] == [1.0, None]
+    assert tables.notes.omitted["rows whose time stamp is no date"] == 1
+    assert tables.notes.omitted["negative numbers: a counter was reset or wrapped"] == 1
+    assert "no times" not in (tables.notes.clock or "")
+
+
+def test_a_number_that_begins_with_0_has_a_decimal_comma_and_no_thousands() -> None:
+    assert [number(text) for text in ("0,123", "1,234", "12,5", "1,234.5")] == [0.123, 1234.0, 12.5, 1234.5]

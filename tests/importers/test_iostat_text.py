@@ -140,6 +140,34 @@ def test_a_negative_rate_is_a_reset_and_a_negative_time_is_absent(tmp_path: Path
     assert tables.notes.omitted["negative times, shares or queues (old kernels do this)"] == 1
 
 
+def test_captures_that_were_joined_in_the_wrong_order_keep_their_dates(tmp_path: Path) -> None:
+    for form in ("{day}.11.2026 10:00:{second}", "Time: 10:00:{second}"):
+        text = "".join(
+            HEADER.replace("2026-11-21", f"2026-11-{day}")
+            + "".join(short_report(form.format(day=day, second=second)) for second in (10, 20, 30))
+            for day in (22, 20)
+        )
+        rows = devices(read_text(IMPORTER, text, tmp_path), "sda")
+        assert [row["time"].day for row in rows] == [22, 22, 20, 20]
+        assert {row["duration_ns"] for row in rows} == {10_000_000_000}
+
+
+def test_a_damaged_date_is_no_instant_of_its_own(tmp_path: Path) -> None:
+    stamps = [f"2026-11-21T10:00:{second}Z" for second in (10, 20, 30, 40)]
+    for damaged, kept in ((2, 3), (0, 2)):
+        texts = [stamp.replace("2026", "9926") if at == damaged else stamp for at, stamp in enumerate(stamps)]
+        tables = read_text(IMPORTER, HEADER + "".join(map(short_report, texts)), tmp_path)
+        assert [row["time"].second for row in devices(tables, "sda")] == [10, 20, 30][-kept:]
+        assert {row["duration_ns"] for row in devices(tables, "sda")} == {10_000_000_000}
+        assert sum(count for reason, count in tables.notes.omitted.items() if "no date" in reason) == 1
+
+
+def test_a_report_at_the_time_of_the_one_before_has_no_length(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, HEADER + short_report("2026-11-21T10:00:10Z") * 2, tmp_path)
+    assert devices(tables, "sda") == []
+    assert tables.notes.omitted["reports of unknown length: the clock stood still or went back"] == 1
+
+
 def test_partitions_live_on_their_disk_and_are_no_devices() -> None:
     tables = read_tables(IMPORTER, SAMPLES / "sysstat_10.1_two_captures.txt")
     assert ("partition", "sda1", "lives_on", "device", "sda") in tables.links()

@@ -286,3 +286,10 @@ def test_a_line_too_long_for_a_message_is_counted_and_costs_no_time(tmp_path: Pa
     tables = read_text(IMPORTER, text, tmp_path)
     assert tables.rows("events") == []
     assert tables.notes.omitted["lines of more than 4,096 characters"] == 1
+
+
+@pytest.mark.parametrize("year", ["0001", "2263", "9999"])
+def test_a_year_that_no_log_is_from_is_no_time(year: str, tmp_path: Path) -> None:
+    text = f'{year}-10-25T16:01:54.286Z cpu2:8)NMP: nmp_DeviceRequestFastDeviceProbe: device "naa.60" state in doubt'
+    (event,) = read_text(IMPORTER, text, tmp_path).rows("events")
+    assert event["time"] is None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from typing import Final
 
 NS_PER_US = 1_000
 NS_PER_MS = 1_000_000
@@ -47,6 +48,10 @@ def bytes_from_mib(mib: float) -> float:
 def ratio_from_percent(percent: float) -> float:
     """Per cent to a ratio; values above 100 stay above 1."""
     return percent / 100.0
+
+
+YEARS: Final = range(1970, 2200)
+"""Years of a time stamp that is read: 64 bits of nanoseconds end in 2262, and what lies outside is damage."""
 
 
 def ns_from_datetime(moment: dt.datetime) -> int:

@@ -19,7 +19,7 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers._evaperf_columns import OBJECTS, Column
 from storscope.sources.importers._long_steps import LongSteps
-from storscope.sources.importers._stamps import Stamps
+from storscope.sources.importers._stamps import Stamps, has_date
 
 DEFAULT_EVA_SYSTEM: Final = "eva"
 """System of an output that names no array; --system sets another."""
@@ -157,6 +157,10 @@ class Writer:
         if not self._rows:
             return
         end_ns = self._end()
+        if end_ns is None:
+            self.recorder.omit("rows whose time stamp is no date", len(self._rows))
+            self._rows, self._keys, self._stamp = [], set(), None
+            return
         if self._held is not None:
             gap_ns = end_ns - self._held[0]
             if gap_ns <= 0:
@@ -173,8 +177,11 @@ class Writer:
     def _duration_of_last(self) -> int | None:
         return round(self.options.interval_s * units.NS_PER_S) if self.options.interval_s else self._gap_ns
 
-    def _end(self) -> int:
+    def _end(self) -> int | None:
+        """When the sample ends; None where its stamp is damaged."""
         moment = self.stamps.moment(self._stamp, None) if self._stamp else None
+        if moment is None and has_date(self._stamp or ""):
+            return None
         if moment is not None:
             self.recorder.notes.clock = self.recorder.notes.clock or self.options.zone_words()
             return units.ns_from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=self.options.zone()))

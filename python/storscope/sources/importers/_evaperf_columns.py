@@ -47,7 +47,8 @@ _COMPILED_WORDS = tuple((key, re.compile(pattern)) for key, pattern in _WORDS)
 _BARE = re.compile(r"(req/s|mb/s|kb/s|data rate|latency)\b.*")
 _OWNER = re.compile(r"(.*\w)\s+(?:req/s|mb/s|kb/s|data rate|latency)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
-_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+"""A number that begins with 0 has no thousands: its comma is a decimal one."""
 
 
 @dataclass(frozen=True)

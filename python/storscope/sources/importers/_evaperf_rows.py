@@ -62,10 +62,14 @@ def row_of(
         cell = raw.strip()
         if column.is_measure and column.key:
             try:
-                numbers.setdefault(column.key, number(cell))
+                value = number(cell)
             except ValueError:
                 recorder.omit(_NOT_A_ROW)
                 return None
+            if value is not None and value < 0:
+                recorder.omit("negative numbers: a counter was reset or wrapped")
+                value = None
+            numbers.setdefault(column.key, value)
         elif column.key:
             words.setdefault(column.key, cell)
         elif cell.startswith("\\") and "name" not in words:

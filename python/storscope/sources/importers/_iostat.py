@@ -17,7 +17,7 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers._linux_block import disk_of_partition
 from storscope.sources.importers._long_steps import LongSteps
-from storscope.sources.importers._stamps import Stamps
+from storscope.sources.importers._stamps import Stamps, has_date
 
 _CANONICAL = {
     "r/s": ("read_ops_per_s", 1.0),
@@ -98,6 +98,7 @@ class ReportWriter:
     stamps: Stamps
     _system: str = ""
     _date: dt.date | None = None
+    _header_has_date: bool = False
     _previous_ns: int | None = None
     _gap_ns: int = 0
     _reports: int = 0
@@ -112,11 +113,15 @@ class ReportWriter:
             self._seen.clear()
             self._previous_ns = None
         self._system, self._reports = system, 0
-        self._date = self.stamps.date(date) or self._date
+        found = self.stamps.date(date)
+        self._header_has_date, self._date = found is not None, found or self._date
 
     def add(self, report: Report) -> None:
         """One report of the current header."""
         end_ns = self._end(report)
+        if end_ns is None:
+            self.recorder.omit("reports whose time stamp is no date")
+            return
         duration_ns = self._duration(end_ns)
         self._previous_ns = end_ns
         self._reports += 1
@@ -126,7 +131,10 @@ class ReportWriter:
         if self._first is not None:
             is_data = self.options.keep_first or _covers(self._first[1], duration_ns)
             self._write_first(duration_ns if is_data else None)
-        self._write(report, end_ns, duration_ns)
+        if duration_ns:
+            self._write(report, end_ns, duration_ns)
+        else:
+            self.recorder.omit("reports of unknown length: the clock stood still or went back")
 
     def finish(self) -> None:
         """After the last report."""
@@ -186,8 +194,14 @@ class ReportWriter:
         self._seen[name] = device
         return device
 
-    def _end(self, report: Report) -> int:
+    def _end(self, report: Report) -> int | None:
+        """When the report ends; None where its stamp is damaged and no step is known yet."""
         moment = self.stamps.moment(report.timestamp, self._date) if report.timestamp else None
+        if moment is None and has_date(report.timestamp or ""):
+            if self._previous_ns is None or not self._gap_ns:
+                return None
+            self.recorder.omit("time stamps that are no date; the report follows the one before")
+            return self._previous_ns + self._gap_ns
         if moment is None:
             return self._rebuilt_end()
         zoned = moment.tzinfo is not None
@@ -196,18 +210,20 @@ class ReportWriter:
         )
         if zoned:
             return units.ns_from_datetime(moment)
-        return self._placed(moment)
+        return self._placed(moment, has_own_date=has_date(report.timestamp or ""))
 
-    def _placed(self, moment: dt.datetime) -> int:
+    def _placed(self, moment: dt.datetime, *, has_own_date: bool) -> int:
         """A naive time in the chosen zone; one that goes back is the second pass of an hour repeated in autumn."""
         zone = self.options.zone()
         end_ns = units.ns_from_datetime(moment.replace(tzinfo=zone))
         if self._previous_ns is None or end_ns > self._previous_ns:
             return end_ns
-        if self._previous_ns - end_ns > 12 * 3600 * units.NS_PER_S and self._date == moment.date():
+        follows = not has_own_date and (self._reports or not self._header_has_date)
+        if follows and self._previous_ns - end_ns > 12 * 3600 * units.NS_PER_S:
             # sysstat before 9.1 stamps the time only; it has passed midnight.
             self._date = moment.date() + dt.timedelta(days=1)
-            return self._placed(dt.datetime.combine(self._date, moment.time()))
+            moment = dt.datetime.combine(self._date, moment.time())
+            return units.ns_from_datetime(moment.replace(tzinfo=zone))
         return units.ns_from_datetime(moment.replace(tzinfo=zone, fold=1))
 
     def _rebuilt_end(self) -> int:

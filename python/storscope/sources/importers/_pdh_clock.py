@@ -28,8 +28,6 @@ _TITLE = re.compile(r"\(PDH-[CT]SV \d+(?:\.\d+)?\)(?:\s*\((?P<zone>.*)\)\s*\((?P
 _WITH_SECONDS = ("%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M:%S",
                  "%m/%d/%y %H:%M:%S", "%m/%d/%Y %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S.%f")  # fmt: skip
 _WITHOUT_SECONDS = ("%m/%d/%Y %H:%M", "%m/%d/%y %H:%M", "%m/%d/%Y %I:%M %p", "%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M")
-_YEARS = range(1970, 2200)
-"""As the core takes them; 64 bits of nanoseconds end in 2262."""
 _GUESSED_STEP_S = 5.0
 """esxtop's own delay when none is given (esxtop(1): 5 seconds)."""
 _QUARTER_NS = 900 * units.NS_PER_S
@@ -203,7 +201,7 @@ def _parse(text: str, day_first: bool) -> tuple[int, bool] | None:
                 moment = dt.datetime.strptime(text, form)
             except ValueError:
                 continue
-            if moment.year not in _YEARS:
+            if moment.year not in units.YEARS:
                 return None
             return units.ns_from_datetime(moment.replace(tzinfo=dt.UTC)), has_seconds
     return None

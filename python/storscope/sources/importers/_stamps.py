@@ -10,6 +10,7 @@ import datetime as dt
 import re
 from dataclasses import dataclass, field
 
+from storscope.domain import units
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers._date_order import DateOrder
 
@@ -121,6 +122,12 @@ def is_stamp(line: str) -> bool:
     return len(line) < 60 and _STAMP.fullmatch(line) is not None
 
 
+def has_date(text: str) -> bool:
+    """True for a stamp with a date, whether there is such a date or not."""
+    match = _STAMP.fullmatch(text)
+    return match is not None and match[1] is not None
+
+
 def _clock(match: re.Match[str], text: str) -> dt.time | None:
     hour = int(match[5])
     afternoon = _half_of_day(text)
@@ -140,8 +147,9 @@ def _date(match: re.Match[str], *, day_first: bool) -> dt.date | None:
         month, day, year = first, second, third
     else:
         day, month, year = first, second, third
+    year = year if max(len(match[1]), len(match[4])) > 2 else 2000 + year
     try:
-        return dt.date(year if year > 99 else 2000 + year, month, day)
+        return dt.date(year, month, day) if year in units.YEARS else None
     except ValueError:
         return None
 

@@ -17,7 +17,7 @@ import datetime as dt
 import re
 from dataclasses import dataclass
 
-from storscope.domain.units import NS_PER_S, ns_from_datetime
+from storscope.domain.units import NS_PER_S, YEARS, ns_from_datetime
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -63,6 +63,8 @@ class Stamp:
 
     def time_ns(self, year: int, zone: dt.tzinfo) -> int | None:
         """The instant, in `year` and `zone` where the line has none; None when there is no such date or time."""
+        if (self.year or year) not in YEARS:
+            return None
         try:
             moment = dt.datetime(
                 self.year or year, self.month, self.day, self.hour, self.minute, min(self.second, 59),

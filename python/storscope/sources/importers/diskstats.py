@@ -59,6 +59,11 @@ def _is_disk_line(line: str) -> bool:
 def _time(line: str, options: ImportOptions) -> _Time | None:
     """The instant a time line names; None for any other line."""
     text = line.strip()
+    found = _any_time(text, options)
+    return found if found is not None and units.datetime_from_ns(found.ns).year in units.YEARS else None
+
+
+def _any_time(text: str, options: ImportOptions) -> _Time | None:
     if match := _EPOCH.fullmatch(text):
         seconds, fraction = (match[1], match[2]) if match[1] else (match[3], match[4])
         return _Time(int(seconds) * units.NS_PER_S + _fraction_ns(fraction), True, fraction is None)
