@@ -72,3 +72,24 @@ def test_an_interrupted_file_loses_only_its_last_report(tmp_path: Path) -> None:
 def test_what_is_no_json_is_refused_with_the_place(tmp_path: Path) -> None:
     with pytest.raises(MalformedInput, match="line 1"):
         read_text(IMPORTER, '{"sysstat": nonsense', tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("found", "instead"),
+    [
+        ('"r/s": 74.46', '"r/s": 1' + "0" * 400),
+        ('"idle": 94.88', '"idle": "much"'),
+        ('"disk_device": "vda", "r/s": 74.46', '"disk_device": "vda", "r/s": []'),
+        ('"hosts": [', '"hosts": [[]], "more": ['),
+    ],
+)  # fmt: skip
+def test_json_of_another_shape_is_refused(found: str, instead: str, tmp_path: Path) -> None:
+    text = CAPTURED.read_text()
+    assert found in text
+    with pytest.raises(MalformedInput, match="statistics"):
+        read_text(IMPORTER, text.replace(found, instead, 1), tmp_path)
+
+
+def test_a_time_stamp_that_is_a_number_is_no_text_but_no_crash_either(tmp_path: Path) -> None:
+    text = CAPTURED.read_text().replace('"timestamp": "2026-11-21T00:48:03+0000"', '"timestamp": 5')
+    assert read_text(IMPORTER, text, tmp_path).rows("observations")

@@ -293,3 +293,10 @@ def test_a_year_that_no_log_is_from_is_no_time(year: str, tmp_path: Path) -> Non
     text = f'{year}-10-25T16:01:54.286Z cpu2:8)NMP: nmp_DeviceRequestFastDeviceProbe: device "naa.60" state in doubt'
     (event,) = read_text(IMPORTER, text, tmp_path).rows("events")
     assert event["time"] is None
+
+
+def test_a_count_of_repetitions_that_no_log_has_is_none(tmp_path: Path) -> None:
+    line = 'cpu2:8)NMP: nmp_DeviceRequestFastDeviceProbe: device "naa.60" state in doubt'
+    tables = read_text(IMPORTER, f"{line}\nlast message repeated {'9' * 30} times\n", tmp_path)
+    assert len(tables.rows("events")) == 1
+    assert all(count < 10 for count in tables.notes.omitted.values())

@@ -29,7 +29,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
     _note(recorder, found)
     try:
         hosts = [_host(host) for document in found.values for host in document["sysstat"]["hosts"]]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise broken(evidence, "sysstat.hosts[].statistics[].disk[]", f"no {error}") from error
     stamps = Stamps(options)
     for host in hosts:
@@ -65,15 +65,24 @@ class _Host:
 
 
 def _host(host: dict[str, Any]) -> _Host:
-    return _Host(str(host["nodename"]), host.get("date"), [_report(statistics) for statistics in host["statistics"]])
+    return _Host(
+        str(host["nodename"]), _text(host.get("date")), [_report(statistics) for statistics in host["statistics"]]
+    )
 
 
 def _report(statistics: dict[str, Any]) -> Report:
-    devices = {row["disk_device"]: {key: float(value) for key, value in row.items() if key != "disk_device"}
-               for row in statistics.get("disk", [])}  # fmt: skip
+    devices = {str(row["disk_device"]): _numbers(row, "disk_device") for row in statistics.get("disk", [])}
     for fields in devices.values():
         fields["%util"] = fields.pop("util", float("nan"))
-    return Report(statistics.get("timestamp"), devices, statistics.get("avg-cpu", {}))
+    return Report(_text(statistics.get("timestamp")), devices, _numbers(statistics.get("avg-cpu", {})))
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _numbers(row: dict[str, Any], *but: str) -> dict[str, float]:
+    return {key: float(value) for key, value in row.items() if key not in but}
 
 
 IMPORTER = Importer(

@@ -64,9 +64,9 @@ _RULES: Final[tuple[tuple[str, Rule], ...]] = (
 )
 """A word that a message must contain, and who reads it then. The words are the prefilter: most lines have none."""
 
-_BEFORE_REPEATED = re.compile(r"last message repeated (\d+) times?")
-_AROUND_REPEATED = re.compile(r"message repeated (\d+) times?: \[\s*(.*)\]\s*$")
-_ITSELF_REPEATED = re.compile(r"[\[(]?\brepeated (\d+) times?\b")
+_BEFORE_REPEATED = re.compile(r"last message repeated (\d{1,12}) times?")
+_AROUND_REPEATED = re.compile(r"message repeated (\d{1,12}) times?: \[\s*(.*)\]\s*$")
+_ITSELF_REPEATED = re.compile(r"[\[(]?\brepeated (\d{1,12}) times?\b")
 _MOST_REPETITIONS = 10_000
 _MOST_CHARACTERS = 4096
 """A longer line is no message of these programs, and patterns would take long over it."""
