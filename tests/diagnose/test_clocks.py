@@ -80,3 +80,35 @@ def test_three_sources_meet_at_the_best_known_clock(tmp_path: Path) -> None:
 
 def test_one_capture_has_no_offset(tmp_path: Path) -> None:
     assert capture_clocks(make_case(tmp_path, source(0))) == []
+
+
+GUESS = "no times in the source; rebuilt from row order, the date in the header, midnight, 20 s steps"
+
+
+def test_times_that_were_a_guess_are_moved_to_where_the_same_load_was_seen(tmp_path: Path) -> None:
+    case = make_case(tmp_path, source(0), source(-38_165, clock=GUESS))
+    apply_offsets(case)
+    [(capture, moved_ns)] = case.clock_offsets_ns.items()
+    assert capture == "0" * 15 + "1"
+    assert moved_ns / NS_PER_S == pytest.approx(38_165, abs=5)
+    [note] = case.notes
+    assert "the times of synthetic-1 are a guess, as it has none" in note
+    assert "its times were moved" in note
+
+
+def test_the_start_that_somebody_said_is_no_guess(tmp_path: Path) -> None:
+    said = GUESS.replace("the date in the header, midnight", "--start")
+    case = make_case(tmp_path, source(0), source(-38_165, clock=said))
+    apply_offsets(case)
+    assert (dict(case.clock_offsets_ns), case.notes) == ({}, [])
+
+
+def test_a_guess_that_nothing_supports_is_told_beside_other_sources_only(tmp_path: Path) -> None:
+    case = make_case(tmp_path / "two", source(0), source(-38_165, clock=GUESS, seed=2))
+    apply_offsets(case)
+    [note] = case.notes
+    assert note.startswith("the times of synthetic-1 are a guess")
+    assert "--start and --interval" in note
+    alone = make_case(tmp_path / "alone", source(0, clock=GUESS))
+    apply_offsets(alone)
+    assert alone.notes == []

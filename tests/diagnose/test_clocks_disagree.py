@@ -7,7 +7,7 @@ import pytest
 from storscope.diagnose.clocks import apply_offsets
 from storscope.diagnose.rules.clocks_disagree import RULE
 from storscope.domain.finding import Healthy, NotEvaluated, Severity
-from tests.diagnose.test_clocks import source
+from tests.diagnose.test_clocks import GUESS, source
 from tests.support.cases import findings, judge, make_case
 
 
@@ -46,3 +46,15 @@ def test_thresholds_take_effect(tmp_path: Path) -> None:
     case = make_case(tmp_path, source(0, system="array", kind="vdisk"), source(97))
     assert findings(RULE, case, offset_s=200.0) == []
     assert len(findings(RULE, case, offset_s=50.0)) == 1
+
+
+def test_a_guessed_clock_is_not_told_to_use_a_time_server(tmp_path: Path) -> None:
+    case = make_case(tmp_path, source(0), source(-38_165, clock=GUESS))
+    apply_offsets(case)
+    [finding] = findings(RULE, case)
+    assert finding.title == "Guessed times are 10 h 36 min off"
+    assert "are a guess, as it has none" in finding.summary
+    assert "Its times were moved" in finding.summary
+    assert "NTP" not in finding.remedy
+    assert "about 2026-11-21 00:00:0" in finding.remedy
+    assert "--start" in finding.remedy

@@ -2,7 +2,8 @@
 
 Every pair of captures that may have seen the same load is compared: captures of one system, and captures of different
 systems (an array and its host). Pairs that agree clearly are joined into trees; each capture's offset is counted from
-the one in its tree whose clock is best known. Offsets smaller than a sampling interval are left alone.
+the one in its tree whose clock is best known. Offsets smaller than a sampling interval are left alone. A source without
+times has no clock: where an importer had to guess when it began, that says nothing against an offset of any size.
 
 `apply_offsets` must be called before anything is read from the case.
 """
@@ -27,6 +28,8 @@ MAX_OFFSET_NS = 15 * 3_600 * NS_PER_S
 _QUARTER_HOUR_NS = 900 * NS_PER_S
 APPLIED_CORRELATION_MIN = 0.5
 """Of the changes of load; below it an offset is shown and not applied (ours)."""
+GUESSED_CORRELATION_MIN = 0.8
+"""The same for times that were a guess, which nothing else supports (ours)."""
 CAPTURES_MAX = 12
 """Pairs grow with the square; of more captures, those with the most intervals are compared."""
 
@@ -44,6 +47,8 @@ class CaptureClock:
     same_system: bool
     overlapping: bool
     """True when both cover the same time as recorded, at least in half of the shorter one."""
+    guessed: bool = False
+    """True when the source has no times, and nobody said when it began."""
 
     @property
     def matters(self) -> bool:
@@ -59,14 +64,22 @@ class CaptureClock:
     def is_safe_to_apply(self) -> bool:
         """True when it matters, the loads agree well, and a repeated load is no likelier explanation.
 
-        Captures that do not overlap as recorded may be two runs of the same jobs; then only a time zone is believed.
+        Captures that do not overlap as recorded may be two runs of the same jobs; then only a time zone is believed, or
+        nearly the same load where the recorded time was a guess.
         """
+        if self.guessed:
+            return self.matters and self.correlation >= GUESSED_CORRELATION_MIN
         plausible = self.overlapping or self.whole_quarter_hours is not None
         return self.matters and self.correlation >= APPLIED_CORRELATION_MIN and plausible
 
     @property
     def whole_quarter_hours(self) -> int | None:
-        """How many quarter hours the offset is, when it is that within its interval: most likely a time zone."""
+        """How many quarter hours the offset is, when it is that within its interval: most likely a time zone.
+
+        None for times that were a guess, and have no zone.
+        """
+        if self.guessed:
+            return None
         quarters = round(self.offset_ns.estimate / _QUARTER_HOUR_NS)
         slack = self.step_ns
         near = self.offset_ns.low - slack <= quarters * _QUARTER_HOUR_NS <= self.offset_ns.high + slack
@@ -77,6 +90,13 @@ class CaptureClock:
         offset = self.offset_ns
         sign = "behind" if offset.estimate > 0 else "ahead of"
         low, high = sorted((abs(offset.low), abs(offset.high)))
+        if self.guessed:
+            later = "later" if offset.estimate > 0 else "earlier"
+            return (
+                f"the times of {names.get(self.capture, self.capture)} are a guess, as it has none; by the load that "
+                f"{names.get(self.reference, self.reference)} saw, too, it was made {format_span(abs(offset.estimate))} "
+                f"{later} (95 % interval {format_span(low)} to {format_span(high)}, r = {self.correlation:.2f})"
+            )
         zone = "; whole quarter hours, so most likely a time zone" if self.whole_quarter_hours else ""
         return (
             f"the clock of {names.get(self.capture, self.capture)} is {format_span(abs(offset.estimate))} {sign} that "
@@ -102,11 +122,17 @@ def estimate_offsets(case: Case) -> dict[str, int]:
 def apply_offsets(case: Case) -> None:
     """Brings the clocks of a case together and says so in its notes. Call before anything else is read."""
     clocks = [clock for clock in capture_clocks(case) if clock.is_safe_to_apply]
-    if not clocks:
-        return
     names = capture_names(case)
-    case.clock_offsets_ns = estimate_offsets(case)
+    if clocks:
+        case.clock_offsets_ns = estimate_offsets(case)
     case.notes.extend(f"clocks brought together: {clock.words(names)}; its times were moved" for clock in clocks)
+    unplaced = sorted(_guessed(case) - case.clock_offsets_ns.keys())
+    if len(names) > len(unplaced):
+        case.notes.extend(
+            f"the times of {names[capture]} are a guess, as it has none: it says nothing about what happened together "
+            "with what others saw; import it again with --start and --interval"
+            for capture in unplaced
+        )
 
 
 def capture_names(case: Case) -> dict[str, str]:
@@ -156,7 +182,7 @@ def _from_references(
         o = pair.offset_ns
         neighbours[one][other] = (o.estimate, o.low, o.high, pair.correlation)
         neighbours[other][one] = (-o.estimate, -o.high, -o.low, pair.correlation)
-    trust = _trust(case)
+    trust, guessed = _trust(case), _guessed(case)
     found: list[CaptureClock] = []
     reached: set[str] = set()
     for root in sorted(neighbours, key=lambda capture: (trust.get(capture, 9), -len(curves[capture][1].rate), capture)):
@@ -179,7 +205,8 @@ def _from_references(
                 found.append(
                     CaptureClock(capture, root, Interval(estimate, low, high), correlation, step,
                                  curves[capture][0] == curves[root][0],
-                                 _overlapping(curves[capture][1], curves[root][1]))
+                                 _overlapping(curves[capture][1], curves[root][1]),
+                                 capture in guessed and root not in guessed)
                 )  # fmt: skip
     return sorted(found, key=lambda clock: clock.capture)
 
@@ -198,3 +225,12 @@ def _trust(case: Case) -> dict[str, int]:
         known = "in the file" in said or ("UTC" in said and "--timezone" not in said)
         found[str(row["capture"])] = 0 if known else 2 if "rebuilt" in said else 1
     return found
+
+
+def _guessed(case: Case) -> set[str]:
+    """Captures of sources without times, of which nobody said when they began."""
+    return {
+        str(row["capture"])
+        for row in case.store.captures()
+        if "no times in the source" in (said := str(row.get("clock") or "")) and "--start" not in said
+    }

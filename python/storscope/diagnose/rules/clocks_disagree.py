@@ -5,7 +5,8 @@ Looks for
 
 Why it matters
     Who was loud when others waited is only seen when the clocks agree. An offset of a minute hides a cause, one of an
-    hour invents one. Whole quarter hours are time zones and not clocks.
+    hour invents one. Whole quarter hours are time zones and not clocks. A source without times (iostat without -t) has
+    no clock that could be wrong: its times are a guess until --start says when it began.
 
 Evidence
     Operations per interval from two captures that saw the same load, over at least 30 intervals.
@@ -22,12 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from storscope.diagnose.case import Case, sql_list
+from storscope.diagnose.case import Case, sql_list, sql_text
 from storscope.diagnose.clocks import CaptureClock, capture_clocks, capture_names
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import NS_PER_S, format_span
+from storscope.domain.units import NS_PER_S, format_span, format_time
 
 _NAME = "clocks-disagree"
 
@@ -61,7 +62,9 @@ def _finding(case: Case, settings: Settings, clock: CaptureClock) -> Finding:
         rule=_NAME,
         severity=Severity.INFO,
         confidence=min(0.95, 0.5 + 0.5 * clock.correlation),
-        title=f"Clocks {format_span(abs(clock.offset_ns.estimate))} apart"
+        title=f"Guessed times are {format_span(abs(clock.offset_ns.estimate))} off"
+        if clock.guessed
+        else f"Clocks {format_span(abs(clock.offset_ns.estimate))} apart"
         + (": most likely a time zone" if zone else ""),
         summary=(
             f"{words[0].upper()}{words[1:]}. "
@@ -71,9 +74,15 @@ def _finding(case: Case, settings: Settings, clock: CaptureClock) -> Finding:
         innocent=(
             "The two saw different loads that follow one timetable, or the same job was run and captured twice."
         ),
-        check="Compare the clocks themselves: run date -u on both (ESX: esxcli system time get) at the same moment.",
+        check=(
+            "Ask who captured it when it began, and at which interval."
+            if clock.guessed
+            else "Compare the clocks themselves: run date -u on both (ESX: esxcli system time get) at the same moment."
+        ),
         remedy=(
-            "Import that source again with its zone (--timezone), or with none where the file is in UTC."
+            _start_words(case, clock)
+            if clock.guessed
+            else "Import that source again with its zone (--timezone), or with none where the file is in UTC."
             if zone
             else "Set both to the same time server (NTP)."
         ),
@@ -86,6 +95,23 @@ def _finding(case: Case, settings: Settings, clock: CaptureClock) -> Finding:
             "offset_s_high": clock.offset_ns.high / NS_PER_S, "correlation": clock.correlation,
         },
     )  # fmt: skip
+
+
+def _start_words(case: Case, clock: CaptureClock) -> str:
+    """How to say when a source without times began, as the load tells it."""
+    start_ns = _first_ns(case, clock.capture) + clock.offset_ns.estimate
+    start = format_time(round(start_ns / NS_PER_S) * NS_PER_S)
+    return (
+        f"Import that source again with its start (by the load about {start}) and its interval: --replace, --start, "
+        "--interval. Capture with times from now on (iostat -t)."
+    )
+
+
+def _first_ns(case: Case, capture: str) -> int:
+    """When the first interval of a capture begins, as recorded."""
+    condition = f"capture = {sql_text(capture)} AND time IS NOT NULL"
+    table = case.store.query(f"SELECT min(epoch_ns(time)) AS first_ns FROM observations WHERE {condition}")
+    return int(table.column("first_ns")[0].as_py())
 
 
 def _entities(case: Case, clock: CaptureClock) -> list[EntityRef]:
