@@ -20,6 +20,7 @@ from storscope.bench.sweep import axes_of, matrix
 from storscope.bench.sweep_order import balanced_order
 from storscope.cli.main import run
 from storscope.store import Store
+from storscope.workbench.one_at_a_time import one_at_a_time
 from tests.bench.safety.conftest import Rig
 
 _AXES = ("sizes=4k,64k", "modes=randread,write", "jobs=1,2")
@@ -67,6 +68,20 @@ def test_every_point_is_a_run_with_the_id_of_its_sweep(data: Path, capsys: pytes
     assert (result["done"], result["planned"], result["complete"]) == (8, 8, True)
     assert [cell["words"] for cell in result["cells"]] == [item.point.words for item in planned], "in matrix order"
     assert not list(data.iterdir())
+
+
+def test_a_sweep_is_measured_by_one_process_at_a_time(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = _arguments(data, axes=("sizes=4k",))
+    assert run(arguments) == 0
+    store = data.parent / "store"
+    digest = Store.open(store).query("SELECT parameters['sweep_plan'] AS digest FROM runs").to_pylist()[0]["digest"]
+    with one_at_a_time(store, digest, "sweep"):
+        for options in ([], ["--fresh"]):
+            assert run([*arguments, *options]) == 2
+            assert "found another one that is at it" in capsys.readouterr().err
+    assert len(_runs(data)) == 1
+    assert run([*arguments, "--fresh"]) == 0
+    assert not list(store.glob(".sweep-*"))
 
 
 def test_the_result_names_the_whole_path_and_the_host(

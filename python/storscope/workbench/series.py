@@ -18,6 +18,7 @@ from storscope.domain.sweep import SweepResult
 from storscope.domain.units import NS_PER_S, format_span, format_time
 from storscope.store import Store
 from storscope.workbench.benchmarking import BenchSession, recover_runs
+from storscope.workbench.one_at_a_time import one_at_a_time
 from storscope.workbench.sweeping import (
     SweepPlan,
     SweepState,
@@ -94,6 +95,19 @@ def run_series(
     if there is none. Raises as `run_sweep`; UsageError for slots that are too short.
     """
     interval_ns = check_schedule(plan)
+    with one_at_a_time(store.path, plan.digest, "series"):
+        return _run_series(store, plan, interval_ns, watch, stop, fresh=fresh)
+
+
+def _run_series(
+    store: Store,
+    plan: SweepPlan,
+    interval_ns: int,
+    watch: SweepWatch,
+    stop: Callable[[], bool],
+    *,
+    fresh: bool | None,
+) -> SweepResult:
     for said in recover_runs(store):
         watch.say(said)
     found = _continued(store, plan, interval_ns, watch, fresh)

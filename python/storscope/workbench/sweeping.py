@@ -25,6 +25,7 @@ from storscope.domain.sweep import Point, SweepResult
 from storscope.domain.units import format_time
 from storscope.store import Store
 from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings, bench_session, recover_runs
+from storscope.workbench.one_at_a_time import one_at_a_time
 from storscope.workbench.preconditioning import precondition
 from storscope.workbench.sweep_reading import cells_of, latest_sweep, off_schedule, pauses, runs_of
 
@@ -130,9 +131,16 @@ def run_sweep(
     """Measures what is missing of a sweep and returns all of it.
 
     `fresh` starts anew; False continues the latest one that asked the same, also when nothing is missing; None
-    continues it if something is. Raises TargetRefused, ConfigError and UsageError as `bench_session` does. A point that
-    cannot be measured is told and left out.
+    continues it if something is. Raises TargetRefused, ConfigError and UsageError as `bench_session` does, UsageError
+    also while another process measures the same. A point that cannot be measured is told and left out.
     """
+    with one_at_a_time(store.path, plan.digest, "sweep"):
+        return _run_sweep(store, plan, watch, stop, fresh=fresh)
+
+
+def _run_sweep(
+    store: Store, plan: SweepPlan, watch: SweepWatch, stop: Callable[[], bool], *, fresh: bool | None
+) -> SweepResult:
     for said in recover_runs(store):
         watch.say(said)
     sweep = _continued(store, plan, watch, fresh) or new_state(plan)
