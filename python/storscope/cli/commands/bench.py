@@ -22,7 +22,7 @@ Examples:
   storscope bench /dev/sdb --workload random-8k-70-read --steady-state --precondition
   storscope bench /mnt/old /mnt/new --workload copy.toml
   storscope bench /mnt/array --workload oltp --knee --slo 'p99<5ms' --report knee.html
-  storscope bench /dev/sdb --workload backup --dry-run
+  storscope bench /dev/sdb --workload oltp --dry-run
   storscope bench /dev/sdb --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 --report sweep.html
   storscope bench /dev/sdb --sweep sizes=4k,128k modes=randwrite,write --precondition --within 2%
   storscope bench /mnt/nas/file --workload random-8k-70-read --time-series 10m/30s --for 4h
