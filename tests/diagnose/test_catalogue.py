@@ -63,6 +63,13 @@ def test_thresholds_have_units_meanings_and_sources(rule: Rule) -> None:
         assert len(threshold.source) >= 4, threshold.name
 
 
+def test_no_evidence_is_asked_for_that_no_importer_reads(rule: Rule, tmp_path: Path) -> None:
+    for outcome in judge(rule, make_case(tmp_path)):
+        assert isinstance(outcome, NotEvaluated)
+        assert "MSA" not in outcome.needs
+    assert "MSA" not in rule.section("Evidence") or "no importer reads" in rule.section("Evidence")
+
+
 def test_nothing_is_found_in_an_empty_store(rule: Rule, tmp_path: Path) -> None:
     outcomes = judge(rule, make_case(tmp_path))
     assert outcomes, "a rule always says something, if only what it needs"

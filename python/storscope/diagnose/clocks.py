@@ -91,11 +91,11 @@ class CaptureClock:
         sign = "behind" if offset.estimate > 0 else "ahead of"
         low, high = sorted((abs(offset.low), abs(offset.high)))
         if self.guessed:
-            later = "later" if offset.estimate > 0 else "earlier"
+            later = f"{format_span(abs(offset.estimate))} {'later' if offset.estimate > 0 else 'earlier'}"
             return (
                 f"the times of {names.get(self.capture, self.capture)} are a guess, as it has none; by the load that "
-                f"{names.get(self.reference, self.reference)} saw, too, it was made {format_span(abs(offset.estimate))} "
-                f"{later} (95 % interval {format_span(low)} to {format_span(high)}, r = {self.correlation:.2f})"
+                f"{names.get(self.reference, self.reference)} saw, too, it was made {later} "
+                f"(95 % interval {format_span(low)} to {format_span(high)}, r = {self.correlation:.2f})"
             )
         zone = "; whole quarter hours, so most likely a time zone" if self.whole_quarter_hours else ""
         return (

@@ -7,7 +7,7 @@ from collections import defaultdict
 from storscope.diagnose.case import Case
 from storscope.domain.entity import EntityRef
 
-OWNERS = "the owning controller of each volume (evaperf vd: 'Online To'; MSA: show volumes)"
+OWNERS = "the owning controller of each volume (evaperf vd: 'Online To')"
 
 
 def owners(case: Case) -> dict[str, dict[EntityRef, str]]:

@@ -9,8 +9,8 @@ Why it matters
     nobody notices a difference until both halves are needed.
 
 Evidence
-    Operations or processor load per controller (evaperf cs, MSA show controller-statistics), or operations and owner
-    per volume (evaperf vd: "Online To").
+    Operations or processor load per controller (evaperf cs), or operations and owner per volume (evaperf vd: "Online
+    To").
 
 When it is wrong
     One controller is in service or was just restarted. Arrays that are active/passive by design have one working

@@ -9,9 +9,9 @@ Why it matters
     wrong side, an EVA moves the volume after them (implicit LUN transition), and the load moves with it.
 
 Evidence
-    Forwarded operations per volume or controller (evaperf vd: the row of the other controller; MSA:
-    num-forwarded-cmds), or operations per path with the path's state (esxtop and `esxcli storage nmp path list`).
-    Where reads are counted per controller (evaperf), the share is that of reads; else that of all operations.
+    Forwarded operations per volume or controller (evaperf vd: the row of the other controller; no importer reads the
+    num-forwarded-cmds of an MSA yet), or operations per path with the path's state (esxtop and `esxcli storage nmp path
+    list`). Where reads are counted per controller (evaperf), the share is that of reads; else that of all operations.
 
 When it is wrong
     While a controller or fabric is in service, forwarding is what keeps volumes reachable. Writes are mirrored to the
@@ -46,8 +46,8 @@ _HP = 'HP 4400 EVA user guide, "Implicit LUN transition"'
 _PER_SIDE = r"(?i)^(read|write)\b.*req.* via "
 """Counters of operations per controller, as the importer of evaperf names them: 'Read Hit Req/s via B'."""
 _NEEDS = (
-    "forwarded operations (evaperf vd with the rows of both controllers; MSA show controller-statistics), or "
-    "operations per path with the path's state"
+    "forwarded operations (evaperf vd with the rows of both controllers), or operations per path with the path's state "
+    "(esxtop and esxcli storage nmp path list)"
 )
 
 

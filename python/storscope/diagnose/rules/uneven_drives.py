@@ -9,11 +9,11 @@ Why it matters
     deep queues everywhere mean that the group has no more I/Os to give.
 
 Evidence
-    Queue depth or latency per drive, and which group it belongs to (evaperf pd, MSA show disk-statistics, iostat with
-    known groups). Whether a drive is at fault takes its rate, and is surer with how busy it is: one that is busy with
-    each I/O for as long as the others is not slow, however many stand before it. Drives that failed (event:
-    disk_failed, fact: state) and spares that wait (fact: state) are left out where they do nothing; a few drives that
-    did nothing at all are named as idle and not compared.
+    Queue depth or latency per drive, and which group it belongs to (evaperf pd, iostat with known groups; no importer reads
+    the disk statistics of an MSA yet). Whether a drive is at fault takes its rate, and is surer with how busy it is:
+    one that is busy with each I/O for as long as the others is not slow, however many stand before it. Drives that
+    failed (event: disk_failed, fact: state) and spares that wait (fact: state) are left out where they do nothing; a
+    few drives that did nothing at all are named as idle and not compared.
 
 When it is wrong
     A rebuild or a levelling reads one drive harder than the rest while it runs. Spares and drives of another speed in
@@ -50,8 +50,7 @@ from storscope.domain.units import NS_PER_S, format_duration, format_rate, forma
 
 _NAME = "uneven-drives"
 _NEEDS = (
-    "queue depth or latency per drive, of several drives at the same instants, and the disk group of each (evaperf pd, "
-    "MSA show disk-statistics)"
+    "queue depth or latency per drive, of several drives at the same instants, and the disk group of each (evaperf pd)"
 )
 _NEEDS_NO_CONVOY = "drives that do not take turns at being the fullest (convoy found them to): their means say little"
 _MEASURES = (("queue_depth_mean", "queue"), ("latency_ns_mean", "latency"))
