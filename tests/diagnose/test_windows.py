@@ -177,3 +177,20 @@ def test_what_linux_calls_nvme_is_flash_and_a_fact_says_more(tmp_path: Path) -> 
     assert {(tier.name, tier.known_from, tier.is_assumed) for tier in tiers.values()} == {("flash", "its name", True)}
     assert case.tier(entity("nvmeof-lun", "device")).known_from == "assumed"
     assert case.tier(entity("nvme9n1", "device")).name == "disk"
+
+
+def test_where_most_of_the_time_is_slow_the_slow_time_is_the_window(tmp_path: Path) -> None:
+    def mostly(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency[:, 120:] *= 18
+
+    assert bad_windows(make_case(tmp_path, day(mostly, latency_ms=1)))["array"] == [(at(120), at(720))]
+
+
+def test_few_operations_with_as_many_in_flight_as_usual_are_a_bad_window(tmp_path: Path) -> None:
+    """A device that stalls completes less than 2 % of the usual; that is not the idleness that makes nobody wait."""
+
+    def stall(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[:, 100:160] *= 0.01
+        latency[:, 100:160] *= 1_000
+
+    assert bad_windows(make_case(tmp_path, day(stall)))["array"] == [(at(100), at(160))]

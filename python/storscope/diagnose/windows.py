@@ -1,8 +1,10 @@
 """Bad windows: when a system's latency was bad.
 
 A system's latency is the mean over all operations of its volumes. An interval is bad when it lies above the critical
-threshold of the tier, or far above the system's own light quarter and not small in itself. Neighbouring bad intervals
-are merged, short ones dropped. Nearly idle intervals are never bad: a disk that spins up makes nobody wait.
+threshold of the tier, or far above the system's own light quarter and not small in itself, or above the warning
+threshold and far above its own best tenth: where most of the time is slow, the quarter is, too. Neighbouring ones
+are merged, short ones dropped. Nearly idle intervals are not bad, since a disk that spins up makes nobody wait, unless
+as much as usual is in flight all the same, or nothing at all was completed for long while operations waited (stalls).
 
 A mean hides victims beside an entity that does many quick operations. So an interval is also bad when an entity with
 real load, or a tenth of the entities and at least two, are bad by their own limits and their own light quarter.
@@ -17,6 +19,7 @@ import numpy as np
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.peers import Grid, system_grids
+from storscope.diagnose.stalls import stalls_of
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.units import NS_PER_MS, NS_PER_S
@@ -29,6 +32,9 @@ CRITICAL_NS = {"disk": 25.0 * NS_PER_MS, "flash": 2.0 * NS_PER_MS}
 
 BASELINE_FACTOR = 3.0
 """Times the light quarter's latency from which an interval is bad (ours)."""
+LIGHT_SHARE = 0.25
+BEST_SHARE = 0.1
+"""Parts of the intervals, those with the least latency, that show what the system can do (ours)."""
 FLOOR_SHARE = 1 / 3
 """Below this share of the warning threshold, no rise is bad (ours)."""
 REAL_SHARE = 0.1
@@ -96,10 +102,34 @@ def bad_intervals(case: Case, grid: Grid) -> BoolArray:
     latency = grid.total_latency_ns
     baseline = light_latency_ns(latency)
     floor = warning * _floor_share(limits)
+    best = light_latency_ns(latency[busy(grid.total_ops)], BEST_SHARE)
     bad = (latency > critical) | ((latency > BASELINE_FACTOR * baseline) & (latency > floor))
+    bad |= (latency > BASELINE_FACTOR * best) & (latency > warning)
     if len(grid.entities) > 1:
         bad |= _victims_suffer(grid, limits)
-    return bad & busy(grid.total_ops)
+    return (bad & (busy(grid.total_ops) | _kept_waiting(grid))) | _stalled(case, grid)
+
+
+def _kept_waiting(grid: Grid) -> BoolArray:
+    """True where at least one operation, and at least as many as usual, are in flight, however few are completed."""
+    waiting = grid.waiting.sum(axis=1)
+    known = waiting[waiting > 0]
+    result: BoolArray = waiting >= max(1.0, float(np.median(known)) if len(known) else 0.0)
+    return result
+
+
+def _stalled(case: Case, grid: Grid) -> BoolArray:
+    """True where an entity with real load is known to have completed nothing while operations waited."""
+    usual = _usual_ops(np.nan_to_num(grid.ops))
+    real = usual >= REAL_SHARE * max(float(usual.sum()), 1e-9)
+    stalls = [stall for entity, is_real in zip(grid.entities, real, strict=True) if is_real
+              for stall in stalls_of(case, entity)]  # fmt: skip
+    return grid.inside((stall.start_ns, stall.end_ns) for stall in stalls if stall.proven)
+
+
+def _usual_ops(ops: FloatArray) -> FloatArray:
+    """The median of each entity's operations per second while it does any."""
+    return np.array([np.median(column[column > 0]) if (column > 0).any() else 0.0 for column in ops.T])
 
 
 def _floor_share(limits: Sequence[TierLimits]) -> float:
@@ -114,7 +144,7 @@ def _victims_suffer(grid: Grid, limits: Sequence[TierLimits]) -> BoolArray:
     critical = np.array([limit.critical_ns for limit in limits])
     floor = np.array([limit.warning_ns for limit in limits]) * _floor_share(limits)
     baseline = np.array([light_latency_ns(column) for column in latency.T])
-    usual = np.array([np.median(column[column > 0]) if (column > 0).any() else 0.0 for column in ops.T])
+    usual = _usual_ops(ops)
     working = (ops >= np.maximum(ENTITY_OPS_MIN, 0.02 * usual)) & np.isfinite(latency)
     risen = (latency > BASELINE_FACTOR * baseline) & (latency > floor)
     bad = working & (((latency > critical) & (latency > CHANGED_FACTOR * baseline)) | risen)
@@ -135,10 +165,10 @@ def busy(ops: FloatArray) -> BoolArray:
     return np.nan_to_num(ops) >= max(1.0, 0.02 * usual)
 
 
-def light_latency_ns(latency_ns: FloatArray) -> float:
-    """The system's own good latency: the quarter of its intervals with the least ends here; NaN of nothing."""
+def light_latency_ns(latency_ns: FloatArray, share: float = LIGHT_SHARE) -> float:
+    """The system's own good latency: the share of its intervals with the least ends here; NaN of nothing."""
     known = latency_ns[np.isfinite(latency_ns)]
-    return float(np.quantile(known, 0.25)) if len(known) else float("nan")
+    return float(np.quantile(known, share)) if len(known) else float("nan")
 
 
 def windows_of(grid: Grid, bad: BoolArray) -> list[tuple[int, int]]:

@@ -2,8 +2,11 @@
 
 Looks for
     Entities with a tenth or more of their operations, or ten minutes on end, above the latency limits of their tier.
-    Latency is weighted by operations; nearly idle intervals do not count; on disk the limits are wider for I/O of more
-    than 64 KiB. Less than 30 s or 200 operations above the limit are told as information, never as a warning.
+    What stalls completes few operations, so a share of them hides it. At no more than the usual load these count too:
+    two minutes on end as many times above the limit as they are shorter than ten minutes; a tenth of the time with half
+    of all waiting. So do 30 s without a completion while operations wait. Nearly idle intervals do not count; on disk
+    the limits are wider for I/O of more than 64 KiB. Less than 30 s or 200 operations above the limit, or a mean above
+    it by a few spikes, are information and no warning.
 
 Why it matters
     Applications wait for storage one operation after another. On disk 15 ms is slow and 25 ms is felt by everyone; on
@@ -14,66 +17,44 @@ Evidence
 
 When it is wrong
     The tier is assumed where nothing in the evidence names it: name it in your settings. Backups and copies with large
-    I/O are slow per operation and fast per byte. Guest and datastore latencies include throttling by limits on I/O.
+    I/O are slow per operation and fast per byte. A stuck counter of operations in flight looks like a stall. Guest and
+    datastore latencies include throttling by limits on I/O.
 
 References
     PAL threshold files for Windows Server (15 ms and 25 ms; 35 ms for I/O above 64 KiB); Broadcom knowledge base
     318927 (25 ms for disk); 1 and 2 ms for flash and the tenth of the operations are common practice, no citation.
+    Stalls hidden by counting operations: "coordinated omission" (Tene, How NOT to Measure Latency, 2013).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.diagnose.peers import LAYER_KINDS
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, in_use, listed
-from storscope.diagnose.rules._intervals import longest_run, seconds, weighted_mean
 from storscope.diagnose.rules._load import kind_word, named, opening
 from storscope.diagnose.rules._simulated import is_simulated
-from storscope.diagnose.windows import CRITICAL_NS, TIER_RULE, WARNING_NS, TierLimits, tier_limits
-from storscope.domain.arrays import BoolArray, FloatArray
+from storscope.diagnose.rules._tier_verdict import Verdict, judge
+from storscope.diagnose.stalls import Stall, stalls_of
+from storscope.diagnose.windows import CRITICAL_NS, TIER_RULE, WARNING_NS, TierLimits
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import KIB, NS_PER_S, format_duration, format_ratio, format_span
+from storscope.domain.units import NS_PER_S, format_duration, format_ratio, format_span
 
 _NAME = TIER_RULE
 _KINDS = (*LAYER_KINDS, "host")
-_LARGE_BYTES = 64 * KIB
-
-
-@dataclass(frozen=True)
-class _Verdict:
-    """How one entity did against its tier."""
-
-    entity: EntityRef
-    limits: TierLimits
-    severity: Severity | None
-    share: float
-    """Share of operations above the limit of its severity (warning limit when healthy)."""
-    longest_ns: int
-    above_ns: int
-    """Time above that limit in all."""
-    operations: float
-    """Operations above it in all; NaN when no rate is known."""
-    mean_ns: float
-    """Mean latency of all its operations."""
-    waiting: float
-    """Seconds of waiting a second, summed over intervals: its part of the system's harm."""
-    limit_ns: float
-    start_ns: int
-    end_ns: int
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
-    verdicts: dict[str, list[_Verdict]] = defaultdict(list)
-    for entity, series in sorted(case.series(*_KINDS, needs=("latency_ns_mean",)).items()):
-        verdict = _judge(case, settings, series)
+    verdicts: dict[str, list[Verdict]] = defaultdict(list)
+    for entity, series in sorted(case.series(*_KINDS).items()):
+        timed = series.has("latency_ns_mean") or bool(stalls_of(case, entity))
+        verdict = judge(case, settings, series) if timed else None
         if verdict is not None:
             verdicts[entity.system].append(verdict)
     if not verdicts:
@@ -81,59 +62,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     return [_outcome(case, settings, system, found) for system, found in verdicts.items()]
 
 
-def _judge(case: Case, settings: Settings, series: Series) -> _Verdict | None:
-    """None when the entity was idle all the time."""
-    latency, ops = series["latency_ns_mean"], series["ops_per_s"]
-    weight = ops if series.has("ops_per_s") else np.ones(len(series))
-    active = np.isfinite(latency) & (weight >= (settings["idle_ops_per_s"] if series.has("ops_per_s") else 0))
-    if active.sum() < settings["intervals_min_count"]:
-        return None
-    limits = tier_limits(case, series.entity, settings)
-    widened = _widening(settings, series, limits)
-    weight = np.where(active, np.nan_to_num(weight), 0.0)
-    slight = None
-    for severity, limit in ((Severity.CRITICAL, limits.critical_ns), (Severity.WARNING, limits.warning_ns)):
-        above = active & (latency > limit * widened)
-        found = _verdict(series, limits, severity, weight, limit, above, above)
-        long_enough = found.longest_ns >= settings["sustained_s"] * NS_PER_S and longest_run(above, series.anew) >= 3
-        if found.share >= settings["sustained_share"] or long_enough:
-            if _is_enough(settings, found):
-                return found
-            slight = slight or replace(found, severity=Severity.INFO)
-    return slight or _verdict(series, limits, None, weight, limits.warning_ns, above, active)
-
-
-def _is_enough(settings: Settings, verdict: _Verdict) -> bool:
-    """False for a few seconds, or a few operations: whatever their share, they prove nothing."""
-    few = verdict.operations < settings["above_min_operations"]
-    return verdict.above_ns >= settings["above_min_s"] * NS_PER_S and not few
-
-
-def _widening(settings: Settings, series: Series, limits: TierLimits) -> FloatArray:
-    """Factor on the limits: above 1 where the mean I/O on disk is large."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        size = series["bytes_per_s"] / series["ops_per_s"]
-    return np.where((size > _LARGE_BYTES) & (limits.tier == "disk"), settings["large_io_factor_disk"], 1.0)
-
-
-def _verdict(
-    series: Series, limits: TierLimits, severity: Severity | None, weight: FloatArray, limit_ns: float,
-    above: BoolArray, where: BoolArray,
-) -> _Verdict:  # fmt: skip
-    """What happened `above` the limit; it is told of the time `where`."""
-    latency, inside = series["latency_ns_mean"], np.flatnonzero(where)
-    lengths = seconds(series)
-    operations = float((weight * lengths)[above].sum()) if series.has("ops_per_s") else float("nan")
-    return _Verdict(
-        series.entity, limits, severity, float(weight[above].sum() / weight.sum()),
-        longest_run(above, series.anew) * series.interval_ns, round(float(lengths[above].sum()) * NS_PER_S), operations,
-        weighted_mean(latency, weight), float(np.nansum(weight * latency) / 1e9), limit_ns,
-        int(series.time_ns[inside[0]]) if len(inside) else 0,
-        int(series.time_ns[inside[-1]]) + series.interval_ns if len(inside) else 0,
-    )  # fmt: skip
-
-
-def _outcome(case: Case, settings: Settings, system: str, verdicts: list[_Verdict]) -> Outcome:
+def _outcome(case: Case, settings: Settings, system: str, verdicts: list[Verdict]) -> Outcome:
     bad = [verdict for verdict in verdicts if verdict.severity]
     if not bad:
         return Healthy(_NAME, _good(case, system, verdicts))
@@ -141,14 +70,19 @@ def _outcome(case: Case, settings: Settings, system: str, verdicts: list[_Verdic
     return _finding(case, settings, system, verdicts, sure or bad)
 
 
-def _good(case: Case, system: str, verdicts: list[_Verdict]) -> str:
+def _good(case: Case, system: str, verdicts: list[Verdict]) -> str:
     kind = min((verdict.entity.kind for verdict in verdicts), key=_KINDS.index)
     own = [verdict for verdict in verdicts if verdict.entity.kind == kind]
-    worst = max(own, key=lambda verdict: verdict.mean_ns / verdict.limit_ns)
+    worst = max(own, key=lambda verdict: verdict.mean_ns / verdict.mean_limit_ns)
+    limit = format_duration(worst.limits.warning_ns)
+    above = (
+        f"{format_ratio(worst.share)} of its operations lie in intervals with a mean above {limit}"
+        if worst.above_ns
+        else f"no interval's mean is above {limit}"
+    )
     return (
         f"Latency of {counted(len(own), kind_word(kind), kind_word(kind, 2))} of {system} is within its tier: the "
-        f"worst, {case.label(worst.entity)}, has a mean of {format_duration(worst.mean_ns)} and "
-        f"{format_ratio(worst.share)} of its operations above {format_duration(worst.limits.warning_ns)} "
+        f"worst, {case.label(worst.entity)}, has a mean of {format_duration(worst.mean_ns)}, and {above} "
         f"({_tier_words(worst.limits)})."
     )
 
@@ -158,7 +92,7 @@ def _tier_words(limits: TierLimits) -> str:
     return f"{limits.tier}, {told}" if limits.assumed else limits.tier
 
 
-def _finding(case: Case, settings: Settings, system: str, verdicts: list[_Verdict], bad: list[_Verdict]) -> Finding:
+def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict], bad: list[Verdict]) -> Finding:
     severity = max(verdict.severity for verdict in bad if verdict.severity)
     kind = min((verdict.entity.kind for verdict in bad), key=_KINDS.index)
     main = sorted((v for v in bad if v.entity.kind == kind), key=lambda v: (-(v.severity or 0), -v.waiting))
@@ -166,45 +100,44 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[_Verdic
     worst = main[0]
     harm = sum(v.waiting for v in main) / max(sum(v.waiting for v in verdicts if v.entity.kind == kind), 1e-12)
     entities = [verdict.entity for verdict in main]
-    alike = [v for v in main if v.limit_ns == worst.limit_ns]
+    alike = [v for v in main if v.limit_ns == worst.limit_ns and v.is_stall == worst.is_stall]
     what = opening(case, worst.entity) if len(alike) == 1 else f"{len(alike):,} {kind_word(kind, len(alike))}"
-    milder = [v.entity for v in main if v.limit_ns != worst.limit_ns]
+    milder = [v.entity for v in main if v not in alike]
     return Finding(
         rule=_NAME,
         severity=severity,
-        confidence=0.3 if severity is Severity.INFO else 0.7 if worst.limits.assumed else 0.9,
+        confidence=_confidence(worst, severity),
         title=_title(what, worst, severity),
         summary=(
-            f"{format_ratio(worst.share)} of the operations of {named(case, worst.entity)} took more than "
-            f"{format_duration(worst.limit_ns)} ({_tier_words(worst.limits)}) as interval means, "
-            f"{format_span(worst.longest_ns)} on end at the longest; the mean of all is "
-            f"{format_duration(worst.mean_ns)}. "
+            _stall_words(case, worst)
+            + _share_words(case, settings, worst)
             + _evidence_words(worst, severity)
             + (f"Above it on {system}: {listed(case, [v.entity for v in alike])}. " if len(alike) > 1 else "")
             + (f"Above a limit of their own: {listed(case, milder)}. " if milder else "")
             + (f"Seen again at {' and '.join(others)}." if others else "")
         ).strip(),
         why="Applications wait for each operation in turn, so this latency is added to every transaction they make.",
-        innocent=(
-            "The tier is not what we take it for; or a backup or copy with large I/O runs, which is slow per operation "
-            "and fast per byte, and nobody waits for it."
-        ),
-        check=_CHECK_SIMULATED if is_simulated(case, system) else _CHECK,
-        remedy=(
-            "See the findings on heavy hitters, noisy neighbours and limits for the cause; take load away or spread it "
-            "before buying."
-        ),
+        innocent=_INNOCENT_STALL if worst.is_stall else _INNOCENT,
+        check=_CHECK_SIMULATED if is_simulated(case, system) else _CHECK_STALL if worst.is_stall else _CHECK,
+        remedy=_REMEDY_STALL if worst.is_stall else _REMEDY,
         source=f"{format_duration(worst.limit_ns)} for {worst.limits.tier}: " + _SOURCES[worst.limits.tier] + ".",
         entities=entities,
         start_ns=min(verdict.start_ns for verdict in main),
         end_ns=max(verdict.end_ns for verdict in main),
-        evidence=(_rows(case, settings, entities, worst),),
-        weight=min(1.0, 0.5 * harm * max(worst.share, 0.2)),
-        numbers={
-            "latency_ns_mean": worst.mean_ns, "latency_ns_limit": worst.limit_ns, "share_of_operations": worst.share,
-            "longest_s": worst.longest_ns / NS_PER_S, "entities": float(len(entities)),
-        },
+        evidence=_evidence(case, settings, entities, worst),
+        weight=min(1.0, 0.5 * harm * max(worst.share, worst.share_of_time, 0.2)),
+        numbers=_numbers(worst, entities),
     )  # fmt: skip
+
+
+def _numbers(worst: Verdict, entities: list[EntityRef]) -> dict[str, float]:
+    numbers = {
+        "latency_ns_mean": worst.mean_ns, "latency_ns_limit": worst.limit_ns, "share_of_operations": worst.share,
+        "share_of_time": worst.share_of_time, "share_of_waiting": worst.share_of_waiting,
+        "longest_s": worst.longest_ns / NS_PER_S, "entities": float(len(entities)),
+        "stalled_s": worst.stall.length_ns / NS_PER_S if worst.stall else 0.0,
+    }  # fmt: skip
+    return {name: value for name, value in numbers.items() if np.isfinite(value)}
 
 
 _CHECK = (
@@ -217,15 +150,86 @@ _CHECK_SIMULATED = (
 )
 
 
-def _title(what: str, worst: _Verdict, severity: Severity) -> str:
+_INNOCENT = (
+    "The tier is not what we take it for; or a backup or copy with large I/O runs, which is slow per operation and "
+    "fast per byte, and nobody waits for it."
+)
+_REMEDY = (
+    "See the findings on heavy hitters, noisy neighbours and limits for the cause; take load away or spread it before "
+    "buying."
+)
+_INNOCENT_STALL = (
+    "A path or a controller failed over in that time, or somebody pulled it; or its counter of operations in flight is "
+    "stuck, as in some kernels, and nobody waited."
+)
+_CHECK_STALL = (
+    "Read the logs of these minutes on the host (time-outs, aborts, resets, hung tasks, paths lost) and on the array; "
+    "if it says so still, read one block of it."
+)
+
+_REMEDY_STALL = (
+    "Find what failed, timed out or was taken over (path, port, drive, controller) and repair it; more speed is of no "
+    "use here."
+)
+
+
+def _confidence(worst: Verdict, severity: Severity) -> float:
+    if severity is Severity.INFO:
+        return 0.3
+    if worst.is_stall and worst.stall:
+        return 0.9 if worst.stall.proven else 0.5
+    return 0.7 if worst.limits.assumed else 0.9
+
+
+def _title(what: str, worst: Verdict, severity: Severity) -> str:
     limit = format_duration(worst.limit_ns)
+    if worst.is_stall and worst.stall:
+        span = format_span(worst.stall.length_ns)
+        seems = "completed" if worst.stall.proven else "seems to have completed"
+        return f"{what} {seems} nothing for {span} while operations waited"
     if severity is Severity.INFO:
         return f"{what} above {limit}, only {format_span(worst.above_ns)} of evidence"
     return f"{what} above {limit}, too slow for {worst.limits.tier}"
 
 
-def _evidence_words(worst: _Verdict, severity: Severity) -> str:
-    if severity is not Severity.INFO:
+def _stall_words(case: Case, worst: Verdict) -> str:
+    """From when to when nothing came of what was asked; nothing when there is no stall."""
+    stall = worst.stall
+    if stall is None:
+        return ""
+    many = "operations" if not stall.in_flight >= 1 else f"{stall.in_flight:,.0f} in the mean"
+    doubt = (
+        ""
+        if stall.proven
+        else "Only counters of what is in flight say so, and nothing in the capture shows that they can be trusted. "
+    )
+    name = named(case, worst.entity)
+    when = f"From {case.time_words(stall.start_ns)} to {case.time_words(stall.end_ns)}"
+    return f"{when} {name} completed no operation while {many} waited. {doubt}"
+
+
+def _share_words(case: Case, settings: Settings, worst: Verdict) -> str:
+    if not np.isfinite(worst.mean_ns):
+        return "No operation was timed. "
+    if worst.is_stall and not worst.above_ns:
+        return f"What it completed took {format_duration(worst.mean_ns)} in the mean. "
+    limit = format_duration(worst.limit_ns)
+    words = (
+        f"{format_ratio(worst.share)} of the operations of {named(case, worst.entity)} took more than {limit} "
+        f"({_tier_words(worst.limits)}) as interval means, {format_span(worst.longest_ns)} on end at the longest; the "
+        f"mean of all is {format_duration(worst.mean_ns)}. "
+    )
+    if worst.share >= settings["sustained_share"] or not worst.share_of_waiting > worst.share:
+        return words
+    little = ": what is slow completes little" if worst.share_of_time > 1.5 * worst.share else ""
+    return words + (
+        f"That is {format_ratio(worst.share_of_time)} of the time and {format_ratio(worst.share_of_waiting)} of all "
+        f"waiting{little}. "
+    )
+
+
+def _evidence_words(worst: Verdict, severity: Severity) -> str:
+    if severity is not Severity.INFO or worst.is_stall:
         return ""
     some = f" and {worst.operations:,.0f} operations" if np.isfinite(worst.operations) else ""
     return f"That is only {format_span(worst.above_ns)}{some} of evidence, too little to judge. "
@@ -237,7 +241,25 @@ _SOURCES = {
 }
 
 
-def _rows(case: Case, settings: Settings, entities: list[EntityRef], worst: _Verdict) -> EvidenceRows:
+def _evidence(
+    case: Case, settings: Settings, entities: list[EntityRef], worst: Verdict
+) -> tuple[EvidenceRows, ...]:  # fmt: skip
+    stall = [_stall_rows(case, worst.entity, worst.stall)] if worst.stall else []
+    timed = [_rows(case, settings, entities, worst)] if np.isfinite(worst.mean_ns) else []
+    return (*timed, *stall)
+
+
+def _stall_rows(case: Case, entity: EntityRef, stall: Stall) -> EvidenceRows:
+    instant = case.instant()
+    return case.evidence(
+        "Intervals without a completion",
+        f"""SELECT time, ops_per_s, queue_depth_mean, busy_ratio FROM observations WHERE {
+            in_use(case, [entity], f"{instant} >= {stall.start_ns}", f"{instant} < {stall.end_ns}")
+        } ORDER BY time""",
+    )
+
+
+def _rows(case: Case, settings: Settings, entities: list[EntityRef], worst: Verdict) -> EvidenceRows:
     idle = settings["idle_ops_per_s"]
     return case.evidence(
         f"Operations above {format_duration(worst.limit_ns)} (intervals with at least {idle:g} operations per second)",
@@ -269,6 +291,13 @@ RULE = Rule(
                   "PAL threshold files for Windows Server: 35 ms instead of 25 ms"),
         Threshold("sustained_share", 0.1, "share of operations above the limit that makes it sustained", "ours"),
         Threshold("sustained_s", 600, "time on end above the limit that makes it sustained", "ours"),
+        Threshold("held_up_s", 120, "time on end above the limit that is sustained when it is as much further above as "
+                  "it is shorter than sustained_s, at no more than the usual load", "ours"),
+        Threshold("time_share", 0.1, "share of the time at work above the limit that makes it sustained, at no more "
+                  "than the usual load, together with waiting_share", "ours"),
+        Threshold("waiting_share", 0.5, "share of operations x latency above the limit, for time_share", "ours"),
+        Threshold("pushed_factor", 2.0, "operations or bytes over their median at work that are more than the usual "
+                  "load", "ours"),
         Threshold("above_min_s", 30, "time above the limit in all, below which it is information only", "ours"),
         Threshold("above_min_operations", 200, "operations above the limit, below which it is information only",
                   "ours"),

@@ -1,0 +1,220 @@
+"""How one entity did against the latency limits of its tier.
+
+A share of operations says what most of them met. It is blind for a stall: who waits begins nothing new, so the worst
+time has the fewest operations ("coordinated omission", Tene). So time on end, shares of time and of waiting, and time
+without any completion are judged as well. These leave out the intervals that do far more than usual: a backup, a copy
+or a flush is slow per operation because so much is asked at once, and is judged by its operations and by ten minutes on
+end, as ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from storscope.diagnose.case import Case, Series
+from storscope.diagnose.rule import Settings
+from storscope.diagnose.rules._intervals import seconds, weighted_mean
+from storscope.diagnose.stalls import Stall, latency_with_stalls_ns, stalled, stalls_of
+from storscope.diagnose.windows import TierLimits, tier_limits
+from storscope.domain.arrays import BoolArray, FloatArray
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import Severity
+from storscope.domain.units import KIB, NS_PER_S
+from storscope.model.overload import runs_of
+
+_LARGE_BYTES = 64 * KIB
+_QUEUED = 2.0
+"""Operations in flight for ever that are more than one lost by a counter (ours)."""
+_INTERVALS_ON_END = 3
+"""Fewer intervals on end are a spike, however long they are (ours)."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How one entity did against its tier."""
+
+    entity: EntityRef
+    limits: TierLimits
+    severity: Severity | None
+    share: float
+    """Share of operations above the limit of its severity (warning limit when healthy)."""
+    share_of_time: float
+    """Share of the time in which it worked or stalled; what does far more than usual left out."""
+    share_of_waiting: float
+    """Share of operations x latency, as the share of time; NaN when no rate is known."""
+    longest_ns: int
+    above_ns: int
+    """Time above that limit in all."""
+    operations: float
+    """Operations above it in all; NaN when no rate is known."""
+    mean_ns: float
+    """Mean latency of all its operations; NaN when none was completed."""
+    waiting: float
+    """Seconds of waiting a second, summed over intervals: its part of the system's harm."""
+    limit_ns: float
+    mean_limit_ns: float
+    """The limit for the mean of all: wider as far as the I/O is large."""
+    start_ns: int
+    end_ns: int
+    stall: Stall | None
+    """The longest time without a completion while operations waited."""
+
+    @property
+    def is_stall(self) -> bool:
+        """True when a stall is the worst that is known of it."""
+        return self.stall is not None and self.severity is not None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What an entity did, as far as it counts."""
+
+    series: Series
+    latency_ns: FloatArray
+    """The length of the stall where nothing completed."""
+    active: BoolArray
+    """True where enough operations were timed, or few that kept it waiting all the time."""
+    held: BoolArray
+    """True where it is known to have stalled."""
+    weight: FloatArray
+    lengths_s: FloatArray
+    in_flight: FloatArray
+    """By Little's law, at least one where it stalled; NaN when no rate is known."""
+    pushed: BoolArray
+    """True where it does far more than usual."""
+    widening: FloatArray
+
+    @property
+    def counted(self) -> BoolArray:
+        """True for the intervals that can be above a limit."""
+        return self.active | self.held
+
+
+def judge(case: Case, settings: Settings, series: Series) -> Verdict | None:
+    """None when the entity was idle all the time."""
+    stalls = stalls_of(case, series.entity)
+    proven = [stall for stall in stalls if stall.proven]
+    limits = tier_limits(case, series.entity, settings)
+    seen = _seen(settings, series, limits, proven)
+    if seen.active.sum() < settings["intervals_min_count"] and not stalls:
+        return None
+    longest = max(proven or stalls, key=lambda stall: stall.length_ns, default=None)
+    slight = None
+    for severity, limit_ns in ((Severity.CRITICAL, limits.critical_ns), (Severity.WARNING, limits.warning_ns)):
+        above = seen.counted & (seen.latency_ns > limit_ns * seen.widening)
+        found = _verdict(seen, limits, severity, limit_ns, above, above, longest)
+        if proven or _held_up(settings, seen, found, above):
+            return found
+        if found.share >= settings["sustained_share"] or _on_end(settings, seen, above):
+            if _is_enough(settings, found):
+                return found
+            slight = slight or replace(found, severity=Severity.INFO)
+    if longest is not None or found.mean_ns > found.mean_limit_ns:
+        slight = slight or replace(found, severity=_of_doubt(seen, longest))
+    return slight or _verdict(seen, limits, None, limits.warning_ns, above, seen.counted, longest)
+
+
+def _of_doubt(seen: _Seen, stall: Stall | None) -> Severity:
+    """What is told of too little evidence. One thing never seen to work is more likely hung the more wait for it."""
+    never_worked = stall is not None and not seen.active.any()
+    return Severity.WARNING if never_worked and stall and stall.in_flight >= _QUEUED else Severity.INFO
+
+
+def _seen(settings: Settings, series: Series, limits: TierLimits, proven: list[Stall]) -> _Seen:
+    latency, ops, known = series["latency_ns_mean"], series["ops_per_s"], series.has("ops_per_s")
+    weight = ops if known else np.ones(len(series))
+    held = stalled(series, proven)
+    waiting = np.isfinite(latency) & (ops * latency >= NS_PER_S)
+    active = np.isfinite(latency) & (weight >= (settings["idle_ops_per_s"] if known else 0))
+    active |= _in_long_runs(series, waiting | held) & waiting
+    return _Seen(
+        series, latency_with_stalls_ns(series, proven), active, held, np.where(active, np.nan_to_num(weight), 0.0),
+        seconds(series), np.where(held, np.fmax(series["queue_depth_mean"], 1.0), ops * latency / NS_PER_S),
+        _pushed(settings, series, active), _widening(settings, series, limits),
+    )  # fmt: skip
+
+
+def _in_long_runs(series: Series, flags: BoolArray) -> BoolArray:
+    result = np.zeros(len(flags), dtype=bool)
+    for first, last in runs_of(flags, series.anew):
+        result[first : last + 1] = last - first + 1 >= _INTERVALS_ON_END
+    return result
+
+
+def _pushed(settings: Settings, series: Series, active: BoolArray) -> BoolArray:
+    """True where operations or bytes are far above their median at work."""
+    result = np.zeros(len(series), dtype=bool)
+    for column in ("ops_per_s", "bytes_per_s"):
+        usual = series[column][active & np.isfinite(series[column])]
+        if len(usual):
+            result |= series[column] >= settings["pushed_factor"] * float(np.median(usual))
+    return result
+
+
+def _widening(settings: Settings, series: Series, limits: TierLimits) -> FloatArray:
+    """Factor on the limits: above 1 where the mean I/O on disk is large."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size = series["bytes_per_s"] / series["ops_per_s"]
+    return np.where((size > _LARGE_BYTES) & (limits.tier == "disk"), settings["large_io_factor_disk"], 1.0)
+
+
+def _is_enough(settings: Settings, verdict: Verdict) -> bool:
+    """False for a few seconds, or a few operations: whatever their share, they prove nothing."""
+    few = verdict.operations < settings["above_min_operations"]
+    return verdict.above_ns >= settings["above_min_s"] * NS_PER_S and not few
+
+
+def _on_end(settings: Settings, seen: _Seen, above: BoolArray) -> bool:
+    """True when it was above the limit for as long as counts without regard to how far."""
+    return any(
+        last - first + 1 >= _INTERVALS_ON_END and seen.lengths_s[first : last + 1].sum() >= settings["sustained_s"]
+        for first, last in runs_of(above, seen.series.anew)
+    )
+
+
+def _held_up(settings: Settings, seen: _Seen, verdict: Verdict, above: BoolArray) -> bool:
+    """True when it did no more than usual and was so far above, or so much of the time, that few operations count."""
+    if not seen.series.has("ops_per_s"):
+        return False
+    free = above & ~seen.pushed
+    at_work_s = float((seen.lengths_s * np.fmin(np.nan_to_num(seen.in_flight), 1.0))[free].sum())
+    often = verdict.share_of_time >= settings["time_share"] and verdict.share_of_waiting >= settings["waiting_share"]
+    if often and at_work_s >= settings["above_min_s"]:
+        return True
+    excess_s = seen.lengths_s * seen.latency_ns / (verdict.limit_ns * seen.widening)
+    return any(
+        last - first + 1 >= _INTERVALS_ON_END
+        and seen.lengths_s[first : last + 1].sum() >= settings["held_up_s"]
+        and excess_s[first : last + 1].sum() >= settings["sustained_s"]
+        for first, last in runs_of(free, seen.series.anew)
+    )
+
+
+def _verdict(
+    seen: _Seen, limits: TierLimits, severity: Severity | None, limit_ns: float, above: BoolArray, where: BoolArray,
+    stall: Stall | None,
+) -> Verdict:  # fmt: skip
+    """What happened `above` the limit; it is told of the time `where`."""
+    series, weight, lengths, inside = seen.series, seen.weight, seen.lengths_s, np.flatnonzero(where)
+    free, known = above & ~seen.pushed, series.has("ops_per_s")
+    waiting = np.where(seen.counted, np.nan_to_num(seen.in_flight), 0.0) * lengths
+    runs = [float(lengths[first : last + 1].sum()) for first, last in runs_of(above, series.anew)]
+    return Verdict(
+        series.entity, limits, severity, _part(weight, above), _part(np.where(seen.counted, lengths, 0.0), free),
+        _part(waiting, free) if known else float("nan"), round(max(runs, default=0.0) * NS_PER_S),
+        round(float(lengths[above].sum()) * NS_PER_S),
+        float((weight * lengths)[above].sum()) if known else float("nan"),
+        weighted_mean(series["latency_ns_mean"], weight),
+        float(np.nansum(weight * series["latency_ns_mean"]) / NS_PER_S + seen.in_flight[seen.held].sum()), limit_ns,
+        limits.warning_ns * (float(np.average(seen.widening, weights=weight)) if weight.any() else 1.0),
+        int(series.time_ns[inside[0]]) if len(inside) else stall.start_ns if stall else 0,
+        int(series.time_ns[inside[-1]]) + series.interval_ns if len(inside) else stall.end_ns if stall else 0, stall,
+    )  # fmt: skip
+
+
+def _part(weight: FloatArray, chosen: BoolArray) -> float:
+    """The share of the weight that the chosen have; 0 of nothing."""
+    total = float(weight.sum())
+    return float(weight[chosen].sum()) / total if total > 0 else 0.0
