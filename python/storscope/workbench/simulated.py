@@ -106,9 +106,9 @@ class Simulated:
     def bounds(self) -> Sequence[tuple[Phase, Bottleneck]]:
         """What bounds each time between changes and rate steps; nothing of a run without them."""
         stretches = stretches_of(self.phases, self.rate_steps, self.intervals)
-        if len(stretches) == len(self.phases):
-            return [(one.phase, one.bounds) for one in self.phase_figures]
-        found = phase_figures(self.array, stretches, self.intervals, self.judgement.from_ns, self._is_open)
+        found = self.phase_figures
+        if len(stretches) > len(self.phases):
+            found = phase_figures(self.array, stretches, self.intervals, self.judgement.from_ns, self._is_open)
         return with_backlog([(one.phase, one.bounds) for one in found], self.rate_steps)
 
     def _is_open(self, phase: Phase) -> bool:
