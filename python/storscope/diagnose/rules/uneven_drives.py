@@ -9,9 +9,9 @@ Why it matters
     deep queues everywhere mean that the group has no more I/Os to give.
 
 Evidence
-    Queue depth or latency per drive, and which group it belongs to (evaperf pd, iostat with known groups; no importer reads
-    the disk statistics of an MSA yet). Whether a drive is at fault takes its rate, and is surer with how busy it is:
-    one that is busy with each I/O for as long as the others is not slow, however many stand before it. Drives that
+    Queue depth or latency per drive, and which group it belongs to (evaperf pd, iostat with known groups; no importer
+    reads the disk statistics of an MSA yet). Whether a drive is at fault takes its rate, and is surer with how busy it
+    is: one that is busy with each I/O for as long as the others is not slow, however many stand before it. Drives that
     failed (event: disk_failed, fact: state) and spares that wait (fact: state) are left out where they do nothing; a
     few drives that did nothing at all are named as idle and not compared.
 
