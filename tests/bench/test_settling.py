@@ -95,6 +95,22 @@ def test_a_run_that_still_drifts_is_not_settled() -> None:
     assert any("had not settled" in doubt for doubt in kept.doubts)
 
 
+@pytest.mark.parametrize("change", [0.3, -0.3])
+def test_a_drift_all_the_way_through_is_no_warm_up(change: float) -> None:
+    rng = np.random.default_rng(15)
+    level = [1e4 * (1 + change * np.linspace(0, 1, 80) + 0.05 * rng.normal(size=80)) for _ in range(60)]
+    found = [settled(Samples(rates(one)), GRID_NS).doubts for one in level]
+    assert sum(not doubts for doubts in found) <= 3
+
+
+@pytest.mark.parametrize("slow", [24, 32, 40])
+def test_a_warm_up_that_takes_long_is_one_where_the_rest_is_settled(slow: int) -> None:
+    rng = np.random.default_rng(16)
+    level = [1e4 * (np.where(np.arange(80) < slow, 0.7, 1.0) + 0.05 * rng.normal(size=80)) for _ in range(60)]
+    found = [warm_up(rates(one)).samples for one in level]
+    assert sum(samples is None or samples < slow for samples in found) <= 3
+
+
 def test_a_short_run_says_that_no_warm_up_was_looked_for() -> None:
     kept = settled(Samples(rates(np.full(19, 1000.0))), GRID_NS)
     assert kept.start.is_too_short

@@ -3,7 +3,8 @@
 Warm-up: MSER-5 (White, Cobb and Spratt, WSC 2000) says where to cut; a cut counts only if the level really changed
 (by four standard deviations of a mean as long as the start) and from the beginning on, since MSER cuts a little off any
 noise, and everything before a stall. Where MSER finds its best cut in the second half, the run has not settled if the
-level moved there (CUSUM, see change.rs in the same crate); else the best cut of the first half is taken.
+level moved there (CUSUM, see change.rs in the same crate); else the best cut of the first half is taken. Where that is
+late in this half, what is kept must not move either: a drift all the way through is cut there as well.
 
 Intervals: batch means or the effective number of independent samples, whichever is wider, so that neighbouring samples
 may depend on each other (interval.rs). A rate is a mean over time; a mean latency is a ratio, whose residuals are
@@ -36,8 +37,12 @@ _DEVIATIONS = 4.0
 """So far must the start be from the rest, in standard deviations of a mean of its length, to count as a warm-up."""
 _CHANCE = 0.01
 """A change of level that chance explains with more than this probability is none."""
+_DRIFT_WIDTHS = 1.3
+"""Half widths of a 95 % interval, that chance passes with a probability of 0.01."""
 _LEAST_CHANGE = 0.01
 """A start that differs by less makes no difference to anybody."""
+_LATE_SHARE = 0.25
+"""A cut in the second half of where it may be: what is kept may still move as what was cut did."""
 _SURELY = 0.001
 _NOTICED = 0.05
 _WATCHED = (Figure(IOPS), Figure(MEAN))
@@ -121,6 +126,9 @@ def warm_up_of(figure: Figure, series: FloatArray) -> WarmUp:
         cut = _core.warm_up_within_half(values.tolist())
     if not cut or not _is_apart(values[:cut], values[cut:]):
         return WarmUp(0)
+    drift = _drift(values[cut:]) if cut >= _LATE_SHARE * len(values) else None
+    if drift is not None:
+        return WarmUp(None, figure=figure, before=drift[0], after=drift[1])
     cut = _without_stalls(values[:cut], values[cut:])
     if not cut:
         return WarmUp(0)
@@ -133,6 +141,21 @@ def _moved(values: FloatArray) -> tuple[float, float] | None:
     if change is None or change[3] > _CHANCE or _small(change[1], change[2]):
         return None
     return change[1], change[2]
+
+
+def _drift(values: FloatArray) -> tuple[float, float] | None:
+    """From where to where the line of least squares goes; None if that may be chance or is small.
+
+    A mean of noise as it is around the line is sure to a standard error; the change from end to end of the line to the
+    square root of 12 of them (the slope's error is that of the noise over the spread of evenly spaced times).
+    """
+    times = np.linspace(-0.5, 0.5, len(values))
+    slope, centre = np.polyfit(times, values, 1)
+    found = _core.mean_interval((values - centre - slope * times).tolist(), CONFIDENCE)
+    before, after = float(centre - slope / 2), float(centre + slope / 2)
+    if found is None or _small(before, after) or abs(slope) <= _DRIFT_WIDTHS * math.sqrt(12.0) * found[1]:
+        return None
+    return before, after
 
 
 def _is_apart(start: FloatArray, rest: FloatArray) -> bool:
