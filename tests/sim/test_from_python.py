@@ -7,6 +7,7 @@ import pydoc
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,3 +148,43 @@ def test_array_is_of_the_whole_run_and_window_without_its_warm_up(tmp_path: Path
     said = pydoc.getdoc(storscope.simulate_each)
     assert "`window`" in said
     assert "warm-up included" in said
+
+
+# What other programs read ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asked", [{"duration": "2s"}, {"duration": "7001777ns"}, {"ios": 3001}])
+def test_every_time_of_a_table_but_of_events_is_one_that_datetime_has(asked: dict[str, Any]) -> None:
+    tables = storscope.simulate(SMALL, "oltp", **asked)
+    assert {name for name, table in tables.items() if name != "events" and not table.to_pylist()} == set()
+
+
+def test_those_of_a_replay_too(tmp_path: Path) -> None:
+    rows = "".join(f"{number * 0.0012345678:.10f},R,{number * 409600},4096\n" for number in range(300))
+    (tmp_path / "t.csv").write_text("time_s,op,offset_bytes,length_bytes\n" + rows)
+    tables = storscope.simulate_trace(SMALL, {"esx1/data": tmp_path / "t.csv"})
+    assert {name for name, table in tables.items() if name != "events" and not table.to_pylist()} == set()
+
+
+def test_the_examples_of_the_documentation_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With two small designs in place of those that it names, and shorter."""
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 6
+    (tmp_path / "array.toml").write_text(SMALL.replace('"data"', '"vmfs1"').replace('"log"', '"dw"'))
+    for name in ("old.toml", "new.toml"):
+        (tmp_path / name).write_text(SMALL)
+    (tmp_path / "failures.toml").write_text(_BOTH_OF_A_PAIR)
+    monkeypatch.chdir(tmp_path)
+    known: dict[str, Any] = {}
+    for block in blocks:
+        shorter = block.replace('"10m"', '"5s"').replace('schedule="fail', 'duration="5s", schedule="fail')
+        exec(shorter, known)
+    said = capsys.readouterr().out
+    assert "data of volume data is lost" in said
+    assert "a built-in workload or a file neither, of the name 'no such workload'" in said
+    assert known["observed"].height == known["tables"]["observations"].num_rows
+    assert {row["entity"] for row in known["rows"]} == {"vmfs1", "dw"}
+    assert known["events"]

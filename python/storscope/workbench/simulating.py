@@ -18,7 +18,7 @@ from storscope.bench.joining import joined
 from storscope.bench.rate_steps import rate_step_figures
 from storscope.bench.record import About
 from storscope.bench.samples import Sample, Samples
-from storscope.domain.units import NS_PER_MS, NS_PER_S
+from storscope.domain.units import NS_PER_MS, NS_PER_S, NS_PER_US
 from storscope.sim.happenings import ended_ns, happenings
 from storscope.sim.phases import phases_of
 from storscope.sim.replay import TracePlan
@@ -60,7 +60,7 @@ def simulate(
     The same plan and `started_ns` give the same result on any machine. `started_ns` (UTC; now, if absent) is only where
     the record places it in time. Raises ConfigError for what cannot be simulated, and where no time passes.
     """
-    started_ns = time.time_ns() if started_ns is None else started_ns
+    started_ns = time.time_ns() // NS_PER_US * NS_PER_US if started_ns is None else started_ns
     began = time.perf_counter()
     plan = fitted(plan)
     samples, intervals, was_stopped = Samples(), _Intervals(most_intervals(plan), _expected(plan)), _Latch(stop)
@@ -130,8 +130,11 @@ def fitted(plan: SimulationPlan) -> SimulationPlan:
 
 
 def interval_ns_for(length_ns: int | None) -> int:
-    """The length of an interval of a run that takes about so long: 200 of them, at least 1 ms each."""
-    return max(_LEAST_INTERVAL_NS, (length_ns or 0) // _INTERVALS)
+    """The length of an interval of a run that takes about so long: 200 of them, at least 1 ms each.
+
+    In whole microseconds, as is the start where none is given: Python's own times have no ns.
+    """
+    return max(_LEAST_INTERVAL_NS, -(-(length_ns or 0) // (_INTERVALS * NS_PER_US)) * NS_PER_US)
 
 
 def _expected_ns(plan: SimulationPlan, ios: int) -> int:
