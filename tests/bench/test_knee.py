@@ -148,16 +148,36 @@ def test_what_cannot_be_searched_is_refused_with_a_remedy(
     assert not (data.parent / "store").exists()
 
 
-def test_an_interrupted_search_keeps_its_visits(data: Path) -> None:
+def _ended_by(ending: signal.Signals, data: Path) -> int:
+    """The exit code of a search that is ended so after some visits."""
     command = [sys.executable, "-m", "storscope.cli.main", *_arguments(data, data, "--knee", "--size", "16M")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     store = data.parent / "store"
-    deadline = time.monotonic() + 60
-    while len(list(store.glob("capture=*"))) < 3 and time.monotonic() < deadline:
+    deadline, wanted = time.monotonic() + 60, len(list(store.glob("capture=*"))) + 3
+    while len(list(store.glob("capture=*"))) < wanted and time.monotonic() < deadline:
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(ending)
     process.communicate()
-    assert process.returncode == 130
+    return process.returncode
+
+
+def test_a_search_that_was_killed_is_not_passed_over(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = _arguments(data, data, "--knee", "--size", "16M", "--show")
+    assert _ended_by(signal.SIGKILL, data) == -signal.SIGKILL
+    assert run(shown) == 2
+    assert re.search(r"found only knee-\w+ \(\d visits?\), which has no answer", capsys.readouterr().err)
+    run(_arguments(data, data, "--knee", "--size", "16M", "--max-duration", "10s"))
+    capsys.readouterr()
+    run(shown)
+    assert "not brought to its end" not in capsys.readouterr().err, "it was before"
+    _ended_by(signal.SIGKILL, data)
+    run(shown)
+    assert "began later and was not brought to its end" in capsys.readouterr().err
+
+
+def test_an_interrupted_search_keeps_its_visits(data: Path) -> None:
+    store = data.parent / "store"
+    assert _ended_by(signal.SIGINT, data) == 130
     roles = [parameters["knee_role"] for parameters in _parameters(Store.open(store))]
     assert roles.count("visit") >= 2
     assert list(data.iterdir()) == []

@@ -112,10 +112,12 @@ def _dry_run(task: KneeTask) -> int:
 
 def _show_latest(task: KneeTask, path: Path, chosen: Mapping[str, Any]) -> int:
     from storscope.store import Store
-    from storscope.workbench.knee_reading import latest_knee
+    from storscope.workbench.knee_reading import latest_knee, unfinished
 
     store = Store.open(path)
     found = latest_knee(store, task.digest)
+    for begun in unfinished(store, task.digest, found.started_ns or 0):
+        click.echo(f"note: {begun} began later and was not brought to its end; this is the one before.", err=True)
     _show(found, store.path, chosen)
     return 0 if found.is_answered else 2
 

@@ -20,6 +20,11 @@ SELECT r.run, r.capture, r.system, r.seed, epoch_ns(r.time) AS time_ns, r.durati
 FROM runs r JOIN captures c USING (capture)
 WHERE r.parameters['knee_role'] = 'answer' AND r.parameters[?] = ? ORDER BY r.time DESC LIMIT 1
 """
+_UNFINISHED = """
+SELECT parameters['knee_search'] AS search, count(*) FILTER (parameters['knee_role'] = 'visit') AS visits
+FROM runs WHERE parameters['knee_plan'] = ? GROUP BY search
+HAVING count(*) FILTER (parameters['knee_role'] = 'answer') = 0 AND epoch_ns(min(time)) > ? ORDER BY min(time)
+"""
 
 
 def read_knee(store: Store, search: str) -> KneeResult:
@@ -34,11 +39,20 @@ def latest_knee(store: Store, plan: str) -> KneeResult:
     """The latest search that asked the same, by the digest of that. Raises UsageError if there is none."""
     row = _row(store, "knee_plan", plan)
     if row is None:
+        begun = unfinished(store, plan)
         raise UsageError(
-            "a search for the knee in the store that asked the same", "none", where=str(store.path),
-            hint="The target, the workload, --slo, --size and --buffered must be as they were.",
-        )  # fmt: skip
+            "a search for the knee in the store that asked the same",
+            f"only {begun[-1]}, which has no answer" if begun else "none",
+            where=str(store.path),
+            hint="" if begun else "The target, the workload, --slo, --size and --buffered must be as they were.",
+        )
     return _result(row)
+
+
+def unfinished(store: Store, plan: str, since_ns: int = 0) -> list[str]:
+    """The searches that asked the same, began later and have no answer: 'knee-18ea (7 visits)', the latest last."""
+    rows = store.query(_UNFINISHED, [plan, since_ns]).to_pylist()
+    return [f"{row['search']} ({row['visits']} visit{'' if row['visits'] == 1 else 's'})" for row in rows]
 
 
 def _row(store: Store, name: str, value: str) -> dict[str, Any] | None:

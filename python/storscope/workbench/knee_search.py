@@ -169,8 +169,9 @@ class _Hunt:
         seed = (self._task.settings.seed + self._visits) % _SEEDS
         self._visits += 1
         benched = self._session.measure(
-            workload, watch, seed=seed, labels={"knee_search": self._id, **labels}, duration_ns=duration_ns, goal=goal
-        )
+            workload, watch, seed=seed, duration_ns=duration_ns, goal=goal,
+            labels={"knee_search": self._id, "knee_plan": self._task.digest, **labels},
+        )  # fmt: skip
         self._last = benched
         if benched.outcome.error is not None:
             raise run_error(*benched.outcome.error)
