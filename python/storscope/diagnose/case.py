@@ -341,8 +341,16 @@ class Case:
     # Words and evidence --------------------------------------------------------------------------------------------
 
     def label(self, entity: EntityRef) -> str:
-        """The entity's friendliest name."""
-        return self.entities.get(entity) or entity.name
+        """The entity's friendliest name; with its own where another one of its kind is called the same."""
+        label = self.entities.get(entity)
+        if not label:
+            return entity.name
+        return label if self._bearers[entity.system, entity.kind, label] == 1 else f"{label} ({entity.name})"
+
+    @cached_property
+    def _bearers(self) -> Counter[tuple[str, str, str | None]]:
+        """How many entities of a kind of a system bear a label."""
+        return Counter((entity.system, entity.kind, label) for entity, label in self.entities.items())
 
     def tier(self, entity: EntityRef) -> Tier:
         """Flash or disk: from the user's settings, a fact `media` or `rotational`, a name of NVMe, or quick reads.
