@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from storscope.cli.options import DurationType
+from storscope.cli.options import DurationType, TimeType
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,10 @@ def test_a_refused_duration_is_told_the_units_and_the_least(text: str) -> None:
     assert "units: ns, us, ms, s, m or min, h, d; a plain number is seconds" in caught.value.message
     assert "at least 1ns" in caught.value.message
     assert f"found {text!r}" in caught.value.message
+
+
+@pytest.mark.parametrize("text", ["0001-01-01", "9999-01-01T00:00", "yesterday"])
+def test_a_time_outside_the_years_of_captures_is_refused(text: str) -> None:
+    assert TimeType().convert("1970-01-01T00:00:01", None, None) == 10**9
+    with pytest.raises(click.BadParameter, match="expected a time like"):
+        TimeType().convert(text, None, None)

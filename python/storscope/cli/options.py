@@ -43,13 +43,15 @@ class TimeType(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Nanoseconds since 1970 UTC."""
-        from storscope.domain.units import ns_from_datetime
+        from storscope.domain.units import YEARS, ns_from_datetime
 
         if isinstance(value, int):
             return value
         try:
             moment = dt.datetime.fromisoformat(value)
         except ValueError:
+            moment = None
+        if moment is None or moment.year not in YEARS:
             self.fail(f"expected a time like 2026-11-20T22:00 or 2026-11-20T22:00+01:00, found {value!r}", param, ctx)
         return ns_from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC))
 
