@@ -90,12 +90,15 @@ def record_run(
     `outstanding_in_all` is what is kept in flight on all targets together, where the workload does not say it.
     """
     entity = EntityRef(about.system, "job", about.labels.get("job", about.run))
+    is_virtual = outcome is not None and outcome.result["clock"] == "virtual"
+    if entity.name == about.run and not is_virtual:
+        recorder.entity(entity, label=f"{about.workload.name} on {' and '.join(_target_names(about))}")
     aside = replace(about, run=about.run + WARM_UP)
     start_ns = about.started_ns if outcome is None else int(outcome.result["started_unix_ns"])
     measured_ns = 0
     writer = IntervalWriter(
         recorder, entity, start_ns, latency_of(about), partial(cell_entity, entity, about), _cells_of(about),
-        is_virtual=outcome is not None and outcome.result["clock"] == "virtual",
+        is_virtual=is_virtual,
     )  # fmt: skip
     for counts, group in groupby(intervals, lambda one: judgement is None or judgement.counts(one.start_ns)):
         written_ns = writer.write(group, (about if counts else aside).run)
