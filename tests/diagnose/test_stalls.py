@@ -17,6 +17,7 @@ from storscope.domain.finding import Healthy, Severity
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import KIB, NS_PER_S
 from tests.diagnose.days import MS, START_NS, FloatArray, entity, record
+from tests.diagnose.evidence import only_finding
 from tests.support.cases import findings, judge, make_case
 
 _COUNT = 360
@@ -103,7 +104,7 @@ def test_a_hang_is_told_with_its_time_and_is_a_bad_window(tmp_path: Path) -> Non
     case = make_case(tmp_path, hour(hang))
     [stall] = stalls_of(case, _SDA)
     assert (stall.start_ns, stall.end_ns, stall.in_flight, stall.proven) == (at(150), at(170), 32, True)
-    [finding] = findings(RULE, case)
+    finding = only_finding(judge(RULE, case))
     assert finding.severity is Severity.CRITICAL
     assert "completed nothing for 3 min while operations waited" in finding.title
     assert finding.numbers["stalled_s"] == 200
@@ -135,7 +136,7 @@ def _stuck(columns: dict[str, FloatArray]) -> None:
 def test_a_stuck_counter_is_information_at_most(tmp_path: Path) -> None:
     [finding] = findings(RULE, make_case(tmp_path, hour(_stuck)))
     assert finding.severity is Severity.INFO
-    assert "seems to have completed nothing" in finding.title
+    assert "nothing seems to complete for 7 min" in finding.title
     assert "stuck" in finding.innocent
 
 
@@ -145,7 +146,7 @@ def test_what_never_completed_anything_is_told_with_its_doubt(tmp_path: Path, wa
         columns["ops_per_s"] *= 0
         columns["extra_in_flight"] += waiting
 
-    [finding] = findings(RULE, make_case(tmp_path, hour(never)))
+    finding = only_finding(judge(RULE, make_case(tmp_path, hour(never))))
     assert finding.severity is severity
     assert finding.confidence <= 0.5
 

@@ -185,8 +185,9 @@ def _title(what: str, worst: Verdict, severity: Severity) -> str:
     limit = format_duration(worst.limit_ns)
     if worst.is_stall and worst.stall:
         span = format_span(worst.stall.length_ns)
-        seems = "completed" if worst.stall.proven else "seems to have completed"
-        return f"{what} {seems} nothing for {span} while operations waited"
+        if not worst.stall.proven:
+            return f"{what}: nothing seems to complete for {span}"
+        return f"{what} completed nothing for {span} while operations waited"
     if severity is Severity.INFO:
         return f"{what} above {limit}, only {format_span(worst.above_ns)} of evidence"
     return f"{what} above {limit}, too slow for {worst.limits.tier}"
