@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Browser
 
 from storscope.domain.errors import UsageError
-from storscope.domain.load_curve import Crossing
+from storscope.domain.load_curve import Bounds, Crossing
 from storscope.report import write_knee_report
 from storscope.report.knee_page import render_knee
-from tests.report.knees import LATE, LIMIT_NS, WITHIN_PER_S, curve, result, unanswered
+from tests.report.knees import DISTURBED, LATE, LIMIT_NS, WITHIN_PER_S, curve, result, unanswered
 from tests.report.test_browser import CONTRAST, Opened, browser, colours, opened, state
 
 __all__ = ["browser"]
@@ -46,6 +46,20 @@ def test_the_answers_come_first_with_their_intervals_and_units(page: Path) -> No
     assert "SLO p99 &lt; 20.0 ms 770 requests/s 95 %: 755 to 785 The greatest load that meets it." in text
     assert "Light load 1.00 ms 95 %: 970 µs to 1.02 ms" in text
     assert "Capacity 1,000 requests/s 95 %: 970 to 1,040" in text
+
+
+def test_the_words_of_the_page_are_explained_where_they_are_first_used(page: Path) -> None:
+    text = page.read_text()
+    assert "a visit, a short measurement at one load" in text
+    assert "between the two lies the lateness" in text
+    assert "took longer than others at a higher load (disturbed)" in text
+
+
+def test_an_answer_by_the_service_time_is_a_sentence() -> None:
+    told = replace(curve(), within_objective=Crossing("service p99", LIMIT_NS, Bounds(770.0, 755.0, 785.0)))
+    assert "The greatest load that meets it, by the service time: requests were sent too late." in render_knee(
+        replace(result(), curve=told)
+    )
 
 
 def test_the_page_says_where_when_how_and_how_to_do_it_again(page: Path) -> None:
@@ -183,6 +197,26 @@ def test_text_and_lines_stand_out_in_light_and_dark(browser: Browser, page: Path
     assert tone == ("rgb(27, 106, 165)" if scheme == "light" else "rgb(108, 180, 238)"), (
         "the tile has its band's colour"
     )
+
+
+@chromium
+@pytest.mark.parametrize("width", [1200, 1400])
+def test_the_table_of_visits_is_not_cut_on_a_desktop(browser: Browser, tmp_path: Path, width: int) -> None:
+    """With as many columns as there may be, each as wide as lopsided intervals make it."""
+    names = ("service mean", "service p99", "service p99.9")
+    shown = curve()
+    visits = tuple(
+        replace(visit, figures_ns=dict.fromkeys(names, 188.8e6), intervals_ns=dict.fromkeys(names, (100.8e6, 488.8e6)))
+        for visit in shown.visits
+    )
+    mean = replace(shown.knee, figure=names[0])
+    asked = Crossing(names[2], LIMIT_NS, Bounds(770.0, 755.0, 785.0), "", ((16, DISTURBED),))
+    wide = replace(shown, visits=visits, knee=mean, within_objective=asked)
+    write_knee_report(replace(result(), curve=wide), tmp_path / "wide.html", _COMMAND)
+    view = opened(browser, tmp_path / "wide.html", viewport={"width": width, "height": 900})
+    within = "document.querySelector('.figures .scroll')"
+    assert view.page.evaluate(f"{within}.querySelectorAll('thead th').length") == 7
+    assert view.page.evaluate(f"{within}.scrollWidth <= {within}.clientWidth")
 
 
 @chromium

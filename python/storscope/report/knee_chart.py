@@ -248,7 +248,7 @@ def _why(curve: LoadCurve, place: int, names: Sequence[str]) -> str:
 
 
 def _note(curve: LoadCurve, drawn: Sequence[int], names: Sequence[str]) -> str:
-    parts = ["Each point is a visit to one load; bars are 95 % intervals within the visit."]
+    parts = ["Each point is a visit, a short measurement at one load; bars are 95 % intervals within the visit."]
     if curve.fitted:
         parts.append("Lines are fitted to all visits that count.")
     visits = [curve.visits[place] for place in drawn]

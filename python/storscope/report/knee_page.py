@@ -54,8 +54,8 @@ def _answers(result: KneeResult) -> Iterator[Answer]:
     yield _load("Knee", curve.knee, f"There the {latency} is twice that at light load{light}.", 0)
     if curve.within_objective is not None:
         within, tone = curve.within_objective, tone_of(curve, curve.within_objective)
-        of = "" if latency_words(within) == "response time" else " of the service time"
-        yield _load(f"SLO {curve.objective}", within, f"The greatest load that meets it{of}.", tone)
+        by = "" if latency_words(within) == "response time" else ", by the service time: requests were sent too late"
+        yield _load(f"SLO {curve.objective}", within, f"The greatest load that meets it{by}.", tone)
     if curve.light_ns is not None:
         number, unit = format_duration(curve.light_ns.estimate).split(" ")
         words = f"The flat part: {latency} while hardly anything waits."
