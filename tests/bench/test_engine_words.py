@@ -68,8 +68,31 @@ def test_a_measurement_whose_capture_finds_no_room_stays_and_is_said_to(
         arguments = ["bench", str(data), "--workload", "backup", "--size", "8m", "--duration", "200ms"]
         assert storscope([*arguments, "--store", str(store)]) == 2
     (spool,) = store.glob(".bench-*.jsonl")
-    told = capsys.readouterr().err
+    shown, told = capsys.readouterr()
+    assert "figures, with 95 % intervals" in shown, "nobody has to measure again to see them"
+    assert "as capture" not in told
     assert f"{store}: expected a store that takes a capture, found No space left on device" in told
     assert f"What was measured is in {spool}." in told
     assert storscope(["store", "info", "--store", str(store)]) == 0
-    assert "1 capture" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "1 capture" in said.out
+    assert "A run that had ended, and was not in the store yet, is there as" in said.err
+    assert "killed" not in said.err
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+def test_a_store_that_cannot_be_written_is_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with ExitStack() as stack:
+        rig = Rig(data.parent, stack)
+        device = rig.loop(rig.image(size_bytes=8 * MIB))
+        run("mkfs.ext4", "-q", device)
+        mount = rig.mount(device)
+        store = mount / "store"
+        Store.open(store, create=True)
+        run("mount", "-o", "remount,ro", str(mount))
+        arguments = ["bench", str(data), "--workload", "backup", "--size", "8m", "--duration", "200ms"]
+        assert storscope([*arguments, "--store", str(store)]) == 2
+    told = capsys.readouterr().err
+    assert f"{store}: expected a store that takes what is measured, found Read-only file system" in told
+    assert "--store DIR" in told

@@ -42,7 +42,10 @@ class SpoolWriter:
     def __init__(self, directory: Path, about: About) -> None:
         self.path = directory / f".{about.run}.jsonl"
         draft = self.path.with_suffix(".new")
-        self._descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            self._descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise _unusable(directory, error, "Choose another one with --store DIR.") from error
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)
         try:
             self._write({"form": FORM, "about": about.to_json()})
@@ -78,10 +81,13 @@ class SpoolWriter:
             while line:
                 line = line[os.write(self._descriptor, line) :]
         except OSError as error:
-            raise StoreError(
-                "a store that takes what is measured", error.strerror or str(error), where=str(self.path.parent),
-                hint="Make room there, or choose another one with --store.",
-            ) from error  # fmt: skip
+            hint = "Make room there, or choose another one with --store."
+            raise _unusable(self.path.parent, error, hint) from error
+
+
+def _unusable(directory: Path, error: OSError, hint: str) -> StoreError:
+    found = error.strerror or str(error)
+    return StoreError("a store that takes what is measured", found, where=str(directory), hint=hint)
 
 
 class Spooled:

@@ -125,26 +125,35 @@ def _dry_run_of(
 
 
 def _measure(task: Task, path: Path, *, as_json: bool) -> int:
-    from storscope.cli.show_bench import benched_to_json, print_benched
     from storscope.store import Store
+    from storscope.workbench.benchmarking import NotStored
 
     is_new = not path.exists()
     store = Store.open(path, create=True)
     try:
         benched = _benched(store, task)
+    except NotStored as error:
+        _show(error.benched, store, as_json=as_json)
+        raise
     finally:
         if is_new and not any(path.glob("capture=*")) and not any(path.glob(".bench-*")):
             store.remove_if_empty()
     if benched is None:
         return _INTERRUPTED
-    if as_json:
-        click.echo(json.dumps(benched_to_json(benched), indent=2, ensure_ascii=False))
-    else:
-        print_benched(benched, store.path)
+    _show(benched, store, as_json=as_json)
     if benched.outcome.error is not None:
         click.echo(f"error: the run ended early: {harmless(benched.outcome.error[1])}", err=True)
         return 2
     return _INTERRUPTED if benched.outcome.stopped else 0
+
+
+def _show(benched: Benched, store: Store, *, as_json: bool) -> None:
+    from storscope.cli.show_bench import benched_to_json, print_benched
+
+    if as_json:
+        click.echo(json.dumps(benched_to_json(benched), indent=2, ensure_ascii=False))
+    else:
+        print_benched(benched, store.path)
 
 
 def _benched(store: Store, task: Task) -> Benched | None:

@@ -48,7 +48,8 @@ def print_benched(benched: Benched, store: Path) -> None:
     if outcome.device is not None:
         _print_device(outcome.device, is_part=not is_nearly_all(total.duration_ns, outcome.total.duration_ns))
     _print_doubts(benched)
-    click.echo(f"\nIn the store {store} as capture {benched.capture}, run {about.run}.", err=True)
+    if benched.capture:
+        click.echo(f"\nIn the store {store} as capture {benched.capture}, run {about.run}.", err=True)
 
 
 def _print_direction(total: Interval, direction: Direction, words: str) -> None:
@@ -127,10 +128,10 @@ def benched_to_json(benched: Benched) -> dict[str, Any]:
     about, outcome = benched.about, benched.outcome
     total = benched.measured
     return {
-        "format": 1, "capture": benched.capture, "run": about.run, "status": benched.status, "valid": outcome.is_valid,
-        "doubts": list(benched.doubts), "target": about.target, "target_kind": about.target_kind,
-        "direct": about.direct, "workload": about.workload.to_json(), "seed": str(about.seed),
-        "engines": outcome.engines,
+        "format": 1, "capture": benched.capture or None, "run": about.run, "status": benched.status,
+        "valid": outcome.is_valid, "doubts": list(benched.doubts), "target": about.target,
+        "target_kind": about.target_kind, "direct": about.direct, "workload": about.workload.to_json(),
+        "seed": str(about.seed), "engines": outcome.engines,
         **({} if benched.judgement is None else judgement_to_json(benched.judgement)),
         "duration_ns": total.duration_ns, "outstanding_mean": total.outstanding_mean,
         "cpu_per_io_ns": total.cpu_ns / total.all.ios if total.all.ios else None,

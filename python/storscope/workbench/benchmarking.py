@@ -64,7 +64,7 @@ class BenchSettings:
 
 @dataclass(frozen=True)
 class Benched:
-    """A measurement that is in the store as `capture`."""
+    """A measurement that is in the store as `capture`; an empty name if it found no room there."""
 
     capture: str
     about: About
@@ -95,6 +95,14 @@ class Benched:
     def status(self) -> str:
         """As in the table `runs`."""
         return status_of(self.outcome)
+
+
+class NotStored(StoreError):
+    """What was measured is known, and the store did not take it; the hint says where it is meanwhile."""
+
+    def __init__(self, benched: Benched, error: StoreError) -> None:
+        self.benched = benched
+        super().__init__(error.expected, error.found, where=error.where, hint=error.hint)
 
 
 class BenchSession:
@@ -134,7 +142,7 @@ class BenchSession:
         `labels` say what the run is part of; they are kept among its parameters. It ends as `goal` says, after
         `duration_ns` if that is given instead, else as the settings say. `follow` hears how far it has got, just before
         `watch` gets the interval.
-        Raises ConfigError for one that does not fit the target.
+        Raises ConfigError for one that does not fit the target, NotStored if the store has no room in the end.
         """
         settings = self._settings
         goal = goal or (settings.goal if duration_ns is None else None)
@@ -269,10 +277,14 @@ def _measure(
         outcome = run.outcome()
         outcome = devices.compare(outcome)
         judgement = measurement.judgement(outcome)
-        spool.end(outcome, judgement)
         counted = joined(each for each in Spooled(spool.path).intervals() if judgement.counts(each.start_ns))
         steps = rate_step_figures(about.workload, measurement.samples)
-        return Benched(_publish_now(store, spool.path), about, outcome, judgement, counted, steps)
+        benched = Benched("", about, outcome, judgement, counted, steps)
+        try:
+            spool.end(outcome, judgement)
+            return replace(benched, capture=_publish_now(store, spool.path))
+        except StoreError as error:
+            raise NotStored(benched, error) from error
 
 
 @contextmanager
@@ -321,7 +333,7 @@ def recover_runs(store: Store) -> Iterator[str]:
             path.unlink()
             continue
         try:
-            capture = _publish(store, path)
+            was_killed, capture = _was_killed(path), _publish(store, path)
         except UnreadableSpool as error:
             yield (
                 f"A run that was killed cannot be stored: {error}. It is kept as {set_aside(path)}. To store it, "
@@ -329,7 +341,15 @@ def recover_runs(store: Store) -> Iterator[str]:
                 "delete it."
             )
         else:
-            yield f"A run that was killed is in the store as {capture}, without its last interval."
+            whole = f"A run that had ended, and was not in the store yet, is there as {capture}."
+            part = f"A run that was killed is in the store as {capture}, without its last interval."
+            yield part if was_killed else whole
+
+
+def _was_killed(spool: Path) -> bool:
+    """Whether it has no outcome. One that has is whole, and only its capture is missing."""
+    with understood():
+        return status_of(Spooled(spool).outcome()) == "killed"
 
 
 def _publish_now(store: Store, spool: Path) -> str:
