@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import json
@@ -308,3 +309,20 @@ def test_letters_that_the_locale_lacks_are_no_error(encoding: str, tmp_path: Pat
     assert done.stderr == b""
     assert done.returncode == 0
     assert b"Nothing has been written." in done.stdout
+
+
+@pytest.mark.parametrize(("value", "is_coloured"), [("1", False), ("", True)])
+def test_who_wants_no_colour_gets_none(value: str, is_coloured: bool) -> None:
+    """See no-color.org: the variable counts if it is set and not empty."""
+    terminal, side = os.openpty()
+    environment = {**os.environ, "NO_COLOR": value, "TERM": "xterm"}
+    command = [sys.executable, "-m", "storscope.cli.main", "explain", "heavy-hitter"]
+    with subprocess.Popen(command, stdout=side, env=environment) as process:
+        os.close(side)
+        shown = b""
+        with contextlib.suppress(OSError):  # the end of a terminal
+            while read := os.read(terminal, 65536):
+                shown += read
+    os.close(terminal)
+    assert process.returncode == 0
+    assert (b"\x1b[" in shown) == is_coloured

@@ -122,7 +122,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Runs one command and returns its exit code."""
     try:
-        outcome: Any = cli.main(arguments, prog_name="storscope", standalone_mode=False)
+        outcome: Any = cli.main(arguments, prog_name="storscope", standalone_mode=False, color=_color())
     except click.ClickException as error:
         error.show()
         return 2
@@ -143,6 +143,11 @@ def run(arguments: list[str]) -> int:
             return 2
         raise
     return outcome if isinstance(outcome, int) else 0
+
+
+def _color() -> bool | None:
+    """False where NO_COLOR says so (no-color.org: set and not empty); None leaves it to what is written to."""
+    return False if os.environ.get("NO_COLOR") else None
 
 
 def _is_ours(error: Exception) -> bool:
