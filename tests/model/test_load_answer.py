@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from storscope.domain.load_curve import PointKind, Visit
+from typing import cast
+
+from storscope.domain.load_curve import Bounds, PointKind, Visit
+from storscope.domain.objective import P99, Objective
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.model.load_answer import crossing_of
+from storscope.model.load_curve import CurveFit
 from storscope.model.load_goal import Goal
 
 _LATE = "late by 400 us on average, 4 ms at p99"
@@ -13,6 +17,24 @@ _LATE = "late by 400 us on average, 4 ms at p99"
 def _visit(requests: int, *, is_told: bool = False) -> Visit:
     figures, reason = {"mean": float(NS_PER_MS) if is_told else None}, "" if is_told else _LATE
     return Visit(requests, requests, PointKind.VALID, reason, figures, NS_PER_S, NS_PER_S)
+
+
+def _unlike(rate: float, *, mean: float, p99: float | None) -> Visit:
+    figures = {"mean": mean, "p99": p99}
+    return Visit(rate, rate, PointKind.VALID, "", figures, NS_PER_S, NS_PER_S)
+
+
+def test_a_limit_that_no_load_meets_is_told_with_the_lightest_load_that_tells_it() -> None:
+    visits = [_unlike(10, mean=2e4, p99=None), _unlike(500, mean=2e4, p99=6e4), _unlike(900, mean=4e4, p99=2e5)]
+    goal = Goal(Objective(P99, 1e4), crossing=Bounds(0.0, 0.0, 0.0), fit=cast(CurveFit, object()))
+    assert crossing_of(goal, visits, "").reason == "not even 500 /s meet it: p99 was 60.0 µs there"
+
+
+def test_no_time_is_asked_for_where_even_the_means_are_above_the_limit() -> None:
+    visits = [_unlike(rate, mean=2e4, p99=6e4 if rate > 50 else None) for rate in range(10, 70, 5)]
+    found = crossing_of(Goal(Objective(P99, 1.0)), visits, "").reason
+    assert found == "not even 10.0 /s meet it: the mean was 20.0 µs there"
+    assert "allow more time" in crossing_of(Goal(Objective(P99, 1e6)), visits, "").reason
 
 
 def _reason(*visits: Visit) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from storscope.domain.load_curve import SERVICE, Bounds, Crossing, PointKind, Visit
+from storscope.domain.objective import MEAN, LatencyFigure
 from storscope.domain.units import NS_PER_S, format_duration, format_rate, format_span
 from storscope.model.load_credit import outlasted
 from storscope.model.load_curve import VISITS_MIN, CurveFit
@@ -18,6 +19,7 @@ _WIDE = 0.5
 """An estimate that may be wrong by so much is none."""
 _DOUBTFUL = 0.07
 _BEYOND_TOP = 1.05
+_HIGH_SHARE = 0.9
 _DRIFT_DEVIATIONS, _DRIFT_MIN = 3.0, 0.05
 _DRIFT_VISITS_MIN = 8
 _DRIFT_STEEP = 0.5
@@ -56,6 +58,8 @@ def _why_no_curve(goal: Goal, visits: Sequence[Visit], ended: str) -> str:
     told = [visit for visit in valid if figure_of(visit, goal.figure, goal.basis) is not None]
     if 2 * len(invalid) > len(visits):
         return f"{len(invalid)} of {len(visits)} visits cannot be used; the last: {invalid[-1].reason}"
+    if _is_never_met(goal, valid):
+        return _not_even(valid, MEAN, goal.basis)
     if valid and 2 * len(told) < len(valid):
         return f"only {len(told)} of {len(valid)} visits tell the {goal.figure.name}{_why_not_told(goal, valid, told)}"
     if not valid:
@@ -94,14 +98,32 @@ def _why_none(goal: Goal, found: Bounds, visits: Sequence[Visit], limit_ns: floa
         )
     light = min(measured, key=lambda visit: visit.offered_per_s)
     if found.estimate <= 0 or found.estimate < light.offered_per_s / 2:
-        seen = format_duration(figure_of(light, goal.figure, goal.basis))
-        return f"not even {format_rate(light.offered_per_s, '/s')} meet it: {goal.figure.name} was {seen} there"
+        return _not_even(measured, goal.figure, goal.basis)
     if found.half_width_ratio > _WIDE:
         return (
             f"it is somewhere from {format_rate(found.low, '/s')} to {format_rate(found.high, '/s')}: latency varied "
             "more from visit to visit than with the load"
         )
     return ""
+
+
+def _not_even(visits: Sequence[Visit], figure: LatencyFigure, basis: str) -> str:
+    """What the lightest of the visits that tell a figure saw; lighter ones may have too few requests for it."""
+    light = min((one for one in visits if figure_of(one, figure, basis) is not None), key=lambda one: one.offered_per_s)
+    seen = format_duration(figure_of(light, figure, basis))
+    words = "the mean" if figure == MEAN else figure.name
+    return f"not even {format_rate(light.offered_per_s, '/s')} meet it: {words} was {seen} there"
+
+
+def _is_never_met(goal: Goal, valid: Sequence[Visit]) -> bool:
+    """Whether the mean alone was above the limit of a high percentile in all that tell it: no time would help.
+
+    A percentile may be below a mean that stalls made, but hardly in every visit.
+    """
+    if goal.objective is None or (goal.figure.share or 0.0) < _HIGH_SHARE:
+        return False
+    means = [mean for visit in valid if (mean := figure_of(visit, MEAN, goal.basis)) is not None]
+    return len(means) >= VISITS_MIN and min(means) > goal.objective.limit_ns
 
 
 def _above_that(visits: Sequence[Visit], top: Visit) -> str:
