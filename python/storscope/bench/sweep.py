@@ -48,7 +48,7 @@ _NAMES: Final = {
     "mix": "mix", "rwmixread": "mix",
     "starts": "starts",
 }  # fmt: skip
-_HINT = "For example: --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 depth=1,16 mix=70"
+_HINT = "For example: --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,8 depth=1,16 mix=70 starts=apart"
 
 
 @dataclass(frozen=True)
