@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from storscope.bench.workloads import load_workload
 from storscope.cli.commands.bench import command as bench
-from storscope.cli.main import run
+from storscope.cli.main import cli, run
 
 _ROOT = Path(__file__).parents[2]
 _DRY = [
@@ -70,3 +72,22 @@ def test_every_design_and_folder_of_the_examples_is_in_an_index() -> None:
     index = (examples / "README.md").read_text(encoding="utf-8")
     folders = [path.name for path in examples.iterdir() if (path / "README.md").exists()]
     assert all(f"[{name}]({name}/README.md)" in index for name in folders)
+
+
+def _options(command: click.Command) -> Iterator[str]:
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from _options(found)
+    for parameter in command.params:
+        if isinstance(parameter, click.Option) and not parameter.hidden:
+            yield next(name for name in parameter.opts if name.startswith("--"))
+
+
+def test_every_option_is_named_on_a_page() -> None:
+    pages = [_README, *(path.read_text(encoding="utf-8") for path in (_ROOT / "docs").glob("*.md"))]
+    text = "\n".join(pages)
+    missing = {name for name in _options(cli) if not re.search(rf"{re.escape(name)}(?![\w-])", text)}
+    assert missing <= {"--help", "--version"}
