@@ -74,6 +74,11 @@ def test_what_a_store_held_already_is_said_to_be_judged_too(kept: Path, capsys: 
     assert verdict["provenance"]["notes"][0].startswith("also judged: 1 capture that was")
 
 
+def test_findings_that_are_not_shown_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["diagnose", str(NEW), "--min-severity", "critical"]) == 1
+    assert "\n1 finding below --min-severity is not shown.\n" in capsys.readouterr().out
+
+
 def test_nothing_is_said_of_a_store_that_holds_the_paths_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

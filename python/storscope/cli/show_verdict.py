@@ -33,8 +33,10 @@ def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: 
         _wrapped(f"note: {words}", indent="")
     for number, finding in enumerate(shown, 1):
         print_finding(number, finding, verbose=verbose, zero_ns=verdict.zero_ns)
-    if len(shown) < len(verdict.findings):
-        click.echo(f"\n{len(verdict.findings) - len(shown)} findings below --min-severity are not shown.")
+    hidden = len(verdict.findings) - len(shown)
+    if hidden:
+        said = "1 finding below --min-severity is" if hidden == 1 else f"{hidden} findings below --min-severity are"
+        click.echo(f"\n{said} not shown.")
     _print_healthy(verdict)
     _print_not_evaluated(verdict.not_evaluated, verbose=verbose)
     for note in verdict.provenance.notes:
