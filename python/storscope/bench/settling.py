@@ -120,7 +120,8 @@ def warm_up_of(figure: Figure, series: FloatArray) -> WarmUp:
         return WarmUp(0)
     cut = _core.warm_up(values.tolist())
     if cut is None:
-        moved = _moved(values[len(values) // 2 :])
+        late = values[len(values) // 2 :]
+        moved = _moved(late) or _drift(late)
         if moved is not None:
             return WarmUp(None, figure=figure, before=moved[0], after=moved[1])
         cut = _core.warm_up_within_half(values.tolist())
