@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import zoneinfo
+
 import click
 import pytest
 
-from storscope.cli.options import DurationType, TimeType
+from storscope.cli.options import DurationType, TimeType, make_import_options
 
 
 @pytest.mark.parametrize(
@@ -27,6 +30,21 @@ def test_a_refused_duration_is_told_the_units_and_the_least(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["0001-01-01", "9999-01-01T00:00", "yesterday"])
 def test_a_time_outside_the_years_of_captures_is_refused(text: str) -> None:
-    assert TimeType().convert("1970-01-01T00:00:01", None, None) == 10**9
+    assert TimeType().convert("1970-01-01T00:00:01", None, None) == dt.datetime(1970, 1, 1, 0, 0, 1)
     with pytest.raises(click.BadParameter, match="expected a time like"):
         TimeType().convert(text, None, None)
+
+
+@pytest.mark.parametrize(
+    ("start", "zone", "hour"),
+    [
+        ("2026-11-20T22:00", "Europe/Berlin", 21),
+        ("2026-11-20T22:00", None, 22),
+        ("2026-11-20T22:00Z", "Asia/Tokyo", 22),
+    ],
+)
+def test_a_start_without_a_zone_is_in_the_zone_of_the_other_times(start: str, zone: str | None, hour: int) -> None:
+    values = dict.fromkeys(("timezone", "interval", "system", "year", "day_first", "keep_first"))
+    given = {"start": TimeType().convert(start, None, None), "timezone": zone and zoneinfo.ZoneInfo(zone)}
+    options = make_import_options(values | given)
+    assert options.start == dt.datetime(2026, 11, 20, hour, tzinfo=dt.UTC)

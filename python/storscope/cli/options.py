@@ -36,16 +36,16 @@ _DURATION_WORDS = (
 )
 
 
-class TimeType(click.ParamType[int]):
-    """An instant: ISO 8601; without a zone it is UTC. Converted to nanoseconds since 1970."""
+class TimeType(click.ParamType[dt.datetime]):
+    """An instant: ISO 8601, with or without a zone."""
 
     name = "time"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Nanoseconds since 1970 UTC."""
-        from storscope.domain.units import YEARS, ns_from_datetime
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dt.datetime:
+        """The instant; without a zone if none was given."""
+        from storscope.domain.units import YEARS
 
-        if isinstance(value, int):
+        if isinstance(value, dt.datetime):
             return value
         try:
             moment = dt.datetime.fromisoformat(value)
@@ -53,11 +53,11 @@ class TimeType(click.ParamType[int]):
             moment = None
         if moment is None or moment.year not in YEARS:
             self.fail(f"expected a time like 2026-11-20T22:00 or 2026-11-20T22:00+01:00, found {value!r}", param, ctx)
-        return ns_from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC))
+        return moment
 
 
 class MomentType(click.ParamType["Moment"]):
-    """An instant as TimeType takes it, or the time since the start of a simulated run: 0:12:30, 12m30s, 750s."""
+    """An instant in ISO 8601, UTC if it has no zone, or the time since the start of a simulated run: 0:12:30, 750s."""
 
     name = "time"
 
@@ -168,7 +168,11 @@ def import_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--as", "as_format", metavar="FORMAT", help="Read everything as this format (storscope formats)."),
         click.option("--timezone", type=ZoneType(), help="Zone of times that carry none, e.g. Europe/Berlin."),
         click.option("--system", metavar="NAME", help="Name of the host or array, where the source has none."),
-        click.option("--start", type=TimeType(), help="Time of the first sample, where the source has no times."),
+        click.option(
+            "--start",
+            type=TimeType(),
+            help="Time of the first sample, where the source has no times; in --timezone unless it has a zone.",
+        ),
         click.option("--interval", type=DurationType(), help="Sampling interval, where the source does not state it."),
         click.option("--year", type=int, help="Year of log lines without one (ESX 3 and 4)."),
         click.option(
@@ -183,12 +187,12 @@ def import_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def make_import_options(values: dict[str, Any]) -> Any:
     """The ImportOptions for the values of `import_options`."""
-    from storscope.domain.units import datetime_from_ns
     from storscope.sources.importer import ImportOptions
 
+    start, zone = values["start"], values["timezone"] or dt.UTC
     return ImportOptions(
         timezone=values["timezone"],
-        start=datetime_from_ns(values["start"]) if values["start"] is not None else None,
+        start=start and (start if start.tzinfo else start.replace(tzinfo=zone)).astimezone(dt.UTC),
         interval_s=values["interval"],
         system=values["system"],
         year=values["year"],
