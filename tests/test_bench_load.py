@@ -23,9 +23,9 @@ def test_costs_are_compared_on_the_same_target(tmp_path: Path, capsys: pytest.Ca
         ("storscope", "fio", 0.75),
         ("storscope", "fio, all registered", None),
     ]
-    for ratio in ratios:
-        assert 0 < ratio.cpu_low <= ratio.cpu_high
-        assert ratio.cpu > 0
+    for ratio in ratios:  # what is taken off for starting up varies by more than so short a run takes: below 0 is noise
+        assert ratio.cpu_low <= ratio.cpu <= ratio.cpu_high
+        assert math.isfinite(ratio.cpu_low + ratio.cpu_high)
         assert (ratio.iops is None) == (ratio.iops_below is None) == ("null" in ratio.theirs)
     assert "io_uring" in said
     assert list(tmp_path.iterdir()) == []
