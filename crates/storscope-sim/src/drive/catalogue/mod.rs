@@ -6,6 +6,7 @@
 
 mod flash;
 mod rotating;
+mod row;
 
 use storscope_types::design::drive::DriveDesign;
 
@@ -66,7 +67,7 @@ impl Origin {
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    Rotating(&'static rotating::Row),
+    Rotating(&'static row::Row),
     Flash(&'static flash::Row),
 }
 

@@ -1,79 +1,14 @@
 //! Mechanical drives.
 
-use storscope_types::design::drive::{
-    Among, MechanicalDesign, QueueingDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo, SeekDesign, WriteCacheDesign,
-};
-use storscope_types::{Bytes, Nanos};
-
+use super::row::Row;
 use super::{Origin, Source, source};
 
-/// One drive as data sheets write it: milliseconds, gigabytes, megabytes per second.
-#[derive(Debug)]
-pub struct Row {
-    pub name: &'static str,
-    pub title: &'static str,
-    pub class: &'static str,
-    pub sources: &'static [Source],
-    size_gb: f64,
-    turns_per_min: f64,
-    /// Track to track, mean, full stroke.
-    seek_ms: [f64; 3],
-    /// Outside and inside.
-    rates_mb_per_s: [f64; 2],
-    heads: u32,
-    head_switch_ms: f64,
-    overhead_ms: f64,
-    settle_ms: f64,
-    link_mb_per_s: f64,
-    /// Segments and their KiB.
-    read_ahead: (u32, u64),
-    /// MiB of write cache, 0 for off, and its window.
-    write_cache: (u64, u32),
-    /// Time to take a write, without its transfer; 0 for that of a read from the buffer.
-    accept_ms: f64,
-    /// Gamma, least depth and depth.
-    sorting: (f64, u32, u32),
-}
-
-impl Row {
-    /// The drive.
-    pub fn design(&self) -> MechanicalDesign {
-        let time = |ms: f64| Nanos((ms * 1e6).round() as u64);
-        let [track_to_track, average, full_stroke] = self.seek_ms.map(time);
-        let (segments, segment_kib) = self.read_ahead;
-        let (cache_mib, window) = self.write_cache;
-        let (gamma, least_depth, depth) = self.sorting;
-        MechanicalDesign {
-            size: Bytes((self.size_gb * 1e9).round() as u64),
-            turns_per_min: self.turns_per_min,
-            seek: SeekDesign::DataSheet { track_to_track, average, full_stroke },
-            outer_rate_bytes_per_s: self.rates_mb_per_s[0] * 1e6,
-            inner_rate_bytes_per_s: self.rates_mb_per_s[1] * 1e6,
-            zones: 16,
-            heads: self.heads,
-            head_switch: time(self.head_switch_ms),
-            overhead: time(self.overhead_ms),
-            hit: Nanos::from_micros(100),
-            switch: Nanos::ZERO,
-            write_settle: time(self.settle_ms),
-            interface_rate_bytes_per_s: self.link_mb_per_s * 1e6,
-            read_ahead: Some(ReadAheadDesign {
-                segments,
-                segment: Bytes::from_kib(segment_kib),
-                after: ReadOnAfter::AnyRead,
-                up_to: ReadOnTo::SegmentEnd,
-                lost_on_write: false,
-            }),
-            write_cache: (cache_mib > 0).then(|| WriteCacheDesign {
-                size: Bytes::from_mib(cache_mib),
-                extents: 256,
-                accept: (self.accept_ms > 0.0).then(|| time(self.accept_ms)),
-                window,
-            }),
-            queueing: Some(QueueingDesign { gamma, least_depth, depth, among: Among::Any }),
-        }
-    }
-}
+/// What nobody tells of the SCSI drives of DiskSim.
+const OVERHEAD_OF_1996: Source = source("overhead", Origin::Class, "estimate for SCSI drives of 1996 to 1999: 0.5 ms");
+const SETTLE_OF_1996: Source =
+    source("settle", Origin::Class, "estimate, 0.8 ms: manuals read of later drives show writes 0.4 to 1.0 ms slower");
+const TAGGED_QUEUEING: Source =
+    source("sorting", Origin::Class, "estimate for tagged queueing: depth 16 and a gamma of 0.5");
 
 /// The drives; the classes first.
 pub const ROWS: &[Row] = &[
@@ -467,18 +402,14 @@ pub const ROWS: &[Row] = &[
         class: "7200-sata",
         sources: &[
             source("size, rotation, seek, rates, heads", Origin::Read, "DiskSim 4.0, valid/atlas_III"),
-            source("overhead", Origin::Class, "estimate for SCSI drives of 1996 to 1999: 0.5 ms"),
-            source(
-                "settle",
-                Origin::Class,
-                "estimate, 0.8 ms: manuals read of later drives show writes 0.4 to 1.0 ms slower",
-            ),
+            OVERHEAD_OF_1996,
+            SETTLE_OF_1996,
             source(
                 "buffer",
                 Origin::Measured,
                 "writes of DiskSim 4.0, valid/atlas_III: 1.10 ms wherever they go, so the write cache is on; its size and window and four segments of 64 KiB are estimates",
             ),
-            source("sorting", Origin::Class, "estimate for tagged queueing: depth 16 and a gamma of 0.5"),
+            TAGGED_QUEUEING,
         ],
         size_gb: 9.1,
         turns_per_min: 7200.0,
@@ -500,18 +431,14 @@ pub const ROWS: &[Row] = &[
         class: "10k-sas",
         sources: &[
             source("size, rotation, seek, rates, heads", Origin::Read, "DiskSim 4.0, valid/cheetah4LP"),
-            source("overhead", Origin::Class, "estimate for SCSI drives of 1996 to 1999: 0.5 ms"),
-            source(
-                "settle",
-                Origin::Class,
-                "estimate, 0.8 ms: manuals read of later drives show writes 0.4 to 1.0 ms slower",
-            ),
+            OVERHEAD_OF_1996,
+            SETTLE_OF_1996,
             source(
                 "buffer",
                 Origin::Class,
                 "estimate: four segments of 64 KiB; write cache off, of which no trace was seen",
             ),
-            source("sorting", Origin::Class, "estimate for tagged queueing: depth 16 and a gamma of 0.5"),
+            TAGGED_QUEUEING,
         ],
         size_gb: 4.55,
         turns_per_min: 10033.0,
@@ -533,18 +460,14 @@ pub const ROWS: &[Row] = &[
         class: "10k-sas",
         sources: &[
             source("size, rotation, seek, rates, heads", Origin::Read, "DiskSim 4.0, valid/cheetah9LP"),
-            source("overhead", Origin::Class, "estimate for SCSI drives of 1996 to 1999: 0.5 ms"),
-            source(
-                "settle",
-                Origin::Class,
-                "estimate, 0.8 ms: manuals read of later drives show writes 0.4 to 1.0 ms slower",
-            ),
+            OVERHEAD_OF_1996,
+            SETTLE_OF_1996,
             source(
                 "buffer",
                 Origin::Measured,
                 "writes of DiskSim 4.0, valid/cheetah9LP: 1.31 ms wherever they go, so the write cache is on; its size and window and four segments of 64 KiB are estimates",
             ),
-            source("sorting", Origin::Class, "estimate for tagged queueing: depth 16 and a gamma of 0.5"),
+            TAGGED_QUEUEING,
         ],
         size_gb: 9.1,
         turns_per_min: 10045.0,
@@ -566,18 +489,14 @@ pub const ROWS: &[Row] = &[
         class: "7200-sata",
         sources: &[
             source("size, rotation, seek, rates, heads", Origin::Read, "DiskSim 4.0, valid/ibm18es"),
-            source("overhead", Origin::Class, "estimate for SCSI drives of 1996 to 1999: 0.5 ms"),
-            source(
-                "settle",
-                Origin::Class,
-                "estimate, 0.8 ms: manuals read of later drives show writes 0.4 to 1.0 ms slower",
-            ),
+            OVERHEAD_OF_1996,
+            SETTLE_OF_1996,
             source(
                 "buffer",
                 Origin::Measured,
                 "writes of DiskSim 4.0, valid/ibm18es: 0.73 ms wherever they go, so the write cache is on; its size and window and four segments of 64 KiB are estimates",
             ),
-            source("sorting", Origin::Class, "estimate for tagged queueing: depth 16 and a gamma of 0.5"),
+            TAGGED_QUEUEING,
         ],
         size_gb: 9.17,
         turns_per_min: 7200.0,
@@ -610,7 +529,7 @@ pub const ROWS: &[Row] = &[
                 Origin::Measured,
                 "writes of DiskSim's trace of it take 18 ms: write cache off; four segments of 64 KiB are an estimate",
             ),
-            source("sorting", Origin::Class, "estimate for tagged queueing: depth 16 and a gamma of 0.5"),
+            TAGGED_QUEUEING,
         ],
         size_gb: 1.05,
         turns_per_min: 5360.0,
@@ -643,7 +562,7 @@ pub const ROWS: &[Row] = &[
                 Origin::Measured,
                 "writes of DiskSim's trace of it take 14 ms: write cache off; four segments of 64 KiB are an estimate",
             ),
-            source("sorting", Origin::Class, "estimate for tagged queueing: depth 16 and a gamma of 0.5"),
+            TAGGED_QUEUEING,
         ],
         size_gb: 2.13,
         turns_per_min: 6398.0,
