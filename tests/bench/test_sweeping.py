@@ -1,4 +1,4 @@
-"""Sweeps and time series as a whole: real runs on scratch files, continued, shown again, read back."""
+"""Sweeps as a whole: real runs on scratch files, continued, shown again, read back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from storscope.cli.main import run
 from storscope.store import Store
 from storscope.workbench.one_at_a_time import one_at_a_time
 from tests.bench.safety.conftest import Rig
+from tests.bench.sweep_runs import printed_json, runs_of, wait_for_captures
 
 _AXES = ("sizes=4k,64k", "modes=randread,write", "jobs=1,2")
 _SHORT = ("--duration", "0.1s", "--size", "8M")
@@ -29,21 +29,6 @@ _SHORT = ("--duration", "0.1s", "--size", "8M")
 
 def _arguments(data: Path, *options: str, axes: tuple[str, ...] = _AXES) -> list[str]:
     return ["bench", str(data), "--sweep", *axes, *_SHORT, "--store", str(data.parent / "store"), *options]
-
-
-def _json(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
-
-
-def _runs(data: Path) -> list[dict[str, Any]]:
-    return Store.open(data.parent / "store").query(
-        """SELECT run, status, name, seed, block_bytes, workers, outstanding, read_ratio, random_ratio,
-                  parameters['sweep'] AS sweep, parameters['sweep_point'] AS point,
-                  parameters['sweep_block']::INT AS block, parameters['sweep_order']::INT AS number,
-                  parameters['sweep_seed'] AS sweep_seed
-           FROM runs ORDER BY time"""
-    ).to_pylist()  # fmt: skip
 
 
 def test_two_forms_of_output_contradict_each_other(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,8 +39,8 @@ def test_two_forms_of_output_contradict_each_other(data: Path, capsys: pytest.Ca
 
 def test_every_point_is_a_run_with_the_id_of_its_sweep(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(_arguments(data, "--seed", "5", "--format", "json")) == 0
-    result = _json(capsys)
-    runs = _runs(data)
+    result = printed_json(capsys)
+    runs = runs_of(data)
     planned = matrix(axes_of(_AXES))
     assert {row["sweep"] for row in runs} == {result["id"]}
     assert sorted(row["point"] for row in runs) == sorted(item.point.key for item in planned)
@@ -79,7 +64,7 @@ def test_a_sweep_is_measured_by_one_process_at_a_time(data: Path, capsys: pytest
         for options in ([], ["--fresh"]):
             assert run([*arguments, *options]) == 2
             assert "found another one that is at it" in capsys.readouterr().err
-    assert len(_runs(data)) == 1
+    assert len(runs_of(data)) == 1
     assert run([*arguments, "--fresh"]) == 0
     assert not list(store.glob(".sweep-*"))
 
@@ -90,7 +75,7 @@ def test_the_result_names_the_whole_path_and_the_host(
     monkeypatch.chdir(data)
     arguments = ["bench", ".", "--sweep", "sizes=4k", "--size", "8M", "--store", str(data.parent / "store")]
     assert run([*arguments, "--duration", "0.1s", "--format", "json"]) == 0
-    result = _json(capsys)
+    result = printed_json(capsys)
     assert result["target"] == str(data)
     assert result["host"]
 
@@ -105,7 +90,7 @@ def test_several_targets_are_swept_together_and_recorded_apart(data: Path, capsy
     shown = capsys.readouterr().out
     assert all(f"Target: {path}" in shown for path in files)
     assert run([*arguments, "--duration", "0.1s", "--format", "json"]) == 0
-    result = _json(capsys)
+    result = printed_json(capsys)
     assert (result["done"], result["target"]) == (2, f"{files[0]}, {files[1]}")
     assert result["size_bytes"] == 8 * 1024**2
     rates = Store.open(Path(store)).query(
@@ -121,7 +106,7 @@ def test_several_targets_are_swept_together_and_recorded_apart(data: Path, capsy
 
 def test_figures_are_those_of_the_store(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(_arguments(data, "--format", "json", axes=("modes=randrw", "mix=70", "jobs=2"))) == 0
-    (cell,) = _json(capsys)["cells"]
+    (cell,) = printed_json(capsys)["cells"]
     figures = {name: found["value"] for name, found in cell["figures"].items()}
     store = Store.open(data.parent / "store")
     (row,) = store.query(
@@ -149,7 +134,7 @@ def test_several_streams_are_not_counted_twice(data: Path, capsys: pytest.Captur
     arguments = ["bench", str(data), "--workload", "oltp", "--sweep", "depth=2", *_SHORT, "--format", "json"]
     store_path = data.parent / "store"
     assert run([*arguments, "--store", str(store_path)]) == 0
-    (cell,) = _json(capsys)["cells"]
+    (cell,) = printed_json(capsys)["cells"]
     store = Store.open(store_path)
     kinds = "SELECT kind, count(*) AS rows, sum(ops_per_s) AS ops FROM observations GROUP BY kind"
     rows = {row["kind"]: row for row in store.query(kinds).to_pylist()}
@@ -161,8 +146,8 @@ def test_several_streams_are_not_counted_twice(data: Path, capsys: pytest.Captur
 def test_repetitions_are_interleaved_and_give_intervals(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     axes = ("sizes=4k,64k", "modes=randread")
     assert run(_arguments(data, "--repeat", "3", "--format", "json", axes=axes)) == 0
-    result = _json(capsys)
-    assert [row["block"] for row in _runs(data)] == [0, 0, 1, 1, 2, 2], "a block is over before the next one starts"
+    result = printed_json(capsys)
+    assert [row["block"] for row in runs_of(data)] == [0, 0, 1, 1, 2, 2], "a block is over before the next one starts"
     for cell in result["cells"]:
         assert cell["runs"] == 3
         for name in ("ops_per_s", "latency_ns_mean", "latency_ns_p99"):
@@ -174,25 +159,25 @@ def test_the_same_command_measures_anew_when_all_is_there(data: Path, capsys: py
     axes = ("modes=randread",)
     assert run(_arguments(data, axes=axes)) == 0
     assert run(_arguments(data, axes=axes)) == 0
-    assert len({row["sweep"] for row in _runs(data)}) == 2
+    assert len({row["sweep"] for row in runs_of(data)}) == 2
     capsys.readouterr()
     assert run(_arguments(data, "--resume", axes=axes)) == 0
     captured = capsys.readouterr()
     assert "1 of 1 measurements are in the store" in captured.err
     assert "randread" in captured.out
-    assert len(_runs(data)) == 2, "there was nothing to measure"
+    assert len(runs_of(data)) == 2, "there was nothing to measure"
 
 
 def test_what_is_in_the_store_is_shown_again(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(_arguments(data, "--show")) == 2
     capsys.readouterr()
     assert run(_arguments(data, "--format", "json")) == 0
-    measured = _json(capsys)
+    measured = printed_json(capsys)
     assert run(_arguments(data, "--show", "--format", "json")) == 0
     captured = capsys.readouterr()
     assert json.loads(captured.out) == measured
     assert f" as {measured['id']}." in captured.err, "what `compare run=` takes"
-    assert len(_runs(data)) == 8
+    assert len(runs_of(data)) == 8
     assert run([*_arguments(data, "--show"), "--duration", "0.2s"]) == 2
     assert "asked the same" in capsys.readouterr().err
 
@@ -202,9 +187,9 @@ def test_two_sweeps_of_one_store_are_compared_by_their_ids(data: Path, capsys: p
     sweeps = []
     for _ in range(2):
         assert run(_arguments(data, "--format", "json", axes=axes)) == 0
-        sweeps.append(_json(capsys)["id"])
+        sweeps.append(printed_json(capsys)["id"])
     assert run(["compare", *(f"run={sweep}" for sweep in sweeps), "--store", str(data.parent / "store"), "--json"]) == 0
-    pairs = _json(capsys)["pairs"]
+    pairs = printed_json(capsys)["pairs"]
     assert sorted(pair["name"] for pair in pairs) == [
         "randread, 4 KiB, 1 job, depth 1", "randread, 64 KiB, 1 job, depth 1",
     ]  # fmt: skip
@@ -221,24 +206,17 @@ def _started(data: Path, *options: str) -> subprocess.Popen[str]:
     )
 
 
-def _wait_for_captures(data: Path, count: int) -> None:
-    deadline = time.monotonic() + 60
-    while len(list((data.parent / "store").glob("capture=*"))) < count:
-        assert time.monotonic() < deadline, "no points were measured"
-        time.sleep(0.02)
-
-
 def test_a_killed_sweep_goes_on_where_it_was(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     slow = ("--duration", "0.5s")
     process = _started(data, *slow)
-    _wait_for_captures(data, 3)
+    wait_for_captures(data, 3)
     process.kill()
     process.communicate(timeout=30)
     assert list(data.iterdir()), "a scratch file is left for the next start"
     assert run(_arguments(data, *slow, "--format", "json")) == 0
     captured = capsys.readouterr()
     assert "is continued: " in captured.err
-    runs = [row for row in _runs(data) if row["status"] in {"ok", "invalid"}]
+    runs = [row for row in runs_of(data) if row["status"] in {"ok", "invalid"}]
     assert len(runs) == 8, "what was measured is not measured again"
     assert len({row["point"] for row in runs}) == 8
     assert len({row["sweep"] for row in runs}) == 1
@@ -252,11 +230,11 @@ def test_a_killed_sweep_goes_on_where_it_was(data: Path, capsys: pytest.CaptureF
 
 def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(data: Path) -> None:
     process = _started(data, "--duration", "1s")
-    _wait_for_captures(data, 2)
+    wait_for_captures(data, 2)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    done = sum(row["status"] in {"ok", "invalid"} for row in _runs(data))
+    done = sum(row["status"] in {"ok", "invalid"} for row in runs_of(data))
     assert 2 <= done < 8
     assert f"{done} of 8 measurements" in out
     assert f"{8 - done} measurement" in out
@@ -268,7 +246,7 @@ def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(data: Path
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert again.returncode == 0
-    assert len(_runs(data)) <= done + 1, "a dry run measures nothing"
+    assert len(runs_of(data)) <= done + 1, "a dry run measures nothing"
 
 
 # Safety ---------------------------------------------------------------------------------------------------------------
@@ -292,7 +270,7 @@ def test_a_point_that_cannot_be_measured_leaves_the_others_alone(
     path = data / "file"
     path.write_bytes(os.urandom(8 * 1024**2))
     code = run(_arguments(path, "--format", "json", axes=("modes=read", "sizes=100,4k")))
-    result = _json(capsys)
+    result = printed_json(capsys)
     if code == 0:
         pytest.skip("this file system takes any size with O_DIRECT")
     assert code == 2
@@ -338,7 +316,7 @@ def test_points_are_measured_until_they_are_sure_enough(data: Path, capsys: pyte
     ends = ("--within", "60%", "--max-duration", "7s", "--size", "8M")
     arguments = ["bench", str(data), "--sweep", "jobs=1,2", *ends, "--store", str(data.parent / "store")]
     assert run([*arguments, "--format", "json"]) == 0
-    result = _json(capsys)
+    result = printed_json(capsys)
     assert result["ends"] == "IOPS within ±60 %, at most 7.00 s"
     rows = _parameters(data)
     assert [row["goal"] for row in rows] == [result["ends"]] * 2
@@ -381,7 +359,7 @@ def test_each_run_of_a_sweep_finds_the_stamps_of_the_others(data: Path, capsys: 
     )
     options = ("--workload", str(workloads), "--repeat", "2", "--format", "json", "--precondition")
     assert run(_arguments(data, *options, axes=())) == 0
-    result = _json(capsys)
+    result = printed_json(capsys)
     assert (result["done"], result["failures"]) == (4, [])
     stored = Store.open(data.parent / "store").query(
         "SELECT parameters['workload'] AS asked FROM runs WHERE name = '4k'"
@@ -450,7 +428,7 @@ def test_a_device_is_swept_if_nothing_would_be_lost(data: Path, capsys: pytest.C
         store = str(data.parent / "store")
         arguments = ["bench", str(device), "--sweep", "modes=randwrite,randrw", "--duration", "0.1s", "--store", store]
         assert run([*arguments, "--format", "json"]) == 0
-        result = _json(capsys)
+        result = printed_json(capsys)
         assert (result["target_kind"], result["size_bytes"], result["done"]) == ("device", 16 * 1024**2, 2)
         with device.open("r+b") as node:
             node.write(b"XFSB")
@@ -460,7 +438,7 @@ def test_a_device_is_swept_if_nothing_would_be_lost(data: Path, capsys: pytest.C
 
 def test_the_fio_table_is_read_back(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(_arguments(data, "--format", "json")) == 0
-    cells = _json(capsys)["cells"]
+    cells = printed_json(capsys)["cells"]
     assert run(_arguments(data, "--show", "--format", "fio-table")) == 0
     text = capsys.readouterr().out
     assert text.splitlines()[0] == "DEVICE;SIZE;MODE;BLOCKSIZE;NUMJOBS;READMB;WRITEMB;READIOS;WRITEIOS"
@@ -500,16 +478,16 @@ def test_a_comparison_of_sweeps_is_in_the_order_of_their_table(data: Path, capsy
     sweeps = []
     for seed in ("1", "2"):
         assert run(_arguments(data, "--fresh", "--seed", seed, "--format", "json", axes=axes)) == 0
-        sweeps.append(_json(capsys)["id"])
+        sweeps.append(printed_json(capsys)["id"])
     assert run(["compare", *(f"run={sweep}" for sweep in sweeps), "--store", store, "--json"]) in (0, 1)
-    names = [pair["name"] for pair in _json(capsys)["pairs"]]
+    names = [pair["name"] for pair in printed_json(capsys)["pairs"]]
     expected = matrix(axes_of(("sizes=4k,64k", "modes=randread,write", "jobs=1,2")))
     assert names == [item.point.words for item in expected]
 
 
 def test_the_store_tells_of_a_sweep_as_one(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(_arguments(data, "--format", "json")) == 0
-    sweep = _json(capsys)["id"]
+    sweep = printed_json(capsys)["id"]
     store = str(data.parent / "store")
     assert run(["store", "info", "--store", store]) == 0
     captured = capsys.readouterr()
@@ -519,87 +497,3 @@ def test_the_store_tells_of_a_sweep_as_one(data: Path, capsys: pytest.CaptureFix
     assert "--all shows every capture" in captured.err
     assert run(["store", "info", "--store", store, "--all"]) == 0
     assert capsys.readouterr().out.count("    rows") == 8
-
-
-# Time series ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_time_series_measures_on_schedule(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["bench", str(data), "--workload", "random-8k-70-read", "--size", "8M"]
-    arguments += ["--time-series", "0.7s/0.1s", "--for", "2.9s", "--store", str(data.parent / "store")]
-    report = data.parent / "series.html"
-    assert run([*arguments, "--format", "json", "--report", str(report)]) == 0
-    result = _json(capsys)
-    assert [cell["slot"] for cell in result["cells"]] == [0, 1, 2, 3]
-    assert result["interval_ns"] == 700_000_000
-    for cell in result["cells"]:
-        late_ns = cell["elapsed_ns"] - cell["slot"] * 700_000_000
-        assert late_ns >= 0, "never before its time"
-        assert cell["figures"]["ops_per_s"]["value"] > 0
-    assert report.read_text().startswith("<!DOCTYPE html>")
-    assert run([*arguments, "--show", "--format", "csv"]) == 0
-    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    assert [float(row["elapsed_s"]) for row in rows] == [
-        pytest.approx(cell["elapsed_ns"] / 1e9, abs=1e-3) for cell in result["cells"]
-    ]
-    assert not list(data.iterdir())
-
-
-def test_an_interrupted_series_keeps_its_slots(data: Path) -> None:
-    store = data.parent / "store"
-    options = ("--workload", "random-8k-70-read", "--time-series", "600s/0.1s", "--for", "1h", "--size", "8M")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "storscope.cli.main", "bench", str(data), *options, "--store", str(store)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    _wait_for_captures(data, 1)
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert "1 of 6 measurements" in out
-    assert not list(data.iterdir())
-
-
-def test_a_killed_series_goes_on_with_the_next_slot_of_its_schedule(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Slots that passed meanwhile are left out and said; elapsed times count from the first start."""
-    path, store = data / "target", data.parent / "store"
-    path.write_bytes(os.urandom(8 * 1024**2))
-    arguments = ["bench", str(path), "--sweep", "modes=randread", "--time-series", "3s/0.2s", "--repeat", "4"]
-    arguments += ["--store", str(store)]
-    process = subprocess.Popen([sys.executable, "-m", "storscope.cli.main", *arguments], stderr=subprocess.PIPE)
-    _wait_for_captures(data, 1)
-    process.kill()
-    process.communicate(timeout=30)
-    time.sleep(3.5)  # over the second slot, whenever the first one ended
-    assert run([*arguments, "--format", "json"]) == 0
-    captured = capsys.readouterr()
-    result = json.loads(captured.out)
-    assert "is continued with slot" in captured.err
-    slots = [cell["slot"] for cell in result["cells"]]
-    assert slots[0] == 0
-    assert slots[-1] == 3
-    assert 1 not in slots
-    assert any("as the series was interrupted" in note for note in result["notes"])
-    for cell in result["cells"]:
-        assert cell["elapsed_ns"] >= cell["slot"] * 3_000_000_000
-    assert {row["sweep"] for row in _runs(data)} == {result["id"]}
-
-
-def test_a_series_whose_time_is_over_starts_anew(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("--workload", "random-8k-70-read", "--size", "8M", "--time-series", "0.5s/0.1s", "--repeat", "1")
-    arguments = ["bench", str(data), *options, "--store", str(data.parent / "store")]
-    assert run(arguments) == 0
-    assert run([*arguments, "--resume"]) == 0
-    assert "is over; a new one starts" in capsys.readouterr().err
-    assert len({row["sweep"] for row in _runs(data)}) == 2
-
-
-def test_each_slot_may_measure_a_matrix(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ("--sweep", "sizes=4k,64k", "modes=randread", "--time-series", "1.5s/0.1s", "--repeat", "2")
-    store = str(data.parent / "store")
-    assert run(["bench", str(data), *options, "--size", "8M", "--store", store, "--format", "json"]) == 0
-    cells = _json(capsys)["cells"]
-    assert [(cell["slot"], cell["block_bytes"]) for cell in cells] == [(0, 4096), (0, 65536), (1, 4096), (1, 65536)]
