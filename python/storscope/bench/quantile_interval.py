@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def _share_up_to(high_ns: int, parts: Sequence[Buckets], share: float, confidenc
     if found is None:
         return None
     # Of n independent I/Os the share itself is uncertain by this much, however alike the samples are.
-    least = 1.96 * math.sqrt(share * (1.0 - share) / counts.sum())
+    least = NormalDist().inv_cdf(0.5 + confidence / 2.0) * math.sqrt(share * (1.0 - share) / counts.sum())
     return _Share(value, max(found[1], least), found[2])
 
 
