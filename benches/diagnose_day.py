@@ -31,7 +31,7 @@ def main(volumes: int = 50, samples: int = 4320, rounds: int = 5) -> float:
     with tempfile.TemporaryDirectory() as directory:
         day, report = Path(directory) / "day.csv", Path(directory) / "report.html"
         write_day(day, volumes, samples)
-        ours = [sys.executable, "-m", "storscope.cli.main", "diagnose", str(day), "--report", str(report)]
+        ours = [sys.executable, "-m", "storscope", "diagnose", str(day), "--report", str(report)]
         by_hand = [sys.executable, "-c", _BY_HAND, str(day)]
         times: dict[str, list[float]] = {"storscope": [], "by hand": []}
         for _ in range(rounds):

@@ -14,7 +14,7 @@ import time
 def main(rounds: int = 15) -> float:
     """Prints the times and the ratio; returns seconds for storscope."""
     commands = {
-        "storscope --help": [sys.executable, "-m", "storscope.cli.main", "--help"],
+        "storscope --help": [sys.executable, "-m", "storscope", "--help"],
         "python -c pass": [sys.executable, "-c", "pass"],
     }
     times: dict[str, list[float]] = {name: [] for name in commands}

@@ -157,7 +157,7 @@ def test_storage_that_no_hog_slows_down_is_said_to_be_so(
     assert _is_clean(temporary)
 
 
-_PROGRAM = (sys.executable, "-u", "-m", "storscope.cli.main", "demo", "--live")
+_PROGRAM = (sys.executable, "-u", "-m", "storscope", "demo", "--live")
 
 
 @pytest.mark.needs_root

@@ -22,7 +22,7 @@ from storscope.domain.errors import StoreError
 from storscope.store import Store
 from tests.bench.safety.conftest import Rig
 
-_PROGRAM = (sys.executable, "-m", "storscope.cli.main", "bench")
+_PROGRAM = (sys.executable, "-m", "storscope", "bench")
 
 
 def _measured(

@@ -41,7 +41,7 @@ from tests.bench.safety.conftest import Rig
 
 pytestmark = pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
 _SIZE = 16 * MIB
-_PROGRAM = (sys.executable, "-m", "storscope.cli.main", "bench")
+_PROGRAM = (sys.executable, "-m", "storscope", "bench")
 
 
 @pytest.fixture

@@ -150,7 +150,7 @@ def test_what_cannot_be_searched_is_refused_with_a_remedy(
 
 def _ended_by(ending: signal.Signals, data: Path) -> int:
     """The exit code of a search that is ended so after some visits."""
-    command = [sys.executable, "-m", "storscope.cli.main", *_arguments(data, data, "--knee", "--size", "16M")]
+    command = [sys.executable, "-m", "storscope", *_arguments(data, data, "--knee", "--size", "16M")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     store = data.parent / "store"
     deadline, wanted = time.monotonic() + 60, len(list(store.glob("capture=*"))) + 3

@@ -346,7 +346,7 @@ def _started(data: Path, *options: str) -> tuple[subprocess.Popen[bytes], int]:
     """The verb with a terminal as its standard error."""
     ours, theirs = pty.openpty()
     arguments = ["bench", str(data), "--workload", "random-8k-70-read", "--store", str(data.parent / "store"), *options]
-    command = [sys.executable, "-m", "storscope.cli.main", *arguments]
+    command = [sys.executable, "-m", "storscope", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     return process, ours

@@ -200,7 +200,7 @@ def test_two_sweeps_of_one_store_are_compared_by_their_ids(data: Path, capsys: p
 
 
 def _started(data: Path, *options: str) -> subprocess.Popen[str]:
-    program = (sys.executable, "-m", "storscope.cli.main")
+    program = (sys.executable, "-m", "storscope")
     return subprocess.Popen(
         [*program, *_arguments(data, *options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -242,7 +242,7 @@ def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(data: Path
     assert "Traceback" not in err
     assert not list(data.iterdir())
     again = subprocess.run(
-        [sys.executable, "-m", "storscope.cli.main", *_arguments(data, "--duration", "1s", "--fresh", "--dry-run")],
+        [sys.executable, "-m", "storscope", *_arguments(data, "--duration", "1s", "--fresh", "--dry-run")],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert again.returncode == 0

@@ -43,7 +43,7 @@ def test_an_interrupted_series_keeps_its_slots(data: Path) -> None:
     store = data.parent / "store"
     options = ("--workload", "random-8k-70-read", "--time-series", "600s/0.1s", "--for", "1h", "--size", "8M")
     process = subprocess.Popen(
-        [sys.executable, "-m", "storscope.cli.main", "bench", str(data), *options, "--store", str(store)],
+        [sys.executable, "-m", "storscope", "bench", str(data), *options, "--store", str(store)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     wait_for_captures(data, 1)
@@ -63,7 +63,7 @@ def test_a_killed_series_goes_on_with_the_next_slot_of_its_schedule(
     path.write_bytes(os.urandom(8 * 1024**2))
     arguments = ["bench", str(path), "--sweep", "modes=randread", "--time-series", "3s/0.2s", "--repeat", "4"]
     arguments += ["--store", str(store)]
-    process = subprocess.Popen([sys.executable, "-m", "storscope.cli.main", *arguments], stderr=subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-m", "storscope", *arguments], stderr=subprocess.PIPE)
     wait_for_captures(data, 1)
     process.kill()
     process.communicate(timeout=30)

@@ -21,7 +21,7 @@ JSON = Path(__file__).parent.parent / "importers" / "iostat_json" / "sysstat_12.
 
 def storscope(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "storscope.cli.main", *map(str, arguments)],
+        [sys.executable, "-m", "storscope", *map(str, arguments)],
         input=stdin, capture_output=True, timeout=120, check=False,
     )  # fmt: skip
     return subprocess.CompletedProcess(

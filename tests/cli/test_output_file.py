@@ -127,7 +127,7 @@ def test_the_second_of_two_targets_is_no_place_for_a_report(tmp_path: Path, caps
 def test_what_is_printed_does_not_go_to_what_is_measured(tmp_path: Path) -> None:
     target = tmp_path / "image"
     target.write_bytes(b"\1" * 4096)
-    command = [sys.executable, "-m", "storscope.cli.main", "bench", str(target), "--workload", "backup", "--json"]
+    command = [sys.executable, "-m", "storscope", "bench", str(target), "--workload", "backup", "--json"]
     with target.open("ab") as output:
         command += ["--store", str(tmp_path / "s")]
         done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, check=False)

@@ -202,7 +202,7 @@ def test_a_search_and_its_visits_have_one_target(capsys: pytest.CaptureFixture[s
 
 def test_a_query_into_a_pipe_keeps_its_lines_whole(store: Path) -> None:
     sql = "SELECT repeat('x', 70) AS run, repeat('y', 70) AS words"
-    command = [sys.executable, "-m", "storscope.cli.main", "store", "query", sql, "--store", store]
+    command = [sys.executable, "-m", "storscope", "store", "query", sql, "--store", store]
     plain = dict(os.environ)  # given by hand: readline sets COLUMNS behind Python's back, which children would inherit
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=60, env=plain)
     assert any("x" * 70 in line and "y" * 70 in line for line in done.stdout.splitlines())
@@ -231,7 +231,7 @@ def test_a_damaged_capture_is_named(store: Path) -> None:
 
 
 def test_a_closed_pipe_is_neither_success_nor_findings(store: Path) -> None:
-    command = f"{sys.executable} -m storscope.cli.main rules --thresholds | true; echo ${{PIPESTATUS[0]}}"
+    command = f"{sys.executable} -m storscope rules --thresholds | true; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
     assert done.stdout.strip() in {"141", "0"}  # 0 when all was written before the reader left
     assert "Traceback" not in done.stderr
@@ -241,7 +241,7 @@ def test_a_report_is_written_also_if_nobody_reads_the_verdict(store: Path, tmp_p
     report = tmp_path / "report.html"
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-u", "-m", "storscope.cli.main", "diagnose", "--store", store, "--report", report]
+    command = [sys.executable, "-u", "-m", "storscope", "diagnose", "--store", store, "--report", report]
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
     os.close(writer)
     assert done.returncode == 141
@@ -316,7 +316,7 @@ def test_who_wants_no_colour_gets_none(value: str, is_coloured: bool) -> None:
     """See no-color.org: the variable counts if it is set and not empty."""
     terminal, side = os.openpty()
     environment = {**os.environ, "NO_COLOR": value, "TERM": "xterm"}
-    command = [sys.executable, "-m", "storscope.cli.main", "explain", "heavy-hitter"]
+    command = [sys.executable, "-m", "storscope", "explain", "heavy-hitter"]
     with subprocess.Popen(command, stdout=side, env=environment) as process:
         os.close(side)
         shown = b""

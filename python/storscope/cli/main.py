@@ -154,7 +154,3 @@ def _is_ours(error: Exception) -> bool:
     from storscope.domain.errors import StorscopeError
 
     return isinstance(error, StorscopeError)
-
-
-if __name__ == "__main__":
-    main()
