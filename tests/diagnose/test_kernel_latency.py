@@ -6,7 +6,7 @@ from storscope.diagnose.rules.kernel_latency import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
-from tests.diagnose.evidence import Values, Writer, only_finding, statements, write_series
+from tests.diagnose.evidence import START_NS, Values, Writer, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
 
 _DEVICE = EntityRef("esx", "device", "naa.1")
@@ -53,3 +53,23 @@ def test_paths_of_a_device_do_not_compete_with_it(tmp_path: Path) -> None:
             write_series(recorder, EntityRef("esx", kind, name), kernel_latency_ns_mean=9e6, ops_per_s=500)
 
     assert list(only_finding(judge(RULE, make_case(tmp_path, both))).entities) == [_DEVICE]
+
+
+def _high_at(starts_s: list[float], length_s: float) -> Writer:
+    def write(recorder: Recorder) -> None:
+        for start_s in starts_s:
+            values = {"kernel_latency_ns_mean": 9e6, "ops_per_s": 2000.0}
+            recorder.observe(_DEVICE, START_NS + round(start_s * 1e9), round(length_s * 1e9), values)
+
+    return write
+
+
+def test_a_night_without_evidence_lies_between_two_short_waits(tmp_path: Path) -> None:
+    evening = [0.0, 20.0]
+    morning = [start_s + 36_000 for start_s in evening]
+    assert not findings(RULE, make_case(tmp_path, _high_at([*evening, *morning], 20)))
+
+
+def test_samples_of_a_longer_time_follow_on_each_other(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _high_at([index * 300.0 for index in range(4)], 20))
+    assert only_finding(judge(RULE, case)).title == "I/O waits in the kernel of esx on 1 device"

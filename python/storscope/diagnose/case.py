@@ -80,12 +80,15 @@ class Series:
         known = self.duration_ns[self.duration_ns > 0]
         if len(known):
             return int(np.median(known))
-        return int(np.median(np.diff(self.time_ns))) if len(self) > 1 else 0
+        return median_step(self.time_ns)
 
     @property
     def anew(self) -> BoolArray:
-        """True for the intervals that do not follow on the one before: time was not measured between them."""
-        return after_gaps(self.time_ns, self.duration_ns, self.interval_ns)
+        """True for the intervals that do not follow on the one before: time was not measured between them.
+
+        Where each of the intervals is a sample of a longer time, 20 s of every five minutes, they follow on each other.
+        """
+        return after_gaps(self.time_ns, self.duration_ns, max(self.interval_ns, median_step(self.time_ns)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,6 +461,11 @@ class Case:
     @cached_property
     def _capture_rows(self) -> list[dict[str, Any]]:
         return self.store.captures()
+
+
+def median_step(time_ns: IntArray) -> int:
+    """The usual time from one instant to the next; 0 of a single one."""
+    return int(np.median(np.diff(time_ns))) if len(time_ns) > 1 else 0
 
 
 def after_gaps(time_ns: IntArray, duration_ns: IntArray, step_ns: int) -> BoolArray:

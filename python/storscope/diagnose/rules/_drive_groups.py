@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
-from storscope.domain.arrays import FloatArray
+from storscope.diagnose.case import Case, Series, after_gaps, median_step
+from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 
 
@@ -20,6 +20,8 @@ class DriveGroup:
     whole: EntityRef
     drives: Sequence[EntityRef]
     times_ns: np.ndarray
+    anew: BoolArray
+    """True for the instants before which nothing was measured."""
     columns: Mapping[str, FloatArray]
     is_guess: bool
     """True when no link names the group and all drives of the system are taken as one."""
@@ -50,6 +52,10 @@ def drive_groups(case: Case) -> list[DriveGroup]:
 def _aligned(whole: EntityRef, series: Sequence[Series], *, guess: bool) -> DriveGroup:
     """The drives' series on the instants that any of them has."""
     times = np.unique(np.concatenate([one.time_ns for one in series]))
+    durations = np.zeros(len(times), dtype=np.int64)
+    for one in series:
+        place = np.searchsorted(times, one.time_ns)
+        durations[place] = np.maximum(durations[place], one.duration_ns)
     columns = {}
     for name in ("queue_depth_mean", "latency_ns_mean", "ops_per_s"):
         table = np.full((len(series), len(times)), np.nan)
@@ -57,4 +63,6 @@ def _aligned(whole: EntityRef, series: Sequence[Series], *, guess: bool) -> Driv
             told = np.isfinite(one[name])  # another row that begins then may tell it
             table[row, np.searchsorted(times, one.time_ns[told])] = one[name][told]
         columns[name] = table
-    return DriveGroup(whole, [one.entity for one in series], times, columns, guess)
+    step_ns = max(median_step(times), *(one.interval_ns for one in series))
+    anew = after_gaps(times, durations, step_ns)
+    return DriveGroup(whole, [one.entity for one in series], times, anew, columns, guess)

@@ -41,12 +41,11 @@ def longest_run(bad: BoolArray, anew: BoolArray) -> int:
     return max((last - first + 1 for first, last in runs_of(bad, anew)), default=0)
 
 
-def in_runs(bad: BoolArray, shortest: int) -> BoolArray:
-    """`bad` with its runs of fewer than `shortest` consecutive true values taken out."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], bad.astype(np.int8), [0]))))
+def in_runs(bad: BoolArray, anew: BoolArray, shortest: int) -> BoolArray:
+    """`bad` with its runs of fewer than `shortest` true values taken out; `anew` rows follow a gap, which ends one."""
     kept = np.zeros(len(bad), dtype=bool)
-    for start, end in zip(edges[::2], edges[1::2], strict=True):
-        kept[start:end] = end - start >= shortest
+    for first, last in runs_of(bad, anew):
+        kept[first : last + 1] = last - first + 1 >= shortest
     return kept
 
 

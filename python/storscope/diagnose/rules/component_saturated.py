@@ -138,7 +138,7 @@ def _component(settings: Settings, series: Series, busy: FloatArray) -> _Compone
     with np.errstate(invalid="ignore"):
         waits = ~(depth < settings["requests_min"])  # where nobody counts them they may wait
         full = (busy >= settings["busy_ratio_max"]) & waits
-    return _Component(series, busy, in_runs(full, int(settings["samples_min"])))
+    return _Component(series, busy, in_runs(full, series.anew, int(settings["samples_min"])))
 
 
 def _outcome(case: Case, settings: Settings, system: str, components: list[_Component]) -> Outcome | None:

@@ -118,7 +118,7 @@ def _full(case: Case, settings: Settings, series: Series) -> _Full | None:
     with np.errstate(invalid="ignore", divide="ignore"):
         filled = depth / limits >= settings["full_ratio"]
         waiting = queued > 0 if series.has("queued_mean") else depth >= limits
-    return _Full(series, in_runs(filled & waiting, int(settings["samples_min"])), filled, limit)
+    return _Full(series, in_runs(filled & waiting, series.anew, int(settings["samples_min"])), filled, limit)
 
 
 def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -> Finding:

@@ -48,7 +48,8 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     idle: _Bad = {}
     for entity, series in judged.items():
         with np.errstate(invalid="ignore"):
-            bad = in_runs(series[_COLUMN] > settings["kernel_latency_ns_max"], int(settings["samples_min"]))
+            above = series[_COLUMN] > settings["kernel_latency_ns_max"]
+            bad = in_runs(above, series.anew, int(settings["samples_min"]))
             loaded = bad & ~(series["ops_per_s"] < settings["ops_per_s_min"])
         # One cause per device: with I/O in at least half of its bad intervals it is a queue, else it is not.
         if bad.any():

@@ -330,7 +330,7 @@ def _deep(settings: Settings, at_work: DrivesAtWork, bound: float) -> BoolArray:
     values = np.where(at_work.out, np.nan, np.nan_to_num(at_work.group.columns["queue_depth_mean"]))
     values[:, at_work.out.all(axis=0)] = 0.0
     deep = (np.nanmean(values, axis=0) > bound) & (np.nanmedian(values, axis=0) > bound / 2)
-    return in_runs(deep, int(settings["samples_min"]))
+    return in_runs(deep, at_work.group.anew, int(settings["samples_min"]))
 
 
 def _at_limit(case: Case, at_work: DrivesAtWork, deep: BoolArray, bound: float) -> Finding:
