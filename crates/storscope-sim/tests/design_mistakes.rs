@@ -302,3 +302,29 @@ fn what_would_have_no_effect_is_refused() {
     assert!(error.contains(said), "{error}");
     assert!(read_design(&single.replace("mirror = { bandwidth = \"400 MB/s\" }\n", "")).is_ok());
 }
+
+#[test]
+fn more_than_the_simulator_can_number_is_refused() {
+    let volumes = |count: usize| -> String {
+        (0..count).map(|index| format!("[[volume]]\nname = \"v{index}\"\ngroup = \"g\"\nsize = \"1 MiB\"\n")).collect()
+    };
+    let text = |all: usize| SOUND.replace("[[host]]", &format!("{}\n[[host]]", volumes(all - 1)));
+    assert!(read_design(&text(16_384)).is_ok());
+    let error = read_design(&text(16_385)).expect_err("one too many").to_string();
+    assert!(error.contains("volume: expected 16,384 volumes at most, found 16385"), "{error}");
+
+    let seen = |hosts: usize| -> String {
+        let all: Vec<String> = (0..255).map(|index| format!("{{ volume = \"v{index}\" }}")).collect();
+        let host = |index| format!("[[host]]\nname = \"more {index}\"\nvolumes = [{}]\n", all.join(", "));
+        (0..hosts).map(host).collect()
+    };
+    let with_hosts = |hosts: usize| text(256).replace("[[background]]", &format!("{}\n[[background]]", seen(hosts)));
+    assert!(read_design(&with_hosts(64)).is_ok());
+    let error = read_design(&with_hosts(65)).expect_err("too many places").to_string();
+    assert!(error.contains("host[65]: expected hosts that see 16,384 volumes at most"), "{error}");
+
+    let controllers: String = (0..255).map(|index| format!("[[controller]]\nname = \"c{index}\"\n")).collect();
+    let error =
+        read_design(&SOUND.replace("[cache]", &format!("{controllers}\n[cache]"))).expect_err("257").to_string();
+    assert!(error.contains("controller: expected 256 controllers at most, found 257"), "{error}");
+}

@@ -54,11 +54,16 @@ struct Stock {
     limit_names: Vec<(LimitKind, String)>,
 }
 
+/// An index as the array keeps it: what a design has is bounded where it is checked.
+fn index_of(index: usize) -> u16 {
+    u16::try_from(index).expect("a design that was checked has fewer")
+}
+
 impl Stock {
     fn station(&mut self, kind: ComponentKind, name: String, servers: u32, latency: Nanos) -> u16 {
         self.stations.push(Station::new(servers as usize, latency));
         self.names.push((kind, name));
-        (self.stations.len() - 1) as u16
+        index_of(self.stations.len() - 1)
     }
 
     fn link(&mut self, kind: ComponentKind, name: String, design: &LinkDesign, latency: Nanos) -> Link {
@@ -69,7 +74,7 @@ impl Stock {
         let Some(most) = most else { return u16::MAX };
         self.limits.push(Limit::new(most));
         self.limit_names.push((kind, name.to_owned()));
-        (self.limits.len() - 1) as u16
+        index_of(self.limits.len() - 1)
     }
 }
 
@@ -198,10 +203,10 @@ fn build_volumes(design: &ArrayDesign) -> Result<Vec<Volume>, SimError> {
         ends[group] = start + volume.size.0;
         volumes.push(Volume {
             name: volume.name.clone(),
-            group: group as u16,
+            group: index_of(group),
             start,
             size: volume.size.0,
-            owner: owner as u16,
+            owner: index_of(owner),
             write_back: volume.write_back,
             reads_via: vec![0; design.controllers.len()],
             watched_since: Nanos::ZERO,
@@ -262,8 +267,8 @@ fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) ->
                 host: host.name.clone(),
                 volume_name: attachment.volume.clone(),
                 size: volumes[volume].size,
-                volume: volume as u16,
-                via: via.map(|index| index as u16),
+                volume: index_of(volume),
+                via: via.map(index_of),
                 limits: [
                     stock.limit(
                         LimitKind::Lun,

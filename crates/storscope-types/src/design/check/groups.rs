@@ -2,7 +2,7 @@
 
 use super::paths::{DesignFault, require, within};
 use super::sizes::told_apart;
-use super::{known, unique};
+use super::{MOST_VOLUMES, at_most, known, unique};
 use crate::Bytes;
 use crate::design::{ArrayDesign, GroupDesign, Layout, Redundancy, VolumeDesign};
 
@@ -34,6 +34,7 @@ impl ArrayDesign {
 
     pub(super) fn check_volumes(&self) -> Result<(), DesignFault> {
         require(!self.volumes.is_empty(), "volumes", "at least one volume", "none")?;
+        at_most(self.volumes.len(), MOST_VOLUMES, "volumes", "16,384 volumes at most")?;
         unique(self.volumes.iter().map(|volume| &volume.name), "volumes")?;
         let mut ends = vec![0_u64; self.groups.len()];
         let mut taken = vec![Vec::new(); self.groups.len()];

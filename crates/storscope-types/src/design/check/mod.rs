@@ -16,6 +16,10 @@ pub use paths::DesignFault;
 use paths::{require, within};
 pub(crate) use sizes::told_apart;
 
+/// Most volumes, and most places where a host sees one: the simulator numbers them in 16 bits, and what they have several of.
+const MOST_VOLUMES: usize = 16_384;
+/// Most controllers, for the same reason.
+const MOST_CONTROLLERS: usize = 256;
 /// Most pages or blocks of a memory.
 const MOST_PIECES: u64 = 100_000_000;
 
@@ -45,6 +49,7 @@ impl ArrayDesign {
 
     fn check_controllers(&self) -> Result<(), DesignFault> {
         unique(self.controllers.iter().map(|controller| &controller.name), "controllers")?;
+        at_most(self.controllers.len(), MOST_CONTROLLERS, "controllers", "256 controllers at most")?;
         for (index, controller) in self.controllers.iter().enumerate() {
             check_controller(controller, &format!("controllers[{index}]"))?;
         }
@@ -91,8 +96,11 @@ impl ArrayDesign {
     fn check_hosts(&self) -> Result<(), DesignFault> {
         require(!self.hosts.is_empty(), "hosts", "at least one host", "none")?;
         unique(self.hosts.iter().map(|host| &host.name), "hosts")?;
+        let mut attachments = 0;
         for (index, host) in self.hosts.iter().enumerate() {
             let path = format!("hosts[{index}]");
+            attachments += host.volumes.len();
+            at_most(attachments, MOST_VOLUMES, &path, "hosts that see 16,384 volumes at most, each host's counted")?;
             require(!host.volumes.is_empty(), &format!("{path}.volumes"), "at least one volume", "none")?;
             for (limit, key) in [(host.queue_limit, "queue_limit"), (host.adapter_queue_limit, "adapter_queue_limit")] {
                 check_limit(limit, &format!("{path}.{key}"))?;
@@ -206,6 +214,11 @@ fn check_limit(limit: Option<u32>, path: &str) -> Result<(), DesignFault> {
 
 pub(super) fn check_rate(rate: Option<f64>, path: &str) -> Result<(), DesignFault> {
     within(rate.unwrap_or(1e6), 1e3, 1e13, path, "1 kB/s to 10 TB/s")
+}
+
+/// A list, or what lists hold together, is not too long.
+pub(super) fn at_most(count: usize, most: usize, path: &str, expected: &str) -> Result<(), DesignFault> {
+    require(count <= most, path, expected, &count.to_string())
 }
 
 pub(super) fn unique<'names>(names: impl Iterator<Item = &'names String>, list: &str) -> Result<(), DesignFault> {
