@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use storscope_device::{Clock, Device};
 use storscope_types::{Access, AccessSpec, Bytes, Nanos, Stream, Workload};
 
+use crate::error::LoadError;
 use crate::generator::{Generator, fill_pool};
 use crate::system::PuntWatch;
 use crate::task::{Limit, Task};
@@ -24,12 +25,15 @@ const SEED: u64 = 0x0074_7269_616c;
 const MOST_HANDED_OVER: f64 = 0.5;
 
 /// Tries the device with I/Os of the task. Returns it, and whether the kernel hands most of them to threads.
+///
+/// # Errors
+/// What ends the trial: the run draws other I/Os, so it need not show there again.
 pub(crate) fn try_out<D: Device, C: Clock + Clone>(
     mut device: D,
     clock: &C,
     task: &Task<'_>,
     stop: &AtomicBool,
-) -> (D, bool) {
+) -> Result<(D, bool), LoadError> {
     let mut handed_over = 0.0;
     for (stream, share) in directions(&task.workload.streams[task.stream_index as usize]) {
         let largest = stream.access.largest().0;
@@ -48,12 +52,11 @@ pub(crate) fn try_out<D: Device, C: Clock + Clone>(
         fill_pool(&mut device, &task);
         let watch = PuntWatch::begin();
         let mut trial = Generator::new(device, clock.clone(), &task);
-        // An error of the trial will show again in the run, which reports it.
-        let ios = trial.run(stop, &mut |_| {}).map_or(0, |ending| ending.completed);
+        let ios = trial.run(stop, &mut |_| {})?.completed;
         handed_over += if watch.handed_over(ios) { share } else { 0.0 };
         device = trial.into_device();
     }
-    (device, handed_over > MOST_HANDED_OVER)
+    Ok((device, handed_over > MOST_HANDED_OVER))
 }
 
 /// Streams of one direction each, and their shares of the I/Os. What replies or copies has both in one.
@@ -79,9 +82,58 @@ fn directions(stream: &Stream) -> Vec<(Stream, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use storscope_types::Load;
+    use storscope_device::{Completion, DeviceError, Request, StallingDevice, VirtualClock};
+    use storscope_types::{Load, Verification};
 
     use super::*;
+    use crate::place::Span;
+
+    /// Answers after the trial's end, with blocks that were never written.
+    struct Blank {
+        device: StallingDevice,
+        block: [u8; 4096],
+    }
+
+    impl Device for Blank {
+        fn depth(&self) -> usize {
+            self.device.depth()
+        }
+
+        fn submit(&mut self, request: Request) {
+            self.device.submit(request);
+        }
+
+        fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
+            self.device.wait(until, done)
+        }
+
+        fn buffer(&mut self, _buffer: u32) -> &mut [u8] {
+            &mut self.block
+        }
+    }
+
+    #[test]
+    fn a_wrong_block_that_comes_after_the_trials_end_is_told_at_once() {
+        let clock = VirtualClock::default();
+        let workload = Workload { verification: Verification::Stamps, ..Workload::of("test", stream(&[(1, 1.0, 0)])) };
+        let task = Task {
+            workload: &workload,
+            stream_index: 0,
+            worker: 0,
+            global_worker: 0,
+            spans: &[Span { start: 0, length: 1 << 30 }],
+            seed: 1,
+            limit: Limit { duration: Nanos::SECOND, ios: u64::MAX, bytes: u64::MAX },
+            interval: Nanos::SECOND,
+            start: Nanos::ZERO,
+            delay: Nanos::ZERO,
+            max_failures: 0,
+        };
+        let late = StallingDevice::new(clock.clone(), LONGEST + LONGEST, Vec::new(), 1);
+        let device = Blank { device: late, block: [0; 4096] };
+        let outcome = try_out(device, &clock, &task, &AtomicBool::new(false));
+        assert!(matches!(outcome.map(|_| ()), Err(LoadError::Mismatch { .. })));
+    }
 
     fn stream(lines: &[(u32, f64, u64)]) -> Stream {
         let line = |&(burst, read_share, reply): &(u32, f64, u64)| AccessSpec {

@@ -151,7 +151,7 @@ impl Worker {
             return Ok(Ok(ring));
         }
         let shared = &self.shared;
-        let (ring, is_handed_over) = try_out(ring, &shared.clock, &self.task(Nanos::ZERO), &shared.stop);
+        let (ring, is_handed_over) = try_out(ring, &shared.clock, &self.task(Nanos::ZERO), &shared.stop)?;
         if is_handed_over {
             return Ok(Err(Some("the kernel hands most of this target's ring I/Os to threads of its own".to_owned())));
         }

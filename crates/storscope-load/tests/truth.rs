@@ -273,6 +273,18 @@ fn after_an_error_the_device_has_nothing_left_to_report() {
 }
 
 #[test]
+fn after_an_error_of_the_drain_the_device_has_nothing_left_to_report() {
+    let clock = VirtualClock::default();
+    let device = Failing::after(0, &clock);
+    let workload = mix(vec![reads_4k()], closed(8));
+    // Over before the first I/O is done.
+    let mut generator = Generator::new(device, clock, &task(&workload, &[GIB], seconds(0.000_001)));
+    let outcome = generator.run(&AtomicBool::new(false), &mut |_| {});
+    assert!(matches!(outcome, Err(LoadError::Failed { failed: 1, .. })), "{outcome:?}");
+    assert_eq!(generator.into_device().in_flight, 0);
+}
+
+#[test]
 fn an_interval_that_an_error_ends_lasts_to_the_error() {
     let clock = VirtualClock::default();
     let workload = mix(vec![reads_4k()], closed(8));

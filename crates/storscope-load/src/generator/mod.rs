@@ -99,7 +99,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
         }
     }
 
-    /// Gives the device back.
+    /// Gives the device back. It has nothing in flight, unless it failed as a whole.
     #[must_use]
     pub fn into_device(self) -> D {
         self.device
@@ -123,11 +123,10 @@ impl<D: Device, C: Clock> Generator<D, C> {
             }
         };
         let end = self.close(now, sink);
-        if let Err(error) = outcome {
+        if let Err(error) = outcome.and_then(|()| self.drain(end, now, sink)) {
             self.wait_for_the_rest(now);
             return Err(error);
         }
-        self.drain(end, now, sink)?;
         Ok(self.ending)
     }
 
