@@ -66,9 +66,12 @@ impl Buffers {
     }
 
     /// The buffer of the pool that was not used for longest. There are as many as slots, so one is free.
+    ///
+    /// # Panics
+    /// When none is: another's would be read while it is written.
     #[inline]
     pub fn take(&mut self) -> u32 {
-        self.pool.pop_front().unwrap_or(0)
+        self.pool.pop_front().expect("a buffer for each slot")
     }
 
     /// The write is done.

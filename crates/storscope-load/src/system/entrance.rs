@@ -4,6 +4,7 @@
 //! descriptor at each call; older kernels get the descriptor. The registration is the calling thread's.
 
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::RawFd;
 
 use storscope_types::Nanos;
@@ -39,7 +40,8 @@ struct GeteventsArg {
     timespec: u64,
 }
 
-/// How a ring is entered on the thread that made this. Drop it before the ring.
+/// How a ring is entered on the thread that made this, which it stays on: on another one the index would be that of another
+/// ring. Drop it before the ring.
 #[derive(Debug)]
 pub struct Entrance {
     fd: RawFd,
@@ -48,6 +50,7 @@ pub struct Entrance {
     /// What the kernel is called with: the index or the descriptor, and a flag that tells which.
     ring: RawFd,
     flags: libc::c_uint,
+    _not_send: PhantomData<*const ()>,
 }
 
 impl Entrance {
@@ -59,9 +62,10 @@ impl Entrance {
         let done = unsafe { libc::syscall(libc::SYS_io_uring_register, fd, REGISTER_RING_FDS, &raw mut update, 1) };
         if done == 1 {
             let index = update.offset as RawFd;
-            return Self { fd, registered: Some(index), ring: index, flags: ENTER_REGISTERED_RING };
+            let flags = ENTER_REGISTERED_RING;
+            return Self { fd, registered: Some(index), ring: index, flags, _not_send: PhantomData };
         }
-        Self { fd, registered: None, ring: fd, flags: 0 }
+        Self { fd, registered: None, ring: fd, flags: 0, _not_send: PhantomData }
     }
 
     /// Whether the kernel knows the ring by an index.

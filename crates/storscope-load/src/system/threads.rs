@@ -22,7 +22,7 @@ use crate::usage::Usage;
 /// More would only wait for the scheduler.
 pub const MOST_THREADS: usize = 256;
 
-/// A system call that is ready to be made: the buffer is ours until it is complete.
+/// A system call that is ready to be made. Until it is complete only the kernel touches the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Call {
     request: Request,
@@ -30,7 +30,8 @@ struct Call {
     memory: *mut u8,
 }
 
-// SAFETY: the memory belongs to one call at a time, and outlives the threads, which are joined before it goes.
+// SAFETY: the memory outlives the threads, which are joined before it goes. No thread makes a reference to it: several
+// calls may have the kernel write to one buffer at a time, where nobody looks at what is read.
 unsafe impl Send for Call {}
 
 #[derive(Debug, Default)]
@@ -152,10 +153,12 @@ impl<C: Clock + Copy + Send + 'static> Device for ThreadedDevice<C> {
     fn submit(&mut self, request: Request) {
         let fd = self.targets[request.target as usize].fd().unwrap_or(-1);
         assert!(request.length as usize <= self.arena.buffer_size(), "{} bytes do not fit", request.length);
+        self.arena.lend(request.token, request.buffer);
         self.pending.push(Call { request, fd, memory: self.arena.pointer(request.buffer) });
     }
 
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
+        let before = done.len();
         if self.depth == 1 && !self.pending.is_empty() {
             self.do_all_here(done);
         } else if self.depth == 1 {
@@ -168,6 +171,7 @@ impl<C: Clock + Copy + Send + 'static> Device for ThreadedDevice<C> {
             }
             self.collect(until, done);
         }
+        done[before..].iter().for_each(|completion| self.arena.take_back(completion.token));
         Ok(self.clock.now())
     }
 
@@ -196,9 +200,10 @@ impl Call {
         let Request { direction, offset, length, token, .. } = self.request;
         let (memory, length, offset) = (self.memory.cast(), length as usize, offset as libc::off_t);
         let transferred = match direction {
-            // SAFETY: the memory has that many bytes, as `submit` checks, and is this call's alone.
+            // SAFETY: the memory has that many bytes, as `submit` checks, and no reference to it exists until the call is
+            // complete; that another call writes to it as well changes nothing that anybody looks at.
             Direction::Read => unsafe { libc::pread(self.fd, memory, length, offset) },
-            // SAFETY: as for reading.
+            // SAFETY: as for reading; a write's buffer is its own.
             Direction::Write => unsafe { libc::pwrite(self.fd, memory, length, offset) },
         };
         let errno = || io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);

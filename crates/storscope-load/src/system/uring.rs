@@ -29,6 +29,8 @@ use super::arena::Arena;
 use super::entrance::Entrance;
 use super::target::Opened;
 
+/// A completion queue has 65,536 entries at most (<linux/io_uring.h>, `IORING_MAX_CQ_ENTRIES`), two for each I/O.
+pub const MOST_IN_A_RING: usize = 32_768;
 /// More entries would only make larger system calls.
 const MOST_SUBMISSIONS: u32 = 4096;
 /// Waits at least this long use the ring's timer...
@@ -243,7 +245,11 @@ impl<C: Clock> UringDevice<C> {
             }
             let pretended = (entry.user_data() >> 32) as i32;
             let result = if pretended > 0 && entry.result() == 0 { pretended } else { entry.result() };
-            done.push(Completion { token: entry.user_data() as u32, result, at });
+            let token = entry.user_data() as u32;
+            if let Some(arena) = &mut self.memory.arena {
+                arena.take_back(token);
+            }
+            done.push(Completion { token, result, at });
         }
         self.in_flight -= done.len() - before;
         self.works_within_call &= self.in_flight == 0;
@@ -295,6 +301,9 @@ impl<C: Clock> Device for UringDevice<C> {
 
     #[inline(always)]
     fn submit(&mut self, request: Request) {
+        if let Some(arena) = &mut self.memory.arena {
+            arena.lend(request.token, request.buffer);
+        }
         if !self.pending.is_empty() || !self.push(&request) {
             self.pending.push(request);
         }
