@@ -42,7 +42,7 @@ pub use random::{Chance, Random};
 pub use result::{Doubt, EngineUsed, RunResult, doubts, lateness_doubts};
 pub use run::{Finished, News, Run};
 pub use stamp::Stamper;
-pub use system::{FastClock, Opened, PuntWatch, TargetSpec};
+pub use system::{FastClock, MemoryLeft, Opened, PuntWatch, TargetSpec};
 pub use tally::{Cell, Failures, Interval, Tally, Times};
 pub use task::{Ending, Limit, Task};
 pub use transfer::{FollowUp, Transfer, Transfers};

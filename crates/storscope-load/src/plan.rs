@@ -6,11 +6,14 @@ use storscope_types::{Access, Bytes, Load, Nanos, Stream, Workload, grouped};
 use crate::buffers::BufferPlan;
 use crate::error::LoadError;
 use crate::place::Span;
-use crate::system::{MOST_THREADS, Opened, TargetSpec};
+use crate::system::{MOST_IN_A_RING, MOST_THREADS, MemoryLeft, Opened, TargetSpec};
 use crate::task::Limit;
 
 /// Buffers of all workers together: locked memory that the machine then lacks elsewhere.
 const MOST_MEMORY: Bytes = Bytes::from_mib(4096);
+
+/// What a run takes beside its buffers, the threads' stacks and its figures, with room to spare.
+const SPARED_MEMORY: Bytes = Bytes::from_mib(64);
 
 /// Of I/Os without buffers: a gigabyte.
 const MOST_SLOTS: u64 = 1 << 24;
@@ -75,11 +78,32 @@ impl Plan {
         let ends = self.duration.is_some() || self.max_ios_per_worker.is_some() || self.max_bytes_per_worker.is_some();
         let all_steps = self.workload.streams.iter().all(|stream| matches!(stream.load, Load::Steps { .. }));
         require(ends || all_steps, "duration_ns", "an end of time, I/Os or bytes", "none")?;
-        let nulls = self.targets.iter().filter(|target| matches!(target, TargetSpec::Null { .. })).count();
-        let alike = nulls == 0 || nulls == self.targets.len();
+        let alike = self.is_of_nulls() || !self.targets.iter().any(is_null);
         require(alike, "targets", "null targets alone: they have an engine of their own", "others beside them")?;
         self.check_threads()?;
-        if nulls > 0 { self.check_queues() } else { self.check_memory() }
+        if self.is_of_nulls() {
+            return self.check_queues();
+        }
+        self.check_rings()?;
+        self.check_memory()
+    }
+
+    fn is_of_nulls(&self) -> bool {
+        self.targets.iter().all(is_null)
+    }
+
+    /// The I/Os of a worker on all its targets are in one ring. An open loop has no more than that on one.
+    fn check_rings(&self) -> Result<(), LoadError> {
+        for (index, stream) in self.workload.streams.iter().enumerate() {
+            let Load::Closed { outstanding } = stream.load else { continue };
+            let targets = stream.target_indices(self.targets.len()).len();
+            let slots = stream.load.slots_per_worker(targets);
+            let path = format!("workload.streams[{index}].load.outstanding");
+            let expected = format!("at most {} I/Os per worker on all targets", grouped(MOST_IN_A_RING as u64));
+            let found = format!("{} on each of {targets}", grouped(u64::from(outstanding)));
+            require(slots <= MOST_IN_A_RING, &path, &expected, &found)?;
+        }
+        Ok(())
     }
 
     /// A closed loop that is deeper than the pool of threads would not be the load that was asked for. An open one may
@@ -110,13 +134,39 @@ impl Plan {
 
     /// All buffers are in memory at the same time.
     fn check_memory(&self) -> Result<(), LoadError> {
+        self.check_buffers(MOST_MEMORY, &format!("{} MiB", mib(MOST_MEMORY)))
+    }
+
+    /// Whether memory has room for the buffers. What the kernel cannot give when they are touched ends the process.
+    ///
+    /// # Errors
+    /// When it has not. Where the system does not tell what is left, that is not known.
+    pub fn check_left(&self, left: Option<&MemoryLeft>) -> Result<(), LoadError> {
+        let Some(left) = left else { return Ok(()) };
+        let room = Bytes(left.bytes.0.saturating_sub(SPARED_MEMORY.0));
+        self.check_buffers(room, &format!("the {} MiB of memory that are left to {}", mib(room), left.whose))
+    }
+
+    fn check_buffers(&self, room: Bytes, words: &str) -> Result<(), LoadError> {
+        let needed = self.buffer_bytes();
+        let expected = format!(
+            "queues and transfers whose buffers fit into {words} (fewer I/Os in flight, which max_outstanding bounds in \
+             an open loop, smaller transfers or fewer workers)"
+        );
+        require(needed <= room, "workload.streams", &expected, &format!("{} MiB of them", mib(needed)))
+    }
+
+    /// Memory for the data of the I/Os of all workers; null targets need none.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> Bytes {
+        if self.is_of_nulls() {
+            return Bytes::ZERO;
+        }
         let bytes = |stream: &Stream| {
             let slots = stream.load.slots_per_worker(stream.target_indices(self.targets.len()).len());
             BufferPlan::new(&self.workload, stream, slots).bytes() as u64 * u64::from(stream.workers)
         };
-        let total: u64 = self.workload.streams.iter().map(bytes).sum();
-        let expected = format!("queues and transfers whose buffers fit into {} MiB", MOST_MEMORY.0 >> 20);
-        require(total <= MOST_MEMORY.0, "workload.streams", &expected, &format!("{} MiB of them", total >> 20))
+        Bytes(self.workload.streams.iter().map(bytes).fold(0, u64::saturating_add))
     }
 
     /// When a worker of the stream ends.
@@ -191,6 +241,75 @@ fn require(sound: bool, path: &str, expected: &str, found: &str) -> Result<(), L
     Err(LoadError::Plan { path: path.to_owned(), expected: expected.to_owned(), found: found.to_owned() })
 }
 
+fn is_null(target: &TargetSpec) -> bool {
+    matches!(target, TargetSpec::Null { .. })
+}
+
+/// Grouped, for sentences.
+fn mib(bytes: Bytes) -> String {
+    grouped(bytes.0 >> 20)
+}
+
 fn one_second() -> Nanos {
     Nanos::SECOND
+}
+
+#[cfg(test)]
+mod tests {
+    use storscope_types::AccessSpec;
+
+    use super::*;
+
+    const SIZE: Bytes = Bytes::from_mib(64);
+
+    /// Writes of 1 MiB to `targets` that do nothing.
+    fn plan(load: Load, targets: Vec<TargetSpec>) -> Plan {
+        let line = AccessSpec { read_share: 0.0, ..AccessSpec::random_read(Bytes::from_mib(1)) };
+        Plan {
+            workload: Workload::of("test", Stream::new(Access::Mix { lines: vec![line] }, load)),
+            targets,
+            engine: Engine::Auto,
+            seed: 1,
+            duration: Some(Nanos::SECOND),
+            max_ios_per_worker: None,
+            max_bytes_per_worker: None,
+            interval: Nanos::SECOND,
+            max_failures: 0,
+            held: false,
+        }
+    }
+
+    #[test]
+    fn a_worker_has_no_more_in_flight_on_all_its_targets_than_a_ring_holds() {
+        let mut deep = plan(Load::Closed { outstanding: 16_385 }, vec![TargetSpec::Nop { size_bytes: SIZE }; 2]);
+        let Access::Mix { lines } = &mut deep.workload.streams[0].access else { panic!("a mix") };
+        lines[0].size = Bytes::from_kib(4);
+        assert_eq!(
+            deep.check().unwrap_err().to_string(),
+            "plan: workload.streams[0].load.outstanding: expected at most 32,768 I/Os per worker on all targets, found \
+             16,385 on each of 2"
+        );
+        deep.workload.streams[0].targets = vec![1];
+        deep.check().unwrap();
+        deep.workload.streams[0].targets = Vec::new();
+        deep.targets = vec![TargetSpec::Null { size_bytes: SIZE }; 2];
+        deep.check().unwrap();
+    }
+
+    #[test]
+    fn what_memory_has_no_room_for_is_refused_and_says_whose_limit_that_is() {
+        let load = Load::Open { rate_per_s: 10.0, process: storscope_types::Process::Poisson, max_outstanding: 1024 };
+        let large = plan(load, vec![TargetSpec::Nop { size_bytes: SIZE }]);
+        large.check().unwrap();
+        assert_eq!(large.buffer_bytes(), Bytes::from_mib(1025), "one of them for reads");
+        let left = |mib| MemoryLeft { bytes: Bytes::from_mib(mib), whose: "the control group /a".to_owned() };
+        let refused = large.check_left(Some(&left(1088))).unwrap_err().to_string();
+        assert!(refused.starts_with("plan: workload.streams: expected queues and transfers whose buffers fit into"));
+        assert!(refused.contains("the 1,024 MiB of memory that are left to the control group /a"), "{refused}");
+        assert!(refused.ends_with("found 1,025 MiB of them"), "{refused}");
+        large.check_left(Some(&left(1089))).unwrap();
+        large.check_left(None).unwrap();
+        let nulls = Plan { targets: vec![TargetSpec::Null { size_bytes: SIZE }], ..large };
+        nulls.check_left(Some(&left(0))).unwrap();
+    }
 }

@@ -16,7 +16,7 @@ use crate::gate::{Gate, Meeting};
 use crate::gather::Gathering;
 use crate::plan::Plan;
 use crate::result::{EngineUsed, RunResult, doubts};
-use crate::system::FastClock;
+use crate::system::{FastClock, MemoryLeft};
 use crate::tally::Interval;
 use crate::usage::Usage;
 use crate::worker::{Ended, Message, Shared, Worker};
@@ -58,9 +58,11 @@ impl Run {
     /// Opens the targets and starts the workers.
     ///
     /// # Errors
-    /// When the plan cannot be run, a target cannot be opened or a worker has no thread. What fails later shows in [`Finished::error`].
+    /// When the plan cannot be run, its buffers find no memory, a target cannot be opened or a worker has no thread. What
+    /// fails later shows in [`Finished::error`].
     pub fn start(plan: Plan) -> Result<Self, LoadError> {
         plan.check()?;
+        plan.check_left(MemoryLeft::now().as_ref())?;
         let open = |(index, spec): (usize, &crate::TargetSpec)| spec.open(plan.writes_to(index));
         let targets = plan.targets.iter().enumerate().map(open).collect::<Result<Vec<_>, LoadError>>()?;
         let streams = 0..plan.workload.streams.len();

@@ -8,7 +8,8 @@ use crate::{Access, AccessSpec, Bytes, Copy, Load, Nanos, Offsets, RateStep, Str
 const LEAST_STAMP_UNIT: Bytes = Bytes(32);
 /// The largest transfer: what fits the 32-bit length of a request with room to spare.
 const LARGEST_TRANSFER: Bytes = Bytes(1 << 30);
-/// Most I/Os of one worker: what the completion queue of a ring can hold.
+/// Most I/Os of one worker on one target, or of an open loop on all: what a ring can hold. That a worker's targets share
+/// one is the load generator's concern; a simulated array knows no rings.
 const MOST_OUTSTANDING: u32 = 32_768;
 
 /// A field that cannot be run as it stands.

@@ -13,7 +13,10 @@ from storscope.domain.access import check_ratio
 from storscope.domain.json_form import U32, U64, require
 
 MOST_OUTSTANDING = 32_768
-"""Most I/Os of one worker: what the completion queue of a ring can hold (crates/storscope-types/src/check.rs)."""
+"""Most I/Os of one worker on one target, or of an open loop on all: what a ring can hold.
+
+As crates/storscope-types/src/check.rs says. On real storage it bounds those on all targets together, too (plan.rs).
+"""
 
 
 class Process(StrEnum):

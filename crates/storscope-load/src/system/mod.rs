@@ -3,6 +3,7 @@
 mod arena;
 mod clock;
 mod entrance;
+mod memory;
 mod promptness;
 mod punt;
 mod target;
@@ -11,8 +12,9 @@ mod uring;
 
 pub use arena::Arena;
 pub use clock::FastClock;
+pub use memory::MemoryLeft;
 pub(crate) use promptness::{end_timeouts_promptly, run_promptly};
 pub use punt::PuntWatch;
 pub use target::{Opened, TargetSpec};
 pub use threads::{MOST_THREADS, PoolMeter, ThreadedDevice};
-pub use uring::UringDevice;
+pub use uring::{MOST_IN_A_RING, UringDevice};
