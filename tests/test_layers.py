@@ -29,7 +29,7 @@ ALLOWED = {
 }
 """Room -> rooms it may import. The command line may also show what a room below says of itself."""
 
-ROOT_MODULES = {"__init__"}
+ROOT_MODULES = {"__init__", "__main__"}
 
 
 def _imports(file: Path) -> Iterator[str]:
@@ -79,6 +79,12 @@ def test_no_importer_knows_another() -> None:
     for file in importers.glob("*.py"):
         named = {module.rsplit(".", 1)[-1] for module in _imports(file) if ".sources.importers." in module}
         assert not (named & public), f"{file} imports another importer; put what they share in a _module"
+
+
+def test_no_collector_knows_an_importer() -> None:
+    for file in (PACKAGE / "sources" / "collectors").glob("*.py"):
+        named = {module for module in _imports(file) if ".sources.importers" in module}
+        assert not named, f"{file} imports {named}; put what they share in the domain"
 
 
 def test_there_is_no_circle_between_modules() -> None:

@@ -132,6 +132,18 @@ def test_it_writes_what_the_importer_writes_of_the_same_readings(machine: _Machi
         assert machine.rows(table) == other.rows(table), table
 
 
+def test_a_busy_share_above_one_is_cut_and_counted(machine: _Machine) -> None:
+    machine.shows(_BEFORE)
+    machine.read()
+    machine.shows(_AFTER)
+    machine.read(after_s=0.999)
+    (row,) = machine.rows("observations")
+    assert row["busy_ratio"] == 1.0, "1,000 ms busy of 999"
+    assert [(reason[:23], count) for reason, count in machine.recorder.notes.omitted.items()] == [
+        ("busy shares above 1 cut", 1)
+    ]
+
+
 def test_times_wrap_and_other_counters_are_reset(machine: _Machine) -> None:
     wrap = 2**32
     machine.shows(f"sda 100 0 800 {wrap - 100} 0 0 0 0 0 0 0", "sdb 500 0 800 100 0 0 0 0 0 0 0")

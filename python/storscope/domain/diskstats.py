@@ -10,7 +10,8 @@ Beware: times are whole milliseconds, so the mean latency of n operations is kno
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +26,7 @@ OLD_PARTITION_FIELDS: Final = ("rio", "rsect", "wio", "wsect")
 FIELD_COUNTS: Final = (4, 11, 15, 17)
 TIMES: Final = frozenset(("rms", "wms", "ticks", "weighted", "dms", "fms"))
 _WRAP_MS: Final = 2**32
+_PARTITION = re.compile(r"(.*[^0-9])([0-9]+)")
 
 Counters = Mapping[str, int]
 """One line: field -> value since boot."""
@@ -77,9 +79,19 @@ def change(before: Counters, now: Counters) -> Change | None:
     return Change(deltas, times_back)
 
 
-def canonical(deltas: Counters, seconds: float) -> dict[str, float | None]:
-    """The canonical columns of an interval. The busy share may come out above 1 where clock and counters disagree."""
-    return {
+@dataclass(frozen=True)
+class Canonical:
+    """The canonical columns of an interval."""
+
+    values: Mapping[str, float | None]
+    busy_cut: bool
+    """True where the busy share came out above 1 and was cut to it: the clock and the counters are not read at once."""
+
+
+def canonical(deltas: Counters, seconds: float) -> Canonical:
+    """What happened in an interval of so many seconds."""
+    busy = deltas["ticks"] / (seconds * 1000) if "ticks" in deltas else None
+    values = {
         "read_ops_per_s": deltas["rio"] / seconds,
         "write_ops_per_s": deltas["wio"] / seconds,
         "read_bytes_per_s": deltas["rsect"] * units.SECTOR_BYTES / seconds,
@@ -87,8 +99,9 @@ def canonical(deltas: Counters, seconds: float) -> dict[str, float | None]:
         "read_latency_ns_mean": _mean_ns(deltas.get("rms"), deltas["rio"]),
         "write_latency_ns_mean": _mean_ns(deltas.get("wms"), deltas["wio"]),
         "queue_depth_mean": deltas["weighted"] / (seconds * 1000) if "weighted" in deltas else None,
-        "busy_ratio": deltas["ticks"] / (seconds * 1000) if "ticks" in deltas else None,
+        "busy_ratio": None if busy is None else min(busy, 1.0),
     }
+    return Canonical(values, busy is not None and busy > 1)
 
 
 def _mean_ns(total_ms: int | None, operations: int) -> float | None:
@@ -110,3 +123,20 @@ def other_counters(deltas: Counters, now: Counters, seconds: float) -> list[tupl
     if "inflight" in now:
         found.append(("in flight at the end", "", float(now["inflight"])))
     return found
+
+
+def disk_of_partition(name: str, known: Container[str]) -> str | None:
+    """The disk that `name` is a partition of, when that disk is `known`; None for anything else.
+
+    The kernel puts a 'p' between a disk name that ends in a digit and the partition's number (block/genhd.c,
+    `disk_name`): sda1 is of sda, nvme0n1p2 of nvme0n1. An xvda1 without an xvda is a disk of its own.
+    """
+    match = _PARTITION.fullmatch(name)
+    if match is None:
+        return None
+    stem = match[1]
+    if stem.endswith("p") and stem[-2:-1].isdigit():
+        stem = stem[:-1]
+    elif stem[-1:].isdigit():
+        return None
+    return stem if stem in known else None

@@ -26,7 +26,6 @@ from storscope.domain.errors import InputError
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_MS, NS_PER_S, format_duration
 from storscope.sources.collectors.clock import Clock, SystemClock
-from storscope.sources.importers._linux_block import disk_of_partition
 
 _STARTTIME_AFTER_COMMAND = 19
 """Field 22 of /proc/PID/stat, counted from the field after the command's bracket (proc_pid_stat(5))."""
@@ -154,10 +153,11 @@ class KernelCounters:
             return
         self.recorder.omit("times that went back without a wrap (old kernels do this)", change.times_back)
         seconds = span_ns / NS_PER_S
-        values = diskstats.canonical(change.deltas, seconds)
-        if values["busy_ratio"] is not None:
-            values["busy_ratio"] = min(values["busy_ratio"], 1.0)  # the clock and the counters are not read at once
-        self.recorder.observe(entity, start_ns, span_ns, values)
+        columns = diskstats.canonical(change.deltas, seconds)
+        self.recorder.omit(
+            "busy shares above 1 cut to 1 (the clock and the counters are not read at once)", int(columns.busy_cut)
+        )
+        self.recorder.observe(entity, start_ns, span_ns, columns.values)
         for counter, unit, value in diskstats.other_counters(change.deltas, now, seconds):
             self.recorder.counter(entity, start_ns, span_ns, counter, unit, value)
 
@@ -180,7 +180,7 @@ class KernelCounters:
 
     def _entity(self, name: str, known: Iterable[str]) -> EntityRef:
         if name not in self._known:
-            disk = disk_of_partition(name, set(known))
+            disk = diskstats.disk_of_partition(name, set(known))
             entity = EntityRef(self.system, "device" if disk is None else "partition", name)
             below = [disk] if disk is not None else self._slaves(name)
             for other in below:

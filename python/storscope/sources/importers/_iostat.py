@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from storscope.domain import units
+from storscope.domain.diskstats import disk_of_partition
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
-from storscope.sources.importers._linux_block import disk_of_partition
 from storscope.sources.importers._long_steps import LongSteps
 from storscope.sources.importers._stamps import Stamps, has_date
 

@@ -25,7 +25,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
-from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM, disk_of_partition
+from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM
 from storscope.sources.importers._whole_lines import whole_lines
 
 _LINE = re.compile(r"\s*\d+\s+\d+\s+\S+(?:\s+\d+){4,}\s*")
@@ -209,21 +209,18 @@ class _Reader:
         self.recorder.omit("times that went back without a wrap (old kernels do this)", change.times_back)
         entity = self._entities.get(name) or self._meet(name)
         seconds = span_ns / units.NS_PER_S
-        self.recorder.observe(entity, start_ns, span_ns, self._canonical(change.deltas, seconds))
+        columns = diskstats.canonical(change.deltas, seconds)
+        self.recorder.omit(
+            "busy shares above 1 cut to 1 (the time line and the counters are not read at once)", int(columns.busy_cut)
+        )
+        self.recorder.observe(entity, start_ns, span_ns, columns.values)
         for counter, unit, value in diskstats.other_counters(change.deltas, now, seconds):
             self.recorder.counter(entity, start_ns, span_ns, counter, unit, value)
-
-    def _canonical(self, deltas: Counters, seconds: float) -> dict[str, float | None]:
-        values = diskstats.canonical(deltas, seconds)
-        if (values["busy_ratio"] or 0.0) > 1:
-            self.recorder.omit("busy shares above 1 cut to 1 (the time line and the counters are not read at once)")
-            values["busy_ratio"] = 1.0
-        return values
 
     def _meet(self, name: str) -> EntityRef:
         self._system = self.options.system or DEFAULT_LINUX_SYSTEM
         self.recorder.notes.system = self._system
-        disk = disk_of_partition(name, self._now)
+        disk = diskstats.disk_of_partition(name, self._now)
         entity = EntityRef(self._system, "device" if disk is None else "partition", name)
         if disk is not None:
             self.recorder.link(entity, "lives_on", EntityRef(self._system, "device", disk))
