@@ -210,6 +210,25 @@ def test_a_large_answer_comes_in_parts_so_that_long_texts_fit(tmp_path: Path) ->
     assert answer.column("number").to_pylist() == list(range(100_000))
 
 
+@pytest.mark.parametrize(
+    "folder", ["run=base", "system=db01", "kind=backup", "capture=zz", "time=2026", "entity=a/name=b"]
+)
+def test_folders_above_the_store_say_nothing_about_its_rows(folder: str, tmp_path: Path) -> None:
+    """Data lakes name folders by column and value, and the engine took such names for columns of the files."""
+
+    def write(recorder: Recorder) -> None:
+        recorder.observe(DEVICE, 10**18, SECOND, {"ops_per_s": 1.0})
+        recorder.counter(DEVICE, 10**18, SECOND, "merges", "1/s", 2.0)
+
+    kept, moved = (make_store(tmp_path / place, write, write) for place in ("store", f"{folder}/store"))
+    for table in ("observations", "counters", "entities", "captures"):
+        assert moved.query(f"SELECT * FROM {table} ORDER BY ALL") == kept.query(f"SELECT * FROM {table} ORDER BY ALL")
+    assert kept.query("SELECT DISTINCT capture FROM observations ORDER BY 1").column(0).to_pylist() == [
+        f"{0:016x}",
+        f"{1:016x}",
+    ]
+
+
 def test_a_removed_capture_is_gone_from_every_table(tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0}))
     store.remove_capture(f"{0:016x}")

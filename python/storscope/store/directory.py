@@ -29,6 +29,8 @@ MARKER = "storscope-store.json"
 _ROWS_AT_ONCE = 10_000
 """Rows in a part of an answer. Texts of a column have 2 GiB together in each part (offsets of Arrow have 32 bits), and
 a single one may be a whole design."""
+_CAPTURE_OF_FILE = "split_part(split_part(file, '/', -2), 'capture=', 2)"
+"""In SQL. Where a question names captures, the engine opens their files only."""
 
 
 class Store:
@@ -170,10 +172,10 @@ class Store:
         columns = stored_columns(table, schema)
         if files:
             names = ", ".join(f"'{_quoted(str(file))}'" for file in files)
+            # Without hive partitioning: that makes columns of the folders above the store, too, if they have a '='.
             connection.execute(
-                f"CREATE VIEW stored_{table} AS SELECT {columns} "
-                f"FROM read_parquet([{names}], hive_partitioning = true, hive_types = {{'capture': VARCHAR}}, "
-                "union_by_name = true)"
+                f"CREATE VIEW stored_{table} AS SELECT {columns} FROM (SELECT {_CAPTURE_OF_FILE} AS capture, * "
+                f"FROM read_parquet([{names}], hive_partitioning = false, filename = 'file', union_by_name = true))"
             )
         else:
             empty = schema.append(pa.field("capture", pa.string())).empty_table()
