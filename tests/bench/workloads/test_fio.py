@@ -104,6 +104,13 @@ def test_options_without_a_field_are_listed_each_with_its_reason() -> None:
         AccessSpec(4096 * n, 0.333333333333, 0.0, align_bytes=0 if n == 1 else 4096) for n in (1, 2, 3))),
     ("rw=randread bssplit=4k/40:8k/:16k/ norandommap", (
         AccessSpec(4096, 0.4), AccessSpec(8192, 0.3, align_bytes=4096), AccessSpec(16384, 0.3, align_bytes=4096))),
+    ("rw=randread bssplit=4k/50:6k/50 norandommap", (AccessSpec(4096),)),
+    ("rw=randread bssplit=8k/50:12k/30:20k/20 norandommap", (
+        AccessSpec(8192, 0.8), AccessSpec(16384, 0.2, align_bytes=8192))),
+    ("rw=randread bssplit=8k/50:12k/50 bs_unaligned=1 norandommap", (
+        AccessSpec(8192, 0.5), AccessSpec(12288, 0.5, align_bytes=8192))),
+    ("rw=randread bsrange=4k-10k norandommap", (
+        AccessSpec(4096, 0.4), AccessSpec(8192, 0.4, align_bytes=4096), AccessSpec(10240, 0.2, align_bytes=4096))),
     ("rw=randread blockalign=512 norandommap", (AccessSpec(4096, align_bytes=512),)),
     ("rw=read thinktime=10ms thinktime_blocks=4", (AccessSpec(4096, random_share=0.0, delay_ns=10**7, burst=4),)),
     ("rw=read bs=4kib", (AccessSpec(4000, random_share=0.0),)),
@@ -132,6 +139,8 @@ def test_a_job_says_how_much_is_asked(options: str, load: object) -> None:
     ("rw=read size=20%", "a share of a target"),
     ("rw=randread random_distribution=pareto:0.2", "no such distribution"),
     ("rw=read sync=1", "no synchronous writes"),
+    ("rw=read bssplit=4k/50:6k/50", "6144 rounded down to multiples of 4096, as fio does"),
+    ("rw=read bsrange=4k-16k bs_unaligned=1", "any number of bytes in between"),
     ("rw=read rate_iops=5 thinktime=9", "arrivals set the pace"),
     ("rw=write verify=crc32c", "each read checks the stamp"),
     ("rw=write zero_buffers", "zeros with a stamp"),

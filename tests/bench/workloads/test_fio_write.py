@@ -221,6 +221,32 @@ def test_fio_measures_the_mix_that_was_asked_for_in_one_job(tmp_path: Path) -> N
 
 
 @pytest.mark.needs("fio")
+@pytest.mark.parametrize("sizes", [(8192, 12288, 20480), (3072, 4096, 7168)])
+def test_fio_measures_sizes_that_are_no_multiples_of_the_least(sizes: tuple[int, ...], tmp_path: Path) -> None:
+    """It rounds 12 and 20 KiB down to 8 and 16 beside 8, unless told not to."""
+    mix = tuple(AccessSpec(size, 1, 0.6, align_bytes=1024) for size in sizes)
+    found = Counter(size for _, size, _ in run_logged(tmp_path, Stream(Mix(mix), Closed(1))))
+    total = sum(found.values())
+    assert {size: count / total for size, count in found.items()} == pytest.approx(dict.fromkeys(sizes, 1 / 3), abs=0.04)
+
+
+@pytest.mark.needs("fio")
+@pytest.mark.parametrize("sizes", ["bssplit=4k/50:6k/50", "bssplit=8k/40:12k/30:20k/30", "bsrange=4k-14k",
+                                   "bssplit=3k/50:4k/20:7k/30", "bsrange=3k-10k",
+                                   "bssplit=8k/50:12k/50 bs_unaligned=1"])  # fmt: skip
+def test_sizes_are_read_as_fio_makes_them(sizes: str, tmp_path: Path) -> None:
+    options = ["rw=read", "ioengine=null", "size=1g", "number_ios=20000", "write_iolog=log", *sizes.split()]
+    (tmp_path / "job").write_text("\n".join(["[j]", *options]))
+    subprocess.run(["fio", "--output=out", "job"], cwd=tmp_path, check=True, timeout=60)
+    rows = [line.split() for line in (tmp_path / "log").read_text().splitlines()]
+    found = Counter(int(row[-1]) for row in rows if "read" in row)
+    (stream,) = read_fio((tmp_path / "job").read_text()).workloads[0].streams
+    assert isinstance(stream.access, Mix)
+    asked = {line.size_bytes: line.share for line in stream.access.lines}
+    assert {size: count / found.total() for size, count in found.items()} == pytest.approx(asked, abs=0.02)
+
+
+@pytest.mark.needs("fio")
 def test_fio_holds_jobs_tied_by_flow_in_the_proportion_of_the_lines(tmp_path: Path) -> None:
     mix = (AccessSpec(4096, 0.75, delay_ns=10**5), AccessSpec(32768, 0.25, 0.0, 0.0, delay_ns=2 * 10**5))
     rows = run_logged(tmp_path, Stream(Mix(mix), Closed(2)), seconds=2)

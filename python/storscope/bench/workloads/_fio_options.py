@@ -59,7 +59,7 @@ LOST: dict[str, str] = {
     **dict.fromkeys(("startdelay", "wait_for", "start_delay"), "the streams of a workload start together"),
     **dict.fromkeys(("buffer_pattern", "dedupe_mode", "dedupe_working_set_percentage", "dedupe_global",
                      "buffer_compress_chunk"), "the pool of data has compressible and duplicate shares only"),
-    **dict.fromkeys(("bs_unaligned", "bs_is_seq_rand", "softrandommap", "experimental"), "has no counterpart"),
+    **dict.fromkeys(("bs_is_seq_rand", "softrandommap", "experimental"), "has no counterpart"),
     **dict.fromkeys(("thinktime_spin", "thinktime_iotime", "thinkcycles"), "a pause is waited, not spun"),
     **dict.fromkeys(("rwmix_cycle", "offset_align", "size_increment", "rw_sequencer"),
                     "has no counterpart"),
@@ -82,10 +82,10 @@ OTHER_ENGINES: dict[str, str] = {
 """Engines whose jobs ask nothing that a workload can ask (fio(1), ioengine), and what they do."""
 
 UNDERSTOOD = frozenset({
-    "blockalign", "bs", "bsrange", "bssplit", "buffer_compress_percentage", "dedupe_percentage", "flow", "flow_id",
-    "flow_sleep", "iodepth", "norandommap", "numjobs", "offset", "offset_increment", "percentage_random", "ramp_time",
-    "random_distribution", "rate", "rate_iops", "rate_process", "runtime", "rw", "rwmixread", "rwmixwrite", "size",
-    "thinktime", "thinktime_blocks", "thinktime_blocks_type", "verify", "zero_buffers",
+    "blockalign", "bs", "bs_unaligned", "bsrange", "bssplit", "buffer_compress_percentage", "dedupe_percentage", "flow",
+    "flow_id", "flow_sleep", "iodepth", "norandommap", "numjobs", "offset", "offset_increment", "percentage_random",
+    "ramp_time", "random_distribution", "rate", "rate_iops", "rate_process", "runtime", "rw", "rwmixread", "rwmixwrite",
+    "size", "thinktime", "thinktime_blocks", "thinktime_blocks_type", "verify", "zero_buffers",
 })  # fmt: skip
 """What becomes part of a workload, if the job's other options leave it an effect: rwmixread says nothing of a job that
 only reads."""

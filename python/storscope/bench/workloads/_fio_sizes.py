@@ -1,6 +1,11 @@
-"""The sizes of a fio job's transfers: `bs`, `bsrange`, `bssplit`, for each direction."""
+"""The sizes of a fio job's transfers: `bs`, `bsrange`, `bssplit`, for each direction.
+
+Without `bs_unaligned` fio rounds them down to multiples of the direction's least one (get_next_buflen of its io_u.c).
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from storscope.bench.workloads._fio_given import GivenOptions
 from storscope.bench.workloads._fio_text import Option, integer_of, size_of
@@ -41,18 +46,36 @@ def _split(job: GivenOptions, option: Option, text: str) -> tuple[tuple[int, flo
     open_parts = sum(1 for _, share in found if share is None)
     if given > 100 or (given < 100 and not open_parts) or len(found) > _MOST_SIZES:
         job.fail(option, f"percentages that add up to 100 (they give {given})")
-    return tuple((size, (share if share is not None else (100 - given) / open_parts) / 100) for size, share in found)
+    shares = [(size, (share if share is not None else (100 - given) / open_parts) / 100) for size, share in found]
+    return tuple(shares) if job.flag("bs_unaligned") else _rounded(job, shares)
+
+
+def _rounded(job: GivenOptions, shares: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
+    """Each size as fio rounds it down."""
+    least = min(size for size, _ in shares)
+    found: dict[int, float] = {}
+    for size, share in shares:
+        found[size // least * least] = found.get(size // least * least, 0.0) + share
+    odd = ", ".join(str(size) for size, _ in shares if size % least)
+    if odd:
+        job.note("bssplit", f"{odd} rounded down to multiples of {least}, as fio does without bs_unaligned")
+    return tuple((size, round(share, 12)) for size, share in found.items()) if odd else tuple(shares)
 
 
 def _range(job: GivenOptions, option: Option, text: str) -> tuple[tuple[int, float], ...]:
-    """4k-16k: every multiple of the least with the same probability; measured with fio 3.33."""
+    """4k-16k: every multiple of the least with the same probability, and what is left over above the last one at the
+    greatest; measured with fio 3.33."""
     low, _, high = text.partition("-")
     least, greatest = _size(job, option, low), _size(job, option, high)
     count = greatest // least
     if greatest < least:
         job.fail(option, "a range like 4k-16k")
-    if count > _MOST_SIZES or greatest % least:
-        job.note("bsrange", f"{min(count, _MOST_SIZES)} sizes stand for the range")
-        count = min(count, _MOST_SIZES)
-    step = greatest // count // least * least
-    return tuple((step * number, 1 / count) for number in range(1, count + 1))
+    if job.flag("bs_unaligned"):
+        job.note("bs_unaligned", f"fio takes any number of bytes in between, here multiples of {least}")
+    rest = greatest % least / greatest
+    if count + (rest > 0) > _MOST_SIZES:
+        job.note("bsrange", f"{_MOST_SIZES} sizes stand for the range")
+        step = greatest // _MOST_SIZES // least * least
+        return tuple((step * number, 1 / _MOST_SIZES) for number in range(1, _MOST_SIZES + 1))
+    sizes = [(least * number, least / greatest) for number in range(1, count + 1)]
+    return (*sizes, (greatest, rest)) if rest else tuple(sizes)

@@ -50,9 +50,15 @@ def _sizes(part: Part, kind: str, where: str, losses: LossList) -> list[str]:
             share = line.read_share if reading else 1 - line.read_share
             weights[line.size_bytes] = weights.get(line.size_bytes, 0.0) + line.transfer_weight * share
         splits.append(_split(weights, where, losses) if used else [])
+    # Else fio rounds down what is no multiple of the direction's least size (fio 3.33).
+    unaligned = ["bs_unaligned=1"] if any(_has_odd_sizes(split) for split in splits) else []
     if kind != "rw" or splits[0] == splits[1]:
-        return [_sizes_option(splits[0] or splits[1])]
-    return ["bssplit=" + ",".join(_split_text(split) for split in splits)]
+        return [_sizes_option(splits[0] or splits[1]), *unaligned]
+    return ["bssplit=" + ",".join(_split_text(split) for split in splits), *unaligned]
+
+
+def _has_odd_sizes(split: Sequence[tuple[int, int]]) -> bool:
+    return any(size % min(split)[0] for size, _ in split)
 
 
 def _split(weights: dict[int, float], where: str, losses: LossList) -> list[tuple[int, int]]:
