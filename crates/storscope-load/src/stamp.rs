@@ -1,17 +1,20 @@
 //! What is written: a pool of blocks with chosen compressibility, stamped so that each names its place.
 //!
 //! A stamp is 16 bytes at the head of each stamp unit (at most 4 KiB): the scrambled place, then a number that never
-//! repeats. The scramble is a bijection, so a misplaced block tells where it belongs. Which blocks are duplicates
+//! repeats. The scramble is a bijection, so a misplaced block tells where it belongs. The other sectors of a unit begin
+//! with a word of their own, since arrays look for duplicates in blocks of 512 bytes, too. Which blocks are duplicates
 //! depends on the place alone: a share of places hold one of a few contents, whole to the last byte, whoever writes
-//! them and however often. Every unit, and so every transfer, has the same share of zeros, at its end.
+//! them and however often. Every unit, and so every transfer, has the same share of zeros, at its end; these are alike.
 
 use storscope_types::{DataPool, Workload, grouped};
 
 use crate::error::LoadError;
 use crate::random::Random;
 
-/// Deduplicating arrays work on this size or multiples of it.
+/// What is one of the duplicates, or none: the size that most arrays compare.
 const BLOCK: usize = 4096;
+/// The least that an array compares.
+const SECTOR: usize = 512;
 const STAMP: usize = 16;
 /// Smaller units are not stamped.
 const LEAST_UNIT: usize = 2 * STAMP;
@@ -25,6 +28,8 @@ const OFFSET_BITS: u32 = 56;
 pub struct Stamper {
     seed: u64,
     unit: usize,
+    /// Bytes of each unit before its zeros.
+    noise: usize,
     compressible_ratio: f64,
     duplicate_below: u64,
     duplicates: Vec<[u8; BLOCK]>,
@@ -46,6 +51,7 @@ impl Stamper {
         Self {
             seed: scramble(data.seed ^ 0x7374_6f72_7363_6f70),
             unit,
+            noise: noise_length(unit, data.compressible_ratio),
             compressible_ratio: data.compressible_ratio,
             duplicate_below: (data.duplicate_ratio * 2.0_f64.powi(64)) as u64,
             duplicate_words: first_words(&duplicates, unit),
@@ -113,7 +119,7 @@ impl Stamper {
     }
 
     /// The rest of the unit keeps what the pool left in it, unless an earlier duplicate is there; the number makes it
-    /// unique.
+    /// unique, and each of its sectors.
     #[inline]
     fn stamp_unique(&mut self, unit: &mut [u8], target: u32, offset: u64) {
         if self.duplicate_words.binary_search(&word(unit)).is_ok() {
@@ -121,13 +127,25 @@ impl Stamper {
         }
         unit[..8].copy_from_slice(&self.place_stamp(target, offset).to_le_bytes());
         unit[8..STAMP].copy_from_slice(&self.sequence.to_le_bytes());
+        self.number_sectors(unit);
         self.sequence += 1;
+    }
+
+    /// Gives each sector of noise but the first, which has the stamp, a head of its own: one store for each, and what
+    /// two sectors have by chance in common (1 in 2^61) is 8 bytes of 512.
+    #[inline]
+    fn number_sectors(&self, unit: &mut [u8]) {
+        let own = scramble(self.sequence);
+        for (index, sector) in (0..).zip(unit[..self.noise].chunks_mut(SECTOR)).skip(1) {
+            if let Some(head) = sector.first_chunk_mut::<8>() {
+                *head = (own ^ index).to_le_bytes();
+            }
+        }
     }
 
     /// Drawing costs a microsecond for 4 KiB, which is why it is done only where a duplicate was.
     fn draw_anew(&mut self, unit: &mut [u8]) {
-        let noise = noise_length(unit.len(), self.compressible_ratio);
-        fill_noise(&mut unit[..noise], &mut self.random);
+        fill_noise(&mut unit[..self.noise], &mut self.random);
     }
 
     #[inline]
@@ -263,6 +281,18 @@ mod tests {
         assert_eq!(repeated.len(), 64);
         assert!(unique.len() > 500, "{} different ones", unique.len());
         assert!(unique.is_disjoint(&repeated));
+    }
+
+    #[test]
+    fn what_is_unique_is_so_for_arrays_that_compare_sectors() {
+        for compressible_ratio in [0.0, 0.4] {
+            let data = DataPool { compressible_ratio, ..DataPool::default() };
+            let blocks = written(65_536, data, 100);
+            let sectors: Vec<&[u8]> = blocks.iter().flat_map(|block| block.chunks_exact(SECTOR)).collect();
+            let distinct: HashSet<_> = sectors.iter().filter(|sector| zeros(sector) < 1.0).collect();
+            let noise = sectors.len() as f64 * (1.0 - compressible_ratio);
+            assert!(distinct.len() as f64 >= noise, "{} of {noise}", distinct.len());
+        }
     }
 
     #[test]
