@@ -244,3 +244,60 @@ fn a_sequential_stream_of_flash_writes_moves_nothing() {
 fn the_same_seed_gives_the_same_instants_and_another_does_not() {
     assert_told_apart_by_seed(&DriveDesign::Flash(flash()));
 }
+
+/// The mean response of operations one at a time, far apart, and how long the drive says that they would take alone.
+fn one_at_a_time(design: &FlashDesign, direction: Direction, length: u32) -> (f64, f64) {
+    let mut drive = Drive::new(&DriveDesign::Flash(design.clone()), 1, 0);
+    let (mut now, mut response, mut alone) = (Nanos::ZERO, 0, 0);
+    for index in 0..500 {
+        now += Nanos::from_millis(200);
+        drive.submit(now, DriveOp { tag: 0, direction, offset: index * (8 << 20), length });
+        let done = drive.next_event();
+        drive.advance(done);
+        response += (done - now).0;
+        alone += drive.served().expect("flash knows").0;
+    }
+    (response as f64 / 500.0, alone as f64 / 500.0)
+}
+
+#[test]
+fn what_is_alone_does_not_wait() {
+    let unbuffered = FlashDesign { buffer_pages: 0, ..flash_of_channels() };
+    let mut cases = vec![(unbuffered, Direction::Write, 4_096_u32)];
+    for length in [512, 4_096, 65_536, 1 << 20] {
+        cases.extend([flash(), flash_of_channels()].map(|design| (design, Direction::Read, length)));
+        cases.push((flash(), Direction::Write, length.min(65_536)));
+    }
+    for (design, direction, length) in cases {
+        let (response, alone) = one_at_a_time(&design, direction, length);
+        assert!((alone / response - 1.0).abs() < 0.001, "{direction:?} {length}: {alone} of {response}");
+    }
+}
+
+#[test]
+fn reads_that_go_first_do_not_count_the_wait_of_the_writes_beside_them() {
+    let suspending = FlashDesign { suspend: Some(Nanos::from_micros(5)), latency_cv: 0.0, ..flash() };
+    let mut drive = Drive::new(&DriveDesign::Flash(suspending), 1, 0);
+    let mut dice = Dice(7);
+    let mut submit = |drive: &mut Drive, now, direction, tag| {
+        let offset = (dice.unit() * 2e11) as u64 / 4_096 * 4_096;
+        drive.submit(now, DriveOp { tag, direction, offset, length: 4_096 });
+    };
+    (0..200).for_each(|tag| submit(&mut drive, Nanos::ZERO, Direction::Write, tag));
+    submit(&mut drive, Nanos::ZERO, Direction::Read, 200);
+    let mut submitted = vec![Nanos::ZERO; 201];
+    let (mut reads, mut writes) = ([0_u64; 2], [0_u64; 2]);
+    for _ in 0..50_000 {
+        let now = drive.next_event();
+        let Some(tag) = drive.advance(now) else { continue };
+        let is_read = tag == 200;
+        let sums = if is_read { &mut reads } else { &mut writes };
+        sums[0] += (now - submitted[tag as usize]).0;
+        sums[1] += drive.served().expect("flash knows").0;
+        submitted[tag as usize] = now;
+        submit(&mut drive, now, if is_read { Direction::Read } else { Direction::Write }, tag);
+    }
+    let share = |[response, alone]: [u64; 2]| alone as f64 / response as f64;
+    assert!(share(reads) > 0.85, "{}", share(reads));
+    assert!(share(writes) < 0.05, "{}", share(writes));
+}

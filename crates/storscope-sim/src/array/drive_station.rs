@@ -98,9 +98,9 @@ impl DriveStation {
 
     /// Counts an operation that was submitted at `submitted` and is done now; `began` is when statistics began.
     ///
-    /// A drive turns to an operation when it has finished the one before, or at once. Of drives that serve several side
-    /// by side the time is split by how many were there for each place: an approximation, as it takes the number at the
-    /// end for that of the whole time. `totals.service` is the time since the last completion, the share of the drive that
+    /// A drive turns to an operation when it has finished the one before, or at once. Flash knows how long each would have
+    /// taken alone. Of other drives that serve several side by side the time is split by how many were there for each
+    /// place: an approximation, as it takes the number at the end for that of the whole time. `totals.service` is the time since the last completion, the share of the drive that
     /// the operation used.
     #[inline]
     pub fn done(&mut self, now: Nanos, submitted: Nanos, began: Nanos) -> OpTimes {
@@ -111,7 +111,8 @@ impl DriveStation {
         self.last_done = now;
         let (response, share) = (now - submitted, now - start);
         let service = if self.parallel > 1.0 {
-            Nanos((response.0 as f64 * (self.parallel / f64::from(there)).min(1.0)) as u64)
+            let by_places = || Nanos((response.0 as f64 * (self.parallel / f64::from(there)).min(1.0)) as u64);
+            self.drive.served().map_or_else(by_places, |served| served.min(response))
         } else {
             share
         };

@@ -57,14 +57,18 @@ pub struct Flash {
     channels: Vec<Server>,
     /// When what was last read for the present request is through each channel.
     brought: Vec<Nanos>,
+    alone: Alone,
     streams: WriteStreams,
     /// Bytes in the page that is being filled, and from when on the buffer has room for it.
     open_bytes: u64,
     open_from: Nanos,
     /// When each page in the buffer will be programmed, in the order they came.
     buffer: VecDeque<Nanos>,
-    done: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
+    /// When each operation will be done, its number, its tag, and how long it would have taken alone.
+    done: BinaryHeap<Reverse<(Nanos, u64, u32, Nanos)>>,
     taken: u64,
+    /// The last of the four of what was done last.
+    served: Nanos,
     /// When the request came that is being planned.
     now: Nanos,
     busy: Nanos,
@@ -93,6 +97,15 @@ struct Die {
     /// Pages that garbage collection still has to move, and pages programmed since the last erase.
     owed_pages: f64,
     programmed: f64,
+}
+
+/// The read that is being planned, if nothing else went on: when its last page is ready on each die, when each channel has
+/// brought its last page, and when the link has brought all, from the instant at which the dies begin.
+#[derive(Debug)]
+struct Alone {
+    dies: Vec<Nanos>,
+    channels: Vec<Nanos>,
+    done: Nanos,
 }
 
 /// What a page written costs later.
@@ -131,12 +144,14 @@ impl Flash {
             link: Server::default(),
             channels: vec![Server::default(); channels],
             brought: vec![Nanos::ZERO; channels],
+            alone: Alone::new(design.dies as usize, channels),
             streams: WriteStreams::new(design.page.0 * u64::from(design.pages_per_block)),
             open_bytes: 0,
             open_from: Nanos::ZERO,
             buffer: VecDeque::with_capacity(design.buffer_pages as usize + 1),
             done: BinaryHeap::with_capacity(1024),
             taken: 0,
+            served: Nanos::ZERO,
             now: Nanos::ZERO,
             busy: Nanos::ZERO,
             busy_since: Nanos::NEVER,
@@ -146,11 +161,11 @@ impl Flash {
     pub fn submit(&mut self, now: Nanos, op: DriveOp) {
         self.now = now;
         let passed = self.controller.give(now, now, Nanos(self.command_ns));
-        let at = match op.direction {
+        let (at, alone) = match op.direction {
             Direction::Read => self.read(passed + Nanos(self.overhead_ns), &op),
             Direction::Write => self.write(passed, &op),
         };
-        self.done.push(Reverse((at, self.taken, op.tag)));
+        self.done.push(Reverse((at, self.taken, op.tag, alone + Nanos(self.command_ns))));
         self.taken += 1;
         if self.busy_since == Nanos::NEVER {
             self.busy_since = now;
@@ -163,7 +178,8 @@ impl Flash {
     }
 
     pub fn advance(&mut self, now: Nanos) -> Option<u32> {
-        let Reverse((_, _, tag)) = self.done.pop()?;
+        let Reverse((_, _, tag, alone)) = self.done.pop()?;
+        self.served = alone;
         if self.done.is_empty() {
             self.busy += now.since(self.busy_since);
             self.busy_since = Nanos::NEVER;
@@ -183,6 +199,11 @@ impl Flash {
         self.busy + now.since(self.busy_since)
     }
 
+    /// How long the operation that was done last would have taken alone: what is more it waited.
+    pub fn served(&self) -> Nanos {
+        self.served
+    }
+
     /// For how long it has worked in all until `now`, as far as a drive can be used: of its controller, its link, the mean
     /// of its channels and that of its dies, what has worked longest.
     pub fn used(&self, now: Nanos) -> Nanos {
@@ -194,25 +215,30 @@ impl Flash {
         dies.max(channels).max(self.link.worked(now)).max(self.controller.worked(now))
     }
 
-    /// When a read that reaches the dies at `at` is done.
-    fn read(&mut self, at: Nanos, op: &DriveOp) -> Nanos {
+    /// When a read that reaches the dies at `at` is done, and how long it would have taken alone.
+    fn read(&mut self, at: Nanos, op: &DriveOp) -> (Nanos, Nanos) {
         let (mut from, end) = (op.offset, op.offset + u64::from(op.length));
         let mut done = at;
         self.brought.fill(at);
+        self.alone.begin();
         while from < end {
             let page = from / self.page_bytes;
             let to = end.min((page + 1) * self.page_bytes);
             let time = Nanos((self.read_ns * self.latency.draw(&mut self.random)) as u64);
             let index = self.die_of(page);
+            let alone_time = if self.dies[index].page == Some(page) { Nanos::ZERO } else { time };
             let read = self.dies[index].read(self.now, page, at, time, self.suspend);
             // Of one request a bus takes one page after the other.
             let channel = index % self.brought.len();
             let ready = read.max(at).max(self.brought[channel]);
             self.brought[channel] = self.over_channel(index, at, ready, to - from);
             done = self.over_link(at, self.brought[channel].max(done), to - from);
+            let over = |ns_per_byte: f64| Nanos(((to - from) as f64 * ns_per_byte) as u64);
+            let buses = [over(self.channel_ns_per_byte), over(self.link_ns_per_byte)];
+            self.alone.page(index, channel, alone_time, buses);
             from = to;
         }
-        done
+        (done, self.alone.done + Nanos(self.overhead_ns))
     }
 
     /// Neighbouring pages lie on one die after the other; each round of all dies begins somewhere else, so that no stride
@@ -223,8 +249,12 @@ impl Flash {
         ((page + turn) % dies) as usize
     }
 
-    /// When a write that comes at `at` is in the buffer.
-    fn write(&mut self, at: Nanos, op: &DriveOp) -> Nanos {
+    /// When a write that comes at `at` is in the buffer, or without one on the dies, and how long that would have taken alone.
+    fn write(&mut self, at: Nanos, op: &DriveOp) -> (Nanos, Nanos) {
+        let mut alone_ns = f64::from(op.length) * self.link_ns_per_byte + self.accept_ns as f64;
+        if self.buffer_pages == 0 {
+            alone_ns += self.page_bytes as f64 * self.channel_ns_per_byte + self.program_ns;
+        }
         let mut taken = self.over_link(at, at, u64::from(op.length));
         let sequential = self.streams.goes_on(op.offset, u64::from(op.length));
         let mut left = if sequential { u64::from(op.length) } else { self.in_units(op) };
@@ -246,7 +276,7 @@ impl Flash {
                 }
             }
         }
-        taken + Nanos(self.accept_ns)
+        (taken + Nanos(self.accept_ns), Nanos(alone_ns as u64))
     }
 
     /// Bytes of the units that a write touches.
@@ -296,6 +326,26 @@ impl Flash {
     fn over_link(&mut self, came: Nanos, ready: Nanos, bytes: u64) -> Nanos {
         let time = Nanos((bytes as f64 * self.link_ns_per_byte) as u64);
         self.link.pass(self.now, came, ready, time)
+    }
+}
+
+impl Alone {
+    fn new(dies: usize, channels: usize) -> Self {
+        Self { dies: vec![Nanos::ZERO; dies], channels: vec![Nanos::ZERO; channels], done: Nanos::ZERO }
+    }
+
+    /// Another read begins.
+    fn begin(&mut self) {
+        self.dies.fill(Nanos::ZERO);
+        self.channels.fill(Nanos::ZERO);
+        self.done = Nanos::ZERO;
+    }
+
+    /// Its next page takes so long on its die, and so long over its channel and the link.
+    fn page(&mut self, die: usize, channel: usize, time: Nanos, [over_channel, over_link]: [Nanos; 2]) {
+        self.dies[die] += time;
+        self.channels[channel] = self.channels[channel].max(self.dies[die]) + over_channel;
+        self.done = self.done.max(self.channels[channel]) + over_link;
     }
 }
 

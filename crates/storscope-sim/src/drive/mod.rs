@@ -175,6 +175,15 @@ impl Drive {
         }
     }
 
+    /// How long what was done last would have taken alone, if the drive knows: the rest of its time it waited.
+    #[must_use]
+    pub fn served(&self) -> Option<Nanos> {
+        match &self.model {
+            Model::Flash(flash) => Some(flash.served()),
+            Model::Mechanical(_) | Model::Curve(_) => None,
+        }
+    }
+
     /// Marks the drive as failed. What it has taken still completes; the caller sends no more.
     pub fn fail(&mut self) {
         self.failed = true;
