@@ -43,7 +43,7 @@ class WideCsv:
 
     @property
     def section_end(self) -> int | None:
-        """The byte of another header at which the rows ended; None when they ended with the file."""
+        """The byte of another header at which the rows ended, also in a line; None when they ended with the file."""
 
     def next_block(self, max_rows: int) -> WideCsvBlock | None:
         """The next rows, found and not yet read; None after the last. Releases the interpreter lock."""
@@ -94,6 +94,9 @@ class WideCsvBlock:
         MM/DD/YYYY HH:MM:SS[.fraction]. Releases the interpreter lock: leave the arrays alone until it returns.
         """
 
+    def points(self) -> int:
+        """How many cells are numbers with a decimal point; reads the rows again."""
+
 class WideCsvTally:
     """What was met in the wanted columns of a block.
 
@@ -107,6 +110,10 @@ class WideCsvTally:
     @property
     def unparsable(self) -> int:
         """Cells with something that is no finite number."""
+
+    @property
+    def commas(self) -> int:
+        """Those among them that are numbers with a decimal comma, where the plan has none."""
 
     @property
     def impossible(self) -> int:

@@ -267,6 +267,27 @@ def test_captures_joined_in_one_file_keep_their_own_headers(tmp_path: Path) -> N
     assert [row["write_ops_per_s"] for row in rows] == [3.0, None]
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("lost", [0, 1, 5, 13])
+def test_a_capture_joined_to_an_unfinished_line_keeps_its_header(mark: str, lost: int, tmp_path: Path) -> None:
+    writes = rf"\\h\Physical Disk SCSI Device({DEVICE})\Writes/sec"
+    first = pdh_text([writes, READS], [["1.00", "2.00"], ["3.00", "4.00"]])
+    second = pdh_text([READS, writes], [["5", "6"], ["7", "8"]], stamps=["11/03/2026 00:00:00", "11/03/2026 00:00:05"])
+    text = mark + first[: len(first) - lost] + mark + second
+    rows = observed(read_text(IMPORTER, text, tmp_path), "device", DEVICE)
+    read = [] if lost == 13 else [None if lost == 5 else 4.0]
+    assert [row["read_ops_per_s"] for row in rows] == [*read, 7.0]
+    assert [row["write_ops_per_s"] for row in rows] == [*[3.0 for _ in read], 8.0]
+
+
+def test_a_number_that_is_cut_in_half_is_none(tmp_path: Path) -> None:
+    load = rf"\\h\Physical Disk SCSI Device({DEVICE})\Load"
+    text = pdh_text([READS, load], [["1.00", "2.00"], ["3.00", "4.00"], ["865.89", "6.00"]]).replace('"', "")
+    tables = read_text(IMPORTER, text[: text.index("865.89") + 1], tmp_path)
+    assert [row["read_ops_per_s"] for row in observed(tables, "device", DEVICE)] == [3.0]
+    assert tables.notes.omitted["cells missing at the end of rows"] == 2
+
+
 def test_a_repeated_column_counts_once(tmp_path: Path) -> None:
     name = rf"\\h\Physical Disk SCSI Device({DEVICE})\Load"
     tables = read_text(IMPORTER, pdh_text([name, READS, name], [["1", "2", "3"], ["1", "2", "3"]]), tmp_path)

@@ -101,6 +101,17 @@ def test_each_header_begins_with_a_report_that_may_cover_the_time_since_boot() -
     assert devices(tables, "sda")[-1]["duration_ns"] == 20_000_000_000
 
 
+@pytest.mark.parametrize("cut", ["sda 1.00 8.00 0.00 2.00 8.00 0.00 0.Linux", "2026-11-21T10:Linux", "\ufeffLinux"])
+def test_a_header_in_an_unfinished_line_begins_another_capture(cut: str, tmp_path: Path) -> None:
+    other = HEADER.replace("Linux", cut, 1).replace("(vm)", "(other)")
+    stamps = [f"2026-11-21T10:00:0{second}Z" for second in range(6)]
+    parts = [HEADER, *map(short_report, stamps[:3]), other, *map(short_report, stamps[3:])]
+    tables = read_text(IMPORTER, "".join(parts), tmp_path)
+    systems = [row["system"] for row in tables.rows("observations") if row["entity"] == "sda"]
+    assert systems == ["vm", "vm", "other", "other"]
+    assert tables.notes.omitted["lines that do not fit their heading (cut or damaged)"] == 1
+
+
 def test_an_idle_interval_has_no_latency() -> None:
     first, second = devices(read_tables(IMPORTER, SAMPLES / "sysstat_10.1_two_captures.txt"), "dm-12_long_mapper_name")
     assert first["latency_ns_mean"] is first["read_latency_ns_mean"] is first["write_latency_ns_mean"] is None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -101,6 +102,38 @@ def test_german_names_in_windows_1252_with_decimal_commas() -> None:
     assert (row["read_ops_per_s"], row["write_ops_per_s"], row["read_bytes_per_s"]) == (10.5, 20.25, 43008.0)
     assert row["read_latency_ns_mean"] == pytest.approx(12_500_000)
     assert row["busy_ratio"] == pytest.approx(0.045)
+
+
+_READS: Final = r"\\H\PhysicalDisk(0 C:)\Disk Reads/sec"
+
+
+def reads(tables: Tables) -> list[float | None]:
+    """The reads per second of the disk, in order of time."""
+    return [row["read_ops_per_s"] for row in observed(tables, "device", "0 C:")]
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_idle_counters_do_not_outvote_a_decimal_comma(separator: str, tmp_path: Path) -> None:
+    idle = [rf"\\H\PhysicalDisk({number} X:)\Disk Reads/sec" for number in range(1, 40)]
+    rows = [["0", *["0"] * 39], ["120,5", *["0"] * 38, " "], ["7", *["0"] * 39]]
+    tables = read_text(IMPORTER, pdh_text([_READS, *idle], rows, separator=separator), tmp_path)
+    assert reads(tables) == [0.0, 120.5, 7.0]
+    assert tables.notes.warnings == []
+
+
+def test_a_decimal_comma_that_comes_late_is_taken_from_then_on(tmp_path: Path) -> None:
+    rows = [["0"]] * 16_500 + [["85,25"]] * 3
+    stamps = [f"11/02/2026 {at // 3600:02d}:{at // 60 % 60:02d}:{at % 60:02d}" for at in range(len(rows))]
+    tables = read_text(IMPORTER, pdh_text([_READS], rows, stamps=stamps), tmp_path)
+    assert reads(tables)[-4:] == [0.0, 85.25, 85.25, 85.25]
+    assert "cells that are no number" not in tables.notes.omitted
+
+
+def test_commas_among_points_are_left_out_and_said(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, pdh_text([_READS], [["999.50"], ["1,234"], ["12.25"]]), tmp_path)
+    assert reads(tables) == [999.5, 12.25]
+    assert tables.notes.omitted["cells that are no number"] == 1
+    assert any("1 cells have a decimal comma" in warning for warning in tables.notes.warnings)
 
 
 def test_czech_names_in_utf_16_with_tabs() -> None:

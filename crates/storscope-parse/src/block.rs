@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::cells::{Cells, mark};
+use crate::decimal;
 use crate::error::ReadError;
 use crate::source::Source;
 use crate::timestamp;
@@ -82,6 +83,8 @@ pub struct Tally {
     pub blank: u64,
     /// Cells with something that is no finite number.
     pub unparsable: u64,
+    /// Those among them that are numbers with a decimal comma, for which the plan has no use.
+    pub commas: u64,
     /// Numbers outside the bounds of their column.
     pub impossible: u64,
     /// Cells of rows that ended before their column.
@@ -100,6 +103,7 @@ impl Tally {
     fn add(&mut self, other: Self) {
         self.blank += other.blank;
         self.unparsable += other.unparsable;
+        self.commas += other.commas;
         self.impossible += other.impossible;
         self.missing += other.missing;
         self.short_rows += other.short_rows;
@@ -114,6 +118,10 @@ impl Tally {
         match value.to_bits() {
             mark::BLANK => self.blank += 1,
             mark::UNPARSABLE => self.unparsable += 1,
+            mark::COMMA => {
+                self.unparsable += 1;
+                self.commas += 1;
+            }
             mark::MISSING => {
                 self.missing += 1;
                 return true;
@@ -195,6 +203,19 @@ impl<S: Source> Block<S> {
         Ok(tally)
     }
 
+    /// How many cells are numbers with a decimal point; reads the rows again.
+    pub fn points(&self) -> Result<u64, ReadError> {
+        let mut text = Vec::new();
+        let mut count = 0;
+        for row in &self.rows {
+            read_exactly(&*self.source, &mut text, row.start, row.length)?;
+            let mut cells = Cells::new(&text, self.separator, false);
+            let numbers = std::iter::from_fn(|| cells.text()).skip(1).map(<[u8]>::trim_ascii);
+            count += numbers.filter(|cell| cell.contains(&b'.') && decimal::parse(cell).is_some()).count() as u64;
+        }
+        Ok(count)
+    }
+
     /// The rows in tiles: (first row, row after the last).
     fn tiles(&self) -> Vec<(usize, usize)> {
         let mut tiles = Vec::with_capacity(self.rows.len() / TILE_ROWS + 1);
@@ -257,15 +278,11 @@ impl<S: Source> Worker<'_, S> {
         let rows = &self.block.rows[first..end];
         let base = rows[0].start;
         let mut text = std::mem::take(&mut self.text);
-        text.resize((rows[rows.len() - 1].end() - base) as usize, 0);
-        let count =
-            self.block.source.read_at(&mut text, base).map_err(|source| ReadError::Io { offset: base, source })?;
-        if count < text.len() {
-            return Err(ReadError::Shrunk { offset: base + text.len() as u64 });
-        }
+        read_exactly(&*self.block.source, &mut text, base, (rows[rows.len() - 1].end() - base) as usize)?;
         let mut cells: Vec<_> = rows
             .iter()
             .map(|row| &text[(row.start - base) as usize..][..row.length])
+            .map(|row| without_cut_cell(row, self.block.separator, self.plan.targets.len()))
             .map(|row| Cells::new(row, self.block.separator, self.plan.decimal_comma))
             .collect();
         self.read_times(first, &mut cells);
@@ -322,6 +339,23 @@ impl<S: Source> Worker<'_, S> {
         }
         self.tally.short_rows += short.iter().filter(|&&short| short).count() as u64;
     }
+}
+
+/// A short row without a line end loses its last cell: a number that is cut in half is one, and a wrong one. What ends
+/// in a quote is whole.
+fn without_cut_cell(row: &[u8], separator: u8, columns: usize) -> &[u8] {
+    let ends = row.ends_with(b"\n") || row.ends_with(b"\"");
+    if ends || Cells::new(row, separator, false).count_rest() > columns as u64 {
+        return row;
+    }
+    &row[..row.iter().rposition(|&byte| byte == separator).unwrap_or(0)]
+}
+
+/// Makes `text` the `length` bytes from `offset` on.
+fn read_exactly(source: &impl Source, text: &mut Vec<u8>, offset: u64, length: usize) -> Result<(), ReadError> {
+    text.resize(length, 0);
+    let count = source.read_at(text, offset).map_err(|source| ReadError::Io { offset, source })?;
+    if count < length { Err(ReadError::Shrunk { offset: offset + length as u64 }) } else { Ok(()) }
 }
 
 fn check(what: &'static str, expected: usize, found: usize) -> Result<(), ReadError> {

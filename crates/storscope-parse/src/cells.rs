@@ -11,6 +11,8 @@ pub(crate) mod mark {
     pub(crate) const UNPARSABLE: u64 = NAN | 2;
     /// The row ended before this column.
     pub(crate) const MISSING: u64 = NAN | 3;
+    /// A number if its comma is a decimal one, which it is not here.
+    pub(crate) const COMMA: u64 = NAN | 5;
     /// The line is no row at all.
     pub(crate) const NO_ROW: u64 = NAN | 4;
 }
@@ -76,16 +78,13 @@ impl<'a> Cells<'a> {
         if text.is_empty() {
             return f64::from_bits(mark::BLANK);
         }
-        let value = match text.iter().position(|&byte| byte == b',') {
-            Some(comma) if self.decimal_comma => {
-                let mut pointed = text.to_vec();
-                pointed[comma] = b'.';
-                decimal::parse(&pointed)
-            }
-            _ => decimal::parse(text),
-        };
         // "inf" and "nan" are spelled by broken tools and measured by none.
-        value.filter(|value| value.is_finite()).unwrap_or(f64::from_bits(mark::UNPARSABLE))
+        let value = decimal::parse(text).filter(|value| value.is_finite());
+        match value.or_else(|| with_decimal_comma(text)) {
+            Some(_) if value.is_none() && !self.decimal_comma => f64::from_bits(mark::COMMA),
+            Some(value) => value,
+            None => f64::from_bits(mark::UNPARSABLE),
+        }
     }
 
     /// The text of the next cell, without the quotes around it; `None` after the last one.
@@ -108,6 +107,14 @@ impl<'a> Cells<'a> {
     pub(crate) fn count_rest(mut self) -> u64 {
         std::iter::from_fn(|| self.text()).count() as u64
     }
+}
+
+/// The number that `text` spells with a comma for the point.
+fn with_decimal_comma(text: &[u8]) -> Option<f64> {
+    let comma = text.iter().position(|&byte| byte == b',')?;
+    let mut pointed = text.to_vec();
+    pointed[comma] = b'.';
+    decimal::parse(&pointed)
 }
 
 /// How many bytes belong to the quoted text with its closing quote; doubled quotes do not close it.
@@ -158,7 +165,8 @@ mod tests {
     #[test]
     fn takes_a_decimal_comma_where_the_file_has_it() {
         assert_eq!(numbers("\"1,5\",\"0,25\"", true), [1.5, 0.25]);
-        assert_eq!(bits(&numbers("\"1,5\"", false)), [mark::UNPARSABLE]);
+        assert_eq!(bits(&numbers("\"1,5\"", false)), [mark::COMMA]);
+        assert_eq!(bits(&numbers("\"1,234,5\",\"a,5\",\"1,234.5\"", false)), [mark::UNPARSABLE; 3]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 
 use crate::block::{Block, Span};
 use crate::error::ReadError;
@@ -12,6 +12,8 @@ use crate::header::Header;
 use crate::source::Source;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// How every header begins, but for quotes: `(PDH-CSV 4.0)`, `(PDH-TSV 4.0)`.
+const TITLE: &[u8] = b"(PDH-";
 const WINDOW_BYTES: usize = 256 << 10;
 /// How much of a line must be seen to tell what kind of line it is.
 const PEEK_BYTES: usize = 64;
@@ -81,8 +83,9 @@ impl<S: Source> WideCsv<S> {
         self.blank_lines
     }
 
-    /// Where the next capture begins when the rows ended at another header (`(PDH-` at the start of a line), as in
-    /// files that were joined or appended to. `None` when they ended with the file, or have not ended.
+    /// Where the next capture begins when the rows ended at another header (`(PDH-`, also behind a byte-order mark or in
+    /// a line that was not finished), as in files that were joined or appended to. `None` when they ended with the file,
+    /// or have not ended.
     pub fn section_end(&self) -> Option<u64> {
         self.section_end
     }
@@ -137,8 +140,10 @@ impl<S: Source> WideCsv<S> {
             let start = &start[..memchr(b'\n', start).map_or(start.len(), |end| end + 1)];
             let seen = start.len();
             let is_blank = start.trim_ascii().is_empty();
-            let is_header = start.strip_prefix(b"\"").unwrap_or(start).starts_with(b"(PDH-");
-            let span = Span { start: self.position, length: self.line_length()? };
+            let opening = opening_length(start);
+            let is_header = start[opening..].starts_with(TITLE);
+            let title = if is_header { opening + TITLE.len() } else { 0 };
+            let span = Span { start: self.position, length: self.line_length(title)? };
             self.position += span.length as u64;
             self.lines += 1;
             if !is_blank || span.length > seen {
@@ -148,14 +153,15 @@ impl<S: Source> WideCsv<S> {
         }
     }
 
-    /// Bytes from the current position to the end of the line, with it.
-    fn line_length(&mut self) -> Result<usize, ReadError> {
-        let mut length = 0;
+    /// Bytes from the current position to the end of the line, with it, or to the header of another capture that was
+    /// joined to an unfinished line. Its own title, which ends at `title`, is not one.
+    fn line_length(&mut self, title: usize) -> Result<usize, ReadError> {
+        let mut length = title;
         loop {
             let bytes = self.window.at_least(&*self.source, self.position + length as u64, 1)?;
-            let found = memchr(b'\n', bytes);
-            let at_end = bytes.is_empty();
-            length += found.map_or(bytes.len(), |end| end + 1);
+            let found = memchr2(b'\n', b'(', bytes);
+            let is_end = bytes.is_empty() || found.is_some_and(|at| bytes[at] == b'\n');
+            length += found.map_or(bytes.len(), |at| at + usize::from(is_end));
             if length > self.limits.line_bytes {
                 return Err(ReadError::LineTooLong {
                     line: self.lines + 1,
@@ -163,11 +169,36 @@ impl<S: Source> WideCsv<S> {
                     limit: self.limits.line_bytes,
                 });
             }
-            if found.is_some() || at_end {
+            if is_end {
                 return Ok(length);
+            }
+            if found.is_some() {
+                let at = self.position + length as u64;
+                if self.window.at_least(&*self.source, at, TITLE.len())?.starts_with(TITLE) {
+                    return Ok(length - self.opening_before(at)?.min(length));
+                }
+                length += 1;
             }
         }
     }
+
+    /// How many bytes before a title at `offset` belong to it: its quote, and the byte-order mark of its file.
+    fn opening_before(&self, offset: u64) -> Result<usize, ReadError> {
+        let mut before = [0; BYTE_ORDER_MARK.len() + 1];
+        let start = offset.saturating_sub(before.len() as u64);
+        let before = &mut before[..(offset - start) as usize];
+        self.source.read_at(before, start).map_err(|source| ReadError::Io { offset: start, source })?;
+        let rest = before.strip_suffix(b"\"").unwrap_or(before);
+        let rest = rest.strip_suffix(BYTE_ORDER_MARK).unwrap_or(rest);
+        Ok(before.len() - rest.len())
+    }
+}
+
+/// How many bytes of `line` may stand before a title: a byte-order mark, blanks, quotes.
+fn opening_length(line: &[u8]) -> usize {
+    let rest = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line).trim_ascii_start();
+    let quotes = rest.iter().take_while(|&&byte| byte == b'"').count();
+    line.len() - rest.len() + quotes
 }
 
 struct Line {

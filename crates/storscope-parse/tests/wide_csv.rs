@@ -34,6 +34,7 @@ fn read_all(text: &str, rows: usize, threads: usize) -> Result<Found, ReadError>
         found.times.extend(times);
         found.tally.blank += tally.blank;
         found.tally.unparsable += tally.unparsable;
+        found.tally.commas += tally.commas;
         found.tally.missing += tally.missing;
         found.tally.extra += tally.extra;
         found.tally.short_rows += tally.short_rows;
@@ -83,6 +84,71 @@ fn a_second_header_ends_the_section_and_is_where_the_next_begins() {
     assert_eq!(second.header().names[1], b"b");
     assert_eq!(second.next_block(100).unwrap().unwrap().rows(), 1);
     assert!(second.next_block(100).unwrap().is_none() && second.section_end().is_none());
+}
+
+/// The header and the first column of every capture in `text`.
+fn sections(text: &str) -> Vec<(Vec<String>, Vec<f64>)> {
+    let mut found = Vec::new();
+    let mut offset = 0;
+    loop {
+        let mut reader = WideCsv::new(text.as_bytes().to_vec(), offset, Limits::default()).unwrap();
+        let names: Vec<_> = reader.header().names.iter().map(|name| String::from_utf8(name.clone()).unwrap()).collect();
+        let mut column = Vec::new();
+        while let Some(block) = reader.next_block(100).unwrap() {
+            let (_, values, _) = read_block(&block, &plan(names.len() - 1), names.len() - 1, 1).unwrap();
+            column.extend(&values[..block.rows()]);
+        }
+        found.push((names, column));
+        match reader.section_end() {
+            Some(end) => offset = end,
+            None => return found,
+        }
+    }
+}
+
+#[test]
+fn a_second_header_is_seen_behind_a_byte_order_mark_and_in_an_unfinished_line() {
+    let header = |name: &str| format!("\"(PDH-CSV 4.0)\",\"{name}\",\"c\"\n");
+    let first = format!("{}{STAMP},\"1\",\"2\"", header("a (x)"));
+    let second = format!("{}{STAMP},\"3\",\"4\"\n", header("b"));
+    let mark = "\u{feff}";
+    let cut = &first[..first.len() - 6];
+    for text in [
+        format!("{mark}{first}\n{mark}{second}"),
+        format!("{first}{second}"),
+        format!("{first}{mark}{second}"),
+        format!("{cut}{second}"),
+        format!("{cut},\"{second}"),
+    ] {
+        let found = sections(&text);
+        let names: Vec<_> = found.iter().map(|(names, _)| [&names[0][..], &names[1][..]]).collect();
+        assert_eq!(names, [["(PDH-CSV 4.0)", "a (x)"], ["(PDH-CSV 4.0)", "b"]], "{text}");
+        assert_eq!(found[1].1, [3.0], "{text}");
+    }
+}
+
+#[test]
+fn a_row_that_breaks_off_loses_its_last_cell_unless_a_quote_closes_it() {
+    let last = |row: &str| read_all(&format!("t,a,b,c\n{STAMP},1.00,2.00,3.00\n{row}"), 9, 1).unwrap();
+    let found = last(&format!("{STAMP},1.00,8"));
+    assert!(found.columns[0][1] == 1.0 && found.columns[1][1].is_nan() && found.tally.missing == 2);
+    assert_eq!(last(&format!("{STAMP},\"1.00\",\"8\"")).columns[1][1], 8.0);
+    assert_eq!(last(&format!("{STAMP},1.00,8\n")).columns[1][1], 8.0);
+    assert_eq!(last(&format!("{STAMP},1.00,8,9")).columns[2][1], 9.0, "a whole row whose line end was lost");
+    assert_eq!(last("11/02/2026 00:0").times[1], NO_TIME);
+}
+
+#[test]
+fn decimal_commas_and_points_are_told_apart() {
+    let text = format!("t;a;b\n{STAMP};1,5;0\n{STAMP};2,5;x\nbye 1.5\n");
+    let Tally { commas, unparsable, .. } = read_all(&text, 9, 2).unwrap().tally;
+    assert_eq!((commas, unparsable), (2, 3));
+    let points = |text: &str| {
+        let mut reader = WideCsv::new(text.as_bytes().to_vec(), 0, Limits::default()).unwrap();
+        reader.next_block(9).unwrap().unwrap().points().unwrap()
+    };
+    assert_eq!(points(&text), 0);
+    assert_eq!(points(&format!("t,a,b\n{STAMP},\"1.50\",0.00\n{STAMP},1.a,7\n")), 2);
 }
 
 #[test]

@@ -128,6 +128,10 @@ impl WideCsvBlock {
         self.block.first_line
     }
 
+    fn points(&self, py: Python<'_>) -> PyResult<u64> {
+        py.detach(|| self.block.points()).map_err(raise)
+    }
+
     #[pyo3(signature = (plan, values, times, *, threads = 1))]
     fn read(
         &self,
@@ -174,6 +178,11 @@ impl WideCsvTally {
     #[getter]
     fn unparsable(&self) -> u64 {
         self.tally.unparsable
+    }
+
+    #[getter]
+    fn commas(&self) -> u64 {
+        self.tally.commas
     }
 
     #[getter]

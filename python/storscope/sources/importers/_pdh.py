@@ -1,9 +1,11 @@
 """Reading a PDH-CSV: what esxtop's batch mode and Windows' performance counters share.
 
 The Rust core finds and reads rows; a thread reads the next block while this one is written. Text in UTF-16 is
-transcoded into a temporary file first. A file may hold several captures one after another, each with its header.
+transcoded into a temporary file first. A file may hold several captures one after another, each with its header, also
+where the first one broke off within a line.
 Supported beyond the plain form: tabs or semicolons as separators, decimal commas [unverified: seen described, not
-captured], messages of the tool after the data, copies that a spreadsheet saved again.
+captured], messages of the tool after the data, copies that a spreadsheet saved again. A decimal comma is taken from the
+first rows on that have one; integers and blanks, the counters of idle objects, say nothing of it.
 """
 
 from __future__ import annotations
@@ -107,14 +109,16 @@ class _Section:
         self._names = decoded(reader.names)
         self._clock = Clock(self._names[0], options, stamps)
         self._layout = self._lay_out()
+        self._plan = self._layout.plan
         self._short_rows = 0
+        self._commas = 0
         self._is_first = not dialect.first_sample_is_data
 
     def read(self) -> None:
         """Reads, and writes block by block. Of a capture without a sample not even the objects are recorded."""
         keys: SeriesKeys | None = None
         with ThreadPoolExecutor(1, "storscope-read") as pool:
-            parsed = self._first()
+            parsed = self._next()
             while parsed is not None:
                 following = pool.submit(self._next)
                 keys = self._write(parsed, keys)
@@ -146,28 +150,22 @@ class _Section:
 
     # Reading: on the other thread, except for the first block --------------------------------------------------------
 
-    def _first(self) -> _Parsed | None:
-        """The first block; read again with decimal commas when points explain less of it."""
-        parsed = self._next()
-        if parsed is None or parsed.tally.unparsable * 4 < parsed.values.size:
-            return parsed
-        layout = self._lay_out(decimal_comma=True)
-        again = self._parse(parsed.block, layout)
-        if again.tally.unparsable >= parsed.tally.unparsable:
-            return parsed
-        self._layout = layout
-        return again
-
     def _next(self) -> _Parsed | None:
+        """The next block. From the first one on with more decimal commas than points, commas are decimal."""
         rows = min(_MAX_ROWS, max(_TILE_ROWS, _VALUES_PER_BLOCK // self._layout.slot_count // _TILE_ROWS * _TILE_ROWS))
         block = self._reader.next_block(rows)
-        return None if block is None else self._parse(block, self._layout)
+        if block is None:
+            return None
+        parsed = self._parse(block)
+        if parsed.tally.commas > 0 and parsed.tally.commas > block.points():
+            self._plan = self._lay_out(decimal_comma=True).plan
+            parsed = self._parse(block)
+        return parsed
 
-    @staticmethod
-    def _parse(block: _core.WideCsvBlock, layout: Layout) -> _Parsed:
-        values = np.empty((layout.slot_count, block.rows))
+    def _parse(self, block: _core.WideCsvBlock) -> _Parsed:
+        values = np.empty((self._layout.slot_count, block.rows))
         times = np.empty(block.rows, np.int64)
-        tally = block.read(layout.plan, values, times, threads=_THREADS)
+        tally = block.read(self._plan, values, times, threads=_THREADS)
         return _Parsed(values, times, tally, block)
 
     # Writing ---------------------------------------------------------------------------------------------------------
@@ -209,6 +207,7 @@ class _Section:
         omit("cells missing at the end of rows", tally.missing)
         omit("cells beyond the last column of the header", tally.extra)
         self._short_rows += tally.short_rows + tally.long_rows
+        self._commas += tally.commas
 
     def _count_rows_without_time(self, parsed: _Parsed, placed: int) -> None:
         messages = sum(not any(48 <= byte <= 57 for byte in stamp) for _, stamp in parsed.tally.stamps)
@@ -225,6 +224,11 @@ class _Section:
     def _note(self) -> None:
         self._clock.note(self._recorder)
         self._recorder.omit("blank lines", self._reader.blank_lines)
+        if self._commas:
+            self._recorder.warn(
+                f"{self._commas:,} cells have a decimal comma among more that have a point; they were left out. "
+                "Perhaps captures of two languages were joined: import them one by one."
+            )
         if self._short_rows:
             self._recorder.warn(
                 f"{self._short_rows:,} rows are shorter or longer than the header: the capture was cut, or objects "

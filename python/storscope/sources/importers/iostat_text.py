@@ -71,6 +71,12 @@ def _header(line: str) -> re.Match[str] | None:
     return _HEADER.fullmatch(line) if line.startswith("Linux ") and len(line) < 1_000 else None
 
 
+def _joined(line: str) -> str | None:
+    """The header at the end of a line that another capture had not finished; None for any other line."""
+    start = line.find("Linux ", 1)
+    return line[start:] if start > 0 and _header(line[start:]) else None
+
+
 @dataclass
 class _Reader:
     """Goes through the lines and hands complete reports to the writer."""
@@ -90,6 +96,9 @@ class _Reader:
 
     def line(self, line: str) -> None:
         """Any line of the file."""
+        if header := _joined(line):
+            self.recorder.omit(_CUT)
+            line = header
         if not line or line.isspace():
             self._filesystems = False
         elif match := _header(line):
@@ -229,7 +238,8 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
 def _learn(evidence: Evidence, options: ImportOptions) -> Stamps:
     """One pass over the stamps and dates alone: their order is only known at the end."""
     stamps = Stamps(options)
-    for line in Evidence(evidence.path, evidence.name).lines():
+    for whole in Evidence(evidence.path, evidence.name).lines():
+        line = _joined(whole) or whole
         if (line[:1].isdigit() or line.startswith("Time:")) and is_stamp(line):
             stamps.learn(line)
         elif match := _header(line):
