@@ -62,6 +62,18 @@ def test_hostile_content_is_refused(tmp_path: Path, name: str) -> None:
     assert_refused(storscope("import", file, "--store", tmp_path / "store"), tmp_path / "store", word)
 
 
+def test_a_damaged_archive_takes_nothing_else_with_it(tmp_path: Path) -> None:
+    folder = tmp_path / "b\udcfcro"  # of no UTF-8
+    folder.mkdir()
+    (folder / "a.gz").write_bytes(gzip.compress(JSON.read_bytes())[:-40])
+    (folder / "b.json").write_bytes(JSON.read_bytes())
+    done = storscope("import", folder, "--store", tmp_path / "store")
+    assert done.returncode == 2
+    assert "1 read, 0 known, 0 skipped, 1 FAILED" in done.stdout
+    assert "b\N{LATIN SMALL LETTER U WITH DIAERESIS}ro/a.gz: expected a complete archive" in done.stdout + done.stderr
+    assert len(Store.open(tmp_path / "store").captures()) == 1
+
+
 def test_a_capture_that_yields_no_row_is_refused_and_not_known_afterwards(tmp_path: Path) -> None:
     file, store = tmp_path / "esxtop.csv", tmp_path / "store"
     counter = "\\\\h\\Physical Disk SCSI Device(naa.1)\\Reads/sec"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from storscope.domain.errors import MalformedInput, UnsafeArchive, UsageError
+from storscope.domain.errors import UsageError
 from storscope.sources import expand
 from storscope.sources.evidence import Evidence
 from storscope.sources.expand import Unreadable
@@ -62,8 +64,10 @@ def test_growth_is_limited_by_the_packed_size(tmp_path: Path, monkeypatch: pytes
     assert len(_found(tmp_path / "honest.zip")[0][1]) > 10_000
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("zeros", b"\0" * 5_000_000)
-    with pytest.raises(UnsafeArchive, match="at most"):
-        _found(tmp_path / "bomb.zip")
+        archive.writestr("zeros again", b"\0" * 5_000_000)
+    [(name, reason)] = _found(tmp_path / "bomb.zip")
+    assert name.endswith("bomb.zip: zeros")
+    assert "expected at most" in reason
 
 
 def test_an_encrypted_member_is_refused_by_its_name(tmp_path: Path) -> None:
@@ -73,8 +77,60 @@ def test_an_encrypted_member_is_refused_by_its_name(tmp_path: Path) -> None:
     for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.index(header) + flags] |= 1
     (tmp_path / "locked.zip").write_bytes(content)
-    with pytest.raises(MalformedInput, match=r"not encrypted, found esxtop\.csv, which needs a password"):
-        _found(tmp_path / "locked.zip")
+    [(name, reason)] = _found(tmp_path / "locked.zip")
+    assert name.endswith("locked.zip: esxtop.csv")
+    assert "found one that needs a password" in reason
+
+
+def _cut_gzip() -> bytes:
+    return gzip.compress(os.urandom(4_000))[:-40]
+
+
+def test_what_comes_after_a_damaged_archive_is_read(tmp_path: Path) -> None:
+    members = {"a.gz": _cut_gzip(), "b.txt": b"counters", "c.zip": b"PK\x03\x04" + bytes(100), "d.txt": b"more"}
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as zipped, tarfile.open(tmp_path / "all.tar", "w") as tarred:
+        for name, content in members.items():
+            (folder / name).write_bytes(content)
+            zipped.writestr(name, content)
+            tarred.add(folder / name, name)
+    for place in (folder, tmp_path / "all.zip", tmp_path / "all.tar"):
+        items = list(expand.expand([place]))
+        assert [isinstance(item, Unreadable) and item.is_broken for item in items] == [True, False, True, False]
+        assert [content for _, content in _found(place)][1::2] == ["counters", "more"]
+
+
+@pytest.mark.parametrize("format_", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT])
+def test_a_cut_tar_gives_what_was_whole(tmp_path: Path, format_: int) -> None:
+    (tmp_path / "a").write_text("counters")
+    with tarfile.open(tmp_path / "whole.tar", "w", format=format_) as archive:
+        archive.add(tmp_path / "a", "a")
+        first_ends = archive.offset
+        archive.add(tmp_path / "a", "b")
+        end = archive.offset
+    whole = (tmp_path / "whole.tar").read_bytes()
+    for length in (len(whole), end):  # without the blocks at the end
+        (tmp_path / "cut.tar").write_bytes(whole[:length])
+        assert [content for _, content in _found(tmp_path / "cut.tar")] == ["counters", "counters"]
+    for length in (first_ends + 4, first_ends + 511, first_ends + 513, end - 509):
+        (tmp_path / "cut.tar").write_bytes(whole[:length])
+        first, second = _found(tmp_path / "cut.tar")
+        assert first[1] == "counters"
+        assert "expected a complete archive" in second[1], length
+    damaged = bytearray(whole)
+    damaged[first_ends + 148] ^= 8  # the header's checksum
+    (tmp_path / "cut.tar").write_bytes(damaged)
+    assert "expected a complete archive" in _found(tmp_path / "cut.tar")[-1][1]
+
+
+def test_a_name_that_is_no_utf_8_can_be_shown_and_stored(tmp_path: Path) -> None:
+    path = os.fsencode(tmp_path) + b"/b\xfcro.txt"
+    with open(path, "wb") as file:  # noqa: PTH123
+        file.write(b"counters")
+    [(name, content)] = _found(Path(os.fsdecode(path)))
+    assert name.endswith("/b\N{LATIN SMALL LETTER U WITH DIAERESIS}ro.txt")
+    assert content == "counters"
 
 
 def test_a_device_or_pipe_is_not_read(tmp_path: Path) -> None:

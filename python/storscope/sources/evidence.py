@@ -7,6 +7,7 @@ valid UTF-8, Windows-1252. A NUL byte in anything else means a binary file, whic
 from __future__ import annotations
 
 import codecs
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,15 @@ MAX_TEXT_BYTES = 2 * 1024**3
 
 _CHUNK_BYTES = 1024**2
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+
+
+def shown_name(name: str) -> str:
+    """A file's name as text that can be stored and printed: bytes that are no UTF-8 are taken as Windows-1252."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(name).decode("cp1252", "replace")
+    return name
 
 
 @dataclass(frozen=True)
@@ -54,7 +64,7 @@ class Evidence:
 
     def __init__(self, path: Path, name: str | None = None, *, progress: Callable[[int], None] | None = None) -> None:
         self.path = path
-        self.name = name or str(path)
+        self.name = shown_name(name or str(path))
         self.size_bytes = path.stat().st_size
         self.lines_not_utf8 = 0
         self._progress = progress

@@ -4,6 +4,8 @@ Archives are recognised by their first bytes. Members are written one at a time 
 and removed, so that disk use stays at one member. Limits keep a hostile archive harmless: how far content may grow
 (`MAX_RATIO` once `FREE_BYTES` are exceeded), how many members, how deep archives may nest. Links, devices and member
 names that leave the archive are never followed: a member's name is only shown.
+
+What cannot be read is told as such, and what comes after it is read all the same.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from typing import IO, Any, BinaryIO
 import zstandard
 
 from storscope.domain.errors import MalformedInput, UnsafeArchive, UsageError
-from storscope.sources.evidence import Evidence
+from storscope.sources.evidence import Evidence, shown_name
 
 FREE_BYTES = 256 * 1024**2
 """A member may grow to this size whatever its ratio."""
@@ -49,6 +51,8 @@ class Unreadable:
 
     name: str
     reason: str
+    is_broken: bool = False
+    """Whether it may hold evidence that is lost now: a cut archive, a file that others may not read."""
 
 
 Found = Evidence | Unreadable
@@ -73,7 +77,7 @@ def expand(paths: list[Path], standard_input: Path | None = None, progress: Prog
     """Every readable file under `paths`, in a stable order. `-` is standard input, which `spooled` made a file.
 
     An Evidence must be used before the next one is taken: members of archives live only until then.
-    Raises UsageError for a path that does not exist, UnsafeArchive for a bomb.
+    Raises UsageError for a path that does not exist.
     """
     for path in paths:
         if str(path) == "-":
@@ -90,7 +94,7 @@ def expand(paths: list[Path], standard_input: Path | None = None, progress: Prog
 
 def _from_folder(folder: Path, progress: Progress | None) -> Iterator[Found]:
     if (folder / _STORE_MARKER).exists():
-        yield Unreadable(str(folder), "is a storscope store, no evidence (use --store to query it)")
+        yield Unreadable(shown_name(str(folder)), "is a storscope store, no evidence (use --store to query it)")
         return
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
@@ -102,32 +106,54 @@ def _from_folder(folder: Path, progress: Progress | None) -> Iterator[Found]:
 
 
 def _from_file(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
+    """A file on its own. Raises UnsafeArchive for one inside an archive (`depth`), which is not read on then."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
-        yield Unreadable(name, "is no regular file")
+        yield Unreadable(shown_name(name), "is no regular file")
         return
-    with path.open("rb") as file:
-        start = file.read(_MAGIC_BYTES)
+    try:
+        with path.open("rb") as file:
+            start = file.read(_MAGIC_BYTES)
+    except OSError as error:
+        yield Unreadable(shown_name(name), f"cannot be read: {error.strerror}", is_broken=True)
+        return
     if not start:
-        yield Unreadable(name, "is empty")
+        yield Unreadable(shown_name(name), "is empty")
         return
     opener = _opener(start)
     if opener is None:
         size = path.stat().st_size
         yield Evidence(path, name, progress=(lambda done: progress(name, done, size)) if progress else None)
         return
-    if depth >= MAX_DEPTH:
-        raise UnsafeArchive(f"archives nested at most {MAX_DEPTH} deep", "more", where=name)
     try:
-        yield from opener(path, name, progress, depth)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError,
-            zstandard.ZstdError, NotImplementedError, RuntimeError, OSError) as error:  # fmt: skip
+        if depth >= MAX_DEPTH:
+            raise UnsafeArchive(f"archives nested at most {MAX_DEPTH} deep", "more", where=shown_name(name))
+        yield from _until_broken(opener(path, name, progress, depth), name)
+    except UnsafeArchive as error:
+        if depth > 0:
+            raise
+        yield Unreadable(error.where, error.message(), is_broken=True)
+
+
+def _until_broken(found: Iterator[Found], name: str) -> Iterator[Found]:
+    """What is found before the archive, or the member, turns out to be cut, encrypted or damaged; then that."""
+    try:
+        yield from found
+    except _DAMAGE as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise MalformedInput(
-            "a complete archive", str(error) or type(error).__name__, where=name,
+        broken = MalformedInput(
+            "a complete archive", str(error) or type(error).__name__, where=shown_name(name),
             hint="The file is cut, encrypted or damaged; unpack it yourself and import the folder.",
-        ) from error  # fmt: skip
+        )  # fmt: skip
+        yield Unreadable(broken.where, broken.message(), is_broken=True)
+
+
+_DAMAGE = (
+    zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError, zstandard.ZstdError,
+    NotImplementedError, RuntimeError, OSError,
+)  # fmt: skip
+"""What the libraries raise; an OSError with a number is the system's own, such as a full disk."""
 
 
 _Opener = Callable[[Path, str, "Progress | None", int], Iterator[Found]]
@@ -166,17 +192,25 @@ def _from_zip(path: Path, name: str, progress: Progress | None, depth: int) -> I
         entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _is_hidden(entry.filename)]
         _check_members(len(entries), name)
         for entry in sorted(entries, key=lambda entry: entry.filename):
-            if stat.S_ISLNK(entry.external_attr >> 16):
-                yield Unreadable(f"{name}: {entry.filename}", "is a link inside an archive")
-                continue
-            if entry.flag_bits & _ENCRYPTED:
-                raise MalformedInput(
-                    "an archive that is not encrypted", f"{entry.filename}, which needs a password", where=name,
-                    hint="Unpack it with the password and import the folder.",
-                )  # fmt: skip
-            size = max(entry.compress_size, 1)
-            with archive.open(entry) as stream, _member(stream, f"{name}: {entry.filename}", size) as member:
-                yield from _from_file(member, f"{name}: {entry.filename}", progress, depth + 1)
+            member = f"{name}: {entry.filename}"
+            yield from _until_broken(_from_zip_member(archive, entry, member, progress, depth), member)
+
+
+def _from_zip_member(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str, progress: Progress | None, depth: int
+) -> Iterator[Found]:
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        yield Unreadable(shown_name(name), "is a link inside an archive")
+        return
+    if entry.flag_bits & _ENCRYPTED:
+        locked = MalformedInput(
+            "a member that is not encrypted", "one that needs a password", where=shown_name(name),
+            hint="Unpack it with the password and import the folder.",
+        )  # fmt: skip
+        yield Unreadable(locked.where, locked.message(), is_broken=True)
+        return
+    with archive.open(entry) as stream, _member(stream, name, max(entry.compress_size, 1)) as member:
+        yield from _from_file(member, name, progress, depth + 1)
 
 
 def _from_tar(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
@@ -187,10 +221,20 @@ def _from_tar(path: Path, name: str, progress: Progress | None, depth: int) -> I
                 continue
             stream = archive.extractfile(entry) if entry.isreg() else None
             if stream is None:
-                yield Unreadable(f"{name}: {entry.name}", "is no regular file inside an archive")
+                yield Unreadable(shown_name(f"{name}: {entry.name}"), "is no regular file inside an archive")
                 continue
             with stream, _member(stream, f"{name}: {entry.name}", max(entry.size, 1)) as member:
                 yield from _from_file(member, f"{name}: {entry.name}", progress, depth + 1)
+        if not _is_whole(path, archive.offset):
+            raise tarfile.ReadError("a member's header that is cut or damaged")
+
+
+def _is_whole(path: Path, offset: int) -> bool:
+    """Whether a tar ends where reading ended: tarfile takes a header that it cannot read for the end."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        header = file.read(tarfile.BLOCKSIZE)
+    return not header.strip(b"\0") and len(header) in {0, tarfile.BLOCKSIZE}
 
 
 @contextmanager
@@ -213,14 +257,14 @@ def _bomb(name: str, packed_bytes: int, limit: int) -> UnsafeArchive:
     return UnsafeArchive(
         f"at most {limit:,} bytes out of {packed_bytes:,} packed bytes (and less than the free disk space)",
         "more",
-        where=name,
+        where=shown_name(name),
         hint="If this is a real capture, unpack it yourself and import the file.",
     )
 
 
 def _check_members(count: int, name: str) -> None:
     if count > MAX_MEMBERS:
-        raise UnsafeArchive(f"at most {MAX_MEMBERS:,} members", "more", where=name)
+        raise UnsafeArchive(f"at most {MAX_MEMBERS:,} members", "more", where=shown_name(name))
 
 
 def _is_hidden(name: str) -> bool:

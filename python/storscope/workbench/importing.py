@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ import pyarrow as pa
 from storscope.domain.errors import InputError, UsageError
 from storscope.domain.recorder import Recorder
 from storscope.domain.vocabulary import UNNAMED_SYSTEMS
-from storscope.sources.evidence import Evidence
+from storscope.sources.evidence import Evidence, shown_name
 from storscope.sources.expand import STANDARD_INPUT, Progress, Unreadable, expand, spooled
 from storscope.sources.importer import Importer, ImportOptions
 from storscope.sources.importers import importers, recognise
@@ -111,12 +111,11 @@ def _import_all(
 ) -> ImportSummary:
     forced = _importer_named(as_format) if as_format else None
     summary = ImportSummary()
-    named = {str(path) for path in paths} | {STANDARD_INPUT}
-    found = expand(paths, stdin_file, progress)
-    for item in _until_broken(found, summary):
+    named = {shown_name(str(path)) for path in paths} | {STANDARD_INPUT}
+    for item in expand(paths, stdin_file, progress):
         is_named = item.name in named
         if isinstance(item, Unreadable):
-            summary.skipped.append(Skipped(item.name, item.reason, is_named))
+            summary.skipped.append(Skipped(item.name, item.reason, is_named or item.is_broken))
             continue
         importer = forced or recognise(item.head)
         if importer is None:
@@ -177,14 +176,6 @@ def _host_beside(store: Store, item: Imported, summary: ImportSummary) -> str | 
         {"capture": item.capture, "others": others, "unique": _UNIQUE_NAMES},
     ).to_pylist()
     return rows[0]["system"] if len(rows) == 1 else None
-
-
-def _until_broken(found: Iterator[Evidence | Unreadable], summary: ImportSummary) -> Iterator[Evidence | Unreadable]:
-    """Ends at the first archive that cannot be read on, which becomes a failure."""
-    try:
-        yield from found
-    except InputError as error:
-        summary.skipped.append(Skipped(error.where, error.message(), is_error=True))
 
 
 def _import_one(
