@@ -23,6 +23,7 @@ from storscope.domain.units import MIB
 from storscope.domain.verdict import Verdict
 from storscope.store import Store
 from storscope.workbench import live_demo as demo
+from storscope.workbench import live_place
 from storscope.workbench.live_client import Seen
 from storscope.workbench.live_demo import LiveSettings, Phases
 from storscope.workbench.live_lateness import Served
@@ -242,6 +243,16 @@ def test_a_usual_place_is_on_storage_and_gone_afterwards(temporary: Path) -> Non
 
 @pytest.mark.needs_root
 @pytest.mark.needs("mkfs.ext4")
+def test_a_user_without_a_home_has_the_other_usual_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container under a user number that passwd does not have."""
+
+    def none() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", none)
+    assert Path("/var/tmp") in live_place._usual()
+
+
 def test_files_are_smaller_where_room_is_short_and_refused_where_there_is_none(tmp_path: Path, temporary: Path) -> None:
     with ExitStack() as stack:
         rig = Rig(tmp_path, stack)

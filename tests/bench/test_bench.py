@@ -19,8 +19,10 @@ from storscope.bench.engine import EngineRun
 from storscope.bench.safety import Journal, create
 from storscope.cli.main import run
 from storscope.domain.errors import StoreError
+from storscope.domain.units import MIB
 from storscope.store import Store
 from tests.bench.safety.conftest import Rig
+from tests.bench.safety.conftest import run as command
 
 _PROGRAM = (sys.executable, "-m", "storscope", "bench")
 
@@ -90,6 +92,45 @@ def test_an_interrupted_run_is_kept(data: Path) -> None:
     assert [row["status"] for row in rows] == ["interrupted"]
     assert rows[0]["duration_ns"] > 500_000_000
     assert not list(data.iterdir())
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+@pytest.mark.needs("chattr")
+def test_a_scratch_file_that_cannot_be_removed_takes_no_figures_away(
+    tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither at the end of its own run nor at the start of another, wherever that measures."""
+    with ExitStack() as stack:
+        _measured_beside_what_stays(Rig(tmp_path, stack), data, capsys)
+
+
+def _measured_beside_what_stays(rig: Rig, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    device = rig.loop(rig.image(size_bytes=256 * MIB))
+    command("mkfs.ext4", "-q", device)
+    point = rig.mount(device)
+    command("chattr", "+a", point)
+    options = (
+        "--workload",
+        "random-8k-70-read",
+        "--duration",
+        "500ms",
+        "--size",
+        "16M",
+        "--store",
+        str(data.parent / "store"),
+    )
+    assert run(["bench", str(point), *options]) == 0
+    printed = capsys.readouterr()
+    assert "IOPS" in printed.out
+    (left,) = point.glob("storscope-scratch-*.dat")
+    assert f"The scratch file {left}: cannot be removed: Operation not permitted." in printed.err
+    command("mount", "-o", "remount,ro", point)
+    (record,) = Journal.of_user().records()
+    Journal.of_user().write(replace(record, process=replace(record.process, start_ticks=1)))
+    assert run(["bench", str(data), *options]) == 0
+    said = f"A scratch file of a run that was killed, {left}: cannot be removed: Read-only file system."
+    assert said in capsys.readouterr().err
 
 
 def test_a_killed_run_loses_at_most_one_interval(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

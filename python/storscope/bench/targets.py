@@ -171,7 +171,7 @@ def scratch(stack: ExitStack, path: str | Path, wish: Wish, index: int = 0) -> R
     Raises TargetRefused, UsageError.
     """
     size_bytes, direct = scratch_size(wish.size_bytes, wish.workload, index), wish.direct
-    made = stack.enter_context(create(path, size_bytes))
+    made = stack.enter_context(create(path, size_bytes, told=wish.told))
     wish.told(f"Filling {made.path} with {format_bytes(size_bytes)}.")
     under = underneath(made.descriptor)
     watch = DeviceWatch(under, direct=direct, extents=None)
@@ -275,7 +275,9 @@ def _refuse_more_than_there_is(target: FileTarget | DeviceTarget, there_is: int,
 def _opened(path: str | Path, wish: Wish) -> tuple[OpenTarget, bool]:
     def attempt(direct: bool) -> OpenTarget:
         if wish.writes:
-            return open_for_writing(path, permission=wish.permission, reach_bytes=wish.size_bytes, direct=direct)
+            return open_for_writing(
+                path, permission=wish.permission, reach_bytes=wish.size_bytes, direct=direct, told=wish.told
+            )
         return open_for_reading(path, direct=direct)
 
     try:

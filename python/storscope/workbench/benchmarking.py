@@ -225,10 +225,9 @@ def bench_session(
     """
     check_engine(settings.engine)
     for leftover in sweep():
-        if leftover.outcome in {Swept.REMOVED, Swept.NOT_OURS}:
-            told(f"A scratch file of a run that was killed, {leftover.path}: {leftover.outcome}.")
-        elif leftover.outcome is Swept.FOREIGN:
-            told(f"A scratch file of another run, {leftover.path}: {leftover.outcome}.")
+        if leftover.is_news:
+            run = "another run" if leftover.outcome is Swept.FOREIGN else "a run that was killed"
+            told(f"A scratch file of {run}, {leftover}.")
     for said in recover_runs(store):
         told(said)
     targets = [target] if isinstance(target, str) else list(target)

@@ -78,7 +78,11 @@ def _parent(wanted: Path | None) -> Path:
 
 
 def _usual() -> list[Path]:
-    return [Path(tempfile.gettempdir()), Path("/var/tmp"), Path.cwd(), Path.home()]
+    folders = [Path(tempfile.gettempdir()), Path("/var/tmp"), Path.cwd()]
+    try:
+        return [*folders, Path.home()]
+    except RuntimeError:  # neither HOME nor an entry in passwd
+        return folders
 
 
 def _under(folder: Path) -> Underneath:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 from dataclasses import replace
@@ -119,6 +120,34 @@ def test_a_kept_file_that_somebody_changed_is_no_longer_ours(tmp_path: Path) -> 
     create(file, MIB, keep=True).close()
     with file.open("r+b") as other:
         other.write(b"somebody's data")
+    with pytest.raises(TargetRefused, match="did not create"):
+        open_for_writing(file)
+
+
+def test_a_kept_file_that_somebody_changed_is_known_even_if_its_time_was_set_back(tmp_path: Path) -> None:
+    file = tmp_path / "test.dat"
+    create(file, MIB, keep=True).close()
+    before = file.stat()
+    with file.open("r+b") as other:
+        other.write(b"somebody's data")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert file.stat().st_mtime_ns == before.st_mtime_ns
+    with pytest.raises(TargetRefused, match="did not create"):
+        open_for_writing(file)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_kept_file_that_somebody_appended_to_during_the_run_is_no_longer_ours(tmp_path: Path, again: bool) -> None:
+    """No run of ours changes the size."""
+    file, said = tmp_path / "test.dat", list[str]()
+    used: Any = create(file, MIB, keep=True, told=said.append)
+    if again:
+        used.close()
+        used = open_for_writing(file, told=said.append)
+    with file.open("ab") as other:
+        other.write(b"somebody's data")
+    used.close()
+    assert "its size changed from 1048576 to 1048591 bytes while it was in use" in said[0]
     with pytest.raises(TargetRefused, match="did not create"):
         open_for_writing(file)
 
@@ -249,13 +278,99 @@ def test_an_unmounted_file_system_is_waited_for(rig: Rig, journal: Journal) -> N
     assert outcomes() == {str(path): Swept.REMOVED}
 
 
-def test_after_a_reboot_devices_may_have_other_numbers(tmp_path: Path, journal: Journal) -> None:
+def test_devices_may_have_other_numbers_when_they_come_back(tmp_path: Path, journal: Journal) -> None:
+    """Another loop device or USB disk, or any remount of btrfs: inode, birth and mark stay."""
     path, record = abandoned(tmp_path, journal)
-    other = record.device._replace(minor=record.device.minor + 1)
-    journal.write(replace(record, device=other))
-    assert outcomes() == {str(path): Swept.AWAY}
-    journal.write(replace(record, device=other, process=DEAD))
+    journal.write(replace(record, device=record.device._replace(minor=record.device.minor + 1)))
     assert outcomes() == {str(path): Swept.REMOVED}
+
+
+def test_without_birth_times_only_a_reboot_gives_devices_other_numbers(
+    tmp_path: Path, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_birth_times(monkeypatch)
+    path, record = abandoned(tmp_path, journal)
+    other = replace(record, device=record.device._replace(minor=record.device.minor + 1), born_ns=None)
+    journal.write(other)
+    for _ in range(2):
+        (left,) = sweep()
+        assert (left.outcome, left.is_news) == (Swept.ELSEWHERE, True)
+    journal.write(replace(other, process=DEAD))
+    assert outcomes() == {str(path): Swept.REMOVED}
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+@pytest.mark.needs("chattr")
+def test_what_cannot_be_removed_is_told_and_stops_nothing(rig: Rig, journal: Journal) -> None:
+    """After a crash a file system may come back read-only; then a file may be immutable, a folder append-only."""
+    device = rig.loop(rig.image(size_bytes=128 * MIB))
+    run("mkfs.ext4", "-q", device)
+    point = rig.mount(device)
+    path, _ = abandoned(point, journal)
+    run("mount", "-o", "remount,ro", point)
+    (left,) = sweep()
+    assert (left.outcome, left.is_news) == (Swept.STUCK, True)
+    assert str(left) == f"{path}: cannot be removed: Read-only file system"
+    run("mount", "-o", "remount,rw", point)
+    for what, flag in ((path, "i"), (path, "a"), (point, "a")):
+        run("chattr", f"+{flag}", what)
+        assert str(sweep()[0]) == f"{path}: cannot be removed: Operation not permitted"
+        run("chattr", f"-{flag}", what)
+    assert outcomes() == {str(path): Swept.REMOVED}
+
+
+def test_looking_what_would_be_removed_removes_nothing(tmp_path: Path, journal: Journal) -> None:
+    path, record = abandoned(tmp_path, journal)
+    assert [left.outcome for left in sweep(pretend=True)] == [Swept.REMOVED]
+    assert path.exists()
+    assert only_record(journal) == record
+
+
+def told_at_the_end(scratch: scratch_module.Scratch) -> list[str]:
+    said: list[str] = []
+    scratch.told = said.append
+    scratch.close()
+    return said
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+@pytest.mark.needs("chattr")
+def test_a_file_that_cannot_be_removed_at_the_end_is_told_and_remembered(rig: Rig, journal: Journal) -> None:
+    device = rig.loop(rig.image(size_bytes=128 * MIB))
+    run("mkfs.ext4", "-q", device)
+    point = rig.mount(device)
+    run("chattr", "+a", point)
+    scratch = create(point, MIB)
+    assert told_at_the_end(scratch) == [f"The scratch file {scratch.path}: cannot be removed: Operation not permitted."]
+    run("chattr", "-a", point)
+    journal.write(replace(only_record(journal), process=DEAD))
+    assert outcomes() == {str(scratch.path): Swept.REMOVED}
+
+
+def test_a_file_whose_folder_was_renamed_during_the_run_is_removed(tmp_path: Path, journal: Journal) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    scratch = create(folder, 4096)
+    folder.rename(tmp_path / "renamed")
+    assert told_at_the_end(scratch) == []
+    assert list((tmp_path / "renamed").iterdir()) == []
+    assert list(journal.records()) == []
+
+
+def test_a_file_that_got_another_name_during_the_run_is_told(tmp_path: Path) -> None:
+    first, second, third = (create(tmp_path / name, 4096) for name in ("first", "second", "third"))
+    first.path.rename(tmp_path / "renamed")
+    (tmp_path / "linked").hardlink_to(second.path)
+    third.path.unlink()
+    assert told_at_the_end(first) == [
+        f"The scratch file {tmp_path}/renamed: left alone: somebody gave it this name while it was in use."
+    ]
+    assert told_at_the_end(second) == [
+        f"The scratch file {second.path}: left alone: somebody gave it another name besides (a hard link)."
+    ]
+    assert told_at_the_end(third) == []
 
 
 @pytest.mark.parametrize(
@@ -265,6 +380,21 @@ def test_a_broken_record_does_nothing(journal: Journal, text: str) -> None:
     journal.folder.mkdir(parents=True)
     (journal.folder / "WORD.json").write_text(text, encoding="latin-1")
     assert outcomes() == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"path": None}, {"path": 1}, {"path": "a\0b"}, {"inode": "1"}, {"device": ["1", 2]}, {"born_ns": 1.5},
+     {"keep": 1}, {"seal": {"size_bytes": None, "modified_ns": "1"}}],
+)  # fmt: skip
+def test_a_record_with_a_field_of_another_type_does_nothing(
+    tmp_path: Path, journal: Journal, change: dict[str, Any]
+) -> None:
+    path, record = abandoned(tmp_path, journal)
+    file = journal.folder / f"{record.word}.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    assert outcomes() == {}
+    assert path.exists()
 
 
 def test_a_record_that_others_may_write_is_not_trusted(tmp_path: Path, journal: Journal) -> None:
@@ -426,6 +556,67 @@ def test_a_journal_that_cannot_be_written_is_named_with_a_way_out(
         create(folder, 4096)
     assert list(folder.iterdir()) == []
     assert list(journal.records()) == []
+
+
+@pytest.fixture
+def full_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a home without room: small files are created, and cannot be written."""
+    sync = os.fsync
+
+    def full(descriptor: int) -> None:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+
+
+@pytest.mark.usefixtures("full_journal")
+def test_a_full_home_is_not_called_a_full_target(tmp_path: Path, journal: Journal) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with pytest.raises(UsageError, match=r"state/storscope/scratch: .*No space left on device[\s\S]*XDG_STATE_HOME"):
+        create(folder, 4096)
+    assert list(folder.iterdir()) == []
+    assert list(journal.folder.iterdir()) == [], "no draft stays"
+
+
+def test_a_kept_file_that_cannot_be_remembered_is_told(
+    tmp_path: Path, journal: Journal, request: pytest.FixtureRequest
+) -> None:
+    file, said = tmp_path / "test.dat", list[str]()
+    scratch = create(file, MIB, keep=True, told=said.append)
+    request.getfixturevalue("full_journal")
+    scratch.close()
+    assert "cannot be remembered" in said[0]
+    assert "No space left on device" in said[0]
+    with pytest.raises(TargetRefused, match="did not create"):
+        open_for_writing(file)
+
+
+def test_a_user_without_a_home_may_read_and_is_told_what_writing_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setattr(Path, "home", none)
+    assert sweep() == []
+    assert inspect(tmp_path).checks
+    with pytest.raises(UsageError, match="XDG_STATE_HOME"):
+        create(tmp_path, 4096)
+
+
+def test_a_mark_that_is_there_already_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: Journal
+) -> None:
+    without_attributes(monkeypatch)
+    (tmp_path / "new.storscope-mark").write_text("somebody's")
+    with pytest.raises(TargetRefused, match=r"new\.storscope-mark: .*File exists"):
+        create(tmp_path / "new", 4096)
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["new.storscope-mark"]
+    assert (tmp_path / "new.storscope-mark").read_text() == "somebody's"
 
 
 def test_the_journal_of_another_user_s_home_is_none(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ import fcntl
 import os
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,17 +96,19 @@ def open_for_writing(
     direct: bool = False,
     journal: Journal | None = None,
     kernel: Kernel | None = None,
+    told: Callable[[str], None] = lambda _: None,
 ) -> OpenTarget:
     """Opens an existing file or device for writing if that destroys nothing, or the user said that it may.
 
     `permission` is what the user typed, `expected` what an earlier look (a dry run) found there, `reach_bytes` where
     the writes end, if not with the target. Raises TargetRefused with what to do, UsageError for a directory or a name
-    that does not exist (see `scratch.create`).
+    that does not exist (see `scratch.create`). `told` hears at the end if the next run will have to ask for permission
+    that this one did not need.
     """
     with hold(path) as held:
         return open_held(
             held, permission=permission, expected=expected, reach_bytes=reach_bytes, direct=direct,
-            journal=journal, kernel=kernel,
+            journal=journal, kernel=kernel, told=told,
         )  # fmt: skip
 
 
@@ -119,6 +121,7 @@ def open_held(
     direct: bool = False,
     journal: Journal | None = None,
     kernel: Kernel | None = None,
+    told: Callable[[str], None] = lambda _: None,
 ) -> OpenTarget:
     """The same for an object that is held already."""
     kernel = kernel or Kernel()
@@ -134,8 +137,14 @@ def open_held(
         descriptor = _open(stack, held, os.O_RDWR, direct)
         _confirm(held, target, descriptor)
         if isinstance(target, FileTarget) and look.is_own:
-            stack.callback(journal.reseal, target.identity)
+            stack.callback(_reseal, journal, target, told)
         return OpenTarget(target, descriptor, writable=True, checks=look.checks, _stack=stack.pop_all())
+
+
+def _reseal(journal: Journal, target: FileTarget, told: Callable[[str], None]) -> None:
+    reason = journal.reseal(target.identity, target.size_bytes)
+    if reason:
+        told(f"{target.path} is not known as storscope's own any more: {reason}.")
 
 
 def _is_same(expected: Target, found: FileTarget | DeviceTarget) -> bool:
