@@ -14,7 +14,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_MS, NS_PER_S
-from storscope.report.reading import read_evidence
+from storscope.report.reading import Judged, read_evidence
 from storscope.store.competing import competing_captures, running_condition
 from tests.support.cases import findings, judge, make_case, make_store
 
@@ -87,7 +87,7 @@ def test_jobs_on_different_devices_do_not_compete(tmp_path: Path) -> None:
 def test_a_job_alone_is_a_benchmark(tmp_path: Path) -> None:
     case = make_case(tmp_path, _job("one", "a", [1.0] * 60), _job("two", "b", [1.0] * 60, start_s=40.0))
     assert not case.all_series
-    assert read_evidence(case.store, None, None).tracks == []
+    assert read_evidence(Judged(case.store)).tracks == []
 
 
 def test_runs_of_one_job_do_not_compete_with_each_other(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_job_of_which_only_the_sum_is_known_stays_apart(tmp_path: Path) -> Non
 def test_competing_jobs_are_drawn_and_others_are_not(tmp_path: Path) -> None:
     alone = _job("alone", "x", [1.0] * 60, start_s=500.0)
     case = make_case(tmp_path, *_incident(), alone)
-    drawn = {track.entity.name for track in read_evidence(case.store, None, None).tracks}
+    drawn = {track.entity.name for track in read_evidence(Judged(case.store)).tracks}
     assert drawn == {"hog", "victim"}
     assert running_condition(case.store).count("'") == 2 * 3 + 2
     assert judge(RULE, case)

@@ -11,7 +11,7 @@ from storscope.report.heatmap import HeatMap, heat_maps
 from storscope.report.layers import layers_of
 from storscope.report.pack import Packer
 from storscope.report.page import render
-from storscope.report.reading import read_evidence
+from storscope.report.reading import Judged, read_evidence
 from storscope.sim.design import read_design
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose
@@ -33,8 +33,8 @@ def _by_latency(path: Path) -> tuple[HeatMap, Store]:
     store = Store.open(path / "store", create=True)
     plan = plan_of(read_design(NOTHING_BUT_A_CACHE, "bare.toml"), "oltp", duration="10s")
     store_simulation(store, simulate(plan, started_ns=1_795_132_800_000_000_000))
-    layers = layers_of(read_evidence(store, None, None))
-    drawn = heat_maps(layers, sorted({layer.system for layer in layers}), {}, store, (None, None), Packer())
+    layers = layers_of(read_evidence(Judged(store)))
+    drawn = heat_maps(layers, sorted({layer.system for layer in layers}), {}, Judged(store), Packer())
     return next(one for one in drawn if one.title.startswith("How slow")), store
 
 

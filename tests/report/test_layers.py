@@ -6,12 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.report.layers import Layer, detail_layers, layers_of, main_layers, total
-from storscope.report.reading import BYTES, LATENCY, OPS, Evidence, read_evidence
+from storscope.report.reading import LATENCY, OPS, Evidence, Judged, read_evidence
 from tests.report.evidence import START_NS, S, day_of_volumes
 from tests.support.cases import make_store
 
@@ -33,7 +32,7 @@ def recorded(*rows: Row, links: tuple[tuple[EntityRef, EntityRef], ...] = ()) ->
 
 
 def evidence(path: Path, *writers: Callable[[Recorder], None]) -> Evidence:
-    return read_evidence(make_store(path, *writers), None, None)
+    return read_evidence(Judged(make_store(path, *writers)))
 
 
 def main(path: Path, *writers: Callable[[Recorder], None]) -> Layer:
@@ -92,15 +91,6 @@ def test_entities_sampled_at_different_instants_are_added_while_both_hold(tmp_pa
     assert list(whole.columns[OPS]) == [1.0, 11.0, 12.0, 22.0]
 
 
-def test_of_two_captures_of_one_time_the_fuller_is_drawn_and_the_other_named(tmp_path: Path) -> None:
-    poor = recorded((device("sda"), 0, {OPS: 1.0}))
-    rich = recorded((device("sda"), 0, {OPS: 7.0, LATENCY: 1e6, BYTES: 10.0}))
-    found = evidence(tmp_path, poor, rich)
-    assert [list(track[OPS]) for track in found.tracks] == [[7.0]]
-    assert len(found.set_aside) == 1
-    assert "device sda" in found.set_aside[0]
-
-
 def test_captures_one_after_the_other_make_one_track(tmp_path: Path) -> None:
     found = evidence(
         tmp_path, recorded((device("sda"), 100, {OPS: 2.0})), recorded((device("sda"), 0, {OPS: 1.0, LATENCY: 1e6}))
@@ -124,13 +114,3 @@ def test_runs_of_benchmarks_are_no_load_of_a_running_system(tmp_path: Path) -> N
         recorder.observe(device("job", "job"), START_NS, 10 * S, {OPS: 1.0}, run="r")
 
     assert evidence(tmp_path, write).tracks == []
-
-
-@pytest.mark.parametrize(("start", "end", "expected"), [(None, None, 3), (10, None, 2), (10, 10, 1)])
-def test_only_the_time_of_the_verdict_is_drawn(
-    tmp_path: Path, start: int | None, end: int | None, expected: int
-) -> None:
-    store = make_store(tmp_path, recorded(*((device("sda"), second, {OPS: 1.0}) for second in (0, 10, 20))))
-    bounds = [None if second is None else START_NS + second * S for second in (start, end)]
-    (track,) = read_evidence(store, *bounds).tracks
-    assert len(track) == expected

@@ -11,6 +11,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.report.pack import Packer
 from storscope.report.queues import queue_maps
+from storscope.report.reading import Judged
 from tests.report.evidence import START_NS
 from tests.support.cases import make_store
 
@@ -43,7 +44,7 @@ def convoy() -> np.ndarray:
 def test_a_convoy_is_a_staircase_and_its_note_says_how_uneven_it_is(tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", drives_with_queues(convoy()))
     packer = Packer()
-    (map_,) = queue_maps(store, (None, None), packer)
+    (map_,) = queue_maps(Judged(store), packer)
     assert map_.chart["names"] == [f"disk {number}" for number in range(1, _DRIVES + 1)]
     assert "20 ms" in map_.note
     assert "holds 41 % of all requests; evenly spread it would hold 2 %" in map_.note
@@ -53,7 +54,7 @@ def test_a_convoy_is_a_staircase_and_its_note_says_how_uneven_it_is(tmp_path: Pa
 def test_of_a_long_run_the_spread_is_that_of_the_stretch_that_is_drawn_and_says_so(tmp_path: Path) -> None:
     depths = np.full((8, 1000), 0.1)
     depths[0, 500:900] = 20.0
-    (map_,) = queue_maps(make_store(tmp_path / "store", drives_with_queues(depths)), (None, None), Packer())
+    (map_,) = queue_maps(Judged(make_store(tmp_path / "store", drives_with_queues(depths))), Packer())
     assert (
         "Drawn are the 8.00 s with the most requests. On average over them the busiest one of an instant holds 97 %"
         in map_.note
@@ -62,20 +63,20 @@ def test_of_a_long_run_the_spread_is_that_of_the_stretch_that_is_drawn_and_says_
 
 def test_drives_that_share_the_load_hold_equal_parts(tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", drives_with_queues(np.full((8, 50), 3.0)))
-    (map_,) = queue_maps(store, (None, None), Packer())
+    (map_,) = queue_maps(Judged(store), Packer())
     assert "holds 12 % of all requests; evenly spread it would hold 12 %" in map_.note
 
 
 def test_fewer_than_four_drives_make_no_map(tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", drives_with_queues(np.full((3, 50), 3.0)))
-    assert queue_maps(store, (None, None), Packer()) == []
+    assert queue_maps(Judged(store), Packer()) == []
 
 
 def test_of_a_long_record_in_fine_slices_the_fullest_stretch_is_drawn_as_fine(tmp_path: Path) -> None:
     depths = np.full((8, 3000), 1.0)
     depths[2, 2000:2300] = 9.0
     store = make_store(tmp_path / "store", drives_with_queues(depths))
-    (map_,) = queue_maps(store, (None, None), Packer())
+    (map_,) = queue_maps(Judged(store), Packer())
     columns = map_.chart["columns"]
     assert isinstance(columns, dict)
     assert (columns["width"], columns["count"]) == (0.02, 400)
@@ -88,7 +89,7 @@ def test_drives_with_instants_of_their_own_do_not_look_like_a_convoy(tmp_path: P
     depths = np.full((8, 80), np.nan)
     depths[np.arange(80) % 8, np.arange(80)] = 3.0
     store = make_store(tmp_path / "store", drives_with_queues(depths))
-    (map_,) = queue_maps(store, (None, None), Packer())
+    (map_,) = queue_maps(Judged(store), Packer())
     assert "No instant has the queues of all disks" in map_.note
 
 
@@ -97,7 +98,7 @@ def test_an_instant_with_many_requests_counts_more_than_one_with_few(tmp_path: P
     depths[:, 50:] = 0.0
     depths[0, 50:] = 0.5
     store = make_store(tmp_path / "store", drives_with_queues(depths))
-    (map_,) = queue_maps(store, (None, None), Packer())
+    (map_,) = queue_maps(Judged(store), Packer())
     assert "holds 13 % of all requests" in map_.note
 
 
@@ -119,7 +120,7 @@ def test_spares_that_wait_and_failed_drives_would_hold_nothing_of_an_even_spread
         ({1: "failed", 2: "spare"}, "10 %"),  # in use all the time that is drawn
     ):
         store = make_store(tmp_path / share[:2], _with_states(depths, states))
-        (map_,) = queue_maps(store, (None, None), Packer())
+        (map_,) = queue_maps(Judged(store), Packer())
         assert f"evenly spread it would hold {share}" in map_.note
 
 
@@ -127,6 +128,6 @@ def test_the_colours_of_queues_begin_at_the_same_depth_whatever_is_drawn(tmp_pat
     for name, least in (("alike", 31.0), ("unlike", 0.06)):
         depths = np.full((8, 50), 32.0)
         depths[1] = least
-        (map_,) = queue_maps(make_store(tmp_path / name, drives_with_queues(depths)), (None, None), Packer())
+        (map_,) = queue_maps(Judged(make_store(tmp_path / name, drives_with_queues(depths))), Packer())
         assert map_.chart["low"] == 0.05
         assert "The colours begin at 0.05; less is left blank." in map_.note

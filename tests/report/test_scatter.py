@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from storscope.domain.finding import Finding
 from storscope.report.layers import layers_of
 from storscope.report.pack import Packer
-from storscope.report.reading import read_evidence
+from storscope.report.reading import Judged, read_evidence
 from storscope.report.scatter import Scatter, scatters, thinned
 from tests.report.evidence import day_of_volumes, knee_finding
 from tests.support.cases import make_store
@@ -36,7 +36,7 @@ def test_a_marked_point_is_not_hidden_by_an_unmarked_one() -> None:
 
 def drawn(path: Path, finding: Finding) -> list[Scatter]:
     store = make_store(path, day_of_volumes(9, 60, 4))
-    return scatters(layers_of(read_evidence(store, None, None)), [finding], {}, Packer())
+    return scatters(layers_of(read_evidence(Judged(store))), [finding], {}, Packer())
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S as S
 from storscope.report.layers import layers_of
-from storscope.report.reading import read_evidence
+from storscope.report.reading import Judged, read_evidence
 from storscope.report.talkers import TalkerTable, talker_tables
 from tests.report.evidence import START_NS
 from tests.support.cases import make_store
@@ -34,7 +34,7 @@ def _array(recorder: Recorder) -> None:
 
 def _tables(path: Path, bad: dict[str, list[tuple[int, int]]]) -> dict[str, TalkerTable]:
     store = make_store(path / "store", _array)
-    return {table.kind: table for table in talker_tables(layers_of(read_evidence(store, None, None)), bad)}
+    return {table.kind: table for table in talker_tables(layers_of(read_evidence(Judged(store))), bad)}
 
 
 def test_one_figure_of_all_the_time_says_nothing_of_bad_windows(tmp_path: Path) -> None:

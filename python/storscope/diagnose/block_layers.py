@@ -21,8 +21,9 @@ from typing import Final
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.domain.entity import EntityRef
+from storscope.store.series import Series
 
 _DISK: Final = re.compile(
     r"([shvx]v?d[a-z]+|nvme\d+(c\d+)?n\d+|mmcblk\d+(boot\d)?|dasd[a-z]+|pmem\d+\w*|cciss!c\d+d\d+|ubiblock\d+\w*)"

@@ -8,19 +8,15 @@ and the other set aside, so that nothing is counted twice; `notes` says so.
 from __future__ import annotations
 
 import fnmatch
-import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
-from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import SHARING_RELATIONS, EntityRef, Link
 from storscope.domain.finding import Cell, EvidenceRows
 from storscope.domain.rows import plain_rows
@@ -28,11 +24,11 @@ from storscope.domain.schema import CANONICAL
 from storscope.domain.units import format_time
 from storscope.store import Store
 from storscope.store.competing import running_condition
+from storscope.store.series import Series, floats, fuller, groups, ints, joined, read_pieces
+from storscope.store.time_frame import TimeFrame
 
 EVIDENCE_ROWS = 20
 """Rows an evidence table shows; the query beside it gives all."""
-_MANY_ROWS = 200_000
-"""Observations of a kind of entity that are worth a query of their own: 2,000 drives have millions."""
 
 FLASH_READ_LATENCY_NS = 500_000
 """Quicker mean reads come from flash or a cache: half a revolution of a 15,000 rpm drive alone takes 2 ms."""
@@ -40,55 +36,6 @@ FLASH_READ_LATENCY_NS = 500_000
 
 _NVME_NAME = re.compile(r"(/dev/)?nvme\d+(c\d+)?(n\d+(p\d+)?)?")
 """What Linux calls NVMe devices (drivers/nvme/host/core.c, multipath.c); hardly any holds a rotating disk."""
-
-
-@dataclass(frozen=True)
-class Series:
-    """What one entity did over time. Arrays have one value an interval, in time order; NaN is absent."""
-
-    entity: EntityRef
-    time_ns: IntArray
-    duration_ns: IntArray
-    columns: Mapping[str, FloatArray]
-    captures: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.time_ns)
-
-    def __getitem__(self, column: str) -> FloatArray:
-        """A canonical column; all NaN when the source did not have it."""
-        values = self.columns.get(column)
-        return values if values is not None else np.full(len(self), np.nan)
-
-    def has(self, *columns: str) -> bool:
-        """True when every one of the columns has at least one value."""
-        return all(column in self.columns for column in columns)
-
-    def within(self, start_ns: int, end_ns: int) -> Series:
-        """The intervals that begin in [start, end)."""
-        keep = (self.time_ns >= start_ns) & (self.time_ns < end_ns)
-        return self.where(keep)
-
-    def where(self, keep: npt.NDArray[np.bool_]) -> Series:
-        """The intervals for which `keep` is true."""
-        columns = {name: values[keep] for name, values in self.columns.items()}
-        return Series(self.entity, self.time_ns[keep], self.duration_ns[keep], columns, self.captures)
-
-    @property
-    def interval_ns(self) -> int:
-        """The usual interval: the median duration, or the median gap where durations are unknown."""
-        known = self.duration_ns[self.duration_ns > 0]
-        if len(known):
-            return int(np.median(known))
-        return median_step(self.time_ns)
-
-    @property
-    def anew(self) -> BoolArray:
-        """True for the intervals that do not follow on the one before: time was not measured between them.
-
-        Where each of the intervals is a sample of a longer time, 20 s of every five minutes, they follow on each other.
-        """
-        return after_gaps(self.time_ns, self.duration_ns, max(self.interval_ns, median_step(self.time_ns)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,39 +108,33 @@ class Case:
 
     # Counters over time --------------------------------------------------------------------------------------------
 
+    @property
+    def time_frame(self) -> TimeFrame:
+        """The time range of the case, by clocks that agree."""
+        return TimeFrame(self.since_ns, self.until_ns, self.clock_offsets_ns)
+
     @cached_property
-    def all_series(self) -> dict[EntityRef, Series]:
-        """Every entity's observations; of benchmarks only those that ran beside others on the same storage."""
-        pieces: dict[EntityRef, list[Series]] = defaultdict(list)
-        for kinds, columns in self._blocks():
-            table = self.store.query(
-                f"SELECT capture, system, kind, entity, {self.instant()} AS time_ns, "
-                f"coalesce(duration_ns, 0) AS duration_ns{''.join(', ' + name for name in columns)} FROM observations "
-                f"WHERE {self._has_series} AND list_contains($kinds, kind) "
-                "ORDER BY system, kind, entity, capture, time",
-                {"kinds": kinds},
-            )
-            self._add_pieces(pieces, table, columns)
-        return {entity: self._joined(pieces[entity]) for entity in sorted(pieces)}
+    def _chosen(self) -> tuple[dict[EntityRef, Series], dict[EntityRef, frozenset[str]]]:
+        """Every entity's series, and the captures set aside for it."""
+        found, set_aside = {}, {}
+        for entity, pieces in read_pieces(self.store, self.running, self.time_frame, CANONICAL).items():
+            kept, aside = fuller(pieces)
+            found[entity] = joined(kept)
+            for capture, other in aside:
+                self._note_set_aside(capture, other)
+            if aside:
+                set_aside[entity] = frozenset(capture for capture, _ in aside)
+        return found, set_aside
 
     @property
-    def _has_series(self) -> str:
-        return f"{self.running} AND time IS NOT NULL AND {self.time_condition()}"
+    def all_series(self) -> dict[EntityRef, Series]:
+        """Every entity's observations; of benchmarks only those that ran beside others on the same storage."""
+        return self._chosen[0]
 
-    def _blocks(self) -> list[tuple[list[str], list[str]]]:
-        """Kinds to read together, with the columns they have: one of very many rows is read alone, so that of millions
-        no empty columns are held."""
-        counts = ", ".join(f"count({name}) AS {name}" for name in CANONICAL)
-        rows = self.store.query(
-            f"SELECT kind, count(*) AS rows, {counts} FROM observations WHERE {self._has_series} GROUP BY kind"
-        ).to_pylist()
-        alone = [[row] for row in rows if row["rows"] > _MANY_ROWS]
-        others = [row for row in rows if row["rows"] <= _MANY_ROWS]
-        return [
-            ([row["kind"] for row in block], [name for name in CANONICAL if any(row[name] for row in block)])
-            for block in (others, *alone)
-            if block
-        ]
+    @property
+    def set_aside(self) -> dict[EntityRef, frozenset[str]]:
+        """Entity -> captures that are not used for it, as fuller ones cover the same time."""
+        return self._chosen[1]
 
     def series(self, *kinds: str, needs: Sequence[str] = ()) -> dict[EntityRef, Series]:
         """The series of entities of these kinds (all when none is named) that have every needed column."""
@@ -213,12 +154,12 @@ class Case:
             {"names": list(names)},
         )
         found: dict[EntityRef, dict[str, Series]] = defaultdict(dict)
-        for (system, kind, entity, name), rows in _groups(table, ["system", "kind", "entity", "name"]):
+        for (system, kind, entity, name), rows in groups(table, ["system", "kind", "entity", "name"]):
             if kinds and kind not in kinds:
                 continue
             reference = EntityRef(system, kind, entity)
             found[reference][name] = Series(
-                reference, _ints(rows, "time_ns"), _ints(rows, "duration_ns"), {"value": _floats(rows, "value")}
+                reference, ints(rows, "time_ns"), ints(rows, "duration_ns"), {"value": floats(rows, "value")}
             )
         return dict(found)
 
@@ -398,56 +339,11 @@ class Case:
 
     def time_condition(self, column: str = "time") -> str:
         """An SQL condition for the time range of the case."""
-        conditions = []
-        if self.since_ns is not None:
-            conditions.append(f"{self.instant(column)} >= {self.since_ns}")
-        if self.until_ns is not None:
-            conditions.append(f"{self.instant(column)} < {self.until_ns}")
-        return " AND ".join(conditions) or "true"
+        return self.time_frame.condition(column)
 
     def instant(self, column: str = "time") -> str:
         """The SQL expression of a row's time in ns, its capture's clock offset applied."""
-        moved = {capture: offset for capture, offset in self.clock_offsets_ns.items() if offset}
-        if not moved:
-            return f"epoch_ns({column})"
-        cases = " ".join(f"WHEN {sql_text(capture)} THEN {int(offset)}" for capture, offset in sorted(moved.items()))
-        table, dot, _ = column.rpartition(".")
-        return f"(epoch_ns({column}) + CASE {table}{dot}capture {cases} ELSE 0 END)"
-
-    # Reading -------------------------------------------------------------------------------------------------------
-
-    def _add_pieces(self, pieces: dict[EntityRef, list[Series]], table: pa.Table, names: Sequence[str]) -> None:
-        for (system, kind, name, capture), rows in _groups(table, ["system", "kind", "entity", "capture"]):
-            entity = EntityRef(system, kind, name)
-            columns = {}
-            for column in names:
-                if rows.column(column).null_count < rows.num_rows:
-                    columns[column] = _floats(rows, column)
-            pieces[entity].append(
-                Series(entity, _ints(rows, "time_ns"), _ints(rows, "duration_ns"), columns, (capture,))
-            )
-
-    def _joined(self, pieces: list[Series]) -> Series:
-        """One series from those of several captures; of two that overlap the fuller one stays."""
-        fuller_first = sorted(pieces, key=lambda piece: (-len(piece.columns), -len(piece), piece.captures))
-        kept: list[Series] = []
-        for piece in fuller_first:
-            fuller = next((other for other in kept if _overlap(piece, other)), None)
-            if fuller is None:
-                kept.append(piece)
-            else:
-                self._note_set_aside(piece.captures[0], fuller.captures[0])
-        if len(kept) == 1:
-            return kept[0]
-        kept.sort(key=lambda piece: int(piece.time_ns[0]))
-        names = sorted({name for piece in kept for name in piece.columns})
-        return Series(
-            kept[0].entity,
-            np.concatenate([piece.time_ns for piece in kept]),
-            np.concatenate([piece.duration_ns for piece in kept]),
-            {name: np.concatenate([piece[name] for piece in kept]) for name in names},
-            tuple(capture for piece in kept for capture in piece.captures),
-        )
+        return self.time_frame.instant(column)
 
     def _note_set_aside(self, aside: str, kept: str) -> None:
         files = {str(row["capture"]): str(row["path"]) for row in self._capture_rows}
@@ -461,19 +357,6 @@ class Case:
     @cached_property
     def _capture_rows(self) -> list[dict[str, Any]]:
         return self.store.captures()
-
-
-def median_step(time_ns: IntArray) -> int:
-    """The usual time from one instant to the next; 0 of a single one."""
-    return int(np.median(np.diff(time_ns))) if len(time_ns) > 1 else 0
-
-
-def after_gaps(time_ns: IntArray, duration_ns: IntArray, step_ns: int) -> BoolArray:
-    """True for the rows before which more than two steps were not measured: a lost sample or two end nothing."""
-    result = np.zeros(len(time_ns), dtype=bool)
-    ends_ns = time_ns + np.where(duration_ns > 0, duration_ns, step_ns)
-    result[1:] = time_ns[1:] - ends_ns[:-1] > 2 * step_ns
-    return result
 
 
 def _without_echoes(events: list[Event]) -> list[Event]:
@@ -490,46 +373,6 @@ def _without_echoes(events: list[Event]) -> list[Event]:
         for key, event in zip(keys, events, strict=True)
         if event.time_ns is None or event.capture == told[key].most_common(1)[0][0]
     ]
-
-
-def sql_text(value: str) -> str:
-    """An SQL string literal of `value`, quotes escaped: names come from captures and may hold anything."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def sql_list(values: Iterable[str]) -> str:
-    """SQL string literals for an IN list, sorted, each once. An empty list gives '(NULL)', which matches nothing."""
-    return "(" + (", ".join(sql_text(value) for value in sorted(set(values))) or "NULL") + ")"
-
-
-def _overlap(one: Series, other: Series) -> bool:
-    return bool(one.time_ns[0] <= other.time_ns[-1] and other.time_ns[0] <= one.time_ns[-1])
-
-
-def _groups(table: pa.Table, keys: Sequence[str]) -> Iterable[tuple[tuple[str, ...], pa.Table]]:
-    """Runs of equal keys in a table sorted by them."""
-    if not table.num_rows:
-        return
-    change = np.zeros(table.num_rows, dtype=bool)
-    change[0] = True
-    for key in keys:
-        codes = table.column(key).combine_chunks().dictionary_encode()
-        indices = codes.indices.to_numpy(zero_copy_only=False)
-        change[1:] |= indices[1:] != indices[:-1]
-    starts = [*np.flatnonzero(change).tolist(), table.num_rows]
-    for start, end in itertools.pairwise(starts):
-        rows = table.slice(start, end - start)
-        yield tuple(rows.column(key)[0].as_py() for key in keys), rows
-
-
-def _floats(rows: pa.Table, column: str) -> FloatArray:
-    values: FloatArray = rows.column(column).to_numpy().astype(np.float64, copy=False)
-    return values
-
-
-def _ints(rows: pa.Table, column: str) -> IntArray:
-    values: IntArray = rows.column(column).to_numpy().astype(np.int64, copy=False)
-    return values
 
 
 def _cell(value: Any) -> Cell:

@@ -15,9 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from storscope.diagnose.block_layers import are_linked, carriers, layers
-from storscope.diagnose.case import Case, Series, after_gaps
+from storscope.diagnose.case import Case
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
+from storscope.store.series import Series, after_gaps
 
 CLIENT_KINDS = ("process", "job", "vm", "vm_disk", "partition", "filesystem", "vdisk", "device", "datastore")
 """Kinds that bring load, nearest to its cause first. Disks, controllers and paths carry what these bring."""

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.units import NS_PER_S
 from storscope.model.overload import runs_of
+from storscope.store.series import Series
 
 SHORTEST_NS = 30 * NS_PER_S
 """Linux lets a SCSI command wait 30 s before it aborts it (SD_TIMEOUT, drivers/scsi/sd.h)."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 
 
@@ -55,6 +56,10 @@ class Verdict:
     """System -> intervals (start, end) in which its latency was bad."""
     clock_offsets_ns: Mapping[str, int] = field(default_factory=dict)
     """Capture -> what was added to its times to bring clocks together."""
+    until_ns: int | None = None
+    """What began then or later was not judged, as an end of the time was asked for; None: no end was."""
+    set_aside: Mapping[EntityRef, Collection[str]] = field(default_factory=dict)
+    """Entity -> captures that were not used for it, as fuller ones cover the same time."""
     zero_ns: int | None = None
     """Where the virtual clock of the one simulated run that was judged began: its times are told since then. None where
     times are those of a real clock."""

@@ -18,10 +18,9 @@ from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.units import NS_PER_S, format_count, format_duration, format_ratio, format_span
 from storscope.report.layers import Layer, detail_layers, main_layers
 from storscope.report.pack import Packer
-from storscope.report.reading import LATENCY, OPS, Track, time_condition
+from storscope.report.reading import LATENCY, OPS, Judged, Track
 from storscope.report.simulations import simulated_captures
 from storscope.report.wording import counted, kind_word
-from storscope.store import Store
 
 COLUMNS_MAX = 200
 BUCKETS_PER_DECADE = 8
@@ -62,14 +61,13 @@ def heat_maps(
     layers: Sequence[Layer],
     systems: Sequence[str],
     bad_windows: Mapping[str, Sequence[tuple[int, int]]],
-    store: Store,
-    span: tuple[int | None, int | None],
+    judged: Judged,
     packer: Packer,
 ) -> list[HeatMap]:
     """The heat maps of these systems, in their order."""
     mains = {layer.system: layer for layer in main_layers(layers)}
     details = detail_layers(layers)
-    distributions = _distributions(store, span)
+    distributions = _distributions(judged)
     found = []
     for system in systems:
         layer = mains[system]
@@ -189,24 +187,26 @@ def _slowest_words(edges: FloatArray, cells: npt.NDArray[np.float64]) -> str:
 
 _DISTRIBUTIONS = """
 SELECT system, capture, measure, time_ns, low, high, sum(count)::DOUBLE AS operations FROM (
-    SELECT system, capture, measure, epoch_ns(time) AS time_ns, unnest(bucket_low_ns) AS low,
+    SELECT system, capture, measure, {instant} AS time_ns, unnest(bucket_low_ns) AS low,
            unnest(bucket_high_ns) AS high, unnest(counts) AS count
-    FROM histograms WHERE run IS NULL AND time IS NOT NULL AND {span}
+    FROM histograms WHERE run IS NULL AND time IS NOT NULL AND {condition}
 ) WHERE count > 0 GROUP BY system, capture, measure, time_ns, low, high
 ORDER BY system, measure = 'lat' DESC, measure, time_ns, low, high
 """
 """Entities are added up here: each has its own buckets in each interval, which may be tens of millions."""
 
 
-def _distributions(store: Store, span: tuple[int | None, int | None]) -> dict[str, _Weights]:
+def _distributions(judged: Judged) -> dict[str, _Weights]:
     """System -> its distributions over time, of one measure: 'lat' where there is one."""
-    table = store.query(_DISTRIBUTIONS.format(span=time_condition(*span)))
+    table = judged.store.query(
+        _DISTRIBUTIONS.format(instant=judged.frame.instant(), condition=judged.frame.condition())
+    )
     systems, measures, captures = (
         table.column(name).to_numpy(zero_copy_only=False).astype(str) for name in ("system", "measure", "capture")
     )
     times = table.column("time_ns").to_numpy().astype(np.int64)
     low, high, operations = (table.column(name).to_numpy().astype(np.float64) for name in ("low", "high", "operations"))
-    middles, simulated = np.sqrt(np.maximum(low, 1.0) * high), simulated_captures(store)
+    middles, simulated = np.sqrt(np.maximum(low, 1.0) * high), simulated_captures(judged.store)
     found = {}
     for system in np.unique(systems):
         own = systems == system
@@ -249,11 +249,11 @@ def _median_and_peak(values: FloatArray) -> list[str]:
     return [format_duration(float(np.nanmedian(values))), format_duration(float(np.nanmax(values)))]
 
 
-def event_map(store: Store, span: tuple[int | None, int | None], packer: Packer) -> HeatMap | None:
+def event_map(judged: Judged, packer: Packer) -> HeatMap | None:
     """What logs said over time, a row per type of event; None when there is no stretch of time."""
-    table = store.query(
-        "SELECT type, epoch_ns(time) AS time_ns FROM events "
-        f"WHERE time IS NOT NULL AND {time_condition(*span)} ORDER BY time"
+    table = judged.store.query(
+        f"SELECT type, {judged.frame.instant()} AS time_ns FROM events "
+        f"WHERE time IS NOT NULL AND {judged.frame.condition()} ORDER BY time_ns"
     )
     times = table.column("time_ns").to_numpy().astype(np.int64)
     if not len(times) or times[-1] - times[0] < NS_PER_S:

@@ -16,7 +16,7 @@ from storscope.report.layers import layers_of
 from storscope.report.pack import Packer, island_json
 from storscope.report.provenance import capture_views, threshold_views, what_was_read
 from storscope.report.queues import queue_maps
-from storscope.report.reading import read_evidence, read_labels
+from storscope.report.reading import judged_of, read_evidence, read_labels
 from storscope.report.runs import run_table
 from storscope.report.scatter import scatters
 from storscope.report.simulations import simulation_views
@@ -53,16 +53,15 @@ def _slow(verdict: Verdict) -> set[str]:
 
 def render(verdict: Verdict, store: Store) -> str:
     """The report as text; of what was judged, where that is a part of the store."""
-    store = store.only([str(row["capture"]) for row in verdict.provenance.captures])
+    judged = judged_of(verdict, store)
+    store = judged.store
     packer = Packer()
-    span = (verdict.start_ns, verdict.end_ns)
-    evidence = read_evidence(store, *span)
-    layers = layers_of(evidence)
+    layers = layers_of(read_evidence(judged))
     zero_ns = verdict.zero_ns
     drawn, left_out = timelines(layers, verdict.bad_windows, packer, zero_ns, slow=_slow(verdict))
-    maps = heat_maps(layers, [timeline.system for timeline in drawn], verdict.bad_windows, store, span, packer)
-    queues = queue_maps(store, span, packer)
-    events = event_map(store, span, packer)
+    maps = heat_maps(layers, [timeline.system for timeline in drawn], verdict.bad_windows, judged, packer)
+    queues = queue_maps(judged, packer)
+    events = event_map(judged, packer)
     points = scatters(layers, verdict.findings, verdict.bad_windows, packer)
     runs = run_table(store, packer)
     charts = Charts()
@@ -72,7 +71,7 @@ def render(verdict: Verdict, store: Store) -> str:
         head=headline(verdict),
         verdict=verdict,
         cards=cards(verdict.findings, read_labels(store), zero_ns),
-        span=time_range(*span, zero_ns),
+        span=time_range(verdict.start_ns, verdict.end_ns, zero_ns),
         read=what_was_read(provenance.captures, _systems(store)),
         timelines=drawn,
         timelines_left_out=left_out,
@@ -84,9 +83,8 @@ def render(verdict: Verdict, store: Store) -> str:
         runs=runs,
         simulations=simulation_views(store),
         missing=missing_evidence(verdict.not_evaluated),
-        captures=capture_views(provenance.captures),
+        captures=capture_views(provenance.captures, verdict.clock_offsets_ns),
         thresholds=threshold_views(provenance),
-        set_aside=evidence.set_aside,
         made_at=format_time(provenance.made_at_ns),
         charts=charts,
         pack=packer,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from storscope.domain.units import format_bytes, format_count, format_duration
+from storscope.domain.units import format_bytes, format_count, format_span
 from storscope.domain.verdict import Provenance
 from storscope.report.wording import counted, listed, time_range
 
@@ -34,9 +34,10 @@ class ThresholdView:
     overridden: bool
 
 
-def capture_views(captures: Sequence[Mapping[str, object]]) -> list[CaptureView]:
-    """Every capture, in the order given. Rows may lack columns: what is not there is not shown."""
-    return [_capture(row) for row in captures]
+def capture_views(captures: Sequence[Mapping[str, object]], clock_offsets_ns: Mapping[str, int]) -> list[CaptureView]:
+    """Every capture, in the order given. Rows may lack columns: what is not there is not shown. Times are as recorded;
+    how far a capture's were moved to be judged and drawn stands beside its clock."""
+    return [_capture(row, clock_offsets_ns.get(str(row.get("capture")), 0)) for row in captures]
 
 
 def threshold_views(provenance: Provenance) -> list[ThresholdView]:
@@ -71,7 +72,7 @@ def what_was_read(captures: Sequence[Mapping[str, object]], systems: Sequence[st
     return " ".join(parts) + (f"; {counted(rows, 'row')}" if rows else "")
 
 
-def _capture(row: Mapping[str, object]) -> CaptureView:
+def _capture(row: Mapping[str, object], moved_ns: int) -> CaptureView:
     tool = " ".join(str(row[name]) for name in ("tool", "tool_version") if row.get(name))
     first, last = (_instant(row.get(name)) for name in ("first_time", "last_time"))
     counts = _pairs(row.get("row_counts"))
@@ -82,7 +83,7 @@ def _capture(row: Mapping[str, object]) -> CaptureView:
         ("System", str(row.get("system") or "")),
         ("Size", _size(row.get("size_bytes"))),
         ("Times", time_range(first, last) if first is not None else ""),
-        ("Clock", _clock(row)),
+        ("Clock", _clock(row, moved_ns)),
         ("Read", listed([f"{format_count(count)} {name}" for name, count in counts.items()], 8)),
         ("Options", ", ".join(f"{name}={value}" for name, value in _items(row.get("options")))),
     ]
@@ -95,10 +96,10 @@ def _capture(row: Mapping[str, object]) -> CaptureView:
     )
 
 
-def _clock(row: Mapping[str, object]) -> str:
-    clock, offset = row.get("clock"), row.get("clock_offset_ns")
-    moved = f"moved by {format_duration(offset)}" if isinstance(offset, int) and offset else ""
-    return ", ".join(part for part in (str(clock or ""), moved) if part)
+def _clock(row: Mapping[str, object], moved_ns: int) -> str:
+    later = "later" if moved_ns > 0 else "earlier"
+    moved = f"taken as {format_span(abs(moved_ns))} {later}" if moved_ns else ""
+    return ", ".join(part for part in (str(row.get("clock") or ""), moved) if part)
 
 
 def _size(value: object) -> str:

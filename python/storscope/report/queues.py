@@ -6,7 +6,9 @@ a staircase: means over all drives show neither. Drives keep the order of their 
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -14,14 +16,15 @@ from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.units import NS_PER_MS, NS_PER_S, format_count, format_ratio, format_span
 from storscope.report.heatmap import Columns, HeatMap
 from storscope.report.pack import Packer
-from storscope.report.reading import time_condition
+from storscope.report.reading import Judged, read_series
 from storscope.report.wording import counted, kind_word, natural
 from storscope.store import Store
+from storscope.store.series import Series
 
 LEAST_DRIVES = 4
 ROWS_MAX = 256
 COLUMNS_MAX = 400
-_KIND = "disk"
+_KIND, _DEPTH = "disk", "queue_depth_mean"
 _NOTHING = 0.05
 """A mean below is drawn as none: on a scale from there to tens, hundredths would have most of the colours. The scale
 begins there whatever is drawn, so that colours mean the same on every page and queues that are alike look alike."""
@@ -29,24 +32,19 @@ _OUT = r"(?i)\b(spare|fail\w*)\b"
 """States of drives that take no part, unless requests are there nevertheless: a rebuild's, or before it failed."""
 
 
-def queue_maps(store: Store, span: tuple[int | None, int | None], packer: Packer) -> list[HeatMap]:
+def queue_maps(judged: Judged, packer: Packer) -> list[HeatMap]:
     """One map for each system with the queues of at least four drives."""
-    table = store.query(
-        "SELECT system, entity, epoch_ns(time) AS time_ns, duration_ns, queue_depth_mean AS depth FROM observations "
-        f"WHERE kind = '{_KIND}' AND queue_depth_mean IS NOT NULL AND time IS NOT NULL AND {time_condition(*span)} "
-        "ORDER BY system, time"
-    )
-    systems = table.column("system").to_numpy(zero_copy_only=False).astype(str)
-    out = _out(store)
+    out = _out(judged.store)
+    queues = {
+        entity: series.where(np.isfinite(series[_DEPTH]))
+        for entity, series in read_series(judged, _DEPTH, kind=_KIND).items()
+        if series.has(_DEPTH)
+    }
     found = []
-    for system in np.unique(systems):
-        part = table.filter(systems == system)
-        names = part.column("entity").to_numpy(zero_copy_only=False).astype(str)
-        times, lengths = (part.column(name).to_numpy().astype(np.int64) for name in ("time_ns", "duration_ns"))
-        drives = sorted(set(names.tolist()), key=natural)
+    for system, own in itertools.groupby(queues, key=lambda entity: entity.system):
+        drives = {entity.name: queues[entity] for entity in own}
         if len(drives) >= LEAST_DRIVES:
-            depths = part.column("depth").to_numpy().astype(np.float64)
-            found.append(_map(str(system), drives, out, names, times, lengths, depths, packer))
+            found.append(_map(system, dict(sorted(drives.items(), key=lambda item: natural(item[0]))), out, packer))
     return found
 
 
@@ -59,21 +57,21 @@ def _out(store: Store) -> set[tuple[str, str]]:
     return {(row["system"], row["entity"]) for row in rows}
 
 
-def _map(
-    system: str, drives: list[str], out: set[tuple[str, str]], names: np.typing.NDArray[np.str_], times: IntArray,
-    lengths: IntArray, depths: FloatArray, packer: Packer,
-) -> HeatMap:  # fmt: skip
+def _map(system: str, drives: Mapping[str, Series], out: set[tuple[str, str]], packer: Packer) -> HeatMap:
+    every = list(drives.values())
+    times, lengths = (np.concatenate(part) for part in ([s.time_ns for s in every], [s.duration_ns for s in every]))
+    depths = np.concatenate([series[_DEPTH] for series in every])
     columns = _slices(times, lengths, depths)
     seen = (times >= columns.start_ns) & (times < columns.start_ns + columns.count * columns.width_ns)
-    row_of = {name: row for row, name in enumerate(drives[:ROWS_MAX])}
-    rows = np.array([row_of.get(name, -1) for name in names])
-    kept = (rows >= 0) & seen
-    cells = np.full((len(row_of), columns.count), np.nan)
+    shown = list(drives)[:ROWS_MAX]
+    rows = np.repeat(np.arange(len(every)), [len(series) for series in every])
+    kept = (rows < len(shown)) & seen
+    cells = np.full((len(shown), columns.count), np.nan)
     np.fmax.at(cells, (rows[kept], columns.of(times[kept])), np.where(depths[kept] < _NOTHING, 0.0, depths[kept]))
     words = kind_word(_KIND, 2)
     stretch = _stretch(columns, times)
-    takes_part = np.array([(system, name) not in out for name in row_of]) | (np.nan_to_num(cells) > 0).any(axis=1)
-    left = f" {len(drives) - len(row_of)} more {words} are left out." if len(drives) > len(row_of) else ""
+    takes_part = np.array([(system, name) not in out for name in shown]) | (np.nan_to_num(cells) > 0).any(axis=1)
+    left = f" {len(drives) - len(shown)} more {words} are left out." if len(drives) > len(shown) else ""
     return HeatMap(
         title=f"At which {kind_word(_KIND)} did requests wait, and when?",
         system=system,
@@ -83,13 +81,13 @@ def _map(
         f"{stretch}{_spread(cells[takes_part], 'On average over them' if stretch else 'On average')}{left}",
         legend="requests",
         heads=[kind_word(_KIND).capitalize(), "Mean", "Highest"],
-        rows=[[name, *_mean_and_peak(cells[row])] for name, row in row_of.items()],
+        rows=[[name, *_mean_and_peak(cells[row])] for row, name in enumerate(shown)],
         chart={
-            "kind": "matrix", **columns.chart(), "names": list(row_of), "rows": len(row_of),
+            "kind": "matrix", **columns.chart(), "names": shown, "rows": len(shown),
             "cells": packer.add_values(cells.ravel()), "unit": "requests", "scale": "log",
             "low": _NOTHING,
         },
-        aria=f"Heat map of {system}: requests at {counted(len(row_of), kind_word(_KIND), words)} over time.",
+        aria=f"Heat map of {system}: requests at {counted(len(shown), kind_word(_KIND), words)} over time.",
     )  # fmt: skip
 
 

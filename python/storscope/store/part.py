@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from storscope.store.sql import sql_list
+
 _WITH = re.compile(r"\s*WITH\s+(?!RECURSIVE\b)", re.IGNORECASE)
 
 
@@ -16,7 +18,8 @@ def of_part(sql: str, captures: Collection[str], tables: Sequence[str]) -> str:
     named = [table for table in tables if re.search(rf"\b(?:FROM|JOIN)\s+{table}\b", sql, re.IGNORECASE)]
     if not named:
         return sql
-    ids = ", ".join("'" + one.replace("'", "''") + "'" for one in sorted(captures))
-    parts = ", ".join(f"{table} AS (SELECT * FROM main.{table} WHERE capture IN ({ids}))" for table in named)
+    parts = ", ".join(
+        f"{table} AS (SELECT * FROM main.{table} WHERE capture IN {sql_list(captures)})" for table in named
+    )
     begun = _WITH.match(sql)
     return f"WITH {parts}, {sql[begun.end() :]}" if begun else f"WITH {parts} {sql}"

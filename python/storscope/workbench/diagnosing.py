@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import storscope
@@ -18,6 +19,7 @@ from storscope.domain.moment import UTC_FORM, Moment, SinceStart
 from storscope.domain.units import PLACEHOLDER_BEFORE_NS, format_time
 from storscope.domain.verdict import JudgedPart, Provenance, Verdict, ordered
 from storscope.store import Store
+from storscope.store.time_frame import TimeFrame
 from storscope.workbench.judged_part import judged_part, virtual_zero_ns
 
 
@@ -50,9 +52,9 @@ def diagnose(
         raise UsageError("--since before --until", found)
     case = Case(store, since_ns, until_ns, thresholds.tier_patterns, seed, zero_ns=zero_ns)
     apply_offsets(case)
-    start_ns, end_ns = _time_range(store, case.time_condition())
+    start_ns, end_ns = _time_range(store, case.time_frame)
     if start_ns is None:
-        _require_no_range(store, since_ns, until_ns, part)
+        _require_no_range(store, case.time_frame, part)
     findings, healthy, not_evaluated = ordered(evaluate(case, rules(), thresholds))
     return Verdict(
         findings=findings,
@@ -74,6 +76,8 @@ def diagnose(
         ),
         bad_windows=bad_windows(case),
         clock_offsets_ns=dict(case.clock_offsets_ns),
+        until_ns=until_ns,
+        set_aside=case.set_aside,
         zero_ns=zero_ns,
     )
 
@@ -91,10 +95,10 @@ def _instant(moment: Moment | None, option: str, store: Store, part: JudgedPart 
     raise UsageError(f"{UTC_FORM}, as this was timed by real clocks", repr(moment.text), where=option, hint=hint)
 
 
-def _require_no_range(store: Store, since_ns: int | None, until_ns: int | None, part: JudgedPart | None) -> None:
+def _require_no_range(store: Store, frame: TimeFrame, part: JudgedPart | None) -> None:
     """Nothing in a range that was asked for is an error where there is something outside of it."""
-    first_ns, last_ns = _time_range(store, "true")
-    if first_ns is not None and (since_ns is not None or until_ns is not None):
+    first_ns, last_ns = _time_range(store, replace(frame, since_ns=None, until_ns=None))
+    if first_ns is not None and (frame.since_ns is not None or frame.until_ns is not None):
         raise UsageError(
             "evidence between --since and --until",
             f"none; there is some from {_range(first_ns, last_ns, virtual_zero_ns(store))}",
@@ -108,12 +112,14 @@ def _range(first_ns: int, last_ns: int | None, zero_ns: int | None) -> str:
     return words if zero_ns is not None else f"{words} (UTC)"
 
 
-def _time_range(store: Store, condition: str) -> tuple[int | None, int | None]:
+def _time_range(store: Store, frame: TimeFrame) -> tuple[int | None, int | None]:
+    """Where the evidence in a time frame begins and ends, by its clocks."""
+    instant, condition = frame.instant(), frame.condition()
     row = store.query(
         f"""SELECT min(first) AS first, max(last) AS last FROM (
-            SELECT epoch_ns(time) AS first, epoch_ns(time) + coalesce(duration_ns, 0) AS last
+            SELECT {instant} AS first, {instant} + coalesce(duration_ns, 0) AS last
             FROM observations WHERE {condition}
-            UNION ALL SELECT epoch_ns(time), epoch_ns(time) FROM events WHERE {condition})
+            UNION ALL SELECT {instant}, {instant} FROM events WHERE {condition})
             WHERE first >= {PLACEHOLDER_BEFORE_NS}"""
     ).to_pylist()[0]
     return row["first"], row["last"]

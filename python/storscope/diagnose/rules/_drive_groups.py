@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series, after_gaps, median_step
+from storscope.diagnose.case import Case
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
+from storscope.store.series import Series, after_gaps, median_step
 
 
 @dataclass(frozen=True)

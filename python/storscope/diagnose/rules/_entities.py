@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from storscope.diagnose.case import Case, sql_list, sql_text
+from storscope.diagnose.case import Case
 from storscope.domain.entity import EntityRef
+from storscope.store.sql import sql_list, sql_text
 
 
 def listed(case: Case, entities: Iterable[EntityRef], most: int = 4) -> str:

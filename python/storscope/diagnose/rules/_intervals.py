@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from storscope.diagnose.case import Series
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.model.overload import runs_of
+from storscope.store.series import Series
 
 
 def mean(values: FloatArray) -> float:

@@ -15,12 +15,13 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Settings
 from storscope.domain.arrays import FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.units import NS_PER_S
 from storscope.model.bootstrap import Interval, interval_from_replicates
+from storscope.store.series import Series
 
 NEEDS = "operations, latency and queue depth of the same entity over time (esxtop, iostat, perfmon)"
 

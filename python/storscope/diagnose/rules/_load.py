@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from storscope.diagnose.case import Case, sql_list, sql_text
+from storscope.diagnose.case import Case
 from storscope.diagnose.peers import Grid
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows
 from storscope.domain.units import format_span
 from storscope.model.bootstrap import Interval
+from storscope.store.sql import sql_list, sql_text
 
 WINDOWS_IN_SQL = 12
 """A query names at most this many windows, the longest; more would hide what it asks."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.domain.entity import EntityRef
+from storscope.store.series import Series
 
 PATH_LIST = "the paths of each device with their states (esxcli storage nmp path list, multipath -ll)"
 _LUN = re.compile(r":L?\d+$")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Settings
 from storscope.diagnose.rules._intervals import seconds, weighted_mean
 from storscope.diagnose.stalls import Stall, latency_with_stalls_ns, stalled, stalls_of
@@ -23,6 +23,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.units import KIB, NS_PER_S
 from storscope.model.overload import runs_of
+from storscope.store.series import Series
 
 _LARGE_BYTES = 64 * KIB
 _QUEUED = 2.0

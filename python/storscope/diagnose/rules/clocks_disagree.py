@@ -23,12 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from storscope.diagnose.case import Case, sql_list, sql_text
+from storscope.diagnose.case import Case
 from storscope.diagnose.clocks import CaptureClock, capture_clocks, capture_names
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S, format_span, format_time
+from storscope.store.sql import sql_list, sql_text
 
 _NAME = "clocks-disagree"
 

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, observed
 from storscope.diagnose.rules._intervals import ends, greatest, in_runs, mean, weighted_mean
@@ -45,6 +45,7 @@ from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S, format_duration, format_ratio
+from storscope.store.series import Series
 
 _NAME = "component-saturated"
 _COLUMNS = {"controller": "cpu_busy_ratio", "port": "busy_ratio", "disk_group": "busy_ratio"}

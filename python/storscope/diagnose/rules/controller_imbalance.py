@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, sql_text
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, observed, where
 from storscope.diagnose.rules._intervals import ends, hull, mean
@@ -39,6 +39,7 @@ from storscope.diagnose.rules._owners import OWNERS, controllers, owners
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_rate, format_ratio
+from storscope.store.sql import sql_text
 
 _NAME = "controller-imbalance"
 

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._counts import finest
 from storscope.diagnose.rules._entities import counted, joined, listed, observed
@@ -44,6 +44,7 @@ from storscope.domain.arrays import BoolArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_duration, format_ratio
+from storscope.store.series import Series
 
 _NAME = "host-queue-full"
 

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._counts import finest
 from storscope.diagnose.rules._entities import by_system, counted, listed, observed
@@ -34,6 +34,7 @@ from storscope.domain.arrays import BoolArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_duration, format_ratio
+from storscope.store.series import Series
 
 _NAME = "kernel-latency"
 _COLUMN = "kernel_latency_ns_mean"

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, sql_text
+from storscope.diagnose.case import Case
 from storscope.diagnose.peers import CLIENT_KINDS, Grid, clusters, grids, rests_on
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, listed
@@ -52,6 +52,7 @@ from storscope.model.regression import (
     scaled,
     total_moments,
 )
+from storscope.store.sql import sql_text
 
 _NAME = "noisy-neighbour"
 _CARRIERS = {"disk_group", "device", "datastore", "controller", "adapter", "array", "disk", "port", "vdisk", "path",

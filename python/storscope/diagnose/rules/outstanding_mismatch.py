@@ -31,12 +31,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from storscope.diagnose.case import Case, sql_list
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_duration, format_ratio
+from storscope.store.sql import sql_list
 
 _NAME = "outstanding-mismatch"
 _PACED = ("rate", "rate_min", "rate_iops", "rate_iops_min", "thinktime", "latency_target", "rate_process")

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import by_system, counted, joined, listed, observed, where
 from storscope.diagnose.rules._intervals import ends, hull, total
@@ -32,6 +32,7 @@ from storscope.diagnose.rules._paths import adapter_of, paths_by_device, series_
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_ratio
+from storscope.store.series import Series
 
 _NAME = "path-idle"
 _NEEDS = (

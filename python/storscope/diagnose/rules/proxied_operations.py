@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import by_system, counted, listed, observed
 from storscope.diagnose.rules._intervals import ends, hull, total, weighted_mean
@@ -40,6 +40,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_rate, format_ratio
 from storscope.model.bootstrap import ratio_interval
+from storscope.store.series import Series
 
 _NAME = "proxied-operations"
 _HP = 'HP 4400 EVA user guide, "Implicit LUN transition"'

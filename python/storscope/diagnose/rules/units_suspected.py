@@ -27,13 +27,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Series
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, listed, observed
 from storscope.diagnose.rules._little import Comparison, comparisons, unit_factor
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_bytes
+from storscope.store.series import Series
 
 _NAME = "units-suspected"
 _BLOCK_KINDS = ("device", "vdisk", "disk", "vm_disk", "partition")
