@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from storscope.diagnose.clocks import apply_offsets, capture_clocks, estimate_offsets
+from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
 from tests.diagnose.days import MS, START_NS, record
@@ -76,6 +77,22 @@ def test_three_sources_meet_at_the_best_known_clock(tmp_path: Path) -> None:
     offsets = [round(ns / NS_PER_S) for _, ns in sorted(estimate_offsets(case).items())]
     assert offsets == pytest.approx([-300, 120], abs=4)
     assert {clock.reference for clock in capture_clocks(case)} == {"0" * 15 + "1"}
+
+
+def test_of_clocks_known_as_well_the_one_that_others_go_with_stays(tmp_path: Path) -> None:
+    def log(recorder: Recorder) -> None:
+        recorder.event(EntityRef("host", "device", "a"), START_NS + 600 * NS_PER_S, "slow", "slow")
+        recorder.notes.system, recorder.notes.clock = "host", "zone in the file"
+
+    def host(recorder: Recorder) -> None:
+        source(0)(recorder)
+        recorder.notes.system = "host"
+
+    late = source(-3_600, system="array", kind="vdisk", step_s=10)
+    alone = make_case(tmp_path / "alone", host, late)
+    assert list(estimate_offsets(alone)) == ["0" * 16], "of two that stand alone the finer one stays"
+    case = make_case(tmp_path / "company", host, late, log)
+    assert list(estimate_offsets(case)) == ["0" * 15 + "1"], "the log would stay behind"
 
 
 def test_one_capture_has_no_offset(tmp_path: Path) -> None:

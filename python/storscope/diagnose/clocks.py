@@ -2,8 +2,9 @@
 
 Every pair of captures that may have seen the same load is compared: captures of one system, and captures of different
 systems (an array and its host). Pairs that agree clearly are joined into trees; each capture's offset is counted from
-the one in its tree whose clock is best known. Offsets smaller than a sampling interval are left alone. A source without
-times has no clock: where an importer had to guess when it began, that says nothing against an offset of any size.
+the one in its tree whose clock is best known, of several the one that most others of its system go with. Offsets
+smaller than a sampling interval are left alone. A source without times has no clock: where an importer had to guess
+when it began, that says nothing against an offset of any size.
 
 `apply_offsets` must be called before anything is read from the case.
 """
@@ -185,7 +186,11 @@ def _from_references(
     trust, guessed = _trust(case), _guessed(case)
     found: list[CaptureClock] = []
     reached: set[str] = set()
-    for root in sorted(neighbours, key=lambda capture: (trust.get(capture, 9), -len(curves[capture][1].rate), capture)):
+    company = _company(case, trust)
+    for root in sorted(
+        neighbours,
+        key=lambda capture: (trust.get(capture, 9), -company.get(capture, 0), -len(curves[capture][1].rate), capture),
+    ):
         if root in reached:
             continue
         tree = {root: (0.0, 0.0, 0.0, 1.0)}
@@ -225,6 +230,25 @@ def _trust(case: Case) -> dict[str, int]:
         known = "in the file" in said or ("UTC" in said and "--timezone" not in said)
         found[str(row["capture"])] = 0 if known else 2 if "rebuilt" in said else 1
     return found
+
+
+def _company(case: Case, trust: Mapping[str, int]) -> dict[str, int]:
+    """Capture -> how many others of its system, by clocks as well known, cover some of the same time as recorded.
+
+    Most of them may be no curve to compare (sums of jobs, logs): they would stay behind where it were moved.
+    """
+    timed = [row for row in case.store.captures() if row["first_time"] is not None and row["system"] is not None]
+    return {
+        str(one["capture"]): sum(
+            one is not other
+            and one["system"] == other["system"]
+            and one["first_time"] <= other["last_time"]
+            and other["first_time"] <= one["last_time"]
+            and trust[str(other["capture"])] <= trust[str(one["capture"])]
+            for other in timed
+        )
+        for one in timed
+    }
 
 
 def _guessed(case: Case) -> set[str]:
