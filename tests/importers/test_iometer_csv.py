@@ -368,3 +368,39 @@ def test_script_in_a_target_name_stays_data(tmp_path: Path) -> None:
 @given(st.binary(max_size=300))
 def test_recognition_never_raises(raw: bytes) -> None:
     assert IMPORTER.recognise(Head("x", raw, "utf-8")) in (0.0, 0.97)
+
+
+# Files that somebody worked on -----------------------------------------------------------------------------------
+
+
+def _as_text(path: Path) -> str:
+    return path.read_bytes().decode("cp1252")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_spreadsheet_that_made_all_lines_as_long_changes_nothing(path: Path, tmp_path: Path) -> None:
+    lines = _as_text(path).splitlines()
+    most = max(line.count(",") for line in lines)
+    padded = read_text(IMPORTER, "\r\n".join(line + "," * (most - line.count(",")) for line in lines), tmp_path)
+    plain = read_text(IMPORTER, _as_text(path), tmp_path)
+    assert padded.rows("observations") == plain.rows("observations")
+    assert padded.rows("runs") == plain.rows("runs")
+
+
+@pytest.mark.parametrize("path", [OLD, NEW], ids=lambda path: path.stem)
+def test_a_file_joined_with_itself_counts_once(path: Path, tmp_path: Path) -> None:
+    once, twice = read_text(IMPORTER, _as_text(path), tmp_path), read_text(IMPORTER, _as_text(path) * 2, tmp_path)
+    assert len(twice.rows("runs")) == len(once.rows("runs"))
+    assert twice.notes.omitted["steps that are in the file twice"] == len(once.rows("runs"))
+
+
+def test_steps_without_time_stamps_are_never_added_up(tmp_path: Path) -> None:
+    lines = _as_text(NEW).splitlines()
+    without, skip = [], False
+    for line in lines:
+        if skip or line.startswith("'Time Stamp"):
+            skip = not skip
+            continue
+        without.append(line)
+    ops = [row["ops_per_s"] for row in of_kind(read_text(IMPORTER, "\n".join(without), tmp_path), "job")]
+    assert ops == [row["ops_per_s"] for row in of_kind(read_tables(IMPORTER, NEW), "job")]

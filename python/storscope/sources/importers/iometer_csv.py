@@ -105,9 +105,15 @@ class _Reader:
         self._spec: Spec | None = None
         self._header: list[str] = []
         self._step = _Step()
+        self._known: set[tuple[object, ...]] = set()
 
     def take(self, line: str) -> str:
-        """One line; returns what was expected instead when it contradicts the format."""
+        """One line; returns what was expected instead when it contradicts the format.
+
+        A spreadsheet that saved the file again has made all lines as long as the longest, by commas.
+        """
+        if self._section != "results" or (line.startswith("'") and not _HEADING.match(line)):
+            line = line.rstrip(",")
         if line.startswith(("'", "TimeStamp,'")):
             self._enter(line)
         elif self._section == "results" and line:
@@ -174,6 +180,9 @@ class _Reader:
         elif "TimeStamp" in row.fields and row.type == "WORKER" and not row.spec:
             self._writer.update(self._test, row)
         else:
+            if row.type == "ALL" and any(other.type == "ALL" for other in self._step.rows):
+                self._recorder.warn("A step has no time stamp after it: the next row of ALL begins another.")
+                self._end_step(None)
             self._step.rows.append(row)
         return ""
 
@@ -181,8 +190,18 @@ class _Reader:
         if self._step.rows or self._writer.has_updates:
             self._step.ended = at
             self.steps += 1
-            self._writer.step(self._test, self._step)
+            if self._is_new(self._step):
+                self._writer.step(self._test, self._step)
         self._step = _Step()
+
+    def _is_new(self, step: _Step) -> bool:
+        """False for what an earlier part of the file has to the last figure and the time: it was joined with itself."""
+        known = (step.ended, *(tuple(row.fields.items()) for row in step.rows))
+        if step.ended is None or known not in self._known:
+            self._known.add(known)
+            return True
+        self._recorder.omit("steps that are in the file twice")
+        return False
 
 
 # Writing ---------------------------------------------------------------------------------------------------------
