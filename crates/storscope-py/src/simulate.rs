@@ -86,6 +86,9 @@ struct Options {
     slices: usize,
     /// How often all counters are noted.
     mark_ns: u64,
+    /// When they are noted, too: where the load changes.
+    #[serde(default)]
+    marked_ns: Vec<u64>,
 }
 
 /// Intervals that wait to be taken: of a large array each has megabytes, and the simulation is faster than who takes them.
@@ -203,6 +206,8 @@ fn run(
         mark: Nanos(options.mark_ns),
     };
     let array = sim::Array::new(design, clock.clone(), &settings).map_err(|error| ("design", error.to_string()))?;
+    let marked: Vec<Nanos> = options.marked_ns.iter().copied().map(Nanos).collect();
+    let array = array.marked_at(&marked);
     let lifetimes: Vec<load::Lifetime> = options.lifetimes_ns.iter().map(lifetime).collect();
     let refused = |error: load::LoadError| (kind(&error), error.to_string());
     let run = load::VirtualRun::new(plan, &lifetimes, array, clock).map_err(refused)?;

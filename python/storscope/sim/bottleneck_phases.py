@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from storscope.domain.units import format_instant
@@ -14,8 +14,9 @@ _MOST_SPANS = 3
 
 
 def bottleneck_by_phase(bounds: Sequence[tuple[Phase, Bottleneck]]) -> Bottleneck:
-    """Of several phases. Each bottleneck is told once, with when, in the words of its longest phase. Where nothing is
-    used to the full, phases whose I/Os spend their time elsewhere are told apart: a cache that is lost fills no drive.
+    """Of several phases. Each bottleneck is told once, with when, in the words of its longest phase, or of that which
+    uses a component most: a step that it keeps up with does not stand for one that overloads it. Where nothing is used
+    to the full, phases whose I/Os spend their time elsewhere are told apart: a cache that is lost fills no drive.
 
     Phases in which no I/O was answered are left out, unless there is no other.
     """
@@ -32,13 +33,30 @@ def _key(bound: Bottleneck) -> _Key:
 
 
 def _words(key: _Key, told: Sequence[tuple[Phase, Bottleneck]]) -> str:
-    """When, and what then bounds it; phases that follow each other are one stretch."""
-    runs = [list(run) for is_it, run in groupby(told, lambda one: _key(one[1]) == key) if is_it]
+    """When, and what then bounds it; phases that follow each other without a gap are one stretch."""
+    runs = [part for is_it, run in groupby(told, lambda one: _key(one[1]) == key) if is_it for part in _unbroken(run)]
     spans = [f"{format_instant(run[0][0].from_ns)} to {format_instant(run[-1][0].to_ns)}" for run in runs]
     left_out = len(spans) - _MOST_SPANS
     when = " and ".join(spans[:_MOST_SPANS]) + (f" and {left_out} times more" if left_out > 0 else "")
     members = [one for run in runs for one in run]
-    longest, bound = max(members, key=lambda one: one[0].duration_ns)
-    its_time = f"{format_instant(longest.from_ns)} to {format_instant(longest.to_ns)}"
+    shown, bound = max(members, key=_weight)
+    its_time = f"{format_instant(shown.from_ns)} to {format_instant(shown.to_ns)}"
     figures = f" (figures of {its_time})" if len(members) > 1 else ""
     return f"From {when}{figures}: {bound.words[:1].lower()}{bound.words[1:]}"
+
+
+def _weight(one: tuple[Phase, Bottleneck]) -> tuple[float, int]:
+    phase, bound = one
+    is_component = bound.kind not in ("load", "unknown") and bound.used_ratio is not None
+    return round(bound.used_ratio or 0.0, 2) if is_component else 0.0, phase.duration_ns
+
+
+def _unbroken(run: Iterable[tuple[Phase, Bottleneck]]) -> list[list[tuple[Phase, Bottleneck]]]:
+    """Cut where a phase was left out."""
+    found: list[list[tuple[Phase, Bottleneck]]] = []
+    for one in run:
+        if found and found[-1][-1][0].to_ns == one[0].from_ns:
+            found[-1].append(one)
+        else:
+            found.append([one])
+    return found

@@ -14,6 +14,7 @@ from storscope.domain.errors import ConfigError, StorscopeError, UsageError
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Workload
 from storscope.sim.design import Design
+from storscope.sim.load_changes import load_changes_ns
 from storscope.sim.schedule import Lifetime
 from storscope.sim.window import compact
 
@@ -50,6 +51,11 @@ class SimulationPlan:
         """What is kept in flight on all targets together; None where the workload says it, for each target."""
         return None
 
+    @property
+    def load_changes_ns(self) -> tuple[int, ...]:
+        """When what is asked changes: streams that begin or end, and rate steps."""
+        return load_changes_ns(self.workload, self.design.lifetimes, self.duration_ns or LONGEST_NS)
+
     def plan_json(self) -> dict[str, Any]:
         """As crates/storscope-load/src/plan.rs reads it."""
         return {
@@ -64,6 +70,7 @@ class SimulationPlan:
     def options_json(self, started_ns: int) -> dict[str, Any]:
         """What the simulator takes beside design and plan."""
         lifetimes = [self._lifetime(stream.name) for stream in self.workload.streams]
+        marked = {"marked_ns": self.load_changes_ns} if self.load_changes_ns else {}
         return {
             "started_unix_ns": started_ns,
             "lifetimes_ns": [(one.start_ns, one.end_ns) for one in lifetimes],
@@ -71,6 +78,7 @@ class SimulationPlan:
             "slice_ns": self.slice_ns or LONGEST_SLICE_NS,
             "slices": self.slices,
             "mark_ns": self.interval_ns or NS_PER_S,
+            **marked,
         }
 
     @property

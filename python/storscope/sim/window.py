@@ -1,8 +1,8 @@
 """A part of a simulated run: what the array's components did between two instants, in the form of the whole report.
 
-The array notes all its counters at the ends of intervals and wherever something changes (marks.rs); the difference of
-two marks is what was done between them, to the nanosecond. What has no difference, such as the greatest queue, is left
-out.
+The array notes all its counters at the ends of intervals and wherever something changes, the load included (marks.rs);
+the difference of two marks is what was done between them, to the nanosecond. What has no difference, such as the
+greatest queue, is left out.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ def window(report: Report, from_ns: int, to_ns: int) -> Report:
 
 
 def inner_marks(report: Report, from_ns: int, to_ns: int) -> tuple[int, int]:
-    """The first and the last mark between two instants; the instants themselves where there are no two such.
+    """The first and the last mark between two instants; twice the first instant where there are no two such.
 
-    The array knows nothing of streams that begin or end, so it notes nothing then. What comes up to half an interval
-    before or after a hog begins would otherwise be counted to the quiet time before.
+    Where neither the array nor the load changes (load_changes.py) there may be none. What comes up to half an interval
+    before or after would be counted to a time that it is not of; a part without any length has no figures.
     """
     times = [mark["time_ns"] for mark in report["marks"]]
     first, end = bisect_left(times, from_ns), bisect_right(times, to_ns)
-    return (times[first], times[end - 1]) if end - first >= 2 else (from_ns, to_ns)
+    return (times[first], times[end - 1]) if end - first >= 2 else (from_ns, from_ns)
 
 
 def until(report: Report, end_ns: int) -> Report:

@@ -1,5 +1,5 @@
 """Rate steps that asked for more than was done: a mean over all steps does not show them, nor does the step after them,
-which does what was left.
+which does what was left. And steps that are too short to tell.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from storscope.bench.rate_steps import RateStepFigures
-from storscope.domain.units import NS_PER_S, format_instant, format_rate
+from storscope.domain.units import NS_PER_S, format_duration, format_instant, format_rate
 from storscope.sim.bottleneck import Bottleneck
 from storscope.sim.phases import Phase
 
@@ -33,6 +33,20 @@ def doubts_of_steps(steps: Sequence[RateStepFigures]) -> tuple[str, ...]:
     said = (
         f"The array did not keep up with what was asked: it did {', '.join(named)}. The longer such a step lasts, the "
         "slower it gets; what it left undone is in the figures of the next step."
+    )
+    return (said,)
+
+
+def doubts_of_short_steps(steps: Sequence[RateStepFigures], interval_ns: int) -> tuple[str, ...]:
+    """A sentence on steps that no whole interval lies in: nothing is known of them, not even that they fell behind."""
+    short = [one for one in steps if not one.counted_ns]
+    if not short:
+        return ()
+    first = f"{format_instant(short[0].start_ns)} to {format_instant(short[0].end_ns)}"
+    more = f" and {len(short) - 1} more have" if len(short) > 1 else " has"
+    said = (
+        f"The rate step from {first}{more} no figures: no whole interval of {format_duration(interval_ns)} lies "
+        "within. Let steps last longer, or be fewer."
     )
     return (said,)
 

@@ -6,8 +6,10 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import storscope
@@ -18,13 +20,15 @@ from storscope.bench.joining import joined
 from storscope.bench.rate_steps import rate_step_figures
 from storscope.bench.record import About
 from storscope.bench.samples import Sample, Samples
-from storscope.domain.units import NS_PER_MS, NS_PER_S, NS_PER_US
+from storscope.domain.units import NS_PER_S, NS_PER_US
 from storscope.sim.happenings import ended_ns, happenings
+from storscope.sim.load_changes import load_end_ns
 from storscope.sim.phases import phases_of
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
 from storscope.sim.window import until
 from storscope.workbench.cache_filling import full_words
+from storscope.workbench.interval_length import cut_interval_ns
 from storscope.workbench.no_time import check_time_passed
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_doubts import doubts_of_run
@@ -32,8 +36,6 @@ from storscope.workbench.simulation_judgement import ended_words, judge, judge_r
 from storscope.workbench.stretches import stretches_of
 
 ENGINE = "storscope-sim"
-_INTERVALS = 200
-"""Of a run with a duration: enough to find a warm-up in."""
 _MOST_INTERVALS, _LEAST_INTERVALS = 512, 32
 """More are put together two by two, as samples are (bench/samples.py): so many I/Os may take longer than expected."""
 _MOST_CELL_INTERVALS, _MOST_DRIVE_INTERVALS = 20_480, 102_400
@@ -44,8 +46,8 @@ _MOST_DRIVE_SLICES, _LEAST_SLICES = 2**21, 256
 _PILOT_SHARE, _PILOT_LEAST, _PILOT_MOST = 50, 1_000, 100_000
 """A run of so many I/Os is tried with a fiftieth of them first, to learn how long it will be; with no more than what a
 second simulates, since nobody can watch it or end it."""
-_LEAST_INTERVAL_NS = NS_PER_MS
-"""The least that the load generator takes (crates/storscope-load/src/plan.rs)."""
+_MOST_MARKS = 520
+"""Regular ones that the array keeps: of more every second one is dropped (marks.rs)."""
 
 
 def simulate(
@@ -63,7 +65,8 @@ def simulate(
     started_ns = time.time_ns() // NS_PER_US * NS_PER_US if started_ns is None else started_ns
     began = time.perf_counter()
     plan = fitted(plan)
-    samples, intervals, was_stopped = Samples(), _Intervals(most_intervals(plan), _expected(plan)), _Latch(stop)
+    samples, was_stopped = Samples(), _Latch(stop)
+    intervals = _Intervals(most_intervals(plan), _expected(plan), _cuts_ns(plan))
     run = SimulationRun(plan, started_ns)
     for interval in map(Interval, map(compact, run.intervals(was_stopped))):
         samples.add(Sample.of(interval))
@@ -95,7 +98,8 @@ def _concluded(
     else:
         interval_ns = plan.interval_ns or NS_PER_S
         judgement = judge(samples, interval_ns, plan.workload, phases, ended, full_words(array))
-    steps = rate_step_figures(plan.workload, samples, _active_ns(plan))
+    kept = map(Sample.of, intervals.kept) if intervals.cuts_ns else samples
+    steps = rate_step_figures(plan.workload, kept, _active_ns(plan))
     stretches = stretches_of(phases, steps, intervals.kept)
     doubts = doubts_of_run(plan, array, samples, judgement, stretches, steps, has_changes=len(phases) > 1)
     judgement = replace(judgement, doubts=(*judgement.doubts, *doubts))
@@ -120,21 +124,17 @@ def fitted(plan: SimulationPlan) -> SimulationPlan:
     How long a number of I/Os takes is learned from a short run of the same plan.
     """
     if plan.interval_ns is None:
-        lengths = [] if plan.duration_ns is None else [plan.duration_ns]
+        lengths = [one for one in (plan.duration_ns, _load_end_ns(plan)) if one is not None]
         if plan.ios is not None:
             lengths.append(_expected_ns(plan, plan.ios))
-        plan = replace(plan, interval_ns=interval_ns_for(min(lengths, default=0)))
+        plan = replace(plan, interval_ns=cut_interval_ns(min(lengths, default=0), plan.load_changes_ns))
     if plan.slice_ns is None:
         plan = replace(plan, slice_ns=min(LONGEST_SLICE_NS, plan.interval_ns or NS_PER_S))
     return replace(plan, slices=min(plan.slices, max(_LEAST_SLICES, _MOST_DRIVE_SLICES // max(1, _drives(plan)))))
 
 
-def interval_ns_for(length_ns: int | None) -> int:
-    """The length of an interval of a run that takes about so long: 200 of them, at least 1 ms each.
-
-    In whole microseconds, as is the start where none is given: Python's own times have no ns.
-    """
-    return max(_LEAST_INTERVAL_NS, -(-(length_ns or 0) // (_INTERVALS * NS_PER_US)) * NS_PER_US)
+def _load_end_ns(plan: SimulationPlan) -> int | None:
+    return load_end_ns(plan.workload, plan.design.lifetimes)
 
 
 def _expected_ns(plan: SimulationPlan, ios: int) -> int:
@@ -159,22 +159,41 @@ def _drives(plan: SimulationPlan) -> int:
 
 def _expected(plan: SimulationPlan) -> int:
     """How many intervals the run will have; 0 if only its I/Os tell."""
-    return 0 if plan.ios is not None or not plan.interval_ns else -(-(plan.duration_ns or 0) // plan.interval_ns)
+    if plan.ios is not None or not plan.interval_ns or plan.duration_ns is None:
+        return 0
+    end_ns = _load_end_ns(plan)
+    return -(-(plan.duration_ns if end_ns is None else min(plan.duration_ns, end_ns)) // plan.interval_ns)
+
+
+def _cuts_ns(plan: SimulationPlan) -> tuple[int, ...]:
+    """Where intervals are not put together: where the load changes. Nothing if one lies across such an instant."""
+    cuts_ns = plan.load_changes_ns
+    is_cut = plan.interval_ns and all(at_ns % plan.interval_ns == 0 for at_ns in cuts_ns)
+    return cuts_ns if is_cut and len(cuts_ns) <= most_intervals(plan) // 4 else ()
 
 
 class _Intervals:
-    """The intervals of a run under way: at most `most`, an even number, and of equal length but for the last one."""
+    """The intervals of a run under way: at most `most`, an even number, and of equal length but for the last one and
+    those that end at one of `cuts_ns`."""
 
-    def __init__(self, most: int = _MOST_INTERVALS, expected: int = 0) -> None:
+    def __init__(self, most: int = _MOST_INTERVALS, expected: int = 0, cuts_ns: Sequence[int] = ()) -> None:
         self.kept: list[Interval] = []
+        self.cuts_ns = cuts_ns
         self._most = most
-        self._parts = max(1, -(-expected // most))
+        self._parts = max(1, -(-expected // (most - 2 * len(cuts_ns))))
+        if cuts_ns:  # so that there are marks where intervals end
+            kept_marks = 2 ** max(0, math.ceil(math.log2(max(1, expected) / _MOST_MARKS)))
+            self._parts = -(-self._parts // kept_marks) * kept_marks
         self._pending: list[Interval] = []
+        self._length_ns = 0
 
     def add(self, interval: Interval) -> None:
         """One more."""
+        self._length_ns = self._length_ns or interval.duration_ns
         if len(self.kept) >= self._most and not self._pending:
             self._halve()
+        if self._pending and self._place(interval) != self._place(self._pending[0]):
+            self.end()
         self._pending.append(interval)
         if len(self._pending) == self._parts:
             self.end()
@@ -186,11 +205,14 @@ class _Intervals:
         if whole is not None:
             self.kept.append(whole)
 
+    def _place(self, interval: Interval) -> tuple[int, int]:
+        """That of those which are put together."""
+        return interval.start_ns // (self._parts * self._length_ns), bisect_right(self.cuts_ns, interval.start_ns)
+
     def _halve(self) -> None:
-        pairs = zip(self.kept[::2], self.kept[1::2], strict=True)
-        halved = (joined(pair, index) for index, pair in enumerate(pairs))
-        self.kept = [one for one in halved if one is not None]
         self._parts *= 2
+        halved = (joined(those, index) for index, (_, those) in enumerate(groupby(self.kept, self._place)))
+        self.kept = [one for one in halved if one is not None]
 
 
 class _Latch:

@@ -21,8 +21,8 @@ from storscope.sim.replay import TracePlan, TraceSource, described, packed, plac
 from storscope.sim.schedule import load_schedule
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.traces import read_trace
+from storscope.workbench.interval_length import interval_ns_for
 from storscope.workbench.simulated import Simulated
-from storscope.workbench.simulating import interval_ns_for
 from storscope.workbench.simulating import simulate as run_plan
 from storscope.workbench.simulation_arguments import (
     check_design,

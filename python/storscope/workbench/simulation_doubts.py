@@ -9,12 +9,13 @@ from storscope.bench.goals import has_steps
 from storscope.bench.judgement import Judgement
 from storscope.bench.rate_steps import RateStepFigures
 from storscope.bench.samples import Samples
+from storscope.domain.units import NS_PER_S
 from storscope.sim.phases import Phase
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.window import window
 from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
-from storscope.workbench.falling_behind import doubts_of_steps
+from storscope.workbench.falling_behind import doubts_of_short_steps, doubts_of_steps
 from storscope.workbench.no_time import doubts_of_no_time
 
 
@@ -27,7 +28,8 @@ def doubts_of_run(
     if isinstance(plan, TracePlan) or not stretches:
         return found
     filling = _filling(plan, array, judgement, stretches, has_changes=has_changes)
-    return (*filling, *doubts_of_steps(steps), *found)
+    short = doubts_of_short_steps(steps, plan.interval_ns or NS_PER_S)
+    return (*filling, *doubts_of_steps(steps), *short, *found)
 
 
 def _filling(

@@ -52,6 +52,16 @@ def time_spent(measured: Interval, part_of_run: Report) -> list[TimeSpent]:
     return found
 
 
+def _noted(part: Report) -> list[TimeSpent]:
+    """The same by the array's own account, for a time that no whole interval lies in."""
+    return [
+        TimeSpent(index, direction, target["completed"][at], sum(parts.values()), parts)
+        for index, target in enumerate(part["targets"])
+        for at, direction in enumerate(DIRECTIONS)
+        if (parts := {one["part"]: one["mean_ns"] for one in target[direction]["parts"]})
+    ]
+
+
 def bottleneck_of(array: Report, part: Report, spent: Sequence[TimeSpent], *, is_open: bool) -> Bottleneck:
     """What bounds a part of a run. `array` is the report of the whole run; `is_open` is whether all streams are."""
     queue = array["queue"]
@@ -124,7 +134,7 @@ def _phase(array: Report, phase: Phase, intervals: Sequence[Interval], *, is_ope
         proxied += (target["proxied_share"] or 0.0) * sum(target["submitted"])
     used = used_components(part["components"])
     measured = joined(inside)
-    spent = [] if measured is None else time_spent(measured, part)
+    spent = _noted(part) if measured is None else time_spent(measured, part)
     return PhaseFigures(
         phase, rate, measured, proxied / came if came else None, used[0] if used else None,
         bottleneck_of(array, part, spent, is_open=is_open),

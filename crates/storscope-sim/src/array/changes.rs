@@ -59,7 +59,7 @@ impl Array {
         if index > 0 {
             return self.continue_task(index - 1);
         }
-        self.mark_regularly();
+        self.mark_on_time();
         let mut next = self.marks.next();
         while let Some(&(at, change)) = self.changes.get(self.next_change) {
             if at > self.now {

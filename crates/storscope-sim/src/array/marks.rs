@@ -1,8 +1,8 @@
 //! What all components have counted, at instants of the run: the difference of two marks is what was done between them.
 //!
-//! Marks are made at regular distances and whenever something changes. Their number is bounded, since each holds all
-//! counters: when there are too many regular ones, every second one is dropped and the distance doubles; of those at
-//! changes the first are kept.
+//! Marks are made at regular distances, whenever something changes, and when the load does, as far as that is known before.
+//! Their number is bounded, since each holds all counters: when there are too many regular ones, every second one is
+//! dropped and the distance doubles; of those at changes the first are kept.
 
 use serde::Serialize;
 use storscope_types::Nanos;
@@ -14,7 +14,8 @@ use super::memory::MemoryTotals;
 /// is a mark wherever an interval ends.
 const MOST: usize = 520;
 
-/// Marks at changes that are kept: more than there are phases that are told apart (`phases.py`).
+/// Marks at changes that are kept, and at changes of the load: more than there are phases that are told apart
+/// (`phases.py`).
 const MOST_AT_CHANGES: usize = 64;
 
 /// Counters at one instant, since statistics began.
@@ -22,7 +23,7 @@ const MOST_AT_CHANGES: usize = 64;
 pub struct Mark {
     /// When.
     pub time_ns: Nanos,
-    /// Whether something changed then, just after.
+    /// Whether something changed then, or the load did, just after.
     pub change: bool,
     /// Of each drive: time busy, time in use (see `ComponentReport::used_ratio`), integral of the number present, done,
     /// sum of response times, reads, writes, bytes read, bytes written.
@@ -61,6 +62,10 @@ pub struct TargetMark {
 pub struct Marks {
     every: Nanos,
     next: Nanos,
+    /// When the load changes, in order of time.
+    planned: Vec<Nanos>,
+    /// How many of these are past.
+    past: usize,
     regular: usize,
     at_changes: usize,
     /// In order of time.
@@ -71,23 +76,32 @@ impl Marks {
     /// None yet; a distance of [`Nanos::NEVER`] makes only those at changes.
     #[must_use]
     pub fn new(every: Nanos) -> Self {
-        Self { every, next: every, regular: 0, at_changes: 0, kept: Vec::new() }
+        Self { every, next: every, planned: Vec::new(), past: 0, regular: 0, at_changes: 0, kept: Vec::new() }
     }
 
-    /// When the next regular one is due.
+    /// When the next one is due that is known before.
     #[must_use]
     pub fn next(&self) -> Nanos {
-        self.next
+        self.planned.get(self.past).map_or(self.next, |planned| self.next.min(*planned))
+    }
+
+    fn plan(&mut self, instants: &[Nanos]) {
+        self.planned = instants.to_vec();
+        self.planned.sort_unstable();
+        self.planned.dedup();
+        self.planned.truncate(MOST_AT_CHANGES);
+        self.past = 0;
     }
 
     /// Forgets all; the next regular one is due in one distance.
     pub fn restart(&mut self, now: Nanos) {
-        *self = Self::new(self.every);
+        let (planned, past) = (std::mem::take(&mut self.planned), self.past);
+        *self = Self { planned, past, ..Self::new(self.every) };
         self.next = Nanos(now.0.saturating_add(self.every.0));
     }
 
     fn has_enough_changes(&self) -> bool {
-        self.at_changes >= MOST_AT_CHANGES
+        self.at_changes >= MOST_AT_CHANGES + self.planned.len()
     }
 
     /// A change at the instant of another mark needs none of its own.
@@ -118,8 +132,20 @@ impl Marks {
 }
 
 impl Array {
-    /// Makes the regular mark that is due.
-    pub(super) fn mark_regularly(&mut self) {
+    /// The same, with marks when the load changes: a time between two such is told apart to the nanosecond.
+    #[must_use]
+    pub fn marked_at(mut self, instants: &[Nanos]) -> Self {
+        self.marks.plan(instants);
+        self.timer_event(0);
+        self
+    }
+
+    /// Makes the marks that are due.
+    pub(super) fn mark_on_time(&mut self) {
+        while self.marks.planned.get(self.marks.past).is_some_and(|planned| *planned <= self.now) {
+            self.marks.past += 1;
+            self.mark(true);
+        }
         if self.now >= self.marks.next {
             self.marks.next = Nanos(self.marks.next.0.saturating_add(self.marks.every.0));
             self.mark(false);
@@ -200,6 +226,19 @@ mod tests {
             .map(|pair| pair[1] - pair[0])
             .collect();
         assert!(distances.iter().all(|distance| *distance == distances[0]), "{distances:?}");
+    }
+
+    #[test]
+    fn a_change_of_the_load_is_due_between_regular_ones_and_a_restart_forgets_none() {
+        let mut marks = Marks::new(Nanos(10));
+        marks.plan(&[Nanos(25), Nanos(3), Nanos(25)]);
+        assert_eq!(marks.next(), Nanos(3));
+        marks.past += 1;
+        assert_eq!(marks.next(), Nanos(10));
+        marks.restart(Nanos(20));
+        assert_eq!(marks.next(), Nanos(25));
+        marks.past += 1;
+        assert_eq!(marks.next(), Nanos(30));
     }
 
     #[test]
