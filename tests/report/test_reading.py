@@ -78,6 +78,16 @@ def test_events_are_drawn_by_the_clocks_that_were_brought_together(tmp_path: Pat
     assert columns["width"] * columns["count"] == pytest.approx(BAD.start * STEP_S, abs=40), "without the hour"
 
 
+def test_what_two_logs_tell_alike_is_drawn_once(tmp_path: Path) -> None:
+    def log(recorder: Recorder) -> None:
+        for second in (0, 60):
+            recorder.event(EntityRef("esx", "device", "naa.1"), START_NS + second * S, "command_aborted", "aborted")
+
+    told = event_map(Judged(make_store(tmp_path, log, log)), Packer())
+    assert told is not None
+    assert told.rows == [["command aborted", "2"]]
+
+
 def observed(entity: EntityRef, step_s: int, columns: dict[str, float], count: int) -> Callable[[Recorder], None]:
     def write(recorder: Recorder) -> None:
         for number in range(count):

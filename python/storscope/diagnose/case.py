@@ -24,6 +24,7 @@ from storscope.domain.schema import CANONICAL
 from storscope.domain.units import format_time
 from storscope.store import Store
 from storscope.store.competing import running_condition
+from storscope.store.events import Event, read_events
 from storscope.store.series import Series, floats, fuller, groups, ints, joined, read_pieces
 from storscope.store.time_frame import TimeFrame
 
@@ -36,21 +37,6 @@ FLASH_READ_LATENCY_NS = 500_000
 
 _NVME_NAME = re.compile(r"(/dev/)?nvme\d+(c\d+)?(n\d+(p\d+)?)?")
 """What Linux calls NVMe devices (drivers/nvme/host/core.c, multipath.c); hardly any holds a rotating disk."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A row of `events`."""
-
-    capture: str
-    entity: EntityRef
-    time_ns: int | None
-    type: str
-    value: float | None
-    baseline: float | None
-    unit: str | None
-    attributes: Mapping[str, str]
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,19 +154,7 @@ class Case:
     @cached_property
     def events(self) -> list[Event]:
         """Every event in time order; those without a time come last."""
-        table = self.store.query(
-            f"SELECT capture, system, kind, entity, {self.instant()} AS time_ns, type, value, baseline, unit, "
-            f"attributes, text FROM events WHERE (time IS NULL OR {self.time_condition()}) "
-            "ORDER BY time_ns NULLS LAST, capture"
-        )
-        found = [
-            Event(
-                row["capture"], EntityRef(row["system"], row["kind"], row["entity"]), row["time_ns"], row["type"],
-                row["value"], row["baseline"], row["unit"], dict(row["attributes"] or ()), row["text"],
-            )
-            for row in table.to_pylist()
-        ]  # fmt: skip
-        return _without_echoes(found)
+        return read_events(self.store, self.time_frame)
 
     def events_of(self, *types: str) -> list[Event]:
         """The events of these types."""
@@ -357,22 +331,6 @@ class Case:
     @cached_property
     def _capture_rows(self) -> list[dict[str, Any]]:
         return self.store.captures()
-
-
-def _without_echoes(events: list[Event]) -> list[Event]:
-    """Events that several captures tell alike, once: vmkernel.log and vmkwarning.log carry the same warnings.
-
-    What one capture tells several times stays; of several captures the one that tells it most often is taken.
-    """
-    told: dict[tuple[Any, ...], Counter[str]] = defaultdict(Counter)
-    keys = [(event.entity, event.time_ns, event.type, event.value, event.baseline) for event in events]
-    for key, event in zip(keys, events, strict=True):
-        told[key][event.capture] += 1
-    return [
-        event
-        for key, event in zip(keys, events, strict=True)
-        if event.time_ns is None or event.capture == told[key].most_common(1)[0][0]
-    ]
 
 
 def _cell(value: Any) -> Cell:

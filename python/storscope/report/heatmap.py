@@ -21,6 +21,7 @@ from storscope.report.pack import Packer
 from storscope.report.reading import LATENCY, OPS, Judged, Track
 from storscope.report.simulations import simulated_captures
 from storscope.report.wording import counted, kind_word
+from storscope.store.events import read_events
 
 COLUMNS_MAX = 200
 BUCKETS_PER_DECADE = 8
@@ -251,14 +252,11 @@ def _median_and_peak(values: FloatArray) -> list[str]:
 
 def event_map(judged: Judged, packer: Packer) -> HeatMap | None:
     """What logs said over time, a row per type of event; None when there is no stretch of time."""
-    table = judged.store.query(
-        f"SELECT type, {judged.frame.instant()} AS time_ns FROM events "
-        f"WHERE time IS NOT NULL AND {judged.frame.condition()} ORDER BY time_ns"
-    )
-    times = table.column("time_ns").to_numpy().astype(np.int64)
+    events = [(one.time_ns, one.type) for one in read_events(judged.store, judged.frame) if one.time_ns is not None]
+    times = np.array([time_ns for time_ns, _ in events], dtype=np.int64)
     if not len(times) or times[-1] - times[0] < NS_PER_S:
         return None
-    types = table.column("type").to_numpy(zero_copy_only=False).astype(str)
+    types = np.array([type_ for _, type_ in events])
     names, number, counts = np.unique(types, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:EVENT_ROWS_MAX]
     width = max(NS_PER_S, -(-int(times[-1] - times[0] + 1) // 120))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from storscope.diagnose.case import Case, Event
+from storscope.diagnose.case import Case
 from storscope.diagnose.rules._entities import observed
 from storscope.diagnose.rules._intervals import ends, greatest, hull, total
 from storscope.diagnose.rules._logs import events_by_system, window_of
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows
+from storscope.store.events import Event
 from storscope.store.series import Series
 
 FINEST_KINDS = (

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Event
+from storscope.diagnose.case import Case
 from storscope.domain.finding import EvidenceRows
 from storscope.domain.units import NS_PER_S, format_span
+from storscope.store.events import Event
 from storscope.store.sql import sql_list, sql_text
 
 HOST_LOG = "a host log (vmkernel.log, vobd.log)"

@@ -33,7 +33,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from storscope.diagnose.case import Case, Event
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, listed, where
 from storscope.diagnose.rules._logs import HOUR_NS, event_rows, events_by_system, most_in_window, times_of, window_of
@@ -41,6 +41,7 @@ from storscope.diagnose.rules._owners import controllers, owners
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_span
+from storscope.store.events import Event
 
 _NAME = "cache-policy-flood"
 _EVENTS = ("cache_policy_changed", "battery_changed")

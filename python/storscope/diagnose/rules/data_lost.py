@@ -23,12 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from storscope.diagnose.case import Case, Event
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings
 from storscope.diagnose.rules._entities import by_system, counted
 from storscope.diagnose.rules._logs import event_rows, events_by_system, window_of
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.store.events import Event
 
 _NAME = "data-lost"
 _TYPE = "data_lost"

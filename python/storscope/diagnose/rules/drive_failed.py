@@ -25,13 +25,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from storscope.diagnose.case import Case, Event
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings
 from storscope.diagnose.rules._drive_states import STATE_BAD, STATE_BUSY, STATE_GOOD, STATE_SPARE
 from storscope.diagnose.rules._entities import counted, joined, listed, where
 from storscope.diagnose.rules._logs import event_rows, events_by_system, times_of, window_of
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.store.events import Event
 
 _NAME = "drive-failed"
 _FAILED, _STARTED, _FINISHED = "disk_failed", "rebuild_started", "rebuild_finished"

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Event, Tier
+from storscope.diagnose.case import Case, Tier
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, listed
 from storscope.diagnose.rules._logs import (
@@ -45,6 +45,7 @@ from storscope.diagnose.rules._logs import (
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_duration, format_ratio
+from storscope.store.events import Event
 from storscope.store.sql import sql_text
 
 _NAME = "latency-deteriorated"

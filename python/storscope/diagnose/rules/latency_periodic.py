@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Event
+from storscope.diagnose.case import Case
 from storscope.diagnose.peers import Grid, system_grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import listed
@@ -51,6 +51,7 @@ from storscope.model.periodicity import (
     recurrent_window,
     slot_table,
 )
+from storscope.store.events import Event
 from storscope.store.sql import sql_text
 
 _NAME = "latency-periodic"

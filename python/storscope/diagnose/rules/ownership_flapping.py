@@ -26,13 +26,14 @@ import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from storscope.diagnose.case import Case, Event
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import by_system, counted, listed, where
 from storscope.diagnose.rules._logs import event_rows, events_by_system, most_in_window, times_of, window_of
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S
+from storscope.store.events import Event
 
 _NAME = "ownership-flapping"
 _TYPE = "ownership_changed"

@@ -26,13 +26,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from storscope.diagnose.case import Case, Event
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings
 from storscope.diagnose.rules._entities import by_system, counted, joined, listed, where
 from storscope.diagnose.rules._logs import HOST_LOG, event_rows, events_by_system, host_logs, window_of
 from storscope.diagnose.rules._paths import PATH_LIST, adapter_of, is_dead, paths_by_device, state_of
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.store.events import Event
 
 _NAME = "path-dead"
 _WORLDWIDE = re.compile(r"(naa|eui|nvme)\.|3[0-9a-f]{16,}$")

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storscope.diagnose.case import Case, Event
+from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import by_system, counted, listed, observed
 from storscope.diagnose.rules._intervals import ends, hull, total, weighted_mean
@@ -37,6 +37,7 @@ from storscope.diagnose.rules._paths import paths_by_device, series_of, should_c
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_duration, format_ratio
+from storscope.store.events import Event
 from storscope.store.series import Series
 
 _NAME = "path-slow"
