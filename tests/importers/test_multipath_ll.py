@@ -136,3 +136,30 @@ def test_the_system_is_what_the_user_says() -> None:
 def test_what_has_no_map_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(MalformedInput, match="multipath map"):
         read_text(IMPORTER, text, tmp_path)
+
+
+_TWO_MAPS = """\
+360000970000192600123533030334542 dm-4 EMC,SYMMETRIX
+size=200G features='0' hwhandler='1 alua' wp=rw
+`-+- policy='round-robin 0' prio=50 status=active
+  `- 1:0:0:2 sdd 8:48 active ready running
+ora data (360000970000192600123533030334541) dm-3 EMC,SYMMETRIX
+size=100G features='0' hwhandler='0' wp=rw
+`-+- policy='service-time 0' prio=1 status=active
+  |- 1:0:0:1 sdb 8:16 active ready running
+  `- 2:0:0:1 sdc 8:32 failed faulty running
+"""
+
+
+def test_an_alias_may_have_blanks(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, _TWO_MAPS, tmp_path)
+    assert tables.facts("device", "dm-3")["alias"] == "ora data"
+    assert tables.facts("path", "2:0:0:1")["state"] == "dead"
+    assert tables.facts("device", "dm-4")["paths"] == "1"
+
+
+def test_paths_below_an_unknown_heading_go_to_no_other_map(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, _TWO_MAPS.replace("ora data (", "ora <data> [x] ("), tmp_path)
+    assert tables.facts("device", "dm-4")["paths"] == "1"
+    assert tables.notes.omitted["paths of maps whose heading is not understood"] == 2
+    assert any("heading is not understood" in warning for warning in tables.notes.warnings)

@@ -37,8 +37,10 @@ from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM
 
 _MAP = re.compile(
     r"(?:(?:create|reload|switchpg|resize|rename|unchanged|undef|: )+:? +)?"
-    r"(?P<name>[^\s()\[\]]+)(?: +\((?P<wwid>[^()]+)\))? +(?P<dm>dm-\d+|undef) *(?P<product>[^\[\]]*?)(?P<rest>\[.*)?"
+    r"(?:(?P<blanks>[^\s()\[\]:|]+(?: +[^\s()\[\]:|]+)+)(?= +\()|(?P<name>[^\s()\[\]]+))"
+    r"(?: +\((?P<wwid>[^()]+)\))? +(?P<dm>dm-\d+|undef) *(?P<product>[^\[\]]*?)(?P<rest>\[.*)?"
 )
+"""An alias may have blanks in it, but then its WWID follows; dated messages have colons."""
 _OLD_MAP = re.compile(
     r"(?:(?P<name>[^\s()\[\]]+) +\((?P<wwid>[0-9A-Za-z_.:-]{10,})\)|(?P<bare>3[0-9a-f]{16,32})) *(?P<rest>\[size=.*)?"
 )
@@ -58,6 +60,7 @@ _STANDBY: Final = {"ghost"}
 
 _LONGEST_LINE: Final = 2_000
 """No line of multipath is longer; searching one would cost time without end."""
+_NO_MAP: Final = "paths of maps whose heading is not understood"
 _NOISE: Final = "lines that describe no map, group or path (messages, warnings, prompts)"
 
 
@@ -118,7 +121,7 @@ def _map(line: str) -> _Map | None:
     parts = match.groupdict()
     product = (parts.get("product") or "").strip()
     found = _Map(
-        match["name"] or parts["bare"],
+        parts.get("blanks") or match["name"] or parts["bare"],
         match["wwid"],
         None if parts.get("dm") == "undef" else parts.get("dm"),
         "" if not product.strip(" ,#") else product,
@@ -186,7 +189,14 @@ def _maps(evidence: Evidence, recorder: Recorder) -> Iterator[_Map]:
             if current:
                 yield current
             current = new
-        elif current is None or not _belongs(line, current):
+        elif line.startswith(("size=", "[size=")) and (current is None or current.settings or current.groups):
+            if current:
+                yield current
+            current = None
+            recorder.warn(f"A map's heading is not understood, and its paths are left out; it is followed by {line!r}.")
+        elif current is None:
+            recorder.omit(_NO_MAP if _path(line) else _NOISE)
+        elif not _belongs(line, current):
             recorder.omit(_NOISE)
     if current:
         yield current
