@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from storscope.bench.safety import Outcome, create, demand, inspect, open_for_reading, open_for_writing
+from storscope.bench.safety import Outcome, create, demand, inspect, open_for_reading, open_for_writing, processes
 from storscope.bench.safety.access import _confirm
 from storscope.bench.safety.block import device_named
 from storscope.bench.safety.kernel import Kernel
@@ -379,6 +379,91 @@ def test_a_file_that_another_process_writes_to_is_refused(rig: Rig, code: str, f
     image = rig.image()
     with Other(code, image, flags):
         assert_refused_for_good(image, "writers")
+
+
+HOLD_OPEN_WITHOUT_ITS_FIRST_THREAD = """
+import ctypes, os, sys, threading, time
+def later():
+    time.sleep(0.3)
+    print('open', flush=True)
+    sys.stdin.buffer.raw.read()
+    os._exit(0)
+os.open(sys.argv[1], int(sys.argv[2]))
+threading.Thread(target=later).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+HOLD_OPEN_IN_A_TABLE_OF_ITS_OWN = """
+import ctypes, os, sys, threading
+def later():
+    assert ctypes.CDLL(None).unshare(0x400) == 0  # CLONE_FILES
+    os.open(sys.argv[1], int(sys.argv[2]))
+    print('open', flush=True)
+    sys.stdin.buffer.raw.read()
+thread = threading.Thread(target=later)
+thread.start()
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("compares", [True, False])
+@pytest.mark.parametrize("code", [HOLD_OPEN_WITHOUT_ITS_FIRST_THREAD, HOLD_OPEN_IN_A_TABLE_OF_ITS_OWN])
+def test_a_thread_that_writes_to_a_file_is_seen(
+    rig: Rig, code: str, compares: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the kernel does not tell which threads have one table of descriptors."""
+    if not compares:
+        monkeypatch.setattr(processes, "_KCMP", {})
+    image = rig.image()
+    with Other(code, image, os.O_RDWR):
+        assert_refused_for_good(image, "writers")
+
+
+def _writers_answer(path: Path) -> str:
+    """As another process, which may be another user, finds it."""
+    (check,) = [check for check in inspect(path).checks if check.name == "writers"]
+    return f"{check.outcome}: {check.says}"
+
+
+ANSWER = """
+import sys
+from pathlib import Path
+from tests.bench.safety.test_in_use_real import _writers_answer
+print(_writers_answer(Path(sys.argv[1])))
+"""
+
+
+@pytest.mark.needs("unshare")
+def test_in_a_container_it_is_said_that_not_all_can_be_seen(rig: Rig) -> None:
+    image = rig.image()
+    with Other(HOLD_OPEN, image, os.O_RDWR):
+        said = run("unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", ANSWER, image)
+    assert said == "unknown: processes outside this container (PID namespace) cannot be seen; none of the others writes"
+
+
+def test_a_proc_that_hides_processes_is_said_to_do_so(rig: Rig, tmp_path: Path) -> None:
+    """As hidepid=2 shows it to an ordinary user."""
+    proc = tmp_path / "proc"
+    proc.mkdir()
+    (proc / "self").symlink_to(f"/proc/{os.getpid()}")
+    seen = processes.writers(Kernel(proc=proc), lambda status, link: True)
+    assert seen.hidden == ("/proc does not list the processes of other users (hidepid)",)
+    assert processes.writers(Kernel(), lambda status, link: False).hidden == ()
+
+
+def test_a_mapping_is_seen_where_only_its_line_may_be_read(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An ordinary user may not follow the links in map_files, not even those of their own processes."""
+    image, matches = rig.image(), processes._matches
+
+    def as_user(link: Path, wanted: processes.Wanted) -> bool | None:
+        return None if link.parent.name == "map_files" else matches(link, wanted)
+
+    monkeypatch.setattr(processes, "_matches", as_user)
+    with Other(HOLD_MAPPED, image, 0):
+        assert_refused_for_good(image, "writers")
+        other = image.with_name("other")
+        other.write_bytes(bytes(4096))
+        assert "writers" not in refusals(other)
+        assert _writers_answer(other) == "passed: no other process has it open for writing"
 
 
 def test_a_claim_by_anything_else_is_refused(rig: Rig) -> None:

@@ -214,10 +214,9 @@ def check_writers(kernel: Kernel, wanted: list[Wanted]) -> Check:
     if seen.found:
         found = "; ".join(str(writer) for writer in seen.found)
         return refused("writers", f"in use by {found}", "Stop that process first.")
-    if seen.unseen:
-        return unknown(
-            "writers", f"{seen.unseen} processes of other users cannot be looked at; none of the others writes"
-        )
+    unseen = [*seen.hidden, *([f"{seen.unseen} processes of other users cannot be looked at"] if seen.unseen else [])]
+    if unseen:
+        return unknown("writers", f"{'; '.join(unseen)}; none of the others writes")
     return passed("writers", "no other process has it open for writing")
 
 

@@ -79,6 +79,14 @@ def read_number(path: Path) -> int | None:
     return int(text) if text is not None and text.isdecimal() else None
 
 
+def read_link(path: Path) -> str | None:
+    """Where a link of the kernel's points; null where there is none or it may not be read."""
+    try:
+        return str(path.readlink())
+    except OSError:
+        return None
+
+
 def names_in(folder: Path) -> tuple[str, ...]:
     """Sorted names in a folder; none where it is absent."""
     try:
