@@ -390,3 +390,37 @@ def test_every_value_is_the_text_times_its_unit(rows: list[tuple[str, ...]], com
         idle = number[2] == number[3] == number[8] == 0
         assert row["latency_ns_mean"] == (None if idle else number[8] * 1_000_000)
         assert row["read_latency_ns_mean"] is None
+
+
+_IN_A_LOCALE = """\
+Linux 6.1.0 (h1) \t20/11/2026 \t_x86_64_\t(8 CPU)
+
+{first}
+Device             tps    kB_read/s    kB_wrtn/s
+sda               1.00         4.00         0.00
+
+{second}
+Device             tps    kB_read/s    kB_wrtn/s
+sda               2.00         8.00         0.00
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("20/11/2026 11:55:07 \u03c0\u03bc", "20/11/2026 12:05:07 \u03bc\u03bc", "2026-11-20T12:05:07+00:00"),  # el_GR
+        ("\u4e0a\u534811:55:07", "\u4e0b\u534801:05:07", "not understood"),  # a word first and no date
+        ("Zeit: 11:55:07", "Zeit: 11:56:07", "2026-11-20T11:56:07+00:00"),
+        ("20. nov. 2026 kl. 11.55 +0000", "20. nov. 2026 kl. 11.56 +0000", "not understood"),  # nb_NO
+        ("Friday, November 20, 2026 11:55:07 AM UTC", "Friday, November 20, 2026 11:56:07 AM UTC", "not understood"),
+    ],
+)
+def test_time_stamps_of_locales_are_read_or_named(first: str, second: str, expected: str, tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, _IN_A_LOCALE.format(first=first, second=second), tmp_path)
+    (last,) = {row["time"] for row in tables.rows("observations")}
+    if expected == "not understood":
+        assert any(f"Time stamps like {first!r} are not understood" in warning for warning in tables.notes.warnings)
+    else:
+        assert not tables.notes.warnings
+        ended = last + dt.timedelta(seconds=tables.rows("observations")[0]["duration_ns"] / 1e9)
+        assert ended.isoformat() == expected

@@ -15,12 +15,16 @@ from storscope.sources.importer import ImportOptions
 from storscope.sources.importers._date_order import DateOrder
 
 _STAMP = re.compile(
-    r"(?:Time:\s*)?(?:(\d{1,4})(\D{1,3})(\d{1,2})\D{1,3}(\d{1,4})\D{1,6})?"
+    r"(?:[^\W\d]+:\s*)?(?:(\d{1,4})(\D{1,3})(\d{1,2})\D{1,3}(\d{1,4})\D{1,6})?"
     r"(\d{1,2})\D{1,3}(\d{1,2})\D{1,3}(\d{1,2})\s*(?:\D{0,8}?)\s*(Z|[+-]\d\d:?\d\d)?"
 )
+_MOST_WORDS = 8
+"""Of a time stamp in any locale."""
 _DATE = re.compile(r"(\d{1,4})(\D{1,3})(\d{1,2})\D{1,3}(\d{1,4})\D{0,2}")
-_MORNING = re.compile(r"\bA\.?M\b|上午|午前|오전", re.IGNORECASE)
-_AFTERNOON = re.compile(r"\bP\.?M\b|下午|午後|오후", re.IGNORECASE)
+_MORNING = re.compile(r"\bA\.?M\b|上午|午前|오전|πμ|ص|पूर्वाह्न|পূর্বাহ্ণ|காலை|ఉ\.", re.IGNORECASE)
+_AFTERNOON = re.compile(r"\bP\.?M\b|下午|午後|오후|μμ|م|अपराह्न|অপরাহ্ণ|மாலை|సా\.", re.IGNORECASE)
+"""`am_pm` of glibc's locales (localedata/locales of 2.36)."""
+_CLOCK = re.compile(r"\d[:.]\d\d")
 
 
 @dataclass
@@ -118,8 +122,13 @@ class Stamps:
 
 
 def is_stamp(line: str) -> bool:
-    """True for a line that is a time stamp of -t and nothing else."""
+    """True for a line that is a time stamp of -t and nothing else. Old ones begin with a word: 'Time: 10:00:00'."""
     return len(line) < 60 and _STAMP.fullmatch(line) is not None
+
+
+def may_be_stamp(line: str) -> bool:
+    """True for a line that may be a time stamp in a form that is not known: few words, among them hours and minutes."""
+    return len(line) < 60 and _CLOCK.search(line) is not None and len(line.split()) <= _MOST_WORDS
 
 
 def has_date(text: str) -> bool:

@@ -21,7 +21,7 @@ from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._iostat import FIELDS, Report, ReportWriter
 from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM
-from storscope.sources.importers._stamps import Stamps, is_stamp
+from storscope.sources.importers._stamps import Stamps, is_stamp, may_be_stamp
 
 _HEADER = re.compile(r"Linux \S+ \((?P<host>.*?)\)\s+(?P<date>\S.*?)(?:\s+_\S+_)?(?:\s+\(\d+ CPU\))?\s*")
 _NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?")
@@ -29,6 +29,8 @@ _HUMAN = re.compile(r"(-?[0-9]+(?:[.,][0-9]+)?)([sBkMGTP%])")
 _SUFFIX_BYTES = {"s": 512.0, "B": 1.0, "k": 1024.0, "M": 1024.0**2, "G": 1024.0**3, "T": 1024.0**4, "P": 1024.0**5}
 """sysstat common.c, `cprintf_unit`: each step is 1,024."""
 
+_WORD_BEFORE_TIME = re.compile(r"[^\W\d]+: +\d\d?\D")
+"""Of sysstat before 9, in the words of the locale: 'Time: 10:00:00 PM'."""
 _CUT = "lines that do not fit their heading (cut or damaged)"
 
 
@@ -90,6 +92,9 @@ class _Reader:
     _stamp: str | None = None
     _devices: dict[str, dict[str, float]] = field(default_factory=dict)
     _cpu: dict[str, float] = field(default_factory=dict)
+    _loose: str | None = None
+    """The last line that belonged to nothing."""
+    _warned: bool = False
     _begun: bool = False
     _filesystems: bool = False
     found_heading: bool = False
@@ -104,10 +109,11 @@ class _Reader:
         elif match := _header(line):
             self._flush()
             self._begin(match["host"], match["date"])
-        elif (line[0].isdigit() or line.startswith("Time:")) and is_stamp(line):
+        elif (line[0].isdigit() or _WORD_BEFORE_TIME.match(line)) and is_stamp(line):
             self._flush()
             self._stamp = line
         elif line.startswith("avg-cpu:"):
+            self._wonder()
             self._flush_unless(not self._cpu and not self._devices)
             self._cpu_heading = tuple(word.strip("%") for word in line.split()[1:])
         elif heading := _heading(line):
@@ -122,7 +128,18 @@ class _Reader:
         self._flush()
         self.writer.finish()
 
+    def _wonder(self) -> None:
+        """A table begins: what did not fit before it may be a time stamp in a form that is not known."""
+        if self._loose and self._stamp is None and not self._warned and may_be_stamp(self._loose):
+            self._warned = True
+            self.recorder.warn(
+                f"Time stamps like {self._loose!r} are not understood; the reports have no times. Capture with "
+                "LC_ALL=C iostat -t, or with S_TIME_FORMAT=ISO."
+            )
+        self._loose = None
+
     def _table(self, heading: _Heading) -> None:
+        self._wonder()
         self.found_heading = True
         new = set(heading.fields)
         self._flush_unless(all(new.isdisjoint(fields) for fields in self._devices.values()))
@@ -137,6 +154,7 @@ class _Reader:
         elif self._cpu_heading is not None:
             self._cpu_row(line, self._cpu_heading)
         elif self._heading is None:
+            self._loose = line
             self.recorder.omit("lines before the first table")
         else:
             self._device_row(line, self._heading)
@@ -152,6 +170,7 @@ class _Reader:
         count = len(heading.fields)
         parts = line.split(None, count) if heading.name_last else line.rsplit(None, count)
         if len(parts) != count + 1:
+            self._loose = line
             self.recorder.omit(_CUT)
             return
         name, words = (parts[-1], parts[:-1]) if heading.name_last else (parts[0], parts[1:])
@@ -240,7 +259,7 @@ def _learn(evidence: Evidence, options: ImportOptions) -> Stamps:
     stamps = Stamps(options)
     for whole in Evidence(evidence.path, evidence.name).lines():
         line = _joined(whole) or whole
-        if (line[:1].isdigit() or line.startswith("Time:")) and is_stamp(line):
+        if (line[:1].isdigit() or _WORD_BEFORE_TIME.match(line)) and is_stamp(line):
             stamps.learn(line)
         elif match := _header(line):
             stamps.pause()
