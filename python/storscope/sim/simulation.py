@@ -45,6 +45,8 @@ class SimulationPlan:
     interval_ns: int | None = None
     slice_ns: int | None = None
     slices: int = 2048
+    ramp_ns: int = 0
+    """At the start of the run, for which the workload's own file wants no figures."""
 
     @property
     def outstanding_in_all(self) -> int | None:

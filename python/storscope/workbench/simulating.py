@@ -97,7 +97,9 @@ def _concluded(
         judgement = judge_replay(samples, plan.workload, phases, ended)
     else:
         interval_ns = plan.interval_ns or NS_PER_S
-        judgement = judge(samples, interval_ns, plan.workload, phases, ended, full_words(array))
+        judgement = judge(
+            samples, interval_ns, plan.workload, phases, ended, full_words(array), ramp_ns=plan.ramp_ns
+        )  # fmt: skip
     kept = map(Sample.of, intervals.kept) if intervals.cuts_ns else samples
     steps = rate_step_figures(plan.workload, kept, _active_ns(plan))
     stretches = stretches_of(phases, steps, intervals.kept)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from storscope.bench.workloads import load_workload
+from storscope.bench.workloads.definition import Sweep
 from storscope.domain.errors import UsageError
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Workload
@@ -22,6 +23,7 @@ from storscope.sim.schedule import load_schedule
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.traces import read_trace
 from storscope.workbench.interval_length import interval_ns_for
+from storscope.workbench.own_length import own_length
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate as run_plan
 from storscope.workbench.simulation_arguments import (
@@ -54,17 +56,19 @@ def plan_of(
     design: str | Path | Design, workload: Workloads, *, duration: Duration | None = None, ios: Count | None = None,
     seed: int = 1, schedule: str | Path | None = None,
 ) -> SimulationPlan:  # fmt: skip
-    """A plan from what users write. `duration` is '60s' unless it or `ios` is given.
+    """A plan from what users write. Without `duration` and `ios` it is as long as the workload's own file says, or as
+    its rate steps last; else '60s'.
 
     Raises UsageError and ConfigError as the parts do.
     """
     given = taken_numbers(seed=seed, ios=ios)
     design = load_design(design, schedule)
-    duration_ns = 60 * NS_PER_S if duration is None and ios is None else taken_duration_ns(duration)
-    return SimulationPlan(
-        design, assigned(_assignments(workload), design.attachments), given.seed, duration_ns=duration_ns,
-        ios=given.ios,
-    )  # fmt: skip
+    assignments, sweeps = _assignments(workload)
+    every = assigned(assignments, design.attachments)
+    if duration is not None or ios is not None:
+        return SimulationPlan(design, every, given.seed, duration_ns=taken_duration_ns(duration), ios=given.ios)
+    own = own_length(every, design.lifetimes, sweeps)
+    return SimulationPlan(design, every, given.seed, duration_ns=own.duration_ns, ramp_ns=own.ramp_ns)
 
 
 def load_design(design: str | Path | Design, schedule: str | Path | None = None) -> Design:
@@ -85,7 +89,9 @@ def simulate(
 ) -> dict[str, pa.Table]:  # fmt: skip
     """Simulates a design and returns what the store would keep: tables by name (observations, histograms, runs, ...).
 
-    `design` is a file or its text, `workload` a built-in name, a file, or a mapping of volumes to workloads. The
+    `design` is a file or its text, `workload` a built-in name, a file, or a mapping of volumes to workloads; of what a
+    file repeats (`[sweep]`) the workload as it is written runs once. Without `duration` and `ios` it is as long as the
+    file says, or as its rate steps last; else 60 s. The
     interpreter lock is free while the array works. The same arguments give the same figures on any machine; with
     `started_ns` (UTC since 1970, where the tables place the run; now, if absent) the same tables to the last byte.
 
@@ -170,18 +176,20 @@ def simulate_each(
         return list(pool.map(partial(run_plan, started_ns=given.started_ns), plans))
 
 
-def _assignments(workload: Workloads) -> list[Assignment]:
+def _assignments(workload: Workloads) -> tuple[list[Assignment], list[Sweep]]:
     if not isinstance(workload, Mapping):
-        return [_assignment(workload, None)]
-    check_volumes(workload)
-    return [_assignment(one, pattern) for pattern, one in workload.items()]
+        found = [_assignment(workload, None)]
+    else:
+        check_volumes(workload)
+        found = [_assignment(one, pattern) for pattern, one in workload.items()]
+    return [assignment for assignment, _ in found], [sweep for _, sweep in found]
 
 
-def _assignment(workload: str | Path | Workload, pattern: str | None) -> Assignment:
+def _assignment(workload: str | Path | Workload, pattern: str | None) -> tuple[Assignment, Sweep]:
     if isinstance(workload, Workload):
-        return Assignment(workload, pattern)
+        return Assignment(workload, pattern), Sweep()
     if not isinstance(workload, str | Path):
         raise UsageError("a workload: a name, a file or its text, or a mapping of volumes to them", repr(workload)[:80])
     definition = load_workload(workload)
     only = "Write it to a file of its own: storscope workload convert FILE --only NAME --to toml -o one.toml."
-    return Assignment(definition.sole(str(workload)[:80], only), pattern, definition.targets)
+    return Assignment(definition.sole(str(workload)[:80], only), pattern, definition.targets), definition.sweep

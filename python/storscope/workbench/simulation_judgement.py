@@ -17,6 +17,7 @@ from storscope.bench.settling import LEAST_SAMPLES, LevelChange, level_change
 from storscope.domain.units import format_count, format_duration, format_span
 from storscope.domain.workload import Workload
 from storscope.sim.happenings import Happening
+from storscope.sim.load_changes import steps_end_ns
 from storscope.sim.phases import Phase, first_change_ns
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import SimulationPlan
@@ -26,11 +27,13 @@ _LEAST_SHIFT = 0.01
 
 
 def judge(
-    samples: Samples, interval_ns: int, workload: Workload, phases: Sequence[Phase], ended: str, full: str = ""
+    samples: Samples, interval_ns: int, workload: Workload, phases: Sequence[Phase], ended: str, full: str = "", *,
+    ramp_ns: int = 0,
 ) -> Judgement:  # fmt: skip
     """The figures after the warm-up; those of a run in phases are of all of them, and have no intervals.
 
-    `full` says that the write cache was full at the end (cache_filling.py), which is told where the level moved.
+    `full` says that the write cache was full at the end (cache_filling.py), which is told where the level moved. At
+    least `ramp_ns` at the start are left out.
     """
     figure = default_figure(workload)
     changes_ns = first_change_ns(phases)
@@ -40,8 +43,8 @@ def judge(
         start = "The workload changes on purpose: no warm-up was looked for."
         return Judgement(figure.name, 0, samples.end_ns, start, ended, plain)
     before = samples if changes_ns is None else Samples(samples.between(0, changes_ns))
-    kept = settled(before, interval_ns)
-    from_ns = kept.from_ns if kept.is_settled else 0
+    kept = settled(before, interval_ns, ramp_ns)
+    from_ns = kept.from_ns if kept.is_settled or ramp_ns else 0
     estimates = estimates_of(tuple(samples.between(from_ns)), figure)
     if changes_ns is not None:
         estimates = {name: one.without_interval for name, one in estimates.items()}
@@ -144,11 +147,20 @@ def _asked_words(plan: SimulationPlan, outcome: Outcome, end_ns: int) -> str:
         asked = "the I/O that was asked for was" if plan.ios == 1 else f"the {plan.ios:,} I/Os that were asked for were"
         return f"It ran for {format_span(end_ns)}, until {asked} made."
     if plan.duration_ns is not None and reached_its_time(plan, end_ns):
-        return f"It ran for the {format_span(plan.duration_ns)} that were asked for."
+        return f"It ran for the {format_span(plan.duration_ns)} that {_who_asked(plan, plan.duration_ns)}."
     asked = f"{format_span(plan.duration_ns)} were asked for"
     if plan.ios is not None:
         asked = f"{format_count(made)} of the {format_count(plan.ios)} I/Os that were asked for were made"
     return f"It ran for {format_span(end_ns)}, until its streams had ended: {asked}."
+
+
+def _who_asked(plan: SimulationPlan, duration_ns: int) -> str:
+    steps_ns = steps_end_ns(plan.workload, plan.design.lifetimes)
+    if steps_ns == duration_ns:
+        return "its rate steps last"
+    if steps_ns is None or steps_ns < duration_ns:
+        return "were asked for"
+    return f"were asked for; its rate steps would last {format_span(steps_ns)}"
 
 
 def worded(outcome: Outcome, lost: Sequence[Happening]) -> Outcome:

@@ -16,6 +16,7 @@ from storscope.cli.store_for_work import store_for_work
 from storscope.cli.suggestions import NamedOption
 
 if TYPE_CHECKING:
+    from storscope.bench.workloads.definition import Sweep
     from storscope.sim.assignment import Assignment
     from storscope.sim.design import Design
     from storscope.sim.replay import TraceSource
@@ -33,7 +34,6 @@ Examples:
 
 array.toml is the design in docs/simulate.md, with the volumes vmfs1 and dw; complete ones are in examples/designs.
 """
-_DEFAULT_DURATION_S = 60.0
 _INTERRUPTED = 130
 _FAILED = 2
 """Data was lost, or the run could not go on."""
@@ -78,7 +78,7 @@ class CountType(click.ParamType[int]):
     "--duration",
     type=DurationType(),
     help="Simulated time, like 20s, 5m or 1h; a plain number is seconds. "
-    "[default: 60s, or with --ios or --trace to their end]",
+    "[default: what the workload's file says, its rate steps, else 60s; with --ios or --trace to their end]",
 )
 @click.option("--ios", type=CountType(), help="End after about so many I/Os of the hosts, e.g. 5M.")
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="All draws follow it.")
@@ -143,11 +143,12 @@ def _plan(design: Design, sources: tuple[str, ...], chosen: dict[str, Any]) -> S
     return _workload_plan(design, [_assignment(source) for source in sources], chosen)
 
 
-def _assignment(source: str) -> Assignment:
-    """VOLUME=WORKLOAD, or a workload for all; a file whose name has '=' is written ./name=1.toml."""
+def _assignment(source: str) -> tuple[Assignment, Sweep]:
+    """VOLUME=WORKLOAD, or a workload for all, and its sweep; a file whose name has '=' is written ./name=1.toml."""
     from storscope.bench.workloads import load_workload
     from storscope.cli.show_workload import print_losses
     from storscope.sim.assignment import Assignment
+    from storscope.workbench.own_length import not_repeated
 
     pattern, equals, name = source.partition("=")
     is_assigned = bool(equals) and not Path(source).exists()
@@ -155,8 +156,8 @@ def _assignment(source: str) -> Assignment:
     workload = definition.sole(
         source, "Write it to a file of its own: storscope workload convert FILE --only NAME --to toml -o one.toml."
     )
-    print_losses(definition.losses)
-    return Assignment(workload, pattern if is_assigned else None, definition.targets)
+    print_losses([*definition.losses, *not_repeated(definition.sweep, name if is_assigned else source)])
+    return Assignment(workload, pattern if is_assigned else None, definition.targets), definition.sweep
 
 
 def _trace_plan(design: Design, chosen: dict[str, Any]) -> SimulationPlan:
@@ -188,14 +189,21 @@ def _trace_source(source: str) -> TraceSource:
     return TraceSource(read_trace(name if is_placed else source), pattern if is_placed else None)
 
 
-def _workload_plan(design: Design, assignments: list[Assignment], chosen: dict[str, Any]) -> SimulationPlan:
+def _workload_plan(
+    design: Design, sources: list[tuple[Assignment, Sweep]], chosen: dict[str, Any]
+) -> SimulationPlan:  # fmt: skip
     from storscope.sim.assignment import assigned
     from storscope.sim.simulation import SimulationPlan
+    from storscope.workbench.own_length import own_length
 
-    seconds = chosen["duration"] or (None if chosen["ios"] else _DEFAULT_DURATION_S)
+    workload = assigned([assignment for assignment, _ in sources], design.attachments)
+    duration_ns, ramp_ns = _in_ns(chosen["duration"]), 0
+    if not duration_ns and not chosen["ios"]:
+        own = own_length(workload, design.lifetimes, [sweep for _, sweep in sources])
+        duration_ns, ramp_ns = own.duration_ns, own.ramp_ns
     return SimulationPlan(
-        design, assigned(assignments, design.attachments), chosen["seed"], duration_ns=_in_ns(seconds),
-        ios=chosen["ios"], slice_ns=_in_ns(chosen["slice_s"]),
+        design, workload, chosen["seed"], duration_ns=duration_ns, ios=chosen["ios"],
+        slice_ns=_in_ns(chosen["slice_s"]), ramp_ns=ramp_ns,
     )  # fmt: skip
 
 
