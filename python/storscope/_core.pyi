@@ -184,6 +184,12 @@ class LoadRun:
         The run is over then: every further call but `stop` raises RuntimeError.
         """
 
+def plan_buffer_bytes(plan: str) -> int:
+    """Memory for the data of all I/Os in flight of a plan as JSON, whose targets are not touched; null targets need none.
+
+    Raises RunError for a plan that cannot be run, or that this process has no memory for now.
+    """
+
 def queue_run(plan: str, *, servers: int, service_mean_ns: int, seed: int) -> bytes:
     """Runs a plan as JSON on a simulated queue in virtual time; its targets are null targets. Releases the lock.
 

@@ -94,6 +94,60 @@ def test_a_part_that_ends_before_a_region_is_refused_as_by_the_run(
     assert "room for one transfer of 'far', 8.00 MiB, found 4 MiB" in _refused_alike(capsys, *arguments)
 
 
+_BURSTS = """
+name = "bursts"
+[[stream]]
+rate_per_s = 10
+max_outstanding = 8192
+[[stream.line]]
+size = "1m"
+read_share = 0
+"""
+
+
+# A search has room for 256 MiB in flight, whatever the workload's own has; a buffer more is for reads.
+@pytest.mark.parametrize(("what", "size"), [((), "65 MiB"), (("--knee",), "257 MiB")])
+def test_what_is_in_flight_is_told_in_memory(
+    data: Path, what: tuple[str, ...], size: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "bursts.toml").write_text(_BURSTS.replace("8192", "64"))
+    code, said = _said(capsys, str(data), "--workload", str(data / "bursts.toml"), *what, "--size", "16M", "--buffered")
+    assert code == 0
+    assert f"The data of I/Os in flight would take {size} of memory." in said
+
+
+@pytest.mark.parametrize("what", [(), ("--knee",)])
+def test_more_in_flight_than_memory_takes_is_refused_before_a_file_is_made(
+    data: Path, what: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "bursts.toml").write_text(_BURSTS)
+    store = ("--store", str(data.parent / "store"))
+    said = _refused_alike(capsys, str(data), "--workload", str(data / "bursts.toml"), *what, "--size", "16M", *store)
+    assert "expected queues and transfers whose buffers fit into" in said
+    assert "found 8,193 MiB of them" in said
+    assert "Filling" not in said
+
+
+def test_a_worker_with_more_in_flight_on_its_targets_than_a_ring_holds_is_refused(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "deep.toml").write_text('name = "deep"\n[[stream]]\noutstanding = 16385\n[[stream.line]]\nsize = "4k"\n')
+    store = ("--store", str(data.parent / "store"))
+    two = (str(data / "one"), str(data / "two"))
+    said = _refused_alike(capsys, *two, "--workload", str(data / "deep.toml"), "--size", "16M", *store)
+    assert "expected at most 32,768 I/Os per worker on all targets, found 16,385 on each of 2" in said
+
+
+def test_a_point_that_memory_has_no_room_for_is_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    axes = ("--sweep", "sizes=1m", "modes=randwrite", "depth=1,8192")
+    code, said = _said(capsys, str(data), *axes, "--size", "16M", "--buffered")
+    assert code == 2
+    (deep,) = [line for line in said.splitlines() if "depth 8192" in line]
+    (shallow,) = [line for line in said.splitlines() if line.endswith("depth 1")]
+    assert "(would fail: expected queues and transfers whose buffers fit into" in deep
+    assert "fail" not in shallow
+
+
 @pytest.mark.usefixtures("large_blocks")
 def test_points_that_o_direct_would_refuse_are_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = _said(capsys, str(data), *_SWEEP, "--size", "16M")

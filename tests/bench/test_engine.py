@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storscope.bench.engine import DescriptorTarget, EngineRun, NoTarget, RunPlan
+from storscope.bench.engine import DescriptorTarget, EngineRun, NoTarget, RunPlan, buffer_bytes
 from storscope.bench.figures import MEASURES, Interval, Latencies, Outcome
 from storscope.bench.targets import confined, ready_target
 from storscope.domain.access import AccessSpec, Mix
@@ -48,6 +48,10 @@ def test_every_io_is_timed_three_ways() -> None:
     for name in ("reads", "writes"):
         direction = outcome.total.direction(name)
         assert all(direction.of(measure).count == direction.ios > 0 for measure in MEASURES)
+
+
+def test_each_io_in_flight_has_a_buffer() -> None:
+    assert buffer_bytes(_workload(outstanding=3), 2) == 2 * 3 * 4 * KIB
 
 
 def test_an_open_loop_arrives_at_its_rate() -> None:

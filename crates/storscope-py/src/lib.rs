@@ -19,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use super::fit::{FitError, fit_drive_to_grid, fit_drive_to_trace};
     #[pymodule_export]
-    use super::load::{LoadRun, RunError};
+    use super::load::{LoadRun, RunError, plan_buffer_bytes};
     #[pymodule_export]
     use super::queue::queue_run;
     #[pymodule_export]

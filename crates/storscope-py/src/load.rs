@@ -43,8 +43,7 @@ pub struct LoadRun {
 impl LoadRun {
     #[new]
     fn new(py: Python<'_>, plan: &str) -> PyResult<Self> {
-        let plan: load::Plan =
-            serde_json::from_str(plan).map_err(|error| RunError::new_err(("plan", error.to_string())))?;
+        let plan = read(plan)?;
         let run = py.detach(|| load::Run::start(plan)).map_err(|error| refused(&error))?;
         Ok(Self { run: Mutex::new(Some(run)) })
     }
@@ -90,6 +89,22 @@ impl LoadRun {
     fn with_run<T>(&self, job: impl FnOnce(&mut load::Run) -> T) -> Option<T> {
         self.lock().as_mut().map(job)
     }
+}
+
+/// What a plan's run would take of memory; see the stub.
+#[pyfunction]
+pub fn plan_buffer_bytes(py: Python<'_>, plan: &str) -> PyResult<u64> {
+    let plan = read(plan)?;
+    let needed = || {
+        plan.check()?;
+        plan.check_left(load::MemoryLeft::now().as_ref())?;
+        Ok(plan.buffer_bytes().0)
+    };
+    py.detach(needed).map_err(|error: load::LoadError| refused(&error))
+}
+
+fn read(plan: &str) -> PyResult<load::Plan> {
+    serde_json::from_str(plan).map_err(|error| RunError::new_err(("plan", error.to_string())))
 }
 
 /// Nothing yet is an empty object, the end is none.

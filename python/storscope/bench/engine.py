@@ -143,6 +143,16 @@ class EngineRun:
         return tuple(with_streams(doubt["kind"], in_units(said), self._workload) for doubt, said in pairs)
 
 
+def buffer_bytes(workload: Workload, targets: int) -> int:
+    """Memory for the data of all I/Os in flight on so many targets, which are not touched.
+
+    Raises ConfigError where there is no room for it now, or the queues are deeper than a ring holds.
+    """
+    plan = RunPlan(workload, (NoTarget("nop", 0),) * targets, duration_ns=1, seed=0)
+    with _core_errors():
+        return _core.plan_buffer_bytes(json.dumps(plan.to_json()))
+
+
 _NANOSECONDS: Final = re.compile(r"\b(\d+) ns\b")
 _BLOCKS: Final = (
     "; past the page cache offsets and sizes are multiples of the device's block, 512 or 4,096 bytes: "

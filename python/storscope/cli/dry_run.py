@@ -70,6 +70,31 @@ def print_blocks(block: DirectBlock | None, workloads: Sequence[Workload]) -> bo
     return not block.is_strict
 
 
+def print_memory(workload: Workload, targets: int, settings: BenchSettings) -> None:
+    """What the data of I/Os in flight take of memory. Raises ConfigError where that is too much."""
+    from storscope.bench.engine import buffer_bytes
+    from storscope.bench.record import ENGINE
+    from storscope.domain.units import format_bytes
+
+    if settings.engine == ENGINE:
+        click.echo(f"The data of I/Os in flight would take {format_bytes(buffer_bytes(workload, targets))} of memory.")
+
+
+def memory_words(workload: Workload, targets: int, settings: BenchSettings) -> str:
+    """Why memory has no room for a workload, or a ring none for its queues; '' if they have."""
+    from storscope.bench.engine import buffer_bytes
+    from storscope.bench.record import ENGINE
+    from storscope.domain.errors import ConfigError
+
+    if settings.engine != ENGINE:
+        return ""
+    try:
+        buffer_bytes(workload, targets)
+    except ConfigError as error:
+        return f"would fail: expected {error.expected}, found {error.found}"
+    return ""
+
+
 def print_preparation(targets: Sequence[str], workload: Workload, settings: BenchSettings) -> bool:
     """Of a single workload: the time to fill files, and whether it suits O_DIRECT; returns what `print_blocks` does."""
     filling = filling_words(targets, workload, settings)

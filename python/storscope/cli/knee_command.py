@@ -90,7 +90,7 @@ def _task(targets: Sequence[str], chosen: Mapping[str, Any]) -> KneeTask:
 def _dry_run(task: KneeTask) -> int:
     from storscope.bench.open_loop import known_rates, open_loop
     from storscope.bench.workloads.describe import describe
-    from storscope.cli.dry_run import print_preparation
+    from storscope.cli.dry_run import print_memory, print_preparation
     from storscope.cli.measure_command import allowed_on
     from storscope.domain.units import format_span
 
@@ -106,6 +106,7 @@ def _dry_run(task: KneeTask) -> int:
     else:
         for line in open_loop(task.workload, rates or (1.0,), len(task.targets)).explain():
             click.echo(harmless(f"  {line}"))
+    print_memory(task.at_any_rate, len(task.targets), task.settings)
     fits = print_preparation(task.targets, task.workload, task.settings)
     return 0 if allowed and fits else 2
 

@@ -37,7 +37,17 @@ def measure_command(targets: Sequence[str], chosen: Mapping[str, Any]) -> int:
     task = Task(tuple(targets), workload, settings, chosen["precondition"])
     if chosen["dry_run"]:
         return _dry_run(task)
+    _check_memory(task)
     return _measure(task, chosen["store_path"] or Path(DEFAULT_STORE), as_json=chosen["as_json"])
+
+
+def _check_memory(task: Task) -> None:
+    """Before a scratch file is filled. Raises ConfigError where memory has no room for what is in flight."""
+    from storscope.bench.engine import buffer_bytes
+    from storscope.bench.record import ENGINE
+
+    if task.settings.engine == ENGINE:
+        buffer_bytes(task.workload, len(task.targets))
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ def _settings(chosen: Mapping[str, Any], workload: Workload, definition: Definit
 
 def _dry_run(task: Task) -> int:
     from storscope.bench.workloads.describe import describe
-    from storscope.cli.dry_run import print_preparation
+    from storscope.cli.dry_run import print_memory, print_preparation
     from storscope.workbench.preconditioning import WORDS
 
     allowed = allowed_on(task.targets, task.workload, task.settings, writes=task.preconditions)
@@ -90,6 +100,7 @@ def _dry_run(task: Task) -> int:
         click.echo(f"  {line}")
     if task.settings.goal is not None:
         click.echo(f"Measured: {task.settings.goal.explain()}.")
+    print_memory(task.workload, len(task.targets), task.settings)
     fits = print_preparation(task.targets, task.workload, task.settings)
     return 0 if allowed and fits else 2
 

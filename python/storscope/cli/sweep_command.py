@@ -106,7 +106,7 @@ def sweep_command(target: str, chosen: Mapping[str, Any]) -> int:
 def _dry_run(plan: SweepPlan) -> int:
     from storscope.bench.sweep import demanding
     from storscope.bench.sweep_order import balanced_order
-    from storscope.cli.dry_run import block_of, filling_words, misfit_words, print_blocks
+    from storscope.cli.dry_run import block_of, filling_words, memory_words, misfit_words, print_blocks
     from storscope.cli.show_sweep import counted
     from storscope.domain.units import format_span
     from storscope.workbench.preconditioning import WORDS
@@ -121,15 +121,16 @@ def _dry_run(plan: SweepPlan) -> int:
     order = balanced_order(plan.points, plan.repeats, settings.seed)
     shown = order if plan.interval_ns is None else [list(range(len(plan.planned)))]
     block = block_of(plan.targets, settings)
+    too_much = [memory_words(item.workload, len(plan.targets), settings) for item in plan.planned]
     for number, index in enumerate((index for places in shown for index in places), 1):
         item = plan.planned[index]
-        wrong = misfit_words(block, item.workload)
+        wrong = misfit_words(block, item.workload) or too_much[index]
         click.echo(harmless(f"  {number}. {item.point.words}{f' ({wrong})' if wrong else ''}"))
     filling = filling_words(plan.targets, demanding(plan.planned), settings)
     if filling:
         click.echo(filling)
     fits = print_blocks(block, [item.workload for item in plan.planned])
-    return 0 if allowed and fits else 2
+    return 0 if allowed and fits and not any(too_much) else 2
 
 
 def _lengths(plan: SweepPlan) -> str:

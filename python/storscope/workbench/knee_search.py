@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 import storscope
-from storscope.bench.engine import run_error
+from storscope.bench.engine import buffer_bytes, run_error
 from storscope.bench.load_point import INTERVAL_NS, PointWatch, VisitGoal
 from storscope.bench.machine_load import machine_load
 from storscope.bench.open_loop import OpenLoop, known_rates, measured_rates, open_loop
@@ -51,6 +51,12 @@ class KneeTask:
         return ", ".join(map(os.path.abspath, self.targets))
 
     @property
+    def at_any_rate(self) -> Workload:
+        """The open loop that is searched, at a rate that stands for all: as much may be in flight at each."""
+        rates = known_rates(self.workload) or (1.0,) * len(self.workload.streams)
+        return open_loop(self.workload, rates, len(self.targets)).at(1.0)
+
+    @property
     def digest(self) -> str:
         """What makes it the same question: all but the seed, the time and the permission to write."""
         asked = {
@@ -81,6 +87,7 @@ def find_knee(store: Store, task: KneeTask, watch: KneeWatch, stop: Callable[[],
 
     An I/O that fails ends the search with the error; what was visited until then is in the store.
     """
+    buffer_bytes(task.at_any_rate, len(task.targets))
     settings = replace(task.settings, interval_ns=INTERVAL_NS, goal=None)
     with bench_session(
         store, task.targets, task.workload, settings, told=watch.say, stop=stop, filled=watch.filled
