@@ -367,7 +367,16 @@ def test_an_unfinished_last_document_is_dropped_and_told(tmp_path: Path) -> None
     text = STATUS.read_text()
     tables = read_text(IMPORTER, text[: text.rfind('"write"')], tmp_path)
     assert len(jobs(tables)) == 3
-    assert tables.notes.omitted["unfinished last document"] == 1
+    assert tables.notes.omitted["unfinished documents"] == 1
+
+
+def test_a_run_that_was_killed_does_not_take_the_next_one_with_it(tmp_path: Path) -> None:
+    text = STATUS.read_text()
+    killed = text[: text.index('"write"')]
+    for joined in (killed + "\n" + text, killed + text, text[:40] + "\n" + text):
+        tables = read_text(IMPORTER, joined, tmp_path)
+        assert len(jobs(tables)) == len(jobs(read_text(IMPORTER, text, tmp_path)))
+        assert tables.notes.omitted["unfinished documents"] == 1
 
 
 def test_a_single_unfinished_document_is_an_error_with_its_line(tmp_path: Path) -> None:

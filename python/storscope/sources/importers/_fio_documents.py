@@ -2,7 +2,7 @@
 
 fio prints errors and notes to the same stream as its JSON (issues #731 and #1685 of fio), --status-interval appends a
 whole document each time (#672), and a shell's `>>` does so too. A document starts with a brace in column 0; nested
-braces are indented. Supports a missing end of the last document; refuses JSON that breaks off in the middle.
+braces are indented. A document that breaks off is passed over when another is whole.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from storscope.domain.errors import MalformedInput
 from storscope.sources.evidence import Evidence
 from storscope.sources.importer import broken, shortened
 
-_START = re.compile(r"^\{", re.MULTILINE)
+_START = re.compile(r"^\{|\{(?=\s*\"fio version\")", re.MULTILINE)
+"""The second at the end of a line that broke off."""
 _NOT_JSON = re.compile(r"(?<=[:,\[])(\s*)-?(?:nan|inf)\b")
 """Averages over nothing: C prints them as nan, which JSON does not know."""
 COMPLAINT = re.compile(r"^(?:<[^>]*> )?(?:fio: .*|.*\bverify(?: failed|: bad).*|.*\berr=\s*[1-9].*)$", re.MULTILINE)
@@ -30,7 +32,8 @@ class Documents:
     complaints: list[str] = field(default_factory=list)
     other_lines: int = 0
     not_numbers: int = 0
-    is_cut: bool = False
+    cut: int = 0
+    """Documents that break off."""
 
     def add_text(self, text: str) -> None:
         """Text beside the documents: fio's complaints are kept, other lines counted."""
@@ -41,10 +44,14 @@ class Documents:
 
 
 def find_documents(evidence: Evidence) -> Documents:
-    """Every document of the file. Raises MalformedInput when there is none, or one is broken in the middle."""
+    """Every whole document of the file: what was killed and begun again leaves an unfinished one before another.
+
+    Raises MalformedInput when none is whole.
+    """
     text = evidence.text()
     found = Documents()
     position = 0
+    first_error: MalformedInput | None = None
     while match := _START.search(text, position):
         found.add_text(text[position : match.start()])
         try:
@@ -52,29 +59,27 @@ def find_documents(evidence: Evidence) -> Documents:
         except (ValueError, RecursionError) as error:  # a ValueError of a number too long for Python, too
             rest, count = _NOT_JSON.subn(r"\1null", text[match.start() :])
             if not count or found.not_numbers:
-                _cut(evidence, text, match.start(), error, found)
-                return found
+                first_error = first_error or _broken_off(evidence, text, match.start(), error)
+                found.cut += 1
+                following = _START.search(text, match.start() + 1)
+                position = following.start() if following else len(text)
+                continue
             text, position, found.not_numbers = rest, 0, count
             continue
         if isinstance(value, dict):
             found.values.append(value)
     found.add_text(text[position:])
     if not found.values:
-        raise _no_document(evidence, found)
+        raise first_error or _no_document(evidence, found)
     return found
 
 
-def _cut(evidence: Evidence, text: str, start: int, error: Exception, found: Documents) -> None:
-    """An unfinished last document is dropped when others are whole; anything else is an error."""
-    is_last = _START.search(text, start + 1) is None
+def _broken_off(evidence: Evidence, text: str, start: int, error: Exception) -> MalformedInput:
     is_unfinished = isinstance(error, json.JSONDecodeError) and error.pos >= len(text.rstrip()) - 1
-    if found.values and is_last:
-        found.is_cut = True
-        return
     line = text.count("\n", 0, getattr(error, "pos", start)) + 1
     hint = "fio was interrupted or is still writing; import the complete file." if is_unfinished else ""
     message = error.msg if isinstance(error, json.JSONDecodeError) else "braces too deep or a number too long"
-    raise broken(evidence, "JSON as fio writes it", message, line=line, hint=hint) from error
+    return broken(evidence, "JSON as fio writes it", message, line=line, hint=hint)
 
 
 def _no_document(evidence: Evidence, found: Documents) -> Exception:

@@ -91,9 +91,10 @@ def _note(recorder: Recorder, options: ImportOptions, documents: Sequence[Docume
     recorder.omit("lines of text beside the JSON", found.other_lines)
     recorder.omit("complaints of fio beyond the first five", max(0, len(found.complaints) - _MOST_COMPLAINTS))
     recorder.omit("values printed as nan or inf", found.not_numbers)
-    if found.is_cut:
-        recorder.warn("The last JSON document is unfinished (fio was interrupted or still running); it was dropped.")
-        recorder.omit("unfinished last document")
+    if found.cut:
+        count = "A JSON document is" if found.cut == 1 else f"{found.cut} JSON documents are"
+        recorder.warn(f"{count} unfinished or damaged (fio was interrupted or still running); not read.")
+        recorder.omit("unfinished documents", found.cut)
     for document in documents:
         recorder.omit("'All clients', the sum of the other entries", len(document.all_entries) - len(document.jobs))
         if any(entry.get("jobname") == ALL_CLIENTS for entry in map(_raw, document.jobs)):
