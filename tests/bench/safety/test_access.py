@@ -14,6 +14,7 @@ import pytest
 from storscope.bench.safety import Intent, Journal, create, inspect, open_for_reading, open_for_writing, plan, resolve
 from storscope.bench.safety.access import open_held
 from storscope.bench.safety.check import Outcome
+from storscope.bench.safety.kernel import Kernel
 from storscope.bench.safety.target import DirectoryTarget, FileTarget, NewFileTarget, hold
 from storscope.domain.errors import TargetRefused, UsageError
 from storscope.domain.units import MIB, format_bytes
@@ -316,6 +317,19 @@ def test_a_file_is_described_as_it_is(tmp_path: Path) -> None:
     assert target.place.mount is not None
     assert target.extents is not None
     assert target.extents.hole_bytes == 1 << 20
+
+
+def test_without_a_list_of_block_devices_no_file_is_known_to_back_none(tmp_path: Path) -> None:
+    """In a chroot without /sys the file below a mounted loop device looks like any other."""
+    (tmp_path / "image").write_bytes(PRECIOUS)
+    kernel = Kernel(sysfs=tmp_path / "sys")
+    checks = {check.name: check for check in inspect(tmp_path / "image", kernel=kernel).checks}
+    assert (checks["loop"].outcome, checks["loop"].overridable) == (Outcome.REFUSED, False)
+    assert f"{tmp_path}/sys does not list block devices" in checks["loop"].says
+    word = f"{tmp_path / 'image'}:{len(PRECIOUS)}"
+    with pytest.raises(TargetRefused, match="does not list block devices"):
+        open_for_writing(tmp_path / "image", permission=word, kernel=kernel)
+    create(tmp_path / "new", MIB, kernel=kernel).close()
 
 
 def test_checks_pass_or_say_why(tmp_path: Path, journal: Journal) -> None:

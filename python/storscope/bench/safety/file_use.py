@@ -139,6 +139,9 @@ def _swap(look: FileLook) -> Check:
 
 
 def _loop(look: FileLook) -> Check:
+    if not kernel_users.are_told(look.kernel):
+        says = f"{look.kernel.sysfs} does not list block devices, so that a loop device over the file would not be seen"
+        return refused("loop", says, f"Mount {look.kernel.sysfs}, or name a directory, for a scratch file.")
     bound = kernel_users.loops(look.kernel)
     found = [loop.name for loop in bound if look.contents.is_at(look.content, loop.path, loop.file)]
     if found:

@@ -42,6 +42,15 @@ def identity_of(status: os.stat_result) -> tuple[DeviceNumber, int]:
     return DeviceNumber.of_raw(status.st_dev), status.st_ino
 
 
+def are_told(kernel: Kernel) -> bool:
+    """Whether sysfs lists block devices at all. Without it `loops` finds none, which means nothing."""
+    try:
+        next((kernel.sysfs / "class" / "block").iterdir(), None)
+    except OSError:
+        return False
+    return True
+
+
 def loops(kernel: Kernel) -> list[Backing]:
     """Every loop device in use."""
     return [backing_of(kernel, disk) for disk in disks(kernel) if disk.backing_file is not None]
