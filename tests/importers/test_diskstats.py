@@ -127,6 +127,9 @@ def test_a_device_that_wakes_up_was_idle_before(tmp_path: Path) -> None:
         ("Sat Nov 21 01:10:15 UTC 2026", "Sat Nov 21 01:10:25 UTC 2026", 10, "2026-11-21T01:10:15+00:00"),
         ("Sat Nov 21 01:10:15 AM CET 2026", "Sat Nov 21 01:10:25 AM CET 2026", 10, "2026-11-21T00:10:15+00:00"),
         ("2026-11-21 10:00:00", "2026-11-21 10:00:10", 10, "2026-11-21T09:00:00+00:00"),
+        ("Sat 21 Nov 01:10:15 UTC 2026", "Sat 21 Nov 01:10:25 UTC 2026", 10, "2026-11-21T01:10:15+00:00"),
+        ("Sat 21 Nov 2026 01:10:15 PM UTC", "Sat 21 Nov 2026 01:10:25 PM UTC", 10, "2026-11-21T13:10:15+00:00"),
+        ("Sat Nov 21 01:10:15 +03 2026", "Sat Nov 21 01:10:25 +03 2026", 10, "2026-11-20T22:10:15+00:00"),
     ],
 )  # fmt: skip
 def test_time_lines_in_many_forms(first: str, second: str, seconds: float, start: str, tmp_path: Path) -> None:
@@ -134,6 +137,26 @@ def test_time_lines_in_many_forms(first: str, second: str, seconds: float, start
     (row,) = observations(read_text(IMPORTER, snapshot(first, 10) + snapshot(second, 30), tmp_path, options), "sda")
     assert row["time"].isoformat() == start
     assert row["read_ops_per_s"] == pytest.approx(20 / seconds)
+
+
+@pytest.mark.parametrize("form", ["2026-10-25 02:{}", "Sun Oct 25 02:{} CE{}T 2026", "Sun 25 Oct 2026 02:{} AM CE{}T"])
+def test_the_hour_repeated_in_autumn_keeps_its_rates(form: str, tmp_path: Path) -> None:
+    stamps = [form.format(clock, "S" * summer) for summer in (True, False) for clock in ("00:00", "59:50")]
+    text = "".join(snapshot(stamp, reads) for stamp, reads in zip(stamps, (0, 3590, 3600, 7190), strict=True))
+    tables = read_text(IMPORTER, text, tmp_path, ImportOptions(timezone=zoneinfo.ZoneInfo("Europe/Berlin")))
+    rows = observations(tables, "sda")
+    assert [row["duration_ns"] for row in rows] == [3_590_000_000_000, 10_000_000_000, 3_590_000_000_000]
+    assert [row["read_ops_per_s"] for row in rows] == [1.0, 1.0, 1.0]
+    assert [row["time"].strftime("%H:%M") for row in rows] == ["00:00", "00:59", "01:00"]
+
+
+def test_an_abbreviation_that_several_zones_have_is_doubted_unless_the_option_has_it(tmp_path: Path) -> None:
+    text = "".join(snapshot(f"Fri Nov 20 10:00:{second} EST 2026", 10) for second in (10, 40))
+    for zone, doubt in ((None, "taken as UTC"), ("Europe/Berlin", "not Europe/Berlin"), ("America/New_York", None)):
+        options = ImportOptions(timezone=zoneinfo.ZoneInfo(zone) if zone else None)
+        (warning,) = read_text(IMPORTER, text, tmp_path, options).notes.warnings or ("",)
+        assert (f"say EST, {doubt}" if doubt and "taken" in doubt else doubt or "") in warning
+        assert bool(warning) == bool(doubt)
 
 
 def test_whole_seconds_are_doubted_when_the_interval_is_short(tmp_path: Path) -> None:

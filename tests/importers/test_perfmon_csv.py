@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import zoneinfo
 from pathlib import Path
 from typing import Final
 
@@ -7,6 +8,7 @@ import pytest
 
 from storscope.domain.errors import MalformedInput
 from storscope.sources.evidence import Evidence
+from storscope.sources.importer import ImportOptions
 from storscope.sources.importers import recognise
 from storscope.sources.importers._perfmon_names import COUNTERS, OBJECTS
 from storscope.sources.importers.perfmon_csv import IMPORTER
@@ -152,6 +154,62 @@ def test_a_log_without_disks_says_so(tmp_path: Path) -> None:
     tables = read_text(IMPORTER, pdh_text([r"\\H\Process(x)\Private Bytes"], [["1"], ["2"]]), tmp_path)
     assert any("No disk" in warning for warning in tables.notes.warnings)
     assert counters(tables, "process", "x") == {"Private Bytes": [1.0, 2.0]}
+
+
+_SUMMER, _WINTER = "(W. Europe Daylight Time)(-120)", "(W. Europe Standard Time)(-60)"
+_BERLIN: Final = ImportOptions(timezone=zoneinfo.ZoneInfo("Europe/Berlin"))
+_AUTUMN: Final = [f"10/25/2026 {time}" for time in ("02:59:30", "02:59:45", "02:00:00", "02:00:15", "03:00:15")]
+_SPRING: Final = [f"03/29/2026 {time}" for time in ("01:59:30", "01:59:45", "03:00:00", "03:00:15", "03:00:30")]
+
+
+@pytest.mark.parametrize("options", [None, _BERLIN])
+@pytest.mark.parametrize(
+    ("zone", "stamps", "first", "lengths"),
+    [
+        (_SUMMER, _AUTUMN, "2026-10-25T00:59:15", [15, 15, 15, 15, 3600]),
+        (_WINTER, _SPRING, "2026-03-29T00:59:15", [15] * 5),
+    ],
+)  # fmt: skip
+def test_a_change_of_summer_time_is_no_gap_and_no_step_back(
+    zone: str, stamps: list[str], first: str, lengths: list[int], options: ImportOptions | None, tmp_path: Path
+) -> None:
+    rows = [[str(number)] for number in range(5)]
+    tables = read_text(
+        IMPORTER, pdh_text([_READS], rows, title=f"(PDH-CSV 4.0) {zone}", stamps=stamps), tmp_path, options
+    )
+    found = intervals(tables, "device", "0 C:")
+    assert found[0][0] == first
+    assert [length for _, length in found] == lengths
+    assert [row["read_ops_per_s"] for row in observed(tables, "device", "0 C:")] == [0, 1, 2, 3, 4]
+    if options is None:
+        (warning,) = tables.notes.warnings
+        assert "taken as a change of summer time" in warning
+    else:
+        assert (tables.notes.warnings, "Europe/Berlin" in (tables.notes.clock or "")) == ([], True)
+
+
+def test_without_a_zone_the_repeated_hour_is_told_by_the_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("storscope.sources.importers._pdh._VALUES_PER_BLOCK", 1)
+    stamps = [f"10/25/2026 {hour:02d}:{minute:02d}:00" for hour in (1, 2, 2, 3) for minute in range(0, 60, 2)]
+    text = pdh_text([_READS], [["1"]] * len(stamps), title="(PDH-CSV 4.0)", stamps=stamps)
+    for options, start in ((_BERLIN, "2026-10-24T22:58:00"), (None, "2026-10-25T00:58:00")):
+        found = intervals(read_text(IMPORTER, text, tmp_path, options), "device", "0 C:")
+        assert found[0][0] == start
+        assert {length for _, length in found} == {120.0}
+        assert len({start for start, _ in found}) == len(stamps)
+
+
+@pytest.mark.parametrize(
+    ("zone", "stamps"),
+    [
+        ("(UTC)(0)", _SPRING),
+        (_WINTER, [stamp.replace(" 01", " 11").replace(" 03", " 13") for stamp in _SPRING]),
+        (_WINTER, [stamp.replace("3:00:", "3:10:") for stamp in _SPRING]),
+    ],
+)  # fmt: skip
+def test_another_step_of_an_hour_is_a_gap(zone: str, stamps: list[str], tmp_path: Path) -> None:
+    text = pdh_text([_READS], [["1"]] * 5, title=f"(PDH-CSV 4.0) {zone}", stamps=stamps)
+    assert max(length for _, length in intervals(read_text(IMPORTER, text, tmp_path), "device", "0 C:")) > 3600
 
 
 def test_stamps_that_nobody_knows_are_left_out_and_said(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers._evaperf_columns import OBJECTS, Column
+from storscope.sources.importers._local_clock import LocalClock
 from storscope.sources.importers._long_steps import LongSteps
 from storscope.sources.importers._stamps import Stamps, has_date
 
@@ -121,6 +122,11 @@ class Writer:
     _long_steps: LongSteps = field(default_factory=LongSteps)
     _states: dict[tuple[EntityRef, str], str] = field(default_factory=dict)
     _owner_unclear: set[str] = field(default_factory=set)
+    _clock: LocalClock = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The clock of times without a zone."""
+        self._clock = LocalClock(self.options.zone())
 
     def add(self, row: Row) -> None:
         """One row. A new time, or a row that was already there, begins a new sample."""
@@ -149,7 +155,7 @@ class Writer:
             )
         self._long_steps.warn(self.recorder)
         if self.recorder.notes.clock:
-            self.recorder.notes.clock += self.stamps.order_words
+            self.recorder.notes.clock += self._clock.words + self.stamps.order_words
         if doubt := self.stamps.doubt:
             self.recorder.warn(doubt)
 
@@ -184,7 +190,7 @@ class Writer:
             return None
         if moment is not None:
             self.recorder.notes.clock = self.recorder.notes.clock or self.options.zone_words()
-            return units.ns_from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=self.options.zone()))
+            return self._clock.instant(moment)
         step_s = self.options.interval_s or 1.0
         said = "--start" if self.options.start else "1970"
         steps = f"--interval {self.options.interval_s:g} s" if self.options.interval_s else "1 s steps, a guess"

@@ -10,12 +10,14 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from storscope.domain import units
 from storscope.domain.diskstats import disk_of_partition
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
+from storscope.sources.importers._local_clock import LocalClock, passes
 from storscope.sources.importers._long_steps import LongSteps
 from storscope.sources.importers._stamps import Stamps, has_date
 
@@ -72,6 +74,7 @@ _FIRST = (
     "first reports: they may cover the time since boot (iostat does not say whether -y was used; if it was: "
     "--keep-first)"
 )
+_HALF_A_DAY_NS: Final = 12 * 3600 * units.NS_PER_S
 _EXACT_RATE, _EXACT_TOTAL = 0.5, 50.0
 """From here on two decimals of a rate and the whole units of an amount are known to 1 %."""
 
@@ -105,6 +108,11 @@ class ReportWriter:
     _first: tuple[int, Report] | None = None
     _long_steps: LongSteps = field(default_factory=LongSteps)
     _seen: dict[str, EntityRef] = field(default_factory=dict)
+    _clock: LocalClock = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The clock of times without a zone."""
+        self._clock = LocalClock(self.options.zone())
 
     def begin(self, system: str, date: str | None) -> None:
         """A new header: the report that follows may cover the time since boot."""
@@ -143,7 +151,7 @@ class ReportWriter:
         notes = self.recorder.notes
         if not notes.clock:
             return
-        notes.clock += self.stamps.order_words
+        notes.clock += self._clock.words + self.stamps.order_words
         if doubt := self.stamps.doubt:
             self.recorder.warn(doubt)
 
@@ -213,18 +221,16 @@ class ReportWriter:
         return self._placed(moment, has_own_date=has_date(report.timestamp or ""))
 
     def _placed(self, moment: dt.datetime, *, has_own_date: bool) -> int:
-        """A naive time in the chosen zone; one that goes back is the second pass of an hour repeated in autumn."""
-        zone = self.options.zone()
-        end_ns = units.ns_from_datetime(moment.replace(tzinfo=zone))
-        if self._previous_ns is None or end_ns > self._previous_ns:
-            return end_ns
+        """A naive time on the local clock."""
         follows = not has_own_date and (self._reports or not self._header_has_date)
-        if follows and self._previous_ns - end_ns > 12 * 3600 * units.NS_PER_S:
-            # sysstat before 9.1 stamps the time only; it has passed midnight.
-            self._date = moment.date() + dt.timedelta(days=1)
-            moment = dt.datetime.combine(self._date, moment.time())
-            return units.ns_from_datetime(moment.replace(tzinfo=zone))
-        return units.ns_from_datetime(moment.replace(tzinfo=zone, fold=1))
+        if follows and self._previous_ns is not None:
+            first_ns, _ = passes(moment, self._clock.zone)
+            if self._previous_ns - first_ns > _HALF_A_DAY_NS:
+                # sysstat before 9.1 stamps the time only; it has passed midnight.
+                self._date = moment.date() + dt.timedelta(days=1)
+                moment = dt.datetime.combine(self._date, moment.time())
+        self._clock.previous_ns = self._previous_ns
+        return self._clock.instant(moment)
 
     def _rebuilt_end(self) -> int:
         step_s = self.options.interval_s or 1.0

@@ -4,6 +4,11 @@ The first column's name is `(PDH-CSV 4.0) (zone)(minutes)` with minutes west of 
 typeperf leaves the zone out. Sampling drifts, so an interval is what lies between two stamps, and a stamp is the end of
 its interval. A copy saved again by a spreadsheet has lost the seconds (`3/26/2015 22:42`): times are then rebuilt from
 the order of the rows, and the capture says so.
+
+The minutes of the header are those of its beginning, and the stamps are local: over a change of summer time they jump.
+A step of an hour and the usual interval, forward or back, to just after a full hour of the night is taken for it and
+said [unverified: no capture over a change is at hand]. --timezone gives the changes of that zone instead, if it has the
+header's minutes at the first stamp.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from storscope.domain import units
 from storscope.domain.arrays import IntArray
 from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
+from storscope.sources.importers._local_clock import LocalClock, passes
 from storscope.sources.importers._long_steps import LongSteps
 from storscope.sources.importers._stamps import Stamps
 
@@ -31,7 +37,15 @@ _WITHOUT_SECONDS = ("%m/%d/%Y %H:%M", "%m/%d/%y %H:%M", "%m/%d/%Y %I:%M %p", "%Y
 _GUESSED_STEP_S = 5.0
 """esxtop's own delay when none is given (esxtop(1): 5 seconds)."""
 _QUARTER_NS = 900 * units.NS_PER_S
+_HOUR_NS: Final = 3_600 * units.NS_PER_S
 _DAY_NS = 86_400 * units.NS_PER_S
+_CHANGE_LATE_NS: Final = 300 * units.NS_PER_S
+_CHANGE_USUAL_NS: Final = 1_800 * units.NS_PER_S
+"""With longer intervals a step forward by an hour more is a sample that failed."""
+_CHANGE_HOURS: Final = (23, 0, 1, 2, 3)
+"""After the change of summer time it is one of these, in all zones of today (tzdata)."""
+_MOST_CHANGES: Final = 4
+"""That are said: two a year."""
 
 
 class Clock:
@@ -46,6 +60,12 @@ class Clock:
         match = _TITLE.fullmatch(title.strip())
         self._minutes = int(match["minutes"]) if match and match["minutes"] else None
         self._zone = match["zone"] if match else None
+        self._local = LocalClock(options.zone())
+        self._is_by_zone: bool | None = None
+        self._previous_local: int | None = None
+        self._local_step = 0
+        self._minutes_now = self._minutes or 0
+        self._changes: list[str] = []
         self._previous: int | None = None
         self._usual_step = 0
         self._rebuilt: tuple[int, int] | None = None
@@ -86,7 +106,10 @@ class Clock:
     def note(self, recorder: Recorder) -> None:
         """Writes down how times were placed, and doubts."""
         notes = recorder.notes
-        notes.clock = self.words + ("; dates are day first" if self._stamps.day_first else "")
+        words = self.words.replace(" throughout", " at first") if self._changes else self.words
+        notes.clock = words + self._local.words + ("; dates are day first" if self._stamps.day_first else "")
+        for change in self._changes[:_MOST_CHANGES]:
+            recorder.warn(change)
         if self._has_other_forms and (doubt := self._stamps.doubt):
             recorder.warn(doubt)
         self._long_steps.warn(recorder)
@@ -107,18 +130,66 @@ class Clock:
             return self._options.zone_words()
         if self._minutes == 0 and self._zone == "UTC":
             return "UTC in the file"
-        hours, minutes = divmod(abs(self._minutes), 60)
-        sign = "-" if self._minutes > 0 else "+"
-        return f"zone in the file: {self._zone}, UTC{sign}{hours:02d}:{minutes:02d} throughout"
+        return f"zone in the file: {self._zone}, {_offset_words(self._minutes)} throughout"
 
     def _in_utc(self, local: IntArray) -> IntArray:
-        if self._minutes is not None:
-            return local + self._minutes * 60 * units.NS_PER_S
+        if self._is_by_zone is None:
+            self._is_by_zone = self._has_rules(int(local[0]))
+        return self._by_zone(local) if self._is_by_zone else self._by_minutes(local)
+
+    def _has_rules(self, first_local: int) -> bool:
+        """Whether --timezone says when summer time begins and ends: where the file has no zone, or the same one."""
+        zone = self._options.timezone
+        if zone is None or self._minutes is None:
+            return zone is not None
+        offset_ns = first_local - _passes(first_local, zone)[0]
+        if self._zone == "UTC" or offset_ns != -self._minutes * 60 * units.NS_PER_S:
+            return False
+        self.words = self.words.removesuffix(" throughout") + f" at first, then by --timezone {zone.key}"
+        return True
+
+    def _by_zone(self, local: IntArray) -> IntArray:
         # A zone's offset changes at full quarters of an hour, so one look-up serves all stamps of a quarter.
         quarters, which = np.unique(local // _QUARTER_NS, return_inverse=True)
-        zone = self._options.zone()
-        shifted = [_local_to_utc(int(quarter) * _QUARTER_NS, zone) for quarter in quarters]
-        return np.asarray(shifted, np.int64)[which] + local % _QUARTER_NS
+        found = [_passes(int(quarter) * _QUARTER_NS, self._local.zone) for quarter in quarters]
+        first: IntArray = np.array([first for first, _ in found], np.int64)[which] + local % _QUARTER_NS
+        second = np.array([second for _, second in found], np.int64)[which] + local % _QUARTER_NS
+        # Where no hour comes twice, the end is all that there is to remember: the last step and its instant.
+        start = 0 if (second > first).any() else max(0, len(local) - 2)
+        for row in range(start, len(local)):
+            first[row] = self._local.place(int(first[row]), int(second[row]))
+        return first
+
+    def _by_minutes(self, local: IntArray) -> IntArray:
+        """UTC by the header's minutes, or as if it were UTC; a change of summer time holds for what follows."""
+        steps = np.diff(local, prepend=local[0] if self._previous_local is None else self._previous_local)
+        if self._previous_local is None:
+            self._local_step = self._usual(steps[steps > 0])
+            steps[0] = self._local_step
+        self._previous_local = int(local[-1])
+        minutes: IntArray = np.full(len(local), self._minutes_now, np.int64)
+        for row in np.flatnonzero(np.abs(np.abs(steps - self._local_step) - _HOUR_NS) <= _CHANGE_LATE_NS).tolist():
+            after, step = int(local[row]), int(steps[row])
+            if self._zone != "UTC" and self._is_change(after, step):
+                self._minutes_now += -60 if step > self._local_step else 60
+                minutes[row:] = self._minutes_now
+                self._changes.append(self._change_words(after, is_forward=step > self._local_step))
+        return local + minutes * 60 * units.NS_PER_S
+
+    def _change_words(self, after: int, *, is_forward: bool) -> str:
+        jump = f"At {units.datetime_from_ns(after):%Y-%m-%d %H:%M} the stamps jump an hour"
+        offset = _offset_words(self._minutes_now) if self._minutes is not None else "an hour off what they say"
+        return (
+            f"{jump} {'forward' if is_forward else 'back'}, taken as a change of summer time: from there on they are "
+            f"{offset}. --timezone gives the changes of a zone."
+        )
+
+    def _is_change(self, after: int, step: int) -> bool:
+        """Whether the clock jumped by an hour within the usual interval that ends at `after`, at a full hour."""
+        usual, extra = self._local_step, step - self._local_step
+        late_ns = min(usual // 2, _CHANGE_LATE_NS)
+        is_hour = abs(abs(extra) - _HOUR_NS) <= late_ns and after % _HOUR_NS <= usual + late_ns
+        return is_hour and after % _DAY_NS // _HOUR_NS in _CHANGE_HOURS and (extra < 0 or usual <= _CHANGE_USUAL_NS)
 
     def _lengths(self, ends: IntArray) -> IntArray:
         """What lies between a stamp and the one before it; the usual step where the clock went back."""
@@ -186,9 +257,13 @@ def _shift_ns(day_ns: int) -> int:
     return units.ns_from_datetime(date.replace(month=date.day, day=date.month)) - day_ns if date.day <= 12 else 0
 
 
-def _local_to_utc(local_ns: int, zone: dt.tzinfo) -> int:
-    moment = units.datetime_from_ns(local_ns).replace(tzinfo=zone)
-    return units.ns_from_datetime(moment)
+def _passes(local_ns: int, zone: dt.tzinfo) -> tuple[int, int]:
+    return passes(units.datetime_from_ns(local_ns).replace(tzinfo=None), zone)
+
+
+def _offset_words(minutes_west: int) -> str:
+    hours, minutes = divmod(abs(minutes_west), 60)
+    return f"UTC{'-' if minutes_west > 0 else '+'}{hours:02d}:{minutes:02d}"
 
 
 def _parse(text: str, day_first: bool) -> tuple[int, bool] | None:

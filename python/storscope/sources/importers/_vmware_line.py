@@ -17,7 +17,8 @@ import datetime as dt
 import re
 from dataclasses import dataclass
 
-from storscope.domain.units import NS_PER_S, YEARS, ns_from_datetime
+from storscope.domain.units import NS_PER_S, YEARS
+from storscope.sources.importers._local_clock import LocalClock
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
@@ -61,19 +62,19 @@ class Stamp:
     fraction_ns: int
     zone: str | None
 
-    def time_ns(self, year: int, zone: dt.tzinfo) -> int | None:
-        """The instant, in `year` and `zone` where the line has none; None when there is no such date or time."""
+    def time_ns(self, year: int, clock: LocalClock) -> int | None:
+        """The instant, in `year` and on `clock` where the line has no zone; None for what is no date or time."""
         if (self.year or year) not in YEARS:
             return None
         try:
             moment = dt.datetime(
                 self.year or year, self.month, self.day, self.hour, self.minute, min(self.second, 59),
-                tzinfo=_zone(self.zone) or zone,
+                tzinfo=_zone(self.zone),
             )  # fmt: skip
         except ValueError:
             return None
         leap_ns = NS_PER_S if self.second == 60 else 0
-        return ns_from_datetime(moment) + self.fraction_ns + leap_ns
+        return clock.instant(moment) + self.fraction_ns + leap_ns
 
 
 @dataclass(frozen=True, slots=True)

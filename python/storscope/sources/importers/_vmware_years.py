@@ -12,6 +12,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from storscope.sources.importers._local_clock import LocalClock
 from storscope.sources.importers._vmware_line import Stamp, stamp_without_year
 
 _TURN_MONTHS = 6
@@ -88,7 +89,7 @@ def _latest_year(last: Stamp, leap_days: set[int], years: Years, now: dt.datetim
     total = years.years_turned[-1] if years.years_turned else 0
     candidates: Sequence[int] = range(latest.year, latest.year - 9, -1)
     for year in candidates:
-        time_ns = last.time_ns(year, zone)
+        time_ns = last.time_ns(year, LocalClock(zone))
         leaps = all(calendar.isleap(year - total + turned) for turned in leap_days)
         if time_ns is not None and leaps and time_ns <= latest.timestamp() * 1e9:
             return year

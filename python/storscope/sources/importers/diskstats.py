@@ -26,14 +26,19 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM
+from storscope.sources.importers._local_clock import LocalClock
 from storscope.sources.importers._whole_lines import whole_lines
 
 _LINE = re.compile(r"\s*\d+\s+\d+\s+\S+(?:\s+\d+){4,}\s*")
 _EPOCH = re.compile(r"(\d{9,11})(?:[.,](\d{1,9}))?|(\d{9,11})(\d{9})")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|UTC|[+-]\d\d:?\d\d)?")
 _DATE_COMMAND = re.compile(
-    r"[A-Z][a-z]{2} +([A-Z][a-z]{2}) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: ([AP]M))? ([A-Za-z]{2,5}|[+-]\d\d) (\d{4})"
+    r"[A-Z][a-z]{2} +(?:(?P<month>[A-Z][a-z]{2}) +(?P<day>\d\d?)|(?P<first_day>\d\d?) +(?P<second_month>[A-Z][a-z]{2}))"
+    r"(?: (?P<year>\d{4}))? (?P<clock>\d\d:\d\d:\d\d)(?: (?P<half>[AP]M))? (?P<zone>[A-Za-z]{2,5}|[+-]\d\d(?:\d\d)?)"
+    r"(?: (?P<last_year>\d{4}))?"
 )
+"""glibc 2.36: C `Fri Nov 20 10:00:00 UTC 2026`, en_US the same with AM; en_GB `Fri 20 Nov ...`; en_US of 2.31 has the
+year before the time."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,8 @@ class _Time:
     ns: int
     zoned: bool
     whole_seconds: bool
+    word: str | None = None
+    """The zone's abbreviation: several zones are called EST, so alone it places nothing."""
 
 
 def _recognise(head: Head) -> float:
@@ -56,40 +63,45 @@ def _is_disk_line(line: str) -> bool:
     return bool(_LINE.fullmatch(line)) and len(line.split()) - 3 in diskstats.FIELD_COUNTS
 
 
-def _time(line: str, options: ImportOptions) -> _Time | None:
+def _time(line: str, clock: LocalClock) -> _Time | None:
     """The instant a time line names; None for any other line."""
     text = line.strip()
-    found = _any_time(text, options)
+    found = _any_time(text, clock)
     return found if found is not None and units.datetime_from_ns(found.ns).year in units.YEARS else None
 
 
-def _any_time(text: str, options: ImportOptions) -> _Time | None:
+def _any_time(text: str, clock: LocalClock) -> _Time | None:
     if match := _EPOCH.fullmatch(text):
         seconds, fraction = (match[1], match[2]) if match[1] else (match[3], match[4])
         return _Time(int(seconds) * units.NS_PER_S + _fraction_ns(fraction), True, fraction is None)
     try:
         if match := _ISO.fullmatch(text):
-            return _iso_time(match, options)
+            return _iso_time(match, clock)
         if match := _DATE_COMMAND.fullmatch(text):
-            return _date_command_time(match, options)
+            return _date_command_time(match, clock)
     except ValueError:
         return None
     return None
 
 
-def _iso_time(match: re.Match[str], options: ImportOptions) -> _Time:
+def _iso_time(match: re.Match[str], clock: LocalClock) -> _Time:
     zone = "+0000" if match[4] in ("Z", "UTC") else match[4]
     moment = dt.datetime.fromisoformat(f"{match[1]}T{match[2]}{zone or ''}")
-    ns = units.ns_from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=options.zone()))
-    return _Time(ns + _fraction_ns(match[3]), bool(zone), match[3] is None)
+    return _Time(clock.instant(moment) + _fraction_ns(match[3]), bool(zone), match[3] is None)
 
 
-def _date_command_time(match: re.Match[str], options: ImportOptions) -> _Time:
-    clock = f"{match[3]} {match[4]}" if match[4] else match[3]
-    form = "%b %d %Y %I:%M:%S %p" if match[4] else "%b %d %Y %H:%M:%S"
-    moment = dt.datetime.strptime(f"{match[1]} {match[2]} {match[6]} {clock}", form)
-    zoned = match[5] in ("UTC", "GMT")
-    return _Time(units.ns_from_datetime(moment.replace(tzinfo=dt.UTC if zoned else options.zone())), zoned, True)
+def _date_command_time(match: re.Match[str], clock: LocalClock) -> _Time | None:
+    if (match["year"] is None) == (match["last_year"] is None):
+        return None
+    date = f"{match['month'] or match['second_month']} {match['day'] or match['first_day']}"
+    form = "%b %d %Y %I:%M:%S %p" if match["half"] else "%b %d %Y %H:%M:%S"
+    text = f"{date} {match['year'] or match['last_year']} {match['clock']} {match['half'] or ''}".strip()
+    moment, word = dt.datetime.strptime(text, form), match["zone"]
+    if word in ("UTC", "GMT"):
+        return _Time(clock.instant(moment.replace(tzinfo=dt.UTC)), True, True)
+    if word[0] in "+-":
+        return _Time(clock.instant(dt.datetime.strptime(f"{moment} {word:0<5}", "%Y-%m-%d %H:%M:%S %z")), True, True)
+    return _Time(clock.instant(moment, word), False, True, word)
 
 
 def _fraction_ns(digits: str | None) -> int:
@@ -111,8 +123,13 @@ class _Reader:
     _before: dict[str, Counters] = field(default_factory=dict)
     _entities: dict[str, EntityRef] = field(default_factory=dict)
     _snapshots: int = 0
+    _clock: LocalClock = field(init=False)
     _asleep: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     """Intervals of devices that have done nothing since boot; written once they do something."""
+
+    def __post_init__(self) -> None:
+        """The clock of times without a zone."""
+        self._clock = LocalClock(self.options.zone())
 
     def line(self, line: str) -> None:
         """Any line of the file."""
@@ -121,9 +138,10 @@ class _Reader:
             return
         if len(words) >= 7 and _LINE.fullmatch(line):
             self._disk(words[2], [int(word) for word in words[3:]])
-        elif moment := _time(line, self.options):
+        elif moment := _time(line, self._clock):
             self._complete()
             self._time = moment
+            self._doubt_zone(moment.word)
         else:
             self.recorder.omit("lines that are neither a time nor a disk")
 
@@ -137,8 +155,17 @@ class _Reader:
                 self.evidence, "lines of /proc/diskstats after a time line", "none",
                 hint="Capture with: while true; do date -u +%FT%T.%NZ; cat /proc/diskstats; sleep 1; done",
             )  # fmt: skip
+        if self.recorder.notes.clock:
+            self.recorder.notes.clock += self._clock.words
         if self._snapshots == 1:
             self.recorder.warn("Only one snapshot: rates need two. Let the loop run longer.")
+
+    def _doubt_zone(self, word: str | None) -> None:
+        if word is None or word in self._clock.abbreviations:
+            return
+        zone = self.options.timezone
+        taken = f"which is not {zone.key}; its times were taken as {zone.key}" if zone else "taken as UTC"
+        self.recorder.warn(f"The time lines say {word}, {taken}. Several zones are called so: name it with --timezone.")
 
     def _disk(self, name: str, values: list[int]) -> None:
         counters = diskstats.counters_of(values)
@@ -185,6 +212,11 @@ class _Reader:
         span_ns = now.ns - before.ns
         if span_ns <= 0:
             self.recorder.omit("snapshots whose clock did not advance")
+            if span_ns < 0:
+                self.recorder.warn(
+                    "The clock went back between two snapshots; their times overlap. The end of summer time looks like "
+                    "that: say the zone with --timezone."
+                )
             return
         if before.whole_seconds and span_ns < 20 * units.NS_PER_S:
             self.recorder.warn(

@@ -13,13 +13,11 @@ without a time continue the event above them. Times are the array's or the manag
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from storscope.domain import units
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
@@ -27,6 +25,7 @@ from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._date_order import DateOrder
 from storscope.sources.importers._evaperf import DEFAULT_EVA_SYSTEM, controller_name, friendly
 from storscope.sources.importers._evaperf_rows import csv_cells
+from storscope.sources.importers._local_clock import LocalClock
 from storscope.sources.importers._stamps import Stamps
 
 _STAMP = re.compile(
@@ -146,22 +145,38 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
     system = options.system or DEFAULT_EVA_SYSTEM
     recorder.notes.tool, recorder.notes.system = "HP EVA controller events", system
     stamps = Stamps(options, glibc_habits=False, order=DateOrder(is_regular=False))
+    first = last = None
     for event in _events(Evidence(evidence.path, evidence.name).lines(), None):
         stamps.learn(event.stamp)
+        first, last = first or event.stamp, event.stamp
+    clock = LocalClock(options.zone(), jumbled=True)
+    newest_first = _is_later(stamps, first, last)
     count = 0
     for event in _events(evidence.lines(), recorder):
         count += 1
-        _record(recorder, options, stamps, system, event)
+        if newest_first:
+            clock.previous_ns = None
+        _record(recorder, options, stamps, clock, system, event)
     if not count:
         raise broken(
             evidence, "lines that begin with a date and a time, then the event's text", "none",
             hint="Export the controller event log as text or CSV.",
         )  # fmt: skip
+    if recorder.notes.clock:
+        recorder.notes.clock += clock.words
     if doubt := stamps.doubt:
         recorder.warn(doubt)
 
 
-def _record(recorder: Recorder, options: ImportOptions, stamps: Stamps, system: str, event: _Line) -> None:
+def _is_later(stamps: Stamps, first: str | None, last: str | None) -> bool:
+    """Whether the first event of a log is later than the last: then going back is its way."""
+    told = [moment.replace(tzinfo=None) for stamp in (first, last) if stamp and (moment := stamps.moment(stamp, None))]
+    return len(told) == 2 and told[0] > told[1]
+
+
+def _record(
+    recorder: Recorder, options: ImportOptions, stamps: Stamps, clock: LocalClock, system: str, event: _Line
+) -> None:
     moment = stamps.moment(event.stamp, None)
     if moment is None:
         recorder.omit("events with a date that does not exist")
@@ -172,13 +187,9 @@ def _record(recorder: Recorder, options: ImportOptions, stamps: Stamps, system: 
     if event.severity:
         attributes["severity"] = event.severity
     entity = _entity(system, kind, event.text)
-    recorder.event(entity, _ns(moment, options), kind, event.text, attributes=attributes)
+    recorder.event(entity, clock.instant(moment), kind, event.text, attributes=attributes)
     if entity.kind in ("controller", "disk_group"):
         recorder.link(entity, "member_of", EntityRef(system, "array", system))
-
-
-def _ns(moment: dt.datetime, options: ImportOptions) -> int:
-    return units.ns_from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=options.zone()))
 
 
 def _attributes(kind: str, text: str) -> Mapping[str, str]:

@@ -32,6 +32,7 @@ from storscope.sources.importers._fio_text import (
     TextReader,
     block_sizes,
 )
+from storscope.sources.importers._local_clock import LocalClock
 
 _MOST_COMPLAINTS = 5
 
@@ -88,9 +89,10 @@ def _ends(recorder: Recorder, options: ImportOptions, blocks: list[Block]) -> di
     """When each block was printed, in ms since 1970."""
     moments = [next((job.ended for job in block.jobs if job.ended), None) for block in blocks]
     if all(moment is not None for moment in moments):
-        recorder.notes.clock = f"{options.zone_words()}; time of printing, to the second"
-        placed = [moment.replace(tzinfo=options.zone()) for moment in moments if moment is not None]
-        return {id(b): units.ns_from_datetime(at) / units.NS_PER_MS for b, at in zip(blocks, placed, strict=True)}
+        clock = LocalClock(options.zone(), jumbled=True)
+        placed = [clock.instant(moment) for moment in moments if moment is not None]
+        recorder.notes.clock = f"{options.zone_words()}; time of printing, to the second{clock.words}"
+        return {id(block): at_ns / units.NS_PER_MS for block, at_ns in zip(blocks, placed, strict=True)}
     start = options.start or dt.datetime(1970, 1, 1)
     aware = start if start.tzinfo else start.replace(tzinfo=options.zone())
     at_ms = units.ns_from_datetime(aware) / units.NS_PER_MS

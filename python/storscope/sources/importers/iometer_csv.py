@@ -35,6 +35,7 @@ from storscope.sources.importers._iometer import (
     row_of,
     spec_line,
 )
+from storscope.sources.importers._local_clock import LocalClock
 
 _DEFAULT_SYSTEM = "iometer-host"
 _HEADING = re.compile(r"^(?:TimeStamp,)?'Target Type,Target Name,", re.MULTILINE)
@@ -86,6 +87,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
         if problem := reader.take(line.strip("\x00 \t")):
             raise broken(evidence, problem, line, line=number)
     reader.finish()
+    recorder.notes.clock += reader.clock_words
     if not reader.steps:
         raise broken(
             evidence, "rows of results under 'Target Type,Target Name,...", "none",
@@ -106,6 +108,11 @@ class _Reader:
         self._header: list[str] = []
         self._step = _Step()
         self._known: set[tuple[object, ...]] = set()
+
+    @property
+    def clock_words(self) -> str:
+        """What to add to the words about the clock."""
+        return self._writer.clock.words
 
     def take(self, line: str) -> str:
         """One line; returns what was expected instead when it contradicts the format.
@@ -216,6 +223,7 @@ class _Writer:
         self._names = Names()
         self._live_run: str | None = None
         self._live_outstanding: dict[str, float | None] = {}
+        self.clock = LocalClock(options.zone(), jumbled=True)
         self.passed: dt.datetime | None = None
         """The last time stamp seen."""
 
@@ -236,7 +244,7 @@ class _Writer:
         self._live_outstanding[row.name] = _product(row.value("Queue Depth"), row.value("# Disks"))
         length_ns = _length_ns(seconds)
         process = EntityRef(self._system([]), "process", row.name)
-        when = (self._instant(at) - length_ns, length_ns)
+        when = (self.clock.instant(at) - length_ns, length_ns)
         self._recorder.observe(process, *when, _canonical(row), run=self._live_run)
         self._recorder.histogram(process, *when, "all", "lat", row.buckets(), run=self._live_run)
         self._recorder.omit("further columns of live updates (per line)")
@@ -362,9 +370,6 @@ class _Writer:
         """The host: as the user says, the only manager, or a placeholder."""
         return self._options.system or (managers[0] if len(set(managers)) == 1 else _DEFAULT_SYSTEM)
 
-    def _instant(self, at: dt.datetime) -> int:
-        return units.ns_from_datetime(at.replace(tzinfo=self._options.zone()))
-
     def _when(self, test: _Test, step: _Step, whole: Row) -> tuple[int, int]:
         """Start and length. Without an end stamp the step is placed behind the last stamp seen."""
         seconds = whole.run_time_s
@@ -373,10 +378,10 @@ class _Writer:
             seconds = (step.ended - began).total_seconds()
         length_ns = _length_ns(seconds or 0.0)
         if step.ended is not None:
-            return self._instant(step.ended) - length_ns, length_ns
+            return self.clock.instant(step.ended) - length_ns, length_ns
         written = whole.moment
         if written is not None:
-            return self._instant(written) - length_ns, length_ns
+            return self.clock.instant(written) - length_ns, length_ns
         start = began or self._options.start
         if start is None:
             self._recorder.notes.has_times = False

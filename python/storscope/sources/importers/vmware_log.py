@@ -27,6 +27,7 @@ from storscope.sources.importers import _vmware_latency as latency
 from storscope.sources.importers import _vmware_paths as paths
 from storscope.sources.importers import _vmware_scsi as scsi
 from storscope.sources.importers import _vmware_volumes as volumes
+from storscope.sources.importers._local_clock import LocalClock
 from storscope.sources.importers._vmware_line import LogLine, is_log_line, parse_line
 from storscope.sources.importers._vmware_names import adapter_of
 from storscope.sources.importers._vmware_said import Message, Rule, Said
@@ -119,6 +120,8 @@ class _Log:
     unnamed: set[EntityRef] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)
     clocks: set[str] = field(default_factory=set)
+    clock_of: dict[str | None, LocalClock] = field(default_factory=dict)
+    """By the host in the line: each goes forward by itself."""
     years: Years | None = None
 
     def read(self, number: int, text: str, rules: Iterable[Rule]) -> None:
@@ -147,7 +150,8 @@ class _Log:
         notes = self.recorder.notes
         notes.tool = "VMware ESX or ESXi"
         notes.system = next(iter(self.hosts)) if len(self.hosts) == 1 else None
-        notes.clock = "; ".join(sorted(self.clocks)) or None
+        repeated = {clock.words for clock in self.clock_of.values()}
+        notes.clock = "; ".join(sorted(self.clocks)) + "".join(repeated) or None
 
     def _joined(self, line: LogLine, words: str) -> str | None:
         """The message with the one it continues; None for a message that is continued by another."""
@@ -198,7 +202,8 @@ class _Log:
             again = Evidence(self.evidence.path, self.evidence.name)
             self.years = years_of(again.lines(), self.options.year, self.now, self.options.zone())
         year = self.years.at(number) if self.years and stamp.year is None else 0
-        time_ns = stamp.time_ns(year, self.options.zone())
+        clock = self.clock_of.setdefault(line.host, LocalClock(self.options.zone(), jumbled=True))
+        time_ns = stamp.time_ns(year, clock)
         if time_ns is None:
             self.recorder.omit("times that are no date")
             return None
