@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from storscope.domain.errors import InputError, UnknownFormat, UsageError
 from storscope.sim.traces import Trace, read_trace
 from storscope.sim.traces.read import trace_from_text
+from storscope.sim.traces.trace import exact_ns
 
 _DRIVE = "W Hit   11392096  12   1686.00000  40961.00000\nR Hit    7563004   4  14368.00000  28778.00000\n"
 _BLKPARSE = """\
@@ -66,6 +67,41 @@ def test_csv_names_volumes_and_units() -> None:
     assert trace.places == ("esx/a", "b")
     assert trace.place is not None
     assert trace.place.tolist() == [0, 1]
+
+
+_HEAD = "time_s,op,offset_bytes,length_bytes\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "unit_ns", "ns"),
+    [
+        ("5e-05", 10**9, 50_000), ("1.5E+3", 10**9, 1_500 * 10**9), ("1e-9", 10**9, 1), ("1.7e9", 1, 1_700_000_000),
+        ("1e-24", 10**9, 0), ("0e5", 1, 0),
+    ],
+)  # fmt: skip
+def test_times_may_have_exponents(text: str, unit_ns: int, ns: int) -> None:
+    """Python, NumPy and pandas write any time below 0.1 ms so."""
+    assert exact_ns(text, unit_ns) == ns
+
+
+@pytest.mark.parametrize(
+    "text", ["e5", "1e", "1e-", "1e+-5", "1e5.0", "1e99", "1e-99999", "1e٣", "1ee5", "-1e5", "nan"]
+)
+def test_what_is_no_number_is_none(text: str) -> None:
+    assert exact_ns(text, 1) is None
+
+
+@pytest.mark.parametrize("first", [800_000_000, 1_700_000_000, 4_000_000_000])
+def test_times_may_count_from_1970(first: int) -> None:
+    """10,000 days from 1970 on were the end, in 1997."""
+    trace = trace_from_text(f"{_HEAD}{first}.0,R,0,4096\n{first}.5,R,4096,4096\n", "t.csv")
+    assert trace.duration_ns == 500_000_000
+
+
+@pytest.mark.parametrize("late", ["864000001.5", "9300000000"])
+def test_a_time_too_far_from_the_first_is_refused(late: str) -> None:
+    with pytest.raises(InputError, match="at most 10000 days after the first"):
+        trace_from_text(f"{_HEAD}0.5,R,0,4096\n{late},R,4096,4096\n", "t.csv")
 
 
 @pytest.mark.parametrize("text", [_DRIVE, _BLKPARSE, _CSV.partition("\n")[2]])

@@ -17,7 +17,11 @@ SECTOR_BYTES = 512
 LONGEST_BYTES = 1 << 30
 """Of one request."""
 _LARGEST_OFFSET = 1 << 62
-_LATEST_NS = 10_000 * 86_400 * NS_PER_S
+_LONGEST_NS = 10_000 * 86_400 * NS_PER_S
+"""From the first request on; times may count from 1970."""
+_LATEST_NS = 2**63 - 1
+"""In 2262: the columns are 64 bits."""
+_MOST_DIGITS = 24
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,11 @@ class Gathering:
             raise self.error(line, f"1 to {LONGEST_BYTES} bytes", str(length))
         if not 0 <= offset <= _LARGEST_OFFSET:
             raise self.error(line, "an offset from 0 on", str(offset))
-        if not 0 <= at_ns <= _LATEST_NS or not 0 <= think_ns <= _LATEST_NS:
-            raise self.error(line, "a time from 0 on, below 10000 days", f"{max(at_ns, think_ns)} ns")
+        first_ns = self._rows[0][0] if self._rows else at_ns
+        sound = 0 <= at_ns <= min(_LATEST_NS, first_ns + _LONGEST_NS) and 0 <= think_ns <= _LONGEST_NS
+        if not sound:
+            expected = "a time from 0 on, before 2262 and at most 10000 days after the first"
+            raise self.error(line, expected, f"{max(at_ns, think_ns)} ns")
         if self._rows and at_ns < self._rows[-1][0]:
             hint = "Sort the requests by time."
             raise self.error(line, "a time not before that of the request above", f"{at_ns} ns", hint)
@@ -101,14 +108,23 @@ def is_passed_over(line: str) -> bool:
 
 
 def exact_ns(text: str, unit_ns: int) -> int | None:
-    """A decimal number of units in ns, rounded down, without the error of a float; None if it is none."""
-    whole, _, fraction = text.strip().partition(".")
+    """A decimal number of units in ns, rounded down, without the error of a float; None if it is none.
+
+    Small times have exponents where Python wrote them: 5e-05.
+    """
+    number, mark, exponent = text.strip().lower().partition("e")
+    whole, _, fraction = number.partition(".")
     if not (whole or fraction) or not (whole + fraction).isascii() or not (whole + fraction).isdigit():
         return None
-    if len(whole) > 24 or len(fraction) > 24:
+    digits = exponent.removeprefix("-") if exponent.startswith("-") else exponent.removeprefix("+")
+    if mark and not (digits.isascii() and digits.isdigit()):
         return None
-    scale: int = 10 ** len(fraction)
-    return (int(whole or "0") * scale + int(fraction or "0")) * unit_ns // scale
+    power = int(exponent) if mark and len(digits) <= 3 else 0
+    if max(len(whole), len(fraction), abs(power)) > _MOST_DIGITS or len(digits) > 3:
+        return None
+    value: int = int(whole + fraction) * unit_ns
+    shift = power - len(fraction)
+    return int(value * 10**shift) if shift >= 0 else int(value // 10**-shift)
 
 
 def whole_number(text: str) -> int | None:

@@ -3,8 +3,9 @@
     time_s,volume,op,offset_bytes,length_bytes
     0.000125,esx/vmfs1,R,1048576,4096
 
-`time_s`, `time_ms`, `time_us` or `time_ns`; `op`: R or W, read or write; `offset_bytes` or `offset_sectors`,
-`length_bytes` or `length_sectors` (of 512 bytes); and, if wanted, `volume`: VOLUME or HOST/VOLUME.
+`time_s`, `time_ms`, `time_us` or `time_ns`, since 1970 or any other instant (5e-05 as well as 0.00005); `op`: R or W,
+read or write; `offset_bytes` or `offset_sectors`, `length_bytes` or `length_sectors` (of 512 bytes); and, if wanted,
+`volume`: VOLUME or HOST/VOLUME.
 """
 
 from __future__ import annotations
