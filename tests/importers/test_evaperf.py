@@ -276,3 +276,19 @@ def test_a_damaged_date_and_a_negative_number_are_left_out(tmp_path: Path) -> No
 
 def test_a_number_that_begins_with_0_has_a_decimal_comma_and_no_thousands() -> None:
     assert [number(text) for text in ("0,123", "1,234", "12,5", "1,234.5")] == [0.123, 1234.0, 12.5, 1234.5]
+
+
+def test_behind_semicolons_a_comma_is_decimal_in_every_cell() -> None:
+    assert [number(text, decimal_comma=True) for text in ("100,000", "0,234", "1.234,5", "17", "2.5")] == [
+        100.0, 0.234, 1_234.5, 17.0, 2.5,
+    ]  # fmt: skip
+    assert number("100,000") == 100_000.0
+
+
+def test_a_table_behind_semicolons_is_that_behind_commas(tmp_path: Path) -> None:
+    heading = "ID;Read Hit Req/s;Read Miss Req/s;Write Req/s;Write Latency (ms);Ctlr;Online To;Name;Time"
+    rows = "1;10,000;100,000;50,000;2,500;A;A;\\Virtual Disks\\SQL;11/20/2026 10:00:00"
+    german = read_text(CSV, f"{heading}\n{rows}\n", tmp_path).rows("observations")
+    english = f"{heading}\n{rows}\n".replace(",", ".").replace(";", ",")
+    assert german == read_text(CSV, english, tmp_path).rows("observations")
+    assert german[0]["write_ops_per_s"] == 50.0

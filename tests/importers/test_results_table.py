@@ -223,3 +223,11 @@ def test_script_in_a_name_stays_data(tmp_path: Path) -> None:
 @given(st.binary(max_size=300))
 def test_recognition_never_raises(raw: bytes) -> None:
     assert IMPORTER.recognise(Head("x", raw, "utf-8")) in (0.0, 0.55)
+
+
+def test_where_a_comma_is_decimal_points_group_thousands(tmp_path: Path) -> None:
+    text = "spec;iops;Latency (ms);MB/s\nA;1.500;2,5;5,859\nB;12.345;3,5;48,223\nC;1.234,5;3,5;4,822\n"
+    rows = read_text(IMPORTER, text, tmp_path).rows("observations")
+    assert [row["ops_per_s"] for row in rows] == [1_500.0, 12_345.0, 1_234.5]
+    points = text.replace(".", "").replace(",", ".")
+    assert [row["ops_per_s"] for row in read_text(IMPORTER, points, tmp_path).rows("observations")][2] == 1_234.5

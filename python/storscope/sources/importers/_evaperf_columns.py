@@ -123,11 +123,16 @@ def object_of(columns: Sequence[Column], title: str) -> str | None:
     return None
 
 
-def number(text: str) -> float | None:
-    """A printed number; None for an empty cell or a dash. Raises ValueError for a word."""
+def number(text: str, *, decimal_comma: bool = False) -> float | None:
+    """A printed number; None for an empty cell or a dash. Raises ValueError for a word.
+
+    A comma groups thousands if it can, unless it is known to be a decimal one: `1,500` is 1500 or 1.5.
+    """
     text = text.strip()
     if not text or text in ("-", "--", "n/a", "N/A"):
         return None
+    if decimal_comma and "," in text:
+        text = text.replace(".", "").replace(",", ".", 1)
     if _NUMBER.fullmatch(text):
         return float(text)
     if _THOUSANDS.fullmatch(text):

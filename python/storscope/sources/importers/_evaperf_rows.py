@@ -53,7 +53,13 @@ def title_in(line: str) -> str | None:
 
 
 def row_of(
-    kind: str, columns: Sequence[Column], cells: Sequence[str], stamp: str | None, recorder: Recorder
+    kind: str,
+    columns: Sequence[Column],
+    cells: Sequence[str],
+    stamp: str | None,
+    recorder: Recorder,
+    *,
+    decimal_comma: bool = False,
 ) -> Row | None:
     """One line under its heading; None (and counted) when the cells are not what the heading says."""
     numbers: dict[str, float | None] = {}
@@ -62,7 +68,7 @@ def row_of(
         cell = raw.strip()
         if column.is_measure and column.key:
             try:
-                value = number(cell)
+                value = number(cell, decimal_comma=decimal_comma)
             except ValueError:
                 recorder.omit(_NOT_A_ROW)
                 return None
@@ -116,7 +122,10 @@ def csv_rows(lines: Iterable[str], recorder: Recorder) -> Iterator[Row]:
             recorder.omit("rows of other objects (host ports, connections, tunnels)")
         elif len(cells) not in (len(columns), len(columns) + 1) or (len(cells) > len(columns) and cells[-1].strip()):
             recorder.omit(_NOT_A_ROW)
-        elif row := row_of(kind, columns, cells[: len(columns)], stamp, recorder):
+        elif row := row_of(
+            kind, columns, cells[: len(columns)], stamp, recorder,
+            decimal_comma=delimiter == ";",  # what separates where the comma is taken
+        ):  # fmt: skip
             yield row
 
 

@@ -89,6 +89,10 @@ def _bandwidth_bytes(match: re.Match[str]) -> tuple[float, bool]:
     return (1024.0**power if i else 1000.0**power), bool(letter) and not i
 
 
+_DECIMAL_COMMA = re.compile(r"-?\d{1,3}(?:\.\d{3})*,\d+|-?\d+,\d+")
+_WITH_POINTS = re.compile(r"-?\d{1,3}(?:\.\d{3})*(?:,\d+)?|-?\d+,\d+")
+
+
 # The table -------------------------------------------------------------------------------------------------------
 
 
@@ -104,10 +108,13 @@ class _Table:
     has_decimal_comma: bool
 
     def number(self, cells: Mapping[str, str], column: str) -> float | None:
-        """A cell as a number. A comma is a decimal one where semicolons or tabs separate, else it groups thousands."""
+        """A cell as a number. A comma is a decimal one where semicolons or tabs separate, else it groups thousands.
+
+        Where any cell has a decimal comma, points group thousands.
+        """
         text = cells.get(column, "").strip()
-        if self.has_decimal_comma and re.fullmatch(r"-?\d+,\d+", text):
-            text = text.replace(",", ".")
+        if self.has_decimal_comma and _WITH_POINTS.fullmatch(text):
+            text = text.replace(".", "").replace(",", ".")
         elif re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
             text = text.replace(",", "")
         return _fio.number(text) if text else None
@@ -166,7 +173,8 @@ def _parse(evidence: Evidence, lines: Iterable[str]) -> _Table:
         raise broken(evidence, "comma-separated values", str(error)) from error
     header = tuple(normalised(name) for name in cells[0])
     rows = tuple(dict(zip(header, row, strict=False)) for row in cells[1:] if len(row) <= len(header))
-    return _Table(tuple(comments), header, rows, len(cells) - 1 - len(rows), separator != ",")
+    has_comma = separator != "," and any(_DECIMAL_COMMA.fullmatch(cell.strip()) for row in cells[1:] for cell in row)
+    return _Table(tuple(comments), header, rows, len(cells) - 1 - len(rows), has_comma)
 
 
 # Reading ---------------------------------------------------------------------------------------------------------
