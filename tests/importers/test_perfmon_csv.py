@@ -156,6 +156,16 @@ def test_a_log_without_disks_says_so(tmp_path: Path) -> None:
     assert counters(tables, "process", "x") == {"Private Bytes": [1.0, 2.0]}
 
 
+def test_a_lone_sample_has_no_length_unless_it_is_said(tmp_path: Path) -> None:
+    text = pdh_text([_READS], [["5"]])
+    alone = read_text(IMPORTER, text, tmp_path)
+    assert alone.rows("observations") == alone.rows("series") == []
+    assert alone.notes.omitted["samples of unknown length"] == 1
+    assert any("--interval" in warning for warning in alone.notes.warnings)
+    said = read_text(IMPORTER, text, tmp_path, ImportOptions(interval_s=10))
+    assert intervals(said, "device", "0 C:") == [("2026-11-01T23:59:50", 10.0)]
+
+
 _SUMMER, _WINTER = "(W. Europe Daylight Time)(-120)", "(W. Europe Standard Time)(-60)"
 _BERLIN: Final = ImportOptions(timezone=zoneinfo.ZoneInfo("Europe/Berlin"))
 _AUTUMN: Final = [f"10/25/2026 {time}" for time in ("02:59:30", "02:59:45", "02:00:00", "02:00:15", "03:00:15")]

@@ -179,6 +179,11 @@ class _Section:
             self._is_first = False
             rows, starts, lengths = rows[1:], starts[1:], lengths[1:]
             self._recorder.omit("first samples: they have no interval of their own and may cover the time since boot")
+        if not lengths.all():
+            has_length = lengths > 0
+            self._recorder.omit("samples of unknown length", int(np.count_nonzero(~has_length)))
+            self._recorder.warn("No step between two samples tells how long one is. Say it: --interval")
+            rows, starts, lengths = rows[has_length], starts[has_length], lengths[has_length]
         if not len(rows):
             return keys
         keys = keys or self._begun()
