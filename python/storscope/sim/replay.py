@@ -72,6 +72,13 @@ class TracePlan(SimulationPlan):
         }  # fmt: skip
 
     @cached_property
+    def arrivals_ns(self) -> npt.NDArray[np.uint64]:
+        """When requests come, in order, whatever the array does; nothing of closed loops."""
+        if any(number is not None for number in self.outstanding):
+            return np.empty(0, np.uint64)
+        return np.sort(np.frombuffer(self.records, _RECORD)["at"])
+
+    @cached_property
     def trace_sha256(self) -> str:
         """Of all requests as they are replayed."""
         return hashlib.sha256(self.records).hexdigest()

@@ -17,6 +17,7 @@ from storscope.sim.window import window
 from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
 from storscope.workbench.falling_behind import doubts_of_short_steps, doubts_of_steps
 from storscope.workbench.no_time import doubts_of_no_time
+from storscope.workbench.replay_behind import doubts_of_replay
 
 
 def doubts_of_run(
@@ -25,7 +26,9 @@ def doubts_of_run(
 ) -> tuple[str, ...]:  # fmt: skip
     """Sentences; of a replay, which is what was recorded, caches are not doubted."""
     found = doubts_of_no_time(samples.between(judgement.from_ns))
-    if isinstance(plan, TracePlan) or not stretches:
+    if isinstance(plan, TracePlan):
+        return (*doubts_of_replay(plan, samples.between(0)), *found)
+    if not stretches:
         return found
     filling = _filling(plan, array, judgement, stretches, has_changes=has_changes)
     short = doubts_of_short_steps(steps, plan.interval_ns or NS_PER_S)
