@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hypothesis import strategies as st
 
 from storscope.domain.workload import (
@@ -116,19 +118,24 @@ def _icf_lines(draw: st.DrawFn) -> tuple[AccessSpec, ...]:
 
 
 @st.composite
+def _icf_streams(draw: st.DrawFn, name: str) -> Stream:
+    """Its region begins where all lines are aligned, as Iometer counts it, from byte 0."""
+    lines = draw(_icf_lines())
+    align = math.lcm(*(line.align_bytes for line in lines))
+    return Stream(
+        access=Mix(lines),
+        load=Closed(draw(st.integers(1, 256))),
+        name=name,
+        region=Region(draw(st.integers(0, 1000)) * align if align < 2**50 else 0, draw(st.none() | sectors)),
+        workers=draw(st.integers(1, 4)),
+    )
+
+
+@st.composite
 def icf_workloads(draw: st.DrawFn) -> Workload:
     """What an .icf can hold without any loss."""
     found = draw(st.lists(names, min_size=1, max_size=3, unique_by=str.lower))
-    made = tuple(
-        Stream(
-            access=Mix(draw(_icf_lines())),
-            load=Closed(draw(st.integers(1, 256))),
-            name=name if len(found) > 1 else "",
-            region=Region(draw(st.integers(0, 1000)) * 512, draw(st.none() | sectors)),
-            workers=draw(st.integers(1, 4)),
-        )
-        for name in found
-    )
+    made = tuple(draw(_icf_streams(name if len(found) > 1 else "")) for name in found)
     workload = Workload(" + ".join(found), made, source="Iometer configuration x")
     pool = DataPool(compressible_ratio=draw(st.sampled_from([0.0, 1.0])))
     return Workload(workload.name, made, workload.source, pool if workload.writes else DataPool())

@@ -113,6 +113,11 @@ def test_options_without_a_field_are_listed_each_with_its_reason() -> None:
         AccessSpec(4096, 0.4), AccessSpec(8192, 0.4, align_bytes=4096), AccessSpec(10240, 0.2, align_bytes=4096))),
     ("rw=randread blockalign=512 norandommap", (AccessSpec(4096, align_bytes=512),)),
     ("rw=read thinktime=10ms thinktime_blocks=4", (AccessSpec(4096, random_share=0.0, delay_ns=10**7, burst=4),)),
+    ("rw=read blockalign=64k", (AccessSpec(4096, random_share=0.0),)),
+    ("rw=rw bs=4k,64k", (
+        AccessSpec(4096, 0.5, 1.0, 0.0), AccessSpec(65536, 0.5, 0.0, 0.0, align_bytes=4096))),
+    ("rw=randrw bs=4k,64k percentage_random=100,0 blockalign=1k norandommap", (
+        AccessSpec(4096, 0.5, 1.0, 1.0, align_bytes=1024), AccessSpec(65536, 0.5, 0.0, 0.0, align_bytes=1024))),
     ("rw=read bs=4kib", (AccessSpec(4000, random_share=0.0),)),
     ("rw=randread:8 norandommap", (AccessSpec(4096, random_share=0.125),)),
 ])  # fmt: skip
@@ -127,6 +132,8 @@ def test_a_job_says_what_a_transfer_looks_like(options: str, expected: tuple[Acc
     ("rw=rw rate_iops=70,30", Open(100.0, Process.FIXED, 1)),
     ("rw=rw rate_iops=100", Open(200.0, Process.FIXED, 1)),
     ("rw=write bs=64k rate=640k", Open(10.0, Process.FIXED, 1)),
+    ("rw=read rate_iops=1k", Open(1024.0, Process.FIXED, 1)),
+    ("rw=read rate_iops=1k kb_base=1000", Open(1000.0, Process.FIXED, 1)),
 ])  # fmt: skip
 def test_a_job_says_how_much_is_asked(options: str, load: object) -> None:
     assert job(options).load == load
@@ -143,6 +150,14 @@ def test_a_job_says_how_much_is_asked(options: str, load: object) -> None:
     ("rw=read bsrange=4k-16k bs_unaligned=1", "any number of bytes in between"),
     ("rw=read rate_iops=5 thinktime=9", "arrivals set the pace"),
     ("rw=write verify=crc32c", "each read checks the stamp"),
+    ("rw=write verify=crc32c", "lost: [j] line 3: verify=crc32c"),
+    ("rw=write verify=crc32c do_verify=0", "approximated: [j] line 3: verify=crc32c"),
+    ("rw=read blockalign=64k", "blockalign=64k: without effect"),
+    ("rw=randread percentage_random=50 blockalign=64k", "goes on at multiples of 65536; fio leaves no gap"),
+    ("rw=randread thinktime=20ms thinktime_iotime=50ms", "thinktime=20ms: fio pauses after a time of I/O"),
+    ("rw=randread thinktime=20ms thinktime_iotime=50ms", "a pause comes with a number of I/Os"),
+    ("rw=randread numjobs=4 offset_increment=25% size=25% random_distribution=zoned:90/10:10/90",
+     "lost: [j] line 6: random_distribution=zoned:90/10:10/90: fio has it in the part of each job"),
     ("rw=write zero_buffers", "zeros with a stamp"),
     ("rw=rw rwmixread=70 rate_iops=50", "50 % reads by the rates"),
     ("rw=read numjobs=4", "a file of its own"),
@@ -275,6 +290,20 @@ def test_a_start_that_is_not_delayed_loses_nothing() -> None:
     assert "startdelay" in losses_of("rw=read startdelay=4")
 
 
+def test_a_pause_after_a_time_of_io_is_left_out() -> None:
+    """It has come before each I/O: 50 a second, where fio makes 58,000."""
+    stream = job("rw=randread thinktime=20ms thinktime_iotime=50ms")
+    assert stream.think_time is None
+    assert lines(stream)[0].delay_ns == 0
+    assert job("rw=randread thinktime=20ms thinktime_iotime=0").think_time is not None
+
+
+def test_other_names_of_an_option_are_known() -> None:
+    definition = read_fio("[j]\nrw=read\ntimeout=2\nnr_files=1\nratemin=4k\nfill_fs=1\nblocksize_unaligned=1\n")
+    assert definition.sweep.duration_ns == 2 * 10**9
+    assert "does not know" not in "\n".join(map(str, definition.losses))
+
+
 def test_data_and_verification_are_read() -> None:
     workload = read_fio("[j]\nrw=write\nbuffer_compress_percentage=40\ndedupe_percentage=30\nverify=md5").workloads[0]
     assert workload.data == DataPool(0.4, 0.3)
@@ -349,6 +378,26 @@ def test_no_form_puts_a_job_without_a_filename_on_the_target_of_another(form: st
 def test_a_target_given_for_fio_takes_the_place_of_the_named_one_alone() -> None:
     text, _ = convert_to(read_fio(ARCHIVE), "fio", ["/dev/other"])
     assert re.findall("filename=(.*)", text) == ["/dev/other", "${TARGET1}"]
+
+
+DEVICES = "[global]\nbs=64k\n[/dev/sdx]\nrw=read\n[/dev/sdy]\nrw=write\n"
+
+
+def test_a_section_named_for_a_device_works_on_it_as_in_fio() -> None:
+    """All have had the same targets: the writer was put on what the other only reads."""
+    definition = read_fio(DEVICES)
+    assert definition.targets == ("/dev/sdx", "/dev/sdy")
+    assert [stream.targets for stream in definition.workloads[0].streams] == [(0,), (1,)]
+    text, _ = write_fio(definition)
+    assert re.findall("filename=(.*)", text) == ["/dev/sdx", "/dev/sdy"]
+    assert read_fio("[x]\nfilename=/dev/sdx\n[/dev/sdy]\nrw=read\n").targets == ("/dev/sdx", "/dev/sdy")
+
+
+@pytest.mark.parametrize("job_text", [
+    "[/dev/sdx]\nfilename=/a", "[/dev/sdx]\ndirectory=/a", "[/dev/sdx]\nnrfiles=2", "[/dev/shm/x]", "[sdx]",
+])  # fmt: skip
+def test_other_sections_have_no_device_by_their_name(job_text: str) -> None:
+    assert "/dev/sdx" not in read_fio(job_text + "\nrw=read\n").targets
 
 
 def test_each_job_without_a_filename_has_a_variable_that_no_other_names() -> None:

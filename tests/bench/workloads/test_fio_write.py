@@ -24,6 +24,7 @@ from storscope.domain.workload import (
     Copy,
     HotSpot,
     Mix,
+    Offsets,
     Open,
     Process,
     RateStep,
@@ -32,6 +33,8 @@ from storscope.domain.workload import (
     Steps,
     Stream,
     ThinkTime,
+    Uniform,
+    Verification,
     Workload,
     Zipf,
 )
@@ -93,6 +96,42 @@ def test_what_fio_cannot_say_is_listed() -> None:
     for what in ("fio has no replies", "pauses a job", "do not wait for the reads they copy", "2 steps", "per target"):
         assert what in shown, what
     assert text.count("startdelay=") == 2
+
+
+@pytest.mark.parametrize(("lines", "said"), [
+    ((AccessSpec(4096, random_share=0.0, align_bytes=65536),), "lost: w: streams[0]: 4096 bytes in sequence at"),
+    ((AccessSpec(4096, random_share=0.0), AccessSpec(65536, random_share=0.0)),
+     "approximated: w: streams[0]: 65536 bytes in sequence at multiples of 65536: fio leaves no gap"),
+    ((AccessSpec(65536, random_share=0.0, align_bytes=4096),), ""),
+    ((AccessSpec(4096, align_bytes=65536),), ""),
+])  # fmt: skip
+def test_gaps_that_fio_does_not_leave_are_listed(lines: tuple[AccessSpec, ...], said: str) -> None:
+    _, shown = written(Workload("w", (Stream(Mix(lines), Closed(4), targets=(0,)),)))
+    assert said in shown
+    assert bool(said) == ("in sequence" in shown)
+
+
+def test_a_job_that_only_writes_is_not_made_to_read_for_stamps() -> None:
+    """With verify fio reads back what it wrote: half of what was measured of writes were reads."""
+    stream = Stream(Mix((AccessSpec(65536, read_share=0.0),)), Closed(4))
+    text, shown = written(Workload("w", (stream,), verification=Verification.STAMPS))
+    assert "verify" not in text
+    assert "lost: w: verification: stamps" in shown
+
+
+@pytest.mark.parametrize(("offsets", "random", "parts", "lost"), [
+    (HotSpot(0.9, 0.1), 0.9, False, True), (Zipf(1.2), 0.9, False, True), (Zipf(1.2), 1.0, False, False),
+    (Zipf(1.2), 0.0, True, False), (Uniform(), 0.9, True, False),
+])  # fmt: skip
+def test_busy_places_are_not_repeated_in_the_part_of_each_job(
+    offsets: Offsets, random: float, parts: bool, lost: bool
+) -> None:
+    """fio's distributions are over the part of a job: one hot spot became four."""
+    line = AccessSpec(4096, random_share=random)
+    stream = Stream(Mix((line,)), Closed(4), workers=4, starts=Starts.APART, offsets=offsets, targets=(0,))
+    text, shown = written(Workload("w", (stream,)))
+    assert ("offset_increment" in text) is parts
+    assert ("lost: w: streams[0].starts: apart" in shown) is lost
 
 
 def test_poisson_arrivals_too_fast_for_fio_come_with_the_rate_to_expect() -> None:
@@ -226,8 +265,8 @@ def test_fio_measures_sizes_that_are_no_multiples_of_the_least(sizes: tuple[int,
     """It rounds 12 and 20 KiB down to 8 and 16 beside 8, unless told not to."""
     mix = tuple(AccessSpec(size, 1, 0.6, align_bytes=1024) for size in sizes)
     found = Counter(size for _, size, _ in run_logged(tmp_path, Stream(Mix(mix), Closed(1))))
-    total = sum(found.values())
-    assert {size: count / total for size, count in found.items()} == pytest.approx(dict.fromkeys(sizes, 1 / 3), abs=0.04)
+    shares = {size: count / found.total() for size, count in found.items()}
+    assert shares == pytest.approx(dict.fromkeys(sizes, 1 / 3), abs=0.04)
 
 
 @pytest.mark.needs("fio")

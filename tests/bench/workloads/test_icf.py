@@ -187,6 +187,42 @@ def test_what_an_icf_can_hold_comes_back_equal(found: list[Workload]) -> None:
     assert not [loss for loss in losses if loss.kind is not LossKind.ELSEWHERE]
 
 
+def from_sector(start: int, length: int, lines: str = "4096,100,100,100,0,1,4096,0") -> Definition:
+    spec = f"'ACCESS SPECIFICATIONS ====\n'Access specification name,default assignment\n\ta,NONE\n'size\n\t{lines}\n"
+    worker = f"'Worker\n\tw\n'Worker type\n\tDISK\n'Disk maximum size,starting sector\n\t{length},{start}\n"
+    managers = f"'MANAGER LIST ====\n'Manager ID, manager name\n\t1,m\n{worker}'End worker\n'END manager list\n"
+    return read_icf(f"Version 1.1.0\n{spec}'END access specifications\n{managers}Version 1.1.0\n")
+
+
+@pytest.mark.parametrize(("start", "length", "region", "kind"), [
+    (63, 20_000, Region(64 * 512, 19_999 * 512), LossKind.APPROXIMATED),
+    (63, 0, Region(64 * 512), LossKind.APPROXIMATED),
+    (64, 0, Region(64 * 512), None),
+    (63, 8, Region(63 * 512, 8 * 512), LossKind.LOST),
+])  # fmt: skip
+def test_alignment_counts_from_the_target_s_first_byte(
+    start: int, length: int, region: Region, kind: LossKind | None
+) -> None:
+    """It has been counted from the starting sector: with 63 all of an aligned test was misaligned."""
+    definition = from_sector(start, length)
+    assert definition.workloads[0].streams[0].region == region
+    assert [loss.kind for loss in definition.losses if "sector 63" in loss.what] == ([kind] if kind else [])
+
+
+def test_an_alignment_that_counts_from_a_region_elsewhere_is_said_when_written() -> None:
+    stream = Stream(Mix((AccessSpec(4096),)), Closed(1), region=Region(512))
+    _, losses = write_icf(Definition("x", (Workload("w", (stream,)),)))
+    assert "Iometer counts the alignment of 4096 from byte 0" in "\n".join(map(str, losses))
+
+
+def test_a_specification_whose_name_comes_again_is_kept_beside_and_said() -> None:
+    """It had vanished without a word."""
+    again = "'Access specification name,default assignment\n\tmail STORE,NONE\n'size\n\t512,100,100,100,0,1,0,0\n"
+    definition = read_icf(STEPS.replace("'END access specifications", f"{again}'END access specifications"))
+    assert "several of the name 'mail store'" in reasons(definition, LossKind.LOST)
+    assert "Mail store" in [workload.name for workload in definition.others]
+
+
 @given(workloads())
 def test_every_sound_workload_can_be_written_and_read(workload: Workload) -> None:
     lengths = [stream.region.length_bytes for stream in workload.streams]

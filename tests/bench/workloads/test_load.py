@@ -162,6 +162,42 @@ def test_the_explanation_says_what_decides() -> None:
         assert words in text
 
 
+def explained(lines: str, more: str = "") -> str:
+    form = f'name = "a"\n{more}\n[[stream]]\noutstanding = 1\nregion = {{ start = 512000 }}\nline = [{lines}]'
+    return " ".join(describe(load_workload(form).workloads[0]))
+
+
+@pytest.mark.parametrize(("lines", "words"), [
+    ('{ size = "4k", random_share = 0, align = "64k" }', "sequential, each at the next multiple of 64 KiB."),
+    ('{ size = "64k", random_share = 0, align = "4k" }', "64 KiB, all reads, sequential."),
+    ('{ size = "4k", random_share = 0 }, { size = "8k", random_share = 0 }', "8 KiB, all reads, sequential, each at"),
+    ('{size = 512, reply = "8k", share = 7, random_share = 0 }, { size = "8k", read_share = 0, reply = 512, share = 3}',
+     "over all, 4.25 KiB on average, 50 % reads, 30 % random"),
+])  # fmt: skip
+def test_the_explanation_tells_gaps_in_sequences_and_counts_replies(lines: str, words: str) -> None:
+    assert words in explained(lines)
+
+
+def test_the_explanation_tells_where_alignment_counts_from_if_it_matters() -> None:
+    said = "counted from the start of the region"
+    assert said in explained('{ size = "16k" }')
+    assert said not in explained('{ size = "4k" }')
+    assert "from 500 KiB, to the end" in explained('{ size = "4k" }')
+
+
+def test_a_region_begins_where_it_says_to_the_byte() -> None:
+    form = 'name = "a"\n[[stream]]\noutstanding = 1\nregion = { start = 512512 }\nline = [{ size = 512 }]'
+    assert "(512,512 bytes)" in " ".join(describe(load_workload(form).workloads[0]))
+
+
+def test_what_is_checked_is_told_only_where_something_is_read() -> None:
+    form = (
+        'name = "a"\nverification = "stamps"\n[[stream]]\noutstanding = 1\nline = [{{ size = "4k", read_share = {} }}]'
+    )
+    assert "but nothing is" in " ".join(describe(load_workload(form.format(0)).workloads[0]))
+    assert "must have been written" in " ".join(describe(load_workload(form.format(1)).workloads[0]))
+
+
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=100), st.sampled_from([100, 1000]))
 def test_percentages_add_up_and_are_off_by_less_than_one(shares: list[float], total: int) -> None:
     found = percents(shares, total)

@@ -56,7 +56,7 @@ def _rate(job: GivenOptions, direction: int) -> float | None:
     if option and parts[direction]:
         if other := job.take("rate"):
             job.losses.lost(other.where, other.text, "fio takes no rate beside rate_iops")
-        return integer_of(option, parts[direction], job.where) or None
+        return integer_of(option, parts[direction], job.where, kb_base=job.kb_base) or None
     option, *parts = job.pair("rate")
     if option and parts[direction]:
         sizes = sizes_of(job, direction)
@@ -78,6 +78,10 @@ def pauses_of(job: GivenOptions, load: Load) -> tuple[ThinkTime | None, int, int
     if pause_ns and load.is_open:
         job.note("thinktime", "left out: arrivals set the pace")
     if not pause_ns or not isinstance(load, Closed):
+        return None, 0, 1
+    if job.time("thinktime_iotime", 0, "us"):
+        option = job.options["thinktime"]
+        job.losses.lost(option.where, option.text, "fio pauses after a time of I/O, a workload before a number of them")
         return None, 0, 1
     if load.outstanding == burst == 1 and len(job.filenames) < 2:
         return ThinkTime(pause_ns, Process.FIXED), 0, 1

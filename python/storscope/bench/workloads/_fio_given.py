@@ -12,6 +12,8 @@ from storscope.bench.workloads._fio_text import Option, Section, integer_of, tim
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.errors import MalformedInput
 
+_DEVICE = re.compile("/dev/(?!shm/).+")
+
 
 class GivenOptions:
     """The options of a section. `where` names the file."""
@@ -22,9 +24,10 @@ class GivenOptions:
         self.where = where
         self.losses = losses
         self.used: set[str] = {"kb_base"}
+        self.kb_base = 1024
         self.kb_base = self.number("kb_base", 1024)
-        self.reads = self.writes = False
-        """Whether its `rw` reads, and writes; the reader of the job says."""
+        self.reads = self.writes = self.random = False
+        """Whether its `rw` reads, writes, and is random; the reader of the job says."""
 
     def fail(self, option: Option, expected: str) -> None:
         """Refuses the value of an option."""
@@ -59,7 +62,7 @@ class GivenOptions:
     def number(self, name: str, default: int) -> int:
         """Its value as a plain number."""
         option = self.take(name)
-        return default if option is None else integer_of(option, option.value, self.where)
+        return default if option is None else integer_of(option, option.value, self.where, kb_base=self.kb_base)
 
     def count(self, name: str, default: int, most: int) -> int:
         """Its value as a plain number from 1 to `most`."""
@@ -88,11 +91,18 @@ class GivenOptions:
 
     @property
     def filenames(self) -> tuple[str, ...]:
-        """What it works on, by name. An absolute name is below the directory, too (fio 3.33)."""
+        """What it works on, by name: without filename, the device that the section is named for. An absolute name is
+        below the directory, too (fio 3.33)."""
         names = self._parts("filename")
         if not self.directories:
-            return names
+            return names or self._own_device
         return tuple(f"{self.directories[0].rstrip('/')}/{name.lstrip('/')}" for name in names)
+
+    @property
+    def _own_device(self) -> tuple[str, ...]:
+        """fio looks whether something else than a regular file has the section's name (add_job of its init.c)."""
+        is_device = _DEVICE.fullmatch(self.name) and self.number("nrfiles", 1) <= 1
+        return (self.name,) if is_device else ()
 
     @property
     def directories(self) -> tuple[str, ...]:

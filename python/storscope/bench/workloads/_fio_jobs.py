@@ -35,6 +35,7 @@ from storscope.domain.workload import (
     Starts,
     Steps,
     Stream,
+    Uniform,
     Workload,
 )
 
@@ -245,6 +246,11 @@ class JobWriter:
         """
         if stream.starts is Starts.TOGETHER or stream.workers == 1:
             return []
+        if stream.offsets != Uniform() and (random := _random_shares(stream)) != {0.0}:
+            if random != {1.0}:
+                reason = "fio would have the busy places in the part of each job; all begin at the same place"
+                self.losses.lost(f"{where}.starts", "apart", reason)
+            return []
         length = stream.region.length_bytes
         part = None if length is None else length // stream.workers // _PART_BYTES * _PART_BYTES
         share = 100 // stream.workers
@@ -297,6 +303,11 @@ def _flow_weights(weights: Sequence[float]) -> list[int]:
     found = [max(1, weight) for weight in percents(weights, _MOST_FLOW)]
     divisor = math.gcd(*found)
     return [weight // divisor for weight in found]
+
+
+def _random_shares(stream: Stream) -> set[float]:
+    lines = (stream.access,) if isinstance(stream.access, Copy) else stream.access.lines
+    return {line.random_share for line in lines}
 
 
 def _half(load: Load) -> Load:

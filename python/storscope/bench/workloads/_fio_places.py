@@ -81,15 +81,25 @@ def places_of(job: GivenOptions, workers: int) -> tuple[Region, Starts]:
     if option is None or workers == 1:
         return _region_of(job), Starts.TOGETHER
     start, part = _extent(job, "offset") or 0, _part(job, option)
+    region = None
     if part is not None and part.endswith("%") and not start and 100 // workers == int(part.removesuffix("%")):
-        job.note("offset_increment", _PARTS)
-        return Region(), Starts.APART
+        region = Region()
     if part is not None and not part.endswith("%"):
+        region = Region(start, workers * int(part))
+    if region is not None:
         job.note("offset_increment", _PARTS)
-        return Region(start, workers * int(part)), Starts.APART
+        _note_distribution(job)
+        return region, Starts.APART
     reason = "only equal parts, of this size each, of all the target or of a region become workers that begin apart"
     job.losses.lost(option.where, option.text, reason)
     return _region_of(job), Starts.TOGETHER
+
+
+def _note_distribution(job: GivenOptions) -> None:
+    option, kind, _ = job.pair("random_distribution")
+    if option and job.random and kind.partition(":")[0] in {"zipf", "zoned"}:
+        reason = "fio has it in the part of each job; here it is one over all parts"
+        job.losses.lost(option.where, option.text, reason)
 
 
 def _part(job: GivenOptions, increment: Option) -> str | None:

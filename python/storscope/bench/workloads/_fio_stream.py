@@ -6,6 +6,7 @@ the share of reads that follows. What is asked for differently here is noted.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -28,11 +29,17 @@ _DIRECTIONS = {
 
 @dataclass(frozen=True)
 class _Side:
-    """What the reads, or the writes, of a job look like: sizes with shares, share of random ones, alignment."""
+    """What the reads, or the writes, of a job look like: sizes with shares, share of random ones, and their alignment:
+    0 where none is random, since fio aligns no others."""
 
     sizes: tuple[tuple[int, float], ...]
     random_share: float
     align_bytes: int
+
+    @property
+    def unit_bytes(self) -> list[int]:
+        """What its transfers begin and end at multiples of has no other divisors than these have in common."""
+        return [self.align_bytes, *(size for size, _ in self.sizes)]
 
 
 class JobReader(GivenOptions):
@@ -104,12 +111,17 @@ class JobReader(GivenOptions):
     def _lines(self, read_share: float, delay_ns: int, burst: int) -> tuple[AccessSpec, ...]:
         """A line for each size, randomness and alignment, with the share of reads among its transfers."""
         weights: dict[tuple[int, float, int], list[float]] = {}
-        for direction, share in ((0, read_share), (1, 1 - read_share)):
-            side = self._side(direction)
+        shares = {direction: share for direction, share in ((0, read_share), (1, 1 - read_share)) if share > 0}
+        sides = {direction: self._side(direction) for direction in shares}
+        contiguous = math.gcd(*(unit for side in sides.values() for unit in side.unit_bytes))
+        for direction, side in sides.items():
+            align = side.align_bytes or contiguous
+            if 0 < side.random_share < 1 and align != contiguous:
+                self.note("percentage_random", f"what is not random goes on at multiples of {align}; fio leaves no gap")
             for size, part in side.sizes:
-                if part * share > 0:
-                    key = (size, side.random_share, 0 if side.align_bytes == size else side.align_bytes)
-                    weights.setdefault(key, [0.0, 0.0])[direction] += part * share
+                if part > 0:
+                    key = (size, side.random_share, 0 if align == size else align)
+                    weights.setdefault(key, [0.0, 0.0])[direction] += part * shares[direction]
         if 0 < read_share < 1 and any(random_share < 1 for _, random_share, _ in weights):
             self.note("rw", "fio's reads and writes each have a sequential position; here they share one")
         return tuple(
@@ -126,10 +138,12 @@ class JobReader(GivenOptions):
         )
 
     def _side(self, direction: int) -> _Side:
-        sizes = sizes_of(self, direction)
+        sizes, random_share = sizes_of(self, direction), self._random_share(direction)
+        if not random_share:
+            return _Side(sizes, random_share, 0)
         option, *parts = self.pair("blockalign")
         align = size_of(option, parts[direction], self.where, self.kb_base) if option and parts[direction] else 0
-        return _Side(sizes, self._random_share(direction), align or min(size for size, _ in sizes))
+        return _Side(sizes, random_share, align or min(size for size, _ in sizes))
 
     def _random_share(self, direction: int) -> float:
         if not self.random:
@@ -168,7 +182,12 @@ class JobReader(GivenOptions):
         kind = self.text("verify", "0")
         if kind in {"0", "null"}:
             return Verification.NONE
-        self.note("verify", "fio reads back what it wrote; here each read checks the stamp of its blocks")
+        reason = "fio reads back what it wrote; here each read checks the stamp of its blocks"
+        if self.only_writes and ("do_verify" not in self.options or self.flag("do_verify")):
+            option = self.options["verify"]
+            self.losses.lost(option.where, option.text, f"{reason}, and this job has no reads")
+        else:
+            self.note("verify", reason)
         return Verification.STAMPS
 
     @property

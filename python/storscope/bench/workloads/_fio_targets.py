@@ -1,8 +1,9 @@
 """Which targets the jobs of a job file have.
 
 fio puts `filename`, an absolute one too, below `directory`, the first of several (fio 3.33). A job without `filename`
-has files of its own. A job file without any filename is meant for any target: all its jobs have those of the run.
-Beside jobs that name theirs, a job without gets a target of its own: it must not write to what another only reads.
+works on the device that its section is named for, as `[/dev/sdb]`; else it has files of its own. A job file that names
+none is meant for any target: all its jobs have those of the run. Beside jobs that name theirs, a job without gets a
+target of its own: it must not write to what another only reads.
 """
 
 from __future__ import annotations

@@ -22,6 +22,12 @@ ALIASES = {
     "rwmixcycle": "rwmix_cycle",
     "sync_file": "sync",
     "minsize": "size",
+    "timeout": "runtime",
+    "nr_files": "nrfiles",
+    "ratemin": "rate_min",
+    "ratecycle": "rate_cycle",
+    "fill_fs": "fill_device",
+    "blocksize_unaligned": "bs_unaligned",
 }
 """Other names of an option (fio's options.c, field `alias`)."""
 
@@ -124,12 +130,14 @@ def time_of(option: Option, where: str, unit: str = "s") -> int:
     return int(match[1]) * _TIME_NS[match[2] or unit]
 
 
-def integer_of(option: Option, text: str, where: str, greatest: int = 2**31 - 1) -> int:
-    """A plain number."""
-    if not re.fullmatch(r"\d{1,10}", text.strip()) or int(text) > greatest:
+def integer_of(option: Option, text: str, where: str, greatest: int = 2**31 - 1, *, kb_base: int = 1024) -> int:
+    """A whole number, in thousands and so on as sizes are: fio 3.33 takes rate_iops=1k for 1,024."""
+    match = re.fullmatch(r"(\d{1,10})\s*([kmg]?)", text.strip().lower())
+    found = int(match[1]) * kb_base ** " kmg".index(match[2] or " ") if match else -1
+    if not 0 <= found <= greatest:
         expected = f"a number from 0 to {greatest} for {option.name}"
         raise MalformedInput(expected, repr(text[:40]), where=f"{where}, {option.where}")
-    return int(text)
+    return found
 
 
 def time_text(seconds: float) -> str:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 
 from storscope.bench.workloads._fio_parts import Part
+from storscope.bench.workloads.gaps import leaves_gaps
 from storscope.bench.workloads.loss import LossList
 from storscope.bench.workloads.percent import percents, whole_percent
 from storscope.domain.units import NS_PER_US
@@ -32,6 +33,7 @@ def transfer_options(part: Part, offsets: Offsets, where: str, losses: LossList)
         if any((share or 0) < 1 for share in random):
             losses.approximated(where, "sequential position", "fio keeps one for reads and one for writes")
     options += _sizes(part, kind, where, losses)
+    _note_gaps(part.lines, where, losses)
     if is_random:
         options += _randomness(random, where, losses)
         options += _offsets(offsets, where, losses)
@@ -148,6 +150,15 @@ def _zones(spot: HotSpot, where: str, losses: LossList) -> str:
     if off > 1e-8:
         losses.approximated(f"{where}.offsets", "hot spot", f"rounded to whole per cent: {shown}")
     return shown
+
+
+def _note_gaps(lines: Sequence[AccessSpec], where: str, losses: LossList) -> None:
+    """What is not random has no alignment in fio. Where it is above the size, most of the space is skipped."""
+    for line in lines:
+        if line.random_share < 1 and leaves_gaps(line, lines):
+            note = losses.lost if line.size_bytes < line.effective_align_bytes else losses.approximated
+            what = f"{line.size_bytes} bytes in sequence at multiples of {line.effective_align_bytes}"
+            note(where, what, "fio leaves no gap: it goes on where the transfer before ended")
 
 
 def _alignment(part: Part, where: str, losses: LossList) -> list[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from storscope.bench.workloads.definition import Sweep
-from storscope.domain.units import NS_PER_S, format_bytes, format_duration, format_rate
+from storscope.bench.workloads.gaps import alignment_bytes, leaves_gaps
+from storscope.domain.units import KIB, NS_PER_S, format_bytes, format_duration, format_rate
 from storscope.domain.workload import (
     AccessSpec,
     Closed,
@@ -99,28 +101,32 @@ def _copy(copy: Copy) -> str:
 def _mix(mix: Mix) -> Iterator[str]:
     lines = [line for line in mix.lines if line.share > 0]
     if len(lines) == 1:
-        yield f"Each transfer has {_line(lines[0])}"
+        yield f"Each transfer has {_line(lines[0], lines)}"
         return
     total = math.fsum(line.share for line in lines)
     unit = "transfer" if all(line.burst == 1 for line in lines) else "burst"
     yield f"For each {unit} one of {len(lines)} kinds is drawn; {_summary(lines)}"
     for line in lines:
-        yield f"  {_percent(line.share / total)}: {_line(line)}"
+        yield f"  {_percent(line.share / total)}: {_line(line, lines)}"
 
 
 def _summary(lines: Sequence[AccessSpec]) -> str:
-    """The means over transfers, which lines with bursts weigh more than their share."""
-    total = math.fsum(line.transfer_weight for line in lines)
+    """The means over transfers, which lines with bursts weigh more than their share. A reply is one of them."""
+    replies = [
+        replace(line, size_bytes=line.reply_bytes, read_share=1 - line.read_share) for line in lines if line.reply_bytes
+    ]
+    transfers = [*lines, *replies]
+    total = math.fsum(line.transfer_weight for line in transfers)
 
     def mean(values: Sequence[float]) -> float:
-        return math.fsum(value * line.transfer_weight for value, line in zip(values, lines, strict=True)) / total
+        return math.fsum(value * line.transfer_weight for value, line in zip(values, transfers, strict=True)) / total
 
-    size = mean([line.size_bytes for line in lines])
-    reads, random = mean([line.read_share for line in lines]), mean([line.random_share for line in lines])
+    size = mean([line.size_bytes for line in transfers])
+    reads, random = mean([line.read_share for line in transfers]), mean([line.random_share for line in transfers])
     return f"over all, {format_bytes(size)} on average, {_percent(reads)} reads, {_percent(random)} random."
 
 
-def _line(line: AccessSpec) -> str:
+def _line(line: AccessSpec, lines: Sequence[AccessSpec]) -> str:
     kinds = {1.0: "all reads", 0.0: "all writes"}
     places = {1.0: "all at random offsets", 0.0: "sequential"}
     does = kinds.get(line.read_share, f"{_percent(line.read_share)} reads")
@@ -128,6 +134,8 @@ def _line(line: AccessSpec) -> str:
     words = f"{format_bytes(line.size_bytes)}, {does}, {goes}"
     if line.random_share:
         words += f", aligned to {format_bytes(line.effective_align_bytes)}"
+    elif leaves_gaps(line, lines):
+        words += f", each at the next multiple of {format_bytes(line.effective_align_bytes)}"
     if line.delay_ns or line.burst > 1:
         pause = f" after a pause of {format_duration(line.delay_ns)}" if line.delay_ns else ""
         words += f"; {line.burst} back to back{pause}"
@@ -149,7 +157,10 @@ def _places(stream: Stream) -> Iterator[str]:
         )
     if region.start_bytes or region.length_bytes is not None:
         end = "to the end" if region.length_bytes is None else f"{format_bytes(region.length_bytes)} long"
-        yield f"Uses a region of each target from {format_bytes(region.start_bytes)}, {end}."
+        exactly = f" ({region.start_bytes:,} bytes)" if region.start_bytes % KIB else ""
+        yield f"Uses a region of each target from {format_bytes(region.start_bytes)}{exactly}, {end}."
+        if isinstance(stream.access, Mix) and region.start_bytes % alignment_bytes(stream.access.lines):
+            yield "What is aligned is so counted from the start of the region, not of the target."
     if stream.targets:
         yield f"Only on target {', '.join(map(str, stream.targets))}."
 
@@ -176,7 +187,10 @@ def _data(workload: Workload) -> Iterator[str]:
             f"What is written is zeros for {_percent(data.compressible_ratio)}"
             f"{duplicates if data.duplicate_ratio else ''}; each block is stamped."
         )
-    if workload.verification is Verification.STAMPS:
+    reads = any(stream.access.reads for stream in workload.streams)
+    if workload.verification is Verification.STAMPS and not reads:
+        yield "What is read is checked for its stamp, but nothing is."
+    elif workload.verification is Verification.STAMPS:
         yield "Each block that is read is checked for its stamp; it must have been written by storscope before."
 
 

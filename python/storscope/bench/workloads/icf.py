@@ -16,14 +16,17 @@ from dataclasses import replace
 
 from storscope.bench.workloads._icf_text import Cycling, IcfFile, IcfLine, IcfSpec, IcfWorker, Setup, parse_icf
 from storscope.bench.workloads.definition import Definition, Sweep
+from storscope.bench.workloads.gaps import alignment_bytes
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.errors import MalformedInput
-from storscope.domain.units import NS_PER_MS, NS_PER_S, SECTOR_BYTES
+from storscope.domain.units import MIB, NS_PER_MS, NS_PER_S, SECTOR_BYTES
 from storscope.domain.workload import AccessSpec, Closed, DataPool, Mix, Region, Stream, Workload
 
 IDLE = "Idle"
 """The specification every Iometer has, and no file defines, under which a worker does nothing."""
 _MOST_VALUES = 1000
+_MOST_SKIPPED_BYTES = 16 * MIB
+"""Of a region, for the sake of alignment."""
 
 
 def read_icf(text: str, where: str = "the .icf") -> Definition:
@@ -34,8 +37,8 @@ def read_icf(text: str, where: str = "the .icf") -> Definition:
     names = tuple(dict.fromkeys(target for worker in workers for target in worker.targets))
     steps = list(_steps(file, workers, losses))
     workloads = tuple(_workload(step, names, losses, where) for step in steps)
-    used = {spec.name for step in steps for _, spec in step}
-    unused = [spec for spec in file.specs if spec.name not in used]
+    used = [spec for step in steps for _, spec in step]
+    unused = [spec for spec in file.specs if spec not in used]
     others = tuple(_workload([(_first(workers, file.setup), spec)], names, LossList(), where) for spec in unused)
     if not file.specs:
         raise MalformedInput("an access specification", "none", where=where)
@@ -90,6 +93,9 @@ def _first(workers: Sequence[IcfWorker], setup: Setup) -> IcfWorker:
 
 def _steps(file: IcfFile, workers: Sequence[IcfWorker], losses: LossList) -> Iterator[_Step]:
     specs = {spec.name.lower(): spec for spec in file.specs}
+    for name in _given_twice(file.specs):
+        if any(name == assigned.lower() for worker in workers for assigned in worker.specs):
+            losses.lost("ACCESS SPECIFICATIONS", f"several of the name {name!r}", "workers that name it have the last")
     assigned = [_known(worker, specs, losses) for worker in workers]
     if not any(assigned):
         yield from _default_steps(file, workers, losses)
@@ -103,6 +109,11 @@ def _steps(file: IcfFile, workers: Sequence[IcfWorker], losses: LossList) -> Ite
         ]
         if step:
             yield step
+
+
+def _given_twice(specs: Sequence[IcfSpec]) -> list[str]:
+    names = [spec.name.lower() for spec in specs]
+    return [name for name in dict.fromkeys(names) if names.count(name) > 1]
 
 
 def _known(worker: IcfWorker, specs: dict[str, IcfSpec], losses: LossList) -> list[IcfSpec | None]:
@@ -133,7 +144,7 @@ def _default_steps(file: IcfFile, workers: Sequence[IcfWorker], losses: LossList
 def _workload(step: _Step, names: Sequence[str], losses: LossList, where: str) -> Workload:
     streams: list[Stream] = []
     for worker, spec in step:
-        stream = _stream(worker, spec, names)
+        stream = _stream(worker, spec, names, losses)
         if streams and replace(streams[-1], workers=1) == stream:
             streams[-1] = replace(streams[-1], workers=streams[-1].workers + 1)
         else:
@@ -145,15 +156,33 @@ def _workload(step: _Step, names: Sequence[str], losses: LossList, where: str) -
     return replace(workload, data=_data(step, losses)) if workload.writes else workload
 
 
-def _stream(worker: IcfWorker, spec: IcfSpec, names: Sequence[str]) -> Stream:
+def _stream(worker: IcfWorker, spec: IcfSpec, names: Sequence[str], losses: LossList) -> Stream:
     used = tuple(names.index(target) for target in dict.fromkeys(worker.targets))
+    lines = tuple(_line(line) for line in spec.lines)
     return Stream(
         name=spec.name,
-        access=Mix(tuple(_line(line) for line in spec.lines)),
+        access=Mix(lines),
         load=Closed(worker.outstanding),
-        region=Region(worker.start_sector * SECTOR_BYTES, (worker.max_sectors * SECTOR_BYTES) or None),
+        region=_region(worker, lines, losses),
         targets=() if len(used) == len(names) else used,
     )
+
+
+def _region(worker: IcfWorker, lines: Sequence[AccessSpec], losses: LossList) -> Region:
+    """From the first place that is aligned for all lines: Iometer counts it from byte 0 of the target, we from here."""
+    start, length = worker.start_sector * SECTOR_BYTES, worker.max_sectors * SECTOR_BYTES
+    align = alignment_bytes(lines)
+    largest = max(max(line.size_bytes, line.reply_bytes) for line in lines)
+    skipped = -start % align
+    if not skipped:
+        return Region(start, length or None)
+    where, what = f"worker {worker.name!r}", f"from sector {worker.start_sector} on, aligned to {align} bytes"
+    if skipped > _MOST_SKIPPED_BYTES or 0 < length < skipped + largest:
+        losses.lost(where, what, "Iometer counts the alignment from byte 0 of the target, here from that sector")
+        return Region(start, length or None)
+    reason = f"begins {skipped} bytes later, at a multiple; Iometer goes to that sector from the end"
+    losses.approximated(where, what, reason)
+    return Region(start + skipped, length - skipped if length else None)
 
 
 def _line(line: IcfLine) -> AccessSpec:

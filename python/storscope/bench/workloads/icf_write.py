@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from storscope.bench.workloads._icf_text import MOST_LINES, Cycling, IcfLine, IcfSpec, IcfWorker
 from storscope.bench.workloads.definition import Definition, Sweep
+from storscope.bench.workloads.gaps import alignment_bytes
 from storscope.bench.workloads.icf import IDLE, cycling_of
 from storscope.bench.workloads.loss import Loss, LossList
 from storscope.bench.workloads.percent import percents
@@ -124,6 +125,12 @@ class _Plan:
         for name, size in (("start", start), ("length", length or 0)):
             if size % SECTOR_BYTES:
                 self.losses.approximated(f"{where}.region", f"{name} of {size} bytes", "cut to sectors of 512 bytes")
+        if isinstance(stream.access, Mix) and start % (align := alignment_bytes(stream.access.lines)):
+            what, reason = (
+                f"start of {start} bytes",
+                f"Iometer counts the alignment of {align} from byte 0 of the target",
+            )
+            self.losses.approximated(f"{where}.region", what, reason)
         if length is not None and length < SECTOR_BYTES:
             raise UsageError("a region of at least 512 bytes", f"{length} bytes", where=f"{where}.region")
         return IcfWorker(
