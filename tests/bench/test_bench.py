@@ -133,6 +133,33 @@ def _measured_beside_what_stays(rig: Rig, data: Path, capsys: pytest.CaptureFixt
     assert said in capsys.readouterr().err
 
 
+_COPY = """
+name = "copy"
+[[stream]]
+targets = [0]
+outstanding = 1
+copy = { size = "64k", destination = 1 }
+"""
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("addpart")
+def test_a_copy_to_the_disk_that_its_source_is_a_part_of_is_refused(
+    tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "copy.toml").write_text(_COPY)
+    options = ("--workload", str(tmp_path / "copy.toml"), "--duration", "1s", "--store", str(tmp_path / "store"))
+    with ExitStack() as stack:
+        rig = Rig(tmp_path, stack)
+        image = rig.image()
+        disk = rig.loop(image)
+        word = ("--overwrite", f"{image}:{image.stat().st_size}")
+        for source in (rig.partition(disk), image):
+            assert run(["bench", str(source), str(disk), *options, *word]) == 2
+            assert "expected targets that share no bytes" in capsys.readouterr().err
+        assert image.read_bytes() == bytes(image.stat().st_size)
+
+
 def test_a_killed_run_loses_at_most_one_interval(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     process = _started(data)
     _wait_for_intervals(data, 2)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from storscope.bench.room import check_count, check_room
+from storscope.bench.safety import Kernel, bytes_of
 from storscope.bench.targets import (
     Ready,
     Wish,
@@ -120,10 +120,14 @@ def _opened(stack: ExitStack, path: str, wish: Wish, *, is_only: bool) -> Ready:
 
 
 def _refuse_same(found: Iterable[Ready]) -> None:
-    seen: dict[tuple[int, int], str] = {}
-    for ready in found:
-        status = os.fstat(ready.descriptor)
-        key = (0, status.st_rdev) if stat.S_ISBLK(status.st_mode) else (status.st_dev, status.st_ino)
-        if key in seen:
-            raise UsageError("targets that differ", f"{ready.name!r} is {seen[key]!r}")
-        seen[key] = ready.name
+    """The same one twice; and two that share bytes, if one of them is written: the other would be as well."""
+    kernel = Kernel()
+    for one, other in combinations([(ready, bytes_of(kernel, ready.descriptor)) for ready in found], 2):
+        (first, its), (second, others) = one, other
+        if its.identity == others.identity:
+            raise UsageError("targets that differ", f"{second.name!r} is {first.name!r}")
+        if (first.writable or second.writable) and its.overlap(others):
+            raise UsageError(
+                "targets that share no bytes", f"{second.name!r} and {first.name!r}, which do",
+                hint="One is a part of the other, or rests on it: what is written to one changes the other.",
+            )  # fmt: skip

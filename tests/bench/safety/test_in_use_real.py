@@ -14,7 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from storscope.bench.safety import Outcome, create, demand, inspect, open_for_reading, open_for_writing, processes
+from storscope.bench.safety import (
+    Outcome,
+    bytes_of,
+    create,
+    demand,
+    inspect,
+    open_for_reading,
+    open_for_writing,
+    processes,
+)
 from storscope.bench.safety.access import _confirm
 from storscope.bench.safety.block import device_named
 from storscope.bench.safety.kernel import Kernel
@@ -464,6 +473,34 @@ def test_a_mapping_is_seen_where_only_its_line_may_be_read(rig: Rig, monkeypatch
         other.write_bytes(bytes(4096))
         assert "writers" not in refusals(other)
         assert _writers_answer(other) == "passed: no other process has it open for writing"
+
+
+def share_bytes(one: Path, other: Path) -> bool:
+    descriptors = [os.open(path, os.O_RDONLY) for path in (one, other)]
+    try:
+        first, second = (bytes_of(Kernel(), descriptor) for descriptor in descriptors)
+        assert first.overlap(second) == second.overlap(first)
+        return first.overlap(second)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+@pytest.mark.needs("addpart")
+def test_targets_that_share_bytes_are_told_from_those_that_do_not(rig: Rig) -> None:
+    image = rig.image()
+    disk, elsewhere = rig.loop(image), rig.loop(rig.image("another"))
+    first, second = rig.partition(disk, 1, MIB, 8 * MIB), rig.partition(disk, 2, 16 * MIB, 8 * MIB)
+    above = rig.loop(first)
+    for one, other in ((first, disk), (image, disk), (image, first), (above, first), (above, disk), (above, image)):
+        assert share_bytes(one, other), (one, other)
+    for one, other in ((first, second), (above, second), (disk, elsewhere), (image, elsewhere)):
+        assert not share_bytes(one, other), (one, other)
+
+
+def test_two_loop_devices_over_one_file_share_bytes(rig: Rig) -> None:
+    image = rig.image()
+    assert share_bytes(rig.loop(image), rig.loop(image))
 
 
 def test_a_claim_by_anything_else_is_refused(rig: Rig) -> None:

@@ -23,6 +23,7 @@ from storscope.bench.safety.ownership import Journal
 from storscope.bench.safety.permission import OPTION, Demand, demand
 from storscope.bench.safety.plan import Intent, Plan, plan
 from storscope.bench.safety.scratch import Leftover, Scratch, Swept, create, sweep
+from storscope.bench.safety.stack import bytes_of
 from storscope.bench.safety.target import (
     DeviceTarget,
     DirectoryTarget,
@@ -36,6 +37,6 @@ from storscope.bench.safety.target import (
 __all__ = [
     "OPTION", "Check", "Demand", "DeviceNumber", "DeviceTarget", "DirectoryTarget", "Extent", "ExtentMap", "FileTarget",
     "Identity", "Inspection", "Intent", "Journal", "Kernel", "Leftover", "NewFileTarget", "OpenTarget", "Outcome",
-    "Plan", "Scratch", "Swept", "Target", "create", "demand", "extents", "extents_of", "inspect", "open_for_reading",
-    "open_for_writing", "plan", "resolve", "sweep",
+    "Plan", "Scratch", "Swept", "Target", "bytes_of", "create", "demand", "extents", "extents_of", "inspect",
+    "open_for_reading", "open_for_writing", "plan", "resolve", "sweep",
 ]  # fmt: skip

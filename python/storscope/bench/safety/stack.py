@@ -10,11 +10,14 @@ for what else rests on a slave: the volumes of one LVM group are not each other'
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from itertools import product
 
 from storscope.bench.safety.block import BlockDevice, below, device_named, device_of_number, family
 from storscope.bench.safety.kernel import DeviceNumber, Kernel
 from storscope.bench.safety.loops import Backing, backing_of
+from storscope.bench.safety.target import Identity
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,37 @@ class Stack:
     def _is_passed(self, name: str) -> bool:
         """A loop device over another device is not the bottom."""
         return any(backing.name == name and backing.device is not None for backing in self.backings)
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """An open file or device, by what it shares its bytes with."""
+
+    identity: Identity
+    stack: Stack | None
+    """Of a device that sysfs knows."""
+
+    def overlap(self, other: Bytes) -> bool:
+        """Whether a write to one may change the other. Two partitions of a disk, or volumes of a group, do not."""
+        return self._is_in(other.stack) or other._is_in(self.stack) or self._meets(other)
+
+    def _is_in(self, stack: Stack | None) -> bool:
+        if stack is None:
+            return False
+        files = {Identity("file", *backing.file) for backing in stack.backings if backing.file is not None}
+        return self.identity in files or (self.identity.kind == "device" and self.identity.device in stack.numbers)
+
+    def _meets(self, other: Bytes) -> bool:
+        """Whether two loop devices below them are set up over one file."""
+        pairs = product(self.stack.backings if self.stack else (), other.stack.backings if other.stack else ())
+        return any(one.name != two.name and one.file is not None and one.file == two.file for one, two in pairs)
+
+
+def bytes_of(kernel: Kernel, descriptor: int) -> Bytes:
+    """Of what is open."""
+    identity = Identity.of(os.fstat(descriptor))
+    device = device_of_number(kernel, identity.device) if identity.kind == "device" else None
+    return Bytes(identity, None if device is None else stack_of(kernel, device))
 
 
 def stack_of(kernel: Kernel, device: BlockDevice) -> Stack:
