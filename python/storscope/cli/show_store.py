@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import json
 import math
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -112,6 +114,7 @@ def print_table(table: pa.Table, limit: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    table = _with_distinct_names(table)
     rows = plain_rows(table.slice(0, limit))
     if table.num_columns * _NARROWEST_COLUMN > Console().width:
         _print_records(rows)
@@ -119,7 +122,8 @@ def print_table(table: pa.Table, limit: int) -> None:
         return
     shown = Table(show_edge=False, header_style="bold", pad_edge=False)
     for field in table.schema:
-        numeric = pa.types.is_floating(field.type) or pa.types.is_integer(field.type)
+        kinds = (pa.types.is_floating, pa.types.is_integer, pa.types.is_decimal)
+        numeric = any(is_one(field.type) for is_one in kinds)
         shown.add_column(
             Text(field.name), justify="right" if numeric else "left", overflow="fold", no_wrap=field.name in _COPIED
         )
@@ -191,7 +195,18 @@ def _write_whole(table: pa.Table, form: str, path: Path) -> None:
         write_table(table, form, out)
 
 
+def _with_distinct_names(table: pa.Table) -> pa.Table:
+    """Columns of one name, as a join has them, numbered: as keys of a row the last one would hide the others."""
+    names: list[str] = []
+    for name in table.column_names:
+        taken = {*names, *table.column_names}
+        numbered = (f"{name}_{number}" for number in itertools.count(1))
+        names.append(name if name not in names else next(other for other in numbered if other not in taken))
+    return table.rename_columns(names)
+
+
 def _write_json(table: pa.Table, out: BinaryIO) -> None:
+    table = _with_distinct_names(table)
     out.write(b"[")
     separator = b"\n"
     for batch in table.to_batches(max_chunksize=_JSON_BATCH_ROWS):
@@ -203,26 +218,41 @@ def _write_json(table: pa.Table, out: BinaryIO) -> None:
 
 
 def _flat(table: pa.Table) -> pa.Table:
-    """Nested columns as JSON text: CSV has no lists."""
+    """Nested columns as JSON text, and lengths of time as text: CSV has neither."""
     for index, field in enumerate(table.schema):
-        if pa.types.is_nested(field.type):
-            texts = [None if value is None else json.dumps(_plain(value), ensure_ascii=False)
-                     for value in table.column(index).to_pylist()]  # fmt: skip
+        if pa.types.is_nested(field.type) or pa.types.is_interval(field.type):
+            texts = [None if value is None else _cell_text(value) for value in table.column(index).to_pylist()]
             table = table.set_column(index, field.name, pa.array(texts, pa.string()))
     return table
 
 
+def _cell_text(value: Any) -> str:
+    plain = _plain(value)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
 def _plain(value: Any) -> Any:
+    """As JSON has it: numbers as numbers, and as text what it has no form for."""
+    if isinstance(value, float | Decimal):  # sums of whole numbers are decimals
+        whole = isinstance(value, Decimal) and value == value.to_integral_value()
+        return None if not math.isfinite(value) else int(value) if whole else float(value)
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        pairs = bool(value) and isinstance(value[0], tuple) and not isinstance(value[0], pa.MonthDayNano)
+        return {key: _plain(item) for key, item in value} if pairs else [_plain(item) for item in value]
+    return _as_text(value)
+
+
+def _as_text(value: Any) -> Any:
+    """What JSON has no form for; anything else as it is."""
     if isinstance(value, dt.datetime):
         return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, list):
-        pairs = bool(value) and isinstance(value[0], tuple)
-        return {key: _plain(item) for key, item in value} if pairs else [_plain(item) for item in value]
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return value
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, pa.MonthDayNano):
+        return f"P{value.months}M{value.days}DT{value.nanoseconds / 1e9:.9g}S"
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _cell(value: Any) -> str:
@@ -232,6 +262,8 @@ def _cell(value: Any) -> str:
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     if isinstance(value, dt.datetime):
         return _short(value)
+    if isinstance(value, Decimal):
+        return _cell(_plain(value))
     text = value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False, default=str)
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
 

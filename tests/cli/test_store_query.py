@@ -1,0 +1,47 @@
+"""What `store query` prints of an answer."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from storscope.domain.entity import EntityRef
+from tests.support.cases import make_store
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    device = EntityRef("host", "device", "sda")
+    store = make_store(tmp_path / "s", lambda recorder: recorder.observe(device, 10**18, 10**9, {"ops_per_s": 1.0}))
+    return store.path
+
+
+def _asked(path: Path, sql: str, form: str) -> str:
+    command = [sys.executable, "-m", "storscope", "store", "query", "--store", str(path), "--format", form, sql]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+_SQL = """SELECT sum(duration_ns) AS sum, 1.10 AS decimal, TIME '10:00' AS time, DATE '2026-11-21' AS date,
+          INTERVAL 90 MINUTE AS length, NULL AS nothing, {'at': TIME '10:00'} AS nested FROM observations"""
+
+
+def test_numbers_are_numbers_and_what_json_has_not_is_text(path: Path) -> None:
+    (row,) = json.loads(_asked(path, _SQL, "json"))
+    assert row == {
+        "sum": 10**9, "decimal": 1.1, "time": "10:00:00", "date": "2026-11-21", "length": "P0M0DT5400S",
+        "nothing": None, "nested": {"at": "10:00:00"},
+    }  # fmt: skip
+    (cells,) = csv.DictReader(_asked(path, _SQL, "csv").splitlines())
+    assert (cells["sum"], cells["length"]) == ("1000000000", "P0M0DT5400S")
+    assert '"' not in _asked(path, "SELECT sum(duration_ns) FROM observations", "table")
+
+
+def test_columns_of_one_name_do_not_hide_each_other(path: Path) -> None:
+    sql = "SELECT 1 AS a, 2 AS a, 3 AS a, 4 AS a_1"
+    assert json.loads(_asked(path, sql, "json")) == [{"a": 1, "a_2": 2, "a_3": 3, "a_1": 4}]
+    assert _asked(path, sql, "table").splitlines()[-1].split() == ["1", "│", "2", "│", "3", "│", "4"]
