@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from storscope.bench.engine import DescriptorTarget, EngineRun, NoTarget, RunPlan, buffer_bytes
 from storscope.bench.figures import MEASURES, Interval, Latencies, Outcome
-from storscope.bench.targets import confined, ready_target
+from storscope.bench.target_set import ready_targets
+from storscope.bench.targets import Ready, Wish, confined
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.errors import ConfigError, UsageError
 from storscope.domain.load import Closed, Open, Region
@@ -33,6 +36,13 @@ def _ran(plan: RunPlan) -> tuple[list[Interval], Outcome]:
 def _nothing(workload: Workload, kind: str = "null", **settings: int) -> RunPlan:
     wanted = {"duration_ns": NS_PER_S // 2, "seed": 1, "interval_ns": NS_PER_S // 10} | settings
     return RunPlan(workload, (NoTarget(kind, _SIZE),), **wanted)
+
+
+@contextmanager
+def _ready(path: Path, workload: Workload, size_bytes: int | None, *, direct: bool = True) -> Iterator[Ready]:
+    wish = Wish(workload, size_bytes, permission=None, direct=direct, writes=False, told=lambda _: None)
+    with ready_targets([str(path)], wish) as (ready,):
+        yield ready
 
 
 def test_the_intervals_add_up_to_the_total() -> None:
@@ -93,7 +103,7 @@ def test_latencies_merge_and_give_the_quantile_of_the_bucket() -> None:
 
 
 def test_reads_of_a_scratch_file_obey_littles_law_and_leave_nothing_behind(data: Path) -> None:
-    with ready_target(data, _workload(), _SIZE, permission=None, direct=True, told=lambda _: None) as ready:
+    with _ready(data, _workload(), _SIZE) as ready:
         flags = fcntl.fcntl(ready.descriptor, fcntl.F_GETFL)
         assert flags & os.O_ACCMODE == os.O_RDONLY
         plan = RunPlan(_workload(), (DescriptorTarget(ready.descriptor),), NS_PER_S, seed=1)
@@ -111,7 +121,7 @@ def test_reads_of_a_scratch_file_obey_littles_law_and_leave_nothing_behind(data:
 
 def test_a_scratch_file_carries_the_stamps_that_a_verification_reads(data: Path) -> None:
     workload = _workload(0.7, verification="stamps")
-    with ready_target(data, workload, _SIZE, permission=None, direct=True, told=lambda _: None) as ready:
+    with _ready(data, workload, _SIZE) as ready:
         _, outcome = _ran(RunPlan(workload, (DescriptorTarget(ready.descriptor),), NS_PER_S // 2, seed=1))
         assert outcome.error is None
         Path(ready.name).write_bytes(b"\0" * _SIZE)
@@ -126,7 +136,7 @@ def test_a_file_with_holes_is_read_with_a_doubt(data: Path) -> None:
     path = data / "sparse"
     with path.open("xb") as file:
         file.truncate(_SIZE)
-    with ready_target(path, _workload(), None, permission=None, direct=True, told=lambda _: None) as ready:
+    with _ready(path, _workload(), None) as ready:
         assert any("holes" in doubt for doubt in ready.doubts)
     assert path.stat().st_size == _SIZE
 
@@ -134,15 +144,12 @@ def test_a_file_with_holes_is_read_with_a_doubt(data: Path) -> None:
 def test_only_the_part_of_a_file_that_was_asked_for_is_used(data: Path) -> None:
     path = data / "file"
     path.write_bytes(os.urandom(_SIZE))
-    with ready_target(path, _workload(), MIB, permission=None, direct=False, told=lambda _: None) as ready:
+    with _ready(path, _workload(), MIB, direct=False) as ready:
         assert confined(_workload(), ready.confined_bytes).streams[0].region == Region(0, MIB)
         assert any("page cache" in doubt for doubt in ready.doubts)
 
 
 def test_a_scratch_file_has_whole_mebibytes(data: Path) -> None:
-    with (
-        pytest.raises(UsageError, match="whole MiB"),
-        ready_target(data, _workload(), MIB + 1, permission=None, direct=True, told=lambda _: None),
-    ):
+    with pytest.raises(UsageError, match="whole MiB"), _ready(data, _workload(), MIB + 1):
         pass
     assert not list(data.iterdir())

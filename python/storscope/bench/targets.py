@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -99,26 +99,6 @@ class Ready:
     def size_bytes(self) -> int:
         """Of the part that workloads may use."""
         return self.confined_bytes or os.lseek(self.descriptor, 0, os.SEEK_END)
-
-
-@contextmanager
-def ready_target(
-    path: str | Path, workload: Workload, size_bytes: int | None, *, permission: str | None, direct: bool, told: Told
-) -> Iterator[Ready]:
-    """Opens, and if need be creates and fills, what a run needs; takes it down again at the end.
-
-    Raises TargetRefused for what must not be written, ConfigError for a workload that does not fit.
-    """
-    workload.check(1)
-    wish = Wish(workload, size_bytes, permission, direct, workload.writes, told)
-    with ExitStack() as stack:
-        if not is_new(path):
-            yield existing(stack, path, wish)
-            return
-        if permission is not None:
-            raise UsageError("no --overwrite, as nothing existing would be overwritten", repr(permission))
-        check_fits(workload, scratch_size(size_bytes, workload))
-        yield scratch(stack, path, wish)
 
 
 def is_new(path: str | Path) -> bool:
