@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from storscope.bench.record import asked_of, in_sentences
+from storscope.bench.record import in_sentences
 from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.asked_load import asked_of
 from storscope.domain.load import Closed
 from storscope.domain.workload import Stream
 

@@ -419,3 +419,60 @@ def test_parts_of_one_run_are_one_load(tmp_path: Path) -> None:
     sides = parse_side("until=1m"), parse_side("since=1m")
     found = compare_sides((store, sides[0]), (store, sides[1]), Settings(), version="test")
     assert not said(only(found))
+
+
+# Streams that a schedule lets run -------------------------------------------------------------------------------------
+
+_USERS, _HOG = replace(OPEN, name="users"), replace(CLOSED, name="hog", access=Mix((AccessSpec(65536),)))
+
+
+def scheduled(first_s: int | None, end_s: int | None, *streams: Stream, latency_ns: float = 1e6, **more: str) -> Writer:
+    """A minute in which the stream 'hog' runs from `first_s` to `end_s`."""
+    lifetimes = {"hog": [(first_s or 0) * NS_PER_S, end_s and end_s * NS_PER_S]}
+    told = {"lifetimes": json.dumps(lifetimes), "target_count": "1"} | more
+    return ours(*streams or (_USERS, _HOG), engine="storscope-sim", latency_ns=latency_ns, **told)
+
+
+def parts(path: Path, writer: Writer, before: str, after: str) -> PairResult:
+    store = make_store(path, writer)
+    sides = parse_side(before), parse_side(after)
+    return only(compare_sides((store, sides[0]), (store, sides[1]), Settings(), version="test"))
+
+
+def test_a_stream_that_ran_in_one_part_of_a_run_alone_makes_it_another_load(tmp_path: Path) -> None:
+    """The end of a hog was called worse, as operations fell."""
+    hog = "number of streams 2 before, 1 after ('hog' before alone)"
+    pair = parts(tmp_path / "1", scheduled(0, 30), "until=30s", "since=30s")
+    assert said(pair) == f"NOT THE SAME LOAD: {hog}."
+    assert "The stream 'hog' was not the same on both sides." in pair.warnings[1]
+    assert pair.load_after.outstanding is None
+    pair = parts(tmp_path / "2", scheduled(30, None), "until=30s", "since=30s")
+    assert "1 before, 2 after ('hog' after alone)" in said(pair)
+
+
+def test_parts_in_which_a_stream_was_silent_are_those_of_the_others(tmp_path: Path) -> None:
+    pair = parts(tmp_path, scheduled(20, 40), "until=20s", "since=40s")
+    assert not said(pair)
+    assert row(pair, "iops").outcome is None, "the stream that is left has a rate, so that operations are load"
+
+
+def test_for_how_long_a_stream_ran_was_asked_for(tmp_path: Path) -> None:
+    pair = parts(tmp_path / "1", scheduled(15, None), "until=30s", "since=30s")
+    assert said(pair) == "NOT THE SAME LOAD: activity of stream 'hog' 50 % of the time before, all of the time after."
+    assert not said(parts(tmp_path / "2", scheduled(15, 45), "until=30s", "since=30s"))
+    pair = only(compared(tmp_path / "3", [scheduled(0, 30)], [scheduled(0, 45)]))
+    assert "activity of stream 'hog' 50 % of the time before, 75 % of the time after" in said(pair)
+
+
+def test_ios_of_a_silent_stream_are_not_configured(tmp_path: Path) -> None:
+    """Of 40 that two streams keep in flight 8 were, which is what the one that ran was to do."""
+    small, large = replace(CLOSED, name="users", load=Closed(8)), replace(_HOG, load=Closed(32))
+    for number, end_s in enumerate((20, 30)):
+        writer = scheduled(10, end_s, small, large, latency_ns=8e6)
+        pair = parts(tmp_path / str(number), writer, "until=10s", "since=40s")
+        assert not pair.warnings
+        assert pair.load_before.outstanding == 8
+    pair = parts(tmp_path / "2", scheduled(10, 20, small, large, latency_ns=4e6), "until=10s", "since=40s")
+    assert "Of 8 configured outstanding I/Os 4.0 were in flight before" in " ".join(pair.warnings)
+    pair = only(compared(tmp_path / "3", *[[scheduled(10, 20, small, large, latency_ns=9e6)]] * 2))
+    assert not pair.warnings, "for a part of the time it kept none"

@@ -18,6 +18,22 @@ from tests.support.cases import make_store
 
 FAILURE = '[[at]]\ntime = "10s"\ndrive_fails = { group = "g", index = 0 }\n'
 
+_HOG = """\
+targets = ["esx1/data", "esx1/log"]
+[[workload]]
+name = "users and a hog"
+[[workload.stream]]
+name = "users"
+targets = [1]
+rate_per_s = 50
+line = [{ size = "8k", read_share = "100%" }]
+[[workload.stream]]
+name = "hog"
+targets = [0]
+outstanding = 64
+line = [{ size = "64k" }]
+"""
+
 
 def _compared(store: Store, before: str, after: str) -> Comparison:
     sides = [(store, parse_side(text)) for text in (before, after)]
@@ -83,3 +99,18 @@ def test_a_drive_has_a_queue_alone_which_is_said(failing: Path) -> None:
 def test_a_time_behind_the_end_says_that_the_run_is_there(failing: Path) -> None:
     with pytest.raises(InputError, match="There is something at other times: simulated runs, until start \\+ 20"):
         _compared(Store.open(failing), "until=10s", "since=30s")
+
+
+def test_the_end_of_a_hog_is_no_loss_of_the_array(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    (tmp_path / "hog.toml").write_text(_HOG)
+    (tmp_path / "schedule.toml").write_text('[[stream]]\nname = "hog"\nend = "10s"\n')
+    files = [str(tmp_path / f"{name}.toml") for name in ("small", "hog", "schedule")]
+    arguments = ["simulate", files[0], "--workload", files[1], "--schedule", files[2], "--duration", "20s"]
+    assert storscope([*arguments, "--store", str(tmp_path / "store")]) == 0
+    store = Store.open(tmp_path / "store")
+    pair = only(_compared(store, "until=10s", "since=10s"))
+    assert "number of streams 2 before, 1 after ('hog' before alone)" in pair.warnings[0]
+    assert {one.outcome for one in pair.rows} <= {Outcome.UNDECIDED, None}
+    victim = only(_compared(store, "entity=vdisk/log,until=10s", "entity=vdisk/log,since=10s"))
+    assert row(victim, "latency").outcome is Outcome.BETTER

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from storscope.compare.wording import listed
+
 _TOLERANCE = 0.01
 
 Value = float | str | tuple["Value", ...] | None
@@ -56,7 +58,7 @@ def asked_differences(one: Asked, other: Asked) -> list[str]:
     """What both tell, differently: 'rate 100/s before, 620/s after'."""
     found = []
     if one.tool == other.tool and len(one.streams) != len(other.streams):
-        found.append(f"number of streams {len(one.streams)} before, {len(other.streams)} after")
+        found.append(_numbers_of_streams(one, other))
     for name, a, b in _both(one, other):
         if a is None or b is None or (one.tool != other.tool and (a.is_unsaid or b.is_unsaid)):
             continue
@@ -64,6 +66,21 @@ def asked_differences(one: Asked, other: Asked) -> list[str]:
             unlike = "not the same" if a.words == b.words else f"{a.words} before, {b.words} after"
             found.append(f"{name} {unlike}")
     return found
+
+
+def _numbers_of_streams(one: Asked, other: Asked) -> str:
+    left, right = ({name for name, _ in side.streams if name} for side in (one, other))
+    alone = [
+        f"{_in_quotes(sorted(names))} {side} alone"
+        for side, names in (("before", left - right), ("after", right - left))
+        if names
+    ]
+    which = f" ({', '.join(alone)})" if alone else ""
+    return f"number of streams {len(one.streams)} before, {len(other.streams)} after{which}"
+
+
+def _in_quotes(names: Sequence[str]) -> str:
+    return listed([f"'{name}'" for name in names], 2)
 
 
 def told_by_one(one: Asked, other: Asked) -> Iterator[tuple[str, str, str]]:

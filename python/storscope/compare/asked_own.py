@@ -5,12 +5,13 @@ Not told are targets, seeds and data; nor, of a visit of a search for the knee, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from storscope.compare.active import ActiveStream, streams_of
 from storscope.compare.asked import Asked, Thing
 from storscope.compare.asked_things import (
+    ACTIVITY,
     ARRIVALS,
     BUFFERED,
     DIRECT,
@@ -23,6 +24,7 @@ from storscope.compare.asked_things import (
     START,
     THINK_TIME,
     UNIFORM,
+    activity_thing,
     arrivals_thing,
     pause_thing,
     per_s,
@@ -31,7 +33,6 @@ from storscope.compare.asked_things import (
     start_thing,
     zipf_thing,
 )
-from storscope.domain.errors import ConfigError
 from storscope.domain.units import format_bytes, format_count, format_ratio, format_span
 from storscope.domain.workload import (
     AccessSpec,
@@ -44,7 +45,6 @@ from storscope.domain.workload import (
     Process,
     Steps,
     Stream,
-    Workload,
     Zipf,
 )
 from storscope.store import Store
@@ -66,20 +66,19 @@ def read_scratch_bytes(store: Store, captures: Sequence[str]) -> dict[tuple[str,
     return {(row["capture"], row["run"]): float(row["number"]) for row in rows if row["number"]}
 
 
-def asked_of_own(parameters: Mapping[str, str], scratch_bytes: float | None) -> Asked:
-    """Of a run with these parameters; nothing where its workload is of a form that this version does not know."""
-    try:
-        workload = Workload.from_json(json.loads(parameters["workload"]))
-    except (ValueError, ConfigError):
+def asked_of_own(parameters: Mapping[str, str], active: Sequence[ActiveStream], scratch_bytes: float | None) -> Asked:
+    """Of a run with these parameters, whose `active` streams are meant; nothing where its workload is not known."""
+    if not streams_of(parameters):
         return Asked()
     is_visit = parameters.get("knee_role") == "visit"
     is_scratch = parameters.get("target_kind") == _SCRATCH
     streams = []
-    for stream in workload.streams:
-        pace = {} if is_visit else dict(_pace(stream))
-        streams.append((stream.name, pace | dict(_places(stream, is_scratch, scratch_bytes))))
+    for one in active:
+        pace = {} if is_visit else dict(_pace(one.stream))
+        places = dict(_places(one.stream, is_scratch, scratch_bytes))
+        streams.append((one.stream.name, {ACTIVITY: activity_thing(one.share)} | pace | places))
     path = _PATHS.get(parameters.get("direct", ""), {})
-    return Asked(_TOOL, path, streams, has_pauses=any(map(_pauses, workload.streams)))
+    return Asked(_TOOL, path, streams, has_pauses=any(one.share < 1 or _pauses(one.stream) for one in active))
 
 
 # Pace -----------------------------------------------------------------------------------------------------------------

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from storscope.compare.asked import Thing
-from storscope.domain.units import format_bytes, format_count, format_span
+from storscope.domain.units import format_bytes, format_count, format_ratio, format_span
 from storscope.domain.workload import Process
 
+ACTIVITY: Final = "activity"
 RATE: Final = "rate"
 ARRIVALS: Final = "arrivals"
 THINK_TIME: Final = "think time"
@@ -26,6 +27,12 @@ BUFFERED: Final = Thing("buffered", "through the page cache")
 def per_s(rate_per_s: float) -> str:
     """'100/s'."""
     return f"{format_count(rate_per_s)}/s"
+
+
+def activity_thing(share: float) -> Thing:
+    """For which share of the time a stream ran."""
+    words = "all of the time" if share == 1 else f"{format_ratio(share)} of the time"
+    return Thing(share, words, is_usual=share == 1)
 
 
 def rate_thing(rate_per_s: float) -> Thing:

@@ -41,7 +41,7 @@ def load_conflicts(pair: Pair) -> list[str]:
         f"{_FIELDS[name][0]} {_FIELDS[name][1](a)} before, {_FIELDS[name][1](b)} after"
         for name, a, b in load_differences(one, other)
     ]
-    if {one.engine, other.engine} <= _OWN_ENGINES:
+    if {one.engine, other.engine} <= _OWN_ENGINES and len(one.asked.streams) == len(other.asked.streams):
         found += _mixes(one.load, other.load)
     found += asked_differences(one.asked, other.asked)
     lengths = [_length_ns(group) for group in (pair.before, pair.after)]

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from storscope.compare.active import ActiveStream, active_streams, has_fixed_rate, load_of, streams_of
 from storscope.compare.asked import Asked
 from storscope.compare.asked_fio import FORMAT as FIO_JSON
 from storscope.compare.asked_fio import asked_of_fio
@@ -130,7 +131,9 @@ def _changes(row: Row, times: Times) -> tuple[str, ...]:
 
 def _run(row: Row, measured: Measured, times: Times, scratch_bytes: float | None) -> Subject:
     parameters = dict(row["parameters"] or ())
+    active = active_streams(parameters, *_meant_ns(row, times))
     load = Load(*(row[name] for name in ("block_bytes", "read_ratio", "random_ratio", "outstanding", "workers")))
+    load = load_of(parameters, active, load)
     return Subject(
         capture=row["capture"],
         key=row["run"],
@@ -138,7 +141,7 @@ def _run(row: Row, measured: Measured, times: Times, scratch_bytes: float | None
         is_run=True,
         measured=lambda: measured,
         load=load,
-        asked=_asked(row["format"], parameters, load, scratch_bytes),
+        asked=_asked(row["format"], parameters, load, active, scratch_bytes),
         engine=row["engine"],
         place=place_of(row["engine"], row["system"], parameters.get("target")),
         design=parameters.get("design") or "",
@@ -149,25 +152,41 @@ def _run(row: Row, measured: Measured, times: Times, scratch_bytes: float | None
         changes=_changes(row, times),
         doubts=parameters.get("doubts") or "",
         status=row["status"],
-        has_fixed_rate=any(parameters.get(name) for name in _RATE_PARAMETERS),
-        streams=_streams_of(parameters.get("workload")),
+        has_fixed_rate=any(parameters.get(name) for name in _RATE_PARAMETERS) or has_fixed_rate(active),
+        streams=_streams_of(parameters, active),
         sweep_mode=_mode_of(parameters.get("sweep_point")),
     )
 
 
-def _asked(capture_format: str, parameters: Mapping[str, str], load: Load, scratch_bytes: float | None) -> Asked:
+def _meant_ns(row: Row, times: Times) -> tuple[int, int]:
+    """From when to when its figures are meant, since its start."""
+    start_ns, warm_up_ns = _start_ns(row) or 0, _warm_up_ns(row)
+    end_ns = warm_up_ns + (row["duration_ns"] or 0)
+    since_ns = warm_up_ns if times.since_ns is None else max(warm_up_ns, times.since_ns - start_ns)
+    return since_ns, end_ns if times.until_ns is None else min(end_ns, times.until_ns - start_ns)
+
+
+def _asked(
+    capture_format: str,
+    parameters: Mapping[str, str],
+    load: Load,
+    active: Sequence[ActiveStream],
+    scratch_bytes: float | None,
+) -> Asked:
     if "workload" in parameters:
-        return asked_of_own(parameters, scratch_bytes)
+        return asked_of_own(parameters, active, scratch_bytes)
     return asked_of_fio(parameters, load) if capture_format == FIO_JSON else Asked()
 
 
-def _streams_of(workload: str | None) -> dict[str, str]:
-    """Name -> the rest of it, of a workload of several streams."""
+def _streams_of(parameters: Mapping[str, str], active: Sequence[ActiveStream]) -> dict[str, str]:
+    """Name -> the rest of it, of a workload of several streams; without those that were silent."""
     try:
-        streams = json.loads(workload or "{}").get("streams", [])
+        streams = json.loads(parameters.get("workload", "{}")).get("streams", [])
     except (ValueError, AttributeError):
         return {}
-    return {one["name"]: json.dumps(one, sort_keys=True) for one in streams} if len(streams) > 1 else {}
+    silent = {one.name for one in streams_of(parameters)} - {one.stream.name for one in active}
+    kept = [one for one in streams if one["name"] not in silent] if len(streams) > 1 else []
+    return {one["name"]: json.dumps(one, sort_keys=True) for one in kept}
 
 
 def _mode_of(point: str | None) -> str | None:

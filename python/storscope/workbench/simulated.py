@@ -31,7 +31,7 @@ from storscope.sim.window import forwarded, window
 from storscope.workbench.falling_behind import with_backlog
 from storscope.workbench.phase_cells import CellByPhase, cells_by_phase
 from storscope.workbench.simulation_figures import PhaseFigures, TimeSpent, bottleneck_of, phase_figures, time_spent
-from storscope.workbench.simulation_notes import cell_notes, notes_of
+from storscope.workbench.simulation_notes import cell_notes, lifetime_notes, notes_of
 from storscope.workbench.stretches import stretches_of
 from storscope.workbench.volume_latencies import record_volume_latencies
 
@@ -154,7 +154,7 @@ class Simulated:
         start_ns, system, design = self.about.started_ns, self.about.system, self.plan.design
         notes = notes_of(self.happenings, self.array["happenings_left_out"], self.phase_figures)
         names = [one.name for one in design.attachments], [one.name for one in self.plan.workload.streams]
-        notes |= cell_notes(self.cells_by_phase, *names)
+        notes |= cell_notes(self.cells_by_phase, *names) | lifetime_notes(design.lifetimes, len(names[0]))
         about = replace(self.about, labels={**self.about.labels, **notes})
         kept = self.plan.outstanding_in_all
         record_run(recorder, about, self.intervals, self.outcome, self.judgement, outstanding_in_all=kept)

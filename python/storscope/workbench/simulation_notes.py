@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from storscope.sim.happenings import Happening
+from storscope.sim.schedule import Lifetime
 from storscope.workbench.phase_cells import CellByPhase, busiest
 from storscope.workbench.simulation_figures import PhaseFigures
 
@@ -46,6 +47,15 @@ def cell_notes(cells: Sequence[CellByPhase], volumes: Sequence[str], streams: Se
         for one in kept
     ]  # fmt: skip
     return {"phase_cells": json.dumps(told), "phase_cells_left_out": str(len(cells) - len(kept))}
+
+
+def lifetime_notes(lifetimes: Mapping[str, Lifetime], targets: int) -> dict[str, str]:
+    """`lifetimes`: when each scheduled stream begins and ends, ns since the start; `target_count`, which with the
+    workload tells what some of its streams keep outstanding. Nothing of a run without scheduled streams."""
+    if not lifetimes:
+        return {}
+    told = {name: (one.start_ns, one.end_ns) for name, one in lifetimes.items()}
+    return {"lifetimes": json.dumps(told), "target_count": str(targets)}
 
 
 def _phase(one: PhaseFigures) -> dict[str, float | str | None]:
