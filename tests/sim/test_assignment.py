@@ -54,6 +54,7 @@ def test_the_same_workload_twice_gives_streams_with_names_of_their_own() -> None
         ([], UsageError, "at least one workload"),
         ([Assignment(_workload("a"), "nosuch")], UsageError, "esx1/vmfs1, esx1/vmfs2, win1/dw"),
         ([Assignment(_workload("a"), target_names=("vmfs*",))], UsageError, "a name of one volume"),
+        ([Assignment(_workload("a"), target_names=("/dev/sdx",))], UsageError, "--workload VOLUME=FILE"),
         ([Assignment(_workload("a", 3))], ConfigError, "one of 3 volumes"),
     ],
 )

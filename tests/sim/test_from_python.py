@@ -51,6 +51,8 @@ _WRONG: dict[str, Callable[[Path], object]] = {
     "a late start of a trace": lambda path: storscope.simulate_trace(
         SMALL, {"esx1/data": path / "t.csv"}, started_ns=2**63 - 1
     ),
+    "an end beyond all numbers": lambda _: storscope.simulate(SMALL, _READS, duration=1e300),
+    "an end beyond all floats": lambda _: storscope.simulate(SMALL, _READS, duration=10**400),
     "a load that no name has": lambda _: storscope.load_design("name = 'x'\ngroup = 3\n"),
 }
 

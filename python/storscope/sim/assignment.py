@@ -72,10 +72,19 @@ def _streams(assignment: Assignment, attachments: Sequence[Attachment]) -> list[
 def _chosen(assignment: Assignment, attachments: Sequence[Attachment]) -> list[int]:
     """The attachments that the workload's indices count."""
     if assignment.pattern is None and assignment.target_names:
-        return [single(name, attachments) for name in assignment.target_names]
+        return [_named_by_file(name, attachments) for name in assignment.target_names]
     if assignment.pattern is None:
         return list(range(len(attachments)))
     return _fitting(assignment.pattern, attachments)
+
+
+def _named_by_file(name: str, attachments: Sequence[Attachment]) -> int:
+    """As `single`; most files name devices, which no design has."""
+    try:
+        return single(name, attachments)
+    except UsageError as error:
+        elsewhere = "A file that names its targets runs elsewhere by --workload VOLUME=FILE, from Python by a mapping."
+        raise UsageError(error.expected, error.found, hint=f"{error.hint} {elsewhere}") from None
 
 
 def _fitting(pattern: str, attachments: Sequence[Attachment]) -> list[int]:

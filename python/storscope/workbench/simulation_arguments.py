@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 import operator
 import re
@@ -123,9 +122,12 @@ def _duration_ns(duration: object) -> int | None:
             return ns_from_text(f"{duration}s" if _PLAIN.fullmatch(duration) else duration)
         except (ValueError, OverflowError):
             return None
-    if isinstance(duration, bool) or not isinstance(duration, numbers.Real) or not math.isfinite(duration):
+    if isinstance(duration, bool) or not isinstance(duration, numbers.Real):
         return None
-    return round(float(duration) * NS_PER_S)
+    try:
+        return round(float(duration) * NS_PER_S)
+    except (ValueError, OverflowError):  # neither NaN nor what is beyond all floats is a time
+        return None
 
 
 def _count(value: object) -> object:
