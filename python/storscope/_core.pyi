@@ -246,7 +246,8 @@ class SimulationRun:
         """Starts it: `design` is that of `read_design`, `plan` has null targets with the sizes of the attachments.
 
         `options` is JSON with `started_unix_ns`, `lifetimes_ns` (per stream a start and an end or null; or empty),
-        `slice_ns` and `slices` of the record of queues. Raises RunError; what is found wrong later `finish` raises.
+        `slice_ns` and `slices` of the record of queues, `mark_ns` (how often the array notes its counters) and perhaps
+        `marked_ns` (when it does, too). Raises RunError; what is found wrong later `finish` raises.
         """
 
     @property
