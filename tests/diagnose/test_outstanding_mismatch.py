@@ -13,6 +13,7 @@ from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.entity import EntityRef
 from storscope.domain.load import Closed, Process, ThinkTime
 from storscope.domain.recorder import Recorder
+from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream, Workload
 from storscope.store import Store
 from storscope.workbench.simulating import simulate
@@ -148,3 +149,40 @@ def test_parts_of_a_run_do_not_compete_with_the_whole(tmp_path: Path) -> None:
         )  # fmt: skip
 
     assert not findings(RULE, make_case(tmp_path, with_disks))
+
+
+def _a_minute_in_two_halves(**parameters: str) -> Writer:
+    """32 in flight for 30 s, then 16 for 30 s."""
+
+    def write(recorder: Recorder) -> None:
+        recorder.run("r", engine="fio", name="r", system="db1", outstanding=32, time_ns=START_NS,
+                     duration_ns=60 * NS_PER_S, parameters=parameters)  # fmt: skip
+        for number in range(60):
+            figures = {"ops_per_s": 16000, "latency_ns_mean": 2e6 if number < 30 else 1e6}
+            recorder.observe(EntityRef("db1", "job", "r"), START_NS + number * NS_PER_S, NS_PER_S, figures, run="r")
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("since_s", "until_s", "words"),
+    [(1, 20, "= 32.0 of 32"), (40, None, "= 16.0 of 32"), (20, 40, "= 24.0 of 32")],
+)
+def test_a_part_of_a_run_is_judged_by_what_it_did_then(
+    since_s: int, until_s: int | None, words: str, tmp_path: Path
+) -> None:
+    until_ns = None if until_s is None else START_NS + until_s * NS_PER_S
+    case = replace(make_case(tmp_path, _a_minute_in_two_halves()), since_ns=START_NS + since_s * NS_PER_S,
+                   until_ns=until_ns)  # fmt: skip
+    outcomes = judge(RULE, case)
+    found = statements(outcomes) or [only_finding(outcomes).summary]
+    assert words in found[0]
+
+
+def test_a_run_that_was_paced_on_purpose_is_so_in_all_its_parts(tmp_path: Path) -> None:
+    """Asked from a second after its start on it was a warning."""
+    case = make_case(tmp_path, _a_minute_in_two_halves(rate_iops="16000"))
+    for since_s in (0, 1, 59):
+        assert needs(judge(RULE, replace(case, since_ns=START_NS + since_s * NS_PER_S)))
+    assert not replace(case, since_ns=START_NS + 60 * NS_PER_S).runs
+    assert not replace(case, until_ns=START_NS).runs

@@ -204,10 +204,13 @@ class Case:
 
     @cached_property
     def runs(self) -> list[dict[str, Any]]:
-        """Rows of `runs` as dictionaries, one for each run: its parameters may be long, a whole design for example."""
+        """Rows of `runs` as dictionaries, one for each run that was under way at some time of the case.
+
+        Parameters may be long, a whole design for example.
+        """
         table = self.store.query(
-            f"SELECT * FROM runs r WHERE r.time IS NULL OR {self.time_condition('r.time')} "
-            "ORDER BY r.capture, r.time, r.run"
+            f"SELECT * FROM runs r WHERE r.time IS NULL OR "
+            f"({self.time_frame.overlap_condition('r.time', 'r.duration_ns')}) ORDER BY r.capture, r.time, r.run"
         )
         return plain_rows(table)
 

@@ -34,3 +34,9 @@ class TimeFrame:
         if self.until_ns is not None:
             conditions.append(f"{self.instant(column)} < {self.until_ns}")
         return " AND ".join(conditions) or "true"
+
+    def overlap_condition(self, column: str = "time", duration: str = "duration_ns") -> str:
+        """An SQL condition for what lasts and is partly in it; where no duration is known it may still go on."""
+        end = f"{self.instant(column)} + {duration}"
+        begun = TimeFrame(None, self.until_ns, self.clock_offsets_ns).condition(column)
+        return begun if self.since_ns is None else f"{begun} AND ({duration} IS NULL OR {end} > {self.since_ns})"

@@ -55,7 +55,8 @@ _ROWS = """SELECT r.capture, r.run, r.name, r.system, r.outstanding, o.entity AS
         SELECT *, CASE WHEN coalesce(duration_ns, 0) > 0 THEN duration_ns / 1e9 ELSE 1 END AS seconds
         FROM observations WHERE run IS NOT NULL AND kind = 'job'
     ) o ON o.capture = r.capture AND o.run = r.run
-    WHERE r.outstanding > 0 AND o.ops_per_s > 0 AND o.latency_ns_mean > 0 {condition}
+    WHERE r.outstanding > 0 AND o.ops_per_s > 0 AND o.latency_ns_mean > 0
+        AND (o.time IS NULL OR {when}) {condition}
     GROUP BY r.capture, r.run, r.name, r.system, r.outstanding, o.entity
     ORDER BY r.capture, min(r.time), r.run, o.entity"""
 
@@ -86,7 +87,7 @@ class _Run:
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     paced = _paced(case)
-    runs = [_run(row) for row in case.store.query(_ROWS.format(condition="")).to_pylist()]
+    runs = [_run(row) for row in case.store.query(_runs_in_sql(case)).to_pylist()]
     judged = [run for run in runs if (run.capture, run.run) not in paced]
     if not judged:
         needs = "runs with outstanding I/Os, operations per second and mean response time (fio, Iometer)"
@@ -97,6 +98,11 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     outcomes: list[Outcome] = [o for (system, _), found in tests.items() for o in _judge(case, settings, system, found)]
     good = [run for run in judged if abs(run.ratio - 1) <= settings["mismatch_ratio_max"]]
     return [*outcomes, *_healthy(good)]
+
+
+def _runs_in_sql(case: Case, condition: str = "") -> str:
+    """What each run did in the time of the case."""
+    return _ROWS.format(when=case.time_condition("o.time"), condition=condition)
 
 
 def _run(row: Mapping[str, object]) -> _Run:
@@ -234,7 +240,7 @@ def _rows(case: Case, runs: list[_Run]) -> EvidenceRows:
     return case.evidence(
         "Response time x operations against the configured I/Os",
         f"""SELECT name, job, outstanding, ops_per_s, latency_ns_mean, in_flight, in_flight / outstanding AS ratio
-        FROM ({_ROWS.format(condition=f"AND concat(r.capture, ' ', r.run) IN {keys}")}) ORDER BY ratio, name, job""",
+        FROM ({_runs_in_sql(case, f"AND concat(r.capture, ' ', r.run) IN {keys}")}) ORDER BY ratio, name, job""",
     )
 
 
