@@ -87,8 +87,20 @@ def fio_plan(plan: RunPlan, *, direct: bool) -> FioPlan:
     )
     divided, origins = by_target(shortened(plan.workload, plan.duration_ns), sizes)
     file = fio_file(Definition("bench", (divided,)), run)
+    _check_pauses(file)
     jobs = tuple(replace(job, stream=origins[job.stream]) for job in file.jobs)
     return FioPlan(fio, replace(file, jobs=jobs), ioengine, reason, plan, descriptors)
+
+
+def _check_pauses(file: FioFile) -> None:
+    """Raises ConfigError for think times that fio cannot make: what it measured would be another load by far."""
+    for loss in file.losses:
+        if loss.kind is LossKind.LOST and loss.where.endswith(".think_time"):
+            raise ConfigError(
+                "pauses that fio can make", loss.what, where=loss.where,
+                hint=f"{loss.reason[0].upper()}{loss.reason[1:]}: it would run without. Use our own engine, or one "
+                "outstanding I/O.",
+            )  # fmt: skip
 
 
 def by_target(workload: Workload, sizes_bytes: Sequence[int]) -> tuple[Workload, tuple[int, ...]]:
