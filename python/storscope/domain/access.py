@@ -13,6 +13,8 @@ from storscope.domain.json_form import U32, U64, require
 
 LARGEST_TRANSFER_BYTES = 2**30
 """What fits the 32-bit length of a request with room to spare (crates/storscope-types/src/check.rs)."""
+MOST_SHARE = 1e12
+"""Of a line: products and sums of what is below are numbers."""
 
 
 def check_ratio(ratio: float, path: str) -> None:
@@ -67,7 +69,7 @@ class AccessSpec:
     def check(self, path: str, *, is_open: bool) -> None:
         """Raises ConfigError for what cannot be run."""
         _check_size(self.size_bytes, f"{path}.size_bytes")
-        require(self.share >= 0 and math.isfinite(self.share), f"{path}.share", "zero or more", self.share)
+        require(0 <= self.share <= MOST_SHARE, f"{path}.share", f"zero or more, at most {MOST_SHARE:g}", self.share)
         check_ratio(self.read_share, f"{path}.read_share")
         check_ratio(self.random_share, f"{path}.random_share")
         require(self.burst > 0, f"{path}.burst", "at least one transfer", self.burst)
@@ -85,10 +87,10 @@ class Mix:
 
     def check(self, path: str, *, is_open: bool, targets: int | None) -> None:
         """Raises ConfigError for what cannot be run."""
-        total = math.fsum(line.share for line in self.lines)
-        require(0 < total < math.inf, f"{path}.lines", "shares above zero", total)
         for index, line in enumerate(self.lines):
             line.check(f"{path}.lines[{index}]", is_open=is_open)
+        total = math.fsum(line.share for line in self.lines)
+        require(total > 0, f"{path}.lines", "shares above zero", total)
 
     @property
     def reads(self) -> bool:

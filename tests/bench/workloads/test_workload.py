@@ -83,6 +83,7 @@ def test_what_is_left_out_has_the_defaults_of_the_rust_type() -> None:
         (small(line={"size_bytes": -1}), "streams[0].access.lines[0].size_bytes"),
         (small(line={"share": 0}), "streams[0].access.lines"),
         (small(line={"share": float("nan")}), "streams[0].access.lines[0].share"),
+        (small(line={"share": 1e308}), "streams[0].access.lines[0].share"),
         (small(line={"read_share": 1.01}), "streams[0].access.lines[0].read_share"),
         (small(line={"random_share": "1"}), "streams[0].access.lines[0].random_share"),
         (small(line={"burst": 0}), "streams[0].access.lines[0].burst"),
