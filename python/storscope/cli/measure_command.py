@@ -27,11 +27,12 @@ _INTERRUPTED = 130
 
 def measure_command(targets: Sequence[str], chosen: Mapping[str, Any]) -> int:
     """Measures once, shows and stores it; returns the exit code."""
-    from storscope.cli.show_workload import print_losses, print_unused_targets
+    from storscope.cli.show_workload import print_losses, print_not_repeated, print_unused_targets
 
     definition = _definition(chosen)
     print_losses(definition.losses)
     print_unused_targets(definition)
+    print_not_repeated(definition.sweep)
     workload = definition.workloads[0]
     settings = _settings(chosen, workload, definition)
     task = Task(tuple(targets), workload, settings, chosen["precondition"])
@@ -113,11 +114,22 @@ def allowed_on(targets: Sequence[str], workload: Workload, settings: BenchSettin
     from storscope.bench.target_set import check_sizes, uses_of
 
     uses = uses_of(workload, len(targets))
+    _print_leftovers()
     allowed = [
         _dry_run_of(targets, index, workload, settings, writes=use.writes or writes) for index, use in enumerate(uses)
     ]
     check_sizes(targets, workload, settings.size_bytes)
     return all(allowed)
+
+
+def _print_leftovers() -> None:
+    from storscope.bench.safety import Swept, sweep
+
+    for left in sweep(pretend=True):
+        if left.outcome is Swept.REMOVED:
+            click.echo(harmless(f"First a scratch file of a run that was killed would be removed: {left.path}."))
+        elif left.is_news:
+            click.echo(harmless(f"There is a scratch file of another run, {left}."))
 
 
 def _dry_run_of(

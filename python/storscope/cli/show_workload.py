@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from storscope.bench.workloads.builtin import OTHER_NAMES, builtins, name_words
-from storscope.bench.workloads.definition import Definition
+from storscope.bench.workloads.definition import Definition, Sweep
 from storscope.bench.workloads.describe import describe, describe_sweep
 from storscope.bench.workloads.loss import Loss, LossKind
 from storscope.domain.json_form import encode
@@ -98,6 +99,12 @@ def print_unused_targets(definition: Definition) -> None:
     names = _target_names(definition)
     if names:
         click.echo(f"not used: the file's own targets, {names}; those of the command line are", err=True)
+
+
+def print_not_repeated(sweep: Sweep) -> None:
+    """On standard error: one measurement has one value of what a file cycles through."""
+    for line in describe_sweep(replace(sweep, duration_ns=None)):
+        click.echo(f"not done: {line[0].lower()}{line[1:-1]}, as the file says; --sweep does that", err=True)
 
 
 def _target_names(definition: Definition) -> str:

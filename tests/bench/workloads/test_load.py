@@ -234,6 +234,22 @@ def test_the_targets_that_a_file_names_are_not_dropped_silently(
     assert "Targets in the file" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("keys", "said"), [
+    ("outstanding = [1, 4]\nworkers = [1, 2]", ["1, 4 outstanding I/Os", "1, 2 workers"]), ('duration = "5s"', []),
+])  # fmt: skip
+def test_one_measurement_says_what_it_does_not_repeat(
+    keys: str, said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "cycled.toml"
+    one = '[[workload]]\nname = "a"\nstream = [{ outstanding = 1, line = [{ size = "4k" }] }]\n'
+    file.write_text(f"[sweep]\n{keys}\n{one}")
+    assert run(["bench", str(tmp_path), "--workload", str(file), "--size", "4M", "--dry-run"]) == 0
+    shown = capsys.readouterr().err.splitlines()
+    assert [line for line in shown if "--sweep does that" in line] == [
+        f"not done: repeated with {values}, as the file says; --sweep does that" for values in said
+    ]
+
+
 def test_list_names_every_built_in_workload(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["workload", "list"]) == 0
     out = capsys.readouterr().out
