@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from storscope.bench.engine import DescriptorTarget
-from storscope.bench.figures import Interval
+from storscope.bench.figures import PARTS_OF_SERVICE, Interval, Latencies
 from storscope.bench.fio_engine import FioEngineRun, fio_plan, shortened
 from storscope.bench.fio_judging import asked_ios
 from storscope.bench.fio_program import find_fio
@@ -81,9 +81,10 @@ def test_what_fio_does_not_time_is_absent_and_its_own_times_add_up(target: Path)
     assert reads.response.count == reads.lateness.count == 0
     assert reads.response.quantile_ns(0.5) is None
     assert outcome.total.outstanding_mean is None
-    parts = outcome.total.parts_of_service("reads")
+    tallies = [cell["reads"] for cell in outcome.total.form["cells"]]
+    slat, clat = (Latencies.merged(tally[part] for tally in tallies) for part in PARTS_OF_SERVICE)
     assert reads.service.mean_ns is not None
-    assert parts["slat"].sum_ns + parts["clat"].sum_ns == pytest.approx(reads.service.sum_ns, rel=0.02)
+    assert slat.sum_ns + clat.sum_ns == pytest.approx(reads.service.sum_ns, rel=0.02)
 
 
 def test_littles_law_holds_for_what_is_taken_as_service(target: Path) -> None:

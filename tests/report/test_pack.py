@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storscope.report.pack import RELATIVE_ERROR, Packer, island_json, rounded
+from storscope.report.pack import Packer, island_json, rounded
 
 
 def planes(packer: Packer, offset: int, count: int) -> bytes:
@@ -22,7 +22,7 @@ def planes(packer: Packer, offset: int, count: int) -> bytes:
 @given(st.lists(st.floats(1e-6, 1e15), min_size=1))
 def test_values_keep_four_digits(numbers: list[float]) -> None:
     exact = np.asarray(numbers)
-    assert (np.abs(rounded(exact) - exact) <= RELATIVE_ERROR * exact * 1.001).all()
+    assert (np.abs(rounded(exact) - exact) <= 2.0**-14 * exact * 1.001).all()
 
 
 def test_absent_stays_absent_and_zero_stays_zero() -> None:

@@ -159,15 +159,6 @@ class Interval:
             for cell in self.form["cells"]
         ]
 
-    def parts_of_service(self, name: str) -> dict[str, Latencies]:
-        """What fio tells of its parts in a direction; nothing from other engines."""
-        tallies = [cell[name] for cell in self.form["cells"]]
-        return {
-            part: Latencies.merged(tally[part] for tally in tallies)
-            for part in PARTS_OF_SERVICE
-            if all(part in tally for tally in tallies)
-        }
-
     @property
     def all(self) -> Direction:
         """Both directions."""

@@ -45,7 +45,6 @@ class CaptureClock:
     """What must be added to the times of `capture`."""
     correlation: float
     step_ns: int
-    same_system: bool
     overlapping: bool
     """True when both cover the same time as recorded, at least in half of the shorter one."""
     guessed: bool = False
@@ -209,7 +208,6 @@ def _from_references(
                 step = int(max(np.median(curves[c][1].duration_ns) for c in (capture, root)))
                 found.append(
                     CaptureClock(capture, root, Interval(estimate, low, high), correlation, step,
-                                 curves[capture][0] == curves[root][0],
                                  _overlapping(curves[capture][1], curves[root][1]),
                                  capture in guessed and root not in guessed)
                 )  # fmt: skip

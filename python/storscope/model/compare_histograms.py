@@ -185,12 +185,6 @@ def _outer(estimate: float, low: FloatArray, high: FloatArray, level: float) -> 
 # Mann-Whitney ---------------------------------------------------------------------------------------------------------
 
 
-def mann_whitney(before: FloatArray, after: FloatArray) -> Superiority:
-    """For samples: each value counts once."""
-    ones = np.ones(len(before), np.int64), np.ones(len(after), np.int64)
-    return superiority((before, ones[0]), (after, ones[1]))
-
-
 def mann_whitney_of_buckets(before: Buckets, after: Buckets) -> Superiority:
     """For counts: values in buckets with the same middle count as equal."""
     return superiority((_middles(before), before.total), (_middles(after), after.total))

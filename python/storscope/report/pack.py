@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from storscope.domain.arrays import IntArray
 
-RELATIVE_ERROR = 2.0**-14
 _DROPPED_BITS = 23 - 13
 
 

@@ -147,14 +147,14 @@ def test_a_reused_disk_shows_all_it_carries(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size_bytes", [0, 1, 511, 512, 513, 4 * KIB, 64 * KIB, 256 * KIB, 5 * MIB])
 def test_nothing_is_found_in_zeros_of_any_size(size_bytes: int) -> None:
     assert find(blank(size_bytes)) == []
-    assert sample(blank(size_bytes)).is_blank
+    assert sample(blank(size_bytes)).first_data_at is None
 
 
 @given(st.binary(max_size=8 * KIB))
 def test_any_bytes_can_be_looked_at(content: bytes) -> None:
     medium = Medium(lambda offset, length: content[offset : offset + length] if offset >= 0 else b"", len(content))
     find(medium)
-    assert sample(medium).is_blank == (content.count(0) == len(content))
+    assert (sample(medium).first_data_at is None) == (content.count(0) == len(content))
 
 
 def test_a_medium_never_reads_beyond_its_window(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_data_without_a_signature_is_noticed(where: str) -> None:
             block[at - offset] = 1
         return bytes(block)
 
-    assert not sample(Medium(read, size)).is_blank
+    assert sample(Medium(read, size)).first_data_at is not None
     assert find(Medium(read, size)) == []
 
 

@@ -26,11 +26,6 @@ class Sample:
     first_data_at: int | None
     """The offset of the first block with data; null if all were zero."""
 
-    @property
-    def is_blank(self) -> bool:
-        """Whether everything looked at was zero."""
-        return self.first_data_at is None
-
 
 def sample(medium: Medium) -> Sample:
     """Looks until it finds data. Raises OSError where the medium cannot be read."""
