@@ -70,7 +70,7 @@ def estimate_offset(one: Curve, other: Curve, *, max_offset_ns: int, seed: int =
     score = np.where(allowed, correlation * np.sqrt(overlap), -np.inf)
     peak = int(np.argmax(score))
     p_value = _chance(float(score[peak]), int(allowed.sum()))
-    if p_value > P_VALUE_MAX or _has_rival(correlation, score, allowed, peak):
+    if p_value > P_VALUE_MAX or _has_rival(score, allowed, peak):
         return None
     lag = int(lags[peak])
     position = _positions(first, second, lag, seed)
@@ -133,7 +133,7 @@ def _chance(score: float, lags: int) -> float:
     return min(1.0, lags * 0.5 * math.erfc(score / 1.25 / math.sqrt(2.0)))
 
 
-def _has_rival(correlation: FloatArray, score: FloatArray, allowed: npt.NDArray[np.bool_], peak: int) -> bool:
+def _has_rival(score: FloatArray, allowed: npt.NDArray[np.bool_], peak: int) -> bool:
     away = allowed.copy()
     away[max(0, peak - _NEAR_LAGS) : peak + _NEAR_LAGS + 1] = False
     return bool(away.any() and score[away].max() > _RIVAL_MAX * score[peak])

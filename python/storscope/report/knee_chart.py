@@ -122,7 +122,7 @@ def _chart(
         ],
         "light": _light(curve),
         "limit": _limit(curve, names, low, high),
-        "answers": list(_answers(curve, names)),
+        "answers": list(_answers(curve)),
     }  # fmt: skip
 
 
@@ -198,7 +198,7 @@ def _limit(curve: LoadCurve, names: Sequence[str], low: float, high: float) -> d
     return {"ns": within.limit_ns, "label": f"SLO {curve.objective}", "line": _place(within, names), "where": where}
 
 
-def _answers(curve: LoadCurve, names: Sequence[str]) -> Iterator[dict[str, object]]:
+def _answers(curve: LoadCurve) -> Iterator[dict[str, object]]:
     within = curve.within_objective
     for load, words, tone in (
         (curve.knee.load_per_s, "Knee {}", 0),
@@ -287,6 +287,6 @@ def _latency(visit: Visit, name: str) -> str:
 
 
 def _aria(curve: LoadCurve, names: Sequence[str]) -> str:
-    told = [f"{answer['label']} ({answer['interval']})" for answer in _answers(curve, names)]
+    told = [f"{answer['label']} ({answer['interval']})" for answer in _answers(curve)]
     figures = ", ".join(map(figure_words, names))
     return f"{figures} against load; {len(curve.visits)} visits. {'. '.join(told)}".strip() + "."

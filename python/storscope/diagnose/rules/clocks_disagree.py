@@ -42,7 +42,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
         clock for clock in clocks if clock.matters and abs(clock.offset_ns.estimate) >= settings["offset_s"] * NS_PER_S
     ]
     if apart:
-        return [_finding(case, settings, clock) for clock in apart]
+        return [_finding(case, clock) for clock in apart]
     most = max(clocks, key=lambda clock: abs(clock.offset_ns.estimate))
     bound = max(abs(most.offset_ns.low), abs(most.offset_ns.high))
     return [
@@ -54,7 +54,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     ]
 
 
-def _finding(case: Case, settings: Settings, clock: CaptureClock) -> Finding:
+def _finding(case: Case, clock: CaptureClock) -> Finding:
     names = capture_names(case)
     applied = clock.capture in case.clock_offsets_ns
     zone = clock.whole_quarter_hours is not None

@@ -60,7 +60,7 @@ def _finding(case: Case, settings: Settings, system: str, seen: Counted) -> Find
         severity=Severity.CRITICAL if trouble else Severity.WARNING,
         confidence=0.9,
         title=f"Commands were aborted on {counted(len(entities), 'entity', 'entities')} of {system}",
-        summary=_summary(case, seen, rate, per_hour) + f" Hit most: {listed(case, entities[:3])}.",
+        summary=_summary(seen, rate, per_hour) + f" Hit most: {listed(case, entities[:3])}.",
         why=(
             "Whoever issued an aborted command had waited for seconds to a minute: guests stall, file systems turn "
             "read-only, clusters fail over."
@@ -85,7 +85,7 @@ def _finding(case: Case, settings: Settings, system: str, seen: Counted) -> Find
     )  # fmt: skip
 
 
-def _summary(case: Case, seen: Counted, rate: float, per_hour: int) -> str:
+def _summary(seen: Counted, rate: float, per_hour: int) -> str:
     words = []
     if seen.bad:
         words.append(

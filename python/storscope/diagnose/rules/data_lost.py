@@ -37,7 +37,7 @@ _NEEDS = "events of lost data: a simulated run has them, and no importer reads t
 _MOST_TOLD = 4
 
 
-def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+def _evaluate(case: Case, _settings: Settings) -> Sequence[Outcome]:
     lost = events_by_system(case, _TYPE)
     outcomes: list[Outcome] = [_finding(case, system, events) for system, events in lost.items()]
     whole = [system for system in by_system(case.entities) if system not in lost and is_simulated(case, system)]

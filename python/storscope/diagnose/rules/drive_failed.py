@@ -85,7 +85,7 @@ def _left_open(events: Sequence[Event], entity: EntityRef) -> bool:
     return 2 * sum(event.type == _STARTED for event in own) > len(own)
 
 
-def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+def _evaluate(case: Case, _settings: Settings) -> Sequence[Outcome]:
     outcomes = [outcome for system, drives in _drives(case).items() for outcome in _judge(case, system, drives)]
     return outcomes or [NotEvaluated(_NAME, "the event log of the array, or the state of its drives")]
 

@@ -37,7 +37,7 @@ _NAME = "iscsi-binding"
 _UPLINKS = "the uplinks of the bound ports' port groups (esxcfg-vswitch -l)"
 
 
-def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+def _evaluate(case: Case, _settings: Settings) -> Sequence[Outcome]:
     adapters = bound_adapters(case)
     if not adapters:
         return [NotEvaluated(_NAME, f"{BOUND_PORTS} and {_UPLINKS}")]

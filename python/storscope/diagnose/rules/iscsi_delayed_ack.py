@@ -33,7 +33,7 @@ _SETTING = Setting(
     rule="iscsi-delayed-ack",
     fact="delayed_ack",
     needs="delayed ACK of {entity} (esxcli iscsi adapter param get -A {entity})",
-    bad=lambda fact, maker: is_true(fact.value) is True,
+    bad=lambda fact, _maker: is_true(fact.value) is True,
     advice=lambda maker: maker.delayed_ack_off,
     title="Delayed ACK is on for {entity}; {maker} advises off",
     summary="iSCSI acknowledgements are delayed on {entity} (DelayedAck={value}).",
@@ -46,7 +46,7 @@ _SETTING = Setting(
 )
 
 
-def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+def _evaluate(case: Case, _settings: Settings) -> Sequence[Outcome]:
     return judge_setting(case, _SETTING, iscsi_adapters(case))
 
 

@@ -51,7 +51,7 @@ _SETTING = Setting(
 )
 
 
-def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+def _evaluate(case: Case, _settings: Settings) -> Sequence[Outcome]:
     return judge_setting(case, _SETTING, iscsi_adapters(case))
 
 

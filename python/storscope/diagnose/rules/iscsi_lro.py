@@ -33,7 +33,7 @@ _SETTING = Setting(
     rule="iscsi-lro",
     fact="lro_enabled",
     needs="large receive offload of an iSCSI host (esxcli system settings advanced list -o /Net/TcpipDefLROEnabled)",
-    bad=lambda fact, maker: is_true(fact.value) is True,
+    bad=lambda fact, _maker: is_true(fact.value) is True,
     advice=lambda maker: maker.lro_off,
     title="Large receive offload is on for {entity}; {maker} advises off",
     summary="The network stack of {entity} gathers received segments (LRO={value}).",
@@ -46,7 +46,7 @@ _SETTING = Setting(
 )
 
 
-def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+def _evaluate(case: Case, _settings: Settings) -> Sequence[Outcome]:
     return judge_setting(case, _SETTING, iscsi_hosts(case, _SETTING.fact))
 
 

@@ -37,7 +37,7 @@ _HEADERS_BYTES = 28
 """IPv4 and ICMP headers, which the size of a ping does not count."""
 
 
-def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+def _evaluate(case: Case, _settings: Settings) -> Sequence[Outcome]:
     adapters = bound_adapters(case)
     if not adapters:
         return [NotEvaluated(_NAME, f"{BOUND_PORTS} and the MTU along them (esxcfg-vmknic -l, esxcfg-vswitch -l)")]

@@ -38,7 +38,7 @@ _NAME = "iscsi-subnet"
 _Networks = dict[EntityRef, ipaddress.IPv4Interface]
 
 
-def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+def _evaluate(case: Case, _settings: Settings) -> Sequence[Outcome]:
     adapters = bound_adapters(case)
     if not adapters:
         return [NotEvaluated(_NAME, f"{BOUND_PORTS} and the target portals (vmkiscsi-tool -T -l ADAPTER)")]

@@ -132,7 +132,7 @@ def _of_series(case: Case, settings: Settings, grid: Grid, table: FloatArray) ->
             grid.system, pattern, window, _SLOT_NS, means[0], means[1], grid.entities, means[0] > warning_ns,
             int(grid.time_ns[0]), int(grid.time_ns[-1]) + grid.step_ns, grid, _io_words(grid, inside),
         )  # fmt: skip
-        outcomes.append(_daily_finding(case, settings, habit))
+        outcomes.append(_daily_finding(case, habit))
     if weekly is not None and weekly.p_value <= settings["p_level_max"]:
         outcomes += _weekly_finding(case, settings, grid, weekly)
     return outcomes or [
@@ -210,7 +210,7 @@ def _of_events(case: Case, settings: Settings, system: str, events: list[Event])
         system, pattern, window, HOUR_NS, float(np.median(values)), float("nan"),
         sorted({event.entity for event in hard}), True, min(every), max(every), None, "",
     )  # fmt: skip
-    return [_daily_finding(case, settings, habit)]
+    return [_daily_finding(case, habit)]
 
 
 def _bound(case: Case, settings: Settings, event: Event) -> float:
@@ -231,7 +231,7 @@ def _span_words(habit: _Habit) -> str:
     )
 
 
-def _daily_finding(case: Case, settings: Settings, habit: _Habit) -> Finding:
+def _daily_finding(case: Case, habit: _Habit) -> Finding:
     window = habit.window
     span = _span_words(habit)
     if habit.grid is not None:

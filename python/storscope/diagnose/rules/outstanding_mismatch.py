@@ -144,9 +144,9 @@ def _judge(case: Case, settings: Settings, system: str, runs: list[_Run]) -> lis
     above = [run for run in runs if run.ratio > 1 + bound]
     outcomes: list[Outcome] = []
     if below:
-        outcomes.append(_below(case, system, below, len(runs)))
+        outcomes.append(_below(case, below, len(runs)))
     if above:
-        outcomes.append(_above(case, system, above, len(runs)))
+        outcomes.append(_above(case, above, len(runs)))
     return outcomes
 
 
@@ -165,7 +165,7 @@ def _healthy(good: list[_Run]) -> list[Outcome]:
     ]
 
 
-def _below(case: Case, system: str, runs: list[_Run], total: int) -> Finding:
+def _below(case: Case, runs: list[_Run], total: int) -> Finding:
     worst = min(runs, key=lambda run: run.ratio)
     asked = sorted({run.outstanding for run in runs})
     depth = f"{asked[0]:.0f}" if len(asked) == 1 else "the configured"
@@ -206,7 +206,7 @@ def _worst(runs: list[_Run]) -> list[_Run]:
     return sorted(runs, key=lambda run: run.ratio)
 
 
-def _above(case: Case, system: str, runs: list[_Run], total: int) -> Finding:
+def _above(case: Case, runs: list[_Run], total: int) -> Finding:
     worst = max(runs, key=lambda run: run.ratio)
     factor = "; a factor near 1,000 is a matter of units" if 900 < worst.ratio < 1100 else ""
     return Finding(

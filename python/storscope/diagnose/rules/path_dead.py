@@ -42,7 +42,7 @@ _GONE = ("apd_start", "device_lost")
 _EVENTS = ("path_dead", "path_up", *_GONE, "apd_end")
 
 
-def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+def _evaluate(case: Case, _settings: Settings) -> Sequence[Outcome]:
     known = [entity for entity in case.entities if entity.kind == "path" and state_of(case, entity) is not None]
     dead = by_system(path for path in known if is_dead(case, path))
     events = events_by_system(case, *_EVENTS)

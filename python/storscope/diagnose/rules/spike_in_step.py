@@ -207,7 +207,7 @@ def _finding(case: Case, settings: Settings, storm: _Storm) -> Finding:
         entities=list(storm.entities) or list(grid.entities),
         start_ns=int(storm.starts_ns[0]),
         end_ns=int(storm.starts_ns[-1]) + _MINUTE_NS,
-        evidence=(_rows(case, settings, storm),),
+        evidence=(_rows(case, storm),),
         weight=min(1.0, 0.1 + 0.2 * storm.part),
         numbers={
             "minute_of_hour": float(storm.minute), "storms": float(len(storm.starts_ns)),
@@ -224,7 +224,7 @@ def _latency(grid: Grid, part: BoolArray) -> float:
     return weighted_mean(grid.total_latency_ns[part], np.nan_to_num(grid.total_ops[part]))
 
 
-def _rows(case: Case, settings: Settings, storm: _Storm) -> EvidenceRows:
+def _rows(case: Case, storm: _Storm) -> EvidenceRows:
     instant = case.instant()
     return case.evidence(
         "Operations by minute of the hour, the minutes with most first",

@@ -79,11 +79,11 @@ class _Rows:
         return self.read(line, book)
 
 
-def _no_row(line: str, book: Book) -> bool:
+def _no_row(_line: str, _book: Book) -> bool:
     return False
 
 
-def _switch_table(line: str, book: Book) -> Table:
+def _switch_table(line: str, _book: Book) -> Table:
     table = switches.SwitchTable()
     table.header(line)
     return table
@@ -98,10 +98,10 @@ def _mpath_table(line: str, book: Book) -> Table:
 _TABLES: Final[tuple[tuple[re.Pattern[str], Callable[[str, Book], Table]], ...]] = (
     (re.compile(r"(?:Switch|DVS) Name\s+Num Ports\s.*"), _switch_table),
     (re.compile(r"PortGroup Name\s+.*VLAN ID\s.*"), _switch_table),
-    (re.compile(r"Name\s+Virtual Switch\s+Active Clients\s.*"), lambda line, book: _Rows(switches.portgroup_row)),
-    (re.compile(r"Name\s+Current\s+Default\s+Min\s+Max\s.*"), lambda line, book: _Rows(adapters.parameter_row)),
+    (re.compile(r"Name\s+Virtual Switch\s+Active Clients\s.*"), lambda _line, _book: _Rows(switches.portgroup_row)),
+    (re.compile(r"Name\s+Current\s+Default\s+Min\s+Max\s.*"), lambda _line, _book: _Rows(adapters.parameter_row)),
     (re.compile(r"(?:naa|eui|t10|mpx)\.\S+ : .+"), _mpath_table),
-    (re.compile(r"[\w /-]+ \{"), lambda line, book: devices.VsishTable()),
+    (re.compile(r"[\w /-]+ \{"), lambda _line, _book: devices.VsishTable()),
     # Headers of rows that need none: known, and nothing to be learned from.
     (
         re.compile(
@@ -109,7 +109,7 @@ _TABLES: Final[tuple[tuple[re.Pattern[str], Callable[[str, Book], Table]], ...]]
             r"|HBA Name\s+Driver\s+Link State.*"
             r"|Adapter\s+(?:Driver\s+State|Target\s+IP|Sendtarget).*|Name\s+Type\s+Value\s+Description"
         ),
-        lambda line, book: _Rows(_no_row),
+        lambda _line, _book: _Rows(_no_row),
     ),
 )
 """Headers, and the table that each opens."""
