@@ -165,7 +165,10 @@ def test_a_killed_run_loses_at_most_one_interval(data: Path, capsys: pytest.Capt
     _wait_for_intervals(data, 2)
     process.kill()
     process.communicate(timeout=30)
-    assert list(data.iterdir()), "a scratch file is left for the next start"
+    (left,) = data.iterdir()  # for the next start
+    assert run(["bench", str(data), "--workload", "oltp", "--dry-run"]) == 0
+    assert f"First a scratch file of a run that was killed would be removed: {left}." in capsys.readouterr().out
+    assert list(data.iterdir()) == [left]
     result = _measured(data, capsys)
     store = Store.open(data.parent / "store")
     rows = store.query("SELECT run, status, duration_ns FROM runs WHERE run != ?", [result["run"]]).to_pylist()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import socket
+import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -359,13 +361,26 @@ def test_a_file_that_nobody_may_write_is_refused_before_it_is_opened(rig: Rig) -
     run("mkfs.ext4", "-q", device)
     file = rig.mount(device) / "immutable"
     file.touch()
-    run("chattr", "+i", file)
-    try:
-        assert [check.name for check in inspect(file).checks if check.outcome is Outcome.REFUSED] == ["open"]
-        with pytest.raises(TargetRefused, match="cannot be opened"):
-            open_for_writing(file)
-    finally:
-        run("chattr", "-i", file)
+    for flag in "ia":
+        run("chattr", f"+{flag}", file)
+        try:
+            assert [check.name for check in inspect(file).checks if check.outcome is Outcome.REFUSED] == ["open"]
+            with pytest.raises(TargetRefused, match=r"cannot be opened: Operation not permitted[\s\S]*lsattr"):
+                open_for_writing(file)
+        finally:
+            run("chattr", f"-{flag}", file)
+
+
+def test_a_program_that_runs_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    shutil.copy("/bin/sleep", program)
+    with subprocess.Popen([program, "60"]) as process:
+        try:
+            with pytest.raises(TargetRefused, match="is a program that is running"):
+                open_for_writing(program, permission=f"{program}:{program.stat().st_size}")
+        finally:
+            process.kill()
+    assert "open" not in [check.name for check in inspect(program).checks if check.outcome is Outcome.REFUSED]
 
 
 def test_the_limit_of_file_sizes_is_known_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

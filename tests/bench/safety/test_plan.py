@@ -90,6 +90,15 @@ def test_plan_and_run_agree(tmp_path: Path) -> None:
             assert planned.is_allowed
 
 
+def test_a_journal_without_a_place_refuses_as_the_run_would(tmp_path: Path, journal: Journal) -> None:
+    assert plan(tmp_path, Intent(writes=True, size_bytes=MIB)).is_allowed
+    (tmp_path / "state").write_text("no folder")
+    found = plan(tmp_path, Intent(writes=True, size_bytes=MIB))
+    assert not found.is_allowed
+    assert "Not a directory" in str(found.refusal)
+    assert "XDG_STATE_HOME" in str(found.refusal)
+
+
 def test_names_cannot_steer_the_terminal(tmp_path: Path) -> None:
     file = tmp_path / "a\x1b[2J\nb"
     file.write_bytes(b"precious")

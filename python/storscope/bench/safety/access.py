@@ -30,8 +30,9 @@ from storscope.bench.safety.file_use import FileLook, check_directory, check_fil
 from storscope.bench.safety.in_use import check_device, look_at_device
 from storscope.bench.safety.kernel import Kernel
 from storscope.bench.safety.mounts import all_mounts
-from storscope.bench.safety.ownership import Journal
+from storscope.bench.safety.ownership import Journal, is_protected
 from storscope.bench.safety.permission import decide, printable
+from storscope.bench.safety.processes import runs
 from storscope.bench.safety.signatures import Medium, medium_of
 from storscope.bench.safety.target import (
     DeviceTarget,
@@ -264,7 +265,7 @@ def _inspect_file(
         contents=contents,
         is_own=is_own,
         locked_by_other=descriptor is not None and not lock(descriptor),
-        open_error=_write_failure(held) or failure,
+        open_error=_write_failure(held, kernel) or failure,
         medium=None if descriptor is None else medium_of(descriptor, target.size_bytes),
         reach_bytes=reach_bytes,
     )
@@ -278,11 +279,15 @@ def _readable(stack: ExitStack, held: Held) -> tuple[int | None, OSError | None]
         return None, error
 
 
-def _write_failure(held: Held) -> OSError | None:
-    """Whether the file could be opened for writing, without opening it."""
-    if os.access(f"/proc/self/fd/{held.descriptor}", os.W_OK):
-        return None
-    return OSError(errno.EACCES, os.strerror(errno.EACCES))
+def _write_failure(held: Held, kernel: Kernel) -> OSError | None:
+    """Why the file could not be opened for writing, without opening it."""
+    if is_protected(held.descriptor):
+        return OSError(errno.EPERM, os.strerror(errno.EPERM))
+    if not os.access(f"/proc/self/fd/{held.descriptor}", os.W_OK):
+        return OSError(errno.EACCES, os.strerror(errno.EACCES))
+    if runs(kernel, held.status):
+        return OSError(errno.ETXTBSY, os.strerror(errno.ETXTBSY))
+    return None
 
 
 def lock(descriptor: int) -> bool:

@@ -183,8 +183,11 @@ def cannot_open(name: str, path: str, error: OSError) -> Check:
     if error.errno == errno.EBUSY:
         says = f"{path} is claimed inside the kernel: by a mount, RAID, LVM, ZFS, swap, an iSCSI target or the like"
         return refused(name, says, "Find the user (lsblk, zpool status, dmsetup ls, targetcli ls) and stop it.")
-    if error.errno in {errno.EACCES, errno.EPERM}:
+    if error.errno == errno.EACCES:
         return refused(name, says, "Run as a user who may write to it.")
+    if error.errno == errno.EPERM:
+        remedy = "Not its permissions forbid that, but an attribute (lsattr shows i or a), or the rules of a container."
+        return refused(name, says, remedy)
     if error.errno == errno.EROFS:
         return refused(name, says, "Test it with reads only.")
     if error.errno == errno.ETXTBSY:

@@ -284,21 +284,34 @@ def sidecar(path: str) -> Path:
     return Path(path + _SIDECAR_SUFFIX)
 
 
-_STATX = struct.Struct("<I76x qI4x 160x")
-"""struct statx (256 bytes): the mask, and stx_btime at byte 80 (linux/stat.h)."""
+_STATX = struct.Struct("<I4xQ64x qI4x 160x")
+"""struct statx (256 bytes): the mask, stx_attributes at byte 8, and stx_btime at byte 80 (linux/stat.h)."""
 _STATX_BTIME = 0x800
+_STATX_ATTR_IMMUTABLE, _STATX_ATTR_APPEND = 0x10, 0x20
 _AT_EMPTY_PATH = 0x1000
 _NS_PER_S = 1_000_000_000
 
 
 def born_ns(descriptor: int) -> int | None:
-    """When the file was created, which a later file with the same inode cannot share. Python 3.11 has no statx."""
+    """When the file was created, which a later file with the same inode cannot share."""
+    found = _statx(descriptor)
+    if found is None:
+        return None
+    mask, _, seconds, nanoseconds = _STATX.unpack(found)
+    return seconds * _NS_PER_S + nanoseconds if mask & _STATX_BTIME else None
+
+
+def is_protected(descriptor: int) -> bool:
+    """Whether the file is immutable or append-only (chattr(1)), which no permission shows. Not known is no."""
+    found = _statx(descriptor)
+    return found is not None and bool(_STATX.unpack(found)[1] & (_STATX_ATTR_IMMUTABLE | _STATX_ATTR_APPEND))
+
+
+def _statx(descriptor: int) -> bytes | None:
+    """struct statx; null where there is none. Python 3.11 does not have it."""
     try:
         statx = ctypes.CDLL(None, use_errno=True).statx
     except (OSError, AttributeError):
         return None
     buffer = ctypes.create_string_buffer(_STATX.size)
-    if statx(descriptor, b"", _AT_EMPTY_PATH, _STATX_BTIME, buffer) != 0:
-        return None
-    mask, seconds, nanoseconds = _STATX.unpack(buffer.raw)
-    return seconds * _NS_PER_S + nanoseconds if mask & _STATX_BTIME else None
+    return buffer.raw if statx(descriptor, b"", _AT_EMPTY_PATH, _STATX_BTIME, buffer) == 0 else None

@@ -19,7 +19,7 @@ from storscope.domain.errors import TargetRefused
 
 OPTION = "--overwrite"
 """The command line's name for it."""
-_UNFIT = {"access", "file size limit", "file system", "medium", "open", "read-only", "space"}
+_UNFIT = {"access", "file size limit", "file system", "journal", "medium", "open", "read-only", "space"}
 """Checks of what a target can do, not of who uses it or what is on it."""
 
 

@@ -6,11 +6,11 @@ A plan runs the very checks of the real run, under the same claim, and opens not
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from storscope.bench.safety.access import Inspection, inspect
-from storscope.bench.safety.check import Check, Outcome, passed
+from storscope.bench.safety.check import Check, Outcome, passed, refused
 from storscope.bench.safety.kernel import Kernel
 from storscope.bench.safety.ownership import Journal
 from storscope.bench.safety.permission import OPTION, Demand, decide, demand, printable, refusals_can_be_lifted
@@ -106,7 +106,19 @@ def _inspection(path: str | Path, intent: Intent, journal: Journal | None, kerne
     target = resolve(path, kernel)
     if not _is_written(target, intent):
         return Inspection(target, (passed("reading", "opened for reading only: nothing can be lost"),))
-    return inspect(path, size_bytes=intent.size_bytes, journal=journal, kernel=kernel)
+    found = inspect(path, size_bytes=intent.size_bytes, journal=journal, kernel=kernel)
+    if isinstance(found.target, DirectoryTarget | NewFileTarget):
+        return replace(found, checks=(*found.checks, _journal(journal or Journal.of_user())))
+    return found
+
+
+def _journal(journal: Journal) -> Check:
+    """Without a memory of it no scratch file is made."""
+    refusal = journal.refusal()
+    if refusal is None:
+        return passed("journal", f"scratch files are remembered in {journal.folder}")
+    says = f"no scratch file can be remembered in {refusal.where or 'a home directory'}: {refusal.found}"
+    return refused("journal", says, refusal.hint)
 
 
 def _refusal(found: Inspection, permission: str | None, kernel: Kernel) -> TargetRefused | None:

@@ -52,6 +52,21 @@ class Writers:
     """What /proc does not even list."""
 
 
+def runs(kernel: Kernel, status: os.stat_result) -> bool:
+    """Whether a file is a program that is running, so that nobody can write to it; as far as processes may be seen."""
+    if not status.st_mode & 0o111:
+        return False
+    programs = (kernel.proc / pid / "exe" for pid in names_in(kernel.proc) if pid.isdecimal())
+    return any(_is_same(program, status) for program in programs)
+
+
+def _is_same(path: Path, status: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(path.stat(), status)
+    except OSError:
+        return False
+
+
 def is_device(numbers: set[DeviceNumber]) -> Wanted:
     """Recognises any of several block devices, by whatever node they were opened."""
 
