@@ -98,8 +98,7 @@ def _check_pauses(file: FioFile) -> None:
         if loss.kind is LossKind.LOST and loss.where.endswith(".think_time"):
             raise ConfigError(
                 "pauses that fio can make", loss.what, where=loss.where,
-                hint=f"{loss.reason[0].upper()}{loss.reason[1:]}: it would run without. Use our own engine, or one "
-                "outstanding I/O.",
+                hint=f"It would run without: {loss.reason}. Use our own engine, or one outstanding I/O.",
             )  # fmt: skip
 
 

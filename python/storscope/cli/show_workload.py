@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -103,7 +102,10 @@ def print_unused_targets(definition: Definition) -> None:
 
 def print_not_repeated(sweep: Sweep) -> None:
     """On standard error: one measurement has one value of what a file cycles through."""
-    for line in describe_sweep(replace(sweep, duration_ns=None)):
+    depths, workers, targets = (
+        values if len(values) > 1 else () for values in (sweep.outstanding, sweep.workers, sweep.targets)
+    )
+    for line in describe_sweep(Sweep(depths, workers, targets)):
         click.echo(f"not done: {line[0].lower()}{line[1:-1]}, as the file says; --sweep does that", err=True)
 
 

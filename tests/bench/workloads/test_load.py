@@ -235,7 +235,8 @@ def test_the_targets_that_a_file_names_are_not_dropped_silently(
 
 
 @pytest.mark.parametrize(("keys", "said"), [
-    ("outstanding = [1, 4]\nworkers = [1, 2]", ["1, 4 outstanding I/Os", "1, 2 workers"]), ('duration = "5s"', []),
+    ("outstanding = [1, 4]\nworkers = [1, 2]", ["1, 4 outstanding I/Os", "1, 2 workers"]),
+    ('duration = "5s"\ntargets = [1]', []),
 ])  # fmt: skip
 def test_one_measurement_says_what_it_does_not_repeat(
     keys: str, said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
