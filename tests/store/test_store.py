@@ -191,12 +191,124 @@ def test_a_query_can_reach_nothing_outside_the_store(tmp_path: Path) -> None:
     assert not (tmp_path / "out.csv").exists()
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "COPY (SELECT 1 AS a) TO '{store}/capture=0000000000000000/observations.parquet' (FORMAT parquet)",
+        "EXPLAIN ANALYZE COPY (SELECT 1 AS a) TO '{store}/capture=0000000000000000/observations.parquet'",
+        "COPY (SELECT 1) TO '{store}/new.csv'",
+        "COPY (PIVOT observations ON entity USING count(*)) TO '{store}/new.csv'",
+        "ATTACH '{store}/new.db'",
+        "EXPORT DATABASE '{store}/new'",
+        "CREATE TABLE kept AS SELECT 1",
+        "DROP VIEW observations",
+        "SELECT * FROM read_text('{store}/storscope-store.json')",
+    ],
+)
+def test_a_question_changes_nothing_and_reads_tables_only(statement: str, tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0}))
+    before = {path: path.read_bytes() for path in store.path.rglob("*") if path.is_file()}
+    with pytest.raises(QueryError):
+        store.query(statement.format(store=store.path))
+    assert {path: path.read_bytes() for path in store.path.rglob("*") if path.is_file()} == before
+    assert store.query("SELECT count(*) FROM observations").column(0).to_pylist() == [1]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT ops_per_s FROM observations",
+        "FROM observations",
+        "WITH mine AS (FROM observations) SELECT * FROM mine",
+        "VALUES (1)",
+        "DESCRIBE observations",
+        "SUMMARIZE SELECT ops_per_s FROM observations",
+        "PIVOT observations ON entity USING count(*)",
+        "EXPLAIN SELECT * FROM observations",
+        "EXPLAIN ANALYZE SELECT * FROM observations",
+    ],
+)
+def test_what_only_reads_is_answered(question: str, tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0}))
+    assert store.query(question).num_rows
+
+
+@pytest.mark.parametrize("folder", ["lab[1]", "we*ird", "a?b", "it's", "{a,b}"])
+def test_a_path_is_no_pattern(folder: str, tmp_path: Path) -> None:
+    """The engine takes names for patterns, and found the store beside."""
+
+    def write(recorder: Recorder) -> None:
+        recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0})
+
+    for beside in ("lab1", "weird", "we-ird", "axb", "a", "b"):
+        make_store(tmp_path / beside / "store", write)
+    store = make_store(tmp_path / folder / "store", write)
+    assert store.query("SELECT count(*) FROM observations").column(0).to_pylist() == [1]
+
+
+@pytest.mark.parametrize("table", ["observations", "captures"])
+def test_a_capture_without_one_of_its_files_is_never_judged(table: str, tmp_path: Path) -> None:
+    """A copy of a store that broke off."""
+    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0}))
+    (file := store.path / f"capture={0:016x}" / f"{table}.parquet").unlink()
+    with pytest.raises(
+        DamagedStore, match=rf"{table}\.parquet: expected .*, found none[\s\S]*import that capture again"
+    ):
+        Store.open(store.path).query("SELECT 1")
+    assert not file.exists()
+
+
+def test_a_file_with_other_rows_than_its_capture_counts_is_never_judged(tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0})
+
+    def write_more(recorder: Recorder) -> None:
+        for number in range(3):
+            recorder.observe(DEVICE, number * SECOND, SECOND, {"ops_per_s": 1.0})
+
+    store, other = make_store(tmp_path / "store", write), make_store(tmp_path / "other", write_more)
+    file = Path(f"capture={0:016x}") / "observations.parquet"
+    (store.path / file).write_bytes((other.path / file).read_bytes())
+    with pytest.raises(DamagedStore, match=r"observations\.parquet: expected 1 rows, found 3 rows"):
+        Store.open(store.path).query("SELECT 1")
+
+
+def test_a_file_that_is_damaged_is_named_or_read_as_it_was(tmp_path: Path) -> None:
+    """Some errors of the engine name none."""
+
+    def write(recorder: Recorder) -> None:
+        for number in range(500):
+            recorder.observe(DEVICE, number * SECOND, SECOND, {"ops_per_s": number / 7})
+
+    store = make_store(tmp_path / "store", write)
+    file = store.path / f"capture={0:016x}" / "observations.parquet"
+    whole, chance = file.read_bytes(), random.Random(5)
+    for _ in range(20):
+        broken = bytearray(whole)
+        broken[chance.randrange(4, len(whole))] ^= 1 << chance.randrange(8)
+        file.write_bytes(broken)
+        try:
+            Store.open(store.path).query("SELECT * FROM observations")
+        except DamagedStore as error:
+            assert error.where == str(file)
+
+
 def test_wrong_sql_is_answered_with_the_tables_there_are(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "store", create=True)
     with pytest.raises(QueryError, match="The tables are: observations"):
         store.query("SELECT * FROM observation")
     with pytest.raises(QueryError, match="SELECT"):
         store.query("SELECT 1; DROP VIEW observations")
+
+
+@pytest.mark.parametrize(
+    "wrong", ["hour(time)", "date_trunc('minute', time)", "time - INTERVAL 1 HOUR", "max(time) - min(time)"]
+)
+def test_a_function_that_takes_no_nanoseconds_is_told_with_what_to_write(wrong: str, tmp_path: Path) -> None:
+    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0}))
+    with pytest.raises(QueryError, match="Write time::TIMESTAMPTZ"):
+        store.query(f"SELECT {wrong} FROM observations")
+    assert store.query(f"SELECT {wrong.replace('time', 'time::TIMESTAMPTZ')} FROM observations").num_rows == 1
 
 
 def test_a_large_answer_comes_in_parts_so_that_long_texts_fit(tmp_path: Path) -> None:

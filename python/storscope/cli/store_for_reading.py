@@ -35,3 +35,9 @@ def complete(store: Store) -> None:
             click.echo(said, err=True)
     except (StoreError, OSError) as error:
         click.echo(f"A run that was killed is not in the store yet, as it cannot be written: {error}", err=True)
+    for capture in store.not_put_back():
+        click.echo(
+            f"{store.path}: capture {capture} is not in the store, as its replacement broke off. The next command that "
+            "may write to the store puts it back.",
+            err=True,
+        )

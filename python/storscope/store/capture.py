@@ -1,13 +1,12 @@
 """Writing one capture: into a hidden directory, then into place with a single rename.
 
 A crash at any moment leaves the store readable: it either has the capture or not. What a crashed process left behind
-is removed when the store is opened next and that process is gone.
+is removed when the store is opened next and nobody holds its lock (`lock.py`).
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +22,9 @@ import pyarrow.parquet as pq
 from storscope.domain.errors import StoreError
 from storscope.domain.recorder import Recorder
 from storscope.domain.schema import CAPTURES, TABLES
+from storscope.store.leftovers import incoming, set_aside
+from storscope.store.lock import alone, hold, let_go
+from storscope.store.marker import make_store
 
 _DICTIONARY_COLUMNS = ["run", "system", "kind", "entity", "name", "unit", "type", "operation", "measure", "relation"]
 _COMPRESSION_LEVEL = 1
@@ -56,14 +58,22 @@ class CaptureWriter:
     def __init__(self, store: Path, info: CaptureInfo | Callable[[], CaptureInfo]) -> None:
         self._info_of = info if callable(info) else lambda: info
         self._store = store
-        self._incoming = store / f".incoming-{secrets.token_hex(8)}-{os.getpid()}"
+        self._incoming = incoming(store)
+        self._lock: int | None = None
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._threads: dict[str, ThreadPoolExecutor] = {}
         self._gathered: dict[str, list[pa.RecordBatch]] = {}
         self._pending: dict[str, deque[Future[None]]] = {}
 
     def __enter__(self) -> CaptureWriter:
-        self._incoming.mkdir(parents=True)
+        with self._told(), alone(self._store):
+            make_store(self._store)  # whoever found it empty has just removed it
+            self._incoming.mkdir()
+            try:
+                self._lock = hold(self._incoming)
+            except OSError:
+                self._incoming.rmdir()
+                raise
         return self
 
     def __exit__(
@@ -77,6 +87,9 @@ class CaptureWriter:
                 raise
         finally:
             shutil.rmtree(self._incoming, ignore_errors=True)
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
 
     def write(self, table: str, batch: pa.RecordBatch) -> None:
         """Appends a batch; the sink given to a Recorder.
@@ -136,15 +149,14 @@ class CaptureWriter:
         for path in self._incoming.iterdir():
             _sync(path)
         _sync(self._incoming)
-        final = self._store / f"capture={info.id}"
-        if final.exists():
-            aside = self._store / f".incoming-{info.id}-{os.getpid()}-replaced"
-            final.rename(aside)
-            self._incoming.rename(final)
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            self._incoming.rename(final)
+        with alone(self._store):
+            let_go(self._incoming, self._lock)
+            self._lock = None
+            with set_aside(self._store, info.id) as replaced:
+                self._incoming.rename(self._store / f"capture={info.id}")
         _sync(self._store)
+        if replaced is not None:
+            shutil.rmtree(replaced, ignore_errors=True)
 
     def _close(self) -> None:
         """Waits for what is being written and ends the files; raises the first thing that went wrong."""

@@ -1,0 +1,222 @@
+"""What answers a question: DuckDB over the files of some captures, and over nothing else.
+
+It is made for one look at the directory: captures that come later it does not see, and `is_outdated` tells when one of
+its own is gone or was replaced. What it was told to read it reads whole or not at all: files that a capture's own row
+counts, and that are missing or have other rows, are an error, never a smaller answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from storscope.domain.errors import DamagedStore, QueryError
+from storscope.domain.schema import CAPTURES, TABLES
+from storscope.store.views import VIEWS, stored_columns
+
+if TYPE_CHECKING:
+    import duckdb
+
+_ROWS_AT_ONCE = 10_000
+"""Rows in a part of an answer. Texts of a column have 2 GiB together in each part (offsets of Arrow have 32 bits), and
+a single one may be a whole design."""
+_CAPTURE_OF_FILE = "split_part(split_part(file, '/', -2), 'capture=', 2)"
+"""In SQL. Where a question names captures, the engine opens their files only."""
+_SCHEMAS: Final = TABLES | {"captures": CAPTURES}
+_ROWS_THAT_SHOULD_BE = """SELECT capture, counted.key AS name, counted.value AS rows
+    FROM (SELECT capture, unnest(map_entries(row_counts)) AS counted FROM stored_captures) ORDER BY ALL"""
+_EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?", re.IGNORECASE)
+_PIVOT = re.compile(r"\s*(?:PIVOT|FROM|SELECT|WITH)\b", re.IGNORECASE)
+"""Where a statement begins that the engine takes for several, as it first asks for the columns."""
+
+_Seen = tuple[int, int, int]
+
+
+class Engine:
+    """DuckDB over the captures in these directories. Cheap to make: files are opened when something is asked."""
+
+    def __init__(self, directories: Sequence[Path]) -> None:
+        """`directories` are absolute, and named as captures are."""
+        self._directories = directories
+        self._seen = {
+            file: seen
+            for table in _SCHEMAS
+            for directory in directories
+            if (seen := _look_at(file := directory / f"{table}.parquet")) is not None
+        }
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    def ask(self, sql: str, parameters: dict[str, Any] | list[Any] | None = None) -> pa.Table:
+        """The answer to one statement that only reads, as Arrow.
+
+        Raises QueryError with the engine's words when the SQL is refused, DamagedStore with the file when one is at
+        fault.
+        """
+        import duckdb  # noqa: PLC0415  only questions need the engine, and it takes 80 ms to load
+
+        try:
+            connection = self._connected()
+            if _only_reads(connection, sql):
+                relation = connection.sql(sql, params=parameters)
+                if relation is not None:
+                    return relation.to_arrow_table(_ROWS_AT_ONCE)
+        except duckdb.Error as error:
+            at_fault = self._at_fault(error)
+            if at_fault is not None:
+                raise at_fault from error
+            raise QueryError(_first_lines(str(error)), hint=_hint(str(error))) from error
+        raise QueryError(
+            "one statement that reads and returns rows", "another one, none or several", hint="Start with SELECT."
+        )
+
+    def is_outdated(self) -> bool:
+        """Whether a file that it reads is gone, or another one than before."""
+        return any(_look_at(file) != seen for file, seen in self._seen.items())
+
+    def close(self) -> None:
+        """Drops what it remembers of the files."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        import duckdb  # noqa: PLC0415
+
+        if self._connection is None:
+            connection = duckdb.connect(":memory:")
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("SET enable_progress_bar = false")
+            for table, schema in _SCHEMAS.items():
+                self._define(connection, table, schema)
+            for statement in VIEWS.values():
+                connection.execute(statement)
+            self._check_rows(connection)
+            # The store is read through views only: no statement of a user's can reach other files or extensions.
+            allowed = {name for file in self._seen for name in (str(file), _not_a_pattern(file))}
+            connection.execute(f"SET allowed_paths = [{_listed(allowed)}]")
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
+            self._connection = connection
+        return self._connection
+
+    def _define(self, connection: duckdb.DuckDBPyConnection, table: str, schema: pa.Schema) -> None:
+        files = [file for file in self._seen if file.name == f"{table}.parquet"]
+        columns = stored_columns(table, schema)
+        if files:
+            names = _listed(_not_a_pattern(file) for file in files)
+            # Without hive partitioning: that makes columns of the folders above the store, too, if they have a '='.
+            connection.execute(
+                f"CREATE VIEW stored_{table} AS SELECT {columns} FROM (SELECT {_CAPTURE_OF_FILE} AS capture, * "
+                f"FROM read_parquet([{names}], hive_partitioning = false, filename = 'file', union_by_name = true))"
+            )
+        else:
+            empty = schema.append(pa.field("capture", pa.string())).empty_table()
+            connection.register(f"empty_{table}", empty)
+            connection.execute(f"CREATE VIEW stored_{table} AS SELECT {columns} FROM empty_{table}")
+
+    def _check_rows(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Raises DamagedStore where a file is missing, or has other rows than its capture says."""
+        directories = {id_of(directory): directory for directory in self._directories}
+        for directory in self._directories:
+            if (file := directory / "captures.parquet") not in self._seen:
+                raise damaged(file, "none")
+        names = _listed(_not_a_pattern(file) for file in self._seen)
+        counted = f"SELECT file_name, num_rows FROM parquet_file_metadata([{names}])" if names else "SELECT '', 0"
+        rows_of = dict(connection.execute(counted).fetchall())
+        for capture, table, rows in connection.execute(_ROWS_THAT_SHOULD_BE).fetchall():
+            file = directories[capture] / f"{table}.parquet"
+            found = rows_of.get(str(file), 0)
+            if found != rows:
+                raise damaged(file, f"{found:,} rows" if file in self._seen else "none", f"{rows:,} rows")
+
+    def _at_fault(self, error: duckdb.Error) -> DamagedStore | None:
+        """The file that an error is of; None if it is of the question."""
+        import duckdb  # noqa: PLC0415
+
+        of_a_question = (
+            duckdb.ProgrammingError, duckdb.DataError, duckdb.PermissionException, duckdb.OutOfMemoryException,
+            duckdb.InterruptException,
+        )  # fmt: skip
+        has_begun = self._connection is not None  # else the question is not known yet
+        if has_begun and isinstance(error, of_a_question) and not isinstance(error, duckdb.InvalidInputException):
+            return None
+        for file in self._seen:  # not all errors name theirs
+            if str(file) in str(error) or _not_a_pattern(file) in str(error):
+                return damaged(file, str(error))
+        return next((found for file in self._seen if (found := _damage(file)) is not None), None)
+
+
+def _damage(file: Path) -> DamagedStore | None:
+    """What is wrong with a file of a capture; None if it can be read to its end."""
+    import duckdb  # noqa: PLC0415
+
+    try:
+        columns = pq.ParquetFile(file).read().column_names
+        with duckdb.connect(":memory:") as connection:
+            connection.read_parquet(_not_a_pattern(file), hive_partitioning=False).to_arrow_table()
+    except (OSError, pa.ArrowException, duckdb.Error) as why:
+        return damaged(file, str(why))
+    missing = set(_SCHEMAS[file.stem].names) - set(columns)
+    return damaged(file, f"no column {min(missing)}") if missing else None
+
+
+def _look_at(file: Path) -> _Seen | None:
+    """What tells one file of a name from the next; None if there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _only_reads(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
+    """Whether it is one statement, and can change nothing: neither files nor what later questions find."""
+    import duckdb  # noqa: PLC0415
+
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1:
+        return False
+    kind = statements[0].type
+    if kind == duckdb.StatementType.EXPLAIN and (begun := _EXPLAIN.match(sql)):  # which runs it, if it says ANALYZE
+        return _only_reads(connection, sql[begun.end() :])
+    return kind == duckdb.StatementType.SELECT or (kind == duckdb.StatementType.MULTI and _PIVOT.match(sql) is not None)
+
+
+def id_of(directory: Path) -> str:
+    """Of the capture in a directory."""
+    return directory.name.removeprefix("capture=")
+
+
+def damaged(file: Path, found: str, expected: str = "a readable Parquet file") -> DamagedStore:
+    """The error that names a file, and what to do."""
+    return DamagedStore(
+        expected,
+        _first_lines(found).splitlines()[0] if found.strip() else "another one",
+        where=str(file),
+        hint=f"Move {file.parent} out of the store and import that capture again.",
+    )
+
+
+def _hint(error: str) -> str:
+    if "TIMESTAMPTZ_NS" in error:
+        return "Times are in nanoseconds, which few functions take. Write time::TIMESTAMPTZ, in microseconds."
+    return "The tables are: " + ", ".join([*TABLES, "counters", "captures"]) + "."
+
+
+def _listed(names: Iterable[str]) -> str:
+    """As a list of texts in SQL, without its brackets."""
+    return ", ".join("'" + name.replace("'", "''") + "'" for name in names)
+
+
+def _not_a_pattern(file: Path) -> str:
+    """The file's name as the engine takes it for that file alone, where it takes names for patterns."""
+    return re.sub(r"([*?\[])", r"[\1]", str(file))
+
+
+def _first_lines(text: str) -> str:
+    return "\n".join(text.strip().splitlines()[:4]).rstrip(".")
