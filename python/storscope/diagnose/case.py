@@ -10,7 +10,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ from storscope.domain.units import format_time
 from storscope.store import Store
 from storscope.store.competing import running_condition
 from storscope.store.events import Event, read_events
-from storscope.store.series import Series, floats, fuller, groups, ints, joined, read_pieces
+from storscope.store.series import Series, clashes, floats, fuller, groups, ints, joined, read_pieces
 from storscope.store.time_frame import TimeFrame
 
 EVIDENCE_ROWS = 20
@@ -110,6 +110,7 @@ class Case:
                 self._note_set_aside(capture, other)
             if aside:
                 set_aside[entity] = frozenset(capture for capture, _ in aside)
+        self._note_clashes(found.values())
         return found, set_aside
 
     @property
@@ -321,6 +322,20 @@ class Case:
     def instant(self, column: str = "time") -> str:
         """The SQL expression of a row's time in ns, its capture's clock offset applied."""
         return self.time_frame.instant(column)
+
+    def _note_clashes(self, found: Iterable[Series]) -> None:
+        """Of each system the entity whose intervals overlap most is told: rules take them for one after the other."""
+        worst: dict[str, tuple[int, Series]] = {}
+        for series in found:
+            count = clashes(series)
+            if count and count > worst.get(series.entity.system, (0, series))[0]:
+                worst[series.entity.system] = (count, series)
+        for system, (count, series) in sorted(worst.items()):
+            self.notes.append(
+                f"clocks: times of {system} overlap; {count:,} of {len(series):,} intervals of {series.entity.name} begin before "
+                "the one before is over. The clock was set back, or unlike captures are joined in one file: what rests "
+                "on the order of times cannot be trusted there. Import the parts as files of their own"
+            )
 
     def _note_set_aside(self, aside: str, kept: str) -> None:
         files = {str(row["capture"]): str(row["path"]) for row in self._capture_rows}

@@ -92,7 +92,8 @@ def read_pieces(
         for (system, kind, name, capture), rows in groups(table, ["system", "kind", "entity", "capture"]):
             entity = EntityRef(system, kind, name)
             held = {column: floats(rows, column) for column in names if rows.column(column).null_count < rows.num_rows}
-            pieces[entity].append(Series(entity, ints(rows, "time_ns"), ints(rows, "duration_ns"), held, (capture,)))
+            piece = Series(entity, ints(rows, "time_ns"), ints(rows, "duration_ns"), held, (capture,))
+            pieces[entity].append(_without_repeats(piece))
     return {entity: pieces[entity] for entity in sorted(pieces)}
 
 
@@ -113,6 +114,29 @@ def _blocks(
         for block in (others, *alone)
         if block
     ]
+
+
+def clashes(series: Series) -> int:
+    """How many intervals begin before half of the one before is over and tell the same columns: there the times of the
+    source are wrong, by a clock that was set back or captures of unlike machines joined in one file."""
+    if len(series) < 2:
+        return 0
+    starts_early = np.diff(series.time_ns) < series.duration_ns[:-1] / 2
+    tells_same = np.zeros(len(starts_early), dtype=bool)
+    for values in series.columns.values():
+        told = np.isfinite(values)
+        tells_same |= told[1:] & told[:-1]
+    return int((starts_early & tells_same).sum())
+
+
+def _without_repeats(piece: Series) -> Series:
+    """Intervals that a capture has twice, to the last figure, once: it was joined with itself."""
+    if len(piece) < 2 or np.diff(piece.time_ns).all():
+        return piece
+    again = (np.diff(piece.time_ns) == 0) & (np.diff(piece.duration_ns) == 0)
+    for values in piece.columns.values():
+        again &= (values[1:] == values[:-1]) | (np.isnan(values[1:]) & np.isnan(values[:-1]))
+    return piece.where(np.concatenate(([True], ~again)))
 
 
 def fuller(pieces: Sequence[Series]) -> tuple[list[Series], list[tuple[str, str]]]:
