@@ -332,9 +332,9 @@ class Case:
                 worst[series.entity.system] = (count, series)
         for system, (count, series) in sorted(worst.items()):
             self.notes.append(
-                f"clocks: times of {system} overlap; {count:,} of {len(series):,} intervals of {series.entity.name} begin "
-                "before the one before is over. The clock was set back, or unlike captures are joined in one file: what "
-                "rests on the order of times cannot be trusted there. Import the parts as files of their own"
+                f"clocks: times of {system} overlap; {count:,} of {len(series):,} intervals of {series.entity.name} "
+                "begin before the one before is over. The clock was set back, or unlike captures are joined in one "
+                "file: what rests on the order of times cannot be trusted there. Import the parts as files of their own"
             )
 
     def _note_set_aside(self, aside: str, kept: str) -> None:
