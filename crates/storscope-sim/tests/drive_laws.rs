@@ -227,6 +227,15 @@ fn a_curve_drive_gives_back_its_points() {
     }
 }
 
+#[test]
+fn below_its_first_point_a_curve_drive_responds_as_at_it() {
+    let points = [(4, 400.0), (8, 500.0)];
+    for (qd, iops) in [(1, 100.0), (2, 200.0), (3, 300.0), (4, 400.0), (8, 500.0)] {
+        let measured = ClosedLoop::reads(qd, 100_000).run(&curve(&points, 0.0), 1);
+        assert!((measured.iops / iops - 1.0).abs() < 0.01, "depth {qd}: {}", measured.iops);
+    }
+}
+
 fn buffered() -> MechanicalDesign {
     MechanicalDesign {
         head_switch: Nanos::from_micros(800),

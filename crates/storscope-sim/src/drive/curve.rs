@@ -1,7 +1,8 @@
 //! A drive by its measured throughput: a station whose rate depends on how much is in it.
 //!
 //! With n requests in it, it completes them at the curve's rate for n, oldest first; between the points the rate is
-//! interpolated on logarithmic scales, beyond the last it stays. A closed loop with n outstanding so gets exactly what was
+//! interpolated on logarithmic scales, beyond the last it stays, below the first it is in proportion to n: the response
+//! there is that of the first point, which it is at most. A closed loop with n outstanding so gets exactly what was
 //! measured; mean response follows from Little's law. What is not there: where on the drive a request goes, sequential
 //! access, and any effect of reads on writes but waiting.
 
@@ -116,7 +117,7 @@ fn rate_at(points: &[CurvePoint], qd: u32) -> f64 {
     let above = points.iter().position(|point| point.qd >= qd).unwrap_or(points.len() - 1);
     let (low, high) = (points[above.saturating_sub(1)], points[above]);
     if above == 0 || high.qd == qd {
-        return high.iops;
+        return high.iops * (f64::from(qd.min(high.qd)) / f64::from(high.qd));
     }
     let depth = |qd: u32| maths::ln(f64::from(qd));
     let share = (depth(qd) - depth(low.qd)) / (depth(high.qd) - depth(low.qd));
