@@ -104,7 +104,7 @@ class FixedTime:
         """In words, for the record."""
         return f"{format_span(self.duration_ns)}" + (f" after {format_span(self.ramp_ns)} ramp" if self.ramp_ns else "")
 
-    def progress(self, samples: Samples, grid_ns: int) -> Progress:
+    def progress(self, samples: Samples, _grid_ns: int) -> Progress:
         """Only the clock counts."""
         return Progress(samples.end_ns, max(0, self.longest_ns - samples.end_ns))
 
@@ -271,7 +271,7 @@ class SteadyState:
         spans = [samples.between(index * self.round_ns, (index + 1) * self.round_ns) for index in range(count)]
         return [self.figure.of(span) or 0.0 for span in spans]
 
-    def progress(self, samples: Samples, grid_ns: int) -> Progress:
+    def progress(self, samples: Samples, _grid_ns: int) -> Progress:
         """Enough at the end of the first round that closes a steady window."""
         values = self.rounds(samples)
         found = steadiness(values)
@@ -280,7 +280,7 @@ class SteadyState:
         is_enough = found is not None and found.is_steady
         return Progress(samples.end_ns, left_ns, is_enough, number if found is None else f"{number}, {found.words}")
 
-    def judge(self, samples: Samples, grid_ns: int, *, is_whole: bool) -> Judgement:
+    def judge(self, samples: Samples, _grid_ns: int, *, is_whole: bool) -> Judgement:
         """Of the last five complete rounds; of all there is when there are fewer."""
         values = self.rounds(samples)
         found = steadiness(values)

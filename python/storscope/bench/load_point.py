@@ -71,12 +71,12 @@ class VisitGoal:
         """In words, for the record."""
         return f"a visit of {format_span(self.duration_ns)} in a search for the knee"
 
-    def progress(self, samples: Samples, grid_ns: int) -> Progress:
+    def progress(self, samples: Samples, _grid_ns: int) -> Progress:
         """Enough when it is hopeless."""
         left_ns = max(0, self.duration_ns - samples.end_ns)
         return Progress(samples.end_ns, left_ns, is_enough=self.watch.is_hopeless)
 
-    def judge(self, samples: Samples, grid_ns: int, *, is_whole: bool) -> Judgement:
+    def judge(self, samples: Samples, grid_ns: int, *, is_whole: bool) -> Judgement:  # noqa: ARG002  by name
         """Of all but the first part."""
         from_ns = ramp_ns(samples.end_ns, grid_ns)
         ended = "It was ended early: more arrived than was served." if self.watch.is_hopeless else "It took its time."

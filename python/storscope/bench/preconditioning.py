@@ -57,13 +57,13 @@ class Amount:
         """In words, for the record."""
         return f"{format_bytes(self.bytes)} written"
 
-    def progress(self, samples: Samples, grid_ns: int) -> Progress:
+    def progress(self, samples: Samples, _grid_ns: int) -> Progress:
         """The engine ends it; the time left is what the rate so far makes it."""
         done = sum(part.bytes for sample in samples.between(0) for part in sample.parts(None))
         left_ns = round((self.bytes - done) / done * samples.end_ns) if done else _LONGEST_NS
         return Progress(samples.end_ns, max(0, left_ns), says=f"preconditioning, {min(1.0, done / self.bytes):.0%}")
 
-    def judge(self, samples: Samples, grid_ns: int, *, is_whole: bool) -> Judgement:
+    def judge(self, samples: Samples, _grid_ns: int, *, is_whole: bool) -> Judgement:
         """Writing on fresh storage slows down on purpose, so nothing is left out and no interval is given."""
         estimates = estimates_of(samples.between(0), self.figure)
         return Judgement(

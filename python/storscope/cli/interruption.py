@@ -44,7 +44,7 @@ class Interruption:
         self.gentle = True
         return self._wanted
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
             self._leave_terminals()
         if self._once and self._raised:

@@ -40,17 +40,17 @@ _OBJECTS_BETWEEN_SEARCHES: Final = 100_000
 class _Verbs(Verbs):
     """A group whose commands are imported when they are needed."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(_VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _VERBS:
             return None
         module = importlib.import_module(f"storscope.cli.commands.{_VERBS[cmd_name][0]}")
         command: click.Command = module.command
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(verb, words) for verb, (_, words) in _VERBS.items()])
 
@@ -80,7 +80,7 @@ class _FirstInterruption:
     def __init__(self) -> None:
         self.has_come = False
 
-    def __call__(self, number: int, frame: FrameType | None) -> None:
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
         if not self.has_come:
             self.has_come = True
             raise KeyboardInterrupt

@@ -68,7 +68,7 @@ class SimulationLine:
         if self._is_terminal:
             click.echo("\r\x1b[K", err=True, nl=False)
 
-    def show(self, progress: Progress, interval: Interval) -> None:
+    def show(self, _progress: Progress, interval: Interval) -> None:
         """The latest interval."""
         now = time.monotonic()
         if not self._is_terminal or now - self._drawn_at < _REDRAW_S:

@@ -85,7 +85,7 @@ class Mix:
     kind: ClassVar[str] = "mix"
     lines: tuple[AccessSpec, ...]
 
-    def check(self, path: str, *, is_open: bool, targets: int | None) -> None:
+    def check(self, path: str, *, is_open: bool, targets: int | None) -> None:  # noqa: ARG002  by name
         """Raises ConfigError for what cannot be run."""
         for index, line in enumerate(self.lines):
             line.check(f"{path}.lines[{index}]", is_open=is_open)
@@ -118,7 +118,7 @@ class Copy:
     destination_start_bytes: U64 = 0
     random_share: float = 0.0
 
-    def check(self, path: str, *, is_open: bool, targets: int | None) -> None:
+    def check(self, path: str, *, is_open: bool, targets: int | None) -> None:  # noqa: ARG002  by name
         """Raises ConfigError for what cannot be run."""
         _check_size(self.size_bytes, f"{path}.size_bytes")
         check_ratio(self.random_share, f"{path}.random_share")

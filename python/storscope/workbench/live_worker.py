@@ -50,7 +50,7 @@ class _Commands:
         if self.is_opening:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    def interrupt(self, number: int, frame: object) -> None:
+    def interrupt(self, _number: int, _frame: object) -> None:
         """Handles SIGTERM: at most once, and not while the file is being removed."""
         if self.is_opening:
             self.is_opening = False

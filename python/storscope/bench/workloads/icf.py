@@ -39,7 +39,7 @@ def read_icf(text: str, where: str = "the .icf") -> Definition:
     workloads = tuple(_workload(step, names, losses, where) for step in steps)
     used = [spec for step in steps for _, spec in step]
     unused = [spec for spec in file.specs if spec not in used]
-    others = tuple(_workload([(_first(workers, file.setup), spec)], names, LossList(), where) for spec in unused)
+    others = tuple(_workload([(_first(workers), spec)], names, LossList(), where) for spec in unused)
     if not file.specs:
         raise MalformedInput("an access specification", "none", where=where)
     for workload in (*workloads, *others):
@@ -87,7 +87,7 @@ def _named_by_several(workers: Sequence[IcfWorker]) -> list[str]:
     return [target for target, managers in users.items() if len(managers) > 1]
 
 
-def _first(workers: Sequence[IcfWorker], setup: Setup) -> IcfWorker:
+def _first(workers: Sequence[IcfWorker]) -> IcfWorker:
     return workers[0] if workers else IcfWorker("Worker 1")
 
 
@@ -138,7 +138,7 @@ def _default_steps(file: IcfFile, workers: Sequence[IcfWorker], losses: LossList
     if not workers and count == "NUMBER_OF_CPUS":
         losses.approximated("Default Disk Workers to Spawn", count, "a property of the machine; one worker is taken")
     for spec in chosen:
-        yield [(worker, spec) for worker in workers or [_first(workers, file.setup)]]
+        yield [(worker, spec) for worker in workers or [_first(workers)]]
 
 
 def _workload(step: _Step, names: Sequence[str], losses: LossList, where: str) -> Workload:

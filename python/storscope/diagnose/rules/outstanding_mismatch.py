@@ -95,7 +95,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     tests: dict[tuple[str, str], list[_Run]] = defaultdict(list)
     for run in judged:
         tests[run.system, run.capture].append(run)
-    outcomes: list[Outcome] = [o for (system, _), found in tests.items() for o in _judge(case, settings, system, found)]
+    outcomes: list[Outcome] = [o for found in tests.values() for o in _judge(case, settings, found)]
     good = [run for run in judged if abs(run.ratio - 1) <= settings["mismatch_ratio_max"]]
     return [*outcomes, *_healthy(good)]
 
@@ -138,7 +138,7 @@ def _has_part_time(happenings: str | None) -> bool:
     return any(happening["kind"] in _PART_TIME for happening in json.loads(happenings))
 
 
-def _judge(case: Case, settings: Settings, system: str, runs: list[_Run]) -> list[Outcome]:
+def _judge(case: Case, settings: Settings, runs: list[_Run]) -> list[Outcome]:
     bound = settings["mismatch_ratio_max"]
     below = [run for run in runs if run.ratio < 1 - bound]
     above = [run for run in runs if run.ratio > 1 + bound]
