@@ -33,6 +33,7 @@ from storscope.bench.spool import (
     understood,
 )
 from storscope.bench.stamping import at_index, stamped_alike, targets_at
+from storscope.bench.standstill import standstills
 from storscope.bench.target_set import ready_targets
 from storscope.bench.targets import Ready, Wish, confined
 from storscope.domain.errors import StoreError
@@ -269,12 +270,15 @@ def _measure(
             devices.look_again()
         run.begin()
         measurement = measuring(run)
-        for interval in measurement.intervals(stop):
-            spool.append(interval)
-            follow(measurement.progress)
-            watch(interval)
-        outcome = run.outcome()
+        with standstills() as still:
+            for interval in measurement.intervals(stop):
+                spool.append(interval)
+                follow(measurement.progress)
+                watch(interval)
+            outcome = run.outcome()
         outcome = devices.compare(outcome)
+        if about.engine == ENGINE:  # fio has a process of its own
+            outcome = still.told(outcome, measurement.samples)
         judgement = measurement.judgement(outcome)
         counted = joined(each for each in Spooled(spool.path).intervals() if judgement.counts(each.start_ns))
         steps = rate_step_figures(about.workload, measurement.samples)
