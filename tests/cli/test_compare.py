@@ -274,6 +274,7 @@ def test_real_runs_of_different_loads_are_not_judged(
         said = " ".join(capsys.readouterr().out.split())
         assert said.startswith(("CANNOT TELL: not the same load.", "CANNOT TELL: only figures of the load"))
         assert words in said
+        assert "judged: --allow-different-load judges" in said
         assert "the generator paused" not in said
     found = compared(capsys, fast, again, "--store", tmp_path / "store")
     assert found["pairs"][0]["comparable"]

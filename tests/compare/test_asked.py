@@ -166,6 +166,20 @@ def test_what_is_compared_or_left_to_the_run_is_no_other_load(tmp_path: Path, be
     assert not [note for note in pair.notes if "is not stated" in note]
 
 
+def test_where_a_part_of_another_simulated_volume_begins_is_no_other_load(tmp_path: Path) -> None:
+    """The volumes of a remedy were split, and every clone began elsewhere."""
+    parts_of = [replace(CLOSED, region=Region(start, MIB)) for start in (18 * MIB, 0)]
+
+    def on(volume: str, stream: Stream, kind: str = "simulated") -> list[Writer]:
+        return [ours(stream, engine="storscope-sim", target=volume, target_kind=kind)]
+
+    assert not said(only(compared(tmp_path / "1", on("esx/all", parts_of[0]), on("esx/a, esx/b", parts_of[1]))))
+    same = only(compared(tmp_path / "2", on("esx/all", parts_of[0]), on("esx/all", parts_of[1])))
+    assert "start of the part of the target 18 MiB before, 0 B after" in said(same)
+    devices = on("/dev/sda", parts_of[0], "device"), on("/dev/sdb", parts_of[1], "device")
+    assert "18 MiB before, 0 B after" in said(only(compared(tmp_path / "3", *devices)))
+
+
 def test_where_nothing_is_random_no_distribution_of_offsets_differs(tmp_path: Path) -> None:
     sequential = replace(CLOSED, access=Mix((replace(RANDOM, random_share=0.0),)))
     copying = replace(CLOSED, access=Copy(4096, 0))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from storscope.cli.text_table import harmless
-from storscope.domain.comparison import Comparison, MetricRow, Outcome, PairResult
+from storscope.domain.comparison import NOT_THE_SAME_LOAD, Comparison, MetricRow, Outcome, PairResult
 from storscope.domain.units import (
     format_bandwidth,
     format_count,
@@ -259,6 +259,8 @@ def _print_advice(comparison: Comparison) -> None:
     )
     if not comparison.of_runs:
         return
+    if any(row.reason == NOT_THE_SAME_LOAD for row in comparison.rows()):
+        _wrapped("What was driven differently is not judged: --allow-different-load judges it as it is.")
     if unknown:
         _wrapped(
             "To know what chance can do: three or more runs a side, best taken in turn (A B A B A B), or results per "

@@ -28,6 +28,8 @@ class Thing:
     """It goes without saying."""
     is_unsaid: bool = False
     """Nobody asked for it: it is what the tool does then."""
+    of_target: str = ""
+    """The target that it is a place of, where places of others are no such places: it is not compared with theirs."""
 
 
 Things = Mapping[str, Thing]
@@ -61,6 +63,8 @@ def asked_differences(one: Asked, other: Asked) -> list[str]:
         found.append(_numbers_of_streams(one, other))
     for name, a, b in _both(one, other):
         if a is None or b is None or (one.tool != other.tool and (a.is_unsaid or b.is_unsaid)):
+            continue
+        if a.of_target and b.of_target and a.of_target != b.of_target:
             continue
         if not _are_equal(a.value, b.value):
             unlike = "not the same" if a.words == b.words else f"{a.words} before, {b.words} after"

@@ -52,6 +52,7 @@ from storscope.store import Store
 _TOOL: Final = "storscope"
 _USE: Final = "use of the target"
 _SCRATCH: Final = "scratch"
+_SIMULATED: Final = "simulated"
 _MOST_STEPS: Final = 4
 _PATHS: Final = {"true": {PATH: DIRECT}, "false": {PATH: BUFFERED}}
 _SPREADS: Final = {Process.FIXED: "always the same", Process.POISSON: "exponential"}
@@ -72,10 +73,11 @@ def asked_of_own(parameters: Mapping[str, str], active: Sequence[ActiveStream], 
         return Asked()
     is_visit = parameters.get("knee_role") == "visit"
     is_scratch = parameters.get("target_kind") == _SCRATCH
+    volumes = parameters.get("target", "") if parameters.get("target_kind") == _SIMULATED else ""
     streams = []
     for one in active:
         pace = {} if is_visit else dict(_pace(one.stream))
-        places = dict(_places(one.stream, is_scratch, scratch_bytes))
+        places = dict(_places(one.stream, volumes, is_scratch, scratch_bytes))
         streams.append((one.stream.name, {ACTIVITY: activity_thing(one.share)} | pace | places))
     path = _PATHS.get(parameters.get("direct", ""), {})
     return Asked(_TOOL, path, streams, has_pauses=any(one.share < 1 or _pauses(one.stream) for one in active))
@@ -133,12 +135,12 @@ def _pauses(stream: Stream) -> bool:
 # Places ---------------------------------------------------------------------------------------------------------------
 
 
-def _places(stream: Stream, is_scratch: bool, scratch_bytes: float | None) -> Iterator[tuple[str, Thing]]:
+def _places(stream: Stream, volumes: str, is_scratch: bool, scratch_bytes: float | None) -> Iterator[tuple[str, Thing]]:
     """A scratch file has a size as a part of a target has; that it is used as a whole says nothing."""
     if _is_random(stream):
         yield OFFSETS, _offsets(stream.offsets)
     start_bytes, length_bytes = stream.region.start_bytes, stream.region.length_bytes
-    yield START, start_thing(start_bytes)
+    yield START, start_thing(start_bytes, volumes)
     if length_bytes is not None:
         yield SIZE, size_thing(length_bytes)
     elif is_scratch and scratch_bytes is not None:

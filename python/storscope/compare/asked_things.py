@@ -56,9 +56,9 @@ def zipf_thing(exponent: float) -> Thing:
     return Thing(("zipf", exponent), f"Zipf {exponent:g}")
 
 
-def start_thing(start_bytes: float) -> Thing:
-    """Where the used part begins."""
-    return Thing(float(start_bytes), format_bytes(start_bytes), is_usual=not start_bytes)
+def start_thing(start_bytes: float, of_target: str = "") -> Thing:
+    """Where the used part begins; of a simulated volume that lies anywhere on its drives, within this volume alone."""
+    return Thing(float(start_bytes), format_bytes(start_bytes), is_usual=not start_bytes, of_target=of_target)
 
 
 def size_thing(size_bytes: float) -> Thing:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from storscope.compare.differences import Found
 from storscope.compare.wording import percent
-from storscope.domain.comparison import MetricRow, Outcome
+from storscope.domain.comparison import NOT_THE_SAME_LOAD, MetricRow, Outcome
 from storscope.model.bootstrap import Interval
 from storscope.model.compare import INDEPENDENT_MIN, Difference, Method
 
@@ -81,7 +81,7 @@ def _doubt(found: Found, circumstances: Circumstances, p_adjusted: float | None)
     """Why nothing can be said, whatever the numbers are; empty when something can."""
     difference = found.difference
     if not circumstances.is_comparable:
-        return "not the same load"
+        return NOT_THE_SAME_LOAD
     if found.doubt or p_adjusted is None:
         return found.doubt or "no interval"
     if difference.method is Method.BUCKETS:

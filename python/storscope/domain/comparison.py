@@ -5,6 +5,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+NOT_THE_SAME_LOAD: Final = "not the same load"
+"""The reason of rows whose two sides were driven differently."""
 
 
 class Outcome(enum.Enum):
