@@ -130,6 +130,28 @@ def test_intervals_that_are_too_wide_are_cut_and_invalid_points_are_hollow(brows
     assert view.page.evaluate(pixel, 2) == "255,255,255,255"
 
 
+ROWS_OF_END = """(size) => {
+    const plot = document.querySelector('.sweep').plots[0], ratio = uPlot.pxRatio;
+    const x = Math.round(plot.valToPos(size, 'x', true) + 3 * ratio), isBlue = ([red, , blue]) => blue - red > 20;
+    const rows = Array.from({ length: plot.bbox.height / ratio }, (_, row) => row);
+    return rows.filter((row) => isBlue(plot.ctx.getImageData(x, Math.round(plot.bbox.top + row * ratio), 1, 1).data));
+}"""
+
+
+def test_an_interval_that_goes_on_beyond_the_chart_ends_in_an_arrow(browser: Browser, tmp_path: Path) -> None:
+    spreads = {4096: (900.0, 1100.0), 8192: (900.0, 90_000.0)}
+    cells = [
+        Cell(Point("randread", size, 1, 1), 3, _figures(1000, size) | {"ops_per_s": Estimate(1000.0, low, high)})
+        for size, (low, high) in spreads.items()
+    ]
+    write_sweep_report(SweepResult("s", "x", "file", tuple(cells), 6, 6, 3, S, "1", 0, S), tmp_path / "w.html")
+    view = opened(browser, tmp_path / "w.html")
+    cap, arrow = (view.page.evaluate(ROWS_OF_END, size) for size in spreads)
+    assert cap[0] > 20, "its end is in the chart"
+    assert 2 <= arrow[0] <= 6, "below the edge, of which a cap would tell the value"
+    assert cap[-1] == arrow[-1], "both lower ends are the same value"
+
+
 def test_axes_are_logarithmic_in_size_and_carry_units(browser: Browser, sweep: Path) -> None:
     view = opened(browser, sweep)
     plots = view.page.evaluate(

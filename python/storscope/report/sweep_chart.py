@@ -180,7 +180,7 @@ def _note(axis: _Axis, lines: Mapping[str, Sequence[Cell]], cells: Sequence[Cell
     parts = [f"Against {axis.title.lower()}" + (f", a line for each of {len(lines)} loads." if len(lines) > 1 else ".")]
     if any((found := cell.get("ops_per_s")) and found.low is not None for cell in cells):
         over = "of the mean over repetitions" if any(cell.runs > 1 for cell in cells) else "within the one run of each"
-        parts.append(f"Bars are 95 % intervals {over}.")
+        parts.append(f"Bars are 95 % intervals {over}; those with an arrow go on beyond the chart.")
     if any(cell.invalid_runs for cell in cells):
         parts.append("Hollow points have invalid runs: their latencies do not mean what they say.")
     return " ".join(parts)

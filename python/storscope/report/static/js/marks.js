@@ -85,23 +85,31 @@
     context.restore();
   }
 
-  /** Intervals: a bar with caps, inside the plot; an upper end that is not known is the value itself. */
+  /** Intervals: bars, inside the plot; an upper end that is not known is the value itself. */
   function drawBars(u, x, low, high, line, values = high) {
-    const context = u.ctx, ratio = uPlot.pxRatio, cap = 4 * ratio, { top, height } = u.bbox;
+    const context = u.ctx, { top, height } = u.bbox, foot = top + height;
+    const place = (value) => (value > 0 || u.scales.y.distr !== 3 ? u.valToPos(value, "y", true) : Infinity);
     context.strokeStyle = colour(line);
-    context.lineWidth = 1.2 * ratio;
-    const clip = (y) => Math.min(Math.max(y, top), top + height);
+    context.lineWidth = 1.2 * uPlot.pxRatio;
     for (let at = 0; at < x.length; at++) {
-      const end = known(high[at]) ? high[at] : values[at];
+      const isOpen = !known(high[at]), end = isOpen ? values[at] : high[at];
       if (!known(low[at]) || !known(end)) continue;
-      const middle = u.valToPos(x[at], "x", true), upper = clip(u.valToPos(end, "y", true));
-      const lower = low[at] > 0 || u.scales.y.distr !== 3 ? clip(u.valToPos(low[at], "y", true)) : top + height;
+      const middle = u.valToPos(x[at], "x", true), upper = place(end), lower = place(low[at]);
+      if (lower < top || upper > foot) continue;
       context.beginPath();
-      context.moveTo(middle, upper);
-      context.lineTo(middle, lower);
-      for (const y of known(high[at]) ? [upper, lower] : [lower]) { context.moveTo(middle - cap, y); context.lineTo(middle + cap, y); }
+      context.moveTo(middle, Math.max(upper, top));
+      context.lineTo(middle, Math.min(lower, foot));
+      for (const y of isOpen ? [lower] : [upper, lower]) drawEnd(context, middle, y, Math.min(Math.max(y, top), foot));
       context.stroke();
     }
+  }
+
+  /** The end of an interval: a cap; where the plot's `edge` is before it, an arrow, since a cap would tell a false value. */
+  function drawEnd(context, x, y, edge) {
+    const ratio = uPlot.pxRatio, wide = 4 * ratio, back = Math.abs(y - edge) < ratio / 2 ? 0 : y < edge ? 5 * ratio : -5 * ratio;
+    context.moveTo(x - wide, edge + back);
+    if (back) context.lineTo(x, edge);
+    context.lineTo(x + wide, edge + back);
   }
 
   /** Filled; hollow where the figures do not mean what they say. */
