@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import Healthy, NotEvaluated
 from tests.report.evidence import START_NS, day_of_volumes, hog_finding, verdict_of, whole_verdict, written
 from tests.report.test_page import hostile_page, nothing
 from tests.report.test_queues import drives_with_queues
@@ -171,6 +173,20 @@ def test_a_phone_scrolls_down_only(browser: Browser, report: Path) -> None:
         "[...document.querySelectorAll('canvas')].filter((c) => c.getBoundingClientRect().right > 375).length"
     )
     assert wide == 0
+
+
+@pytest.mark.parametrize("width", [375, 1200])
+def test_names_without_a_blank_do_not_widen_the_page(browser: Browser, tmp_path: Path, width: int) -> None:
+    long = "pvc_3f0c1f4e_" * 25
+    texts = dict.fromkeys(("title", "summary", "why", "innocent", "check", "remedy", "source", "rule"), long)
+    store = make_store(tmp_path / "store", runs_of_streams([long], name=long))
+    verdict = verdict_of(
+        store, hog_finding(**texts, entities=(EntityRef(long, "vdisk", long),)), bad_windows={},
+        healthy=(Healthy(long, long),), not_evaluated=(NotEvaluated(long, long),),
+    )  # fmt: skip
+    written(tmp_path / "r.html", verdict, store)
+    view = opened(browser, tmp_path / "r.html", viewport={"width": width, "height": 800})
+    assert view.page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_charts_follow_the_width_of_the_window(browser: Browser, report: Path) -> None:
