@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from markupsafe import Markup
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Healthy, NotEvaluated
+from storscope.report.assembly import environment, joined
 from tests.report.evidence import START_NS, day_of_volumes, hog_finding, verdict_of, whole_verdict, written
 from tests.report.test_page import hostile_page, nothing
 from tests.report.test_queues import drives_with_queues
@@ -388,6 +390,45 @@ def test_paper_is_light_and_everything_is_open(browser: Browser, report: Path) -
     assert view.page.evaluate("seen") == {"load": "#2a6496", "closed": 0, "widest": 660}
     assert view.page.evaluate("storscope.theme.load") == "#7db4e3", "the screen is dark again"
     assert view.said == []
+
+
+BROKEN = r"""() => {
+    const rows = (node, from, to) => {
+        const range = document.createRange();
+        range.setStart(node, from);
+        range.setEnd(node, to);
+        return new Set([...range.getClientRects()].map((box) => box.top)).size;
+    };
+    return [...document.querySelectorAll("td, th")].flatMap((cell) => {
+        const text = cell.firstChild, words = [...text.data.matchAll(/[\d.,]+\s[^\s\d(±]+|\S+/g)];
+        return words.filter((word) => rows(text, word.index, word.index + word[0].length) > 1).map(String);
+    });
+}"""
+
+PAPER = """{% from "parts.html.j2" import evidence, figures_table, plain_table %}<style>{{ style }}</style><main>
+{{ plain_table(heads, rows, "a", (2, 3), 4) }}{{ figures_table(heads, rows, "b", numbers=4) }}
+{{ evidence(table) }}</main>"""
+
+
+def test_paper_breaks_neither_words_nor_figures_of_tables(browser: Browser, tmp_path: Path) -> None:
+    heads = ["Host and volume", "Operation", "Mean", "Operations", "Share of it"]
+    share = ", ".join(
+        f"{part} {side}" for part in ("drive", "front end", "controller") for side in ("queue", "service")
+    )
+    rows = [["esx/templates", "reads", "32.5 ms", "27,579 IOPS (0 IOPS to 131,675 IOPS)", share]]
+    table = {
+        "caption": "c", "heads": [(head, head) for head in heads], "rows": rows, "cut": "", "query": "",
+        "classes": ["short", "short", "number", "number", "long"],
+    }  # fmt: skip
+    style = Markup(joined(("css/report.css", "css/sweep.css", "css/print.css")))
+    page = environment().from_string(PAPER).render(style=style, heads=heads, rows=rows, table=table)
+    (tmp_path / "p.html").write_text(page)
+    for width in (660, 480):
+        one = browser.new_page(viewport={"width": width, "height": 900})
+        one.emulate_media(media="print")
+        one.goto((tmp_path / "p.html").as_uri())
+        assert one.evaluate(BROKEN) == []
+        assert one.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_a_page_without_charts_is_quiet_too(browser: Browser, tmp_path: Path) -> None:
