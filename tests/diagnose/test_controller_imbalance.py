@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -71,6 +72,8 @@ def test_unequal_operations_of_idle_processors_are_for_information(tmp_path: Pat
 
     idle, busy = judged("idle", 0.06), judged("busy", 0.5)
     at_times = judged("at times", [0.03] * 29 + [0.9])
+    assert re.search(r"In the busiest interval a processor was \d+ % busy\.", at_times.summary)
+    assert "busiest interval" not in idle.summary
     severities = [finding.severity for finding in (idle, busy, at_times)]
     assert severities == [Severity.INFO, Severity.WARNING, Severity.WARNING]
     assert "No processor was busy enough" in idle.summary

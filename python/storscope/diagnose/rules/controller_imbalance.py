@@ -168,7 +168,8 @@ def _finding(
     start, end = hull(spans)
     share = max((split.share for split in uneven), default=1.0)
     sole = None if all_owned else _sole_volume(case, system)
-    nothing_to_divide = sole is not None and _busiest_ever(case, system) < _SATURATED
+    most = _busiest_ever(case, system)
+    nothing_to_divide = sole is not None and most < _SATURATED
     is_harmless = (has_room and not all_owned) or nothing_to_divide
     summary = _summary(system, busiest, splits, all_owned)
     if sole is not None:
@@ -176,6 +177,8 @@ def _finding(
         summary.append(f"Volume {case.label(entity)} brings {format_ratio(part)} of what the volumes do.")
     if has_room and not all_owned:
         summary.append("No processor was busy enough for anybody to wait for it.")
+    elif cpu < most < np.inf:
+        summary.append(f"In the busiest interval a processor was {format_ratio(most)} busy.")
     return Finding(
         rule=_NAME,
         severity=Severity.INFO if is_harmless else Severity.CRITICAL if cpu >= _SATURATED else Severity.WARNING,
