@@ -227,6 +227,27 @@ def test_the_keyboard_reads_every_chart(browser: Browser, report: Path, kind: st
     assert view.page.locator("#tip").is_hidden()
 
 
+def told(view: Opened) -> list[tuple[str, str]]:
+    """Role and name of everything that the browser tells a screen reader."""
+    nodes = view.page.context.new_cdp_session(view.page).send("Accessibility.getFullAXTree")["nodes"]
+    return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]]
+
+
+def test_a_screen_reader_reaches_the_controls_of_charts_and_tells_their_parts_apart(
+    browser: Browser, report: Path
+) -> None:
+    view = opened(browser, report)
+    view.page.evaluate("for (const details of document.querySelectorAll('details')) details.open = true")
+    found = told(view)
+    assert ("button", "Latency on a log scale") in found
+    assert ("combobox", "Show") in found
+    images = [name for role, name in found if role in ("img", "image") and name]
+    assert images == ["Operations", "Throughput", "Latency", "Heat map", "Heat map", "Latency"]
+    regions = [name for role, name in found if role == "region"]
+    assert "Load and latency of array-a as a table" in regions
+    assert len(regions) == len(set(regions))
+
+
 def zoomed(view: Opened) -> tuple[float, float]:
     low, high = view.page.evaluate(
         "(() => { const { min, max } = document.querySelector('.timeline').plots[2].scales.x; return [min, max]; })()"
@@ -407,7 +428,7 @@ BROKEN = r"""() => {
 
 PAPER = """{% from "parts.html.j2" import evidence, figures_table, plain_table %}<style>{{ style }}</style><main>
 {{ plain_table(heads, rows, "a", (2, 3), 4) }}{{ figures_table(heads, rows, "b", numbers=4) }}
-{{ evidence(table) }}</main>"""
+{{ evidence(table, "c") }}</main>"""
 
 
 def test_paper_breaks_neither_words_nor_figures_of_tables(browser: Browser, tmp_path: Path) -> None:

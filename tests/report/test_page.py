@@ -167,7 +167,7 @@ def test_the_policy_allows_the_two_blocks_of_the_page_and_nothing_else(page: str
 
 def test_charts_have_words_and_a_table_of_their_own(page: str) -> None:
     charts = re.findall(
-        r'<div class="plot (\w+)" data-chart="(\d+)" tabindex="0" role="img" aria-label="([^"]+)"', page
+        r'<div class="plot (\w+)" data-chart="(\d+)" tabindex="0" role="group" aria-label="([^"]+)"', page
     )
     assert [kind for kind, _, _ in charts] == ["timeline", "matrix", "matrix", "scatter"]
     assert [int(number) for _, number, _ in charts] == [0, 1, 2, 3]

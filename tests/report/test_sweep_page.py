@@ -14,7 +14,7 @@ from storscope.domain.errors import UsageError
 from storscope.domain.sweep import Cell, Estimate, Point, SweepResult
 from storscope.report import write_sweep_report
 from storscope.report.sweep_page import render_sweep
-from tests.report.test_browser import CONTRAST, browser, colours, opened, state
+from tests.report.test_browser import CONTRAST, browser, colours, opened, state, told
 
 __all__ = ["browser"]
 
@@ -150,6 +150,14 @@ def test_an_interval_that_goes_on_beyond_the_chart_ends_in_an_arrow(browser: Bro
     assert cap[0] > 20, "its end is in the chart"
     assert 2 <= arrow[0] <= 6, "below the edge, of which a cap would tell the value"
     assert cap[-1] == arrow[-1], "both lower ends are the same value"
+
+
+def test_the_controls_of_a_sweep_are_told_to_a_screen_reader(browser: Browser, sweep: Path) -> None:
+    found = told(opened(browser, sweep))
+    assert ("button", "4 jobs") in found
+    assert ("button", "Scales from zero") in found
+    images = [name for role, name in found if role in ("img", "image") and name]
+    assert images[:2] == ["Operations per second (IOPS)", "Throughput"]
 
 
 def test_axes_are_logarithmic_in_size_and_carry_units(browser: Browser, sweep: Path) -> None:

@@ -15,6 +15,7 @@
     const words = state.log ? "Scale from zero" : "Log scale", box = document.createElement("div");
     const bar = marks.controls(group, chart.lines.map((line) => line.label), words, () => { state.log = !state.log; page.knee(host, chart, columns); }, chart.lines.map((line) => line.tone));
     host.replaceChildren(bar, box);
+    page.image(box, "Latency");
     group.plots.push(plotOf(group, box, page.widthOf(host)));
     host.plots = group.plots;
     keys(group);

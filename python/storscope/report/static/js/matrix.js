@@ -16,6 +16,7 @@
     marker.className = "marker";
     marker.hidden = true;
     host.append(canvas, marker);
+    page.image(canvas, "Heat map");
     const context = canvas.getContext("2d");
     context.scale(ratio, ratio);
     context.font = page.theme.font;

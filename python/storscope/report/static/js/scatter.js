@@ -13,6 +13,7 @@
     const log = sorted.length > 0 && sorted[sorted.length - 1] > LOG_FROM * sorted[sorted.length >> 1];
     const plot = new uPlot(options(host, chart, points, log), [points.x, points.y], host);
     host.plots = [plot];
+    page.image(plot.root, "Latency");
     pointer(host, plot, points);
   };
 

@@ -18,6 +18,7 @@
     chart.panels.forEach((panel, number) => {
       const box = document.createElement("div");
       grid.append(box);
+      page.image(box, panel.title);
       group.plots.push(plotOf(group, number, box, two ? Math.floor((width - GAP) / 2) : width));
     });
     host.plots = group.plots;

@@ -48,6 +48,12 @@
     context.restore();
   };
 
+  /** What is drawn is an image, named so that a screen reader tells it; what is pressed stands beside it, not in it. */
+  page.image = function (element, words) {
+    element.setAttribute("role", "img");
+    element.setAttribute("aria-label", words);
+  };
+
   /** What a chart shows, above its upper left corner. */
   page.drawTitle = function (u, title) {
     const context = u.ctx, ratio = uPlot.pxRatio;

@@ -83,6 +83,7 @@
       },
     };
     const positive = (values) => (log ? values.map((value) => (value > 0 ? value : null)) : values);
+    page.image(box, words);
     return new uPlot(options, [times, positive(data.mean), positive(data.high)], box);
   }
 
