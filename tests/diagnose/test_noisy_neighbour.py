@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from storscope.diagnose.case import Case
 from storscope.diagnose.rules.noisy_neighbour import RULE
 from storscope.domain.finding import Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
 from tests.diagnose.days import MS, FloatArray, day, entity
+from tests.diagnose.evidence import write_series
 from tests.support.cases import findings, judge, make_case
 
 
@@ -251,3 +253,19 @@ def test_a_hog_that_never_pauses_is_no_health_for_those_who_are_slow_beside_it(t
 
     (outcome,) = judge(RULE, make_case(tmp_path / "quick", day(quick)))
     assert isinstance(outcome, Healthy)
+
+
+def test_where_a_link_is_full_drives_of_its_own_are_no_remedy(tmp_path: Path) -> None:
+    def with_link(busy: float) -> Case:
+        def write(recorder: Recorder) -> None:
+            day(hog)(recorder)
+            link = entity("front-end-link A out", "port", "array")
+            write_series(recorder, link, 720, step_ns=20 * 10**9, busy_ratio=busy, queue_depth_mean=40.0)
+
+        (tmp_path / str(busy)).mkdir()
+        return make_case(tmp_path / str(busy), write)
+
+    [finding] = findings(RULE, with_link(0.99))
+    assert "Drives of its own would not help: what is used to the full is front-end-link A out" in finding.remedy
+    [finding] = findings(RULE, with_link(0.2))
+    assert finding.remedy.startswith("Move v03 to drives of its own")

@@ -37,6 +37,7 @@ from storscope.diagnose.peers import CLIENT_KINDS, Grid, clusters, grids, rests_
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, listed
 from storscope.diagnose.rules._load import between, kind_word, named, opening, rows_sql
+from storscope.diagnose.rules.component_saturated import used_to_the_full
 from storscope.diagnose.windows import bad_windows, tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
@@ -418,10 +419,7 @@ def _finding(case: Case, settings: Settings, one: _Suspicion, more: list[_Suspic
             f"Pause or throttle {case.label(one.entity)} for five minutes while the victims work: their latency must "
             f"fall towards {format_duration(one.quiet_ns)} within an interval or two."
         ),
-        remedy=(
-            f"Move {case.label(one.entity)} to drives of its own or to another time, or limit its operations "
-            "(storage I/O control, a limit on the VM or volume)."
-        ),
+        remedy=_remedy(case, one),
         source=f"Partial correlation of at least {settings['r_level_min']:g}: common practice, no citation; a shared "
         "component is required.",
         entities=[one.entity, *victims, *sorted(one.components)],
@@ -460,6 +458,25 @@ def _correlation(case: Case, settings: Settings, one: _Suspicion) -> Finding:
         weight=0.5 * one.share,
         numbers=_numbers(one),
     )
+
+
+def _remedy(case: Case, one: _Suspicion) -> str:
+    """Drives of its own help where drives are what they wait for, not where something before the drives is full."""
+    limit = "limit its operations (storage I/O control, a limit on the VM or volume)"
+    full = [
+        found
+        for entity, found in used_to_the_full(case).items()
+        if entity.system in {part.system for part in one.components} and entity.kind not in _DRIVES
+    ]
+    if not full or any(entity.kind in _DRIVES for entity in used_to_the_full(case)):
+        return f"Move {case.label(one.entity)} to drives of its own or to another time, or {limit}."
+    return (
+        f"Move {case.label(one.entity)} to another time, or {limit}. Drives of its own would not help: what is used to "
+        f"the full is {joined([found.words for found in full], 2)}; see there."
+    )
+
+
+_DRIVES = ("disk", "disk_group")
 
 
 def _victim_words(case: Case, one: _Suspicion, most: int) -> str:
