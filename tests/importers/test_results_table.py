@@ -231,3 +231,11 @@ def test_where_a_comma_is_decimal_points_group_thousands(tmp_path: Path) -> None
     assert [row["ops_per_s"] for row in rows] == [1_500.0, 12_345.0, 1_234.5]
     points = text.replace(".", "").replace(",", ".")
     assert [row["ops_per_s"] for row in read_text(IMPORTER, points, tmp_path).rows("observations")][2] == 1_234.5
+
+
+def test_a_test_that_only_reads_does_that_in_all(tmp_path: Path) -> None:
+    text = "device,mode,block_bytes,numjobs,read_kb_per_s,read_iops\nsdb,randread,4096,1,12473,3193\n"
+    (row,) = read_text(IMPORTER, text, tmp_path).rows("observations")
+    assert (row["ops_per_s"], row["bytes_per_s"]) == (3_193.0, 12_473 * 1024)
+    (mixed,) = read_text(IMPORTER, text.replace("randread", "randrw"), tmp_path).rows("observations")
+    assert mixed["ops_per_s"] is None

@@ -230,6 +230,7 @@ class _Writer:
         run = self._run(cells, label, system)
         values = self._canonical(cells)
         self._doubt(cells, label, values)
+        _complete(values, self._reads(cells))
         self._recorder.observe(job, self._start_ns, None, values, run=run)
         for column in self._table.header:
             if not self._is_known(column) and (value := self._table.number(cells, column)) is not None:
@@ -239,21 +240,30 @@ class _Writer:
             self._recorder.link(job, "lives_on", EntityRef(system, "device", device))
 
     def _run(self, cells: Mapping[str, str], label: str, system: str) -> str:
-        pattern = (_text(cells, _PATTERNS) or "").lower()
-        asked = _fio.configured({"rw": pattern}) if pattern in _FIO_PATTERNS else _fio.Configured()
+        pattern, asked = self._asked(cells)
         is_fio = bool(_text(cells, ("mode", "rw"))) or pattern.startswith("rand")  # else 'read' may be random as well
-        reads, randoms = self._ratio(cells, "read"), self._ratio(cells, "random")
+        randoms = self._ratio(cells, "random")
         parameters = {name: text.strip() for name, text in cells.items() if text.strip()}
         if self._table.comments:
             parameters["comment"] = self._table.comment
         return self._recorder.run(
             self._names.run(label), engine=self._engine, name=label, system=system,
             time_ns=self._start_ns if self._options.start else None,
-            block_bytes=self._table.block_bytes(cells), read_ratio=asked.read_ratio if reads is None else reads,
+            block_bytes=self._table.block_bytes(cells), read_ratio=self._reads(cells),
             random_ratio=(asked.random_ratio if is_fio else None) if randoms is None else randoms,
             outstanding=self._outstanding(cells),
             workers=self._workers(cells), parameters=parameters,
         )  # fmt: skip
+
+    def _asked(self, cells: Mapping[str, str]) -> tuple[str, _fio.Configured]:
+        """The access pattern in fio's word, and what it asks for."""
+        pattern = (_text(cells, _PATTERNS) or "").lower()
+        return pattern, _fio.configured({"rw": pattern}) if pattern in _FIO_PATTERNS else _fio.Configured()
+
+    def _reads(self, cells: Mapping[str, str]) -> float | None:
+        """The share of reads that was asked for."""
+        stated = self._ratio(cells, "read")
+        return self._asked(cells)[1].read_ratio if stated is None else stated
 
     def _label(self, cells: Mapping[str, str]) -> str:
         """The test's name; where it is only a device or a system, with what tells the rows apart."""
@@ -381,6 +391,15 @@ _PARAMETERS = frozenset(
     }
 )  # fmt: skip
 """Columns that configure a test; they are kept with the run and are no measurements."""
+
+
+def _complete(values: dict[str, float | None], reads: float | None) -> None:
+    """Where a test only reads, or only writes, that is all it does, though the table has no column of the sum."""
+    only = {1.0: "read_", 0.0: "write_"}.get(-1.0 if reads is None else reads)
+    if only:
+        for name in ("ops_per_s", "bytes_per_s", "latency_ns_mean"):
+            if values.get(only + name) is not None:
+                values.setdefault(name, values[only + name])
 
 
 def _latency_column(match: re.Match[str]) -> str:
