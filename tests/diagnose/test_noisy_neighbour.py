@@ -156,7 +156,9 @@ def test_a_factor_that_no_interval_bounds_is_not_printed(tmp_path: Path) -> None
         ops[0] = ops[3] * rng.gamma(100, 1 / 100, ops[3].shape)
         moved[:] = ops * 8192
 
-    for finding in findings(RULE, make_case(tmp_path, day(close, volumes=4)), r_level_min=0.1):
+    found = findings(RULE, make_case(tmp_path, day(close, volumes=4)), r_level_min=0.1)
+    assert found
+    for finding in found:
         assert finding.numbers["slower_factor_high"] <= 1e3 * finding.numbers["slower_factor_low"]
 
 

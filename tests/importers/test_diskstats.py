@@ -206,7 +206,9 @@ def test_one_snapshot_is_no_data_and_says_so(tmp_path: Path) -> None:
 def test_a_cut_file_gives_no_number_that_is_not_in_the_whole(cut: int, tmp_path: Path) -> None:
     whole = [(row["time"], row["entity"], row["write_ops_per_s"], row["queue_depth_mean"])
              for row in read_tables(IMPORTER, OLD).rows("observations")]  # fmt: skip
-    for row in read_text(IMPORTER, OLD.read_bytes()[:-cut], tmp_path).rows("observations"):
+    rows = read_text(IMPORTER, OLD.read_bytes()[:-cut], tmp_path).rows("observations")
+    assert rows
+    for row in rows:
         assert (row["time"], row["entity"], row["write_ops_per_s"], row["queue_depth_mean"]) in whole
 
 
