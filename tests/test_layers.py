@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
@@ -13,21 +14,25 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "python" / "storscope"
 
-ALLOWED = {
-    "domain": set(),
-    "_core": set(),
-    "store": {"domain"},
-    "model": {"domain"},
-    "sources": {"domain", "_core"},
-    "bench": {"domain", "_core"},
-    "sim": {"domain", "_core"},
-    "diagnose": {"store", "model", "domain"},
-    "report": {"store", "domain"},
-    "compare": {"store", "model", "domain"},
-    "workbench": {"sources", "bench", "sim", "store", "model", "diagnose", "compare", "report", "domain"},
-    "cli": {"workbench", "domain", "store", "sources", "diagnose", "report", "bench", "sim"},
-}
-"""Room -> rooms it may import. The command line may also show what a room below says of itself."""
+
+def _drawn(words: str) -> dict[str, set[str]]:
+    """The first arrows of ARCHITECTURE.md below a line that begins with these words: from -> to."""
+    _, _, below = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").partition(f"\n{words}")
+    drawing = next(block for block in below.split("```")[1::2] if "->" in block)
+    arrows: dict[str, set[str]] = {}
+    for line in drawing.strip().splitlines():
+        begin, _, end = re.sub(r"^L\d", "", line).partition("->")
+        ends = {name.strip() for name in end.split(",")} - {"nothing"}
+        for name in begin.split(","):
+            assert not ends & arrows.keys(), f"{line}: an arrow points up"
+            arrows[name.strip()] = ends
+    assert set().union(*arrows.values()) <= arrows.keys()
+    return arrows
+
+
+ALLOWED = _drawn("Arrows point down only.")
+"""Room -> rooms it may import."""
+CRATES = _drawn("The same test holds their arrows:")
 
 ROOT_MODULES = {"__init__", "__main__"}
 
@@ -73,6 +78,12 @@ def test_a_module_imports_only_what_its_room_may(file: Path) -> None:
         assert target in ALLOWED[room], f"{file} imports {module}: {room} may import {sorted(ALLOWED[room])}"
 
 
+@pytest.mark.parametrize("room", sorted(ALLOWED))
+def test_a_module_follows_each_arrow_that_is_drawn(room: str) -> None:
+    files = [file for file in _files() if _room_of_file(file) == room]
+    assert ALLOWED[room] <= {_room_of(module) for file in files for module in _imports(file)}
+
+
 def test_no_importer_knows_another() -> None:
     importers = PACKAGE / "sources" / "importers"
     public = {file.stem for file in importers.glob("[a-z]*.py")}
@@ -100,17 +111,34 @@ def test_there_is_no_circle_between_modules() -> None:
     assert list(TopologicalSorter(graph).static_order())
 
 
-def test_the_domain_opens_no_file() -> None:
-    for file in (PACKAGE / "domain").glob("*.py"):
+_OUTSIDE = {"io", "os", "pathlib", "random", "shutil", "socket", "subprocess", "tempfile", "time"}
+"""Modules of files, other programs, chance and the clock."""
+
+
+def test_the_domain_opens_no_file_and_looks_at_no_clock() -> None:
+    for file in (PACKAGE / "domain").rglob("*.py"):
         calls = [node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
         assert not [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "open"], file
-        assert "pathlib" not in set(_imports(file)), file
+        assert not [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "now"], file
+        assert not {module.split(".")[0] for module in _imports(file)} & _OUTSIDE, file
+
+
+def _manifests() -> dict[str, dict[str, dict[str, object]]]:
+    """Crate, without storscope- -> its manifest."""
+    return {
+        manifest.parent.name.removeprefix("storscope-"): tomllib.loads(manifest.read_text(encoding="utf-8"))
+        for manifest in (ROOT / "crates").glob("*/Cargo.toml")
+    }
+
+
+def test_crates_depend_on_each_other_as_drawn() -> None:
+    kinds = ("dependencies", "dev-dependencies", "build-dependencies")
+    found = {
+        crate: {name for kind in kinds for name in manifest.get(kind, {}) if name.startswith("storscope-")}
+        for crate, manifest in _manifests().items()
+    }
+    assert found == {crate: {f"storscope-{other}" for other in others} for crate, others in CRATES.items()}
 
 
 def test_one_crate_names_pyo3() -> None:
-    naming = [
-        manifest.parent.name
-        for manifest in (ROOT / "crates").glob("*/Cargo.toml")
-        if "pyo3" in tomllib.loads(manifest.read_text())["dependencies"]
-    ]
-    assert naming == ["storscope-py"]
+    assert [crate for crate, manifest in _manifests().items() if "pyo3" in manifest["dependencies"]] == ["py"]
