@@ -29,12 +29,13 @@ pub struct Frame {
     pub heads: u32,
     /// Zones of equal width.
     pub zones: u32,
-    /// Inner over outer rate: 1 for one zone, 0.5 to 0.7 with many.
+    /// Inner over outer rate: 1 for one zone, 0.5 to 0.7 over the whole of a drive with many.
     pub inner_ratio: f64,
 }
 
 impl Frame {
-    /// Of a drive of which nothing is known but its size: eight heads, sixteen zones, an inner rate of four fifths.
+    /// Of a drive of which nothing is known but its size: eight heads, sixteen zones, an inner rate of four fifths. Assumed:
+    /// traces of a part of a drive hardly show them. Over whole drives rates differ more; `--like` gives that of one.
     #[must_use]
     pub fn of_size(size_bytes: u64) -> Self {
         Self { size_bytes, heads: 8, zones: 16, inner_ratio: 0.8 }
