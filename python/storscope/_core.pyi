@@ -185,7 +185,7 @@ class LoadRun:
         """
 
 def plan_buffer_bytes(plan: str) -> int:
-    """Memory for the data of all I/Os in flight of a plan as JSON, whose targets are not touched; null targets need none.
+    """Memory for the data of all I/Os in flight of a plan as JSON, with untouched targets; null targets need none.
 
     Raises RunError for a plan that cannot be run, or that this process has no memory for now.
     """

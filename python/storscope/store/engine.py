@@ -106,7 +106,7 @@ class Engine:
 
     def _define(self, connection: duckdb.DuckDBPyConnection, table: str, schema: pa.Schema) -> None:
         files = [file for file in self._seen if file.name == f"{table}.parquet"]
-        columns = stored_columns(table, schema)
+        columns = stored_columns(schema)
         if files:
             names = _listed(_not_a_pattern(file) for file in files)
             # Without hive partitioning: that makes columns of the folders above the store, too, if they have a '='.

@@ -21,7 +21,7 @@ _TOTALS: Final = {
 """Totals that a source did not give, where both parts are known. Never computed from one part."""
 
 
-def stored_columns(table: str, schema: pa.Schema) -> str:
+def stored_columns(schema: pa.Schema) -> str:
     """The select list of a stored table: `capture` first, then the schema's columns."""
     return ", ".join(["capture", *schema.names])
 

@@ -213,7 +213,7 @@ def bench_session(
     *,
     told: Callable[[str], None],
     stop: Callable[[], bool],
-    filled: Callable[[int, int], None] = lambda done_bytes, total_bytes: None,
+    filled: Callable[[int, int], None] = lambda _done_bytes, _total_bytes: None,
     writes: bool = False,
 ) -> Iterator[BenchSession]:
     """Opens a target for a workload and others like it: creates and fills what is needed, and takes it down at the end.

@@ -155,7 +155,7 @@ def _compares_tables(kernel: Kernel) -> SameTable:
     """By kcmp(2). It takes the numbers of this process's own namespace, which /proc need not be of."""
     call = _KCMP.get(platform.machine())
     if call is None or read_link(kernel.proc / "self") != str(os.getpid()):
-        return lambda one, other: False
+        return lambda _one, _other: False
     syscall = ctypes.CDLL(None).syscall
     return lambda one, other: bool(syscall(call, int(one), int(other), _KCMP_FILES, 0, 0) == 0)
 
