@@ -25,7 +25,7 @@ Examples:
   storscope bench /dev/sdb --workload oltp --dry-run
   storscope bench /dev/sdb --sweep sizes=4k,16k,64k modes=randread,randwrite,read jobs=1,2,4,8 --report sweep.html
   storscope bench /dev/sdb --sweep sizes=4k,128k modes=randwrite,write --precondition --within 2%
-  storscope bench /mnt/nas/file --workload random-8k-70-read --time-series 10m/30s --for 4h
+  storscope bench /mnt/nas/file --sweep sizes=8k modes=randread jobs=8 --time-series 10m/30s --for 4h
 """
 
 
