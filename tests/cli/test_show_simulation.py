@@ -15,6 +15,7 @@ from storscope.cli.main import run
 from storscope.cli.show_queues import chosen_slices, folded
 from storscope.domain.errors import NotAStore, UsageError
 from storscope.domain.units import format_duration, format_instant, format_rate
+from storscope.store import Store
 from tests.sim.designs import SMALL
 
 _DOCS = Path(__file__).parents[2] / "docs"
@@ -178,6 +179,8 @@ def test_one_capture_in_a_store_is_one(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert "1 capture, " in said
     assert " 1 in runs" in said
+    (stored,) = Store.open(tmp_path / "store").query("SELECT run, name FROM runs").to_pylist()
+    assert f"    run      {stored['run']}  {stored['name']}\n" in said
     _run(tmp_path, "--duration", "3s")
     assert run(["store", "info", "--store", str(tmp_path / "store")]) == 0
     assert "2 captures, " in capsys.readouterr().out

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from storscope.cli.text_table import terminal_width
+from storscope.cli.text_table import harmless, terminal_width
 from storscope.domain.errors import UsageError
 from storscope.domain.rows import plain_rows
 from storscope.domain.schema import SCHEMA_VERSION, TABLES
@@ -50,13 +50,14 @@ def print_info(store: Store, as_json: bool, *, every: bool = False) -> None:
     click.echo(f"store {store.path}: schema version {SCHEMA_VERSION}, {_captures(len(captures))}, {format_bytes(size)}")
     folded: dict[str, list[dict[str, Any]]] = {}
     series = {} if every else _series_of(store)
+    runs = _only_runs(store)
     for row in captures:
         folded.setdefault(series.get(row["capture"], row["capture"]), []).append(row)
     for name, rows in folded.items():
         if name in series.values():
             _print_series(name, rows)
         else:
-            _print_capture(rows[0])
+            _print_capture(rows[0], runs.get(rows[0]["capture"]))
     if any(name in series.values() for name in folded):
         click.echo("\n--all shows every capture.", err=True)
 
@@ -73,6 +74,14 @@ def _series_of(store: Store) -> dict[str, str]:
     ).to_pylist()
     counts = Counter(row["series"] for row in rows)
     return {row["capture"]: row["series"] for row in rows if counts[row["series"]] >= _LEAST_FOLDED}
+
+
+def _only_runs(store: Store) -> dict[str, str]:
+    """Capture -> the run in it, as other commands take it, and its name; of captures with a single run."""
+    rows = store.query(
+        "SELECT capture, any_value(run) AS run, any_value(name) AS name FROM runs GROUP BY capture HAVING count(*) = 1"
+    ).to_pylist()
+    return {row["capture"]: "  ".join(dict.fromkeys(filter(None, (row["run"], row["name"])))) for row in rows}
 
 
 def _print_series(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -95,8 +104,10 @@ def _print_series(name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         click.echo(f"    … and {format_count(len(notes) - _MOST_NOTES)} more notes")
 
 
-def _print_capture(row: Mapping[str, Any]) -> None:
+def _print_capture(row: Mapping[str, Any], run: str | None) -> None:
     click.echo(f"\n{click.style(row['capture'], bold=True)}  {row['format']}  {row['path']}")
+    if run:
+        click.echo(harmless(f"    run      {run}"))
     if row["first_time"] is not None:
         click.echo(f"    time     {_short(row['first_time'])} to {_short(row['last_time'])}")
     click.echo(f"    clock    {row['clock'] or 'no times'}")
