@@ -51,6 +51,15 @@ def test_each_bottleneck_is_told_once_with_all_its_times() -> None:
     )
 
 
+def test_a_component_that_is_waited_for_is_not_one_that_is_only_busy() -> None:
+    waited_for = Bottleneck("controller", "A", 1.0, 0.6, "Controller A is used to 100 %.")
+    busy = Bottleneck("controller", "A", 0.82, 0.06, "Controller A is used to 82 %; they wait at the drives.")
+    assert bottleneck_by_phase(list(zip(_phases(54, 180), (waited_for, busy), strict=True))).words == (
+        "From 0 s to 54 s: controller A is used to 100 %. "
+        "From 54 s to 3 min 54 s: controller A is used to 82 %; they wait at the drives."
+    )
+
+
 def test_times_without_an_answer_are_passed_over_and_many_are_counted() -> None:
     bounds = (_NONE, *(_LOAD, _DRIVES) * 5)
     words = bottleneck_by_phase(list(zip(_phases(*[1] * 11), bounds, strict=True))).words

@@ -12,10 +12,14 @@ from storscope.sim.phases import Phase
 _MOST_SPANS = 3
 """Stretches of time that are named for one bottleneck; a volume that moves to and fro has dozens."""
 
+_MOST_OF_TIME = 0.5
+_NO_COMPONENT = ("load", "unknown")
+
 
 def bottleneck_by_phase(bounds: Sequence[tuple[Phase, Bottleneck]]) -> Bottleneck:
     """Of several phases. Each bottleneck is told once, with when, in the words of its longest phase, or of that which
-    uses a component most: a step that it keeps up with does not stand for one that overloads it. Where nothing is used
+    uses a component most: a step that it keeps up with does not stand for one that overloads it. Phases in which I/Os
+    wait for it most of their time are told apart from those in which they wait elsewhere. Where nothing is used
     to the full, phases whose I/Os spend their time elsewhere are told apart: a cache that is lost fills no drive.
 
     Phases in which no I/O was answered are left out, unless there is no other.
@@ -25,11 +29,13 @@ def bottleneck_by_phase(bounds: Sequence[tuple[Phase, Bottleneck]]) -> Bottlenec
     return Bottleneck("phases", None, None, None, " ".join(_words(key, told) for key in keys))
 
 
-_Key = tuple[str, str | None, str | None]
+_Key = tuple[str, str | None, str | None, bool]
 
 
 def _key(bound: Bottleneck) -> _Key:
-    return bound.kind, bound.name, bound.part
+    """What bounds it, and of a component whether I/Os spend most of their time there."""
+    waits_there = bound.kind not in _NO_COMPONENT and (bound.time_share or 0.0) >= _MOST_OF_TIME
+    return bound.kind, bound.name, bound.part, waits_there
 
 
 def _words(key: _Key, told: Sequence[tuple[Phase, Bottleneck]]) -> str:
@@ -47,7 +53,7 @@ def _words(key: _Key, told: Sequence[tuple[Phase, Bottleneck]]) -> str:
 
 def _weight(one: tuple[Phase, Bottleneck]) -> tuple[float, int]:
     phase, bound = one
-    is_component = bound.kind not in ("load", "unknown") and bound.used_ratio is not None
+    is_component = bound.kind not in _NO_COMPONENT and bound.used_ratio is not None
     return round(bound.used_ratio or 0.0, 2) if is_component else 0.0, phase.duration_ns
 
 
