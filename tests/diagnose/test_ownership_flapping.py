@@ -73,3 +73,28 @@ def test_there_and_back_between_captures_is_a_warning(tmp_path: Path) -> None:
 
 def test_the_same_owner_in_every_capture_is_healthy(tmp_path: Path) -> None:
     assert len(statements(judge(RULE, make_case(tmp_path, _owner("A"), _owner("A"))))) == 1
+
+
+def test_moves_that_come_with_cache_events_are_put_down_to_the_cache(tmp_path: Path) -> None:
+    def cache_events(minutes: Sequence[float]) -> Writer:
+        def write(recorder: Recorder) -> None:
+            for minute in minutes:
+                controller = EntityRef("EVA", "controller", "B")
+                at_ns = START_NS + round(minute * _MINUTE_NS)
+                recorder.event(
+                    controller, at_ns, "cache_policy_changed", "policy", attributes={"mode": "write-through"}
+                )
+
+        return write
+
+    moves = _moves(range(0, 55, 5))
+    (tmp_path / "with").mkdir()
+    with_it = only_finding(
+        judge(RULE, make_case(tmp_path / "with", moves, cache_events([m + 0.5 for m in range(0, 55, 5)])))
+    )
+    assert "11 of these 11 moves come within a minute of an event about the cache or a battery of B." in with_it.summary
+    assert with_it.remedy.startswith("See to the cache and the battery first")
+    (tmp_path / "apart").mkdir()
+    apart = only_finding(judge(RULE, make_case(tmp_path / "apart", moves, cache_events([2.5, 200]))))
+    assert "cache" not in apart.summary
+    assert apart.remedy.startswith("Give every host the same ALUA policy")

@@ -26,6 +26,8 @@ import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import by_system, counted, listed, where
@@ -122,6 +124,7 @@ def _finding(case: Case, system: str, events: list[Event], flapping: Mapping[Ent
     start, end = window_of([event for event in events if event.entity in flapping])
     most = max(flapping.values())
     timed = start is not None
+    cache = _cache_words(case, system, [event for event in events if event.entity in flapping])
     return Finding(
         rule=_NAME,
         severity=Severity.CRITICAL if most >= _STORM else Severity.WARNING,
@@ -131,14 +134,12 @@ def _finding(case: Case, system: str, events: list[Event], flapping: Mapping[Ent
             f"{listed(case, flapping)} changed owner up to {most} times "
             + ("within one hour" if timed else "(the lines carry no times)")
             + f"; {counted(len(events), 'change')} on {system} in all."
+            + cache
         ),
-        why="Each move flushes the cache and holds the volume for seconds; hosts and array disagree on the controller.",
+        why=_HOLDS + (_OF_THE_CACHE if cache else _OF_THE_PATHS),
         innocent="A firmware update or other maintenance moved the volumes away and back: ask for the change calendar.",
         check="Compare the times with the change calendar, and see from which host each move was triggered.",
-        remedy=(
-            "Give every host the same ALUA policy without non-optimised paths, repair missing optimised paths, and "
-            "stop automatic fail-back while you do."
-        ),
+        remedy=_SEE_TO_THE_CACHE if cache else _SEE_TO_THE_PATHS,
         source="Two changes within an hour: ours.",
         entities=tuple(sorted(flapping)),
         start_ns=start,
@@ -149,6 +150,42 @@ def _finding(case: Case, system: str, events: list[Event], flapping: Mapping[Ent
     )
 
 
+_HOLDS = "Each move flushes the cache and holds the volume for seconds; "
+_OF_THE_CACHE = "a controller that does not trust its cache or battery gives its volumes away."
+_OF_THE_PATHS = "hosts and array disagree on the controller."
+_SEE_TO_THE_CACHE = (
+    "See to the cache and the battery first (cache-policy-flood): restart the controller in a quiet hour, update its "
+    "firmware, replace the battery. If the moves go on, look at the paths of the hosts."
+)
+_SEE_TO_THE_PATHS = (
+    "Give every host the same ALUA policy without non-optimised paths, repair missing optimised paths, and stop "
+    "automatic fail-back while you do."
+)
+
+
+def _cache_words(case: Case, system: str, moves: Sequence[Event]) -> str:
+    """That most moves come with events about a cache or a battery, and of whom; empty if they do not."""
+    cache = [event for event in events_by_system(case, *_CACHE_TYPES).get(system, []) if event.time_ns is not None]
+    times = np.array(sorted(times_of(cache)), dtype=np.int64)
+    moved = np.array(times_of(moves), dtype=np.int64)
+    if not len(times) or not len(moved):
+        return ""
+    place = np.searchsorted(times, moved)
+    before = np.abs(moved - times[np.maximum(place - 1, 0)])
+    after = np.abs(times[np.minimum(place, len(times) - 1)] - moved)
+    near = int((np.minimum(before, after) <= _NEAR_NS).sum())
+    if near < _MOST_SHARE * len(moved):
+        return ""
+    names = listed(case, sorted({event.entity for event in cache}))
+    return (
+        f" {near} of these {len(moved)} moves come within a minute of an event about the cache or a battery of {names}."
+    )
+
+
+_CACHE_TYPES = ("cache_policy_changed", "battery_changed")
+_NEAR_NS = 60 * NS_PER_S
+_MOST_SHARE = 0.8
+"""Of the moves, from which the cache is taken for what they have in common (ours)."""
 _STORM = 10
 """Moves of one volume within an hour that nobody makes on purpose (ours)."""
 
