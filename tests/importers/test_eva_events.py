@@ -136,3 +136,16 @@ def test_a_huge_quoted_cell_is_no_traceback(tmp_path: Path) -> None:
 def test_what_has_no_event_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(MalformedInput, match="date and a time"):
         read_text(IMPORTER, text, tmp_path)
+
+
+def test_days_with_points_come_first_and_folders_belong_to_the_volume(tmp_path: Path) -> None:
+    text = (
+        "20.11.2010 22:00:30  Informational  Virtual disk \\Virtual Disks\\ESX\\VMFS01 changed Battery Cache policy\n"
+        "20.11.2010 22:00:31  Warning  Controller B: cache battery state is failed\n"
+        "03.12.2010 22:00:32  Informational  Virtual disk \\Virtual Disks\\ESX\\VMFS01 ownership changed from "
+        "Controller B to Controller A\n"
+    )
+    rows = read_text(IMPORTER, text, tmp_path).rows("events")
+    assert [row["type"] for row in rows] == ["cache_policy_changed", "battery_changed", "ownership_changed"]
+    assert rows[2]["entity"] == "ESX\\VMFS01"
+    assert rows[2]["time"].isoformat() == "2010-12-03T22:00:32+00:00"

@@ -6,6 +6,7 @@ the vendor's event descriptions. Expected: one event a line, a date and time fir
     2009-11-20 22:00:20  Controller A changed Battery Cache policy to write-through
     20-Nov-2009 22:00:21 Virtual disk vmfs01 moved to controller B
     11/20/2009 10:00:22 PM,Warning,"Battery assembly 1 has transitioned to the degraded state"
+    20.11.2009 22:00:23 Controller B changed Battery Cache policy to write-back
 
 What a phrase says becomes an event of the vocabulary; every other line with a time is kept as 'array_event'. Lines
 without a time continue the event above them. Times are the array's or the management server's local time.
@@ -31,7 +32,8 @@ from storscope.sources.importers._stamps import Stamps
 _STAMP = re.compile(
     r"\s*[\"'\[]?(?P<stamp>\d{4}[-/]\d\d?[-/]\d\d?[T ,;]+\d\d?:\d\d:\d\d"
     r"|\d\d?[-. ][A-Za-z]{3}[-. ]\d{4}[ ,;]+\d\d?:\d\d:\d\d(?: ?[AP]M)?"
-    r"|\d\d?/\d\d?/\d{4}[ ,;]+\d\d?:\d\d:\d\d(?: ?[AP]M)?)(?:[.,]\d{1,6})?(?P<zone>Z|[+-]\d\d:?\d\d)?[\"'\]]?"
+    r"|\d\d?(?P<between>[/.])\d\d?(?P=between)\d{4}[ ,;]+\d\d?:\d\d:\d\d(?: ?[AP]M)?)"
+    r"(?:[.,]\d{1,6})?(?P<zone>Z|[+-]\d\d:?\d\d)?[\"'\]]?"
     r"(?P<rest>[\s,;|:-].*|)",
     re.IGNORECASE,
 )
@@ -74,7 +76,7 @@ _CONTROLLER = re.compile(r"\bcontroller\s+[\"']?([A-Z0-9][\w-]*)[\"']?", re.IGNO
 _NEW_OWNER = re.compile(r"\bto\s+(?:the\s+)?(?:controller\s+)?[\"']?([A-Z0-9][\w-]*)[\"']?\s*[.)]?\s*$", re.IGNORECASE)
 _VDISK = re.compile(
     r"\b(?:virtual disk|vdisk|lun|volume)\s+(?:\"([^\"]+)\"|'([^']+)'"
-    r"|(\\[^,;]*?)(?=\s+(?:has|was|moved|is|owning|transferred|transitioned)\b)|([^\s,;:]+))",
+    r"|(\\[^,;]*?)(?=\s+(?:has|was|moved|is|owning|ownership|changed|transferred|transitioned)\b)|([^\s,;:]+))",
     re.IGNORECASE,
 )
 _DISK = re.compile(
@@ -229,7 +231,8 @@ def _entity(system: str, kind: str, text: str) -> EntityRef:
 IMPORTER = Importer(
     name="eva_events",
     title="HP EVA controller events, text or CSV",
-    supports="lines with a date, a time and a text in three date forms, with or without severity; UNVERIFIED",
+    supports="lines with a date (2009-11-20, 20-Nov-2009, 11/20/2009 or 20.11.2009), a time and a text, with or "
+    "without severity; UNVERIFIED",
     how_to_capture="Command View EVA: array, View events, Controller event log, save as text",
     recognise=_recognise,
     read=_read,
