@@ -17,6 +17,7 @@ from typing import Any, Final
 from storscope import _core
 from storscope.bench.doubted_streams import with_streams
 from storscope.bench.figures import Interval, Outcome
+from storscope.bench.room import check_count
 from storscope.domain.errors import ConfigError, StorscopeError, TargetRefused
 from storscope.domain.units import NS_PER_S, format_duration
 from storscope.domain.workload import Workload
@@ -146,8 +147,9 @@ class EngineRun:
 def buffer_bytes(workload: Workload, targets: int) -> int:
     """Memory for the data of all I/Os in flight on so many targets, which are not touched.
 
-    Raises ConfigError where there is no room for it now, or the queues are deeper than a ring holds.
+    Raises ConfigError where there is no room for it now, queues are deeper than a ring holds, or a target is missing.
     """
+    check_count(workload, targets)
     plan = RunPlan(workload, (NoTarget("nop", 0),) * targets, duration_ns=1, seed=0)
     with _core_errors():
         return _core.plan_buffer_bytes(json.dumps(plan.to_json()))
