@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from storscope.bench.engine import explained, in_units
 from storscope.cli.main import run as storscope
 from storscope.domain.errors import StoreError
-from storscope.domain.units import MIB
+from storscope.domain.units import KIB, MIB
 from storscope.store import Store
 from tests.bench.safety.conftest import Rig, run
 
@@ -54,6 +55,25 @@ def test_a_store_without_room_is_named(full: Path, data: Path, capsys: pytest.Ca
     assert f"{full}: expected a store that takes what is measured, found No space left on device" in told
     assert not list(full.glob(".bench-*"))
     assert not list(data.iterdir())
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs("mkfs.ext4")
+def test_a_store_that_fills_up_ends_the_run_with_what_was_measured(
+    full: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill = full.parent / "fill"
+    os.truncate(fill, fill.stat().st_size - 48 * KIB)
+    arguments = ["bench", str(data), "--workload", "backup", "--size", "8m", "--duration", "60s"]
+    assert storscope([*arguments, "--store", str(full)]) == 2
+    shown, told = capsys.readouterr()
+    assert "figures, with 95 % intervals" in shown, "nobody has to measure again to see them"
+    (spool,) = full.glob(".bench-*.jsonl")
+    assert f"{full}: expected a store that takes what is measured, found No space left on device" in told
+    assert f"What was measured is in {spool}." in told
+    fill.unlink()
+    assert storscope(["store", "info", "--store", str(full)]) == 0
+    assert "1 capture" in capsys.readouterr().out
 
 
 def test_a_measurement_whose_capture_finds_no_room_stays_and_is_said_to(

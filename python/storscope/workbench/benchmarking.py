@@ -270,9 +270,10 @@ def _measure(
             devices.look_again()
         run.begin()
         measurement = measuring(run)
+        keeper = _Keeper(spool)
         with standstills() as still:
-            for interval in measurement.intervals(stop):
-                spool.append(interval)
+            for interval in measurement.intervals(lambda: keeper.full is not None or stop()):
+                keeper.keep(interval)
                 follow(measurement.progress)
                 watch(interval)
             outcome = run.outcome()
@@ -284,10 +285,31 @@ def _measure(
         steps = rate_step_figures(about.workload, measurement.samples)
         benched = Benched("", about, outcome, judgement, counted, steps)
         try:
+            if keeper.full is not None:
+                raise _says_where(spool.path, keeper.full)
             spool.end(outcome, judgement)
             return replace(benched, capture=_publish_now(store, spool.path))
         except StoreError as error:
             raise NotStored(benched, error) from error
+
+
+class _Keeper:
+    """Keeps intervals in a spool until there is no room for one; if that is the first, there is nothing to show."""
+
+    def __init__(self, spool: SpoolWriter) -> None:
+        self._spool = spool
+        self.full: StoreError | None = None
+
+    def keep(self, interval: Interval) -> None:
+        """Raises StoreError for the first."""
+        if self.full is not None:
+            return
+        try:
+            self._spool.append(interval)
+        except StoreError as error:
+            if self._spool.is_empty:
+                raise
+            self.full = error
 
 
 @contextmanager
@@ -360,10 +382,12 @@ def _publish_now(store: Store, spool: Path) -> str:
     try:
         return _publish(store, spool)
     except StoreError as error:
-        raise StoreError(
-            error.expected, error.found, where=error.where,
-            hint=f"What was measured is in {spool}. Make room there: the next command that asks the store takes it.",
-        ) from error  # fmt: skip
+        raise _says_where(spool, error) from error
+
+
+def _says_where(spool: Path, error: StoreError) -> StoreError:
+    hint = f"What was measured is in {spool}. Make room there: the next command that asks the store takes it."
+    return StoreError(error.expected, error.found, where=error.where, hint=hint)
 
 
 def _publish(store: Store, spool: Path) -> str:
