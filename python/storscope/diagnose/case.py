@@ -28,6 +28,8 @@ from storscope.store.events import Event, read_events
 from storscope.store.series import Series, clashes, floats, fuller, groups, ints, joined, read_pieces
 from storscope.store.time_frame import TimeFrame
 
+_CLASHES_PASSED = 2
+"""Intervals of a series that may begin before the one before is over: the last slice of a queue is cut short."""
 EVIDENCE_ROWS = 20
 """Rows an evidence table shows; the query beside it gives all."""
 
@@ -328,7 +330,7 @@ class Case:
         worst: dict[str, tuple[int, Series]] = {}
         for series in found:
             count = clashes(series)
-            if count and count > worst.get(series.entity.system, (0, series))[0]:
+            if count > worst.get(series.entity.system, (_CLASHES_PASSED, series))[0]:
                 worst[series.entity.system] = (count, series)
         for system, (count, series) in sorted(worst.items()):
             self.notes.append(
