@@ -75,8 +75,9 @@ class Engine:
         )
 
     def is_outdated(self) -> bool:
-        """Whether a file that it reads is gone, or another one than before."""
-        return any(_look_at(file) != seen for file, seen in self._seen.items())
+        """Whether a file that it reads is gone or another one than before, or one is there that was missing."""
+        files = (directory / f"{table}.parquet" for table in _SCHEMAS for directory in self._directories)
+        return any(_look_at(file) != self._seen.get(file) for file in files)
 
     def close(self) -> None:
         """Drops what it remembers of the files."""
