@@ -1,0 +1,343 @@
+"""Who explains whom's latency by load: the search behind noisy-neighbour, which tells it in words.
+
+Partial correlations of log latency with the load of each suspect at lag 0 or 1, by operations and by bytes, with the
+victims' own load and everybody else's held fixed; intervals by blocks. References are those of the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storscope.diagnose.case import Case
+from storscope.diagnose.peers import Grid, rests_on
+from storscope.diagnose.rule import Settings
+from storscope.diagnose.rules._entities import listed
+from storscope.diagnose.rules._load import between, named
+from storscope.diagnose.windows import bad_windows
+from storscope.domain.arrays import BoolArray, FloatArray
+from storscope.domain.entity import EntityRef
+from storscope.domain.units import format_duration
+from storscope.model.bootstrap import Interval, block_length, interval_of_sums
+from storscope.model.overload import bridged, runs_of
+from storscope.model.regression import (
+    coefficients,
+    explained_share,
+    moments,
+    partial_correlation,
+    scaled,
+    total_moments,
+)
+
+_MEMO = "noisy-neighbour"
+_CARRIERS = {"disk_group", "device", "datastore", "controller", "adapter", "array", "disk", "port", "vdisk", "path",
+             "filesystem", "nic", "partition"}  # fmt: skip
+"""Components through which storage load of one slows another. Two VMs of one host share more, but no storage."""
+_SUSPECTS_MAX = 6
+_MOVES_TOGETHER = 0.8
+"""Correlation with all other load from which the two cannot be told apart."""
+LOUD_INTERVALS_MIN = 5
+"""Loud intervals, and quiet ones, of which nothing is said if there are fewer."""
+_R_LOW_MIN = 0.3
+_OWN_PART_MIN = 0.01
+"""Part of a suspect's changes of load that what is held fixed does not show as well: with less (a variance inflation of
+100) it has none of its own to judge by (ours; 10 is a common warning)."""
+_FACTOR_SPAN_MAX = 1e3
+"""Ends of the interval of a factor, one over the other, from which nothing was measured."""
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A suspect and the entities whose latency goes with its load."""
+
+    grid: Grid
+    column: int
+    measure: str
+    """'operations' or 'bytes'."""
+    victims: tuple[int, ...]
+    components: frozenset[EntityRef]
+    """What it shares with its victims; empty when nothing is known to be shared."""
+    r: Interval
+    factor: Interval
+    """Victims' latency when the suspect is loud over when it is quiet, own and other load held fixed."""
+    quiet_ns: float
+    loud_ns: float
+    loud_from: float
+    share: float
+    """Its share of the load while latency was bad."""
+    waiting_share: float
+    episodes: int
+    """How often it became loud; once may be a coincidence that no statistic can exclude."""
+    companions: tuple[int, ...]
+    """Entities whose load moves with the suspect's so closely that they cannot be told apart."""
+
+    @property
+    def entity(self) -> EntityRef:
+        """The suspect."""
+        return self.grid.entities[self.column]
+
+    @property
+    def victim_entities(self) -> list[EntityRef]:
+        """Those whose latency goes with its load."""
+        return [self.grid.entities[column] for column in self.victims]
+
+
+@dataclass(frozen=True)
+class _Field:
+    """What the search looks at: log latency and loads, absent load at its mean, spikes brought in."""
+
+    grid: Grid
+    log_latency: FloatArray
+    loads: dict[str, FloatArray]
+    bad: BoolArray
+    correlations: list[float]
+    """See `correlations_seen`."""
+    refused: list[tuple[float, str]]
+    """See `refused`."""
+
+
+def suspicions(case: Case, settings: Settings, grid: Grid) -> list[Suspicion]:
+    """The suspects of a system, the strongest by queue time first; the next ones explain what it left."""
+    field = _field(case, grid)
+    found: list[Suspicion] = []
+    for column in _by_queue_time(settings, field):
+        suspicion = _suspicion(case, settings, field, column, [one.column for one in found])
+        if suspicion is not None:
+            found.append(suspicion)
+    return found
+
+
+def correlations_seen(case: Case, system: str) -> list[float]:
+    """Every partial correlation that was looked at in the system."""
+    found: list[float] = case.memo.setdefault((_MEMO, system, "seen"), [])
+    return found
+
+
+def refused(case: Case, system: str) -> list[tuple[float, str]]:
+    """(partial correlation, what spoke against it in words) of those that went with latency and still do not count."""
+    found: list[tuple[float, str]] = case.memo.setdefault((_MEMO, system, "refused"), [])
+    return found
+
+
+def _field(case: Case, grid: Grid) -> _Field:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_latency = np.log(np.where(grid.latency_ns > 0, grid.latency_ns, np.nan))
+    loads = {"operations": _filled(grid.ops)}
+    if np.isfinite(grid.bytes).any():
+        loads["bytes"] = _filled(grid.bytes)
+    bad = grid.inside(bad_windows(case).get(grid.system, []))
+    if not bad.any():
+        total = np.nan_to_num(grid.total_latency_ns)
+        bad = total >= np.quantile(total, 0.9)
+    return _Field(grid, log_latency, loads, bad, correlations_seen(case, grid.system), refused(case, grid.system))
+
+
+def _filled(values: FloatArray) -> FloatArray:
+    """Loads with spikes brought in and absent values at their column's mean, where they say nothing."""
+    known = np.isfinite(values)
+    mean = np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    filled = np.where(known, values, mean)
+    result: FloatArray = np.minimum(filled, np.quantile(filled, 0.995, axis=0))
+    return result
+
+
+def _by_queue_time(settings: Settings, field: _Field) -> list[int]:
+    """Columns with enough of the load while latency was bad, the most queue time first."""
+    parts = np.max([shares(load[field.bad]) for load in field.loads.values()], axis=0)
+    waiting = field.grid.waiting[field.bad].sum(axis=0)
+    order = sorted(range(len(parts)), key=lambda column: (-waiting[column], field.grid.entities[column]))
+    return [column for column in order if parts[column] >= settings["suspect_share_min"]][:_SUSPECTS_MAX]
+
+
+def shares(load: FloatArray) -> FloatArray:
+    """Each column's part of the whole; zeros where there is none."""
+    total = float(load.sum())
+    result: FloatArray = load.sum(axis=0) / total if total > 0 else np.zeros(load.shape[1])
+    return result
+
+
+def _suspicion(case: Case, settings: Settings, field: _Field, column: int, accepted: list[int]) -> Suspicion | None:
+    """The suspect's case, by operations or bytes, whichever goes better with the others' latency."""
+    best: tuple[float, str, int, list[int]] | None = None
+    for measure, load in field.loads.items():
+        for lag in (0, 1):
+            victims = _victims(case, settings, field, load, column, accepted, lag)
+            weight = sum(r for _, r in victims)
+            if victims and (best is None or weight > best[0]):
+                best = (weight, measure, lag, [victim for victim, _ in victims])
+    if best is None:
+        return None
+    _, measure, lag, victims_of = best
+    entity = field.grid.entities[column]
+    sharing = [v for v in victims_of if _shared(case, entity, field.grid.entities[v])]
+    components = [_shared(case, entity, field.grid.entities[v]) for v in sharing]
+    common = frozenset.intersection(*components) or components[0] if components else frozenset()
+    weighed = _weighed(settings, field, column, measure, lag, sharing or victims_of, common, accepted)
+    if isinstance(weighed, str):
+        suspect, hurt = named(case, entity), listed(case, [field.grid.entities[v] for v in sharing or victims_of])
+        field.refused.append((best[0] / len(victims_of), f"{suspect} and the latency of {hurt}, but {weighed}"))
+        return None
+    return weighed
+
+
+def _shared(case: Case, one: EntityRef, other: EntityRef) -> frozenset[EntityRef]:
+    return frozenset(part for part in _rests_on(case, one) & _rests_on(case, other) if part.kind in _CARRIERS)
+
+
+def _rests_on(case: Case, entity: EntityRef) -> frozenset[EntityRef]:
+    """What an entity or its parts rest on: a VM by its disks."""
+    below = rests_on(case, entity).union(*(rests_on(case, part) for part in case.linked_from(entity, "member_of")))
+    return below - {entity}
+
+
+def _victims(
+    case: Case, settings: Settings, field: _Field, load: FloatArray, column: int, accepted: list[int], lag: int
+) -> list[tuple[int, float]]:
+    """(victim, partial correlation) of those whose latency goes with the suspect's load."""
+    suspect = _lagged(load[:, column], lag)
+    found = []
+    for victim in range(load.shape[1]):
+        latency = field.log_latency[:, victim]
+        known = np.isfinite(latency)
+        if victim == column or victim in accepted or known.sum() < settings["intervals_min_count"]:
+            continue
+        # The plain correlation is cheap; a partial one that counts does not hide behind one near zero.
+        if abs(_correlation_of(suspect[known], latency[known])) < 0.5 * settings["r_level_min"]:
+            continue
+        columns = [suspect, *_controls(field, load, column, [victim], accepted, latency), latency]
+        judged = np.column_stack([scaled(each[known]) for each in columns])
+        if _own_part(judged) < _OWN_PART_MIN:
+            one, other = (field.grid.entities[place] for place in (column, victim))
+            field.refused.append(
+                (0.0, f"{named(case, one)} and the latency of {case.label(other)}, but {_INSEPARABLE}")
+            )
+            continue
+        r = _partial(judged)
+        field.correlations.append(r)
+        if r >= settings["r_level_min"]:
+            found.append((victim, r))
+    return found
+
+
+def _lagged(values: FloatArray, lag: int) -> FloatArray:
+    return np.concatenate([values[:1].repeat(lag), values[: len(values) - lag]]) if lag else values
+
+
+def _correlation_of(one: FloatArray, other: FloatArray) -> float:
+    return float(np.mean(scaled(one) * scaled(other)))
+
+
+def _partial(columns: FloatArray) -> float:
+    return float(partial_correlation(total_moments(columns), columns.shape[1])[0])
+
+
+_INSEPARABLE = "the loads go up and down together, so that they cannot be told apart"
+
+
+def _own_part(columns: FloatArray) -> float:
+    """Part of the first column's variance that the others but the last do not explain; 1 where there are none."""
+    if columns.shape[1] < 3:
+        return 1.0
+    turned = np.column_stack([columns[:, 1:-1], columns[:, 0]])
+    return 1.0 - float(explained_share(total_moments(turned), turned.shape[1])[0])
+
+
+def _controls(
+    field: _Field, load: FloatArray, column: int, victims: Sequence[int], accepted: list[int], latency: FloatArray
+) -> list[FloatArray]:
+    """What is held fixed: the victims' own load, what all others bring, and each suspect accepted before.
+
+    What others bring is left out where it moves with the suspect: taking it out would take out the suspect itself.
+    A load that falls while latency rises is left out too: it does not explain the rise, it suffers from it (who waits
+    for each operation gets fewer done).
+    """
+    own = [each[:, list(victims)].sum(axis=1) for each in field.loads.values()]
+    apart = {column, *victims, *accepted}
+    others = load.sum(axis=1) - load[:, sorted(apart)].sum(axis=1)
+    if len(apart) < load.shape[1] and abs(_correlation_of(load[:, column], others)) <= _MOVES_TOGETHER:
+        own.append(others)
+    known = np.isfinite(latency)
+    rising = [each for each in own if _correlation_of(each[known], latency[known]) > 0]
+    return rising + [load[:, other] for other in accepted]
+
+
+def _weighed(
+    settings: Settings, field: _Field, column: int, measure: str, lag: int, victims: list[int],
+    components: frozenset[EntityRef], accepted: list[int],
+) -> Suspicion | str:  # fmt: skip
+    """Intervals for the victims taken together; words when chance could do it or nobody was hurt noticeably."""
+    load = field.loads[measure]
+    suspect = _lagged(load[:, column], lag)
+    latency = _typical(field.log_latency[:, victims])
+    known = np.isfinite(latency)
+    quiet_at, loud_at = np.quantile(suspect, [0.1, 0.99])
+    loud_from = float((quiet_at + loud_at) / 2)
+    loud = suspect >= loud_from
+    if min((loud & known).sum(), (~loud & known).sum()) < LOUD_INTERVALS_MIN:
+        return f"it was loud (or quiet) in fewer than {LOUD_INTERVALS_MIN} intervals"
+    quiet_ns = float(np.exp(np.median(latency[known & ~loud])))
+    loud_ns = float(np.exp(np.median(latency[known & loud])))
+    controls = _controls(field, load, column, victims, accepted, latency)
+    columns = np.column_stack([scaled(each[known]) for each in (suspect, *controls, latency)])
+    r, slope = _intervals(columns, case_seed=column)
+    reach = float(suspect[known & loud].mean() - suspect[known & ~loud].mean()) / float(suspect[known].std())
+    spread = float(latency[known].std())
+    with np.errstate(over="ignore"):
+        low, middle, high = (float(np.exp(b * reach * spread)) for b in (slope.low, slope.estimate, slope.high))
+    factor = Interval(middle, low, high)
+    if r.estimate < settings["r_level_min"]:
+        return f"taken together it is {r.estimate:.2f}, below {settings['r_level_min']:g}"
+    if r.low < _R_LOW_MIN:
+        return f"chance could do it ({between(r, '{:.2f}'.format)})"
+    if not factor.high <= _FACTOR_SPAN_MAX * factor.low:
+        return "how much slower it makes anybody cannot be told from these intervals"
+    if loud_ns < settings["slower_factor"] * quiet_ns:
+        return (
+            f"nobody was hurt noticeably: {format_duration(loud_ns)} while it is loud, {format_duration(quiet_ns)} "
+            f"while it is quiet, less than {settings['slower_factor']:g} times as much"
+        )
+    return Suspicion(
+        field.grid, column, measure, tuple(victims), components, r, factor, quiet_ns, loud_ns, loud_from,
+        float(shares(load[field.bad])[column]), float(shares(field.grid.waiting[field.bad])[column]),
+        len(runs_of(bridged(loud, 2))), _companions(load, column, victims),
+    )  # fmt: skip
+
+
+def _typical(log_latency: FloatArray) -> FloatArray:
+    """The victims' mean log latency relative to each one's own level, put back at the common level."""
+    known = np.isfinite(log_latency)
+    level = np.where(known, log_latency, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    relative = np.where(known, log_latency - level, 0.0).sum(axis=1)
+    count = known.sum(axis=1)
+    return np.where(count > 0, relative / np.maximum(count, 1) + level.mean(), np.nan)
+
+
+def _intervals(columns: FloatArray, case_seed: int) -> tuple[Interval, Interval]:
+    """(partial correlation, slope) with intervals by blocks. Columns: suspect, controls, latency, all scaled."""
+    k = columns.shape[1]
+    solved = coefficients(total_moments(columns), k)[0]
+    residual = columns[:, -1] - solved[0] - columns[:, :-1] @ solved[1:]
+    # How long the errors hang together decides; a suspect that was loud once is one long block itself, and resampling
+    # by its length would ask whether it was loud at all.
+    block = block_length(residual)
+    rows = moments(columns)
+    r = interval_of_sums(rows, lambda sums: partial_correlation(sums, k), block=block, seed=case_seed, replicates=200)
+    slope = interval_of_sums(
+        rows, lambda sums: coefficients(sums, k)[:, 1], block=block, seed=case_seed, replicates=200
+    )
+    return r, slope
+
+
+def _companions(load: FloatArray, column: int, victims: list[int]) -> tuple[int, ...]:
+    """Others with real load whose load moves with the suspect's."""
+    share = shares(load)
+    return tuple(
+        other
+        for other in range(load.shape[1])
+        if other != column
+        and other not in victims
+        and share[other] >= 0.1
+        and _correlation_of(load[:, column], load[:, other]) > _MOVES_TOGETHER
+    )
