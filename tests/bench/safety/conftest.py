@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -57,6 +60,11 @@ class Rig:
         point.mkdir()
         self.mount_at(point, *options, device)
         return point
+
+    def ext4(self, device: Path) -> Path:
+        """Makes a file system on a device and mounts it."""
+        run("mkfs.ext4", "-q", device)
+        return self.mount(device)
 
     def mount_at(self, point: Path, *options: str | Path) -> None:
         """Mounts in a folder; the options end with what is mounted."""
@@ -121,6 +129,19 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Journal:
     """No test sees or changes the journal of whoever runs the tests."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return Journal.of_user()
+
+
+@pytest.fixture
+def full_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a home without room: small files are created, and cannot be written."""
+    sync = os.fsync
+
+    def full(descriptor: int) -> None:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
 
 
 @pytest.fixture

@@ -27,9 +27,7 @@ def write(path: Path, at: int, content: bytes) -> None:
 
 @pytest.fixture
 def ext4(rig: Rig) -> Path:
-    device = rig.loop(rig.image(size_bytes=256 * MIB))
-    run("mkfs.ext4", "-q", device)
-    return rig.mount(device)
+    return rig.ext4(rig.loop(rig.image(size_bytes=256 * MIB)))
 
 
 @pytest.mark.needs_root

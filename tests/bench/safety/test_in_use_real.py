@@ -580,9 +580,7 @@ def test_only_the_part_of_a_loop_device_that_is_written_needs_room(rig: Rig) -> 
 
 @pytest.mark.needs("mkfs.ext4")
 def test_a_full_file_system_is_not_filled(rig: Rig) -> None:
-    device = rig.loop(rig.image(size_bytes=128 * MIB))
-    run("mkfs.ext4", "-q", device)
-    point = rig.mount(device)
+    point = rig.ext4(rig.loop(rig.image(size_bytes=128 * MIB)))
     with pytest.raises(TargetRefused, match="must stay free"):
         create(point, 110 * MIB)
     assert [path.name for path in point.iterdir()] == ["lost+found"]
