@@ -1,29 +1,20 @@
 """The in-use cases with real loop devices, partitions, file systems and swap.
 
-LVM, md, device-mapper, multipath, bcache and ZFS are in `test_in_use_trees.py`: they need kernel modules.
+LVM, md, device-mapper, multipath, bcache and ZFS are in `test_in_use_trees.py`: they need kernel modules. Other
+processes are in `test_in_use_processes.py`.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from storscope.bench.safety import (
-    Outcome,
-    bytes_of,
-    create,
-    demand,
-    inspect,
-    open_for_reading,
-    open_for_writing,
-    processes,
-)
+from storscope.bench.safety import create, inspect, open_for_reading, open_for_writing
 from storscope.bench.safety.access import _confirm
 from storscope.bench.safety.block import device_named
 from storscope.bench.safety.kernel import Kernel
@@ -33,6 +24,7 @@ from storscope.domain.errors import TargetRefused
 from storscope.domain.units import MIB
 from tests.bench.safety import images
 from tests.bench.safety.conftest import Rig, run
+from tests.bench.safety.in_use import alias_by_node, assert_refused_for_good, refusals
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs("losetup")]
 
@@ -40,24 +32,6 @@ FILE_SYSTEMS = [
     pytest.param(name, options, marks=pytest.mark.needs(f"mkfs.{name}"))
     for name, options in (("ext4", ("-q",)), ("xfs", ("-q",)), ("btrfs", ("-q",)))
 ]
-
-
-def refusals(path: Path) -> dict[str, bool]:
-    """Names of the checks that refuse -> whether permission would lift them."""
-    return {check.name: check.overridable for check in inspect(path).checks if check.outcome is Outcome.REFUSED}
-
-
-def assert_refused_for_good(path: Path, *names: str) -> None:
-    """Refused, by each of these checks, and with the right words typed just the same."""
-    found = refusals(path)
-    assert set(names) <= set(found), found
-    assert not any(found[name] for name in names)
-    wanted = demand(inspect(path).target, Kernel())
-    assert wanted is not None
-    for typed in (None, wanted.text):
-        with pytest.raises(TargetRefused) as refusal:
-            open_for_writing(path, permission=typed)
-        assert OPTION not in str(refusal.value)
 
 
 def test_a_blank_device_may_be_written(rig: Rig) -> None:
@@ -189,12 +163,6 @@ def alias_by_chain(rig: Rig, device: Path) -> Path:
     return rig.folder / "outer"
 
 
-def alias_by_node(rig: Rig, device: Path) -> Path:
-    node = rig.folder / "another-node"
-    os.mknod(node, 0o60600, device.stat().st_rdev)
-    return node
-
-
 def alias_by_bind_mount(rig: Rig, device: Path) -> Path:
     target = rig.folder / "bound"
     target.touch()
@@ -309,21 +277,6 @@ def test_a_loop_device_over_an_active_swap_file_is_refused(rig: Rig, levels: int
     assert_refused_for_good(top, "swap")
 
 
-def test_a_process_that_writes_to_the_file_below_two_loop_devices_is_seen(rig: Rig) -> None:
-    image = rig.image()
-    top = rig.loop(rig.loop(image))
-    with Other(HOLD_OPEN, image, os.O_RDWR):
-        assert refusals(top) == {"writers": False}
-    assert refusals(top) == {}
-
-
-def test_a_process_that_writes_to_the_device_below_two_loop_devices_is_seen(rig: Rig) -> None:
-    bottom = rig.loop()
-    top = rig.loop(rig.loop(bottom))
-    with Other(HOLD_OPEN, bottom, os.O_RDWR):
-        assert refusals(top) == {"writers": False}
-
-
 def test_two_loop_devices_on_a_sparse_file_need_room_below(rig: Rig) -> None:
     free = os.statvfs(rig.folder)
     image = rig.image(size_bytes=free.f_bavail * free.f_frsize + 64 * MIB)
@@ -335,179 +288,6 @@ def test_a_read_only_device_is_refused(rig: Rig) -> None:
     assert "read-only" in refusals(device)
     with pytest.raises(TargetRefused, match="is read-only"):
         open_for_writing(device)
-
-
-HOLD_OPEN = "import os, sys; fd = os.open(sys.argv[1], int(sys.argv[2])); print('open', flush=True); sys.stdin.read()"
-HOLD_MAPPED = """
-import ctypes, os, sys
-libc = ctypes.CDLL(None, use_errno=True)
-libc.mmap.restype = ctypes.c_void_p
-libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-fd = os.open(sys.argv[1], os.O_RDWR)
-assert libc.mmap(None, 4096, 3, 1, fd, 0) != ctypes.c_void_p(-1).value  # PROT_READ | PROT_WRITE, MAP_SHARED
-os.close(fd)  # Python's own mmap would keep it open
-print('open', flush=True)
-sys.stdin.read()
-"""
-
-
-class Other:
-    """Another process that has something open until it is told to end."""
-
-    def __init__(self, code: str, *arguments: object) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def __enter__(self) -> Other:
-        assert self.process.stdout is not None
-        assert self.process.stdout.readline() == "open\n"
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.process.communicate()
-
-
-def test_a_device_that_another_process_writes_to_without_a_claim_is_refused(rig: Rig) -> None:
-    """Virtual machines and databases open raw devices without O_EXCL; sysfs and mountinfo show nothing."""
-    device = rig.loop()
-    with Other(HOLD_OPEN, device, os.O_RDWR):
-        assert refusals(device) == {"writers": False}
-        assert_refused_for_good(alias_by_node(rig, device), "writers")
-    assert refusals(device) == {}
-
-
-def test_a_device_that_another_process_only_reads_is_not_refused(rig: Rig) -> None:
-    device = rig.loop()
-    with Other(HOLD_OPEN, device, os.O_RDONLY):
-        assert refusals(device) == {}
-
-
-@pytest.mark.parametrize(("code", "flags"), [(HOLD_OPEN, os.O_RDWR), (HOLD_OPEN, os.O_WRONLY), (HOLD_MAPPED, 0)])
-def test_a_file_that_another_process_writes_to_is_refused(rig: Rig, code: str, flags: int) -> None:
-    image = rig.image()
-    with Other(code, image, flags):
-        assert_refused_for_good(image, "writers")
-
-
-HOLD_OPEN_WITHOUT_ITS_FIRST_THREAD = """
-import ctypes, os, sys, threading, time
-def later():
-    time.sleep(0.3)
-    print('open', flush=True)
-    sys.stdin.buffer.raw.read()
-    os._exit(0)
-os.open(sys.argv[1], int(sys.argv[2]))
-threading.Thread(target=later).start()
-ctypes.CDLL(None).pthread_exit(None)
-"""
-HOLD_OPEN_IN_A_TABLE_OF_ITS_OWN = """
-import ctypes, os, sys, threading
-def later():
-    assert ctypes.CDLL(None).unshare(0x400) == 0  # CLONE_FILES
-    os.open(sys.argv[1], int(sys.argv[2]))
-    print('open', flush=True)
-    sys.stdin.buffer.raw.read()
-thread = threading.Thread(target=later)
-thread.start()
-thread.join()
-"""
-
-
-@pytest.mark.parametrize("compares", [True, False])
-@pytest.mark.parametrize("code", [HOLD_OPEN_WITHOUT_ITS_FIRST_THREAD, HOLD_OPEN_IN_A_TABLE_OF_ITS_OWN])
-def test_a_thread_that_writes_to_a_file_is_seen(
-    rig: Rig, code: str, compares: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where the kernel does not tell which threads have one table of descriptors."""
-    if not compares:
-        monkeypatch.setattr(processes, "_KCMP", {})
-    image = rig.image()
-    with Other(code, image, os.O_RDWR):
-        assert_refused_for_good(image, "writers")
-
-
-def _writers_answer(path: Path) -> str:
-    """As another process, which may be another user, finds it."""
-    (check,) = [check for check in inspect(path).checks if check.name == "writers"]
-    return f"{check.outcome}: {check.says}"
-
-
-ANSWER = """
-import sys
-from pathlib import Path
-from tests.bench.safety.test_in_use_real import _writers_answer
-print(_writers_answer(Path(sys.argv[1])))
-"""
-
-
-@pytest.mark.needs("unshare")
-def test_in_a_container_it_is_said_that_not_all_can_be_seen(rig: Rig) -> None:
-    image = rig.image()
-    with Other(HOLD_OPEN, image, os.O_RDWR):
-        said = run("unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", ANSWER, image)
-    assert said == "unknown: processes outside this container (PID namespace) cannot be seen; none of the others writes"
-
-
-def test_a_proc_that_hides_processes_is_said_to_do_so(rig: Rig, tmp_path: Path) -> None:
-    """As hidepid=2 shows it to an ordinary user."""
-    proc = tmp_path / "proc"
-    proc.mkdir()
-    (proc / "self").symlink_to(f"/proc/{os.getpid()}")
-    seen = processes.writers(Kernel(proc=proc), lambda status, link: True)
-    assert seen.hidden == ("/proc does not list the processes of other users (hidepid)",)
-    assert processes.writers(Kernel(), lambda status, link: False).hidden == ()
-
-
-def test_a_mapping_is_seen_where_only_its_line_may_be_read(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An ordinary user may not follow the links in map_files, not even those of their own processes."""
-    image, matches = rig.image(), processes._matches
-
-    def as_user(link: Path, wanted: processes.Wanted) -> bool | None:
-        return None if link.parent.name == "map_files" else matches(link, wanted)
-
-    monkeypatch.setattr(processes, "_matches", as_user)
-    with Other(HOLD_MAPPED, image, 0):
-        assert_refused_for_good(image, "writers")
-        other = image.with_name("other")
-        other.write_bytes(bytes(4096))
-        assert "writers" not in refusals(other)
-        assert _writers_answer(other) == "passed: no other process has it open for writing"
-
-
-def share_bytes(one: Path, other: Path) -> bool:
-    descriptors = [os.open(path, os.O_RDONLY) for path in (one, other)]
-    try:
-        first, second = (bytes_of(Kernel(), descriptor) for descriptor in descriptors)
-        assert first.overlap(second) == second.overlap(first)
-        return first.overlap(second)
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-
-@pytest.mark.needs("addpart")
-def test_targets_that_share_bytes_are_told_from_those_that_do_not(rig: Rig) -> None:
-    image = rig.image()
-    disk, elsewhere = rig.loop(image), rig.loop(rig.image("another"))
-    first, second = rig.partition(disk, 1, MIB, 8 * MIB), rig.partition(disk, 2, 16 * MIB, 8 * MIB)
-    above = rig.loop(first)
-    for one, other in ((first, disk), (image, disk), (image, first), (above, first), (above, disk), (above, image)):
-        assert share_bytes(one, other), (one, other)
-    for one, other in ((first, second), (above, second), (disk, elsewhere), (image, elsewhere)):
-        assert not share_bytes(one, other), (one, other)
-
-
-def test_two_loop_devices_over_one_file_share_bytes(rig: Rig) -> None:
-    image = rig.image()
-    assert share_bytes(rig.loop(image), rig.loop(image))
-
-
-def test_a_claim_by_anything_else_is_refused(rig: Rig) -> None:
-    """As ZFS, iSCSI targets or a second storscope hold it: no trace in sysfs, only EBUSY."""
-    device = rig.loop()
-    with Other(HOLD_OPEN, device, os.O_RDONLY | os.O_EXCL):
-        assert refusals(device) == {"exclusive": False}
 
 
 def test_reading_needs_no_permission_even_of_a_mounted_device(rig: Rig) -> None:

@@ -11,7 +11,7 @@ from storscope.bench.safety import create, open_for_writing
 from storscope.domain.errors import TargetRefused
 from storscope.domain.units import MIB
 from tests.bench.safety.conftest import Rig, run
-from tests.bench.safety.test_in_use_real import HOLD_OPEN, Other, assert_refused_for_good, refusals
+from tests.bench.safety.in_use import HOLD_OPEN, Other, assert_refused_for_good, refusals
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs("losetup"), pytest.mark.needs("mkfs.ext4")]
 
