@@ -6,40 +6,26 @@ import math
 
 import pytest
 
-from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.load import Closed, Open, Process, RateStep, Steps
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.domain.workload import Stream, Workload
-from storscope.sim.design import read_design
-from storscope.sim.schedule import read_schedule
 from storscope.workbench.interval_length import cut_interval_ns, interval_ns_for
 from storscope.workbench.simulated import Simulated
-from storscope.workbench.simulating import simulate
-from storscope.workbench.simulating_many import plan_of
-
-_DRIVE = """\
-name = "one"
-group = [{ name = "g", drive = "d", count = 1, layout = "raid0" }]
-volume = [{ name = "v", group = "g", size = "1 GiB" }]
-host = [{ name = "h", volumes = [{ volume = "v" }] }]
-drives = { d = { kind = "curve", size = "10 GiB", block = "4k", cv = 0, reads = [{ qd = 1, iops = 100 }] } }
-"""
-"""A drive of exactly 100 I/Os a second."""
-_LOOK = Mix((AccessSpec(4096),))
+from tests.sim.one_drive import READS, one_drive, run
 
 
 def _hogged(start: str, end: str, duration: str) -> Simulated:
     """A victim of 20/s all the time, and a hog that keeps 16 in flight for a while."""
-    victim = Stream(_LOOK, Open(20.0, Process.FIXED), name="victim")
-    schedule = read_schedule(f'[[stream]]\nname = "hog"\nstart = "{start}"\nend = "{end}"\n', "s.toml")
-    workload = Workload("two", (victim, Stream(_LOOK, Closed(16), name="hog")))
-    return simulate(plan_of(read_design(_DRIVE, "one.toml", schedule), workload, duration=duration), started_ns=0)
+    victim = Stream(READS, Open(20.0, Process.FIXED), name="victim")
+    schedule = f'[[stream]]\nname = "hog"\nstart = "{start}"\nend = "{end}"\n'
+    workload = Workload("two", (victim, Stream(READS, Closed(16), name="hog")))
+    return run(one_drive(schedule), workload, duration)
 
 
 def _steps(duration: str | None, *steps: tuple[float, float]) -> Simulated:
     load = Steps(tuple(RateStep(rate, round(seconds * NS_PER_S)) for rate, seconds in steps), Process.FIXED)
-    workload = Workload("steps", (Stream(_LOOK, load, name="s"),))
-    return simulate(plan_of(read_design(_DRIVE, "one.toml"), workload, duration=duration), started_ns=0)
+    workload = Workload("steps", (Stream(READS, load, name="s"),))
+    return run(one_drive(), workload, duration)
 
 
 @pytest.mark.parametrize(

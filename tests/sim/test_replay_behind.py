@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from storscope.sim.design import read_design
 from storscope.sim.replay import TraceSource
 from storscope.sim.traces.read import trace_from_text
 from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import trace_plan_of
-
-_DRIVE = """\
-name = "one"
-group = [{ name = "g", drive = "d", count = 1, layout = "raid0" }]
-volume = [{ name = "v", group = "g", size = "1 GiB" }]
-host = [{ name = "h", volumes = [{ volume = "v" }] }]
-drives = { d = { kind = "curve", size = "10 GiB", block = "4k", cv = 0, reads = [{ qd = 1, iops = 100 }] } }
-"""
-"""A drive of exactly 100 I/Os a second."""
+from tests.sim.one_drive import one_drive
 
 
 def _doubts(at_s: list[float], **options: object) -> list[str]:
     rows = [f"{at},R,{4096 * (number % 1000)},4096" for number, at in enumerate(at_s)]
     trace = trace_from_text("\n".join(["time_s,op,offset_bytes,length_bytes", *rows]) + "\n", "t.csv")
-    design = read_design(_DRIVE, "one.toml")
-    plan = trace_plan_of(design, [TraceSource(trace)], **options)  # type: ignore[arg-type]
+    plan = trace_plan_of(one_drive(), [TraceSource(trace)], **options)  # type: ignore[arg-type]
     return [one for one in simulate(plan, started_ns=0).doubts if "fell behind" in one]
 
 
