@@ -23,6 +23,7 @@ from storscope.domain.recorder import Recorder
 from storscope.domain.schema import CANONICAL, CAPTURES, SCHEMA_VERSION
 from storscope.store import CaptureInfo, Store
 from storscope.store.capture import _parquet_writer
+from storscope.store.checksums import SUMS
 from tests.support.cases import make_store
 
 DEVICE = EntityRef("host", "device", "sda")
@@ -269,6 +270,9 @@ def test_a_file_with_other_rows_than_its_capture_counts_is_never_judged(tmp_path
     store, other = make_store(tmp_path / "store", write), make_store(tmp_path / "other", write_more)
     file = Path(f"capture={0:016x}") / "observations.parquet"
     (store.path / file).write_bytes((other.path / file).read_bytes())
+    with pytest.raises(DamagedStore, match=r"observations\.parquet: expected what was written"):
+        Store.open(store.path).query("SELECT 1")
+    (store.path / file).with_name(SUMS).unlink()  # as an earlier version wrote it
     with pytest.raises(DamagedStore, match=r"observations\.parquet: expected 1 rows, found 3 rows"):
         Store.open(store.path).query("SELECT 1")
 
@@ -282,6 +286,7 @@ def test_a_file_that_is_damaged_is_named_or_read_as_it_was(tmp_path: Path) -> No
 
     store = make_store(tmp_path / "store", write)
     file = store.path / f"capture={0:016x}" / "observations.parquet"
+    file.with_name(SUMS).unlink()  # as an earlier version wrote it
     whole, chance = file.read_bytes(), random.Random(5)
     for _ in range(20):
         broken = bytearray(whole)

@@ -49,7 +49,7 @@ def print_info(store: Store, as_json: bool, *, every: bool = False) -> None:
         return
     click.echo(f"store {store.path}: schema version {SCHEMA_VERSION}, {_captures(len(captures))}, {format_bytes(size)}")
     folded: dict[str, list[dict[str, Any]]] = {}
-    series = {} if every else _series_of(store)
+    series = {} if every else series_of(store)
     runs = _only_runs(store)
     for row in captures:
         folded.setdefault(series.get(row["capture"], row["capture"]), []).append(row)
@@ -66,7 +66,7 @@ def _captures(count: int) -> str:
     return f"{format_count(count)} {'capture' if count == 1 else 'captures'}"
 
 
-def _series_of(store: Store) -> dict[str, str]:
+def series_of(store: Store) -> dict[str, str]:
     """Capture -> the sweep, series or search that it is a part of, where that has several captures."""
     rows = store.query(
         """SELECT capture, coalesce(parameters['sweep'], parameters['knee_search']) AS series FROM runs

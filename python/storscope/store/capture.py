@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from storscope.domain.errors import StoreError
 from storscope.domain.recorder import Recorder
 from storscope.domain.schema import CAPTURES, TABLES
+from storscope.store.checksums import write_sums
 from storscope.store.leftovers import incoming, set_aside
 from storscope.store.lock import alone, hold, let_go
 from storscope.store.marker import make_store
@@ -146,6 +147,7 @@ class CaptureWriter:
         captures = pa.RecordBatch.from_pylist([_capture_row(info, recorder)], schema=CAPTURES)
         with _parquet_writer(self._incoming / "captures.parquet", CAPTURES) as writer:
             writer.write_batch(captures)
+        write_sums(self._incoming)
         for path in self._incoming.iterdir():
             _sync(path)
         _sync(self._incoming)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,6 +16,8 @@ from storscope.domain.rows import plain_rows
 from storscope.domain.schema import TABLES
 from storscope.store import leftovers
 from storscope.store.capture import CaptureInfo, CaptureWriter
+from storscope.store.checking import CheckedCapture, check_captures
+from storscope.store.checksums import Proofs, look_at
 from storscope.store.engine import Engine, damaged, id_of
 from storscope.store.lock import alone, alone_if_free
 from storscope.store.marker import MARKER, check_version, make_store, unmake_if_empty
@@ -30,10 +32,11 @@ _LOOKS = 5
 class Store:
     """A directory of captures. Open with `Store.open`; it is cheap, files are read when asked for."""
 
-    def __init__(self, path: Path, part: frozenset[str] | None = None) -> None:
+    def __init__(self, path: Path, part: frozenset[str] | None = None, proofs: Proofs | None = None) -> None:
         """The store at `path`; of `part`, where given, only these captures are read."""
         self.path = path
         self._part = part
+        self._proofs = proofs or Proofs()
         self._engine: Engine | None = None
 
     @classmethod
@@ -64,7 +67,7 @@ class Store:
     def only(self, captures: Collection[str]) -> Store:
         """The same store with these captures only, for questions; the store itself where they are all."""
         kept = frozenset(captures)
-        return self if kept >= {id_of(one) for one in self._directories()} else Store(self.path, kept)
+        return self if kept >= {id_of(one) for one in self._directories()} else Store(self.path, kept, self._proofs)
 
     def repeatable(self, sql: str) -> str:
         """The statement that gives on the whole store the rows that `sql` gives here."""
@@ -83,34 +86,54 @@ class Store:
 
     def captures(self) -> list[dict[str, Any]]:
         """Every capture, oldest import first, as rows of the `captures` table with its id under `capture`."""
-        rows = []
-        for directory in self._directories():
-            file = directory / "captures.parquet"
-            try:
-                row = plain_rows(pq.read_table(file, partitioning=None))[0]
-            except (OSError, IndexError, pa.ArrowException) as error:
-                if not directory.exists():  # removed meanwhile
-                    continue
-                raise damaged(file, str(error)) from error
-            rows.append({"capture": id_of(directory)} | row)
+        rows = [{"capture": id_of(one)} | row for one in self._directories() if (row := self._own_row(one)) is not None]
         return sorted(rows, key=lambda row: (row["imported_at"], row["capture"]))
+
+    def _own_row(self, directory: Path) -> dict[str, Any] | None:
+        """What a capture says of itself; None if it was removed meanwhile. Raises DamagedStore."""
+        file = directory / "captures.parquet"
+        seen = look_at(file)
+        try:
+            if seen is not None:
+                self._proofs.prove({file: seen})
+            return plain_rows(pq.read_table(file, partitioning=None))[0]
+        except (DamagedStore, OSError, IndexError, pa.ArrowException) as error:
+            if look_at(file) != seen:  # replaced meanwhile
+                return self._own_row(directory)
+            if not directory.exists():
+                return None
+            raise error if isinstance(error, DamagedStore) else damaged(file, str(error)) from error
+
+    def capture_ids(self) -> list[str]:
+        """Of every capture, in order, also of those whose files are damaged."""
+        return [id_of(directory) for directory in self._directories()]
 
     def has_capture(self, capture_id: str) -> bool:
         """True when a capture of that id is published."""
         return (self.path / f"capture={capture_id}").is_dir()
+
+    def check(self) -> Iterator[CheckedCapture]:
+        """Reads every file of every capture to its end; a capture's fault does not keep the others from being read."""
+        return check_captures(self._directories())
 
     def not_put_back(self) -> list[str]:
         """Ids of captures that a crash left aside while they were replaced, in a store that cannot be written."""
         return leftovers.waiting(self.path)
 
     def remove_capture(self, capture_id: str) -> None:
-        """Takes a capture out of the store, by one rename and then a deletion."""
+        """Takes a capture out of the store, by one rename and then a deletion.
+
+        Raises StoreError if there is none of that id, or the store cannot be written.
+        """
         directory = self.path / f"capture={capture_id}"
         if not directory.is_dir():
             raise StoreError(f"a capture with the id {capture_id}", "none", where=str(self.path))
         aside = leftovers.removed(self.path, capture_id)
-        with alone(self.path):
-            directory.rename(aside)
+        try:
+            with alone(self.path):
+                directory.rename(aside)
+        except OSError as error:
+            raise StoreError("a store that can be written", str(error), where=str(self.path)) from error
         shutil.rmtree(aside, ignore_errors=True)
         self.forget()
 
@@ -130,7 +153,7 @@ class Store:
         """
         for look in range(_LOOKS):
             if self._engine is None:
-                self._engine = Engine(self._directories())
+                self._engine = Engine(self._directories(), self._proofs)
             try:
                 return self._engine.ask(sql, parameters)
             except (DamagedStore, QueryError):

@@ -2,7 +2,7 @@
 
 It is made for one look at the directory: captures that come later it does not see, and `is_outdated` tells when one of
 its own is gone or was replaced. What it was told to read it reads whole or not at all: files that a capture's own row
-counts, and that are missing or have other rows, are an error, never a smaller answer.
+counts, and that are missing, have other rows or another content than was written, are an error, never another answer.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from storscope.domain.errors import DamagedStore, QueryError
 from storscope.domain.schema import CAPTURES, TABLES
+from storscope.store.checksums import Proofs, changed, look_at
 from storscope.store.views import VIEWS, stored_columns
 
 if TYPE_CHECKING:
@@ -34,20 +35,19 @@ _EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?", re.IGNORECASE)
 _PIVOT = re.compile(r"\s*(?:PIVOT|FROM|SELECT|WITH)\b", re.IGNORECASE)
 """Where a statement begins that the engine takes for several, as it first asks for the columns."""
 
-_Seen = tuple[int, int, int]
-
 
 class Engine:
     """DuckDB over the captures in these directories. Cheap to make: files are opened when something is asked."""
 
-    def __init__(self, directories: Sequence[Path]) -> None:
+    def __init__(self, directories: Sequence[Path], proofs: Proofs) -> None:
         """`directories` are absolute, and named as captures are."""
         self._directories = directories
+        self._proofs = proofs
         self._seen = {
             file: seen
             for table in _SCHEMAS
             for directory in directories
-            if (seen := _look_at(file := directory / f"{table}.parquet")) is not None
+            if (seen := look_at(file := directory / f"{table}.parquet")) is not None
         }
         self._connection: duckdb.DuckDBPyConnection | None = None
 
@@ -77,7 +77,7 @@ class Engine:
     def is_outdated(self) -> bool:
         """Whether a file that it reads is gone or another one than before, or one is there that was missing."""
         files = (directory / f"{table}.parquet" for table in _SCHEMAS for directory in self._directories)
-        return any(_look_at(file) != self._seen.get(file) for file in files)
+        return any(look_at(file) != self._seen.get(file) for file in files)
 
     def close(self) -> None:
         """Drops what it remembers of the files."""
@@ -89,6 +89,7 @@ class Engine:
         import duckdb  # noqa: PLC0415
 
         if self._connection is None:
+            self._proofs.prove(self._seen)
             connection = duckdb.connect(":memory:")
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("SET enable_progress_bar = false")
@@ -149,10 +150,10 @@ class Engine:
         for file in self._seen:  # not all errors name theirs
             if str(file) in str(error) or _not_a_pattern(file) in str(error):
                 return damaged(file, str(error))
-        return next((found for file in self._seen if (found := _damage(file)) is not None), None)
+        return next((found for file in self._seen if (found := damage_of(file)) is not None), None)
 
 
-def _damage(file: Path) -> DamagedStore | None:
+def damage_of(file: Path) -> DamagedStore | None:
     """What is wrong with a file of a capture; None if it can be read to its end."""
     import duckdb  # noqa: PLC0415
 
@@ -164,15 +165,6 @@ def _damage(file: Path) -> DamagedStore | None:
         return damaged(file, str(why))
     missing = set(_SCHEMAS[file.stem].names) - set(columns)
     return damaged(file, f"no column {min(missing)}") if missing else None
-
-
-def _look_at(file: Path) -> _Seen | None:
-    """What tells one file of a name from the next; None if there is none."""
-    try:
-        found = file.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _only_reads(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
@@ -195,12 +187,7 @@ def id_of(directory: Path) -> str:
 
 def damaged(file: Path, found: str, expected: str = "a readable Parquet file") -> DamagedStore:
     """The error that names a file, and what to do."""
-    return DamagedStore(
-        expected,
-        _first_lines(found).splitlines()[0] if found.strip() else "another one",
-        where=str(file),
-        hint=f"Move {file.parent} out of the store and import that capture again.",
-    )
+    return changed(file, _first_lines(found).splitlines()[0] if found.strip() else "another one", expected)
 
 
 def _hint(error: str) -> str:

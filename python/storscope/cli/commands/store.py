@@ -1,4 +1,4 @@
-"""storscope store: info, query, export."""
+"""storscope store: info, query, export, check, remove."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from storscope.cli.options import store_option
+from storscope.cli.options import DEFAULT_STORE, store_option
 from storscope.cli.output_file import replace_option, replaces
 from storscope.cli.store_for_reading import store_for_reading
 from storscope.cli.suggestions import Verbs
@@ -16,7 +16,7 @@ _FORMATS = click.Choice(["csv", "parquet", "json"])
 
 @click.group("store", cls=Verbs, usual="info --store")
 def command() -> None:
-    """Look into the store: a directory of Parquet files that anything may read."""
+    """Look into the store, a directory of Parquet files that anything may read; prove that it is whole."""
 
 
 @command.command("info", epilog="\b\nExample:\n  storscope store info --store incident-42")
@@ -68,4 +68,39 @@ def export(store_path: Path | None, form: str, tables: tuple[str, ...], output: 
     from storscope.cli.show_store import export_tables
 
     export_tables(store_for_reading(store_path), form, tables, output, replaces=replaces())
+    return 0
+
+
+@command.command("check", epilog="\b\nExample:\n  storscope store check --store incident-42")
+@store_option
+def check(store_path: Path | None) -> int:
+    """Read every file to its end and prove that it is what was written. Exit code 1 if any is not.
+
+    Each capture has the SHA-256 of its files beside them (SHA256SUMS, as sha256sum --check reads it). Every other
+    command proves what it reads as well, and stops at the first file that is wrong; this one names them all.
+    """
+    from storscope.cli.store_upkeep import print_check
+    from storscope.store import Store
+
+    return print_check(Store.open(store_path or Path(DEFAULT_STORE)))
+
+
+@command.command("remove", epilog=(
+    "\b\nExamples:\n"
+    "  storscope store remove 415fe3bf --store incident-42\n"
+    "  storscope store remove sweep-1c9d04b2 --dry-run"
+))  # fmt: skip
+@store_option
+@click.argument("captures", nargs=-1, required=True, metavar="CAPTURE...")
+@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+def remove(store_path: Path | None, captures: tuple[str, ...], dry_run: bool) -> int:
+    """Take captures out of the store for good: all of them, or none where one of the names is wrong.
+
+    CAPTURE is an id as `store info` prints it, or its beginning if no other begins so; or the name of a sweep, a series
+    or a search for a knee, for all captures of it.
+    """
+    from storscope.cli.store_upkeep import remove_captures
+    from storscope.store import Store
+
+    remove_captures(Store.open(store_path or Path(DEFAULT_STORE)), captures, dry_run=dry_run)
     return 0
