@@ -8,6 +8,7 @@ import numpy as np
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
+from storscope.domain.verdict import NotePlace
 from tests.diagnose.evidence import START_NS, Writer
 from tests.support.cases import make_case
 
@@ -47,6 +48,7 @@ def test_a_clock_that_was_set_back_is_told(tmp_path: Path) -> None:
     case = make_case(tmp_path, write)
     assert len(case.all_series[_DISK]) == 50
     (note,) = case.notes
-    assert note.startswith(
+    assert note.place is NotePlace.LAST
+    assert note.words.startswith(
         "clocks: times of vm overlap; 10 of 50 intervals of sda begin before the one before is over."
     )

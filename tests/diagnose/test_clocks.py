@@ -10,6 +10,7 @@ from storscope.diagnose.clocks import apply_offsets, capture_clocks, estimate_of
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
+from storscope.domain.verdict import NotePlace
 from tests.diagnose.days import MS, START_NS, record
 from tests.support.cases import make_case
 
@@ -44,8 +45,9 @@ def test_a_host_in_another_zone_is_brought_to_the_array(tmp_path: Path) -> None:
     assert case.clock_offsets_ns[clock.capture] == pytest.approx(3_600 * NS_PER_S, abs=5 * NS_PER_S)
     starts = {entity.system: int(series.time_ns[0]) for entity, series in case.all_series.items()}
     assert starts["host"] == pytest.approx(starts["array"], abs=5 * NS_PER_S)
-    assert "synthetic-1 is 60 min behind" in case.notes[0]
-    assert "time zone" in case.notes[0]
+    assert "synthetic-1 is 60 min behind" in case.notes[0].words
+    assert "time zone" in case.notes[0].words
+    assert case.notes[0].place is NotePlace.LAST
 
 
 def test_clocks_that_agree_are_left_alone(tmp_path: Path) -> None:
@@ -109,8 +111,9 @@ def test_times_that_were_a_guess_are_moved_to_where_the_same_load_was_seen(tmp_p
     assert capture == "0" * 15 + "1"
     assert moved_ns / NS_PER_S == pytest.approx(38_165, abs=5)
     [note] = case.notes
-    assert "the times of synthetic-1 are a guess, as it has none" in note
-    assert "its times were moved" in note
+    assert "the times of synthetic-1 are a guess, as it has none" in note.words
+    assert "its times were moved" in note.words
+    assert note.place is NotePlace.LAST
 
 
 def test_the_start_that_somebody_said_is_no_guess(tmp_path: Path) -> None:
@@ -124,8 +127,8 @@ def test_a_guess_that_nothing_supports_is_told_beside_other_sources_only(tmp_pat
     case = make_case(tmp_path / "two", source(0), source(-38_165, clock=GUESS, seed=2))
     apply_offsets(case)
     [note] = case.notes
-    assert note.startswith("the times of synthetic-1 are a guess")
-    assert "--start and --interval" in note
+    assert note.words.startswith("the times of synthetic-1 are a guess")
+    assert "--start and --interval" in note.words
     alone = make_case(tmp_path / "alone", source(0, clock=GUESS))
     apply_offsets(alone)
     assert alone.notes == []

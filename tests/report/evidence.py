@@ -11,7 +11,7 @@ import numpy as np
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
-from storscope.domain.verdict import Provenance, Verdict
+from storscope.domain.verdict import Note, Provenance, Verdict
 from storscope.store import Store
 
 START_NS = 1_795_132_800_000_000_000  # 2026-11-20 00:00:00Z
@@ -110,7 +110,8 @@ def verdict_of(store: Store, *findings: Finding, **changes: Any) -> Verdict:
         "provenance": Provenance(
             storscope_version="0.1.0", host="workstation", made_at_ns=START_NS + 30 * HOUR, store=str(store.path.name),
             captures=store.captures(), thresholds={"noisy-neighbour": {"explained_ratio_min": 0.5, "rows_min": 30}},
-            overridden=("noisy-neighbour.rows_min",), notes=("array-a's clock was moved by 3 s to meet host-1's.",),
+            overridden=("noisy-neighbour.rows_min",),
+            notes=(Note("array-a's clock was moved by 3 s to meet host-1's."),),
         ),
     }  # fmt: skip
     return Verdict(**(values | changes))

@@ -106,7 +106,7 @@ def test_of_two_captures_of_one_time_the_one_that_was_judged_is_drawn(tmp_path: 
     track = drawn(store, verdict)[sda]
     assert track.captures == ("0" * 16,)
     assert set(track[OPS]) == {100.0}
-    told = [note for note in verdict.provenance.notes if "set aside" in note]
+    told = [note.words for note in verdict.provenance.notes if "set aside" in note.words]
     assert [note.split()[0] for note in told] == ["synthetic-1"]
     assert told[0] in render(verdict, store)
 

@@ -14,23 +14,17 @@ from storscope.cli.evidence_table import print_evidence
 from storscope.cli.text_table import harmless
 from storscope.domain.finding import Finding, NotEvaluated, Severity
 from storscope.domain.units import format_ratio, format_time
-from storscope.domain.verdict import Verdict
+from storscope.domain.verdict import NotePlace, Verdict
 
 _COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MAX_WIDTH = 110
 
 
-def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: bool, beside: str = "") -> None:
-    """Headline, findings, what was healthy, what could not be evaluated.
-
-    `beside` is the note that says what was judged together with what was asked about; it stands below the headline.
-    """
+def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: bool) -> None:
+    """Headline, findings, what was healthy, what could not be evaluated; each note at its place."""
     shown = [finding for finding in verdict.findings if finding.severity >= least]
     _print_headline(verdict)
-    part = verdict.provenance.part
-    first = [words for words in (beside, "" if part is None else part.words) if words]
-    for words in first:
-        _wrapped(f"note: {words}", indent="")
+    _print_notes(verdict, NotePlace.FIRST)
     for number, finding in enumerate(shown, 1):
         print_finding(number, finding, verbose=verbose, zero_ns=verdict.zero_ns)
     hidden = len(verdict.findings) - len(shown)
@@ -39,15 +33,19 @@ def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: 
         click.echo(f"\n{said} not shown.")
     _print_healthy(verdict)
     _print_not_evaluated(verdict.not_evaluated, verbose=verbose)
-    for note in verdict.provenance.notes:
-        if (verbose or note.startswith("clocks")) and note not in first:
-            _wrapped(f"note: {note}", indent="")
+    _print_notes(verdict, NotePlace.LAST, *([NotePlace.DETAILS] if verbose else []))
     if not verbose and shown:
         click.echo(
             "\nMore: --verbose shows why, the innocent explanation and the evidence; --report FILE.html draws it."
         )
     if not is_kept:
         click.echo("The evidence was not kept; add --store DIR to query it afterwards.")
+
+
+def _print_notes(verdict: Verdict, *places: NotePlace) -> None:
+    for note in verdict.provenance.notes:
+        if note.place in places:
+            _wrapped(f"note: {note.words}", indent="")
 
 
 def _print_headline(verdict: Verdict) -> None:

@@ -22,6 +22,7 @@ from storscope.domain.finding import Cell, EvidenceRows
 from storscope.domain.rows import plain_rows
 from storscope.domain.schema import CANONICAL
 from storscope.domain.units import format_time
+from storscope.domain.verdict import Note, NotePlace
 from storscope.store import Store
 from storscope.store.competing import running_condition
 from storscope.store.events import Event, read_events
@@ -79,7 +80,7 @@ class Case:
     """(pattern over entity names, 'flash' | 'disk'), first match wins."""
     seed: int = 0
     """For bootstrap intervals."""
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     clock_offsets_ns: Mapping[str, int] = field(default_factory=dict)
     """Capture -> what is added to its times so that clocks agree. Set before anything is read."""
     zero_ns: int | None = None
@@ -333,15 +334,16 @@ class Case:
             if count > worst.get(series.entity.system, (_CLASHES_PASSED, series))[0]:
                 worst[series.entity.system] = (count, series)
         for system, (count, series) in sorted(worst.items()):
-            self.notes.append(
+            words = (
                 f"clocks: times of {system} overlap; {count:,} of {len(series):,} intervals of {series.entity.name} "
                 "begin before the one before is over. The clock was set back, or unlike captures are joined in one "
                 "file: what rests on the order of times cannot be trusted there. Import the parts as files of their own"
             )
+            self.notes.append(Note(words, NotePlace.LAST))
 
     def _note_set_aside(self, aside: str, kept: str) -> None:
         files = {str(row["capture"]): str(row["path"]) for row in self._capture_rows}
-        note = (
+        note = Note(
             f"{files.get(aside, aside)} covers the same time of the same entities as {files.get(kept, kept)}, with "
             "fewer columns or rows; there it was set aside so that nothing counts twice"
         )

@@ -21,6 +21,7 @@ import numpy as np
 from storscope.diagnose.case import Case
 from storscope.diagnose.peers import LAYER_KINDS
 from storscope.domain.units import NS_PER_S, format_span
+from storscope.domain.verdict import Note, NotePlace
 from storscope.model.bootstrap import Interval
 from storscope.model.clock import Curve, Offset, estimate_offset
 
@@ -125,12 +126,16 @@ def apply_offsets(case: Case) -> None:
     names = capture_names(case)
     if clocks:
         case.clock_offsets_ns = estimate_offsets(case)
-    case.notes.extend(f"clocks brought together: {clock.words(names)}; its times were moved" for clock in clocks)
+    case.notes.extend(
+        Note(f"clocks brought together: {clock.words(names)}; its times were moved", NotePlace.LAST) for clock in clocks
+    )
     unplaced = sorted(_guessed(case) - case.clock_offsets_ns.keys())
     if len(names) > len(unplaced):
         case.notes.extend(
-            f"the times of {names[capture]} are a guess, as it has none: it says nothing about what happened together "
-            "with what others saw; import it again with --start and --interval"
+            Note(
+                f"the times of {names[capture]} are a guess, as it has none: it says nothing about what happened "
+                "together with what others saw; import it again with --start and --interval"
+            )
             for capture in unplaced
         )
 

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
+
+
+class NotePlace(enum.Enum):
+    """Where a verdict on a terminal tells a note; pages and JSON hold all of them."""
+
+    FIRST = "before the findings: it says what was judged"
+    LAST = "after them: it says how far their times can be trusted, and may change what they mean"
+    DETAILS = "after them, where all was asked for"
+
+
+@dataclass(frozen=True)
+class Note:
+    """What was done to the evidence, or chosen of it, in a sentence."""
+
+    words: str
+    place: NotePlace = NotePlace.DETAILS
 
 
 @dataclass(frozen=True)
@@ -35,7 +52,7 @@ class Provenance:
     """Rule -> threshold -> value in force."""
     overridden: Sequence[str] = ()
     """'rule.threshold' names that the user's file changed."""
-    notes: Sequence[str] = ()
+    notes: Sequence[Note] = ()
     """What was done to the evidence: clocks brought together, overlapping captures set aside."""
     part: JudgedPart | None = None
     """None: everything in the store was judged."""

@@ -82,7 +82,7 @@ def _provenance(provenance: Provenance, clock_offsets_ns: Mapping[str, int]) -> 
         "seed": provenance.seed,
         "thresholds": {rule: dict(values) for rule, values in provenance.thresholds.items()},
         "overridden": list(provenance.overridden),
-        "notes": list(provenance.notes),
+        "notes": [note.words for note in provenance.notes],
         "part": None if provenance.part is None else _part(provenance.part),
         "clock_offsets_ns": dict(clock_offsets_ns),
         "captures": [{name: _plain(name, value) for name, value in capture.items()} for capture in provenance.captures],

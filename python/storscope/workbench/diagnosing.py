@@ -17,7 +17,7 @@ from storscope.diagnose.windows import bad_windows
 from storscope.domain.errors import StorscopeError, UsageError
 from storscope.domain.moment import UTC_FORM, Moment, SinceStart
 from storscope.domain.units import PLACEHOLDER_BEFORE_NS, format_time
-from storscope.domain.verdict import JudgedPart, Provenance, Verdict, ordered
+from storscope.domain.verdict import JudgedPart, Note, NotePlace, Provenance, Verdict, ordered
 from storscope.store import Store
 from storscope.store.time_frame import TimeFrame
 from storscope.workbench.judged_part import judged_part, virtual_zero_ns
@@ -70,7 +70,7 @@ def diagnose(
             captures=store.captures(),
             thresholds=thresholds.values,
             overridden=thresholds.overridden,
-            notes=list(dict.fromkeys([*([] if part is None else [part.words]), *case.notes])),
+            notes=list(dict.fromkeys([*_part_notes(part), *case.notes])),
             part=part,
             seed=seed,
         ),
@@ -80,6 +80,10 @@ def diagnose(
         set_aside=case.set_aside,
         zero_ns=zero_ns,
     )
+
+
+def _part_notes(part: JudgedPart | None) -> list[Note]:
+    return [] if part is None else [Note(part.words, NotePlace.FIRST)]
 
 
 def _instant(moment: Moment | None, option: str, store: Store, part: JudgedPart | None) -> int | None:

@@ -83,18 +83,27 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
             seed=chosen["seed"],
             run=run,
         )
-        beside = "" if brought is None else _beside(verdict, brought)
-        if beside:
-            provenance = replace(verdict.provenance, notes=[beside, *verdict.provenance.notes])
-            verdict = replace(verdict, provenance=provenance)
+        if brought is not None:
+            verdict = _with_beside(verdict, brought)
         with after_printing(partial(_write_report, verdict, store, chosen["report"])):
-            _show(verdict, chosen, is_kept=not paths or store_path is not None, beside=beside)
+            _show(verdict, chosen, is_kept=not paths or store_path is not None)
     return exit_code(verdict, chosen["fail_on"], 0 if brought is None else len(brought.failures))
 
 
 def _is_from_environment(name: str) -> bool:
     """Whether the value of a parameter is that of its environment variable."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.ENVIRONMENT
+
+
+def _with_beside(verdict: Any, brought: Any) -> Any:
+    """The verdict with a note of what was judged although the paths do not hold it, if anything was."""
+    from storscope.domain.verdict import Note, NotePlace
+
+    words = _beside(verdict, brought)
+    if not words:
+        return verdict
+    notes = [Note(words, NotePlace.FIRST), *verdict.provenance.notes]
+    return replace(verdict, provenance=replace(verdict.provenance, notes=notes))
 
 
 def _beside(verdict: Any, brought: Any) -> str:
@@ -162,7 +171,7 @@ def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> Any:
     return summary
 
 
-def _show(verdict: Any, chosen: dict[str, Any], is_kept: bool, beside: str) -> None:
+def _show(verdict: Any, chosen: dict[str, Any], is_kept: bool) -> None:
     if chosen["as_json"]:
         import json
 
@@ -174,4 +183,4 @@ def _show(verdict: Any, chosen: dict[str, Any], is_kept: bool, beside: str) -> N
     from storscope.domain.finding import Severity
 
     least = Severity[chosen["min_severity"].upper()]
-    print_verdict(verdict, least, verbose=chosen["verbose"], is_kept=is_kept, beside=beside)
+    print_verdict(verdict, least, verbose=chosen["verbose"], is_kept=is_kept)

@@ -1,0 +1,42 @@
+"""The notes of a verdict on a terminal: where each stands is told by the note itself, never by its words."""
+
+from __future__ import annotations
+
+import pytest
+
+from storscope.cli.show_verdict import print_verdict
+from storscope.domain.finding import Finding, Severity
+from storscope.domain.verdict import Note, NotePlace, Provenance, Verdict
+from storscope.domain.verdict_json import verdict_to_json
+
+_FINDING = Finding("path-dead", Severity.WARNING, 0.9, "A path is dead", "It is.", "w", "i", "c", "r", "s")
+_NOTES = (
+    Note("clocks that agree were left alone."),
+    Note("times of two captures overlap.", NotePlace.LAST),
+    Note("only the latest run was judged.", NotePlace.FIRST),
+)
+
+
+def _verdict(*notes: Note) -> Verdict:
+    provenance = Provenance("0", "host", 0, "store", captures=(), thresholds={}, notes=notes)
+    return Verdict([_FINDING], [], [], None, None, provenance)
+
+
+def _shown(capsys: pytest.CaptureFixture[str], *, verbose: bool) -> str:
+    print_verdict(_verdict(*_NOTES), Severity.INFO, verbose=verbose, is_kept=True)
+    return capsys.readouterr().out
+
+
+def test_what_was_judged_stands_before_the_findings_and_cautions_after_them(capsys: pytest.CaptureFixture[str]) -> None:
+    said = _shown(capsys, verbose=False)
+    assert said.index("note: only the latest") < said.index("1. WARNING") < said.index("note: times of two captures")
+    assert "clocks that agree" not in said
+
+
+def test_everything_is_told_once_to_who_asks_for_all(capsys: pytest.CaptureFixture[str]) -> None:
+    said = _shown(capsys, verbose=True)
+    assert [said.count(f"note: {note.words}") for note in _NOTES] == [1, 1, 1]
+
+
+def test_programs_get_every_note_as_a_sentence() -> None:
+    assert verdict_to_json(_verdict(*_NOTES))["provenance"]["notes"] == [note.words for note in _NOTES]
