@@ -34,6 +34,10 @@ def _info(capture: str) -> CaptureInfo:
     return CaptureInfo(capture, "x", capture, 1, "t", 1, 0, "h", "0", {})
 
 
+def _one_row(recorder: Recorder) -> None:
+    recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0})
+
+
 def test_an_empty_store_answers_with_no_rows(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "store", create=True)
     for table in ("observations", "counters", "histograms", "events", "facts", "links", "runs", "captures"):
@@ -207,7 +211,7 @@ def test_a_query_can_reach_nothing_outside_the_store(tmp_path: Path) -> None:
     ],
 )
 def test_a_question_changes_nothing_and_reads_tables_only(statement: str, tmp_path: Path) -> None:
-    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0}))
+    store = make_store(tmp_path / "store", _one_row)
     before = {path: path.read_bytes() for path in store.path.rglob("*") if path.is_file()}
     with pytest.raises(QueryError):
         store.query(statement.format(store=store.path))
@@ -230,27 +234,23 @@ def test_a_question_changes_nothing_and_reads_tables_only(statement: str, tmp_pa
     ],
 )
 def test_what_only_reads_is_answered(question: str, tmp_path: Path) -> None:
-    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0}))
+    store = make_store(tmp_path / "store", _one_row)
     assert store.query(question).num_rows
 
 
 @pytest.mark.parametrize("folder", ["lab[1]", "we*ird", "a?b", "it's", "{a,b}"])
 def test_a_path_is_no_pattern(folder: str, tmp_path: Path) -> None:
     """The engine takes names for patterns, and found the store beside."""
-
-    def write(recorder: Recorder) -> None:
-        recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0})
-
     for beside in ("lab1", "weird", "we-ird", "axb", "a", "b"):
-        make_store(tmp_path / beside / "store", write)
-    store = make_store(tmp_path / folder / "store", write)
+        make_store(tmp_path / beside / "store", _one_row)
+    store = make_store(tmp_path / folder / "store", _one_row)
     assert store.query("SELECT count(*) FROM observations").column(0).to_pylist() == [1]
 
 
 @pytest.mark.parametrize("table", ["observations", "captures"])
 def test_a_capture_without_one_of_its_files_is_never_judged(table: str, tmp_path: Path) -> None:
     """A copy of a store that broke off."""
-    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0}))
+    store = make_store(tmp_path / "store", _one_row)
     (file := store.path / f"capture={0:016x}" / f"{table}.parquet").unlink()
     with pytest.raises(
         DamagedStore, match=rf"{table}\.parquet: expected .*, found none[\s\S]*import that capture again"
@@ -260,14 +260,11 @@ def test_a_capture_without_one_of_its_files_is_never_judged(table: str, tmp_path
 
 
 def test_a_file_with_other_rows_than_its_capture_counts_is_never_judged(tmp_path: Path) -> None:
-    def write(recorder: Recorder) -> None:
-        recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0})
-
     def write_more(recorder: Recorder) -> None:
         for number in range(3):
             recorder.observe(DEVICE, number * SECOND, SECOND, {"ops_per_s": 1.0})
 
-    store, other = make_store(tmp_path / "store", write), make_store(tmp_path / "other", write_more)
+    store, other = make_store(tmp_path / "store", _one_row), make_store(tmp_path / "other", write_more)
     file = Path(f"capture={0:016x}") / "observations.parquet"
     (store.path / file).write_bytes((other.path / file).read_bytes())
     with pytest.raises(DamagedStore, match=r"observations\.parquet: expected what was written"):
@@ -310,7 +307,7 @@ def test_wrong_sql_is_answered_with_the_tables_there_are(tmp_path: Path) -> None
     "wrong", ["hour(time)", "date_trunc('minute', time)", "time - INTERVAL 1 HOUR", "max(time) - min(time)"]
 )
 def test_a_function_that_takes_no_nanoseconds_is_told_with_what_to_write(wrong: str, tmp_path: Path) -> None:
-    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0}))
+    store = make_store(tmp_path / "store", _one_row)
     with pytest.raises(QueryError, match="Write time::TIMESTAMPTZ"):
         store.query(f"SELECT {wrong} FROM observations")
     assert store.query(f"SELECT {wrong.replace('time', 'time::TIMESTAMPTZ')} FROM observations").num_rows == 1
@@ -347,7 +344,7 @@ def test_folders_above_the_store_say_nothing_about_its_rows(folder: str, tmp_pat
 
 
 def test_a_removed_capture_is_gone_from_every_table(tmp_path: Path) -> None:
-    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 1.0}))
+    store = make_store(tmp_path / "store", _one_row)
     store.remove_capture(f"{0:016x}")
     assert store.query("SELECT * FROM observations").num_rows == 0
     assert store.captures() == []
