@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -22,9 +21,8 @@ from storscope.store.engine import Engine, damaged, id_of
 from storscope.store.lock import alone, alone_if_free
 from storscope.store.marker import MARKER, check_version, make_store, unmake_if_empty
 from storscope.store.part import of_part
+from storscope.store.published import published
 
-_REPLACING_S = 0.002
-"""A capture that is replaced is in neither place for less."""
 _LOOKS = 5
 """How often a question is asked again because others replaced or removed captures meanwhile."""
 
@@ -164,12 +162,5 @@ class Store:
 
     def _directories(self) -> list[Path]:
         """Of the captures, in order of their ids."""
-        root = self.path.resolve()
-        found = sorted(root.glob("capture=*"))
-        for _ in range(_LOOKS):
-            is_settled = not leftovers.waiting(root)
-            before, found = found, sorted(root.glob("capture=*"))
-            if is_settled and found == before:
-                break
-            time.sleep(_REPLACING_S)
+        found = published(self.path.resolve())
         return found if self._part is None else [one for one in found if id_of(one) in self._part]

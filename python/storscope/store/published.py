@@ -1,0 +1,36 @@
+"""Which captures a store holds, asked while others may be replacing one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from storscope.store.leftovers import waiting
+
+_REPLACING_S = 0.002
+"""A capture that is replaced is in neither place for less."""
+_LOOKS = 5
+"""What still waits then was left aside by a crash, in a store that cannot be written."""
+
+
+def published(store: Path, pause: Callable[[float], object] = time.sleep) -> list[Path]:
+    """The directories of the captures in order of their ids, those among them that are being replaced right now.
+
+    One look would miss these: a replacement is two renames (`leftovers.set_aside`), and between them the capture is in
+    neither place. So it looks twice, and in between for what waits aside. A gap that is open then is seen waiting; one
+    that ended before or began after makes the two looks differ. In both cases it pauses for longer than a gap, and
+    looks again.
+    """
+    found = _listed(store)
+    for _ in range(_LOOKS):
+        is_settled = not waiting(store)
+        before, found = found, _listed(store)
+        if is_settled and found == before:
+            break
+        pause(_REPLACING_S)
+    return found
+
+
+def _listed(store: Path) -> list[Path]:
+    return sorted(store.glob("capture=*"))
