@@ -418,6 +418,9 @@ def test_the_matrix_is_shown_before_anything_is_done(data: Path, capsys: pytest.
     assert "  36. " in out
     assert "Nothing has been written." in out
     assert run([*line.split()[:1], *line.split()[2:], str(data)]) == 0, "the target may come last"
+    verb, target, option, *axes = line.split()[:6]
+    assert run([verb, target, option, " ".join(axes), "--size", "8M", "--dry-run"]) == 0, "axes may stand in quotes"
+    assert capsys.readouterr().out.count("36 measurements") == 2
     assert not list(data.iterdir())
 
 

@@ -28,7 +28,7 @@ def plan_of(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
     from storscope.domain.units import NS_PER_S
     from storscope.workbench.sweeping import SweepPlan
 
-    words = [target, *chosen["axes"]]
+    words = [part for word in (target, *chosen["axes"]) for part in _parts(word)]
     targets = [word for word in words if not is_axis(word)]
     _check_targets(targets)
     planned, asked = _planned([word for word in words if is_axis(word)], chosen)
@@ -46,6 +46,14 @@ def plan_of(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
         return plan
     slots = chosen["repeats"] or max(1, int(chosen["total"] // every_s))
     return replace(plan, repeats=slots, interval_ns=round(every_s * NS_PER_S))
+
+
+def _parts(word: str) -> list[str]:
+    """Axes that stand in quotes as one word, each by itself; anything else as it is, since paths may have blanks."""
+    from storscope.bench.sweep import is_axis
+
+    parts = word.split()
+    return parts if parts and all(map(is_axis, parts)) else [word]
 
 
 def _check_targets(targets: Sequence[str]) -> None:
