@@ -33,4 +33,5 @@ def test_a_doubt_about_all_of_them_needs_no_name() -> None:
 def test_streams_without_a_name_of_their_own_are_told_by_number() -> None:
     twins = _workload(Stream(_LINE, Open(1.0), name="a"), Stream(_LINE, Closed(1)), Stream(_LINE, Open(2.0), name="a"))
     assert with_streams("overloaded", "2 were never sent", twins).startswith("of streams 'a 1', 'a 3' (open loop)")
-    assert with_streams("tail_late", "delays", twins).startswith("of stream 2 (closed loop) alone: ")
+    for kind in ("mean_late", "tail_late"):
+        assert with_streams(kind, "delays", twins).startswith("of stream 2 (closed loop) alone: ")

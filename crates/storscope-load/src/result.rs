@@ -10,6 +10,8 @@ use crate::usage::Usage;
 /// Lateness may be this share of the response time before the generator, not the storage, is measured: of arrivals by
 /// both p99, of a closed loop by both means, see [`lateness_doubts`].
 const TOLERATED_LATENESS: f64 = 0.05;
+/// Places in the queues of a closed loop that hold an I/O for less of the time pause in between: think time, delays.
+const MOST_WITHOUT_PAUSES: f64 = 0.9;
 /// Arrivals that may be left over at the end, as a share: more means that the queue grew.
 const TOLERATED_UNSENT: f64 = 0.01;
 /// Arrivals that the end may cut off while they wait longer than p99, as a share: p99 has as many above it.
@@ -74,6 +76,22 @@ pub enum Doubt {
         /// Share of the time that a place was empty because of it, on average.
         empty_share: f64,
     },
+    /// A closed loop that pauses (think time, delays): what its places miss is little, but its I/Os left late after their
+    /// pauses, and that is much of their response.
+    MeanLate {
+        /// Mean lateness.
+        lateness_ns_mean: f64,
+        /// Mean response, of which that is a part.
+        response_ns_mean: f64,
+        /// Response, median.
+        response_ns_p50: u64,
+        /// Mean service.
+        service_ns_mean: f64,
+        /// Service, median.
+        service_ns_p50: u64,
+        /// Service, 99th percentile.
+        service_ns_p99: u64,
+    },
     /// The slowest I/Os of a closed loop were slow because of the generator.
     TailLate {
         /// Response, 99th percentile.
@@ -112,7 +130,7 @@ impl Doubt {
     /// Whether it makes the latencies meaningless.
     #[must_use]
     pub fn invalidates(&self) -> bool {
-        !matches!(self, Self::Failures { .. } | Self::TailLate { .. })
+        !matches!(self, Self::Failures { .. } | Self::MeanLate { .. } | Self::TailLate { .. })
     }
 
     /// What it means and what to do.
@@ -135,6 +153,19 @@ impl Doubt {
                      rate is lower than the storage's by up to as much: use fewer workers, or a quieter machine"
                 )
             }
+            Self::MeanLate {
+                lateness_ns_mean,
+                response_ns_mean,
+                response_ns_p50,
+                service_ns_mean,
+                service_ns_p50,
+                service_ns_p99,
+            } => format!(
+                "the response ({response_ns_mean:.0} ns on average, {response_ns_p50} ns at p50) has delays of the generator \
+                 in it: after their pauses (think time, delays) I/Os left {lateness_ns_mean:.0} ns late on average; the \
+                 storage alone took {service_ns_mean:.0} ns on average, {service_ns_p50} ns at p50 and {service_ns_p99} ns \
+                 at p99, the service; the rate is right"
+            ),
             Self::TailLate { response_ns_p99, service_ns_p99 } => format!(
                 "the response at p99, {response_ns_p99} ns, has delays of the generator in it; the storage alone took \
                  {service_ns_p99} ns at p99, the service"
@@ -253,8 +284,22 @@ fn closed_doubt(all: &Tally, place_ns: f64) -> Option<Doubt> {
         return Some(Doubt::PlacesEmpty { lateness_ns_mean, response_ns_mean, empty_share });
     }
     let (response_ns_p99, service_ns_p99) = (all.response.quantile(0.99)?, all.service.quantile(0.99)?);
-    (response_ns_p99 as f64 > (1.0 + TOLERATED_LATENESS) * service_ns_p99 as f64)
-        .then_some(Doubt::TailLate { response_ns_p99, service_ns_p99 })
+    let (response_ns_p50, service_ns_p50) = (all.response.quantile(0.5)?, all.service.quantile(0.5)?);
+    let is_longer = |response: u64, service: u64| response as f64 > (1.0 + TOLERATED_LATENESS) * service as f64;
+    let pauses = (all.response.sum() as f64) < MOST_WITHOUT_PAUSES * place_ns;
+    let is_late = lateness_ns_mean > TOLERATED_LATENESS * response_ns_mean;
+    if pauses && (is_late || is_longer(response_ns_p50, service_ns_p50)) {
+        let service_ns_mean = all.service.mean()?;
+        return Some(Doubt::MeanLate {
+            lateness_ns_mean,
+            response_ns_mean,
+            response_ns_p50,
+            service_ns_mean,
+            service_ns_p50,
+            service_ns_p99,
+        });
+    }
+    is_longer(response_ns_p99, service_ns_p99).then_some(Doubt::TailLate { response_ns_p99, service_ns_p99 })
 }
 
 /// Places in the queues of all closed loops. A stream without targets of its own has those of its cells.

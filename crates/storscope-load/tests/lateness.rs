@@ -83,9 +83,24 @@ fn a_closed_loop_that_thinks_is_judged_by_what_its_places_miss() {
     let workload = mix(vec![reads_4k()], closed(2));
     let found = lateness_doubts(&thinking, &workload);
     assert!(!found.iter().any(Doubt::invalidates), "{found:?}");
+    let [Doubt::MeanLate { service_ns_p50, .. }] = found[..] else {
+        panic!("nobody says whose latency it is: {found:?}")
+    };
+    assert!(service_ns_p50.abs_diff(160_000) < 160_000 / 100, "{found:?}");
+    assert!(found[0].explain().contains("I/Os left 100000 ns late on average"), "{found:?}");
     thinking.duration = Nanos(1000 * 260_000 / 2);
     let found = lateness_doubts(&thinking, &workload);
     assert!(found[0].explain().contains("empty for 38 % of the time"), "{found:?}");
+}
+
+/// The same with a tail that is the storage's own, which hides it from the mean and from the p99, not from the median.
+#[test]
+fn lateness_after_pauses_is_told_where_the_tail_is_the_storage_s_own() {
+    let mut thinking = interval(&[&[(950, 80_000, 120_000), (50, 80_000, 60 * MS)]]);
+    thinking.duration = Nanos(1000 * 20 * MS);
+    let found = lateness_doubts(&thinking, &mix(vec![reads_4k()], closed(1)));
+    assert!(matches!(found[..], [Doubt::MeanLate { .. }]), "{found:?}");
+    assert!(!found[0].invalidates());
 }
 
 #[test]

@@ -12,7 +12,7 @@ from storscope.domain.load import Closed
 from storscope.domain.workload import Workload
 
 _OF_OPEN: Final = frozenset({"generator_late", "overloaded", "unanswered"})
-_OF_CLOSED: Final = frozenset({"places_empty", "tail_late"})
+_OF_CLOSED: Final = frozenset({"places_empty", "mean_late", "tail_late"})
 _MOST_NAMED: Final = 4
 
 
