@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
+import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +295,42 @@ def test_a_table_behind_semicolons_is_that_behind_commas(tmp_path: Path) -> None
     english = f"{heading}\n{rows}\n".replace(",", ".").replace(";", ",")
     assert german == read_text(CSV, english, tmp_path).rows("observations")
     assert german[0]["write_ops_per_s"] == 50.0
+
+
+def _with_decimals(cell: str, comma: str) -> str:
+    return f"{float(cell):.3f}".replace(".", comma) if re.fullmatch(r"[0-9]+[.][0-9]+", cell) else cell
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_three_decimals_behind_a_comma_are_no_thousands_whatever_separates_them(separator: str, tmp_path: Path) -> None:
+    written = io.StringIO()
+    cells = list(csv.reader(VD_CSV.read_text().splitlines()))
+    csv.writer(written, delimiter=separator).writerows([_with_decimals(cell, ",") for cell in row] for row in cells)
+    tables, expected = read_text(CSV, written.getvalue(), tmp_path), read_tables(CSV, VD_CSV)
+    assert tables.rows("observations") == expected.rows("observations")
+    assert tables.notes.warnings == expected.notes.warnings
+    assert tables.notes.omitted == expected.notes.omitted
+
+
+def test_three_decimals_behind_a_comma_in_text_are_no_thousands(tmp_path: Path) -> None:
+    text = re.sub(r"(?<=[0-9])\.(?=[0-9])", ",", VD_TEXT.read_text().replace(" 5.90 ", "5.900 "))
+    expected = read_tables(TEXT, VD_TEXT)
+    tables = read_text(TEXT, text, tmp_path)
+    assert tables.rows("observations") == expected.rows("observations")
+    assert not tables.notes.warnings
+
+
+@pytest.mark.parametrize(("separator", "writes", "is_doubted"), [
+    (",", 1_500, True), ("\t", 1.5, True), (";", 1.5, False),
+])  # fmt: skip
+def test_where_no_number_tells_what_a_comma_is_the_guess_is_said(
+    separator: str, writes: float, is_doubted: bool, tmp_path: Path
+) -> None:
+    table = ["ID", "Read Hit Req/s", "Read Miss Req/s", "Write Req/s", "Online To", "Ctlr"], [
+        "vd1", "1", "2", "1,500", "A", "A",
+    ]  # fmt: skip
+    written = io.StringIO()
+    csv.writer(written, delimiter=separator).writerows(table)
+    tables = read_text(CSV, written.getvalue(), tmp_path)
+    assert [row["write_ops_per_s"] for row in tables.rows("observations")] == [writes]
+    assert any(f"1,500 was taken as {writes:g}" in warning for warning in tables.notes.warnings) == is_doubted

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import csv
 import datetime as dt
+import io
 from pathlib import Path
 from typing import Any
 
@@ -239,3 +241,65 @@ def test_a_test_that_only_reads_does_that_in_all(tmp_path: Path) -> None:
     assert (row["ops_per_s"], row["bytes_per_s"]) == (3_193.0, 12_473 * 1024)
     (mixed,) = read_text(IMPORTER, text.replace("randread", "randrw"), tmp_path).rows("observations")
     assert mixed["ops_per_s"] is None
+
+
+def _written(heading: str, rows: list[list[str]], separator: str) -> str:
+    """As a spreadsheet saves it: quotes where a cell has the separator."""
+    file = io.StringIO()
+    csv.writer(file, delimiter=separator, lineterminator="\n").writerows([heading.split(","), *rows])
+    return file.getvalue()
+
+
+_HEADING = "spec,block_bytes,read_pct,random_pct,outstanding,iops,response_time_ms"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_what_a_comma_is_all_numbers_tell_whatever_separates_them(separator: str, tmp_path: Path) -> None:
+    american = [
+        ["olap", "8192", "100", "100", "8", "3,000.5", "2.675"],
+        ["log", "8192", "0", "0", "8", "1,200", "12.5"],
+        ["backup", "65536", "100", "0", "8", "812.375", "9.812"],
+    ]
+    exchanged = str.maketrans(".,", ",.")
+    european = [[cell.translate(exchanged) for cell in row] for row in american]
+    for rows in (american, european):
+        tables = read_text(IMPORTER, _written(_HEADING, rows, separator), tmp_path)
+        found = [(row["ops_per_s"], row["latency_ns_mean"]) for row in tables.rows("observations")]
+        assert found == [(3_000.5, 2.675e6), (1_200.0, 12.5e6), (812.375, 9.812e6)]
+        assert not tables.notes.omitted
+        assert not tables.notes.warnings
+
+
+def test_a_sweep_saved_again_in_a_european_locale_is_the_same_sweep(tmp_path: Path) -> None:
+    path = SAMPLES / "fio_sweep_written.csv"
+    rows = list(csv.reader(path.read_text().splitlines(), delimiter=";"))
+    european = [[cell.replace(".", ",") if index else cell for cell in row] for index, row in enumerate(rows)]
+    text = _written(",".join(european[0]), european[1:], ",")
+    assert read_text(IMPORTER, text, tmp_path).rows("observations") == read_tables(IMPORTER, path).rows("observations")
+
+
+@pytest.mark.parametrize(("separator", "iops", "is_doubted"), [(",", 1_234, True), ("\t", 1.234, True),
+                                                               (";", 1.234, False)])  # fmt: skip
+def test_where_no_number_tells_what_a_comma_is_the_guess_is_said(
+    separator: str, iops: float, is_doubted: bool, tmp_path: Path
+) -> None:
+    text = _written("spec,iops,cpu,cpus", [["a", "1,234", "3", "0"], ["b", "950", "4", "1"]], separator)
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert [row["ops_per_s"] for row in tables.rows("observations")] == [iops, 950]
+    assert any(f"1,234 was taken as {iops:g}" in warning for warning in tables.notes.warnings) == is_doubted
+
+
+def test_numbers_of_two_languages_in_one_table_are_doubted(tmp_path: Path) -> None:
+    text = _written("spec,iops,response_time_ms", [["a", "10.5", "2.25"], ["b", "12,5", "1.75"]], ",")
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert [row["ops_per_s"] for row in tables.rows("observations")] == [10.5, None]
+    assert tables.notes.omitted["cells that are no number"] == 1
+    assert any("decimal comma: 1, with a decimal point: 3." in text for text in tables.notes.warnings)
+
+
+def test_a_list_beside_the_measured_columns_does_not_tell_what_their_comma_is(tmp_path: Path) -> None:
+    text = _written(
+        "spec,iops,response_time_ms,cpus", [["a", "1,234", "2.25", "0,1"], ["b", "12,345", "1.75", "2,3"]], ","
+    )
+    rows = read_text(IMPORTER, text, tmp_path).rows("observations")
+    assert [row["ops_per_s"] for row in rows] == [1_234, 12_345]

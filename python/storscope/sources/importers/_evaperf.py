@@ -40,6 +40,10 @@ class Row:
     columns: Sequence[Column]
     numbers: Mapping[str, float | None]
     words: Mapping[str, str]
+    printed: Sequence[str] = ()
+    """The numbers as they stand in the line."""
+    separator: str = " "
+    """What separates the cells of the line."""
 
     @property
     def controller(self) -> str | None:

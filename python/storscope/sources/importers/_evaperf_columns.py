@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from storscope.domain import units
+from storscope.sources.importers._decimal_comma import plain
 
 MB_BYTES: Final = 1_000_000
 """MB/s is taken as 10^6 bytes per second, as the vendor counts capacity. Unverified: 2^20 would be 4.9 % more."""
@@ -47,8 +48,6 @@ _COMPILED_WORDS = tuple((key, re.compile(pattern)) for key, pattern in _WORDS)
 _BARE = re.compile(r"(req/s|mb/s|kb/s|data rate|latency)\b.*")
 _OWNER = re.compile(r"(.*\w)\s+(?:req/s|mb/s|kb/s|data rate|latency)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
-_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-"""A number that begins with 0 has no thousands: its comma is a decimal one."""
 
 
 @dataclass(frozen=True)
@@ -126,17 +125,13 @@ def object_of(columns: Sequence[Column], title: str) -> str | None:
 def number(text: str, *, decimal_comma: bool = False) -> float | None:
     """A printed number; None for an empty cell or a dash. Raises ValueError for a word.
 
-    A comma groups thousands if it can, unless it is known to be a decimal one: `1,500` is 1500 or 1.5.
+    `decimal_comma` says what the other numbers of the file tell of one that is two: `1,500` is 1500 or 1.5. A number
+    that can only be read the other way is read that way.
     """
     text = text.strip()
     if not text or text in ("-", "--", "n/a", "N/A"):
         return None
-    if decimal_comma and "," in text:
-        text = text.replace(".", "").replace(",", ".", 1)
-    if _NUMBER.fullmatch(text):
-        return float(text)
-    if _THOUSANDS.fullmatch(text):
-        return float(text.replace(",", ""))
-    if _NUMBER.fullmatch(text.replace(",", ".", 1)):
-        return float(text.replace(",", ".", 1))
+    for is_decimal in (decimal_comma, not decimal_comma):
+        if _NUMBER.fullmatch(found := plain(text, decimal_comma=is_decimal)):
+            return float(found)
     raise ValueError(text)

@@ -8,6 +8,7 @@ from typing import Final
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import ImportOptions, broken
+from storscope.sources.importers._decimal_comma import Commas
 from storscope.sources.importers._evaperf import Row, Writer
 from storscope.sources.importers._stamps import Stamps
 from storscope.sources.importers._whole_lines import whole_lines
@@ -24,7 +25,7 @@ SUPPORTS: Final = "objects as, cs, vd, pd, vdg, pdg, with friendly names; layout
 
 _HEAD_LINES = 500
 
-Rows = Callable[[Iterable[str], Recorder], Iterator[Row]]
+Rows = Callable[[Iterable[str], Recorder, Commas], Iterator[Row]]
 """Cuts rows out of lines; what it leaves out it counts with the recorder."""
 
 
@@ -32,13 +33,13 @@ def recogniser(rows_of: Rows) -> Callable[[Head], float]:
     """Sure of a file whose head yields a row."""
 
     def recognise(head: Head) -> float:
-        return 0.9 if any(True for _ in rows_of(head.lines[:_HEAD_LINES], _scratch())) else 0.0
+        return 0.9 if any(True for _ in rows_of(head.lines[:_HEAD_LINES], _scratch(), Commas())) else 0.0
 
     return recognise
 
 
 def reader(rows_of: Rows, headings: str, capture: str) -> Callable[[Evidence, Recorder, ImportOptions], None]:
-    """Reads a file twice: for the habits of its time stamps, then for its rows.
+    """Reads a file twice: for the habits of its time stamps and numbers, then for its rows.
 
     `headings` and `capture` are for the error of a file without rows: what was expected, and the command to use.
     """
@@ -46,10 +47,17 @@ def reader(rows_of: Rows, headings: str, capture: str) -> Callable[[Evidence, Re
     def read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
         recorder.notes.tool = "evaperf"
         stamps = Stamps(options, glibc_habits=False)
-        for row in rows_of(Evidence(evidence.path, evidence.name).lines(), _scratch()):
+        commas = Commas()
+        separators = set()
+        for row in rows_of(Evidence(evidence.path, evidence.name).lines(), _scratch(), Commas()):
             stamps.learn(row.stamp or "")
+            separators.add(row.separator)
+            for cell in row.printed:
+                commas.learn(cell)
+        for doubt in filter(None, map(commas.doubt, sorted(separators))):
+            recorder.warn(doubt)
         writer = Writer(recorder, options, stamps)
-        for row in rows_of(whole_lines(evidence, recorder), recorder):
+        for row in rows_of(whole_lines(evidence, recorder), recorder, commas):
             writer.add(row)
         writer.finish()
         if recorder.is_empty:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from storscope.domain.recorder import Recorder
+from storscope.sources.importers._decimal_comma import Commas
 from storscope.sources.importers._evaperf import Row
 from storscope.sources.importers._evaperf_columns import Column, columns_of, number, object_of
 from storscope.sources.importers._stamps import is_stamp
@@ -59,11 +60,13 @@ def row_of(
     stamp: str | None,
     recorder: Recorder,
     *,
-    decimal_comma: bool = False,
+    decimal_comma: bool,
+    separator: str = " ",
 ) -> Row | None:
     """One line under its heading; None (and counted) when the cells are not what the heading says."""
     numbers: dict[str, float | None] = {}
     words: dict[str, str] = {}
+    printed: list[str] = []
     for column, raw in zip(columns, cells, strict=True):
         cell = raw.strip()
         if column.is_measure and column.key:
@@ -76,6 +79,7 @@ def row_of(
                 recorder.omit("negative numbers: a counter was reset or wrapped")
                 value = None
             numbers.setdefault(column.key, value)
+            printed.append(cell)
         elif column.key:
             words.setdefault(column.key, cell)
         elif cell.startswith("\\") and "name" not in words:
@@ -85,7 +89,7 @@ def row_of(
     if all(value is None for value in numbers.values()):
         recorder.omit(_NOT_A_ROW)
         return None
-    return Row(kind, _time(words) or stamp, columns, numbers, words)
+    return Row(kind, _time(words) or stamp, columns, numbers, words, printed, separator)
 
 
 def _time(words: dict[str, str]) -> str | None:
@@ -96,7 +100,7 @@ def _time(words: dict[str, str]) -> str | None:
 # CSV -----------------------------------------------------------------------------------------------------------------
 
 
-def csv_rows(lines: Iterable[str], recorder: Recorder) -> Iterator[Row]:
+def csv_rows(lines: Iterable[str], recorder: Recorder, commas: Commas) -> Iterator[Row]:
     """The rows of every table in a CSV output; tables may follow each other, with titles and times between them."""
     columns: list[Column] = []
     kind: str | None = None
@@ -124,7 +128,7 @@ def csv_rows(lines: Iterable[str], recorder: Recorder) -> Iterator[Row]:
             recorder.omit(_NOT_A_ROW)
         elif row := row_of(
             kind, columns, cells[: len(columns)], stamp, recorder,
-            decimal_comma=delimiter == ";",  # what separates where the comma is taken
+            decimal_comma=commas.are_decimal(delimiter), separator=delimiter,
         ):  # fmt: skip
             yield row
 
@@ -158,7 +162,7 @@ def is_csv_heading(cells: Sequence[str]) -> bool:
 # Text ----------------------------------------------------------------------------------------------------------------
 
 
-def text_rows(lines: Iterable[str], recorder: Recorder) -> Iterator[Row]:
+def text_rows(lines: Iterable[str], recorder: Recorder, commas: Commas) -> Iterator[Row]:
     """The rows of every table in a text output, whose headings may be split over several lines."""
     heading: list[str] = []
     body: list[tuple[str | None, str]] = []
@@ -177,7 +181,7 @@ def text_rows(lines: Iterable[str], recorder: Recorder) -> Iterator[Row]:
             next_title = found
         elif _is_heading(line, continues=bool(heading) and not body):
             if body:
-                yield from _table(heading, body, title, recorder)
+                yield from _table(heading, body, title, recorder, commas)
                 heading, body = [], []
             title = next_title
             heading.append(line)
@@ -186,11 +190,11 @@ def text_rows(lines: Iterable[str], recorder: Recorder) -> Iterator[Row]:
         else:
             if body and after_blank:
                 # A title this importer does not know: the rows below it are not of this table.
-                yield from _table(heading, body, title, recorder)
+                yield from _table(heading, body, title, recorder, commas)
                 heading, body = [], []
             recorder.omit("lines outside the tables this importer knows")
         after_blank = False
-    yield from _table(heading, body, title, recorder)
+    yield from _table(heading, body, title, recorder, commas)
 
 
 def _is_heading(line: str, *, continues: bool) -> bool:
@@ -206,7 +210,7 @@ def _is_heading(line: str, *, continues: bool) -> bool:
 
 
 def _table(
-    heading: Sequence[str], body: Sequence[tuple[str | None, str]], title: str, recorder: Recorder
+    heading: Sequence[str], body: Sequence[tuple[str | None, str]], title: str, recorder: Recorder, commas: Commas
 ) -> Iterator[Row]:
     if not heading or not body:
         return
@@ -219,7 +223,8 @@ def _table(
     for stamp, line in body:
         ends = [high for _, high in spans[:-1]]
         cells = [line[low:high] for low, high in zip([0, *ends], [*ends, len(line) + 1], strict=True)]
-        if row := row_of(kind, columns, [_unquoted(cell.strip()) for cell in cells], stamp, recorder):
+        plain = [_unquoted(cell.strip()) for cell in cells]
+        if row := row_of(kind, columns, plain, stamp, recorder, decimal_comma=commas.are_decimal(" ")):
             yield row
 
 

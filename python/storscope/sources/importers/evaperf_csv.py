@@ -24,6 +24,7 @@ IMPORTER = Importer(
     how_to_capture=f"{_CAPTURE} > vd.csv",
     recognise=recogniser(csv_rows),
     read=reader(csv_rows, "a heading line of evaperf, such as ID,Read Hit Req/s,...,Online To,Ctlr,", _CAPTURE),
+    version=2,
     carries=CARRIES,
     not_yet=NOT_YET,
     never=NEVER,

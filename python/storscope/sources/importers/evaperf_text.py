@@ -25,6 +25,7 @@ IMPORTER = Importer(
     how_to_capture=f"{_CAPTURE} > vd.txt",
     recognise=recogniser(text_rows),
     read=reader(text_rows, "a heading of evaperf (Read Hit Req/s, Online To, Ctlr, ...)", _CAPTURE),
+    version=2,
     carries=CARRIES,
     not_yet=NOT_YET,
     never=NEVER,

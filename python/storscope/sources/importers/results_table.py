@@ -3,7 +3,8 @@
 The format is a convention, not a tool's: CSV with commas, semicolons or tabs; optional comment lines that begin with
 '#'; one heading with a column that names the test (spec, device, system, job, ...) and at least a rate (iops, tps).
 Names are compared in lower case with everything but letters and digits as '_', so 'Response time (ms)' is
-response_time_ms. Each row becomes a run with one observation.
+response_time_ms. Each row becomes a run with one observation. What a comma between digits is, all numbers of the
+measured columns tell together, whatever separates the cells (`_decimal_comma.py`).
 
 The configured I/Os in flight come from a column `outstanding`, from iodepth or queue_depth times numjobs, or from a
 comment that says 'N outstanding I/Os'; else they are unknown. Beware: such tables rarely say whether MB is 10^6 or
@@ -28,6 +29,7 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers import _fio
+from storscope.sources.importers._decimal_comma import Commas, plain
 from storscope.sources.importers._fio import Names
 
 _DEFAULT_SYSTEM = "results-table"
@@ -89,10 +91,6 @@ def _bandwidth_bytes(match: re.Match[str]) -> tuple[float, bool]:
     return (1024.0**power if i else 1000.0**power), bool(letter) and not i
 
 
-_DECIMAL_COMMA = re.compile(r"-?\d{1,3}(?:\.\d{3})*,\d+|-?\d+,\d+")
-_WITH_POINTS = re.compile(r"-?\d{1,3}(?:\.\d{3})*(?:,\d+)?|-?\d+,\d+")
-
-
 # The table -------------------------------------------------------------------------------------------------------
 
 
@@ -105,19 +103,30 @@ class _Table:
     rows: tuple[dict[str, str], ...]
     """Cells by normalised column."""
     overlong: int
-    has_decimal_comma: bool
+    separator: str
 
     def number(self, cells: Mapping[str, str], column: str) -> float | None:
-        """A cell as a number. A comma is a decimal one where semicolons or tabs separate, else it groups thousands.
-
-        Where any cell has a decimal comma, points group thousands.
-        """
-        text = cells.get(column, "").strip()
-        if self.has_decimal_comma and _WITH_POINTS.fullmatch(text):
-            text = text.replace(".", "").replace(",", ".")
-        elif re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
-            text = text.replace(",", "")
+        """A cell as a number. Where the comma is a decimal one, points stand between thousands."""
+        text = plain(cells.get(column, "").strip(), decimal_comma=self._has_decimal_comma)
         return _fio.number(text) if text else None
+
+    @cached_property
+    def commas(self) -> Commas:
+        """What the measured columns tell about their commas; where they tell nothing, the columns that are unknown."""
+        columns = [name for name in self.header if name not in _PARAMETERS or name in _SHARES]
+        measured = self._commas_of([name for name in columns if _is_known(name)])
+        return measured if measured.is_told else self._commas_of(columns)
+
+    @cached_property
+    def _has_decimal_comma(self) -> bool:
+        return self.commas.are_decimal(self.separator)
+
+    def _commas_of(self, columns: Sequence[str]) -> Commas:
+        found = Commas()
+        for cells in self.rows:
+            for name in columns:
+                found.learn(cells.get(name, ""))
+        return found
 
     def first(self, cells: Mapping[str, str], columns: Iterable[str]) -> float | None:
         """The number of the first of `columns` that has one."""
@@ -173,8 +182,7 @@ def _parse(evidence: Evidence, lines: Iterable[str]) -> _Table:
         raise broken(evidence, "comma-separated values", str(error)) from error
     header = tuple(normalised(name) for name in cells[0])
     rows = tuple(dict(zip(header, row, strict=False)) for row in cells[1:] if len(row) <= len(header))
-    has_comma = separator != "," and any(_DECIMAL_COMMA.fullmatch(cell.strip()) for row in cells[1:] for cell in row)
-    return _Table(tuple(comments), header, rows, len(cells) - 1 - len(rows), has_comma)
+    return _Table(tuple(comments), header, rows, len(cells) - 1 - len(rows), separator)
 
 
 # Reading ---------------------------------------------------------------------------------------------------------
@@ -190,6 +198,8 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
     if not table.rows:
         raise broken(evidence, "rows below the heading", "none")
     recorder.omit("rows with more cells than the heading", table.overlong)
+    if doubt := table.commas.doubt(table.separator):
+        recorder.warn(doubt)
     writer = _Writer(table, recorder, options)
     for cells in table.rows:
         writer.row(cells)
@@ -233,7 +243,7 @@ class _Writer:
         _complete(values, self._reads(cells))
         self._recorder.observe(job, self._start_ns, None, values, run=run)
         for column in self._table.header:
-            if not self._is_known(column) and (value := self._table.number(cells, column)) is not None:
+            if not _is_known(column) and (value := self._table.number(cells, column)) is not None:
                 self._recorder.counter(job, self._start_ns, None, column, "", value, run=run)
         device = cells.get("device", "").strip().removeprefix("/dev/")
         if device:
@@ -311,10 +321,6 @@ class _Writer:
 
     # Values ------------------------------------------------------------------------------------------------------
 
-    def _is_known(self, column: str) -> bool:
-        patterns = (_RATE, _BANDWIDTH, _LATENCY, _MAX_LATENCY, _BLOCK)
-        return column in _PARAMETERS or any(pattern.fullmatch(column) for pattern in patterns)
-
     def _canonical(self, cells: Mapping[str, str]) -> dict[str, float | None]:
         values: dict[str, float | None] = {}
         for column in self._table.header:
@@ -384,13 +390,17 @@ class _Writer:
 
 
 _FIO_PATTERNS = frozenset({"read", "write", "randread", "randwrite", "trim", "randtrim"})
-_PARAMETERS = frozenset(
-    {
-        *_NAMES, *_PLACES, *_PATTERNS, *_JOBS, *_DEPTHS, "outstanding", "raid", "read_pct", "random_pct",
-        "read_percent", "random_percent", "pct_read", "pct_random", "pct_reads", "read_ratio", "random_ratio",
-    }
-)  # fmt: skip
+_SHARES = frozenset({
+    "read_pct", "random_pct", "read_percent", "random_percent", "pct_read", "pct_random", "pct_reads", "read_ratio",
+    "random_ratio",
+})  # fmt: skip
+_PARAMETERS = _SHARES.union(_NAMES, _PLACES, _PATTERNS, _JOBS, _DEPTHS, ("outstanding", "raid"))
 """Columns that configure a test; they are kept with the run and are no measurements."""
+
+
+def _is_known(column: str) -> bool:
+    patterns = (_RATE, _BANDWIDTH, _LATENCY, _MAX_LATENCY, _BLOCK)
+    return column in _PARAMETERS or any(pattern.fullmatch(column) for pattern in patterns)
 
 
 def _complete(values: dict[str, float | None], reads: float | None) -> None:
@@ -420,6 +430,7 @@ IMPORTER = Importer(
     how_to_capture="a spreadsheet saved as CSV: spec,block_bytes,read_pct,random_pct,outstanding,iops,response_time_ms",
     recognise=_recognise,
     read=_read,
+    version=2,
     carries=(
         "runs with outstanding, block size, read and random ratio", "ops_per_s", "bytes_per_s", "latency_ns_mean",
         "each by direction where given", "other numeric columns as counters",
