@@ -334,3 +334,36 @@ def test_where_no_number_tells_what_a_comma_is_the_guess_is_said(
     tables = read_text(CSV, written.getvalue(), tmp_path)
     assert [row["write_ops_per_s"] for row in tables.rows("observations")] == [writes]
     assert any(f"1,500 was taken as {writes:g}" in warning for warning in tables.notes.warnings) == is_doubted
+
+
+_EVERY_20_S = range(0, 120, 20)
+
+
+def test_two_arrays_in_one_file_have_intervals_of_their_own(tmp_path: Path) -> None:
+    rows = "".join(
+        f"20/11/2009 22:{second // 60:02d}:{second % 60:02d},{node},vol1,A,A,WB,5,0.04,0.3,12,0.1,9.5,40,0.33,2.5\n"
+        for at in _EVERY_20_S
+        for node, second in (("EVA1", at), ("EVA2", at + 7))
+    )
+    found = read_text(CSV, f"Time,Node,{HEADINGS}\n{rows}", tmp_path).rows("observations")
+    assert {row["duration_ns"] for row in found} == {20_000_000_000}
+    begin = dt.datetime(2009, 11, 20, 21, 59, 40, tzinfo=dt.UTC)
+    for system, late_s in (("EVA1", 0), ("EVA2", 7)):
+        times = [row["time"] for row in found if row["system"] == system]
+        assert times == [begin + dt.timedelta(seconds=late_s + at) for at in _EVERY_20_S]
+
+
+def test_two_objects_with_times_of_their_own_have_intervals_of_their_own(tmp_path: Path) -> None:
+    tables = OBJECTS_TEXT.read_text()
+    text = ""
+    volumes = VD_TEXT.read_text().split("\n\n")[2]
+    controllers = next(part for part in tables.split("\n\n") if part.lstrip().startswith("CPU"))
+    for at in _EVERY_20_S:
+        for table, second in ((volumes, at), (controllers, at + 3)):
+            text += f"11/20/2009 10:{second // 60:02d}:{second % 60:02d} PM\n\n{table}\n\n"
+    found = read_text(TEXT, text, tmp_path)
+    for kind in ("vdisk", "controller"):
+        rows = [row for row in found.rows("observations") if row["kind"] == kind]
+        assert {row["duration_ns"] for row in rows} == {20_000_000_000}
+        assert len({row["time"] for row in rows}) == len(_EVERY_20_S)
+    assert not found.notes.warnings

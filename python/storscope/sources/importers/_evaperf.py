@@ -110,8 +110,19 @@ def weighted(parts: Iterable[tuple[float | None, float | None]]) -> float | None
 
 
 @dataclass
+class _Track:
+    """One object of one array: arrays, and objects, may each be sampled at times of their own."""
+
+    end_ns: int
+    """When the sample ends that was read last and waits for its length."""
+    rows: list[Row]
+    gap_ns: int | None = None
+    """From the sample before to it; None for the first one."""
+
+
+@dataclass
 class Writer:
-    """Gathers the rows of a sample and writes it when the next one begins."""
+    """Gathers the rows of a sample and writes it when the next one of its array and object begins."""
 
     recorder: Recorder
     options: ImportOptions
@@ -120,9 +131,8 @@ class Writer:
     _keys: set[tuple[str | None, ...]] = field(default_factory=set)
     _systems: dict[str, str] = field(default_factory=dict)
     _stamp: str | None = None
-    _held: tuple[int, list[Row]] | None = None
-    _samples: int = 0
-    _gap_ns: int | None = None
+    _tracks: dict[tuple[str, str], _Track] = field(default_factory=dict)
+    _last_end_ns: int | None = None
     _long_steps: LongSteps = field(default_factory=LongSteps)
     _states: dict[tuple[EntityRef, str], str] = field(default_factory=dict)
     _owner_unclear: set[str] = field(default_factory=set)
@@ -144,10 +154,10 @@ class Writer:
             self.recorder.warn(LATENCY_UNIT_GUESSED)
 
     def finish(self) -> None:
-        """After the last row: what is still held, and the last state of every entity as its facts."""
+        """After the last row: what still waits, and the last state of every entity as its facts."""
         self._complete()
-        if self._held:
-            self._write(*self._held, self._duration_of_last())
+        for _, track in sorted(self._tracks.items()):
+            self._write(track)
         for (entity, name), value in self._states.items():
             self.recorder.fact(entity, name, value)
             if name == "online_to":
@@ -171,21 +181,30 @@ class Writer:
             self.recorder.omit("rows whose time stamp is no date", len(self._rows))
             self._rows, self._keys, self._stamp = [], set(), None
             return
-        if self._held is not None:
-            gap_ns = end_ns - self._held[0]
-            if gap_ns <= 0:
-                self.recorder.warn("The clock went back between two samples; their times overlap.")
-            else:
-                self._gap_ns = gap_ns if self._gap_ns is None else self._gap_ns
-                self._long_steps.add(gap_ns, end_ns)
-            self._write(*self._held, self._duration_of_last())
-            self._gap_ns = gap_ns if gap_ns > 0 else self._gap_ns
-        self._held = (end_ns, self._rows)
-        self._samples += 1
+        self._last_end_ns = end_ns
+        self._rows.sort(key=self._key)
+        for key, rows in itertools.groupby(self._rows, key=self._key):
+            self._follow(key, end_ns, list(rows))
         self._rows, self._keys, self._stamp = [], set(), None
 
-    def _duration_of_last(self) -> int | None:
-        return round(self.options.interval_s * units.NS_PER_S) if self.options.interval_s else self._gap_ns
+    def _follow(self, key: tuple[str, str], end_ns: int, rows: list[Row]) -> None:
+        """The next sample of a track: the one that waited is written."""
+        track = self._tracks.get(key)
+        if track is None:
+            self._tracks[key] = _Track(end_ns, rows)
+            return
+        gap_ns = end_ns - track.end_ns
+        if gap_ns <= 0:
+            self.recorder.warn("The clock went back between two samples; their times overlap.")
+        else:
+            track.gap_ns = track.gap_ns or gap_ns
+            self._long_steps.add(gap_ns, end_ns)
+        self._write(track)
+        track.gap_ns = gap_ns if gap_ns > 0 else track.gap_ns
+        track.end_ns, track.rows = end_ns, rows
+
+    def _key(self, row: Row) -> tuple[str, str]:
+        return self._system(row), row.object
 
     def _end(self) -> int | None:
         """When the sample ends; None where its stamp is damaged."""
@@ -200,23 +219,25 @@ class Writer:
         steps = f"--interval {self.options.interval_s:g} s" if self.options.interval_s else "1 s steps, a guess"
         self.recorder.notes.clock = f"no times in the source; rebuilt from row order, {said}, {steps}"
         step_ns = round(step_s * units.NS_PER_S)
-        if self._held is not None:
-            return self._held[0] + step_ns
+        if self._last_end_ns is not None:
+            return self._last_end_ns + step_ns
         start = self.options.start
         if start is None:
             return step_ns
         return units.ns_from_datetime(start if start.tzinfo else start.replace(tzinfo=self.options.zone())) + step_ns
 
-    def _write(self, end_ns: int, rows: list[Row], duration_ns: int | None) -> None:
-        start_ns = end_ns - (duration_ns or 0)
-        order = sorted(rows, key=lambda row: (self._system(row), row.object, row.name or ""))
-        for (system, kind, name), group in itertools.groupby(
-            order, key=lambda row: (self._system(row), row.object, row.name)
-        ):
+    def _write(self, track: _Track) -> None:
+        said = self.options.interval_s
+        duration_ns = round(said * units.NS_PER_S) if said else track.gap_ns
+        start_ns = track.end_ns - (duration_ns or 0)
+        order = sorted(track.rows, key=lambda row: row.name or "")
+        for name, group in itertools.groupby(order, key=lambda row: row.name):
+            rows = list(group)
             if name is None:
-                self.recorder.omit("rows without a name or an ID", len(list(group)))
+                self.recorder.omit("rows without a name or an ID", len(rows))
                 continue
-            self._entity(EntityRef(system, OBJECTS[kind], name or system), list(group), start_ns, duration_ns)
+            system = self._system(rows[0])
+            self._entity(EntityRef(system, OBJECTS[rows[0].object], name or system), rows, start_ns, duration_ns)
 
     def _system(self, row: Row) -> str:
         """The array: --system for the first one in the file, else its node name."""
