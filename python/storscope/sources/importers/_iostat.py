@@ -93,7 +93,8 @@ class ReportWriter:
     """Writes the reports that are data. A report covers the interval that ends at its time stamp.
 
     The first one after a header is held until the step to the second is known: it is data if --keep-first says so, or
-    if its amounts over its rates (plain tables) are that step and so not the time since boot.
+    if its amounts over its rates (plain tables) are that step and so not the time since boot. What an earlier header
+    of the file has to the last figure and the time is read once: the file was joined with a copy of itself.
     """
 
     recorder: Recorder
@@ -109,6 +110,8 @@ class ReportWriter:
     _long_steps: LongSteps = field(default_factory=LongSteps)
     _seen: dict[str, EntityRef] = field(default_factory=dict)
     _clock: LocalClock = field(init=False)
+    _of_earlier_headers: set[int] = field(default_factory=set)
+    _of_this_header: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """The clock of times without a zone."""
@@ -117,6 +120,8 @@ class ReportWriter:
     def begin(self, system: str, date: str | None) -> None:
         """A new header: the report that follows may cover the time since boot."""
         self._end_of_capture()
+        self._of_earlier_headers |= self._of_this_header
+        self._of_this_header.clear()
         if system != self._system:
             self._seen.clear()
             self._previous_ns = None
@@ -129,6 +134,11 @@ class ReportWriter:
         end_ns = self._end(report)
         if end_ns is None:
             self.recorder.omit("reports whose time stamp is no date")
+            return
+        if self._is_known(end_ns, report):
+            self.recorder.omit("reports that are in the file twice")
+            self._previous_ns = end_ns
+            self._reports += 1
             return
         duration_ns = self._duration(end_ns)
         self._previous_ns = end_ns
@@ -143,6 +153,15 @@ class ReportWriter:
             self._write(report, end_ns, duration_ns)
         else:
             self.recorder.omit("reports of unknown length: the clock stood still or went back")
+
+    def _is_known(self, end_ns: int, report: Report) -> bool:
+        """Whether a report of an earlier header is the same; without a time it may be one of another quiet hour."""
+        if not report.timestamp:
+            return False
+        rows = tuple((name, *fields.items()) for name, fields in report.devices.items())
+        key = hash((self._system, end_ns, rows, *report.cpu.items()))
+        self._of_this_header.add(key)
+        return key in self._of_earlier_headers
 
     def finish(self) -> None:
         """After the last report."""
