@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import zoneinfo
 from pathlib import Path
 from typing import Any
@@ -345,6 +346,85 @@ def test_a_cut_file_loses_only_the_cut_line(cut: int, tmp_path: Path) -> None:
     complete = devices(read_tables(IMPORTER, ISO), "vda")
     found = devices(read_text(IMPORTER, whole[: -1 - cut], tmp_path), "vda")
     assert found == complete[:-1]
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.txt")), ids=lambda path: path.stem)
+def test_no_cut_of_a_file_changes_what_is_read_of_the_rest(sample: Path, tmp_path: Path) -> None:
+    """iostat writes a file in pieces of 4 KiB, so a copy of a running capture ends anywhere in a line."""
+    raw = sample.read_bytes()
+    whole = {_key(row): row for row in read_tables(IMPORTER, sample).rows("observations")}
+    for cut in range(len(raw) * 2 // 3, len(raw)):
+        try:
+            found = read_text(IMPORTER, raw[:cut], tmp_path).rows("observations")
+        except MalformedInput:
+            continue
+        for row in found:
+            assert row.items() - dict.fromkeys(row).items() <= whole[_key(row)].items(), cut
+
+
+def _key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["system"], row["entity"], row["time"]
+
+
+def test_a_processor_line_that_ends_in_half_a_number_is_left_out(tmp_path: Path) -> None:
+    stamps = [f"2026-11-21T10:00:0{second}Z" for second in range(3)]
+    cpu = "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n  1.00  0.00  1.00  0.00  0.00  {idle}\n\n"
+    for idle, kept in (("98.00", 2), ("9", 1), ("98.0", 1)):
+        reports = [stamps[0], stamps[1], stamps[2]]
+        text = HEADER + "".join(
+            f"{stamp}\n{cpu.format(idle=idle if at == 2 else '98.00')}{short_report('')}"
+            for at, stamp in enumerate(reports)
+        )
+        tables = read_text(IMPORTER, text, tmp_path)
+        assert [row["cpu_busy_ratio"] for row in devices(tables, "vm")] == [pytest.approx(0.02)] * kept
+        assert tables.notes.omitted["lines that do not fit their heading (cut or damaged)"] == 2 - kept
+        assert len(devices(tables, "sda")) == 2
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.txt")), ids=lambda path: path.stem)
+def test_blanks_around_the_lines_change_nothing(sample: Path, tmp_path: Path) -> None:
+    lines = sample.read_text().splitlines()
+    expected = read_tables(IMPORTER, sample)
+    for before, behind in (("", " "), ("    ", ""), ("\t", " \t")):
+        text = "".join(f"{before}{line}{behind}\n" for line in lines)
+        assert IMPORTER.recognise(Head("x", text.encode(), "utf-8")) >= 0.9
+        found = read_text(IMPORTER, text, tmp_path)
+        for table in ("observations", "links", "series", "timelines"):
+            assert found.rows(table) == expected.rows(table), (before, behind)
+        assert (found.notes.omitted, found.notes.clock) == (expected.notes.omitted, expected.notes.clock)
+
+
+def test_a_blank_behind_a_stamp_with_a_zone_keeps_its_time(tmp_path: Path) -> None:
+    stamps = [f"2026-11-21T10:0{minute}:00+0200" for minute in range(3)]
+    rows = devices(read_text(IMPORTER, HEADER + "".join(short_report(f"{s} ") for s in stamps), tmp_path), "sda")
+    assert [row["time"].isoformat() for row in rows] == ["2026-11-21T08:00:00+00:00", "2026-11-21T08:01:00+00:00"]
+
+
+@pytest.mark.parametrize("sample", sorted(SAMPLES.glob("*.txt")), ids=lambda path: path.stem)
+def test_a_file_joined_with_itself_is_read_once(sample: Path, tmp_path: Path) -> None:
+    text = sample.read_text()
+    once, twice = read_tables(IMPORTER, sample), read_text(IMPORTER, text + text, tmp_path)
+    assert twice.rows("observations") == once.rows("observations")
+    assert twice.rows("series") == once.rows("series")
+    again = twice.notes.omitted["reports that are in the file twice"]
+    assert again == len([line for line in text.splitlines() if re.search(r"\d\d[:時]\d\d[:分]\d\d", line)])
+
+
+def test_a_copy_of_the_same_capture_taken_later_adds_only_what_is_new(tmp_path: Path) -> None:
+    reports = [
+        short_report(f"2026-11-21T10:00:{at}0Z", f"sda {at}.00 8.00 0.00 2.00 8.00 0.00 0.10") for at in range(6)
+    ]
+    early, late = HEADER + "".join(reports[:3]), HEADER + "".join(reports)
+    for keep_first in (False, True):
+        options = ImportOptions(keep_first=keep_first)
+        expected = devices(read_text(IMPORTER, late, tmp_path, options), "sda")
+        assert devices(read_text(IMPORTER, early + late, tmp_path, options), "sda") == expected
+
+
+def test_like_reports_without_a_time_are_no_copies(tmp_path: Path) -> None:
+    """An idle machine prints the same lines every day."""
+    capture = HEADER + short_report("") * 3
+    assert len(devices(read_text(IMPORTER, capture * 2, tmp_path), "sda")) == 4
 
 
 def test_line_ends_bom_and_utf16_change_nothing(tmp_path: Path) -> None:

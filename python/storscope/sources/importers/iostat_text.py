@@ -7,7 +7,7 @@ four tables a report (-x --pretty), numbers with a decimal comma, numbers with a
 Beware: the first report after each header covers the time since boot unless -y was given, which the text does not
 say for -x; so it is left out unless --keep-first says otherwise (a plain table tells by its amounts). Without -t the
 reports carry no time; give --start and --interval. --human leaves two or three digits. A file filtered by grep is read
-as long as the headings are in it.
+as long as the headings are in it. A copy of a capture that still ran ends anywhere in a line, which is left out then.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._iostat import FIELDS, Report, ReportWriter
 from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM
 from storscope.sources.importers._stamps import Stamps, is_stamp, may_be_stamp
+from storscope.sources.importers._whole_lines import whole_lines
 
 _HEADER = re.compile(r"Linux \S+ \((?P<host>.*?)\)\s+(?P<date>\S.*?)(?:\s+_\S+_)?(?:\s+\(\d+ CPU\))?\s*")
 _NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?")
@@ -38,7 +39,7 @@ def _recognise(head: Head) -> float:
     headings = [heading for line in head.lines if (heading := _heading(line))]
     if not headings:
         return 0.0
-    return 0.95 if any(line.startswith(("Linux ", "avg-cpu:")) for line in head.lines) else 0.75
+    return 0.95 if any(line.lstrip().startswith(("Linux ", "avg-cpu:")) for line in head.lines) else 0.75
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class _Heading:
     name_last: bool
     even_decimals: bool
     """All columns are printed with as many decimals, so a number cut in half shows (plain tables end in totals)."""
+    indent: int
+    """Blanks before it, and so before each of its rows; a row with more of them is a group's (-g)."""
 
 
 def _heading(line: str) -> _Heading | None:
@@ -65,7 +68,12 @@ def _heading(line: str) -> _Heading | None:
     known = sum(word in FIELDS for word in fields)
     if known < 2 or known < len(fields) / 2:
         return None
-    return _Heading(tuple(fields), name_last, "tps" not in fields or "await" in fields)
+    indent = 0 if name_last else len(line) - len(line.lstrip())
+    return _Heading(tuple(fields), name_last, "tps" not in fields or "await" in fields, indent)
+
+
+def _is_stamp(text: str) -> bool:
+    return (text[:1].isdigit() or _WORD_BEFORE_TIME.match(text) is not None) and is_stamp(text)
 
 
 def _header(line: str) -> re.Match[str] | None:
@@ -100,28 +108,29 @@ class _Reader:
     found_heading: bool = False
 
     def line(self, line: str) -> None:
-        """Any line of the file."""
-        if header := _joined(line):
+        """Any line of the file; blanks before and behind it came with the copying."""
+        text = line.strip()
+        if header := _joined(text):
             self.recorder.omit(_CUT)
-            line = header
-        if not line or line.isspace():
+            text = header
+        if not text:
             self._filesystems = False
-        elif match := _header(line):
+        elif match := _header(text):
             self._flush()
             self._begin(match["host"], match["date"])
-        elif (line[0].isdigit() or _WORD_BEFORE_TIME.match(line)) and is_stamp(line):
+        elif _is_stamp(text):
             self._flush()
-            self._stamp = line
-        elif line.startswith("avg-cpu:"):
+            self._stamp = text
+        elif text.startswith("avg-cpu:"):
             self._wonder()
             self._flush_unless(not self._cpu and not self._devices)
-            self._cpu_heading = tuple(word.strip("%") for word in line.split()[1:])
+            self._cpu_heading = tuple(word.strip("%") for word in text.split()[1:])
         elif heading := _heading(line):
             self._table(heading)
-        elif line.startswith("Filesystem"):
+        elif text.startswith("Filesystem"):
             self._filesystems = True
         else:
-            self._row(line)
+            self._row(line.rstrip())
 
     def finish(self) -> None:
         """After the last line."""
@@ -154,23 +163,31 @@ class _Reader:
         elif self._cpu_heading is not None:
             self._cpu_row(line, self._cpu_heading)
         elif self._heading is None:
-            self._loose = line
+            self._loose = line.strip()
             self.recorder.omit("lines before the first table")
         else:
             self._device_row(line, self._heading)
 
     def _cpu_row(self, line: str, names: tuple[str, ...]) -> None:
         self._cpu_heading = None
+        words = line.split()
         try:
-            self._cpu = {name: _number(word, name) for name, word in zip(names, line.split(), strict=True)}
+            found = {name: _number(word, name) for name, word in zip(names, words, strict=True)}
         except ValueError:
             self.recorder.omit(_CUT)
+            return
+        if found and _is_cut(words):
+            self.recorder.omit(_CUT)
+            return
+        self._cpu = found
 
     def _device_row(self, line: str, heading: _Heading) -> None:
         count = len(heading.fields)
+        if line[: heading.indent].isspace():
+            line = line[heading.indent :]
         parts = line.split(None, count) if heading.name_last else line.rsplit(None, count)
         if len(parts) != count + 1:
-            self._loose = line
+            self._loose = line.strip()
             self.recorder.omit(_CUT)
             return
         name, words = (parts[-1], parts[:-1]) if heading.name_last else (parts[0], parts[1:])
@@ -244,7 +261,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
     recorder.notes.tool = "iostat"
     stamps = _learn(evidence, options)
     reader = _Reader(evidence, recorder, options, ReportWriter(recorder, options, stamps))
-    for line in evidence.lines():
+    for line in whole_lines(evidence, recorder):
         reader.line(line)
     reader.finish()
     if not reader.found_heading:
@@ -257,11 +274,12 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
 def _learn(evidence: Evidence, options: ImportOptions) -> Stamps:
     """One pass over the stamps and dates alone: their order is only known at the end."""
     stamps = Stamps(options)
-    for whole in Evidence(evidence.path, evidence.name).lines():
-        line = _joined(whole) or whole
-        if (line[:1].isdigit() or _WORD_BEFORE_TIME.match(line)) and is_stamp(line):
-            stamps.learn(line)
-        elif match := _header(line):
+    for line in Evidence(evidence.path, evidence.name).lines():
+        text = line.strip()
+        text = _joined(text) or text
+        if _is_stamp(text):
+            stamps.learn(text)
+        elif match := _header(text):
             stamps.pause()
             stamps.learn(match["date"])
     return stamps
