@@ -92,6 +92,26 @@ def test_a_full_link_is_named(tmp_path: Path) -> None:
     assert "faster links" in finding.remedy
 
 
+_LINK_REMEDIES = {
+    "front-end-link A out": "Spread the hosts over more front-end ports, take faster links",
+    "back-end-link B in": "Spread the drives over more back-end ports, take faster links",
+    "mirror-link A-B": "Take a faster mirror link or more of them",
+    "P7": "Take more or faster links of this kind",
+}
+
+
+@pytest.mark.parametrize(("name", "cure"), _LINK_REMEDIES.items())
+def test_more_front_end_ports_are_no_remedy_for_other_links(name: str, cure: str, tmp_path: Path) -> None:
+    """Simulated: a full back end with four times the front-end ports does as much as before, with four times its own
+    ports four times as much; a full mirror link with a second one twice as much."""
+    link = EntityRef("MSA", "port", name)
+    case = make_case(tmp_path, lambda recorder: write_series(recorder, link, 10, busy_ratio=0.99, queue_depth_mean=47))
+    remedy = only_finding(judge(RULE, case)).remedy
+    assert remedy.startswith(cure)
+    assert ("hosts" in remedy) is name.startswith("front")
+    assert ("fewer mirrored writes" in remedy) is name.startswith("mirror")
+
+
 @pytest.mark.parametrize(("drives", "title"), [(1, "The drive of sata is"), (20, "The drives of sata are")])
 def test_busy_drives_are_named_before_their_queues_are_deep(drives: int, title: str, tmp_path: Path) -> None:
     finding = only_finding(judge(RULE, make_case(tmp_path, _group(0.91, 3.2, drives), _volume(21))))

@@ -222,8 +222,7 @@ def _finding(
         why=_WHY if decides else _WHY_OF_PART,
         innocent="Backups, copies or a rebuild fill it on purpose, with nobody waiting.",
         check=_CHECK_SIMULATED if is_simulated(case, system) else _CHECK,
-        remedy=_REMEDIES[worst.entity.kind]
-        + ("" if drives_help or worst.entity.kind != "controller" else _DRIVES_DO_NOT),
+        remedy=_remedy(worst.entity) + ("" if drives_help or worst.entity.kind != "controller" else _DRIVES_DO_NOT),
         source="85 % busy in three intervals in a row: ours; at 85 % a queue with random arrivals holds 6 (M/M/1).",
         entities=tuple(one.entity for one in full),
         start_ns=start,
@@ -351,12 +350,31 @@ _REMEDIES = {
         "Take work off the processor: give volumes to another controller, use mirrors where parity is computed by it, "
         "send larger I/Os, move backups and copies to another time; or take a faster controller."
     ),
-    "port": "Spread the hosts over more ports, take faster links, or move backups and copies to another time.",
+    "port": "Take more or faster links of this kind, or move backups and copies to another time.",
     "disk_group": (
         "Move load to another group, add drives, use flash, or RAID 10 for what writes to a group with parity."
     ),
 }
+_LINK_REMEDIES = {
+    "front-end-link": (
+        "Spread the hosts over more front-end ports, take faster links, or move backups and copies to another time."
+    ),
+    "back-end-link": (
+        "Spread the drives over more back-end ports, take faster links, or move backups, copies, rebuilds to another "
+        "time. Front-end ports do not help."
+    ),
+    "mirror-link": (
+        "Take a faster mirror link or more of them, or send fewer mirrored writes: volumes whose data can be made "
+        "again need no mirrored cache. Front-end ports do not help."
+    ),
+}
+"""By what the name of a simulated array's link begins with: what one kind lacks, another does not give."""
 _DRIVES_DO_NOT = " Drives do not help."
+
+
+def _remedy(entity: EntityRef) -> str:
+    kinds = [kind for kind in _LINK_REMEDIES if entity.kind == "port" and entity.name.startswith(kind)]
+    return _LINK_REMEDIES[kinds[0]] if kinds else _REMEDIES[entity.kind]
 
 
 def _rows(case: Case, full: list[_Component]) -> EvidenceRows:
