@@ -367,3 +367,37 @@ def test_two_objects_with_times_of_their_own_have_intervals_of_their_own(tmp_pat
         assert {row["duration_ns"] for row in rows} == {20_000_000_000}
         assert len({row["time"] for row in rows}) == len(_EVERY_20_S)
     assert not found.notes.warnings
+
+
+@pytest.mark.parametrize(("importer", "sample", "volume", "line"), [
+    (TEXT, VD_TEXT, "ESX\\vmfs 01", -2), (CSV, VD_CSV, 'SQL, "tempdb"', -1), (CSV, VD_CSV, 'SQL, "tempdb"', 4),
+])  # fmt: skip
+def test_what_is_left_when_the_row_of_a_controller_is_lost_is_no_load_of_the_volume(
+    importer: Any, sample: Path, volume: str, line: int, tmp_path: Path
+) -> None:
+    lines = sample.read_text().rstrip("\n").split("\n")
+    del lines[line]
+    whole = read_tables(importer, sample)
+    tables = read_text(importer, "\n".join(lines) + "\n", tmp_path)
+    kept = rows_of(tables, "vdisk", volume)
+    assert len(kept) == len(rows_of(whole, "vdisk", volume)) - 1
+    assert all(row in rows_of(whole, "vdisk", volume) for row in kept)
+    reason = "samples of a disk that lack the row of a controller (its rows are kept as counters)"
+    assert tables.notes.omitted[reason] == 1
+    values = {row["name"]: len(row["values"]) for row in tables.rows("series") if row["entity"] == volume}
+    assert [values[f"Write MB/s via {controller}"] for controller in "AB"] == [len(kept) + 1, len(kept)]
+
+
+def test_a_cell_that_is_no_number_leaves_no_part_of_a_volume_behind(tmp_path: Path) -> None:
+    text = VD_CSV.read_text().replace("22:00:20,7,10,", "22:00:20,7,**,")
+    rows = rows_of(read_text(CSV, text, tmp_path), "vdisk", 'SQL, "tempdb"')
+    assert [row["read_ops_per_s"] for row in rows] == [31.0]
+
+
+def test_a_controller_that_stays_away_has_no_part_in_the_load(tmp_path: Path) -> None:
+    """From the third sample on there are only rows of A, as after a fail-over."""
+    both = ["vol1,A,A,WB,5,0.04,0.3,12,0.1,9.5,40,0.33,2.5", "vol1,B,A,WB,20,0.16,0.5,48,0.39,11.5,10,0.08,4"]
+    rows = [f"22:00:{at},{row}\n" for at in (10, 20, 30, 40) for row in (both if at < 30 else both[:1])]
+    tables = read_text(CSV, f"Time,{HEADINGS}\n" + "".join(f"20/11/2009 {row}" for row in rows), tmp_path)
+    assert [row["write_ops_per_s"] for row in tables.rows("observations")] == [50, 50, 40, 40]
+    assert not tables.notes.omitted

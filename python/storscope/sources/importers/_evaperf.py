@@ -4,12 +4,17 @@ Each virtual disk has one row per controller. The row whose controller is not th
 came in at the wrong side and was forwarded (proxied). So a virtual disk's observation is the sum of its rows, with
 latencies weighted by operations; `forwarded_per_s` is what the other controller's row counts; and every number of
 every row is kept as a counter '<heading> via <controller>'.
+
+A row may be missing: the file was copied while evaperf wrote it, or a cell was no number. What is left is not the load
+of the virtual disk (or drive), so there is no observation where the samples around have a row of a controller that this
+one lacks. Beware: a row that is missing twice running, or in a file of one sample, is not noticed.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -29,6 +34,8 @@ LATENCY_UNIT_GUESSED: Final = (
     "The headings name no unit for latency; milliseconds are assumed. Compare operations x latency with the queue "
     "depth (Little's law) before you trust them."
 )
+
+_PARTIAL: Final = "samples of a disk that lack the row of a controller (its rows are kept as counters)"
 
 
 @dataclass(frozen=True)
@@ -118,6 +125,8 @@ class _Track:
     rows: list[Row]
     gap_ns: int | None = None
     """From the sample before to it; None for the first one."""
+    before: Mapping[str | None, Set[str | None]] = field(default_factory=dict)
+    """Which controllers had a row of each name in the sample before."""
 
 
 @dataclass
@@ -157,7 +166,7 @@ class Writer:
         """After the last row: what still waits, and the last state of every entity as its facts."""
         self._complete()
         for _, track in sorted(self._tracks.items()):
-            self._write(track)
+            self._write(track, {})
         for (entity, name), value in self._states.items():
             self.recorder.fact(entity, name, value)
             if name == "online_to":
@@ -199,9 +208,9 @@ class Writer:
         else:
             track.gap_ns = track.gap_ns or gap_ns
             self._long_steps.add(gap_ns, end_ns)
-        self._write(track)
+        self._write(track, _controllers(rows))
         track.gap_ns = gap_ns if gap_ns > 0 else track.gap_ns
-        track.end_ns, track.rows = end_ns, rows
+        track.end_ns, track.rows, track.before = end_ns, rows, _controllers(track.rows)
 
     def _key(self, row: Row) -> tuple[str, str]:
         return self._system(row), row.object
@@ -226,7 +235,7 @@ class Writer:
             return step_ns
         return units.ns_from_datetime(start if start.tzinfo else start.replace(tzinfo=self.options.zone())) + step_ns
 
-    def _write(self, track: _Track) -> None:
+    def _write(self, track: _Track, after: Mapping[str | None, Set[str | None]]) -> None:
         said = self.options.interval_s
         duration_ns = round(said * units.NS_PER_S) if said else track.gap_ns
         start_ns = track.end_ns - (duration_ns or 0)
@@ -237,7 +246,11 @@ class Writer:
                 self.recorder.omit("rows without a name or an ID", len(rows))
                 continue
             system = self._system(rows[0])
-            self._entity(EntityRef(system, OBJECTS[rows[0].object], name or system), rows, start_ns, duration_ns)
+            around = [sample[name] for sample in (track.before, after) if name in sample]
+            is_whole = not around or frozenset.intersection(*map(frozenset, around)) <= {row.controller for row in rows}
+            self.recorder.omit(_PARTIAL, not is_whole)
+            entity = EntityRef(system, OBJECTS[rows[0].object], name or system)
+            self._entity(entity, rows, start_ns, duration_ns, is_whole=is_whole)
 
     def _system(self, row: Row) -> str:
         """The array: --system for the first one in the file, else its node name."""
@@ -250,10 +263,12 @@ class Writer:
             self.recorder.notes.system = self.recorder.notes.system or self._systems[node]
         return self._systems[node]
 
-    def _entity(self, entity: EntityRef, rows: list[Row], start_ns: int, duration_ns: int | None) -> None:
+    def _entity(
+        self, entity: EntityRef, rows: list[Row], start_ns: int, duration_ns: int | None, *, is_whole: bool
+    ) -> None:
         first = rows[0]
         self.recorder.entity(entity, label=entity.name.rpartition("\\")[2] or None)
-        if first.object != "pdg":
+        if first.object != "pdg" and is_whole:
             self.recorder.observe(entity, start_ns, duration_ns, self._canonical(entity, rows))
         for row in rows:
             self._counters(entity, row, start_ns, duration_ns, named=len(rows) > 1 or first.object == "vd")
@@ -321,6 +336,14 @@ class Writer:
                 text = f"{name} of {entity.name} changed from {before} to {value} between two samples"
                 self.recorder.event(entity, time_ns, event, text, attributes={attribute: value, "was": before})
             self._states[entity, name] = value
+
+
+def _controllers(rows: Iterable[Row]) -> Mapping[str | None, Set[str | None]]:
+    """Which controllers have a row of each name."""
+    found: defaultdict[str | None, set[str | None]] = defaultdict(set)
+    for row in rows:
+        found[row.name].add(row.controller)
+    return found
 
 
 def _summed(rows: list[Row]) -> dict[str, float | None]:
