@@ -294,6 +294,25 @@ def test_trims_and_syncs_count_among_all_operations() -> None:
     assert row["latency_ns_mean"] == pytest.approx((40 * 320_000 + 20 * 480_000 + 2 * 400_000) / 62)
 
 
+def test_what_is_trimmed_is_no_data_moved() -> None:
+    """A trim of 64 KiB names blocks and moves none: 8 KiB x (40,000 + 20,000)/s it is, and 64 KiB x 2,000/s beside."""
+    tables = read_tables(IMPORTER, SAMPLES / "fio_3.42_written.json")
+    (row,) = jobs(tables)
+    assert row["bytes_per_s"] == row["read_bytes_per_s"] + row["write_bytes_per_s"] == 60_000 * 8192
+    assert counters(tables, "mail")["trim.bytes_per_s"] == 2_000 * 65_536
+
+
+def test_a_job_that_only_trims_moves_nothing(tmp_path: Path) -> None:
+    document = json.loads((SAMPLES / "fio_3.42_written.json").read_text())
+    job = document["jobs"][0]
+    for way in ("read", "write"):
+        job[way] = {**job[way], "io_bytes": 0, "io_kbytes": 0, "total_ios": 0, "runtime": 0}
+    tables = read_text(IMPORTER, json.dumps(document), tmp_path)
+    (row,) = jobs(tables)
+    assert (row["ops_per_s"], row["bytes_per_s"]) == (2_000, 0)
+    assert counters(tables, "mail")["trim.bytes_per_s"] == 2_000 * 65_536
+
+
 def test_job_start_is_taken_where_fio_gives_it() -> None:
     run = read_tables(IMPORTER, SAMPLES / "fio_3.42_written.json").rows("runs")[0]
     assert run["time"].timestamp() == 1764500000

@@ -323,9 +323,11 @@ def observe_directions(
     if "mixed" in directions and not {"read", "write"} & set(directions):
         values |= _rates("", directions["mixed"], seconds)
     elif others:
-        # Trims and syncs have no columns of their own; they count among the operations of every kind.
-        everything = [directions[name] for name in ("read", "write") if name in directions] + others
-        values |= _rates("", _together(everything), seconds)
+        # Trims and syncs have no columns of their own; they count among the operations and their mean latency.
+        moving = [directions[name] for name in ("read", "write") if name in directions]
+        values |= _rates("", _together(moving, others), seconds)
+        if (trimmed := directions.get("trim", Direction()).size_bytes) is not None and trimmed > 0:
+            recorder.counter(job, start_ns, duration_ns, "trim.bytes_per_s", "B/s", trimmed / seconds, run=run)
     values["latency_ns_max"] = max(
         (direction.latency_ns_max for direction in directions.values() if direction.latency_ns_max), default=None
     )
@@ -340,11 +342,12 @@ def _rates(prefix: str, direction: Direction, seconds: float) -> dict[str, float
     }
 
 
-def _together(parts: Sequence[Direction]) -> Direction:
-    active = [part for part in parts if part.ops]
+def _together(moving: Sequence[Direction], others: Sequence[Direction]) -> Direction:
+    """Operations of every kind, but the bytes of reads and writes alone: a trim of a GiB moves none of it."""
+    active = [part for part in (*moving, *others) if part.ops]
     timed = all(part.latency_ns_mean is not None for part in active)
     ops = sum(part.ops or 0.0 for part in active)
-    sizes = [part.size_bytes for part in active if part.size_bytes is not None]
+    sizes = [part.size_bytes for part in moving if part.size_bytes is not None]
     total_ns = sum((part.ops or 0.0) * (part.latency_ns_mean or 0.0) for part in active)
     return Direction(
         ops=ops, size_bytes=sum(sizes) if sizes else None, latency_ns_mean=total_ns / ops if timed and ops else None

@@ -8,6 +8,8 @@ of the same fio process: same jobs and options, no counter smaller, and its cloc
 
 Beware: `io_bytes` is in KiB up to 2.20; times are in µs before 3.0; the entry 'All clients' repeats the others and its
 latencies are wrong before 3.39 (issues #1918 and #1881 of fio), so it is left out. Before 2.2.5 there is no time.
+Trims and syncs count among the operations and their mean latency; what is trimmed is no data moved, and a counter. With
+unified reporting fio's bytes contain it, and cannot be told from the rest.
 """
 
 from __future__ import annotations
