@@ -1,28 +1,41 @@
-"""Where the console script begins: so early that Ctrl-C ends it as it should, also while modules are being loaded."""
+"""Where the console script begins: so early that Ctrl-C ends it as it should, also while modules are being loaded.
 
-import os
+What nobody foresaw ends here, too, and never with the exit code of findings.
+"""
+
+import contextlib
 import signal
 import sys
+from typing import NoReturn
 
-_STDERR = 2
+_FAILED = 2
 
 
 def main() -> None:
     """Runs the command line and exits with its code."""
     try:
-        _open_missing_stderr()
+        from storscope.cli.standard_streams import prepare
+
+        prepare()
         from storscope.cli.main import main as run_and_exit
+
+        run_and_exit()
+    except SystemExit:
+        raise
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # see cli.main
         sys.exit(130)
-    run_and_exit()
+    except BaseException as error:  # those of the core are no Exception
+        _fail(error)
 
 
-def _open_missing_stderr() -> None:
-    """Daemons start without (`2>&-`). A file that is opened later would take its number, and what is said go there."""
-    if sys.stderr is None:
-        null = os.open(os.devnull, os.O_WRONLY)
-        if null != _STDERR:
-            os.dup2(null, _STDERR)
-            os.close(null)
-        sys.stderr = open(_STDERR, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115  for good
+def _fail(error: BaseException) -> NoReturn:
+    """Python's own exit code would be 1, which means findings."""
+    if isinstance(error, MemoryError):
+        said = "error: expected more memory than this process may have, found none left."
+    else:
+        sys.excepthook(type(error), error, error.__traceback__)
+        said = "error: this should not happen. Please report it, with the lines above."
+    with contextlib.suppress(Exception):
+        print(said, file=sys.stderr)
+    sys.exit(_FAILED)

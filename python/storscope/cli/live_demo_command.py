@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from storscope.cli.standard_streams import is_terminal
 from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Terminal:
 
     def __init__(self, *, verbose: bool) -> None:
         self._start = time.monotonic()
-        self._is_terminal = sys.stdout.isatty()
+        self._is_terminal = is_terminal(sys.stdout)
         self._verbose = verbose
         self._steps = 0
         self._drawn = 0.0

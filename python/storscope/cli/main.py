@@ -69,8 +69,8 @@ Examples:
 def cli() -> None:
     """storscope: storage performance workbench. Measure, diagnose, predict, change, verify.
 
-    Exit codes: 0 fine; 1 findings at or above --fail-on; 2 usage or input error, or nothing could be judged;
-    130 interrupted.
+    Exit codes: 0 fine; 1 findings at or above --fail-on; 2 usage or input error, another failure, or nothing could be
+    judged; 130 interrupted.
     """
 
 
@@ -102,7 +102,7 @@ def _look_for_cycles_rarely() -> None:
 
 
 def main() -> None:
-    """Runs the command line; every error ends as a message, never as a traceback."""
+    """Runs the command line; every error that was foreseen ends as a message, never as a traceback."""
     _print_what_the_locale_lacks()
     _look_for_cycles_rarely()
     interruption = _FirstInterruption()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from storscope.cli.standard_streams import is_terminal
 from storscope.domain.units import NS_PER_MS, NS_PER_S, format_duration
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def animate(simulated: Simulated, *, err: bool = False, width: int | None = None
     spares = sum(one["is_spare"] for one in simulated.array["components"])
     for line in _legend(fold, top, queue["slice_ns"], spares):
         click.echo(line, err=err)
-    is_watched = (sys.stderr if err else sys.stdout).isatty()
+    is_watched = is_terminal(sys.stderr if err else sys.stdout)
     pause_s = _WATCHED_S / len(rows) if is_watched else 0.0
     for number, stretch in enumerate(stretches):
         if number:

@@ -6,7 +6,6 @@ import datetime as dt
 import itertools
 import json
 import math
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from storscope.cli.standard_streams import standard_output
 from storscope.cli.text_table import harmless, terminal_width
 from storscope.domain.errors import UsageError
 from storscope.domain.rows import plain_rows
@@ -185,7 +185,7 @@ def export_tables(store: Store, form: str, tables: Sequence[str], output: Path, 
         )  # fmt: skip
     found = {name: store.query(f"SELECT * FROM {name}") for name in tables or EXPORTED}
     if is_stdout:
-        write_table(found[tables[0]], form, sys.stdout.buffer)
+        write_table(found[tables[0]], form, standard_output())
         return
     if len(tables) == 1 and not output.is_dir():
         check_place(output, replaces=replaces)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -16,6 +15,7 @@ from storscope.cli.after_printing import after_printing
 from storscope.cli.options import DEFAULT_STORE, MomentType, import_options, make_import_options, store_option
 from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.progress import ReadingProgress
+from storscope.cli.standard_streams import standard_input
 
 _SEVERITIES = click.Choice(["info", "warning", "critical"])
 _EPILOG = """\b
@@ -162,7 +162,7 @@ def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> Any:
             paths,
             options=make_import_options(chosen),
             as_format=chosen["as_format"],
-            standard_input=sys.stdin.buffer,
+            standard_input=standard_input(),
             progress=progress,
         )
     print_problems(summary, verbose=chosen["verbose"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from storscope.cli.options import import_options, make_import_options, store_option
 from storscope.cli.progress import ReadingProgress
+from storscope.cli.standard_streams import standard_input
 from storscope.cli.store_for_work import store_for_work
 
 _EPILOG = """\b
@@ -43,7 +43,7 @@ def command(paths: tuple[Path, ...], store_path: Path | None, replace: bool, as_
             options=make_import_options(about),
             as_format=about["as_format"],
             replace=replace,
-            standard_input=sys.stdin.buffer,
+            standard_input=standard_input(),
             progress=progress,
         )
     if as_json:

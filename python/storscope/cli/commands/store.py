@@ -8,6 +8,7 @@ import click
 
 from storscope.cli.options import DEFAULT_STORE, store_option
 from storscope.cli.output_file import replace_option, replaces
+from storscope.cli.standard_streams import standard_output
 from storscope.cli.store_for_reading import store_for_reading
 from storscope.cli.suggestions import Verbs
 
@@ -48,9 +49,7 @@ def query(store_path: Path | None, sql: str, form: str, limit: int) -> int:
     if form == "table":
         print_table(table, limit)
     else:
-        import sys
-
-        write_table(table, form, sys.stdout.buffer)
+        write_table(table, form, standard_output())
     return 0
 
 
