@@ -55,6 +55,39 @@ def test_every_line_is_accounted_for(name: str) -> None:
     assert len(recorded) + omitted + continued == len(lines) + apd_of_connectivity
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "before",
+    ["/var/log/vmkernel.log:", "vmkernel.log:{number}:", "{number}:", "{number}-", "vmkernel.0-{number}-",
+     "C:\\logs\\esx-01.log:", "esx01: ", "  ", "\t"],
+)  # fmt: skip
+def test_what_grep_prints_before_a_line_changes_nothing(name: str, before: str, tmp_path: Path) -> None:
+    """`grep ERR vmkernel*`, `grep -n`, `grep -A 3` (with dashes), findstr, pdsh, and lines that were indented."""
+    lines = (SAMPLES / name).read_text().splitlines()
+    text = "".join(f"{before.format(number=number)}{line}\n" for number, line in enumerate(lines, 1))
+    assert IMPORTER.recognise(Head("x", text.encode(), "utf-8")) >= 0.9
+    found, expected = read_text(IMPORTER, text, tmp_path, ImportOptions(year=YEARS.get(name))), sample(name)
+    for table in ("events", "links", "entities"):
+        assert [row | {"text": None} for row in found.rows(table)] == [
+            row | {"text": None} for row in expected.rows(table)
+        ]
+    assert (found.notes.clock, found.notes.system) == (expected.notes.clock, expected.notes.system)
+    assert found.notes.omitted == expected.notes.omitted
+
+
+def test_a_program_before_the_time_is_no_file() -> None:
+    line = parse_line("vmkwarning: 2012-10-25T16:01:54.286Z cpu2:8054)WARNING: NMP: x")
+    assert line.program == "vmkwarning"
+    assert line.stamp is not None
+    assert parse_line("vmkwarning: cpu2:8054)WARNING: NMP: x").program == "vmkwarning"
+
+
+def test_a_year_turns_behind_what_grep_prints_too() -> None:
+    lines = ["messages:Dec 31 23:59:59 h vmkernel: x", "messages:Jan  1 00:00:01 h vmkernel: y"]
+    years = years_of(lines, 2024, dt.datetime(2026, 1, 1, tzinfo=dt.UTC), dt.UTC)
+    assert [years.at(1), years.at(2)] == [2023, 2024]
+
+
 @given(old=st.integers(0, 10**9), new=st.integers(0, 10**9), line=st.integers(1, 99_999))
 def test_latency_in_the_table_is_latency_in_the_text_whatever_the_source_line(old: int, new: int, line: int) -> None:
     (said,) = latency_changed(Message.of(LATENCY.format(line=line, old=old, new=new)))

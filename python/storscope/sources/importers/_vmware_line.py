@@ -9,6 +9,7 @@
     cpu51:2098041)WARNING: ScsiDeviceIO: ...                                            pasted, no time at all
 
 Where a line has two times the one with a zone counts, being the host's own; where it has two host names, the inner.
+What grep, findstr or pdsh print before a line (file, number, host) and blanks are taken off.
 """
 
 from __future__ import annotations
@@ -31,6 +32,12 @@ _ISO_STAMP = re.compile(
 _SYSLOG_STAMP = re.compile(
     rf"({'|'.join(MONTHS)})\s+(\d{{1,2}})\s+(?:(\d{{4}})\s+)?(\d\d):(\d\d):(\d\d)(?:[.,](\d{{1,9}}))?:?(?:\s+|$)"
 )
+_TIME = (
+    rf"(?:<\d{{1,3}}>(?:1\s)?)?(?:\[?\d{{4}}-\d\d-\d\d[T ]|(?:{'|'.join(MONTHS)})\s+\d{{1,2}}\s+(?:\d{{4}}\s+)?)"
+    r"\d\d:\d\d:\d\d"
+)
+_BEFORE = re.compile(rf"\s*(?:\S{{1,255}}?(?:[:-](?={_TIME}|cpu\d+:\d+[ )])|:[ \t]+(?={_TIME})))?")
+"""What is before the line itself, where it can be told by the time or the processor behind it."""
 _PROGRAM = re.compile(rf"{_SEVERITY}({_PROGRAMS})(?:\[[^\]]*\])?(?::\s*|\s+(?:\d+|-)\s+\S+\s+-\s+)")
 _REPEATED = r"-*\s?(?:last )?message repeated"
 _HOST = re.compile(
@@ -89,6 +96,7 @@ class LogLine:
 
 def parse_line(text: str) -> LogLine:
     """Takes the outside off. Whatever is not recognised stays in the message."""
+    text = bare(text)
     priority = _PRIORITY.match(text)
     position = priority.end() if priority else 0
     stamp: Stamp | None = None
@@ -109,9 +117,17 @@ def parse_line(text: str) -> LogLine:
     return LogLine(stamp, None if host == "localhost" else host, program, text[position:])
 
 
+def bare(text: str) -> str:
+    """The line as the host wrote it, without what grep and the like print before it."""
+    if text[:1] == "<" or _ISO_STAMP.match(text) or _SYSLOG_STAMP.match(text) or _PROGRAM.match(text):
+        return text
+    before = _BEFORE.match(text)
+    return text[before.end() :] if before else text
+
+
 def is_log_line(text: str) -> bool:
     """True for a line that only a VMware log has."""
-    return _TYPICAL.search(text) is not None
+    return _TYPICAL.search(bare(text)) is not None
 
 
 def stamp_without_year(text: str) -> Stamp | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from storscope.sources.importers._local_clock import LocalClock
-from storscope.sources.importers._vmware_line import Stamp, stamp_without_year
+from storscope.sources.importers._vmware_line import Stamp, bare, stamp_without_year
 
 _TURN_MONTHS = 6
 """A fall by fewer months is a line out of order, not a new year."""
@@ -59,7 +59,8 @@ def _walk(lines: Iterable[str], years: Years) -> tuple[Stamp | None, set[int]]:
     last_text = seen_day = ""
     turned = 0
     leap_days: set[int] = set()
-    for number, text in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=1):
+        text = bare(line)
         if text[:6] == seen_day and text[:1] != "<":
             last_text = text
             continue

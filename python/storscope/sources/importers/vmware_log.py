@@ -295,7 +295,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
 IMPORTER = Importer(
     name="vmware_log",
     title="VMware ESX and ESXi logs (vmkernel, vmkwarning, vobd, hostd)",
-    supports="ESX 3 and 4, ESXi 5 to 8, also as a syslog server received them, with or without times",
+    supports="ESX 3 and 4, ESXi 5 to 8, also as a syslog server received or grep printed them, with or without times",
     how_to_capture="scp root@HOST:/var/log/vmkernel.log . (and vobd.log; older ones are beside them as *.gz)",
     recognise=_recognise,
     read=_read,
