@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from hypothesis import given
@@ -226,3 +227,12 @@ def test_the_example_of_the_docs_is_read() -> None:
     shop, several = (read_toml(block) for block in blocks)
     assert [stream.name for stream in shop.workloads[0].streams] == ["pages", "orders", "nightly"]
     assert several.sweep.outstanding == (1, 4, 16)
+
+
+def test_the_copy_of_the_page_on_bench_is_read() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "bench.md").read_text()
+    _, _, section = page.partition("\n## Several targets\n")
+    blocks = re.findall(r"(?:^(?: {4}.*)?\n)+", section.partition("\n## ")[0], re.MULTILINE)
+    (copy,) = (read_toml(dedent(block)) for block in blocks if "[[stream]]" in block)
+    (stream,) = copy.workloads[0].streams
+    assert stream.name == "copying"
