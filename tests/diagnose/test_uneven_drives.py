@@ -14,12 +14,14 @@ from storscope.diagnose.rules.uneven_drives import RULE, _medians_of_others
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
+from storscope.domain.vocabulary import SIMULATED_FACT
 from tests.diagnose.evidence import START_NS, STEP_NS, Values, Writer, needs, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
 
 
 def _group(queues: Sequence[Values], *, ops: Sequence[Values] | None = None, busy: Sequence[float] | None = None,
-           column: str = "queue_depth_mean", linked: bool = True, samples: int = 30) -> Writer:  # fmt: skip
+           moved: float | None = None, column: str = "queue_depth_mean", linked: bool = True,
+           samples: int = 30) -> Writer:  # fmt: skip
     def write(recorder: Recorder) -> None:
         for number, queue in enumerate(queues):
             drive = EntityRef("MSA", "disk", f"1.{number + 1}")
@@ -30,6 +32,8 @@ def _group(queues: Sequence[Values], *, ops: Sequence[Values] | None = None, bus
                 columns["ops_per_s"] = ops[number]
             if busy is not None:
                 columns["busy_ratio"] = busy[number]
+            if moved is not None:
+                columns["bytes_per_s"] = moved
             write_series(recorder, drive, samples, **columns)
 
     return write
@@ -282,3 +286,94 @@ def test_the_median_of_the_others_is_that_of_the_others(values: np.ndarray) -> N
         others = others[np.isfinite(others)]
         if np.isfinite(values[row, column]) and len(others):
             assert found[row, column] == np.median(others)
+
+
+_STREAMS_MEET = [*[0.25] * 7, 3.3]
+
+
+def _streams(*, busy: Sequence[float] | None = None, ops: float = 155) -> Writer:
+    """Two sequential streams on eight drives, as simulated: each reads 155 times a second, one seeks for it."""
+    return _group(_STREAMS_MEET, ops=[ops] * 8, busy=busy)
+
+
+def _volume(latency_ms: float) -> Writer:
+    def write(recorder: Recorder) -> None:
+        volume = EntityRef("MSA", "vdisk", "v1")
+        recorder.link(volume, "lives_on", EntityRef("MSA", "disk_group", "vd01"))
+        write_series(recorder, volume, ops_per_s=1240, latency_ns_mean=latency_ms * 1e6)
+
+    return write
+
+
+def _simulated(recorder: Recorder) -> None:
+    recorder.fact(EntityRef("MSA", "array", "MSA"), SIMULATED_FACT, 1000)
+
+
+@pytest.mark.parametrize("busy", [None, [*[0.2] * 7, 1.0]])
+def test_a_drive_at_which_streams_meet_is_not_to_be_replaced(busy: Sequence[float] | None, tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _streams(busy=busy))))
+    assert finding.title == "Requests gather at 1.8 of vd01"
+    assert finding.severity is Severity.WARNING
+    assert "Sequential streams that meet at one drive look like this" in finding.summary
+    assert finding.remedy.startswith("Leave the drive in")
+
+
+def test_streams_that_meet_while_nobody_waits_long_are_information(tmp_path: Path) -> None:
+    for latency_ms, severity in ((1.6, Severity.INFO), (20, Severity.WARNING)):
+        case = make_case(tmp_path / str(latency_ms), _streams(busy=[*[0.2] * 7, 1.0]), _volume(latency_ms))
+        assert only_finding(judge(RULE, case)).severity is severity
+
+
+def test_a_drive_that_takes_longer_than_a_random_request_is_slow_whatever_the_others_do(tmp_path: Path) -> None:
+    for number, busy in enumerate((None, [*[0.05] * 7, 1.0])):
+        finding = only_finding(judge(RULE, make_case(tmp_path / str(number), _streams(busy=busy, ops=40))))
+        assert finding.remedy.startswith("Take the drive out")
+        assert finding.innocent.startswith("Sequential streams meet there")
+
+
+def test_a_drive_that_takes_twice_as_long_for_the_same_random_requests_is_slow(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _group([*_EVEN, 9.0], ops=[80] * 7, busy=[0.48] * 6 + [0.96]))
+    finding = only_finding(judge(RULE, case))
+    assert "(12.0 ms against 6.00 ms): a failing drive looks like this" in finding.summary
+    assert finding.severity is Severity.CRITICAL
+
+
+def test_a_slow_drive_of_which_no_volume_suffers_is_a_warning(tmp_path: Path) -> None:
+    slow = _group([*_EVEN, 9.0], ops=[40] * 6 + [35], busy=[0.4] * 6 + [1.0])
+    for latency_ms, severity in ((5, Severity.WARNING), (16, Severity.CRITICAL)):
+        finding = only_finding(judge(RULE, make_case(tmp_path / str(latency_ms), slow, _volume(latency_ms))))
+        assert finding.severity is severity
+        assert finding.remedy.startswith("Take the drive out")
+
+
+def test_reads_count_by_themselves_as_harm_beside_cached_writes(tmp_path: Path) -> None:
+    def volume(recorder: Recorder) -> None:
+        entity = EntityRef("MSA", "vdisk", "v1")
+        recorder.link(entity, "lives_on", EntityRef("MSA", "disk_group", "vd01"))
+        write_series(
+            recorder, entity, ops_per_s=1000, latency_ns_mean=6.3e6, read_ops_per_s=100, read_latency_ns_mean=60e6,
+            write_ops_per_s=900, write_latency_ns_mean=3e5,
+        )  # fmt: skip
+
+    slow = _group([*_EVEN, 9.0], ops=[40] * 6 + [35], busy=[0.4] * 6 + [1.0])
+    assert only_finding(judge(RULE, make_case(tmp_path, slow, volume))).severity is Severity.CRITICAL
+
+
+@pytest.mark.parametrize("busy", [None, [*[0.4] * 6, 1.0]])
+def test_no_drive_of_a_simulated_group_is_slow_as_all_are_of_one_model(
+    busy: Sequence[float] | None, tmp_path: Path
+) -> None:
+    case = make_case(tmp_path, _group([*_EVEN, 9.0], ops=[40] * 6 + [35], busy=busy), _simulated)
+    finding = only_finding(judge(RULE, case))
+    assert finding.title == "Requests gather at 1.7 of vd01"
+    assert finding.severity < Severity.CRITICAL
+    assert finding.remedy.startswith("Leave the drive")
+
+
+def test_the_same_bytes_in_more_requests_are_no_hot_spot(tmp_path: Path) -> None:
+    """Where streams meet, what adjoins is no longer sent as one request."""
+
+    queues, ops, busy = _STREAMS_MEET, [*[78.7] * 7, 157], [*[0.19] * 7, 1.0]
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group(queues, ops=ops, busy=busy, moved=10e6))))
+    assert "moves no more bytes than the others, in more I/Os (157 IOPS against 78.7 IOPS)" in finding.summary
+    assert finding.title == "Requests gather at 1.8 of vd01"

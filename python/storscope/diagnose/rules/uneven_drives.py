@@ -11,7 +11,9 @@ Why it matters
 Evidence
     Queue depth or latency per drive, and which group it belongs to (evaperf pd, iostat with known groups; no importer
     reads the disk statistics of an MSA yet). Whether a drive is at fault takes its rate, and is surer with how busy it
-    is: one that is busy with each I/O for as long as the others is not slow, however many stand before it. Drives that
+    is: one that is busy with each I/O for as long as the others is not slow, however many stand before it, nor is one
+    that seeks where the others are too quick to. It is critical unless the volumes of the group are known to be within
+    their latency limits. Drives that
     failed (event: disk_failed, fact: state) and spares that wait (fact: state) are left out where they do nothing; a
     few drives that did nothing at all are named as idle and not compared.
 
@@ -19,13 +21,16 @@ When it is wrong
     A rebuild or a levelling reads one drive harder than the rest while it runs. Spares and drives of another speed in
     one group differ by design. A load with many I/Os in flight gathers them at a few healthy drives: both of a mirror,
     whichever fill first; so several that stand out with the same rate are only said to be slow where they are busier
-    with it. The mirror of a failed drive does the work of both. A parity drive of RAID 3 or 4 is
-    busier on writes.
+    with it. Sequential streams meet at one drive, which seeks for each request while the others read on; a slow drive
+    among them is told as such only from longer times than random I/Os take. The mirror of a failed drive does the work
+    of both. A parity drive of RAID 3 or 4 is busier on writes.
 
 References
     Three times the median and a group mean above 4 are ours, from published cases of MSA arrays (a failed drive left
-    in the loop raised latency to 5 to 10 s; per-drive queues showed the drives as the limit). Flash serves requests
-    side by side; a SATA drive takes 32 of them at a time (native command queueing, Serial ATA II).
+    in the loop raised latency to 5 to 10 s; per-drive queues showed the drives as the limit). Streams that meet at one
+    drive are ours, from simulated arrays of equal drives; how long requests are at a drive, by its queue and rate, is
+    Little (1961). Flash serves requests side by side; a SATA drive takes 32 of them at a time (native command queueing,
+    Serial ATA II).
 """
 
 from __future__ import annotations
@@ -41,7 +46,9 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._drive_groups import DriveGroup, drive_groups
 from storscope.diagnose.rules._drives_at_work import DrivesAtWork, drives_at_work
 from storscope.diagnose.rules._entities import counted, listed, observed
+from storscope.diagnose.rules._harm import harm_to, volumes_on
 from storscope.diagnose.rules._intervals import in_runs, told_at
+from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.convoy import convoyed
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
@@ -101,7 +108,7 @@ def _odd(case: Case, settings: Settings, at_work: DrivesAtWork) -> Finding | Non
         odd = np.flatnonzero(shares >= settings["time_share_min"])
         # When many drives stand out, they are not the exception.
         if 0 < len(odd) <= max(1, len(group.drives) // 4):
-            return _finding(case, at_work, word, column, odd, shares, usual, working)
+            return _finding(case, settings, at_work, word, column, odd, shares, usual, working)
     return None
 
 
@@ -136,44 +143,87 @@ def _mean(values: FloatArray, which: BoolArray) -> float:
 
 
 @dataclass(frozen=True)
-class _Work:
-    """What a drive that stands out did while its group worked, beside the median of the others; NaN where not told."""
+class _Does:
+    """What one drive does while its group works; NaN where not told."""
 
     ops_per_s: float
-    ops_per_s_of_others: float
+    bytes_per_s: float
     service_ns: float
     """Time for which it is busy with an I/O: its busy share over its rate, which waiting does not lengthen."""
-    service_ns_of_others: float
+    access_ns_max: float
+    """The most that an I/O of it may take before data move. Where nobody tells how busy it is, that is the time between
+    two I/Os of a drive that serves one after another, and the time that they are there."""
 
-    def verdict(self, odd: int) -> str:
-        """Why its queue or latency stands out, by what is told: a key of _REMEDIES. `odd` drives stand out with it."""
-        if not np.isfinite(self.ops_per_s) or not np.isfinite(self.ops_per_s_of_others):
+
+@dataclass(frozen=True)
+class _Work:
+    """What a drive that stands out did while its group worked, beside the median of the others."""
+
+    own: _Does
+    others: _Does
+    odd: int
+    """How many stand out with it."""
+    is_alike: bool
+    """Whether it is known to be as good as the others: drives of a simulated group are."""
+    access_ns: tuple[float, float] | None
+    """The least and the most that a random I/O takes before data move; None of flash, which takes many at once."""
+
+    @property
+    def verdict(self) -> str:
+        """Why its queue or latency stands out, by what is told: a key of _REMEDIES."""
+        if not np.isfinite(self.own.ops_per_s) or not np.isfinite(self.others.ops_per_s):
             return "unknown"
-        if self.ops_per_s > _MORE * self.ops_per_s_of_others:
+        if self.does_more:
             return "hot"
-        if self.service_is_known:
-            return "slow" if self.service_ns > _MORE * self.service_ns_of_others else "gathering"
-        return "slow" if odd == 1 else "gathering"
+        if self.own.service_ns <= _MORE * self.others.service_ns:
+            return "gathering"
+        if not self.service_is_known and (self.odd > 1 or self.is_alike):
+            return "gathering"
+        return "meeting" if self.is_alike or self._may_seek_alone else "slow"
+
+    @property
+    def does_more(self) -> bool:
+        """Requests that adjoin become one: as many bytes in more I/Os are no more work of its volumes."""
+        more = self.own.ops_per_s > _MORE * self.others.ops_per_s
+        return more and not self.own.bytes_per_s <= _MORE * self.others.bytes_per_s
+
+    @property
+    def _may_seek_alone(self) -> bool:
+        """Whether it takes no longer than for random I/Os, while the others are too quick to do any."""
+        if self.access_ns is None:
+            return False
+        least, most = self.access_ns
+        return self.own.access_ns_max <= most and self.others.access_ns_max < least
 
     @property
     def service_is_known(self) -> bool:
-        return bool(np.isfinite(self.service_ns) and np.isfinite(self.service_ns_of_others))
+        return bool(np.isfinite(self.own.service_ns) and np.isfinite(self.others.service_ns))
 
 
 _MORE = 1.5
 """Times what the others do, or need for it, from which a drive does more or is slower (ours)."""
+_TRANSFER_PER_S = 100e6
+"""Bytes per second that a disk moves once it is in place: 60 to 250 million, by age and place on the disk."""
 
 
-def _work(case: Case, at_work: DrivesAtWork, row: int, working: BoolArray) -> _Work:
+def _work(case: Case, settings: Settings, at_work: DrivesAtWork, row: int, odd: int, working: BoolArray) -> _Work:
     """Rates that are told for a longer time than queues are those of all the instants in it."""
-    ops = _told(case, at_work, "ops_per_s")
-    own_ops, other_ops = _mean(ops[row], working), _mean(_medians_of_others(ops)[row], working)
+    is_flash = _tier(case, at_work.group) == "flash"
+    ops, moved = _told(case, at_work, "ops_per_s"), _told(case, at_work, "bytes_per_s")
+    queue, latency = at_work.group.columns["queue_depth_mean"], at_work.group.columns["latency_ns_mean"]
     with np.errstate(invalid="ignore", divide="ignore"):
         service_ns = np.where(ops > 0, _told(case, at_work, "busy_ratio") * NS_PER_S / ops, np.nan)
-    if _tier(case, at_work.group) == "flash":  # busy with many at once, for as long as with one
-        service_ns[:] = np.nan
-    own_ns, other_ns = _mean(service_ns[row], working), _mean(_medians_of_others(service_ns)[row], working)
-    return _Work(own_ops, other_ops, own_ns, other_ns)
+        if is_flash:  # busy with many at once, for as long as with one
+            service_ns[:] = np.nan
+        there_ns = np.fmin(latency, queue * NS_PER_S / ops)  # Little 1961
+        bound_ns = np.where(np.isfinite(service_ns), service_ns, np.fmin(NS_PER_S / ops, there_ns))
+        access_ns = bound_ns - np.where(ops > 0, np.nan_to_num(moved) * NS_PER_S / ops / _TRANSFER_PER_S, 0.0)
+    own, others = (
+        _Does(*(_mean(which(values)[row], working) for values in (ops, moved, service_ns, access_ns)))
+        for which in (lambda values: values, _medians_of_others)
+    )
+    random_ns = None if is_flash else (settings["access_ns_least"], settings["access_ns_most"])
+    return _Work(own, others, odd, is_simulated(case, at_work.group.whole.system), random_ns)
 
 
 def _told(case: Case, at_work: DrivesAtWork, column: str) -> FloatArray:
@@ -184,25 +234,25 @@ def _told(case: Case, at_work: DrivesAtWork, column: str) -> FloatArray:
 
 
 def _finding(
-    case: Case, at_work: DrivesAtWork, word: str, column: str, odd: np.ndarray, shares: FloatArray, usual: FloatArray,
-    working: BoolArray,
+    case: Case, settings: Settings, at_work: DrivesAtWork, word: str, column: str, odd: np.ndarray, shares: FloatArray,
+    usual: FloatArray, working: BoolArray,
 ) -> Finding:  # fmt: skip
     group = at_work.group
     worst = int(odd[np.argmax([_mean(group.columns[column][row], working) for row in odd])])
     drive = group.drives[worst]
     own, others = _mean(group.columns[column][worst], working), _mean(usual[worst], working)
-    work = _work(case, at_work, worst, working)
-    verdict = work.verdict(len(odd))
+    work = _work(case, settings, at_work, worst, len(odd), working)
+    verdict = work.verdict
     drives = [group.drives[row] for row in odd]
     failed = [one for one in at_work.failed if one not in drives]
     start, end = _span(group, working)
     return Finding(
         rule=_NAME,
-        severity=_severity(verdict, work),
+        severity=_severity(verdict, work, harm_to(case, volumes_on(case, group.whole))),
         confidence=(0.7 if verdict == "unknown" else 0.8) * (0.7 if group.is_guess else 1.0),
         title=(
             f"Requests gather at {listed(case, drives, 2)} of {group.whole.name}"
-            if verdict == "gathering"
+            if verdict in _NOT_AT_FAULT
             else f"{case.label(drive)} of {group.whole.name} has a far {_DEEPER[word]} than its group"
         ),
         summary=(
@@ -223,27 +273,38 @@ def _finding(
         evidence=(_rows(case, group),),
         weight=0.7 if verdict == "slow" else 0.5,
         numbers={f"{column}": own, f"{column}_of_others": others, "time_share": float(shares[worst])}
-        | ({"service_ns": work.service_ns} if work.service_is_known else {}),
+        | ({"service_ns": work.own.service_ns} if work.service_is_known else {}),
     )
 
 
-def _severity(verdict: str, work: _Work) -> Severity:
-    if verdict == "gathering" and work.service_is_known:
+_NOT_AT_FAULT = ("gathering", "meeting")
+
+
+def _severity(verdict: str, work: _Work, harm: Severity | None) -> Severity:
+    """`harm`: that to the volumes of the group; None where it is not known."""
+    if verdict == "gathering" and (work.service_is_known or work.is_alike):
         return Severity.INFO  # no drive is at fault
-    return Severity.CRITICAL if verdict == "slow" else Severity.WARNING
+    if verdict == "meeting" and harm is Severity.INFO:
+        return Severity.INFO
+    return Severity.CRITICAL if verdict == "slow" and harm is not Severity.INFO else Severity.WARNING
 
 
 _DEGRADED_INNOCENT = "It is the mirror of a failed drive and does the work of both. "
-_INNOCENT_OF_OTHERS = "A rebuild or levelling runs on this drive; or it is of another size or speed, or a spare in use."
+_INNOCENT_OF_OTHERS = (
+    "Sequential streams meet there, so that it seeks while the others read on; a rebuild or levelling runs on this "
+    "drive; or it is of another size or speed, or a spare in use."
+)
 _INNOCENT = {
+    "meeting": "Those streams are backups or copies that nobody waits for.",
     "gathering": (
         "The load keeps many I/Os in flight: those that wait pile up at whichever drives fill first, at both of a "
         "mirror, and stay there."
-    )
+    ),
 }
 _WHY = {
     "hot": ", and this one gets more than its part of the work.",
     "gathering": ": where many requests wait, most of them stand before the drives that lag a little.",
+    "meeting": ", and one at which streams meet seeks for each request, so that all of them wait for it.",
     **dict.fromkeys(
         ("slow", "unknown"),
         ". A drive that is slow with the same or less work is about to fail, and may hold up every volume of the "
@@ -254,10 +315,14 @@ _CHECK_OF_OTHERS = (
     "Look for a running rebuild, and at the drive's media and link errors; compare its model with the rest."
 )
 _CHECKS = {
+    "meeting": (
+        "Let one stream run alone, or compare a time in which it does: a drive that is then like the others is well. "
+        "Look at its media and link errors."
+    ),
     "gathering": (
         "See whether it is the same drives at another time, and look at their media and link errors: drives without "
         "any, and at which others gather next time, are well."
-    )
+    ),
 }
 _REMEDIES = {
     "hot": "Find the volume that is small or badly spread enough to hit one drive, and spread it.",
@@ -265,6 +330,10 @@ _REMEDIES = {
     "gathering": (
         "Leave the drives in: nothing says that they are slower than the others. If the waiting hurts, let fewer I/Os "
         "be in flight, or add drives."
+    ),
+    "meeting": (
+        "Leave the drive in. If the streams are too slow, give each a group of its own, of fewer drives, or let one "
+        "run after the other."
     ),
     "unknown": (
         "Find out how much I/O each drive gets: spread the load if this one gets more than the others, and replace it "
@@ -300,19 +369,25 @@ def _shown(word: str, value: float) -> str:
 def _work_words(verdict: str, work: _Work) -> str:
     if verdict == "unknown":
         return "Whether it also gets more I/O is not in the evidence."
-    rates = f"({format_rate(work.ops_per_s)} against {format_rate(work.ops_per_s_of_others)})"
+    rates = f"({format_rate(work.own.ops_per_s)} against {format_rate(work.others.ops_per_s)})"
     if verdict == "hot":
         return f"It gets more I/O than the others {rates}: a hot spot."
     said = f"It gets no more I/O than the others {rates}"
+    if work.own.ops_per_s > _MORE * work.others.ops_per_s:
+        said = f"It moves no more bytes than the others, in more I/Os {rates}"
     if work.service_is_known:
-        times = f"{format_duration(work.service_ns)} against {format_duration(work.service_ns_of_others)}"
-        said += f" and is busy with each for {'longer' if verdict == 'slow' else 'as long'} ({times})"
+        times = f"{format_duration(work.own.service_ns)} against {format_duration(work.others.service_ns)}"
+        said += f" and is busy with each for {'as long' if verdict == 'gathering' else 'longer'} ({times})"
     return f"{said}: {_LOOKS[verdict]}"
 
 
 _LOOKS = {
     "slow": "a failing drive looks like this.",
     "gathering": "requests gather there, and nothing says that it is at fault.",
+    "meeting": (
+        "it seeks, as for random requests, while the others read on. Sequential streams that meet at one drive look "
+        "like this, and nothing says that it is slow."
+    ),
 }
 
 
@@ -420,6 +495,10 @@ RULE = Rule(
         Threshold("queue_depth_min", 2, "queue below which a drive never stands out", "ours"),
         Threshold("latency_ns_disk", 20e6, "latency below which a drive never stands out, disk", "ours"),
         Threshold("latency_ns_flash", 2e6, "latency below which a drive never stands out, flash", "ours"),
+        Threshold("access_ns_least", 3e6, "time before data move that random I/Os of a disk take at least",
+                  "ours: half a turn at 15,000 a minute is 2 ms, and a short seek 1 ms"),
+        Threshold("access_ns_most", 15e6, "time before data move that random I/Os of a disk take at most",
+                  "ours: half a turn at 7,200 a minute is 4 ms, and data sheets give 8 to 10 ms for a seek"),
         Threshold("time_share_min", 0.5, "share of the group's working intervals in which it must stand out", "ours"),
         Threshold("samples_min", 3, "intervals in which the group must work", "ours"),
         Threshold("drives_min_count", 3, "drives a group must have to be compared", "ours"),

@@ -1,0 +1,90 @@
+"""What `diagnose` says of simulated arrays, against what is true of them by their design."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.finding import Finding, Severity
+from storscope.domain.load import Closed
+from storscope.domain.verdict import Verdict
+from storscope.domain.workload import Starts, Stream, Workload
+from storscope.sim.design import read_design
+from storscope.store import Store
+from storscope.workbench.diagnosing import diagnose
+from storscope.workbench.simulating import simulate
+from storscope.workbench.simulating_many import plan_of
+from storscope.workbench.simulation_store import store_simulation
+
+_DESIGN = """\
+name = "array"
+
+[cache]
+write = { size = "1 GiB", mirrored = true }
+prefetch = { depth = "1 MiB" }
+
+[links]
+front_end = { preset = "fc4", ports = 2 }
+back_end = { preset = "fc4", ports = 2 }
+mirror = { preset = "fc4" }
+
+[[group]]
+name = "pool"
+drive = "fata"
+count = 8
+layout = "raid5"
+
+[[volume]]
+name = "v1"
+group = "pool"
+size = "400 GiB"
+owner = "A"
+
+[[volume]]
+name = "v2"
+group = "pool"
+size = "400 GiB"
+owner = "B"
+
+[[controller]]
+name = "A"
+servers = 2
+cost_per_op = "50 us"
+cost_per_kib = "1 us"
+parity_cost_per_kib = "1 us"
+
+[[controller]]
+name = "B"
+servers = 2
+cost_per_op = "50 us"
+cost_per_kib = "1 us"
+parity_cost_per_kib = "1 us"
+
+[[host]]
+name = "h"
+volumes = [{ volume = "v1" }, { volume = "v2" }]
+"""
+
+
+def _verdict(path: Path, streams: Sequence[Stream], design: str = _DESIGN, duration: str = "20s") -> Verdict:
+    plan = plan_of(read_design(design, "array.toml"), Workload("w", tuple(streams)), duration=duration)
+    store = Store.open(path / "store", create=True)
+    store_simulation(store, simulate(plan, started_ns=1_795_132_800_000_000_000))
+    return diagnose(store)
+
+
+def _of(verdict: Verdict, rule: str) -> list[Finding]:
+    return [finding for finding in verdict.findings if finding.rule == rule]
+
+
+def test_two_sequential_readers_on_equal_drives_make_no_drive_a_failing_one(tmp_path: Path) -> None:
+    """They meet at one drive, which seeks for each request; on two groups of four they do three times as much."""
+    line = Mix((AccessSpec(65536, random_share=0),))
+    verdict = _verdict(tmp_path, [Stream(line, Closed(1), name="a", targets=(0, 1), starts=Starts.APART)])
+    (finding,) = _of(verdict, "uneven-drives")
+    assert finding.severity is Severity.INFO
+    assert finding.title.startswith("Requests gather at pool/")
+    assert "Sequential streams that meet" in finding.summary
+    assert finding.remedy.startswith("Leave the drive in")
+    assert verdict.worst is None or verdict.worst is Severity.INFO
