@@ -11,8 +11,6 @@ use storscope_types::{DataPool, Workload, grouped};
 use crate::error::LoadError;
 use crate::random::Random;
 
-/// What is one of the duplicates, or none: the size that most arrays compare.
-const BLOCK: usize = 4096;
 /// The least that an array compares.
 const SECTOR: usize = 512;
 const STAMP: usize = 16;
@@ -32,7 +30,9 @@ pub struct Stamper {
     noise: usize,
     compressible_ratio: f64,
     duplicate_below: u64,
-    duplicates: Vec<[u8; BLOCK]>,
+    /// What is one of the duplicates, or none; a power of two.
+    duplicate_block: u64,
+    duplicates: Vec<Box<[u8]>>,
     /// The first words of all their units, in order.
     duplicate_words: Vec<u64>,
     /// What unique units are made of where a duplicate was in their buffer.
@@ -53,6 +53,7 @@ impl Stamper {
             unit,
             noise: noise_length(unit, data.compressible_ratio),
             compressible_ratio: data.compressible_ratio,
+            duplicate_block: data.duplicate_block.0,
             duplicate_below: (data.duplicate_ratio * 2.0_f64.powi(64)) as u64,
             duplicate_words: first_words(&duplicates, unit),
             duplicates,
@@ -105,12 +106,12 @@ impl Stamper {
         if self.duplicates.is_empty() {
             return None;
         }
-        let draw = scramble(place(target, offset / BLOCK as u64) ^ self.seed.rotate_left(32));
+        let draw = scramble(place(target, offset / self.duplicate_block) ^ self.seed.rotate_left(32));
         (draw < self.duplicate_below).then(|| (scramble(draw) % self.duplicates.len() as u64) as usize)
     }
 
     fn duplicate_slice(&self, content: usize, offset: u64) -> &[u8] {
-        let within = (offset % BLOCK as u64) as usize;
+        let within = (offset % self.duplicate_block) as usize;
         &self.duplicates[content][within..within + self.unit]
     }
 
@@ -196,14 +197,14 @@ fn fill_noise(noise: &mut [u8], random: &mut Random) {
     rest.copy_from_slice(&random.bits().to_le_bytes()[..rest.len()]);
 }
 
-fn duplicate_content(data: &DataPool, unit: usize, content: u32) -> [u8; BLOCK] {
-    let mut block = [0; BLOCK];
+fn duplicate_content(data: &DataPool, unit: usize, content: u32) -> Box<[u8]> {
+    let mut block = vec![0; data.duplicate_block.0 as usize].into_boxed_slice();
     let mut random = Random::of_worker(scramble(data.seed) ^ u64::from(content), 0);
     fill_units(&mut block, unit, data.compressible_ratio, &mut random);
     block
 }
 
-fn first_words(duplicates: &[[u8; BLOCK]], unit: usize) -> Vec<u64> {
+fn first_words(duplicates: &[Box<[u8]>], unit: usize) -> Vec<u64> {
     let mut words: Vec<u64> =
         duplicates.iter().flat_map(|block| block.chunks_exact(unit.max(LEAST_UNIT)).map(word)).collect();
     words.sort_unstable();
@@ -281,6 +282,28 @@ mod tests {
         assert_eq!(repeated.len(), 64);
         assert!(unique.len() > 500, "{} different ones", unique.len());
         assert!(unique.is_disjoint(&repeated));
+    }
+
+    /// Blocks of this size, each as one text.
+    fn share_of_repeats(transfers: &[Vec<u8>], block: usize) -> f64 {
+        let all = transfers.concat();
+        let mut seen = HashSet::new();
+        let blocks = all.chunks_exact(block);
+        let count = blocks.len() as f64;
+        blocks.filter(|&one| !seen.insert(one)).count() as f64 / count
+    }
+
+    /// Whoever compares blocks of the chosen size finds the share that was asked for, also through smaller transfers.
+    #[test]
+    fn duplicates_are_whole_blocks_of_the_chosen_size() {
+        for (block, size) in [(4_096, 65_536), (16_384, 65_536), (65_536, 65_536), (65_536, 4_096), (16_384, 8_192)] {
+            let duplicate_block = Bytes(block);
+            let data = DataPool { duplicate_ratio: 0.3, duplicate_contents: 8, duplicate_block, ..DataPool::default() };
+            let transfers = written(size, data, 2_000 * block.max(size) / size);
+            let share = |block: u64| share_of_repeats(&transfers, block as usize);
+            assert!((share(block) - 0.3).abs() < 0.035, "{} of {block} by {size}", share(block));
+            assert!(share(2 * block) < 0.12, "{} of twice {block} by {size}", share(2 * block));
+        }
     }
 
     #[test]

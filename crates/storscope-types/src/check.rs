@@ -2,7 +2,9 @@
 
 use thiserror::Error;
 
-use crate::{Access, AccessSpec, Bytes, Copy, Load, Nanos, Offsets, RateStep, Stream, Verification, Workload};
+use crate::{
+    Access, AccessSpec, Bytes, Copy, DataPool, Load, Nanos, Offsets, RateStep, Stream, Verification, Workload,
+};
 
 /// The least unit a stamp fits in, twice over.
 const LEAST_STAMP_UNIT: Bytes = Bytes(32);
@@ -11,6 +13,11 @@ const LARGEST_TRANSFER: Bytes = Bytes(1 << 30);
 /// Most I/Os of one worker on one target, or of an open loop on all: what a ring can hold. That a worker's targets share
 /// one is the load generator's concern; a simulated array knows no rings.
 const MOST_OUTSTANDING: u32 = 32_768;
+
+/// Blocks that repeat: from the stamped block to more than any array compares.
+const DUPLICATE_BLOCK: std::ops::RangeInclusive<u64> = 4 << 10..=1 << 20;
+/// What all contents of such blocks may take: each worker has them in memory.
+const MOST_CONTENTS: u64 = 256 << 20;
 
 /// A field that cannot be run as it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -40,7 +47,7 @@ impl Workload {
     fn check_data(&self) -> Result<(), WorkloadError> {
         check_ratio(self.data.compressible_ratio, "data.compressible_ratio")?;
         check_ratio(self.data.duplicate_ratio, "data.duplicate_ratio")?;
-        require(self.data.duplicate_contents > 0, "data.duplicate_contents", "at least one", "0")?;
+        check_duplicates(&self.data)?;
         if self.verification == Verification::None {
             return Ok(());
         }
@@ -54,6 +61,24 @@ impl Workload {
         let copies = self.streams.iter().any(|stream| matches!(stream.access, Access::Copy(_)));
         require(!copies, "verification", "no copy streams: copied blocks name the place they came from", "one")
     }
+}
+
+fn check_duplicates(data: &DataPool) -> Result<(), WorkloadError> {
+    require(data.duplicate_contents > 0, "data.duplicate_contents", "at least one", "0")?;
+    let block = data.duplicate_block.0;
+    require(
+        block.is_power_of_two() && DUPLICATE_BLOCK.contains(&block),
+        "data.duplicate_block",
+        "a power of two from 4 KiB to 1 MiB",
+        &format!("{block} bytes"),
+    )?;
+    let together = u64::from(data.duplicate_contents) * block;
+    require(
+        data.duplicate_ratio == 0.0 || together <= MOST_CONTENTS,
+        "data.duplicate_contents",
+        "contents that are 256 MiB together at most, as each worker holds them in memory",
+        &format!("{together} bytes"),
+    )
 }
 
 fn check_stream(stream: &Stream, path: &str, targets: usize) -> Result<(), WorkloadError> {

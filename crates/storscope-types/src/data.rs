@@ -17,6 +17,10 @@ pub struct DataPool {
     /// How many different contents the repeated blocks have.
     #[serde(default = "few")]
     pub duplicate_contents: u32,
+    /// The blocks that repeat: whole, and where a multiple of it begins. Who compares smaller ones finds as many, who
+    /// compares larger ones none.
+    #[serde(default = "four_kib", rename = "duplicate_block_bytes")]
+    pub duplicate_block: Bytes,
     /// Least size of the pool; it grows with the queue.
     #[serde(default = "four_mib", rename = "pool_bytes")]
     pub size: Bytes,
@@ -27,7 +31,14 @@ pub struct DataPool {
 
 impl Default for DataPool {
     fn default() -> Self {
-        Self { compressible_ratio: 0.0, duplicate_ratio: 0.0, duplicate_contents: few(), size: four_mib(), seed: 0 }
+        Self {
+            compressible_ratio: 0.0,
+            duplicate_ratio: 0.0,
+            duplicate_contents: few(),
+            duplicate_block: four_kib(),
+            size: four_mib(),
+            seed: 0,
+        }
     }
 }
 
@@ -45,6 +56,10 @@ pub enum Verification {
 
 fn few() -> u32 {
     64
+}
+
+fn four_kib() -> Bytes {
+    Bytes::from_kib(4)
 }
 
 fn four_mib() -> Bytes {

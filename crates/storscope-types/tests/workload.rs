@@ -62,6 +62,13 @@ fn errors_name_the_field() {
     assert_eq!(error_path(|w| w.streams[0].targets = vec![0, 2]), "streams[0].targets[1]");
     assert_eq!(error_path(|w| w.streams[0].load = Load::Closed { outstanding: 0 }), "streams[0].load.outstanding");
     assert_eq!(error_path(|w| w.data.duplicate_ratio = -0.1), "data.duplicate_ratio");
+    for block in [0, 512, 2048, 12_288, 2 << 20] {
+        assert_eq!(error_path(|w| w.data.duplicate_block = Bytes(block)), "data.duplicate_block");
+    }
+    let many = |data: &mut storscope_types::DataPool| {
+        (data.duplicate_ratio, data.duplicate_contents, data.duplicate_block) = (0.1, 257, Bytes(1 << 20));
+    };
+    assert_eq!(error_path(|w| many(&mut w.data)), "data.duplicate_contents");
 }
 
 #[test]

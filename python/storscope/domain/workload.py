@@ -32,7 +32,7 @@ from storscope.domain.load import (
     Uniform,
     Zipf,
 )
-from storscope.domain.units import MIB
+from storscope.domain.units import KIB, MIB
 
 __all__ = [
     "Access",
@@ -72,19 +72,26 @@ class Verification(StrEnum):
     STAMPS = "stamps"
 
 
+DUPLICATE_BLOCK_BYTES = (4 * KIB, MIB)
+"""The least and the largest block that may repeat: the stamped block, and more than any array compares."""
+_MOST_CONTENTS_BYTES = 256 * MIB
+
+
 @dataclass(frozen=True)
 class DataPool:
     """The pool that written data comes from. Each block of a write is stamped: no two are equal by accident.
 
     `compressible_ratio` is the share of zeros in each stamped block (4 KiB, or less if sizes or alignment ask for it),
-    the rest being random: 0 cannot be compressed, 0.5 compresses 2:1. `duplicate_ratio` is the share of blocks that
-    repeat one of `duplicate_contents` contents. `pool_bytes` is its least size; it grows with the queue. `seed` is of
-    contents and stamps, apart from the run's: what one run wrote another can verify.
+    the rest being random: 0 cannot be compressed, 0.5 compresses 2:1. `duplicate_ratio` is the share of blocks of
+    `duplicate_block_bytes` that repeat one of `duplicate_contents` contents: who compares smaller blocks finds as many,
+    who compares larger ones none. `pool_bytes` is its least size; it grows with the queue. `seed` is of contents and
+    stamps, apart from the run's: what one run wrote another can verify.
     """
 
     compressible_ratio: float = 0.0
     duplicate_ratio: float = 0.0
     duplicate_contents: U32 = 64
+    duplicate_block_bytes: U64 = 4 * KIB
     pool_bytes: U64 = 4 * MIB
     seed: U64 = 0
 
@@ -93,6 +100,14 @@ class DataPool:
         check_ratio(self.compressible_ratio, f"{path}.compressible_ratio")
         check_ratio(self.duplicate_ratio, f"{path}.duplicate_ratio")
         require(self.duplicate_contents > 0, f"{path}.duplicate_contents", "at least one", self.duplicate_contents)
+        block, contents = self.duplicate_block_bytes, self.duplicate_contents
+        is_block = block.bit_count() == 1 and DUPLICATE_BLOCK_BYTES[0] <= block <= DUPLICATE_BLOCK_BYTES[1]
+        require(is_block, f"{path}.duplicate_block", "a power of two from 4 KiB to 1 MiB", f"{block} bytes")
+        require(
+            not self.duplicate_ratio or contents * block <= _MOST_CONTENTS_BYTES, f"{path}.duplicate_contents",
+            "contents that are 256 MiB together at most, as each worker holds them in memory",
+            f"{contents * block} bytes",
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

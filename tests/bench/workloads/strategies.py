@@ -83,7 +83,10 @@ def streams(draw: st.DrawFn) -> Stream:
     )
 
 
-data_pools = st.builds(DataPool, ratios, ratios, st.integers(1, 1000), st.integers(0, 2**40), st.integers(0, 2**64 - 1))
+data_pools = st.builds(
+    DataPool, ratios, ratios, st.integers(1, 256), st.sampled_from([2**shift for shift in range(12, 21)]),
+    st.integers(0, 2**40), st.integers(0, 2**64 - 1),
+)  # fmt: skip
 
 
 @st.composite

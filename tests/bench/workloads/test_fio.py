@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storscope.bench.target_set import Use, uses_of
+from storscope.bench.workloads._fio_data import data_options
 from storscope.bench.workloads.convert import convert_to
 from storscope.bench.workloads.definition import Definition
 from storscope.bench.workloads.fio_job import read_fio
 from storscope.bench.workloads.fio_write import FioRun, write_fio
 from storscope.bench.workloads.load import read_definition
-from storscope.bench.workloads.loss import LossKind
+from storscope.bench.workloads.loss import LossKind, LossList
 from storscope.domain.errors import ConfigError, MalformedInput, StorscopeError
 from storscope.domain.units import MIB
 from storscope.domain.workload import (
@@ -308,6 +309,26 @@ def test_data_and_verification_are_read() -> None:
     workload = read_fio("[j]\nrw=write\nbuffer_compress_percentage=40\ndedupe_percentage=30\nverify=md5").workloads[0]
     assert workload.data == DataPool(0.4, 0.3)
     assert workload.verification is Verification.STAMPS
+
+
+@pytest.mark.parametrize(("bs", "block", "is_exact"), [
+    ("4k", 4096, True), ("64k", 65536, True), ("1m", MIB, True), ("512", 4096, False), ("12k", 8192, False),
+    ("4m", MIB, False), ("16k,8k", 8192, True),
+])  # fmt: skip
+def test_fio_repeats_whole_transfers_and_so_do_we(bs: str, block: int, is_exact: bool) -> None:
+    definition = read_fio(f"[j]\nrw=randrw\nbs={bs}\ndedupe_percentage=30\n")
+    assert definition.workloads[0].data == DataPool(0, 0.3, duplicate_block_bytes=block)
+    assert ("dedupe_percentage" not in "\n".join(map(str, definition.losses))) is is_exact
+
+
+def test_blocks_that_fio_would_not_repeat_are_told() -> None:
+    line = AccessSpec(65536, read_share=0)
+    for block, is_told in ((4096, True), (65536, False)):
+        data = DataPool(duplicate_ratio=0.3, duplicate_block_bytes=block)
+        losses = LossList()
+        workload = Workload("w", (Stream(Mix((line,)), Closed(1)),), data=data)
+        assert "dedupe_percentage=30" in data_options(workload, workload.streams[0], losses)
+        assert ("fio repeats whole transfers, of 64 KiB" in "\n".join(map(str, losses.as_tuple()))) is is_told
 
 
 def test_trims_are_left_out_and_said() -> None:

@@ -110,6 +110,8 @@ def test_what_is_left_out_has_the_defaults_of_the_rust_type() -> None:
         (small(streams=[]), "streams"),
         (small(data={"compressible_ratio": 2}), "data.compressible_ratio"),
         (small(data={"duplicate_contents": 0}), "data.duplicate_contents"),
+        (small(data={"duplicate_contents": 2**20, "duplicate_ratio": 0.1}), "data.duplicate_contents"),
+        (small(data={"duplicate_block_bytes": 12288}), "data.duplicate_block"),
         (small(verification="stamps", line={"size_bytes": 4100}), "verification"),
         (small(verification="stamps", stream={"access": {"kind": "copy", "size_bytes": 4096, "destination": 0}}),
          "verification"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from storscope.bench.workloads.loss import LossList
 from storscope.bench.workloads.percent import whole_percent
-from storscope.domain.workload import Stream, Verification, Workload
+from storscope.domain.units import format_bytes
+from storscope.domain.workload import DUPLICATE_BLOCK_BYTES, Mix, Stream, Verification, Workload
 
 
 def data_options(workload: Workload, stream: Stream, losses: LossList) -> list[str]:
@@ -22,10 +25,32 @@ def data_options(workload: Workload, stream: Stream, losses: LossList) -> list[s
         options.append(f"dedupe_percentage={whole_percent(data.duplicate_ratio, where, 'duplicates', losses)}")
         what = f"{data.duplicate_contents} contents"
         losses.approximated(f"{where}.duplicate_contents", what, "fio repeats earlier buffers of any number")
+        sizes = written_sizes(stream)
+        if sizes != {data.duplicate_block_bytes}:
+            block, transfers = _listed({data.duplicate_block_bytes}), _listed(sizes)
+            reason = f"fio repeats whole transfers, of {transfers}: who compares others finds another share"
+            losses.approximated(f"{where}.duplicate_block", block, reason)
     if data.seed:
         losses.lost(f"{where}.seed", str(data.seed), "fio's buffers have no seed of their own")
     _note_verification(workload, stream, losses)
     return options
+
+
+def duplicate_block_of(sizes: Collection[int]) -> int:
+    """The block that repeats where fio repeats whole transfers of these sizes: the largest that all of them hold."""
+    least, most = DUPLICATE_BLOCK_BYTES
+    return min(max(least, 1 << (min(sizes).bit_length() - 1)), most)
+
+
+def written_sizes(stream: Stream) -> set[int]:
+    """Sizes of a stream's writes."""
+    if not isinstance(stream.access, Mix):
+        return {stream.access.size_bytes}
+    return {line.size_bytes for line in stream.access.lines if line.read_share < 1}
+
+
+def _listed(sizes: Collection[int]) -> str:
+    return ", ".join(format_bytes(size) for size in sorted(sizes))
 
 
 def _note_verification(workload: Workload, stream: Stream, losses: LossList) -> None:

@@ -11,12 +11,14 @@ import re
 from dataclasses import dataclass
 
 from storscope.bench.workloads._fio_asked import direction_with_rate, load_of, pauses_of
+from storscope.bench.workloads._fio_data import duplicate_block_of
 from storscope.bench.workloads._fio_given import GivenOptions
 from storscope.bench.workloads._fio_options import OTHER_ENGINES
 from storscope.bench.workloads._fio_places import offsets_of, places_of
 from storscope.bench.workloads._fio_sizes import sizes_of
 from storscope.bench.workloads._fio_text import Section, integer_of, size_of
 from storscope.bench.workloads.loss import LossList
+from storscope.domain.units import format_bytes
 from storscope.domain.workload import MOST_WORKERS, AccessSpec, DataPool, Mix, Stream, Verification
 
 _DIRECTIONS = {
@@ -171,7 +173,16 @@ class JobReader(GivenOptions):
         if self.flag("zero_buffers"):
             self.note("zero_buffers", "zeros with a stamp in each block: as compressible, not equal")
             compressible = 1.0
-        return DataPool(compressible_ratio=compressible, duplicate_ratio=self._percent("dedupe_percentage"))
+        duplicates = self._percent("dedupe_percentage")
+        if not duplicates:
+            return DataPool(compressible_ratio=compressible)
+        sizes = {size for size, part in sizes_of(self, 1) if part > 0}
+        block = duplicate_block_of(sizes)
+        if sizes != {block}:
+            self.note(
+                "dedupe_percentage", f"fio repeats whole transfers; here blocks of {format_bytes(block)} are repeated"
+            )
+        return DataPool(compressible, duplicates, duplicate_block_bytes=block)
 
     def _percent(self, name: str) -> float:
         option = self.take(name)

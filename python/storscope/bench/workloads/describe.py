@@ -181,7 +181,8 @@ def _data(workload: Workload) -> Iterator[str]:
     data = workload.data
     if workload.writes and data != DataPool():
         duplicates = (
-            f", {_percent(data.duplicate_ratio)} of blocks are duplicates of {data.duplicate_contents} contents"
+            f", {_percent(data.duplicate_ratio)} of its blocks of {format_bytes(data.duplicate_block_bytes)} are "
+            f"duplicates of {data.duplicate_contents} contents"
         )
         yield (
             f"What is written is zeros for {_percent(data.compressible_ratio)}"

@@ -7,7 +7,7 @@ that do not need it. Numbers that Iometer keeps as integers (per cent, milliseco
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from storscope.bench.workloads._icf_text import MOST_LINES, Cycling, IcfLine, IcfSpec, IcfWorker
 from storscope.bench.workloads.definition import Definition, Sweep
@@ -244,8 +244,8 @@ def _pattern(workload: Workload, losses: LossList) -> int:
     if data.compressible_ratio not in {0.0, 1.0}:
         losses.lost(f"{where}.compressible_ratio", f"{data.compressible_ratio:g}", "Iometer has three fixed patterns")
     default = DataPool()
-    if (data.pool_bytes, data.seed, data.duplicate_contents) != (default.pool_bytes, default.seed, 64):
-        losses.lost(where, "pool size, seed or number of contents", "Iometer has three fixed patterns")
+    if replace(data, compressible_ratio=0.0, duplicate_ratio=0.0) != default:
+        losses.lost(where, "pool size, seed, number or size of contents", "Iometer has three fixed patterns")
     return 0 if data.compressible_ratio == 1 else _FULL_RANDOM
 
 

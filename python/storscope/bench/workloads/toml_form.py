@@ -263,7 +263,8 @@ _COPY: Mapping[str, Callable[[Any], Any]] = {
     "size": _size, "destination": _keep, "destination_start": _size, "random_share": _ratio,
 }  # fmt: skip
 _DATA: Mapping[str, Callable[[Any], Any]] = {
-    "compressible_ratio": _ratio, "duplicate_ratio": _ratio, "duplicate_contents": _keep, "pool": _size, "seed": _keep,
+    "compressible_ratio": _ratio, "duplicate_ratio": _ratio, "duplicate_contents": _keep, "duplicate_block": _size,
+    "pool": _size, "seed": _keep,
 }  # fmt: skip
 _STREAM: Mapping[str, Callable[[Any], Any]] = {
     "name": _text, "workers": _keep, "starts": _text, "targets": _keep, "outstanding": _keep, "rate_per_s": _keep,
@@ -272,6 +273,7 @@ _STREAM: Mapping[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 _JSON_NAMES = {
     "size": "size_bytes", "delay": "delay_ns", "align": "align_bytes", "reply": "reply_bytes", "pool": "pool_bytes",
+    "duplicate_block": "duplicate_block_bytes",
     "destination_start": "destination_start_bytes", "start": "start_bytes", "length": "length_bytes",
     "mean": "mean_ns", "duration": "duration_ns", "ramp_up": "ramp_up_ns",
 }  # fmt: skip

@@ -48,7 +48,7 @@ def _workload_lines(form: Mapping[str, Any], prefix: str) -> list[str]:
     if form["verification"] != "none":
         lines.append(f"verification = {_quoted(form['verification'])}")
     data = _pairs(form["data"], {"compressible_ratio": 0.0, "duplicate_ratio": 0.0, "duplicate_contents": 64,
-                                 "pool_bytes": 4 * 1024**2, "seed": 0})  # fmt: skip
+                                 "duplicate_block_bytes": 4096, "pool_bytes": 4 * 1024**2, "seed": 0})  # fmt: skip
     if data:
         lines += ["", f"[{prefix}data]", *data]
     for stream in form["streams"]:
