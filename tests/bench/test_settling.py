@@ -12,7 +12,16 @@ from storscope.bench.samples import Figure, Sample, Samples
 from storscope.bench.settling import estimate, level_change, warm_up
 from storscope.domain.errors import UsageError
 from storscope.domain.units import NS_PER_S
-from tests.bench.series import GRID_NS, LENGTH_NS, autoregressive, closed_loop, drawn, given_latencies, rates
+from tests.bench.series import (
+    GRID_NS,
+    LENGTH_NS,
+    FloatArray,
+    autoregressive,
+    closed_loop,
+    drawn,
+    given_latencies,
+    rates,
+)
 
 IOPS, MEAN, P99 = Figure("iops"), Figure("mean"), Figure("p99")
 
@@ -101,6 +110,29 @@ def test_a_drift_all_the_way_through_is_no_warm_up(change: float) -> None:
     level = [1e4 * (1 + change * np.linspace(0, 1, 80) + 0.05 * rng.normal(size=80)) for _ in range(60)]
     found = [settled(Samples(rates(one)), GRID_NS).doubts for one in level]
     assert sum(not doubts for doubts in found) <= 3
+
+
+def _bursts(rng: np.random.Generator, count: int) -> FloatArray:
+    """The level of a storage that stands still for a part of every tenth sample or so, and catches up afterwards."""
+    at = np.arange(count) + rng.uniform(0, 10)
+    return 1 + 0.6 * np.sign(np.sin(at * 2 * np.pi / 10)) + 0.2 * rng.normal(size=count)
+
+
+@pytest.mark.parametrize("falls_to", [0.5, 2.0])
+def test_a_drift_all_the_way_through_is_told_also_among_bursts(falls_to: float) -> None:
+    """Bursts make the interval wide: a drift that stays within the noise around it was told by nothing."""
+    rng, untold = np.random.default_rng(17), 0
+    for _ in range(60):
+        decaying = falls_to + (1 - falls_to) * np.exp(-np.arange(200) / 80)
+        kept = settled(Samples(rates(1e4 * decaying * _bursts(rng, 200))), GRID_NS)
+        untold += not any("had not settled" in doubt for doubt in kept.doubts)
+    assert untold <= 6
+
+
+def test_bursts_alone_are_no_drift() -> None:
+    rng = np.random.default_rng(18)
+    found = [warm_up(rates(1e4 * _bursts(rng, 200))).samples for _ in range(200)]
+    assert sum(samples is None for samples in found) <= 10
 
 
 @pytest.mark.parametrize("slow", [24, 32, 40])

@@ -4,7 +4,8 @@ Warm-up: MSER-5 (White, Cobb and Spratt, WSC 2000) says where to cut; a cut coun
 (by four standard deviations of a mean as long as the start) and from the beginning on, since MSER cuts a little off any
 noise, and everything before a stall. Where MSER finds its best cut in the second half, the run has not settled if the
 level moved there (CUSUM, see change.rs in the same crate); else the best cut of the first half is taken. Where that is
-late in this half, what is kept must not move either: a drift all the way through is cut there as well.
+late in this half, or where nothing is cut, what is kept must not move either: a drift all the way through is cut there
+as well. Bursts may hide it; so what is kept is asked in any case for a trend that leaves the interval of its mean.
 
 Intervals: batch means or the effective number of independent samples, whichever is wider, so that neighbouring samples
 may depend on each other (interval.rs). A rate is a mean over time; a mean latency is a ratio, whose residuals are
@@ -18,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -43,6 +45,11 @@ _LEAST_CHANGE = 0.01
 """A start that differs by less makes no difference to anybody."""
 _LATE_SHARE = 0.25
 """A cut in the second half of where it may be: what is kept may still move as what was cut did."""
+_PARTS, _LEAST_LENGTH = 20, 4
+"""Means whose order tells of a trend: enough for a chance of 0.01; of so many values each at least, as neighbours
+are alike."""
+_MUCH = 0.1
+"""A trend by less than this share of the mean is left to the line, whose noise is known better then."""
 _SURELY = 0.001
 _NOTICED = 0.05
 _WATCHED = (Figure(IOPS), Figure(MEAN))
@@ -126,14 +133,15 @@ def warm_up_of(figure: Figure, series: FloatArray) -> WarmUp:
             return WarmUp(None, figure=figure, before=moved[0], after=moved[1])
         cut = _core.warm_up_within_half(values.tolist())
     if not cut or not _is_apart(values[:cut], values[cut:]):
-        return WarmUp(0)
-    drift = _drift(values[cut:]) if cut >= _LATE_SHARE * len(values) else None
+        cut = 0
+    start = _without_stalls(values[:cut], values[cut:]) if cut else 0
+    is_clear = start > 0 and cut < _LATE_SHARE * len(values)
+    drift = _trend(values[cut:]) or (None if is_clear else _drift(values[cut:]))
     if drift is not None:
         return WarmUp(None, figure=figure, before=drift[0], after=drift[1])
-    cut = _without_stalls(values[:cut], values[cut:])
-    if not cut:
+    if not start:
         return WarmUp(0)
-    return WarmUp(int(places[cut]), False, figure, float(values[:cut].mean()), float(values[cut:].mean()))
+    return WarmUp(int(places[start]), False, figure, float(values[:start].mean()), float(values[start:].mean()))
 
 
 def _moved(values: FloatArray) -> tuple[float, float] | None:
@@ -155,6 +163,29 @@ def _drift(values: FloatArray) -> tuple[float, float] | None:
     found = _core.mean_interval((values - centre - slope * times).tolist(), CONFIDENCE)
     before, after = float(centre - slope / 2), float(centre + slope / 2)
     if found is None or _small(before, after) or abs(slope) <= _DRIFT_WIDTHS * math.sqrt(12.0) * found[1]:
+        return None
+    return before, after
+
+
+def _trend(values: FloatArray) -> tuple[float, float] | None:
+    """From where to where the line goes, if the level goes one way all along, and so far that a mean means little.
+
+    Bursts much shorter than the run hide a drift from an interval, which counts them as if they could last, but not
+    from the order of the means of a few long parts (Kendall 1938; Mann 1945). That alone also tells of what only
+    wanders, so that the ends of the line must lie outside of the interval of the mean as well.
+    """
+    length = len(values) // _PARTS
+    if length < _LEAST_LENGTH:
+        return None
+    means = values[len(values) - _PARTS * length :].reshape(_PARTS, length).mean(axis=1)
+    score = float(np.triu(np.sign(means[None, :] - means[:, None])).sum())
+    deviation = math.sqrt(_PARTS * (_PARTS - 1) * (2 * _PARTS + 5) / 18.0)
+    if abs(score) - 1.0 <= NormalDist().inv_cdf(1.0 - _CHANCE / 2.0) * deviation:
+        return None
+    slope, centre = np.polyfit(np.linspace(-0.5, 0.5, _PARTS), means, 1)
+    found = _core.mean_interval(values.tolist(), CONFIDENCE)
+    before, after = float(centre - slope / 2), float(centre + slope / 2)
+    if found is None or abs(slope) <= max(2.0 * found[1], _MUCH * abs(centre)):
         return None
     return before, after
 
