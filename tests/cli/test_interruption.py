@@ -63,3 +63,44 @@ def test_who_ignores_hangups_goes_on_to() -> None:
             assert not interruption.is_wanted()
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_whatever_ends_a_diagnosis_leaves_no_temporary_store(number: signal.Signals, tmp_path: Path) -> None:
+    """It reads a pipe that nobody writes to, for as long as that takes."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    as_usual = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)"  # also where the tests run under nohup(1)
+    command = [sys.executable, "-c", f"{as_usual}; {_SCRIPT}", "diagnose", "-"]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(temporary)}
+    )
+    try:
+        while not any(temporary.rglob("stdin")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert not list(temporary.iterdir())
+    assert said.strip() == "Interrupted."
+    assert process.returncode == 128 + number
+
+
+def test_a_diagnosis_under_nohup_outlives_its_terminal(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); {_SCRIPT}"]
+    process = subprocess.Popen(
+        [*command, "diagnose", "-"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )  # fmt: skip
+    try:
+        while not any(tmp_path.rglob("stdin")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGHUP)
+        _, said = process.communicate("no evidence\n", timeout=120)
+    finally:
+        process.kill()
+    assert "expected evidence" in said
+    assert process.returncode == 2

@@ -34,6 +34,11 @@ _VERBS: Final = {
 
 
 _CLOSED_PIPE: Final = 141
+_INTERRUPTED: Final = 130
+_INTERRUPTIONS: Final = {
+    signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL,
+}  # fmt: skip
+"""Signal -> what it does by itself."""
 _OBJECTS_BETWEEN_SEARCHES: Final = 100_000
 
 
@@ -70,19 +75,29 @@ def cli() -> None:
     """storscope: storage performance workbench. Measure, diagnose, predict, change, verify.
 
     Exit codes: 0 fine; 1 findings at or above --fail-on; 2 usage or input error, another failure, or nothing could be
-    judged; 130 interrupted.
+    judged; 130 interrupted (143 by SIGTERM, 129 by SIGHUP).
     """
 
 
 class _FirstInterruption:
-    """Ctrl-C interrupts once. While that is being told, another one would only end the ending with a traceback."""
+    """Ctrl-C, SIGTERM and SIGHUP interrupt once, and what is temporary goes with the command.
+
+    While that is being told, another one would only end the ending with a traceback.
+    """
 
     def __init__(self) -> None:
         self.has_come = False
+        self.number: int = signal.SIGINT
 
-    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+    def listen(self) -> None:
+        """To those that are not ignored: who ignores one, for nohup, goes on to."""
+        for number, usual in _INTERRUPTIONS.items():
+            if signal.getsignal(number) is usual:
+                signal.signal(number, self)
+
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
         if not self.has_come:
-            self.has_come = True
+            self.has_come, self.number = True, number
             raise KeyboardInterrupt
 
 
@@ -106,12 +121,13 @@ def main() -> None:
     _print_what_the_locale_lacks()
     _look_for_cycles_rarely()
     interruption = _FirstInterruption()
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # who ignores it goes on to
-        signal.signal(signal.SIGINT, interruption)
+    interruption.listen()
     try:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # one that no command heard
-        code = 130
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:
+        code = 128 + interruption.number  # as a shell tells it
     interruption.has_come = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the interpreter's end would give it back its deadly meaning
     if code == _CLOSED_PIPE:
@@ -130,7 +146,7 @@ def run(arguments: list[str]) -> int:
         fills_store = arguments[:1] == ["import"] or "--store" in arguments
         kept = "; what is in the store already is complete and stays" if fills_store else ""
         click.echo(f"Interrupted{kept}.", err=True)
-        return 130
+        return _INTERRUPTED
     except (BrokenPipeError, SystemExit):
         # click turns a closed pipe into SystemExit(1), which would mean findings; 141 is what a shell makes of SIGPIPE.
         return _CLOSED_PIPE
