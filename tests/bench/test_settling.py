@@ -212,6 +212,38 @@ def test_too_little_data_has_a_value_and_no_interval() -> None:
     assert estimate(MEAN, rates(np.zeros(50))) is None
 
 
+def _spread_thin(rng: np.random.Generator, ios: int, count: int = 200) -> list[Sample]:
+    """So many latencies of 8 to 16 ms, one by one in samples that are empty but for them."""
+    latencies = [np.empty(0)] * count
+    for at in rng.permutation(count)[:ios]:
+        latencies[at] = rng.uniform(8e6, 16e6, 1)
+    return given_latencies(latencies)
+
+
+@pytest.mark.parametrize("ios", [1, 2, 5, 9])
+def test_a_mean_of_a_few_ios_has_no_interval_however_many_samples_are_empty(ios: int) -> None:
+    found = estimate(MEAN, _spread_thin(np.random.default_rng(19), ios))
+    assert found is not None
+    assert (found.low, found.high, found.relative) == (None, None, None)
+
+
+def test_nor_has_one_of_many_ios_in_a_few_samples() -> None:
+    latencies = [np.full(1000 if at in (7, 90, 150) else 0, 1e6 * (1 + at)) for at in range(200)]
+    found = estimate(MEAN, given_latencies(latencies))
+    assert found is not None and found.low is None
+
+
+@pytest.mark.parametrize("ios", [10, 20, 50])
+def test_a_mean_of_enough_ios_has_an_interval_that_rests_on_no_more_than_them(ios: int) -> None:
+    rng, held = np.random.default_rng(20), 0
+    for _ in range(200):
+        found = estimate(MEAN, _spread_thin(rng, ios))
+        assert found is not None and found.low is not None and found.high is not None
+        assert found.independent is not None and found.independent <= ios
+        held += found.low <= 12e6 <= found.high
+    assert held / 200 >= 0.9
+
+
 def test_a_tail_beyond_the_data_has_no_upper_bound() -> None:
     found = estimate(Figure("p99.9"), drawn(np.random.default_rng(8), np.full(40, 1e6), 10))
     assert found is not None

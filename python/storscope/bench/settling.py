@@ -50,6 +50,10 @@ _PARTS, _LEAST_LENGTH = 20, 4
 are alike."""
 _MUCH = 0.1
 """A trend by less than this share of the mean is left to the line, whose noise is known better then."""
+_LEAST_IOS, _LEAST_OBSERVED = 10, 8
+"""Of fewer I/Os, or of fewer samples with any, a mean latency has no interval. The first is measured: with 5 I/Os at
+one simulated drive the interval held the mean of two hours in 45 of 60 runs, with 10 in 56; the second is what the
+interval of any mean asks for (interval.rs)."""
 _SURELY = 0.001
 _NOTICED = 0.05
 _WATCHED = (Figure(IOPS), Figure(MEAN))
@@ -279,16 +283,20 @@ def latency_estimate(share: float | None, parts: Sequence[Buckets]) -> Estimate 
 
 
 def _mean(value: float, counts: Sequence[int], sums: Sequence[float]) -> Estimate:
+    """Of a mean latency. Samples without any I/O observe nothing: their deviation is none by construction."""
     weights = np.asarray(counts, dtype=np.float64)
-    return _around(value, (np.asarray(sums) - value * weights) / weights.mean())
+    if weights.sum() < _LEAST_IOS or np.count_nonzero(weights) < _LEAST_OBSERVED:
+        return Estimate(value, None, None)
+    return _around(value, (np.asarray(sums) - value * weights) / weights.mean(), most=float(weights.sum()))
 
 
-def _around(value: float, deviations: FloatArray) -> Estimate:
+def _around(value: float, deviations: FloatArray, most: float = math.inf) -> Estimate:
+    """At most so many independent samples are told."""
     found = _core.mean_interval(deviations.tolist(), CONFIDENCE)
     if found is None:
         return Estimate(value, None, None)
     _, half_width, independent = found
-    return Estimate(value, max(0.0, value - half_width), value + half_width, independent)
+    return Estimate(value, max(0.0, value - half_width), value + half_width, min(independent, most))
 
 
 def _quantile(share: float, parts: Sequence[Buckets]) -> Estimate:
