@@ -42,6 +42,13 @@ def test_a_simulated_run_is_cut_by_the_time_since_its_start(simulated: Path) -> 
     assert 4 * 10**9 < part.end_ns - part.zero_ns <= 6 * 10**9
 
 
+def test_what_lasts_for_the_whole_run_does_not_prolong_what_is_judged(simulated: Path) -> None:
+    """Drives have one row of the whole run; who read its end as that of the verdict took the rest to be fine."""
+    part = _judged(simulated, None, "3s")
+    assert part.start_ns == part.zero_ns
+    assert part.zero_ns is not None and part.end_ns == part.zero_ns + 3 * 10**9
+
+
 def test_an_instant_cuts_a_simulated_run_too(simulated: Path) -> None:
     zero_ns = _judged(simulated, None, None).zero_ns
     assert zero_ns is not None

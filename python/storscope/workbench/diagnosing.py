@@ -126,4 +126,7 @@ def _time_range(store: Store, frame: TimeFrame) -> tuple[int | None, int | None]
             UNION ALL SELECT {instant}, {instant} FROM events WHERE {condition})
             WHERE first >= {PLACEHOLDER_BEFORE_NS}"""
     ).to_pylist()[0]
-    return row["first"], row["last"]
+    last_ns = row["last"]
+    if last_ns is not None and frame.until_ns is not None:
+        last_ns = min(last_ns, frame.until_ns)  # what begins before may last longer, and is judged until then
+    return row["first"], last_ns
