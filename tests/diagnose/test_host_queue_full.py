@@ -197,3 +197,34 @@ def test_drives_that_are_full_behind_a_limit_are_named_however_quick_they_answer
     assert finding.remedy.startswith("Look for what makes the array slow")
     alone = only_finding(judge(RULE, make_case(tmp_path / "alone", _queue(32, 10))))
     assert finding.weight < alone.weight
+
+
+def _short_queue(latency_ms: float) -> Writer:
+    """Two places that are taken most of the time, as a simulated LUN has them: by its means it is never full."""
+
+    def write(recorder: Recorder) -> None:
+        volume = EntityRef("esx", "vdisk", "v")
+        recorder.link(_DEVICE, "lives_on", volume)
+        write_series(recorder, _DEVICE, 10, queue_depth_mean=1.77, queued_mean=3.0, queue_limit=2)
+        write_series(recorder, volume, 10, ops_per_s=300, latency_ns_mean=latency_ms * 1e6)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("latency_ms", "severity"), [(5, Severity.INFO), (16, Severity.WARNING), (30, Severity.CRITICAL)]
+)
+def test_a_short_queue_is_as_bad_as_its_waiting_and_the_latency_behind_it(
+    latency_ms: float, severity: Severity, tmp_path: Path
+) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _short_queue(latency_ms))))
+    assert finding.title == "Queue of 2 is often full on 1 device of esx"
+    assert "had 1.8 of its 2 places taken for 10 intervals" in finding.summary
+    assert finding.numbers["waiting_share"] == pytest.approx(3 / 4.77)
+    assert finding.severity is severity
+
+
+def test_waiting_that_random_arrivals_at_so_much_use_would_not_do_is_not_the_limits(tmp_path: Path) -> None:
+    """Of 32 places 20 in use: nobody would wait for one."""
+    assert not findings(RULE, make_case(tmp_path, _queue(20, 9)))
+    assert findings(RULE, make_case(tmp_path / "b", _queue(29.5, 9)))

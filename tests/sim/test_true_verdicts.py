@@ -7,7 +7,7 @@ from pathlib import Path
 
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.finding import Finding, Severity
-from storscope.domain.load import Closed
+from storscope.domain.load import Closed, Open
 from storscope.domain.verdict import Verdict
 from storscope.domain.workload import Starts, Stream, Workload
 from storscope.sim.design import read_design
@@ -88,3 +88,14 @@ def test_two_sequential_readers_on_equal_drives_make_no_drive_a_failing_one(tmp_
     assert "Sequential streams that meet" in finding.summary
     assert finding.remedy.startswith("Leave the drive in")
     assert verdict.worst is None or verdict.worst is Severity.INFO
+
+
+def test_a_short_queue_at_which_operations_spend_most_of_their_time_is_named(tmp_path: Path) -> None:
+    """Random reads of one volume, which come 390 times a second and take 4 ms or so each."""
+    design = _DESIGN.replace("count = 8", "count = 24").replace("fata", "10k-sas").replace("raid5", "raid10")
+    design = design.replace('{ volume = "v1" }, { volume = "v2" }', '{ volume = "v1", queue_limit = 2 }')
+    verdict = _verdict(tmp_path, [Stream(Mix((AccessSpec(8192),)), Open(390.0), name="a")], design, "60s")
+    (finding,) = _of(verdict, "host-queue-full")
+    assert finding.title == "Queue of 2 is often full on 1 device of array"
+    assert finding.numbers["waiting_share"] > 0.5
+    assert finding.severity >= Severity.WARNING

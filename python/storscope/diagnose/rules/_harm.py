@@ -31,7 +31,8 @@ def volumes_on(case: Case, whole: EntityRef) -> list[EntityRef]:
 
 
 def harm_to(case: Case, volumes: Iterable[EntityRef]) -> Severity | None:
-    """The worst limit that a tenth of some volume's operations, or their mean, is above; INFO where none is.
+    """CRITICAL where the mean of a volume is above that limit, WARNING where a tenth of its operations are above the
+    limit of a warning, INFO where there is no such volume.
 
     Reads and writes are also judged each by themselves. None when no latency of these volumes is in the evidence.
     """
@@ -39,19 +40,25 @@ def harm_to(case: Case, volumes: Iterable[EntityRef]) -> Severity | None:
     return max((harm for harm in found if harm is not None), default=None)
 
 
+def harm_behind(case: Case, limit: EntityRef) -> Severity | None:
+    """The harm to what is behind a queue: itself and what it rests on, or else all of its system."""
+    own = [one for one in (limit, *case.components(limit)) if one.kind in _KINDS]
+    found = harm_to(case, own)
+    return found or harm_to(case, volumes_on(case, EntityRef(limit.system, "array", limit.system)))
+
+
 def _harm(case: Case, series: Series) -> Severity | None:
     limits = tier_limits(case, series.entity)
-    told = [one for column, rate in _COLUMNS if np.isfinite(one := _felt_ns(series, column, rate))]
+    told = [one for column, rate in _COLUMNS if np.isfinite((one := _felt_ns(series, column, rate))[0])]
     if not told:
         return None
-    worst = max(told)
-    if worst > limits.critical_ns:
+    if max(mean_ns for mean_ns, _ in told) > limits.critical_ns:
         return Severity.CRITICAL
-    return Severity.WARNING if worst > limits.warning_ns else Severity.INFO
+    return Severity.WARNING if max(max(one) for one in told) > limits.warning_ns else Severity.INFO
 
 
-def _felt_ns(series: Series, column: str, rate: str) -> float:
-    """The latency that a tenth of the operations are above as means of intervals, or their mean if that is more.
+def _felt_ns(series: Series, column: str, rate: str) -> tuple[float, float]:
+    """The mean latency, and the one that a tenth of the operations are above as means of intervals.
 
     Nearly idle intervals are left out, where it is known which these are; NaN when nothing else is there.
     """
@@ -59,8 +66,8 @@ def _felt_ns(series: Series, column: str, rate: str) -> float:
     ops = np.where(series[rate] >= ENTITY_OPS_MIN, series[rate], 0.0) if series.has(rate) else np.ones(len(series))
     kept = np.isfinite(latency) & (ops > 0)
     if not kept.any():
-        return float("nan")
+        return float("nan"), float("nan")
     order = np.argsort(-latency[kept])
     above = np.cumsum(ops[kept][order])
     tenth = latency[kept][order][np.searchsorted(above, _SHARE * above[-1])]
-    return max(float(tenth), weighted_mean(latency, ops))
+    return weighted_mean(latency, ops), float(tenth)

@@ -1,8 +1,10 @@
 """The host's queue to a device is full.
 
 Looks for
-    Devices whose operations in flight reach the queue limit for several intervals in a row while more wait above it;
-    and how much of an operation's time that waiting is. It stands behind what of the array is used to the full below.
+    Devices whose operations in flight reach the queue limit for several intervals in a row while more wait above it, or
+    before which operations spend a good part of their time; and how much of it that is. A short queue that is full
+    most of the time never has a mean near its limit: there the waiting tells, and it is as bad as the latency of the
+    volumes behind it. It stands behind what of the array is used to the full below.
     Whether the array has room is told by the latency below the host, against that of the same device while its queue
     was not full; where it was full all the time, that is not known.
 
@@ -21,7 +23,8 @@ When it is wrong
 References
     esxtop: %USD at 100 with QUED above 0 (VMware, "Interpreting esxtop Statistics"); three intervals in a row are
     ours, and so is an array that gets slower at 1.5 times its latency with room in the queue. The share of an
-    operation's time before a queue is the number there over all in flight (Little 1961). Common limits: 32 (VIC fixed,
+    operation's time before a queue is the number there over all in flight (Little 1961). What random arrivals wait for
+    a place at a given use: Sakasegawa 1977. Common limits: 32 (VIC fixed,
     DSNRO), 64 (Fibre Channel), 128 (software iSCSI).
 """
 
@@ -37,6 +40,7 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._counts import finest
 from storscope.diagnose.rules._entities import counted, joined, listed, observed
+from storscope.diagnose.rules._harm import harm_behind
 from storscope.diagnose.rules._intervals import ends, greatest, hull, in_runs, mean, weighted_mean
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.component_saturated import FullComponent, used_to_the_full
@@ -44,6 +48,7 @@ from storscope.domain.arrays import BoolArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_duration, format_ratio
+from storscope.model.knee import knee_utilisation
 from storscope.store.series import Series
 
 _NAME = "host-queue-full"
@@ -54,7 +59,9 @@ class _Full:
     series: Series
     bad: BoolArray
     filled: BoolArray
-    """Intervals in which it was full, however long."""
+    """Intervals in which it was full, or much waited for it, however long."""
+    is_often: bool
+    """Whether it was full only for a part of most bad intervals, by their means."""
     limit: float
 
     @property
@@ -117,9 +124,12 @@ def _full(case: Case, settings: Settings, series: Series) -> _Full | None:
     if not limit > 0:
         return None
     with np.errstate(invalid="ignore", divide="ignore"):
-        filled = depth / limits >= settings["full_ratio"]
+        full = depth / limits >= settings["full_ratio"]
         waiting = queued > 0 if series.has("queued_mean") else depth >= limits
-    return _Full(series, in_runs(filled & waiting, series.anew, int(settings["samples_min"])), filled, limit)
+        waits = queued / (queued + depth) >= settings["waiting_share_min"]
+        costly = waits & (depth >= _used_min(settings, limit) * limits)
+    bad = in_runs((full & waiting) | costly, series.anew, int(settings["samples_min"]))
+    return _Full(series, bad, full | costly, 2 * int((bad & full).sum()) < int(bad.sum()), limit)
 
 
 def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -> Finding:
@@ -140,14 +150,20 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
     rose = below > settings["latency_rise_max"] * quiet
     limited = slow or rose or bool(busy)
     has_room = below <= settings["latency_rise_max"] * quiet and not limited
+    severities = [_severity(settings, share, waited)]
+    if worst.is_often and (harm := max(filter(None, (harm_behind(case, one) for one in entities)), default=None)):
+        severities.append(harm)
     start, end = hull([span for full in fulls if (span := ends(full.series, full.bad)) is not None])
     return Finding(
         rule=_NAME,
-        severity=min([_severity(settings, share, waited), *(one.finding.severity for one in causes)]),
+        severity=min([*severities, *(one.finding.severity for one in causes)]),
         confidence=0.85,
-        title=f"Queue of {limit:.0f} is full on {counted(len(fulls), worst.word)} of {entities[0].system}",
+        title=(
+            f"Queue of {limit:.0f} is {'often ' if worst.is_often else ''}full on {counted(len(fulls), worst.word)} "
+            f"of {entities[0].system}"
+        ),
         summary=(
-            f"{case.label(entities[0])} had its {limit:.0f} places taken for {int(worst.bad.sum())} intervals "
+            f"{case.label(entities[0])} had {_taken(worst, bad)} taken for {int(worst.bad.sum())} intervals "
             f"({format_ratio(share)} of the time){_waiting(bad, waited)}. {_below(below, quiet, slow, rose, busy)}"
             + (f" Also: {listed(case, entities[1:], 3)}." if len(entities) > 1 else "")
         ),
@@ -180,7 +196,7 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
                 "Intervals with the queue at its limit",
                 f"""SELECT kind, entity, time, queue_depth_mean, queue_limit, queued_mean, busy_ratio, ops_per_s,
                 device_latency_ns_mean, kernel_latency_ns_mean FROM observations
-                WHERE {observed(case, entities, f"queue_depth_mean >= {settings['full_ratio'] * limit}")}
+                WHERE {observed(case, entities, _counts(settings, limit))}
                 ORDER BY coalesce(queued_mean, queue_depth_mean) DESC, time, entity""",
             ),
         ),
@@ -195,6 +211,29 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
 
 _MOST = 0.5
 """Part of the time of a full queue that something behind it is used to the full, to be taken for the cause (ours)."""
+
+
+def _used_min(settings: Settings, limit: float) -> float:
+    """The least share of the places in use at which random arrivals wait for one for a good part of their time.
+
+    Where less is in use, something else holds operations back: a limit behind this one, or bursts.
+    """
+    return knee_utilisation(max(limit, 1.0), 1 / (1 - min(settings["waiting_share_min"], 0.9)))
+
+
+def _counts(settings: Settings, limit: float) -> str:
+    """An SQL condition for the intervals that count, in runs or not."""
+    full = f"queue_depth_mean >= {settings['full_ratio'] * limit}"
+    costly = (
+        f"queued_mean >= {settings['waiting_share_min']} * (queued_mean + queue_depth_mean) "
+        f"AND queue_depth_mean >= {_used_min(settings, limit) * limit:.4g}"
+    )
+    return f"({full} OR ({costly}))"
+
+
+def _taken(worst: _Full, bad: Series) -> str:
+    mean_words = f"{mean(bad['queue_depth_mean']):.1f} of " if worst.is_often else ""
+    return f"{mean_words}its {worst.limit:.0f} places"
 
 
 def _waited_share(bad: Series) -> float:
