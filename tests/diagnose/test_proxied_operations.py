@@ -116,3 +116,18 @@ def test_the_reads_of_an_interval_that_could_be_either_sides_are_left_out(tmp_pa
     finding = only_finding(judge(RULE, make_case(tmp_path, _sides(owner=(90, 10), other=(10, 90)))))
     assert finding.numbers["forwarded_share_max"] == pytest.approx(0.5)
     assert "operations are forwarded" in finding.title
+
+
+@pytest.mark.parametrize(("latency_ms", "severity"), [(4.3, Severity.WARNING), (17, Severity.CRITICAL)])
+def test_most_reads_on_the_wrong_side_are_critical_only_where_it_may_hurt(
+    latency_ms: float, severity: Severity, tmp_path: Path
+) -> None:
+    def volume(recorder: Recorder) -> None:
+        write_series(
+            recorder, EntityRef("EVA", "vdisk", "v1"), ops_per_s=200, forwarded_per_s=200, read_ops_per_s=140,
+            write_ops_per_s=60, latency_ns_mean=latency_ms * 1e6,
+        )  # fmt: skip
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, volume)))
+    assert finding.severity is severity
+    assert finding.numbers["above_transfer_share"] == 1

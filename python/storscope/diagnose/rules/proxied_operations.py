@@ -12,6 +12,7 @@ Evidence
     Forwarded operations per volume or controller (evaperf vd: the row of the other controller; no importer reads the
     num-forwarded-cmds of an MSA yet), or operations per path with the path's state (esxtop and `esxcli storage nmp path
     list`). Where reads are counted per controller (evaperf), the share is that of reads; else that of all operations.
+    Most of them forwarded is critical, unless the volumes are known to be within their latency limits.
 
 When it is wrong
     While a controller or fabric is in service, forwarding is what keeps volumes reachable. Writes are mirrored to the
@@ -33,6 +34,7 @@ import numpy as np
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import by_system, counted, listed, observed
+from storscope.diagnose.rules._harm import harm_behind
 from storscope.diagnose.rules._intervals import ends, hull, total, weighted_mean
 from storscope.diagnose.rules._paths import is_unoptimised, paths_by_device, series_of
 from storscope.domain.arrays import FloatArray
@@ -160,7 +162,7 @@ def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, _Forwarde
     start, end = hull([span for entity in bad if (span := ends(case.all_series[entity])) is not None])
     return Finding(
         rule=_NAME,
-        severity=Severity.CRITICAL if moves else Severity.WARNING,
+        severity=Severity.CRITICAL if any(_may_hurt(case, one) for one in moves) else Severity.WARNING,
         confidence=0.85 if len(part.whole) >= _FEW else 0.65,
         title=f"{format_ratio(part.share)} of {case.label(worst)}'s {part.what} are forwarded between controllers",
         summary=(
@@ -187,6 +189,11 @@ def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, _Forwarde
         weight=0.6 if moves else 0.4,
         numbers={"forwarded_share_max": part.share, "entities": len(bad), "above_transfer_share": len(moves)},
     )
+
+
+def _may_hurt(case: Case, entity: EntityRef) -> bool:
+    """False where the latency of the volume, or of what its controller serves, is known to be within its limits."""
+    return harm_behind(case, entity) is not Severity.INFO
 
 
 def _forwarded_rows(case: Case, bad: Mapping[EntityRef, _Forwarded]) -> tuple[EvidenceRows, ...]:
@@ -217,7 +224,8 @@ _FEW = 12
 def _range(low: float, high: float) -> str:
     if not (np.isfinite(low) and np.isfinite(high)):
         return ""
-    return f" (95 % interval {format_ratio(max(low, 0.0))} to {format_ratio(min(high, 1.0))})"
+    low, high = (min(max(bound, 0.0), 1.0) for bound in (low, high))  # both counts need not be of the same operations
+    return f" (95 % interval {format_ratio(low)} to {format_ratio(high)})"
 
 
 def _moves(case: Case, moves: list[EntityRef], what: str) -> str:
