@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import statistics
 import zoneinfo
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from storscope.domain.errors import InputError, MalformedInput
@@ -389,3 +390,126 @@ def test_windows_counters_are_left_to_their_own_importer(tmp_path: Path) -> None
     path = tmp_path / "perfmon.csv"
     path.write_text(pdh_text([r"\\H\PhysicalDisk(0 C:)\Disk Reads/sec"], [["1"]]))
     assert IMPORTER.recognise(Evidence(path).head) == 0.0
+
+
+# Stamps that lost their seconds: the truth is the same capture with them --------------------------------------------
+
+
+def _lost_seconds(
+    tmp_path: Path,
+    moments: list[dt.datetime],
+    options: ImportOptions | None = None,
+    title: str = "(PDH-CSV 4.0) (UTC)(0)",
+) -> tuple[Tables, list[tuple[dt.datetime, float]], list[tuple[dt.datetime, float]]]:
+    """A copy of a capture whose stamps have only minutes; ends and lengths in it and in the capture."""
+    rows = [["1"]] * len(moments)
+    found = []
+    for form in ("%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S.%f"):
+        stamps = [f"{moment:{form}}" for moment in moments]
+        tables = read_text(IMPORTER, pdh_text([READS], rows, title=title, stamps=stamps), tmp_path, options)
+        ends = [
+            (
+                row["time"].replace(tzinfo=None) + dt.timedelta(seconds=row["duration_ns"] / 1e9),
+                row["duration_ns"] / 1e9,
+            )
+            for row in observed(tables, "device", DEVICE)
+        ]
+        found.append((tables, ends))
+    (copy, rebuilt), (_, true) = found
+    assert len(rebuilt) == len(true) == len(moments) - 1
+    return copy, rebuilt, true
+
+
+_BEGIN = dt.datetime(2026, 11, 21, 1, 11, 26)
+
+
+def _every(
+    step_s: float, count: int, *, missing: range = range(0), pause_s: float = 0, pause_at: int = 0
+) -> list[dt.datetime]:
+    return [
+        _BEGIN + dt.timedelta(seconds=row * step_s + (pause_s if pause_at and row >= pause_at else 0))
+        for row in range(count)
+        if row not in missing
+    ]
+
+
+@pytest.mark.parametrize("rows_in_a_block", [8, 16_384])
+@pytest.mark.parametrize(("moments", "step_s", "pauses"), [
+    (_every(1, 300), 1, 0),
+    (_every(1, 300, pause_at=150, pause_s=1800), 1, 1),
+    (_every(5, 300, pause_at=150, pause_s=90), 5, 1),
+    (_every(7, 300), 7, 0),
+    (_every(5.053, 3_000), 5.053, 0),
+    (_every(20, 200, missing=range(50, 53)), 20, 1),
+    (_every(90, 200), 90, 0),
+    (_every(300, 100, missing=range(40, 41)), 300, 1),
+    (_every(40, 200, pause_at=100, pause_s=7200), 40, 1),
+])  # fmt: skip
+def test_times_without_seconds_stay_within_their_printed_minute(
+    moments: list[dt.datetime], step_s: float, pauses: int, rows_in_a_block: int,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+) -> None:  # fmt: skip
+    monkeypatch.setattr("storscope.sources.importers._pdh._MAX_ROWS", rows_in_a_block)
+    copy, rebuilt, true = _lost_seconds(tmp_path, moments)
+    tolerance = dt.timedelta(seconds=min(step_s, 15))
+    for (end, _), (real, _) in zip(rebuilt, true, strict=True):
+        minute = real.replace(second=0, microsecond=0)
+        assert minute - tolerance <= end < minute + dt.timedelta(minutes=1) + tolerance
+    if rows_in_a_block == 16_384:
+        lengths = [length for _, length in rebuilt]
+        assert sum(length > 1.5 * step_s for length in lengths) == pauses
+        assert sorted(lengths)[len(lengths) // 2] == pytest.approx(step_s, abs=2 * step_s / len(lengths))
+        assert sum(lengths) == pytest.approx(sum(length for _, length in true), abs=2 * step_s)
+        assert any("sampling paused" in warning for warning in copy.notes.warnings) == bool(pauses)
+
+
+def test_a_pause_in_a_copy_without_seconds_is_said_and_moves_nothing_else(tmp_path: Path) -> None:
+    moments = _every(1, 300, pause_at=150, pause_s=1800)
+    for options in (None, ImportOptions(interval_s=1)):
+        copy, rebuilt, true = _lost_seconds(tmp_path, moments, options)
+        assert rebuilt == true
+        (said,) = [warning for warning in copy.notes.warnings if "paused" in warning]
+        assert "once" in said
+        assert "30 min until 2026-11-21 01:43 UTC" in said
+
+
+def test_an_interval_that_the_minutes_contradict_is_doubted(tmp_path: Path) -> None:
+    copy, _, _ = _lost_seconds(tmp_path, _every(10, 100), ImportOptions(interval_s=5))
+    assert any("a row every 10 s, not every 5 s" in warning for warning in copy.notes.warnings)
+
+
+@pytest.mark.parametrize("options", [None, ImportOptions(timezone=zoneinfo.ZoneInfo("Europe/Berlin"))])
+@pytest.mark.parametrize(("title", "begin", "jump_h"), [
+    ("(PDH-CSV 4.0) (W. Europe Daylight Time)(-120)", dt.datetime(2026, 10, 25, 2, 40, 3), -1),
+    ("(PDH-CSV 4.0) (W. Europe Standard Time)(-60)", dt.datetime(2026, 3, 29, 1, 40, 3), 1),
+])  # fmt: skip
+def test_without_seconds_a_change_of_summer_time_is_no_pause(
+    title: str, begin: dt.datetime, jump_h: int, options: ImportOptions | None, tmp_path: Path
+) -> None:
+    true_local = [begin + dt.timedelta(seconds=15 * row) for row in range(160)]
+    change = begin.replace(hour=3 if jump_h < 0 else 2, minute=0, second=0)
+    moments = [moment + dt.timedelta(hours=jump_h if moment >= change else 0) for moment in true_local]
+    copy, rebuilt, true = _lost_seconds(tmp_path, moments, options, title)
+    assert {length for _, length in rebuilt} == {length for _, length in true} == {15.0}
+    assert {true_end - end for (end, _), (true_end, _) in zip(rebuilt, true, strict=True)} == {dt.timedelta(seconds=3)}
+    assert not any("paused" in warning for warning in copy.notes.warnings)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    step_s=st.sampled_from([1, 2, 5, 7, 10, 20, 30, 60, 120]),
+    late_s=st.lists(st.floats(0, 0.3), min_size=60, max_size=200),
+    pauses=st.dictionaries(st.integers(5, 199), st.integers(60, 100_000), max_size=3),
+)
+def test_no_row_is_further_from_its_minute_than_a_step(
+    step_s: int, late_s: list[float], pauses: dict[int, int], tmp_path: Path
+) -> None:
+    moments, moment = [], _BEGIN
+    for row, late in enumerate(late_s):
+        moment += dt.timedelta(seconds=step_s + pauses.get(row, 0))
+        moments.append(moment + dt.timedelta(seconds=late))
+    _, rebuilt, true = _lost_seconds(tmp_path, moments)
+    tolerance_s = min(max(step_s, statistics.median(length for _, length in rebuilt)), 15)
+    for (end, _), (real, _) in zip(rebuilt, true, strict=True):
+        away = end - real.replace(second=0, microsecond=0)
+        assert -tolerance_s <= away.total_seconds() < 60 + tolerance_s

@@ -3,7 +3,7 @@
 The first column's name is `(PDH-CSV 4.0) (zone)(minutes)` with minutes west of UTC, so UTC = local time + minutes;
 typeperf leaves the zone out. Sampling drifts, so an interval is what lies between two stamps, and a stamp is the end of
 its interval. A copy saved again by a spreadsheet has lost the seconds (`3/26/2015 22:42`): times are then rebuilt from
-the order of the rows, and the capture says so.
+the order of the rows (`_pdh_minutes.py`), and the capture says so.
 
 The minutes of the header are those of its beginning, and the stamps are local: over a change of summer time they jump.
 A step of an hour and the usual interval, forward or back, to just after a full hour of the night is taken for it and
@@ -25,6 +25,7 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers._local_clock import LocalClock, passes
 from storscope.sources.importers._long_steps import LongSteps
+from storscope.sources.importers._pdh_minutes import MinuteClock
 from storscope.sources.importers._stamps import Stamps
 
 NO_TIME: Final = np.iinfo(np.int64).min
@@ -34,8 +35,6 @@ _TITLE = re.compile(r"\(PDH-[CT]SV \d+(?:\.\d+)?\)(?:\s*\((?P<zone>.*)\)\s*\((?P
 _WITH_SECONDS = ("%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M:%S",
                  "%m/%d/%y %H:%M:%S", "%m/%d/%Y %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S.%f")  # fmt: skip
 _WITHOUT_SECONDS = ("%m/%d/%Y %H:%M", "%m/%d/%y %H:%M", "%m/%d/%Y %I:%M %p", "%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M")
-_GUESSED_STEP_S = 5.0
-"""esxtop's own delay when none is given (esxtop(1): 5 seconds)."""
 _QUARTER_NS = 900 * units.NS_PER_S
 _HOUR_NS: Final = 3_600 * units.NS_PER_S
 _DAY_NS = 86_400 * units.NS_PER_S
@@ -68,10 +67,11 @@ class Clock:
         self._changes: list[str] = []
         self._previous: int | None = None
         self._usual_step = 0
-        self._rebuilt: tuple[int, int] | None = None
-        self._rows = 0
+        self._minute_clock: MinuteClock | None = None
+        self._pauses: list[tuple[int, int]] = []
+        self._has_begun = False
         self.steps_back = 0
-        self.words = self._zone_words()
+        self._said_of_zone = self._zone_words()
 
     def intervals(self, times: IntArray, stamps: list[tuple[int, bytes]]) -> tuple[IntArray, IntArray, IntArray]:
         """The rows of a block that have a time, and their interval starts (UTC) and lengths, all in ns.
@@ -84,17 +84,22 @@ class Clock:
         rows = np.flatnonzero(times != NO_TIME)
         if not len(rows):
             return rows, rows, rows
-        if self._rebuilt is None and lacks_seconds and self._rows == 0:
-            self._rebuild(times[rows])
-        if self._rebuilt is not None:
-            first, step = self._rebuilt
-            ends = self._in_utc(first + step * (self._rows + np.arange(len(rows))))
-            lengths = np.full(len(rows), step)
-        else:
-            ends = self._in_utc(times[rows])
-            lengths = self._lengths(ends)
-        self._rows += len(rows)
+        if lacks_seconds and not self._has_begun:
+            self._minute_clock = MinuteClock(self._options.interval_s)
+        self._has_begun = True
+        local = times[rows]
+        ends = self._in_utc(local if self._minute_clock is None else self._minute_clock.place(local))
+        lengths = self._lengths(ends)
+        if self._minute_clock is not None:
+            beyond = lengths - self._minute_clock.step_ns
+            paused = np.flatnonzero(beyond > self._minute_clock.tolerance_ns)
+            self._pauses += zip(beyond[paused].tolist(), ends[paused].tolist(), strict=True)
         return rows, ends - lengths, lengths
+
+    @property
+    def words(self) -> str:
+        """How times were placed."""
+        return self._said_of_zone if self._minute_clock is None else f"{self._minute_clock.words}; {self._said_of_zone}"
 
     def advice(self, stamp: bytes) -> str:
         """What to add to the words about a stamp that is none: the option under which it is one."""
@@ -118,12 +123,25 @@ class Clock:
                 f"The clock stood still or went back {self.steps_back:,} times; those intervals were given the usual "
                 "length. A change from summer time, or captures joined into one file, look like that."
             )
-        if self._rebuilt is not None:
-            notes.warnings.append(
-                "The time stamps have no seconds: the file was saved again by a spreadsheet. Times were rebuilt from "
-                f"the order of the rows in steps of {self._rebuilt[1] / units.NS_PER_S:g} s. Import the original file, "
-                "or say the sampling interval with --interval."
+        if self._minute_clock is not None:
+            self._note_rebuilt(recorder, self._minute_clock)
+
+    def _note_rebuilt(self, recorder: Recorder, minute_clock: MinuteClock) -> None:
+        recorder.notes.warnings.append(
+            "The time stamps have no seconds: the file was saved again by a spreadsheet. Times were rebuilt from "
+            f"the order of the rows in steps of {minute_clock.step_ns / units.NS_PER_S:g} s. Import the original file, "
+            "or say the sampling interval with --interval."
+        )
+        if self._pauses:
+            longest_ns, end_ns = max(self._pauses)
+            many = "once" if len(self._pauses) == 1 else f"{len(self._pauses):,} times"
+            recorder.warn(
+                f"By the minutes of the stamps sampling paused, or rows are missing, {many}; the longest time for "
+                f"{units.format_span(longest_ns)} until {units.datetime_from_ns(end_ns):%Y-%m-%d %H:%M} UTC. Behind "
+                "it the steps begin anew."
             )
+        if doubt := minute_clock.doubt:
+            recorder.warn(doubt)
 
     def _zone_words(self) -> str:
         if self._minutes is None:
@@ -145,7 +163,9 @@ class Clock:
         offset_ns = first_local - _passes(first_local, zone)[0]
         if self._zone == "UTC" or offset_ns != -self._minutes * 60 * units.NS_PER_S:
             return False
-        self.words = self.words.removesuffix(" throughout") + f" at first, then by --timezone {zone.key}"
+        self._said_of_zone = (
+            self._said_of_zone.removesuffix(" throughout") + f" at first, then by --timezone {zone.key}"
+        )
         return True
 
     def _by_zone(self, local: IntArray) -> IntArray:
@@ -209,6 +229,8 @@ class Clock:
         return lengths
 
     def _usual(self, lengths: IntArray) -> int:
+        if self._minute_clock is not None:
+            return self._minute_clock.step_ns
         if self._options.interval_s:
             return round(self._options.interval_s * units.NS_PER_S)
         return int(np.median(lengths)) if len(lengths) else 0
@@ -225,24 +247,6 @@ class Clock:
                 lacks_seconds |= not found[1]
                 self._has_other_forms = True
         return lacks_seconds
-
-    def _rebuild(self, minutes: IntArray) -> None:
-        """Fits equal steps to stamps in full minutes: the steps between the first change of minute and the last."""
-        changes = np.flatnonzero(np.diff(minutes)) + 1
-        said = self._options.interval_s
-        if said:
-            step, source = round(said * units.NS_PER_S), "--interval"
-        elif len(changes) > 1:
-            first, last = changes[0], changes[-1]
-            # To the millisecond: a fit knows no more.
-            mean_ms = int(minutes[last] - minutes[first]) / int(last - first) / units.NS_PER_MS
-            step, source = round(mean_ms) * units.NS_PER_MS, "counted per minute"
-        else:
-            step, source = round(_GUESSED_STEP_S * units.NS_PER_S), "a guess"
-        anchor = int(changes[0]) if len(changes) else 0
-        self._rebuilt = (int(minutes[anchor]) - anchor * step, step)
-        seconds = step / units.NS_PER_S
-        self.words = f"rebuilt from row order, {seconds:g} s steps ({source}); {self._zone_words()}"
 
 
 def _exchange_day_and_month(times: IntArray) -> None:

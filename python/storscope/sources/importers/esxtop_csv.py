@@ -182,6 +182,7 @@ IMPORTER = Importer(
     how_to_capture="esxtop -b -a -d 5 -n 720 > esxtop.csv",
     recognise=_recognise,
     read=_read,
+    version=2,
     carries=(
         "ops_per_s", "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "latency_ns_mean",
         "read_latency_ns_mean", "write_latency_ns_mean", "device_latency_ns_mean", "kernel_latency_ns_mean",

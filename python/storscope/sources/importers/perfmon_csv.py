@@ -132,6 +132,7 @@ IMPORTER = Importer(
     how_to_capture=r'typeperf -si 10 -o perfmon.csv "\PhysicalDisk(*)\*" "\LogicalDisk(*)\*" "\Processor(_Total)\*"',
     recognise=_recognise,
     read=_read,
+    version=2,
     carries=(
         "ops_per_s", "read_ops_per_s", "write_ops_per_s", "bytes_per_s", "read_bytes_per_s", "write_bytes_per_s",
         "latency_ns_mean", "read_latency_ns_mean", "write_latency_ns_mean", "queue_depth_mean", "busy_ratio",
