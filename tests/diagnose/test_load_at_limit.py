@@ -234,3 +234,28 @@ def test_the_limits_are_those_of_the_subject_not_of_its_neighbour(tmp_path: Path
     [finding] = findings(RULE, make_case(tmp_path, write))
     assert finding.severity is Severity.CRITICAL
     assert "of its tier all the same" not in finding.summary
+
+
+def test_a_knee_below_the_least_load_is_none(tmp_path: Path) -> None:
+    """Latency at a steady load changed for another reason, as with a rebuild: load has little to do with it."""
+    use = walk(0.55, 0.95)
+    [outcome] = judge(RULE, make_case(tmp_path, volumes(use, count=1)))
+    assert isinstance(outcome, NotEvaluated)
+    assert "no load below" in outcome.needs
+
+
+@pytest.mark.parametrize(("busy", "told"), [(0.09, False), (0.9, True)])
+def test_an_idle_controller_has_no_knee(busy: float, told: bool, tmp_path: Path) -> None:
+    use = walk(0.05, 0.6)
+    use[-180:] = 0.47
+
+    def controller(recorder: Recorder) -> None:
+        rng = np.random.default_rng(8)
+        columns = {
+            "ops_per_s": CAPACITY * use[None, :], "latency_ns_mean": queue(use[None, :], rng),
+            "cpu_busy_ratio": busy * use[None, :] / use.max(),
+        }  # fmt: skip
+        record(recorder, columns, ["A"], kind="controller", on=None)
+
+    [outcome] = judge(RULE, make_case(tmp_path, controller))
+    assert isinstance(outcome, NotEvaluated) is not told

@@ -13,7 +13,8 @@ Why it matters
 Evidence
     Operations and latency over at least 30 intervals in which the load went up and down: iostat -x -t, esxtop -b,
     EVAperf, perfmon. A capture of a quiet hour shows no knee, nor does a backup that is switched on and off: what lies
-    between the two loads was not seen.
+    between the two loads was not seen. A knee below the least load is not told, nor one of a controller whose processor
+    is known to be less than half busy: what changed there was something else, such as a rebuild.
 
 When it is wrong
     Load is counted in operations: where the mix of sizes or of reads and writes differs at high load, the knee is that
@@ -29,7 +30,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,6 +60,8 @@ _OWN_R_MIN = 0.3
 """Partial correlation with the own load, others' held fixed, below which an entity's latency is not its own (ours)."""
 _OTHERS_R_MIN = 0.2
 """Partial correlation of latency with the others' load, own load held fixed, from which peers share a limit (ours)."""
+_BUSY_MIN = 0.5
+"""How busy a server is at least when waiting doubles an operation's time (M/M/1; several servers later)."""
 _HOUR_NS = 3_600 * NS_PER_S
 
 
@@ -208,7 +211,9 @@ def _judge(case: Case, settings: Settings, system: str, subjects: list[_Subject]
     unseen: list[tuple[_Subject, Knee]] = []
     # A sum and its parts reach their limits together, and the sum says it best: parts only where no sum is near.
     for group in ([one for one in subjects if one.is_sum], [one for one in subjects if not one.is_sum]):
-        knees = [(subject, _knee(case, settings, subject)) for subject in group if _makes_its_own_latency(subject)]
+        knees = [
+            (subject, _knee(case, settings, subject)) for subject in group if _makes_its_own_latency(case, subject)
+        ]
         unseen += [(subject, knee) for subject, knee in knees if not knee.seen]
         states = [_state(case, settings, subject, knee) for subject, knee in knees if knee.seen]
         bad = [(severity, state) for state in states if (severity := _severity(settings, state)) is not None]
@@ -226,8 +231,13 @@ def _judge(case: Case, settings: Settings, system: str, subjects: list[_Subject]
     return NotEvaluated(_NAME, f"entities of {system} whose latency goes with their own load and not with others'")
 
 
-def _makes_its_own_latency(subject: _Subject) -> bool:
-    """False where the others' load explains latency and the entity's own hardly does: its knee would be theirs."""
+def _makes_its_own_latency(case: Case, subject: _Subject) -> bool:
+    """False where the others' load explains latency and the entity's own hardly does: its knee would be theirs.
+
+    So it is where a controller's processor is known to be idle: what is slow is behind it.
+    """
+    if subject.entity.kind == "controller" and not subject.is_sum and _is_idle(case, subject.entity):
+        return False
     if subject.is_sum or len(subject.grid.entities) == 1:
         return True
     known = np.isfinite(subject.ops) & np.isfinite(subject.latency_ns) & (np.nan_to_num(subject.latency_ns) > 0)
@@ -236,8 +246,19 @@ def _makes_its_own_latency(subject: _Subject) -> bool:
     return _partial(own, others, latency) >= _OWN_R_MIN
 
 
+def _is_idle(case: Case, controller: EntityRef) -> bool:
+    """Whether its processor has hardly an interval in which it is so busy that waiting doubles an operation's time."""
+    busy = case.all_series[controller]["cpu_busy_ratio"]
+    busy = busy[np.isfinite(busy)]
+    return len(busy) > 0 and float(np.quantile(busy, 0.95)) < _BUSY_MIN
+
+
 def _knee(case: Case, settings: Settings, subject: _Subject) -> Knee:
-    return find_knee(subject.ops, subject.latency_ns, ratio=settings["knee_latency_factor"], seed=case.seed)
+    """One below all load that was seen is none: at the least load latency is what it is, whatever made it so."""
+    knee = find_knee(subject.ops, subject.latency_ns, ratio=settings["knee_latency_factor"], seed=case.seed)
+    if knee.seen and knee.knee.estimate < knee.load_min:
+        return replace(knee, seen=False, reason=f"no load below {format_rate(knee.load_min)} was seen")
+    return knee
 
 
 def _state(case: Case, settings: Settings, subject: _Subject, knee: Knee) -> _State:
