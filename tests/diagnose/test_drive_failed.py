@@ -153,3 +153,27 @@ def test_a_restripe_does_not_speak_for_a_failed_drive(ended: bool, tmp_path: Pat
     assert found[0].severity is Severity.WARNING
     assert found[0].title == "1 failed drive of eva not rebuilt"
     assert len(found) == (1 if ended else 2)
+
+
+def _scrub(*, ended: bool = False) -> Writer:
+    def write(recorder: Recorder) -> None:
+        for hour, state in ((0.1, "running"), *(((2, "ended"),) if ended else ())):
+            at_ns = START_NS + int(hour * HOUR_NS)
+            recorder.event(_G1, at_ns, "array_event", "scrub", attributes={"work": "scrub", "state": state})
+
+    return write
+
+
+def test_a_scrub_that_runs_is_named_with_what_helps(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _scrub())))
+    assert finding.severity is Severity.INFO
+    assert finding.title == "A scrub is running on eva: expect a slow-down"
+    assert finding.entities == (_G1,)
+    assert finding.remedy.startswith("Throttle it, or give it another time")
+    assert not findings(RULE, make_case(tmp_path / "ended", _scrub(ended=True)))
+
+
+def test_a_scrub_does_not_speak_for_a_failed_drive(tmp_path: Path) -> None:
+    failed, scrub = findings(RULE, make_case(tmp_path, _log((0, "disk_failed", _D14)), _scrub()))
+    assert failed.title == "1 failed drive of eva not rebuilt"
+    assert scrub.title == "A scrub is running on eva: expect a slow-down"

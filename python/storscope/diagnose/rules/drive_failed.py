@@ -1,15 +1,15 @@
 """A drive has failed and nothing says that its data is whole again, or a rebuild is running.
 
 Looks for
-    Drives whose failure was logged without a later end of a rebuild, drives whose state is failed, and rebuilds and
-    restripes that began and did not end.
+    Drives whose failure was logged without a later end of a rebuild, drives whose state is failed, and rebuilds,
+    restripes and scrubs that began and did not end.
 
 Why it matters
     Until the data of a failed drive has been rebuilt, its group has less redundancy or none: the next failure loses
     data. While a rebuild runs it takes drive time from everybody, and the group is slower than usual.
 
 Evidence
-    Array events about drives, rebuilds, levelling and restriping, and the state of drives (fact: state).
+    Array events about drives, rebuilds, levelling, restriping and scrubs, and the state of drives (fact: state).
 
 When it is wrong
     A drive that was pulled to be replaced is logged like one that failed. A rebuild whose end stands in a later log
@@ -113,6 +113,8 @@ def _judge(case: Case, system: str, drives: _Drives) -> list[Outcome]:
     running = drives.running()
     moving = [group for group in _entities(drives.restripes) if _left_open(drives.restripes, group)]
     restriped: list[Outcome] = [_restriping(case, system, drives, moving)] if moving else []
+    scrubbed = [group for group in _scrubbed(case) if group.system == system]
+    restriped += [_scrubbing(case, system, scrubbed)] if scrubbed else []
     if exposed or running:
         served = [drive for drive in exposed if _is_served(case, drive, running)]
         bare = [drive for drive in exposed if drive not in served]
@@ -229,10 +231,38 @@ def _restriping(case: Case, system: str, drives: _Drives, groups: list[EntityRef
     )
 
 
+def _scrubbed(case: Case) -> list[EntityRef]:
+    """The disk groups on which a scrub has begun and not ended."""
+    last = {event.entity: event for event in case.events_of("array_event") if event.attributes.get("work") == "scrub"}
+    return sorted(group for group, event in last.items() if event.attributes.get("state") == "running")
+
+
+def _scrubbing(case: Case, system: str, groups: list[EntityRef]) -> Finding:
+    events = [event for event in case.events_of("array_event") if event.attributes.get("work") == "scrub"]
+    start, end = window_of([event for event in events if event.entity in groups])
+    return Finding(
+        rule=_NAME,
+        severity=Severity.INFO,
+        confidence=0.8,
+        title=f"A scrub is running on {system}: expect a slow-down",
+        summary=f"A scrub has begun and not ended on {listed(case, groups)}: no drive is missing, all data is read.",
+        why="A scrub reads whole drives to find what cannot be read: a slow-down of its group is expected meanwhile.",
+        innocent="It ended after the evidence ends.",
+        check="Compare latency with a time without it, and look at its progress in the array's management.",
+        remedy="Throttle it, or give it another time. Judge the performance of its group without it.",
+        source="A scrub is work by itself; no threshold is involved.",
+        entities=tuple(groups),
+        start_ns=start,
+        end_ns=end,
+        evidence=(event_rows(case, f"Scrubs in the events of {system}", system, "array_event"),),
+        weight=0.2,
+        numbers={"scrubs_running": len(groups)},
+    )
+
+
 def worked_on(case: Case) -> frozenset[EntityRef]:
     """The disk groups on which a rebuild, a restripe or a scrub has begun and not ended."""
-    scrubs = {event.entity: event for event in case.events_of("array_event") if event.attributes.get("work") == "scrub"}
-    found = {group for group, last in scrubs.items() if last.attributes.get("state") == "running"}
+    found = set(_scrubbed(case))
     for drives in _drives(case).values():
         for entity in {*drives.running(), *(e for e in _entities(drives.restripes) if _left_open(drives.restripes, e))}:
             found |= _groups(case, entity)
