@@ -241,3 +241,13 @@ def test_binary_garbage_after_the_header_is_counted_not_raised(tmp_path: Path) -
 def test_a_header_that_breaks_off_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MalformedInput, match="closing quote"):
         read_text(IMPORTER, (SAMPLES / "relog.csv").read_bytes()[:500], tmp_path)
+
+
+def test_a_german_spreadsheet_may_keep_the_milliseconds(tmp_path: Path) -> None:
+    stamps = [f"21.11.2026 01:11:{second}" for second in (26, 31, 36)]
+    rows = [["1"], ["2"], ["3"]]
+    plain = read_text(IMPORTER, pdh_text([_READS], rows, stamps=stamps), tmp_path)
+    with_ms = read_text(IMPORTER, pdh_text([_READS], rows, stamps=[f"{stamp}.250" for stamp in stamps]), tmp_path)
+    assert intervals(with_ms, "device", "0 C:")[0] == ("2026-11-21T01:11:21.250000", 5.0)
+    assert len(intervals(with_ms, "device", "0 C:")) == len(intervals(plain, "device", "0 C:")) == 3
+    assert with_ms.notes.omitted == plain.notes.omitted

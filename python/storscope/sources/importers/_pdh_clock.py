@@ -33,7 +33,8 @@ NO_TIME: Final = np.iinfo(np.int64).min
 
 _TITLE = re.compile(r"\(PDH-[CT]SV \d+(?:\.\d+)?\)(?:\s*\((?P<zone>.*)\)\s*\((?P<minutes>-?\d+)\))?\s*")
 _WITH_SECONDS = ("%m/%d/%Y %H:%M:%S", "%m/%d/%Y %I:%M:%S %p", "%Y-%m-%d %H:%M:%S", "%d.%m.%Y %H:%M:%S",
-                 "%m/%d/%y %H:%M:%S", "%m/%d/%Y %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S.%f")  # fmt: skip
+                 "%m/%d/%y %H:%M:%S", "%m/%d/%Y %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S.%f",
+                 "%d.%m.%Y %H:%M:%S.%f")  # fmt: skip
 _WITHOUT_SECONDS = ("%m/%d/%Y %H:%M", "%m/%d/%y %H:%M", "%m/%d/%Y %I:%M %p", "%Y-%m-%d %H:%M", "%d.%m.%Y %H:%M")
 _QUARTER_NS = 900 * units.NS_PER_S
 _HOUR_NS: Final = 3_600 * units.NS_PER_S
