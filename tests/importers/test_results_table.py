@@ -303,3 +303,32 @@ def test_a_list_beside_the_measured_columns_does_not_tell_what_their_comma_is(tm
     )
     rows = read_text(IMPORTER, text, tmp_path).rows("observations")
     assert [row["ops_per_s"] for row in rows] == [1_234, 12_345]
+
+
+def test_a_heading_between_rows_is_no_test(tmp_path: Path) -> None:
+    """Two tables joined."""
+    for path in (SHEET, EVA):
+        lines = path.read_text().splitlines()
+        heading = next(index for index, line in enumerate(lines) if not line.startswith("#"))
+        joined = "\n".join([*lines[: heading + 2], lines[heading].upper(), *lines[heading + 2 :]]) + "\n"
+        tables, whole = read_text(IMPORTER, joined, tmp_path), read_tables(IMPORTER, path)
+        assert [run["run"] for run in runs(tables)] == [run["run"] for run in runs(whole)]
+        assert tables.rows("observations") == whole.rows("observations")
+        assert tables.notes.omitted == whole.notes.omitted | {"headings repeated between rows": 1}
+
+
+def test_cells_that_are_missing_at_the_end_of_a_row_are_counted(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, "spec,iops,response_time_ms\na,1,2\nb,5\nc\nd,7,\n", tmp_path)
+    assert [row["ops_per_s"] for row in tables.rows("observations")] == [1, 5, 7]
+    assert tables.notes.omitted["cells missing at the end of rows"] == 3
+
+
+@pytest.mark.parametrize("cut", range(1, 36))
+def test_a_table_cut_in_its_last_row_has_no_half_numbers_but_in_the_last_column(cut: int, tmp_path: Path) -> None:
+    whole = read_text(IMPORTER, "spec,iops,read_iops,remark\na,1,1,\nlong name,2866,1433,first and only\n", tmp_path)
+    text = "spec,iops,read_iops,remark\na,1,1,\nlong name,2866,1433,first and only\n"[:-cut]
+    tables = read_text(IMPORTER, text, tmp_path)
+    found, wanted = tables.rows("observations"), whole.rows("observations")
+    assert found == wanted[: len(found)]
+    is_whole_row = text.splitlines()[-1].count(",") == 3
+    assert tables.notes.omitted["last line, cut off (it has no line end)"] == (0 if is_whole_row else 1)

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Final
 
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence
 
+CUT_OFF: Final = "last line, cut off (it has no line end)"
+
 
 def whole_lines(evidence: Evidence, recorder: Recorder) -> Iterator[str]:
     """Every line but a last one without a line end: a number or a name cut in half is still one, and a wrong one."""
-    if _ends_with_newline(evidence):
+    if ends_with_newline(evidence):
         yield from evidence.lines()
         return
     yield from (line for line, _ in itertools.pairwise(evidence.lines()))
-    recorder.omit("last line, cut off (it has no line end)")
+    recorder.omit(CUT_OFF)
 
 
-def _ends_with_newline(evidence: Evidence) -> bool:
+def ends_with_newline(evidence: Evidence) -> bool:
     """True for an empty file too. The newline of UTF-16 is two bytes long."""
     if not evidence.size_bytes:
         return True

@@ -31,6 +31,7 @@ from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers import _fio
 from storscope.sources.importers._decimal_comma import Commas, plain
 from storscope.sources.importers._fio import Names
+from storscope.sources.importers._whole_lines import CUT_OFF, ends_with_newline
 
 _DEFAULT_SYSTEM = "results-table"
 _NAMES = ("spec", "access_specification", "test", "workload", "job", "jobname", "name", "device", "system")
@@ -103,6 +104,10 @@ class _Table:
     rows: tuple[dict[str, str], ...]
     """Cells by normalised column."""
     overlong: int
+    missing_cells: int
+    repeated_headings: int
+    is_cut: bool
+    """The last line has neither all cells nor an end, so that its last cell may be half a number."""
     separator: str
 
     def number(self, cells: Mapping[str, str], column: str) -> float | None:
@@ -181,8 +186,15 @@ def _parse(evidence: Evidence, lines: Iterable[str]) -> _Table:
     except csv.Error as error:
         raise broken(evidence, "comma-separated values", str(error)) from error
     header = tuple(normalised(name) for name in cells[0])
-    rows = tuple(dict(zip(header, row, strict=False)) for row in cells[1:] if len(row) <= len(header))
-    return _Table(tuple(comments), header, rows, len(cells) - 1 - len(rows), separator)
+    is_cut = len(cells) > 1 and len(cells[-1]) < len(header) and not ends_with_newline(evidence)
+    cells = cells[:-1] if is_cut else cells
+    below = [row for row in cells[1:] if tuple(normalised(name) for name in row) != header]
+    fitting = [row for row in below if len(row) <= len(header)]
+    return _Table(
+        tuple(comments), header, tuple(dict(zip(header, row, strict=False)) for row in fitting),
+        overlong=len(below) - len(fitting), missing_cells=sum(len(header) - len(row) for row in fitting),
+        repeated_headings=len(cells) - 1 - len(below), is_cut=is_cut, separator=separator,
+    )  # fmt: skip
 
 
 # Reading ---------------------------------------------------------------------------------------------------------
@@ -195,9 +207,12 @@ def _recognise(head: Head) -> float:
 
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
     table = _parse(evidence, evidence.lines())
+    recorder.omit(CUT_OFF, table.is_cut)
     if not table.rows:
         raise broken(evidence, "rows below the heading", "none")
     recorder.omit("rows with more cells than the heading", table.overlong)
+    recorder.omit("cells missing at the end of rows", table.missing_cells)
+    recorder.omit("headings repeated between rows", table.repeated_headings)
     if doubt := table.commas.doubt(table.separator):
         recorder.warn(doubt)
     writer = _Writer(table, recorder, options)
