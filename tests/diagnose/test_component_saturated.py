@@ -54,6 +54,31 @@ def test_where_nobody_is_slow_it_is_a_warning(tmp_path: Path) -> None:
     assert "Meanwhile" not in finding.summary
 
 
+def _directed(reads: tuple[float, float], writes: tuple[float, float], size_bytes: float = 8192) -> Writer:
+    """A volume: (rate per s, latency in ms) of each direction."""
+    volume = EntityRef("MSA", "vdisk", "mail")
+    columns: dict[str, Values] = {}
+    for begin, (rate, latency_ms) in (("read", reads), ("write", writes)):
+        columns |= {f"{begin}_ops_per_s": rate, f"{begin}_latency_ns_mean": latency_ms * 1e6}
+        columns[f"{begin}_bytes_per_s"] = rate * size_bytes
+    return lambda recorder: write_series(recorder, volume, 10, **columns)
+
+
+def test_reads_that_wait_beside_quick_writes_are_slow_operations(tmp_path: Path) -> None:
+    """The mean of all is 2.3 ms."""
+    finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(1.0), _directed((40, 20.4), (360, 0.3)))))
+    assert finding.severity is Severity.CRITICAL
+    assert "Meanwhile operations took: reads of mail 20.4 ms." in finding.summary
+    few = only_finding(judge(RULE, make_case(tmp_path / "few", _controllers(1.0), _directed((6, 20.4), (800, 0.3)))))
+    assert few.severity is Severity.WARNING
+
+
+def test_large_blocks_wait_for_nobody_as_long_as_they_take(tmp_path: Path) -> None:
+    large = _directed((20, 30), (20, 30), 4 * 1024**2)
+    finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(1.0), large)))
+    assert finding.severity is Severity.WARNING
+
+
 def test_a_stretch_of_it_is_told_with_its_time(tmp_path: Path) -> None:
     busy = [0.3] * 4 + [0.95] * 3 + [0.3] * 3
     finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(busy), _volume(35))))

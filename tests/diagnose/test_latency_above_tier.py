@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,10 @@ from storscope.diagnose.rules.latency_above_tier import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
+from storscope.domain.units import KIB
 from storscope.domain.vocabulary import SIMULATED_FACT
-from tests.diagnose.days import MS, FloatArray, day, entity
+from tests.diagnose.days import MS, FloatArray, day, entity, record
+from tests.diagnose.evidence import only_finding
 from tests.support.cases import findings, judge, make_case
 
 
@@ -140,3 +143,90 @@ def test_without_latency_it_names_what_it_needs(tmp_path: Path) -> None:
     [outcome] = judge(RULE, make_case(tmp_path, rates))
     assert isinstance(outcome, NotEvaluated)
     assert "latency" in outcome.needs
+
+
+def _apart(
+    reads: tuple[float, float],
+    writes: tuple[float, float],
+    sizes_kib: tuple[float, float] = (8, 8),
+    *,
+    flash: bool = False,
+) -> Callable[[Recorder], None]:
+    """Twenty minutes of sda at 10 s: (rate per s, latency in ms) of each direction, with noise."""
+
+    def write(recorder: Recorder) -> None:
+        rng = np.random.default_rng(0)
+        columns: dict[str, FloatArray] = {}
+        for begin, (rate, latency_ms), size in zip(("read", "write"), (reads, writes), sizes_kib, strict=True):
+            columns[f"{begin}_ops_per_s"] = rate * rng.gamma(40, 1 / 40, (1, 120))
+            columns[f"{begin}_bytes_per_s"] = columns[f"{begin}_ops_per_s"] * size * KIB
+            columns[f"{begin}_latency_ns_mean"] = latency_ms * MS * rng.gamma(400, 1 / 400, (1, 120))
+        record(recorder, columns, ["sda"], kind="device", step_s=10, on=None)
+        if flash:
+            recorder.fact(entity("sda", "device"), "rotational", "0")
+
+    return write
+
+
+def test_slow_reads_beside_many_writes_that_a_cache_took_are_too_slow(tmp_path: Path) -> None:
+    """The mean of all is 6 ms; PAL's limits are those of reads and of writes apart."""
+    finding = only_finding(judge(RULE, make_case(tmp_path, _apart((50, 60), (450, 0.3)))))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.title == "Reads of device sda above 25.0 ms, too slow for disk"
+    assert "100 % of the reads of device sda took more than 25.0 ms" in finding.summary
+    assert "(writes 298 µs)" in finding.summary
+    assert finding.evidence[0].rows[0][2:4] == [120, 120]
+    assert 55 * MS < finding.numbers["latency_ns_mean"] < 65 * MS
+
+
+def test_slow_writes_beside_many_reads_are_told_as_writes(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _apart((450, 4), (50, 19)))))
+    assert finding.title == "Writes of device sda above 15.0 ms, too slow for disk"
+    assert finding.severity is Severity.WARNING
+    assert "nobody waits for it" in finding.innocent
+
+
+def test_a_direction_with_hardly_any_operations_does_not_decide(tmp_path: Path) -> None:
+    assert findings(RULE, make_case(tmp_path / "idle", _apart((3, 60), (100, 0.3)))) == []
+    few = make_case(tmp_path / "few", _apart((12, 60), (1_200, 0.3)))
+    assert findings(RULE, few) == []
+    assert len(findings(RULE, few, direction_share_min=0.005)) == 1
+
+
+def test_what_is_healthy_says_what_its_mean_is_of(tmp_path: Path) -> None:
+    [apart] = judge(RULE, make_case(tmp_path / "apart", _apart((100, 9), (400, 0.3))))
+    assert isinstance(apart, Healthy)
+    assert "the worst, reads of sda, have a mean of 9.03 ms" in apart.statement
+    assert "(writes 298 µs), and no interval's mean is above 15.0 ms" in apart.statement
+    [together] = judge(RULE, make_case(tmp_path / "together", day()))
+    assert isinstance(together, Healthy)
+    assert " ms over reads and writes together, and " in together.statement
+    [reads] = judge(RULE, make_case(tmp_path / "reads", _apart((100, 9), (0, 0))))
+    assert isinstance(reads, Healthy)
+    assert "together" not in reads.statement
+
+
+def test_large_blocks_are_no_fault(tmp_path: Path) -> None:
+    """Simulated, idle but for 20 I/Os a second: SATA SSD behind FC4 takes 1.95 ms for 256 KiB, 7.0 ms for 1 MiB; disks
+    take 37 ms for 4 MiB. 128 KiB take 1.9 ms over 1 Gbit/s. The same latencies of small I/O are faults."""
+    for size_kib, latency_ms, flash in ((256, 1.95, True), (1024, 7.0, True), (128, 1.92, True), (4096, 37, False)):
+        large = _apart((20, latency_ms), (20, latency_ms), (size_kib, size_kib), flash=flash)
+        [healthy] = judge(RULE, make_case(tmp_path / f"large{size_kib}", large))
+        assert isinstance(healthy, Healthy)
+        assert "for I/O of its size" in healthy.statement
+        small = _apart((20, latency_ms), (20, latency_ms), flash=flash)
+        assert len(findings(RULE, make_case(tmp_path / f"small{size_kib}", small))) == 1
+
+
+def test_large_blocks_that_take_longer_than_a_slow_link_are_a_fault(tmp_path: Path) -> None:
+    slow = _apart((20, 30), (20, 30), (1024, 1024), flash=True)
+    finding = only_finding(judge(RULE, make_case(tmp_path, slow)))
+    assert finding.severity is Severity.CRITICAL
+    assert "more than 2.00 ms, for I/O of its size 10.4 ms," in finding.summary
+    assert finding.evidence[0].rows[0][3] == 120
+
+
+def test_large_writes_widen_no_limit_of_reads(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _apart((100, 3), (100, 5), (8, 1024), flash=True))
+    assert only_finding(judge(RULE, case)).title == "Reads of device sda above 2.00 ms, too slow for flash"
+    assert findings(RULE, make_case(tmp_path / "good", _apart((100, 0.5), (100, 5), (8, 1024), flash=True))) == []

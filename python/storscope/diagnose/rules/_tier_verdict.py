@@ -5,15 +5,20 @@ time has the fewest operations ("coordinated omission", Tene). So time on end, s
 without any completion are judged as well. These leave out the intervals that do far more than usual: a backup, a copy
 or a flush is slow per operation because so much is asked at once, and is judged by its operations and by ten minutes on
 end, as ever.
+
+Reads and writes are judged each by their own rate, too, where the source parts them: who waits for storage waits for
+reads, and the mean of many writes that a cache took at once hides them. What is worst is told.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.directions import are_mixed, directions
 from storscope.diagnose.rule import Settings
 from storscope.diagnose.rules._intervals import seconds, weighted_mean
 from storscope.diagnose.stalls import Stall, latency_with_stalls_ns, stalled, stalls_of
@@ -21,11 +26,10 @@ from storscope.diagnose.windows import TierLimits, tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
-from storscope.domain.units import KIB, NS_PER_S
+from storscope.domain.units import NS_PER_S
 from storscope.model.overload import runs_of
 from storscope.store.series import Series
 
-_LARGE_BYTES = 64 * KIB
 _QUEUED = 2.0
 """Operations in flight for ever that are more than one lost by a counter (ours)."""
 _INTERVALS_ON_END = 3
@@ -37,6 +41,12 @@ class Verdict:
     """How one entity did against its tier."""
 
     entity: EntityRef
+    of: str
+    """'reads' or 'writes'; empty for all operations."""
+    means_ns: Mapping[str, float]
+    """The mean latencies of 'reads' and of 'writes', where they are told apart."""
+    is_mixed: bool
+    """True where the mean may be one of reads and writes that nothing tells apart."""
     limits: TierLimits
     severity: Severity | None
     share: float
@@ -55,8 +65,10 @@ class Verdict:
     waiting: float
     """Seconds of waiting a second, summed over intervals: its part of the system's harm."""
     limit_ns: float
-    mean_limit_ns: float
+    wide_limit_ns: float
     """The limit for the mean of all: wider as far as the I/O is large."""
+    mean_limit_ns: float
+    """The same of the warning limit."""
     start_ns: int
     end_ns: int
     stall: Stall | None
@@ -73,6 +85,8 @@ class _Seen:
     """What an entity did, as far as it counts."""
 
     series: Series
+    of: str
+    limits: TierLimits
     latency_ns: FloatArray
     """The length of the stall where nothing completed."""
     active: BoolArray
@@ -85,27 +99,49 @@ class _Seen:
     """By Little's law, at least one where it stalled; NaN when no rate is known."""
     pushed: BoolArray
     """True where it does far more than usual."""
-    widening: FloatArray
 
     @property
     def counted(self) -> BoolArray:
         """True for the intervals that can be above a limit."""
         return self.active | self.held
 
+    def limit_ns(self, limit_ns: float) -> FloatArray:
+        """One of the limits in each interval: wider where the I/O is large."""
+        return self.limits.along(self.series, limit_ns)
+
 
 def judge(case: Case, settings: Settings, series: Series) -> Verdict | None:
-    """None when the entity was idle all the time."""
+    """What is worst of all its operations, its reads and its writes; None when the entity was idle all the time."""
     stalls = stalls_of(case, series.entity)
-    proven = [stall for stall in stalls if stall.proven]
     limits = tier_limits(case, series.entity, settings)
-    seen = _seen(settings, series, limits, proven)
+    whole = _seen(settings, series, limits, [stall for stall in stalls if stall.proven])
+    worst = _judge(settings, whole, stalls)
+    if worst is None:
+        return None
+    for of, part in directions(series, settings["direction_share_min"]).items():
+        seen = replace(_seen(settings, part, limits, []), of=of)
+        found = _judge(settings, replace(seen, pushed=seen.pushed | whole.pushed), [])
+        if found is not None and _badness(found) > _badness(worst):
+            worst = found
+    means = {of: _mean_ns(part, part["ops_per_s"]) for of, part in directions(series, 0).items()}
+    return replace(worst, means_ns=means, is_mixed=are_mixed(series, settings["direction_share_min"]))
+
+
+def _badness(verdict: Verdict) -> tuple[int, float]:
+    """What is as severe says more of all operations; of what is within its limits the nearest to them is told."""
+    nearness = 0.0 if verdict.severity else verdict.mean_ns / verdict.mean_limit_ns
+    return verdict.severity or 0, nearness
+
+
+def _judge(settings: Settings, seen: _Seen, stalls: list[Stall]) -> Verdict | None:
+    limits, proven = seen.limits, [stall for stall in stalls if stall.proven]
     if seen.active.sum() < settings["intervals_min_count"] and not stalls:
         return None
     longest = max(proven or stalls, key=lambda stall: stall.length_ns, default=None)
     slight = None
     for severity, limit_ns in ((Severity.CRITICAL, limits.critical_ns), (Severity.WARNING, limits.warning_ns)):
-        above = seen.counted & (seen.latency_ns > limit_ns * seen.widening)
-        found = _verdict(seen, limits, severity, limit_ns, above, above, longest)
+        above = seen.counted & (seen.latency_ns > seen.limit_ns(limit_ns))
+        found = _verdict(seen, severity, limit_ns, above, above, longest)
         if proven or _held_up(settings, seen, found, above):
             return found
         if found.share >= settings["sustained_share"] or _on_end(settings, seen, above):
@@ -114,7 +150,7 @@ def judge(case: Case, settings: Settings, series: Series) -> Verdict | None:
             slight = slight or replace(found, severity=Severity.INFO)
     if longest is not None or found.mean_ns > found.mean_limit_ns:
         slight = slight or replace(found, severity=_of_doubt(seen, longest))
-    return slight or _verdict(seen, limits, None, limits.warning_ns, above, seen.counted, longest)
+    return slight or _verdict(seen, None, limits.warning_ns, above, seen.counted, longest)
 
 
 def _of_doubt(seen: _Seen, stall: Stall | None) -> Severity:
@@ -131,9 +167,10 @@ def _seen(settings: Settings, series: Series, limits: TierLimits, proven: list[S
     active = np.isfinite(latency) & (weight >= (settings["idle_ops_per_s"] if known else 0))
     active |= _in_long_runs(series, waiting | held) & waiting
     return _Seen(
-        series, latency_with_stalls_ns(series, proven), active, held, np.where(active, np.nan_to_num(weight), 0.0),
-        seconds(series), np.where(held, np.fmax(series["queue_depth_mean"], 1.0), ops * latency / NS_PER_S),
-        _pushed(settings, series, active), _widening(settings, series, limits),
+        series, "", limits, latency_with_stalls_ns(series, proven), active, held,
+        np.where(active, np.nan_to_num(weight), 0.0), seconds(series),
+        np.where(held, np.fmax(series["queue_depth_mean"], 1.0), ops * latency / NS_PER_S),
+        _pushed(settings, series, active),
     )  # fmt: skip
 
 
@@ -152,13 +189,6 @@ def _pushed(settings: Settings, series: Series, active: BoolArray) -> BoolArray:
         if len(usual):
             result |= series[column] >= settings["pushed_factor"] * float(np.median(usual))
     return result
-
-
-def _widening(settings: Settings, series: Series, limits: TierLimits) -> FloatArray:
-    """Factor on the limits: above 1 where the mean I/O on disk is large."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        size = series["bytes_per_s"] / series["ops_per_s"]
-    return np.where((size > _LARGE_BYTES) & (limits.tier == "disk"), settings["large_io_factor_disk"], 1.0)
 
 
 def _is_enough(settings: Settings, verdict: Verdict) -> bool:
@@ -184,7 +214,7 @@ def _held_up(settings: Settings, seen: _Seen, verdict: Verdict, above: BoolArray
     often = verdict.share_of_time >= settings["time_share"] and verdict.share_of_waiting >= settings["waiting_share"]
     if often and at_work_s >= settings["above_min_s"]:
         return True
-    excess_s = seen.lengths_s * seen.latency_ns / (verdict.limit_ns * seen.widening)
+    excess_s = seen.lengths_s * seen.latency_ns / seen.limit_ns(verdict.limit_ns)
     return any(
         last - first + 1 >= _INTERVALS_ON_END
         and seen.lengths_s[first : last + 1].sum() >= settings["held_up_s"]
@@ -194,8 +224,7 @@ def _held_up(settings: Settings, seen: _Seen, verdict: Verdict, above: BoolArray
 
 
 def _verdict(
-    seen: _Seen, limits: TierLimits, severity: Severity | None, limit_ns: float, above: BoolArray, where: BoolArray,
-    stall: Stall | None,
+    seen: _Seen, severity: Severity | None, limit_ns: float, above: BoolArray, where: BoolArray, stall: Stall | None,
 ) -> Verdict:  # fmt: skip
     """What happened `above` the limit; it is told of the time `where`."""
     series, weight, lengths, inside = seen.series, seen.weight, seen.lengths_s, np.flatnonzero(where)
@@ -203,16 +232,25 @@ def _verdict(
     waiting = np.where(seen.counted, np.nan_to_num(seen.in_flight), 0.0) * lengths
     runs = [float(lengths[first : last + 1].sum()) for first, last in runs_of(above, series.anew)]
     return Verdict(
-        series.entity, limits, severity, _part(weight, above), _part(np.where(seen.counted, lengths, 0.0), free),
+        series.entity, seen.of, {}, False, seen.limits, severity, _part(weight, above),
+        _part(np.where(seen.counted, lengths, 0.0), free),
         _part(waiting, free) if known else float("nan"), round(max(runs, default=0.0) * NS_PER_S),
         round(float(lengths[above].sum()) * NS_PER_S),
         float((weight * lengths)[above].sum()) if known else float("nan"),
-        weighted_mean(series["latency_ns_mean"], weight),
+        _mean_ns(series, weight),
         float(np.nansum(weight * series["latency_ns_mean"]) / NS_PER_S + seen.in_flight[seen.held].sum()), limit_ns,
-        limits.warning_ns * (float(np.average(seen.widening, weights=weight)) if weight.any() else 1.0),
+        _mean_limit_ns(seen, limit_ns), _mean_limit_ns(seen, seen.limits.warning_ns),
         int(series.time_ns[inside[0]]) if len(inside) else stall.start_ns if stall else 0,
         int(series.time_ns[inside[-1]]) + series.interval_ns if len(inside) else stall.end_ns if stall else 0, stall,
     )  # fmt: skip
+
+
+def _mean_ns(series: Series, weight: FloatArray) -> float:
+    return weighted_mean(series["latency_ns_mean"], weight)
+
+
+def _mean_limit_ns(seen: _Seen, limit_ns: float) -> float:
+    return float(np.average(seen.limit_ns(limit_ns), weights=seen.weight)) if seen.weight.any() else limit_ns
 
 
 def _part(weight: FloatArray, chosen: BoolArray) -> float:

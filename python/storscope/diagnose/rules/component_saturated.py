@@ -4,6 +4,7 @@ Looks for
     Processors of controllers, links and groups of drives that are at least 85 % busy for several intervals in a row,
     with more requests at them than they serve, where that is known. Where operations spend little of their time in the
     array at a processor or a link that has some room left, it does not decide alone, and is no more than a warning.
+    Nor is it more where no volume's operations, reads or writes are above the latency limits of their tier meanwhile.
 
 Why it matters
     What is used to the full decides what the whole array does: more load brings longer waits and no more operations,
@@ -34,6 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.directions import directions
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, observed
 from storscope.diagnose.rules._intervals import ends, greatest, in_runs, mean, weighted_mean
@@ -291,15 +293,25 @@ def _users(case: Case, system: str, one: _Component) -> dict[EntityRef, Series]:
     return {entity: volumes[entity].where(_within(one, volumes[entity])) for entity in users or volumes}
 
 
-def _slow(case: Case, system: str, one: _Component) -> dict[EntityRef, float]:
-    """Volumes that use it and were above the warning latency of their tier meanwhile, and their mean latency in ns."""
+def _slow(case: Case, system: str, one: _Component) -> dict[EntityRef, tuple[float, str]]:
+    """Volumes that use it and were above the warning latency of their tier meanwhile: their mean latency in ns, and of
+    what: that of 'reads' or 'writes' where only these were slow, empty of all."""
     found = {}
     for entity, inside in _users(case, system, one).items():
-        ops = inside["ops_per_s"]
-        mean_ns = weighted_mean(inside["latency_ns_mean"], np.where(ops >= ENTITY_OPS_MIN, ops, 0.0))
-        if mean_ns > tier_limits(case, entity).warning_ns:
-            found[entity] = mean_ns
+        for of, part in {"": inside, **directions(inside)}.items():
+            mean_ns, limit_ns = _mean_and_limit(case, part)
+            if mean_ns > limit_ns:
+                found[entity] = mean_ns, of
+                break
     return found
+
+
+def _mean_and_limit(case: Case, series: Series) -> tuple[float, float]:
+    """Mean latency of what it did, and the warning limit for it, wider where the I/O is large; in ns."""
+    limits, ops = tier_limits(case, series.entity), series["ops_per_s"]
+    weight = np.where(ops >= ENTITY_OPS_MIN, ops, 0.0) * np.isfinite(series["latency_ns_mean"])
+    limit_ns = weighted_mean(limits.along(series, limits.warning_ns), weight)
+    return weighted_mean(series["latency_ns_mean"], weight), limit_ns
 
 
 def _within(worst: _Component, series: Series) -> BoolArray:
@@ -332,7 +344,10 @@ def _summary(case: Case, system: str, full: list[_Component], near: list[_Compon
         named = [f"{_words(case, one.entity)} ({format_ratio(mean(one.busy))})" for one in near]
         said += f". About as busy: {joined(named, 3)}"
     if slow:
-        named = [f"{case.label(one)} {format_duration(slow[one])}" for one in sorted(slow, key=lambda e: -slow[e])]
+        named = [
+            f"{f'{of} of ' if of else ''}{case.label(entity)} {format_duration(mean_ns)}"
+            for entity, (mean_ns, of) in sorted(slow.items(), key=lambda item: -item[1][0])
+        ]
         said += f". Meanwhile operations took: {joined(named, 3)}"
     return f"{said}." + (_WORK_WORDS if worst.entity in worked_on(case) else "")
 

@@ -4,25 +4,31 @@ Looks for
     Entities with a tenth or more of their operations, or ten minutes on end, above the latency limits of their tier.
     What stalls completes few operations, so a share of them hides it. At no more than the usual load these count too:
     two minutes on end as many times above the limit as they are shorter than ten minutes; a tenth of the time with half
-    of all waiting. So do 30 s without a completion while operations wait. Nearly idle intervals do not count; on disk
-    the limits are wider for I/O of more than 64 KiB. Less than 30 s or 200 operations above the limit, or a mean above
+    of all waiting. So do 30 s without a completion while operations wait. Reads and writes are judged each by their
+    own rate as well, where the evidence tells rate and latency of both. Nearly idle intervals do not count, nor does
+    a direction with less than 2 % of the operations. For I/O of more than 64 KiB the limits grow by the time that it
+    takes at 125 MB/s, on disk at least to 1.4 times. Less than 30 s or 200 operations above the limit, or a mean above
     it by a few spikes, are information and no warning.
 
 Why it matters
     Applications wait for storage one operation after another. On disk 15 ms is slow and 25 ms is felt by everyone; on
-    flash 1 and 2 ms mean that something queues, since the medium answers in a fraction of that.
+    flash 1 and 2 ms mean that something queues, since the medium answers in a fraction of that. Reads are what is
+    waited for most: a mean of all hides them behind writes that a cache takes at once.
 
 Evidence
-    Operations per second and mean latency per interval, from a host or an array (iostat -x, esxtop, perfmon, EVAperf).
+    Operations per second and mean latency per interval, from a host or an array (iostat -x, esxtop, perfmon, EVAperf);
+    best of reads and writes apart. Where only the mean of both is told, slow reads may hide in it.
 
 When it is wrong
     The tier is assumed where nothing in the evidence names it: name it in your settings. Backups and copies with large
     I/O are slow per operation and fast per byte. A stuck counter of operations in flight looks like a stall. Guest and
-    datastore latencies include throttling by limits on I/O.
+    datastore latencies include throttling by limits on I/O. A host that writes behind its applications sends writes in
+    bulk, and nobody waits for them.
 
 References
-    PAL threshold files for Windows Server (15 ms and 25 ms; 35 ms for I/O above 64 KiB); Broadcom knowledge base
-    318927 (25 ms for disk); 1 and 2 ms for flash and the tenth of the operations are common practice, no citation.
+    PAL threshold files for Windows Server (15 ms and 25 ms of reads and of writes apart; 35 ms for I/O above 64 KiB);
+    125 MB/s: 1 Gbit/s (IEEE 802.3, 1000BASE-T), the slowest link in use for storage; Broadcom knowledge base 318927
+    (25 ms for disk); 1 and 2 ms for flash and the tenth of the operations are common practice, no citation.
     Stalls hidden by counting operations: "coordinated omission" (Tene, How NOT to Measure Latency, 2013).
 """
 
@@ -34,6 +40,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.directions import DIRECTION_SHARE_MIN, DIRECTIONS
 from storscope.diagnose.peers import LAYER_KINDS
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, in_use, listed
@@ -41,7 +48,15 @@ from storscope.diagnose.rules._load import kind_word, named, opening
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules._tier_verdict import Verdict, judge
 from storscope.diagnose.stalls import Stall, stalls_of
-from storscope.diagnose.windows import CRITICAL_NS, TIER_RULE, WARNING_NS, TierLimits
+from storscope.diagnose.windows import (
+    CRITICAL_NS,
+    LARGE_BYTES,
+    LARGE_BYTES_PER_S,
+    LARGE_FACTOR,
+    TIER_RULE,
+    WARNING_NS,
+    TierLimits,
+)
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S, format_duration, format_ratio, format_span
@@ -74,17 +89,34 @@ def _good(case: Case, system: str, verdicts: list[Verdict]) -> str:
     kind = min((verdict.entity.kind for verdict in verdicts), key=_KINDS.index)
     own = [verdict for verdict in verdicts if verdict.entity.kind == kind]
     worst = max(own, key=lambda verdict: verdict.mean_ns / verdict.mean_limit_ns)
-    limit = format_duration(worst.limits.warning_ns)
+    limit = _limit_words(worst)
     above = (
-        f"{format_ratio(worst.share)} of its operations lie in intervals with a mean above {limit}"
+        f"{format_ratio(worst.share)} of {worst.of or 'its operations'} lie in intervals with a mean above {limit}"
         if worst.above_ns
         else f"no interval's mean is above {limit}"
     )
+    label = case.label(worst.entity)
+    subject = f"{worst.of} of {label}, have" if worst.of else f"{label}, has"
     return (
         f"Latency of {counted(len(own), kind_word(kind), kind_word(kind, 2))} of {system} is within its tier: the "
-        f"worst, {case.label(worst.entity)}, has a mean of {format_duration(worst.mean_ns)}, and {above} "
+        f"worst, {subject} a mean of {format_duration(worst.mean_ns)}{_mean_words(worst)}, and {above} "
         f"({_tier_words(worst.limits)})."
     )
+
+
+def _mean_words(verdict: Verdict) -> str:
+    """What the mean is one of, where that is not plain."""
+    others = [f"{of} {format_duration(ns)}" for of, ns in verdict.means_ns.items() if of != verdict.of]
+    if len(verdict.means_ns) > 1:
+        return f" ({', '.join(others)})"
+    return " over reads and writes together" if verdict.is_mixed else ""
+
+
+def _limit_words(verdict: Verdict) -> str:
+    limit = format_duration(verdict.limit_ns)
+    if np.isclose(verdict.wide_limit_ns, verdict.limit_ns):
+        return limit
+    return f"{limit}, for I/O of its size {format_duration(verdict.wide_limit_ns)},"
 
 
 def _tier_words(limits: TierLimits) -> str:
@@ -100,8 +132,8 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
     worst = main[0]
     harm = sum(v.waiting for v in main) / max(sum(v.waiting for v in verdicts if v.entity.kind == kind), 1e-12)
     entities = [verdict.entity for verdict in main]
-    alike = [v for v in main if v.limit_ns == worst.limit_ns and v.is_stall == worst.is_stall]
-    what = opening(case, worst.entity) if len(alike) == 1 else f"{len(alike):,} {kind_word(kind, len(alike))}"
+    alike = [v for v in main if (v.limit_ns, v.is_stall, v.of) == (worst.limit_ns, worst.is_stall, worst.of)]
+    what = _what(case, worst, len(alike))
     milder = [v.entity for v in main if v not in alike]
     return Finding(
         rule=_NAME,
@@ -117,7 +149,7 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
             + (f"Seen again at {' and '.join(others)}." if others else "")
         ).strip(),
         why="Applications wait for each operation in turn, so this latency is added to every transaction they make.",
-        innocent=_INNOCENT_STALL if worst.is_stall else _INNOCENT,
+        innocent=_INNOCENT_STALL if worst.is_stall else _INNOCENT + _INNOCENT_OF.get(worst.of, ""),
         check=_CHECK_SIMULATED if is_simulated(case, system) else _CHECK_STALL if worst.is_stall else _CHECK,
         remedy=_REMEDY_STALL if worst.is_stall else _REMEDY,
         source=f"{format_duration(worst.limit_ns)} for {worst.limits.tier}: " + _SOURCES[worst.limits.tier] + ".",
@@ -128,6 +160,14 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
         weight=min(1.0, 0.5 * harm * max(worst.share, worst.share_of_time, 0.2)),
         numbers=_numbers(worst, entities),
     )  # fmt: skip
+
+
+def _what(case: Case, worst: Verdict, alike: int) -> str:
+    """'Volume v03', '3 volumes', 'Reads of volume v03', to begin a title with."""
+    several = f"{alike:,} {kind_word(worst.entity.kind, alike)}"
+    if worst.of:
+        return f"{worst.of.capitalize()} of {several if alike > 1 else named(case, worst.entity)}"
+    return several if alike > 1 else opening(case, worst.entity)
 
 
 def _numbers(worst: Verdict, entities: list[EntityRef]) -> dict[str, float]:
@@ -154,6 +194,7 @@ _INNOCENT = (
     "The tier is not what we take it for; or a backup or copy with large I/O runs, which is slow per operation and "
     "fast per byte, and nobody waits for it."
 )
+_INNOCENT_OF = {"writes": " Or a host writes behind its applications, in bulk, and nobody waits for it."}
 _REMEDY = (
     "See the findings on heavy hitters, noisy neighbours and limits for the cause; take load away or spread it before "
     "buying."
@@ -214,11 +255,10 @@ def _share_words(case: Case, settings: Settings, worst: Verdict) -> str:
         return "No operation was timed. "
     if worst.is_stall and not worst.above_ns:
         return f"What it completed took {format_duration(worst.mean_ns)} in the mean. "
-    limit = format_duration(worst.limit_ns)
     words = (
-        f"{format_ratio(worst.share)} of the operations of {named(case, worst.entity)} took more than {limit} "
-        f"({_tier_words(worst.limits)}) as interval means, {format_span(worst.longest_ns)} on end at the longest; the "
-        f"mean of all is {format_duration(worst.mean_ns)}. "
+        f"{format_ratio(worst.share)} of the {worst.of or 'operations'} of {named(case, worst.entity)} took more than "
+        f"{_limit_words(worst)} ({_tier_words(worst.limits)}) as interval means, {format_span(worst.longest_ns)} on "
+        f"end at the longest; the mean of all is {format_duration(worst.mean_ns)}{_mean_words(worst)}. "
     )
     if worst.share >= settings["sustained_share"] or not worst.share_of_waiting > worst.share:
         return words
@@ -232,7 +272,7 @@ def _share_words(case: Case, settings: Settings, worst: Verdict) -> str:
 def _evidence_words(worst: Verdict, severity: Severity) -> str:
     if severity is not Severity.INFO or worst.is_stall:
         return ""
-    some = f" and {worst.operations:,.0f} operations" if np.isfinite(worst.operations) else ""
+    some = f" and {worst.operations:,.0f} {worst.of or 'operations'}" if np.isfinite(worst.operations) else ""
     return f"That is only {format_span(worst.above_ns)}{some} of evidence, too little to judge. "
 
 
@@ -261,17 +301,24 @@ def _stall_rows(case: Case, entity: EntityRef, stall: Stall) -> EvidenceRows:
 
 
 def _rows(case: Case, settings: Settings, entities: list[EntityRef], worst: Verdict) -> EvidenceRows:
-    idle = settings["idle_ops_per_s"]
+    idle, begin = settings["idle_ops_per_s"], f"{DIRECTIONS[worst.of]}_" if worst.of else ""
+    latency, rate, size = f"{begin}latency_ns_mean", f"{begin}ops_per_s", f"{begin}bytes_per_s / {begin}ops_per_s"
+    what, limits = worst.of.capitalize() or "Operations", worst.limits
+    factor, ns_per_byte = limits.large_factor, NS_PER_S / max(limits.large_bytes_per_s, 1e-9)
+    limit = (
+        f"CASE WHEN {size} > {LARGE_BYTES} THEN greatest({worst.limit_ns * factor:.0f}, {worst.limit_ns:.0f} + "
+        f"{ns_per_byte:g} * {size}) ELSE {worst.limit_ns:.0f} END"
+    )
     return case.evidence(
-        f"Operations above {format_duration(worst.limit_ns)} (intervals with at least {idle:g} operations per second)",
+        f"{what} above {format_duration(worst.limit_ns)} (intervals with at least {idle:g} {what.lower()} per second)",
         f"""SELECT kind, entity, count(*) AS intervals,
-        count(*) FILTER (latency_ns_mean > {worst.limit_ns:.0f}) AS intervals_above,
-        round(sum(coalesce(ops_per_s, 1) * latency_ns_mean) / sum(coalesce(ops_per_s, 1))) AS latency_ns_mean,
-        round(quantile_cont(latency_ns_mean, 0.95)) AS latency_ns_p95, round(avg(ops_per_s), 1) AS ops_per_s
+        count(*) FILTER ({latency} > {limit}) AS intervals_above,
+        round(sum(coalesce({rate}, 1) * {latency}) / sum(coalesce({rate}, 1))) AS {latency},
+        round(quantile_cont({latency}, 0.95)) AS {begin}latency_ns_p95, round(avg({rate}), 1) AS {rate}
         FROM observations WHERE {
-            in_use(case, entities, "latency_ns_mean IS NOT NULL", f"coalesce(ops_per_s, {idle:g} + 1) >= {idle:g}")
+            in_use(case, entities, f"{latency} IS NOT NULL", f"coalesce({rate}, {idle:g} + 1) >= {idle:g}")
         }
-        GROUP BY kind, entity ORDER BY intervals_above DESC, latency_ns_mean DESC""",
+        GROUP BY kind, entity ORDER BY intervals_above DESC, {latency} DESC""",
     )
 
 
@@ -288,8 +335,13 @@ RULE = Rule(
                   "common practice, no citation"),
         Threshold("latency_ns_critical_flash", CRITICAL_NS["flash"], "mean latency of an interval bad for flash",
                   "common practice, no citation"),
-        Threshold("large_io_factor_disk", 1.4, "factor on the limits of disk for a mean I/O of more than 64 KiB",
+        Threshold("large_io_factor_disk", LARGE_FACTOR["disk"], "factor by which the limits of disk are wider at "
+                  "least for a mean I/O of more than 64 KiB",
                   "PAL threshold files for Windows Server: 35 ms instead of 25 ms"),
+        Threshold("large_io_bytes_per_s", LARGE_BYTES_PER_S, "rate at which the limits grow with the size of a mean "
+                  "I/O of more than 64 KiB", "1 Gbit/s (IEEE 802.3, 1000BASE-T), the slowest link in use for storage"),
+        Threshold("direction_share_min", DIRECTION_SHARE_MIN, "share of an entity's operations below which its reads, "
+                  "or its writes, are not judged apart", "ours"),
         Threshold("sustained_share", 0.1, "share of operations above the limit that makes it sustained", "ours"),
         Threshold("sustained_s", 600, "time on end above the limit that makes it sustained", "ours"),
         Threshold("held_up_s", 120, "time on end above the limit that is sustained when it is as much further above as "

@@ -1,0 +1,62 @@
+"""Reads and writes of an entity apart: who waits for storage waits for the one, and the mean of both hides it.
+
+Where reads are few beside writes that a cache takes at once, the mean of all says nothing of how long a read takes.
+Only where a source tells rate and latency of both are they apart; what is hardly ever asked for is left out, as the
+latency of a few operations tells of chance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from storscope.domain.arrays import FloatArray
+from storscope.store.series import Series
+
+DIRECTIONS = {"reads": "read", "writes": "write"}
+"""What they are called, and how their columns begin."""
+DIRECTION_SHARE_MIN = 0.02
+"""Part of an entity's operations below which a direction says nothing: of the usual load that is nearly idle (ours)."""
+_COLUMNS = ("ops_per_s", "bytes_per_s", "latency_ns_mean")
+
+
+def directions(series: Series, share_min: float = DIRECTION_SHARE_MIN) -> dict[str, Series]:
+    """'reads' and 'writes' -> what these did, in the columns of operations; none where the source does not part them.
+
+    Left out is what makes less than `share_min` of their operations.
+    """
+    if not series.has(*(f"{begin}_{column}" for begin in DIRECTIONS.values() for column in _NEEDED)):
+        return {}
+    parts = {words: _part(series, begin) for words, begin in DIRECTIONS.items()}
+    both = sum(operations(part) for part in parts.values())
+    return {
+        words: part for words, part in parts.items() if operations(part) > 0 and operations(part) >= share_min * both
+    }
+
+
+_NEEDED = ("ops_per_s", "latency_ns_mean")
+
+
+def _part(series: Series, begin: str) -> Series:
+    names = {column: f"{begin}_{column}" for column in _COLUMNS if series.has(f"{begin}_{column}")}
+    columns = {column: series[name] for column, name in names.items()}
+    return Series(series.entity, series.time_ns, series.duration_ns, columns, series.captures)
+
+
+def operations(series: Series) -> float:
+    """How many operations it did, in the usual interval's length; 0 where no rate is known."""
+    return float(np.nansum(series["ops_per_s"]))
+
+
+def are_mixed(series: Series, share_min: float = DIRECTION_SHARE_MIN) -> bool:
+    """True where its latency may be a mean of reads and writes that nothing tells apart."""
+    if directions(series, 0):
+        return False
+    most = max(float(np.nansum(series[f"{begin}_ops_per_s"])) for begin in DIRECTIONS.values())
+    return most < (1 - share_min) * operations(series) or most == 0
+
+
+def size_bytes(series: Series) -> FloatArray:
+    """The mean size of an operation in each interval; NaN where it is not told."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        size: FloatArray = series["bytes_per_s"] / series["ops_per_s"]
+    return size
