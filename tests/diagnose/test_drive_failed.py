@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from storscope.diagnose.rules import latency_above_tier, uneven_drives
 from storscope.diagnose.rules.drive_failed import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
-from tests.diagnose.evidence import HOUR_NS, START_NS, Writer, needs, only_finding, statements
+from tests.diagnose.evidence import HOUR_NS, START_NS, Writer, needs, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
 
 _D14, _D15 = EntityRef("eva", "disk", "014"), EntityRef("eva", "disk", "015")
@@ -177,3 +178,21 @@ def test_a_scrub_does_not_speak_for_a_failed_drive(tmp_path: Path) -> None:
     failed, scrub = findings(RULE, make_case(tmp_path, _log((0, "disk_failed", _D14)), _scrub()))
     assert failed.title == "1 failed drive of eva not rebuilt"
     assert scrub.title == "A scrub is running on eva: expect a slow-down"
+
+
+def test_latency_and_deep_queues_name_the_scrub_that_runs_below_them(tmp_path: Path) -> None:
+    def slow(recorder: Recorder) -> None:
+        volume = EntityRef("eva", "vdisk", "v1")
+        recorder.link(volume, "lives_on", _G1)
+        write_series(recorder, volume, ops_per_s=500, latency_ns_mean=40e6)
+        for number in range(4):
+            drive = EntityRef("eva", "disk", f"{number}")
+            recorder.link(drive, "member_of", _G1)
+            write_series(recorder, drive, queue_depth_mean=9)
+
+    case = make_case(tmp_path, slow, _scrub())
+    for rule in (latency_above_tier.RULE, uneven_drives.RULE):
+        summary = only_finding(judge(rule, case)).summary
+        assert summary.endswith("Meanwhile a scrub runs on DG 1: throttle it, or give it another time.")
+    ended = make_case(tmp_path / "ended", slow, _scrub(ended=True))
+    assert "scrub" not in only_finding(judge(latency_above_tier.RULE, ended)).summary

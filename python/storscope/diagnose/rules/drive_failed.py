@@ -22,7 +22,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from storscope.diagnose.case import Case
@@ -258,6 +258,18 @@ def _scrubbing(case: Case, system: str, groups: list[EntityRef]) -> Finding:
         weight=0.2,
         numbers={"scrubs_running": len(groups)},
     )
+
+
+def work_words(case: Case, groups: Iterable[EntityRef]) -> str:
+    """What runs on these groups and takes time of their drives, as a sentence; '' where nothing does."""
+    busy = sorted(worked_on(case) & set(groups))
+    if not busy:
+        return ""
+    scrubs = [group for group in busy if group in _scrubbed(case)]
+    others = [group for group in busy if group not in scrubs]
+    scrub = f"Meanwhile a scrub runs on {listed(case, scrubs)}: throttle it, or give it another time."
+    other = f"Meanwhile a rebuild or restripe runs on {listed(case, others)}: a slow-down is expected until it ends."
+    return " ".join(words for words, groups in ((scrub, scrubs), (other, others)) if groups)
 
 
 def worked_on(case: Case) -> frozenset[EntityRef]:

@@ -50,6 +50,7 @@ from storscope.diagnose.rules._harm import harm_to, volumes_on
 from storscope.diagnose.rules._intervals import in_runs, told_at
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.convoy import convoyed
+from storscope.diagnose.rules.drive_failed import work_words
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -355,7 +356,8 @@ def _remedy(case: Case, failed: Sequence[EntityRef], verdict: str) -> str:
 def _also(case: Case, at_work: DrivesAtWork) -> str:
     """What else a reader of a finding must know of its group."""
     guess = "No group is named in the evidence: all drives were taken as one." if at_work.group.is_guess else ""
-    return "".join(f" {words}" for words in (guess, at_work.words(case)) if words)
+    works = work_words(case, [at_work.group.whole])
+    return "".join(f" {words}" for words in (guess, at_work.words(case), works) if words)
 
 
 _DEEPER = {"queue": "deeper queue", "latency": "higher latency"}
