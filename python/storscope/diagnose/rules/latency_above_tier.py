@@ -47,6 +47,7 @@ from storscope.diagnose.rules._entities import counted, in_use, listed
 from storscope.diagnose.rules._load import kind_word, named, opening
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules._tier_verdict import Verdict, judge
+from storscope.diagnose.rules.drive_failed import work_words
 from storscope.diagnose.stalls import Stall, stalls_of
 from storscope.diagnose.windows import (
     CRITICAL_NS,
@@ -146,7 +147,8 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
             + _evidence_words(worst, severity)
             + (f"Above it on {system}: {listed(case, [v.entity for v in alike])}. " if len(alike) > 1 else "")
             + (f"Above a limit of their own: {listed(case, milder)}. " if milder else "")
-            + (f"Seen again at {' and '.join(others)}." if others else "")
+            + (f"Seen again at {' and '.join(others)}. " if others else "")
+            + work_words(case, {whole for entity in entities for whole in (entity, *case.components(entity))})
         ).strip(),
         why="Applications wait for each operation in turn, so this latency is added to every transaction they make.",
         innocent=_INNOCENT_STALL if worst.is_stall else _INNOCENT + _INNOCENT_OF.get(worst.of, ""),
