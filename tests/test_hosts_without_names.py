@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from storscope.cli.commands.demo import examples_folder
 from storscope.domain.vocabulary import DEFAULT_ESXI_SYSTEM, UNNAMED_SYSTEMS
 from storscope.sources.importer import ImportOptions
+from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM
 from storscope.store import Store
 from storscope.workbench.importing import import_paths
 
@@ -49,6 +51,46 @@ def test_a_worldwide_name_joins_configuration_text_to_its_host(tmp_path: Path) -
     store = Store.open(tmp_path / "store", create=True)
     import_paths(store, [examples_folder() / "equallogic" / "esxcli_storage_nmp_device_list.txt", esxtop])
     assert _systems(store) == {"esx07"}
+
+
+def _pieces(folder: Path, count: int) -> list[Path]:
+    """A text capture of iostat cut between reports, as split, logrotate or an editor leaves it."""
+    text = (examples_folder() / "noisy_neighbour" / "iostat.txt").read_text()
+    reports = re.split(r"(?m)^(?=2026-\d\d-\d\dT)", text)
+    size = -(-len(reports) // count)
+    files = [folder / f"iostat.{number}.txt" for number in range(count)]
+    for number, file in enumerate(files):
+        file.write_text("".join(reports[number * size : (number + 1) * size]))
+    return files
+
+
+def test_pieces_of_one_text_capture_are_of_the_host_that_the_first_names(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    import_paths(store, _pieces(tmp_path, 4))
+    assert _systems(store) == {"vm"}
+
+
+def test_a_piece_far_from_the_others_stays_unnamed(tmp_path: Path) -> None:
+    first, _, third = _pieces(tmp_path, 3)
+    store = Store.open(tmp_path / "store", create=True)
+    import_paths(store, [first, third])
+    assert _systems(store) == {"vm", DEFAULT_LINUX_SYSTEM}
+
+
+def test_a_piece_with_other_devices_stays_unnamed(tmp_path: Path) -> None:
+    first, second = _pieces(tmp_path, 2)
+    second.write_text(second.read_text().replace("loop0p4", "loop0p5"))
+    store = Store.open(tmp_path / "store", create=True)
+    import_paths(store, [first, second])
+    assert _systems(store) == {"vm", DEFAULT_LINUX_SYSTEM}
+
+
+def test_pieces_without_times_adjoin_nothing(tmp_path: Path) -> None:
+    for file in (pieces := _pieces(tmp_path, 2)):
+        file.write_text(re.sub(r"(?m)^2026-.*\n", "", file.read_text()))
+    store = Store.open(tmp_path / "store", create=True)
+    import_paths(store, pieces)
+    assert _systems(store) == {"vm", DEFAULT_LINUX_SYSTEM}
 
 
 def test_two_hosts_that_fit_leave_it_unnamed(tmp_path: Path) -> None:

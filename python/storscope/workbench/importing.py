@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from storscope.domain.errors import InputError, UsageError
 from storscope.domain.recorder import Recorder
-from storscope.domain.vocabulary import UNNAMED_SYSTEMS
 from storscope.sources.evidence import Evidence, shown_name
 from storscope.sources.expand import STANDARD_INPUT, Progress, Unreadable, expand, spooled
 from storscope.sources.importer import Importer, ImportOptions
 from storscope.sources.importers import importers, recognise
 from storscope.store import CaptureInfo, Store
 from storscope.workbench.captures import capture_id, capture_info
+from storscope.workbench.hosts_beside import hosts_of_unnamed
 from storscope.workbench.not_evidence import not_evidence
 
 _HASHED_MEANWHILE_BYTES = 8 * 1024**2
@@ -129,21 +129,14 @@ def _import_all(
     return summary
 
 
-_UNIQUE_NAMES = r"^(naa|eui|t10|mpx\.|uuid|wwn|nvme\.|3?[0-9a-f]{16,})"
-"""Device names that only one device in the world has. 'sda' and 'loop0' identify nothing by themselves."""
-
-
 def _name_the_unnamed(
     store: Store, paths: list[Path], options: ImportOptions, stdin_file: Path | None, summary: ImportSummary
 ) -> None:
-    """Gives captures that do not name their host the name of the one host beside them that has the same devices.
+    """Gives captures that do not name their host the name of the one host beside them that fits (`hosts_beside.py`).
 
-    Only captures of this import are compared, and only when exactly one named host fits: it has a device of the same
-    worldwide name, or one of the same plain name seen at the same time. They are imported again under that name, with
-    a note that says so.
+    They are imported again under that name, with a note that says so.
     """
-    names = {item.capture: _host_beside(store, item, summary) for item in summary.imported if _is_unnamed(item)}
-    found = {capture: system for capture, system in names.items() if system is not None}
+    found = hosts_of_unnamed(store, {item.capture: item.system for item in summary.imported})
     if not found:
         return
     for item in expand(paths, stdin_file):
@@ -157,25 +150,6 @@ def _name_the_unnamed(
         )
         named = dataclasses.replace(options, system=found.pop(capture))
         _import_one(store, item, importers()[before.format], named, True, summary, note)
-
-
-def _is_unnamed(item: Imported) -> bool:
-    return item.system in UNNAMED_SYSTEMS
-
-
-def _host_beside(store: Store, item: Imported, summary: ImportSummary) -> str | None:
-    """The only named host among the other captures of this import that shares a device with `item`."""
-    others = [other.capture for other in summary.imported if not _is_unnamed(other)]
-    rows = store.query(
-        """SELECT DISTINCT other.system FROM entities mine JOIN entities other USING (kind, entity)
-           JOIN captures here ON here.capture = mine.capture JOIN captures there ON there.capture = other.capture
-           WHERE mine.capture = $capture AND list_contains($others, other.capture)
-             AND kind IN ('device', 'partition', 'datastore')
-             AND (regexp_matches(entity, $unique)
-                  OR (here.first_time < there.last_time AND there.first_time < here.last_time))""",
-        {"capture": item.capture, "others": others, "unique": _UNIQUE_NAMES},
-    ).to_pylist()
-    return rows[0]["system"] if len(rows) == 1 else None
 
 
 def _import_one(
