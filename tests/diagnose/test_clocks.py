@@ -69,6 +69,12 @@ def test_the_same_jobs_run_again_later_are_no_clock_error(tmp_path: Path) -> Non
     assert dict(case.clock_offsets_ns) == {}
 
 
+def test_pieces_of_one_capture_have_one_clock(tmp_path: Path) -> None:
+    """The load repeats, so the second piece looks like the first one, seen by a clock that is off."""
+    assert capture_clocks(make_case(tmp_path / "adjoin", source(0), source(COUNT * 20 + 20))) == []
+    assert capture_clocks(make_case(tmp_path / "apart", source(0), source(COUNT * 20 + 7_000)))
+
+
 def test_three_sources_meet_at_the_best_known_clock(tmp_path: Path) -> None:
     case = make_case(
         tmp_path,

@@ -32,6 +32,8 @@ APPLIED_CORRELATION_MIN = 0.5
 """Of the changes of load; below it an offset is shown and not applied (ours)."""
 GUESSED_CORRELATION_MIN = 0.8
 """The same for times that were a guess, which nothing else supports (ours)."""
+_PIECES_APART_STEPS_MAX = 5
+"""Captures of one format and system this near, one behind the other, are pieces of one capture (ours)."""
 CAPTURES_MAX = 12
 """Pairs grow with the square; of more captures, those with the most intervals are compared."""
 
@@ -171,7 +173,14 @@ def _curves(case: Case) -> dict[str, tuple[str, Curve]]:
 
 def _pairs(case: Case, curves: Mapping[str, tuple[str, Curve]]) -> dict[tuple[str, str], Offset]:
     found = {}
+    formats = {str(row["capture"]): row["format"] for row in case.store.captures()}
     for one, other in combinations(curves, 2):
+        if (
+            formats[one] == formats[other]
+            and curves[one][0] == curves[other][0]
+            and _adjoin(curves[one][1], curves[other][1])
+        ):
+            continue
         offset = estimate_offset(curves[one][1], curves[other][1], max_offset_ns=MAX_OFFSET_NS, seed=case.seed)
         if offset is not None:
             found[one, other] = offset
@@ -217,6 +226,14 @@ def _from_references(
                                  capture in guessed and root not in guessed)
                 )  # fmt: skip
     return sorted(found, key=lambda clock: clock.capture)
+
+
+def _adjoin(one: Curve, other: Curve) -> bool:
+    """Whether one ends where the other begins: pieces of one capture, which had one clock."""
+    step_ns = float(max(np.median(one.duration_ns), np.median(other.duration_ns)))
+    first, last = sorted((one, other), key=lambda curve: int(curve.start_ns[0]))
+    gap_ns = int(last.start_ns[0]) - int(first.start_ns[-1] + first.duration_ns[-1])
+    return -step_ns < gap_ns <= _PIECES_APART_STEPS_MAX * step_ns
 
 
 def _overlapping(one: Curve, other: Curve) -> bool:
