@@ -83,6 +83,13 @@ def test_rate_times_latency_is_the_configured_number_in_flight(path: Path) -> No
             assert in_flight(row) == pytest.approx(asked, rel=tolerance), row["run"]
 
 
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.stem)
+def test_blanks_at_the_ends_of_lines_change_nothing(path: Path, tmp_path: Path) -> None:
+    text = path.read_text().replace("\n", "  \n")
+    assert IMPORTER.recognise(Head("x", text.encode(), "utf-8")) >= 0.9
+    assert read_text(IMPORTER, text, tmp_path).rows("observations") == read_tables(IMPORTER, path).rows("observations")
+
+
 def test_the_text_and_the_json_of_the_same_numbers_agree() -> None:
     text = jobs(read_tables(IMPORTER, SAMPLES / "fio_3.42_written.txt"))[0]
     json_row = jobs(read_tables(fio_json.IMPORTER, SAMPLES.parent / "fio_json" / "fio_3.42_written.json"))[0]

@@ -205,7 +205,7 @@ class TextReader:
     def read(self, lines: Iterable[str]) -> None:
         """Takes every line. Progress lines end in a carriage return and leave their rest before a line of substance."""
         for line in lines:
-            text = _CLIENT.sub("", line.rsplit("\r", 1)[-1])
+            text = _CLIENT.sub("", line.rsplit("\r", 1)[-1]).rstrip()
             if len(text) > LONGEST_LINE:
                 self.other_lines += 1
             elif self._job is None or not self._of_job(self._job, text):

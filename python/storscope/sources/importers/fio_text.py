@@ -47,7 +47,7 @@ class _Run:
 
 
 def _recognise(head: Head) -> float:
-    lines = (line.rsplit("\r", 1)[-1] for line in head.lines)
+    lines = (line.rsplit("\r", 1)[-1].rstrip() for line in head.lines)
     return 0.93 if any(HEADING.match(line) for line in lines if len(line) <= LONGEST_LINE) else 0.0
 
 
