@@ -182,6 +182,26 @@ fn a_restripe_slows_reads_down() {
     assert!(busy > 1.2 * quiet, "{busy} against {quiet}");
 }
 
+/// Every drive holds data, parity or a copy everywhere: all of that moves, not each datum once.
+#[test]
+fn a_restripe_moves_copies_and_parity_too() {
+    for (count, layout) in [(4, "raid10"), (5, "raid5"), (6, "raid6"), (4, "raid0")] {
+        let group = json!({"count": count, "layout": layout, "segment_bytes": SEGMENT});
+        let mut design = design(constant(100.0), group, 4 * MIB);
+        design["drives"]["d"]["size_bytes"] = json!(16 * MIB);
+        design["background"] = json!([{"name": "r", "kind": "restripe", "group": "g", "start_ns": 5}]);
+        let mut array = array(&design, 1);
+        array.wait(Nanos(10), &mut Vec::new()).expect("works");
+        settle(&mut array);
+        let report = array.report().expect("laws hold");
+        let bytes: Vec<[u64; 2]> = report.components.iter().filter_map(|component| component.bytes).collect();
+        assert!(bytes.iter().all(|bytes| bytes[0] == 16 * MIB), "{layout}: each drive is read whole: {bytes:?}");
+        let all = count * 16 * MIB;
+        assert_eq!(bytes.iter().map(|bytes| bytes[1]).sum::<u64>(), all, "{layout}: and all of it is written");
+        assert_eq!(report.background[0].bytes, all, "{layout}");
+    }
+}
+
 #[test]
 fn what_a_pool_rebuilds_goes_to_all_drives_alike() {
     let pool = json!({"count": 8, "layout": "pool", "redundancy": "raid5", "segment_bytes": 4 * KIB,

@@ -87,6 +87,20 @@ fn what_is_written_again_while_dirty_costs_the_drives_nothing() {
     assert_eq!((cache.totals.absorbed_pages, cache.dirty_pages), (9_900, 100));
 }
 
+/// A page is written again while it is on its way to the drives, once or more: each write is absorbed, or destaged later.
+#[test]
+fn every_page_that_was_written_was_absorbed_or_destaged_or_is_dirty() {
+    let mut design = write_back(256);
+    design["cache"]["write"]["low_watermark"] = json!(0.1);
+    let mut array = array(&design, 1);
+    closed(&mut array, 32, 50_000, 0.0, |random, _| Io::write(random.below(300) * PAGE, PAGE));
+    settle(&mut array);
+    let cache = array.report().expect("laws hold").cache.expect("memory");
+    let totals = &cache.totals;
+    assert!(totals.destaged_pages > 1_000, "{totals:?}");
+    assert_eq!(totals.written_pages, totals.absorbed_pages + totals.destaged_pages + cache.dirty_pages as u64);
+}
+
 #[test]
 fn a_log_writes_full_stripes_whatever_is_dirty() {
     let group = json!({"count": 5, "layout": "raid5", "segment_bytes": 64 * KIB});

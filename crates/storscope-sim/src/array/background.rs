@@ -87,7 +87,7 @@ impl Task {
         let all = match self.kind {
             BackgroundKind::Rebuild => blocks,
             BackgroundKind::Scrub => blocks * map.sets(),
-            BackgroundKind::Restripe => blocks * map.sets() * map.data(),
+            BackgroundKind::Restripe => blocks * map.sets() * map.width(),
         };
         (all as f64 * self.share) as u64
     }
@@ -102,7 +102,7 @@ impl Task {
                 (step, if map.has_rows() { dead / map.width() } else { 0 })
             }
             BackgroundKind::Scrub => (step / map.sets(), step % map.sets()),
-            BackgroundKind::Restripe => (step / map.data() / map.sets(), step / map.data() % map.sets()),
+            BackgroundKind::Restripe => (step / map.width() / map.sets(), step / map.width() % map.sets()),
         };
         map.stripe_of(block * rows_of_chunk, set)
     }
@@ -267,7 +267,7 @@ impl Array {
                 read(position);
             }),
             BackgroundKind::Restripe => {
-                read(map.position_of_data(stripe, step % map.data()));
+                read(step % map.width());
             }
             BackgroundKind::Rebuild => {
                 missing = if map.copies() > 1 { 1 } else { map.data() };
@@ -346,7 +346,7 @@ fn place_of_dead(group: &Group, stripe: u64, dead: usize) -> Option<Place> {
 
 /// Another drive of the group that works, at the same offset.
 fn another_drive(group: &Group, stripe: u64, step: u64) -> Option<Place> {
-    let from = group.map.place(stripe, group.map.position_of_data(stripe, step % group.map.data()));
+    let from = group.map.place(stripe, step % group.map.width());
     let first = Random::new(step, 2).below(u64::from(group.count)) as u32;
     let works = |drive: &u32| *drive != from.drive && group.dead.iter().all(|dead| dead.drive != *drive);
     let drive = (0..group.count).map(|turn| (first + turn) % group.count).find(works)?;

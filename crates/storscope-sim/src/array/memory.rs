@@ -235,7 +235,10 @@ impl Memory {
         };
         match self.directory.page(place).state() {
             State::Dirty => self.totals.absorbed_pages += 1,
-            State::Destaging => {}
+            State::Destaging => {
+                // The first write since it began makes it dirty anew; a second one finds it so.
+                self.totals.absorbed_pages += u64::from(self.directory.page(place).dirty != 0);
+            }
             State::Clean => {
                 self.directory.unlink(place);
                 self.push_dirty(place);

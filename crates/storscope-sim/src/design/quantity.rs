@@ -69,13 +69,16 @@ fn duration(unit: &str) -> Option<(f64, Dimension)> {
 
 fn size(unit: &str) -> Option<(f64, Dimension)> {
     let lower = unit.to_ascii_lowercase();
-    let power = match lower.trim_end_matches('b').trim_end_matches('i') {
-        "" => 0,
-        "k" => 1,
-        "m" if lower != "m" => 2,
-        "g" => 3,
-        "t" => 4,
-        "p" => 5,
+    if unit != lower && unit.ends_with('b') {
+        return None; // Tb, Gib: a small b behind a capital letter means bits
+    }
+    let power = match lower.as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 1,
+        "mb" | "mib" => 2,
+        "g" | "gb" | "gib" => 3,
+        "t" | "tb" | "tib" => 4,
+        "p" | "pb" | "pib" => 5,
         _ => return None,
     };
     Some((1_024_f64.powi(power), Dimension::Size))
@@ -118,6 +121,10 @@ mod tests {
             ("8k", 8_192.0, Dimension::Size),
             ("512 KiB", 524_288.0, Dimension::Size),
             ("1.5 GB", 1.5 * 1_073_741_824.0, Dimension::Size),
+            ("2 TB", 2.0 * 1_099_511_627_776.0, Dimension::Size),
+            ("2 tib", 2.0 * 1_099_511_627_776.0, Dimension::Size),
+            ("512 b", 512.0, Dimension::Size),
+            ("512 B", 512.0, Dimension::Size),
             ("4M", 4_194_304.0, Dimension::Size),
             ("15 ms", 15e6, Dimension::Duration),
             ("50us", 50e3, Dimension::Duration),
@@ -133,9 +140,28 @@ mod tests {
             let (found, kind) = parse(text).expect(text);
             assert!((found - value).abs() < 1e-9 * value && kind == dimension, "{text}: {found} {kind:?}");
         }
-        for text in
-            ["sata", "15", "k", "raid10", "8 parsecs", "80 Mb/s", "80 mb/s", "", "2,5 TB", "2.5,5 TB", "1,5000 KB"]
-        {
+        for text in [
+            "sata",
+            "15",
+            "k",
+            "raid10",
+            "8 parsecs",
+            "80 Mb/s",
+            "80 mb/s",
+            "",
+            "2,5 TB",
+            "2.5,5 TB",
+            "1,5000 KB",
+            "4 Tb",
+            "4 Tib",
+            "4 tbb",
+            "4 tiib",
+            "4 ti",
+            "4 i",
+            "4 ib",
+            "4 bb",
+            "4 mi",
+        ] {
             assert_eq!(parse(text), None, "{text}");
         }
     }

@@ -90,7 +90,14 @@ fn check_buffers(design: &MechanicalDesign) -> Result<(), DriveError> {
     if let Some(queueing) = &design.queueing {
         within(queueing.gamma, 0.0, 1.0, "queueing.gamma", "0 to 1")?;
         within(f64::from(queueing.depth), 1.0, 1024.0, "queueing.depth", "1 to 1024")?;
-        within(f64::from(queueing.least_depth), 1.0, 1024.0, "queueing.least_depth", "1 to 1024")?;
+        let most = f64::from(queueing.depth);
+        within(
+            f64::from(queueing.least_depth),
+            1.0,
+            most,
+            "queueing.least_depth",
+            "1 to the depth, or nothing is sorted",
+        )?;
     }
     design.write_cache.as_ref().map_or(Ok(()), check_write_cache)
 }
