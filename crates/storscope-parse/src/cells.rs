@@ -33,10 +33,13 @@ pub(crate) struct Cells<'a> {
 const SEVEN_BYTES: u64 = u64::MAX >> 8;
 
 impl<'a> Cells<'a> {
-    /// The cells of `text`, a line with or without its end.
+    /// The cells of `text`, a line with or without its end. Spaces before that are no part of the last cell: an editor may
+    /// leave them behind its closing quote.
     pub(crate) fn new(text: &'a [u8], separator: u8, decimal_comma: bool) -> Self {
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         let text = text.strip_suffix(b"\r").unwrap_or(text);
+        let spaces = text.iter().rev().take_while(|&&byte| byte == b' ').count();
+        let text = &text[..text.len() - spaces];
         let zero = u64::from_le_bytes([b'"', b'0', b'.', b'0', b'0', b'"', separator, 0]);
         Self { zero, text, position: 0, no_row: false, separator, decimal_comma }
     }
@@ -172,6 +175,12 @@ mod tests {
     #[test]
     fn an_open_quote_reaches_to_the_end_of_the_line() {
         assert_eq!(bits(&numbers("1.0,\"2,3\n", false)), bits(&[1.0, f64::from_bits(mark::UNPARSABLE)]));
+    }
+
+    #[test]
+    fn spaces_behind_the_last_quote_are_no_part_of_the_cell() {
+        assert_eq!(numbers("\"1.50\",\"2.25\"  \r\n", false), [1.5, 2.25]);
+        assert_eq!(numbers("\"1.50\",2.25  ", false), [1.5, 2.25]);
     }
 
     proptest! {
