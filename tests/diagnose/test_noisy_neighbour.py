@@ -271,3 +271,102 @@ def test_where_a_link_is_full_drives_of_its_own_are_no_remedy(tmp_path: Path) ->
     assert "Drives of its own would not help: what is used to the full is front-end-link A out" in finding.remedy
     [finding] = findings(RULE, with_link(0.2))
     assert finding.remedy.startswith("Move v03 to drives of its own")
+
+
+@pytest.mark.parametrize("quiet", [60, 140, 560])
+def test_quiet_time_that_is_added_does_not_clear_the_culprit(tmp_path: Path, quiet: int) -> None:
+    """One loud stretch of 15 intervals in which all wait twelve times as long, and ever more quiet ones before it."""
+
+    def once(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[3, quiet : quiet + 15] *= 15
+        moved[3, quiet : quiet + 15] *= 15
+        drift = np.zeros(quiet + 20)
+        for at in range(1, quiet + 20):
+            drift[at] = 0.8 * drift[at - 1] + 0.15 * rng.normal()
+        latency *= np.exp(drift)
+        latency[:, quiet : quiet + 15] *= 12
+
+    [finding] = findings(RULE, make_case(tmp_path, day(once, count=quiet + 20)))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.entities[0] == entity("v03")
+    assert finding.numbers["r_low"] > 0.6
+    assert finding.confidence == 0.8, "it was loud once"
+
+
+@pytest.mark.parametrize("stretches", [1, 4])
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
+def test_latency_that_drifts_on_its_own_accuses_nobody(tmp_path: Path, share: float, stretches: int) -> None:
+    for seed in range(4):
+
+        def apart(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+            count = ops.shape[1]
+            drift = np.zeros(count)
+            for at in range(1, count):
+                drift[at] = 0.9 * drift[at - 1] + 0.3 * rng.normal()
+            latency *= np.exp(drift)
+            length, part = round(count * share / stretches), count // stretches
+            for number in range(stretches):
+                start = number * part + int(rng.integers(0, part - length + 1))
+                ops[3, start : start + length] *= 15
+                moved[3, start : start + length] *= 15
+
+        (tmp_path / str(seed)).mkdir()
+        assert findings(RULE, make_case(tmp_path / str(seed), day(apart, count=200, seed=seed))) == []
+
+
+def test_what_chance_could_do_is_not_called_healthy(tmp_path: Path) -> None:
+    """Latency is high from the middle on, and the suspect is loud from the middle on: a level that shifted once."""
+
+    def shifted(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        drift = np.cumsum(rng.normal(size=60)) * 0.15
+        latency *= np.exp(drift + np.where(np.arange(60) >= 30, 2.0, 0))
+        ops[3, 30:] *= 15
+        moved[3, 30:] *= 15
+
+    [outcome] = judge(RULE, make_case(tmp_path, day(shifted, count=60)))
+    assert isinstance(outcome, NotEvaluated)
+    assert outcome.needs.startswith("a longer capture in which volume v03 is loud again, or five minutes in which")
+    assert "chance could do it (95 % interval" in outcome.needs
+
+
+def test_of_two_equals_on_a_full_link_none_is_the_culprit(tmp_path: Path) -> None:
+    """Poisson arrivals of two volumes with one rate, and the queue of the link they share: M/D/1 by Lindley."""
+
+    def link(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        service = 0.95 / 860
+        arrivals = np.sort(rng.uniform(0, 200, rng.poisson(860 * 200)))
+        whose, waited = rng.integers(0, 2, arrivals.size), np.zeros(arrivals.size)
+        for at in range(1, arrivals.size):
+            waited[at] = max(waited[at - 1] + service - (arrivals[at] - arrivals[at - 1]), 0.0)
+        second = arrivals.astype(int)
+        for volume in (0, 1):
+            mine = whose == volume
+            ops[volume] = np.bincount(second[mine], minlength=200)
+            latency[volume] = 1e9 * (np.bincount(second[mine], waited[mine], 200) / ops[volume] + service)
+        ops[2] = 430
+        moved[:] = ops * 131_072
+
+    told = 0
+    for seed in range(3):
+        (tmp_path / str(seed)).mkdir()
+        found = findings(
+            RULE, make_case(tmp_path / str(seed), day(link, volumes=3, count=200, step_s=1, seed=seed)), r_level_min=0.5
+        )
+        assert [one.severity for one in found] in ([], [Severity.INFO])
+        for finding in found:
+            assert finding.title in {f"Volumes {pair} slow each other down" for pair in ("v00 and v01", "v01 and v00")}
+            assert "none of them is the culprit" in finding.summary
+            told += 1
+    assert told
+
+
+def test_who_shares_no_drives_with_its_victims_is_not_advised_drives_of_its_own(tmp_path: Path) -> None:
+    def groups(recorder: Recorder) -> None:
+        day(hog, on="array")(recorder)
+        for number in range(6):
+            group = entity("own" if number == 3 else "pool", "disk_group")
+            recorder.link(entity(f"v{number:02}"), "lives_on", group)
+
+    [finding] = findings(RULE, make_case(tmp_path, groups))
+    assert "drives of its own or" not in finding.remedy
+    assert "It shares no drives with them, so that drives of its own would not help" in finding.remedy

@@ -1,13 +1,14 @@
 """Who explains whom's latency by load: the search behind noisy-neighbour, which tells it in words.
 
 Partial correlations of log latency with the load of each suspect at lag 0 or 1, by operations and by bytes, with the
-victims' own load and everybody else's held fixed; intervals by blocks. References are those of the rule.
+victims' own load and everybody else's held fixed; intervals for the loads as they were, errors hanging together in
+time. Who brings no more than its victim, and is slowed by it as well, is no culprit. References are those of the rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,12 +21,11 @@ from storscope.diagnose.windows import bad_windows
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.units import format_duration
-from storscope.model.bootstrap import Interval, block_length, interval_of_sums
+from storscope.model.bootstrap import Interval
+from storscope.model.correlated_errors import partial_correlation_and_slope
 from storscope.model.overload import bridged, runs_of
 from storscope.model.regression import (
-    coefficients,
     explained_share,
-    moments,
     partial_correlation,
     scaled,
     total_moments,
@@ -40,7 +40,15 @@ _MOVES_TOGETHER = 0.8
 """Correlation with all other load from which the two cannot be told apart."""
 LOUD_INTERVALS_MIN = 5
 """Loud intervals, and quiet ones, of which nothing is said if there are fewer."""
+_LOUD_PART_MIN = 0.1
+"""Part of all that loud intervals count for at least: quiet ones beyond nine times as many weigh less together. Else
+quiet time that was captured as well would bring any correlation towards zero."""
 _R_LOW_MIN = 0.3
+_ALIKE = 1.5
+"""Load of the suspect while it is loud over a victim's at those times, up to which the two are alike (ours)."""
+_MUTUAL_PART = 0.5
+"""Part of the correlation asked of a suspect from which the way back counts between two that are alike: who of them is
+a little above and who below is chance."""
 _OWN_PART_MIN = 0.01
 """Part of a suspect's changes of load that what is held fixed does not show as well: with less (a variance inflation of
 100) it has none of its own to judge by (ours; 10 is a common warning)."""
@@ -72,6 +80,8 @@ class Suspicion:
     """How often it became loud; once may be a coincidence that no statistic can exclude."""
     companions: tuple[int, ...]
     """Entities whose load moves with the suspect's so closely that they cannot be told apart."""
+    is_mutual: bool = False
+    """True when each victim brings as much load as the suspect, and slows it down as well: nobody is the culprit."""
 
     @property
     def entity(self) -> EntityRef:
@@ -84,6 +94,17 @@ class Suspicion:
         return [self.grid.entities[column] for column in self.victims]
 
 
+@dataclass(frozen=True, order=True)
+class Refused:
+    """One that went with latency and still does not count."""
+
+    r: float
+    words: str
+    """Who, whose latency, and what spoke against it."""
+    decides: str = ""
+    """What would decide it, in words; empty where it is decided."""
+
+
 @dataclass(frozen=True)
 class _Field:
     """What the search looks at: log latency and loads, absent load at its mean, spikes brought in."""
@@ -94,7 +115,7 @@ class _Field:
     bad: BoolArray
     correlations: list[float]
     """See `correlations_seen`."""
-    refused: list[tuple[float, str]]
+    refused: list[Refused]
     """See `refused`."""
 
 
@@ -103,7 +124,7 @@ def suspicions(case: Case, settings: Settings, grid: Grid) -> list[Suspicion]:
     field = _field(case, grid)
     found: list[Suspicion] = []
     for column in _by_queue_time(settings, field):
-        suspicion = _suspicion(case, settings, field, column, [one.column for one in found])
+        suspicion = _suspicion(case, settings, field, column, found)
         if suspicion is not None:
             found.append(suspicion)
     return found
@@ -115,9 +136,9 @@ def correlations_seen(case: Case, system: str) -> list[float]:
     return found
 
 
-def refused(case: Case, system: str) -> list[tuple[float, str]]:
-    """(partial correlation, what spoke against it in words) of those that went with latency and still do not count."""
-    found: list[tuple[float, str]] = case.memo.setdefault((_MEMO, system, "refused"), [])
+def refused(case: Case, system: str) -> list[Refused]:
+    """Those in the system that went with latency and still do not count."""
+    found: list[Refused] = case.memo.setdefault((_MEMO, system, "refused"), [])
     return found
 
 
@@ -158,12 +179,19 @@ def shares(load: FloatArray) -> FloatArray:
     return result
 
 
-def _suspicion(case: Case, settings: Settings, field: _Field, column: int, accepted: list[int]) -> Suspicion | None:
+def _suspicion(
+    case: Case, settings: Settings, field: _Field, column: int, found: Sequence[Suspicion]
+) -> Suspicion | None:
     """The suspect's case, by operations or bytes, whichever goes better with the others' latency."""
+    accepted = [one.column for one in found]
+    # Of those that slow each other one says it for all.
+    told = {victim for one in found if one.is_mutual and column in one.victims for victim in one.victims}
     best: tuple[float, str, int, list[int]] | None = None
     for measure, load in field.loads.items():
         for lag in (0, 1):
-            victims = _victims(case, settings, field, load, column, accepted, lag)
+            victims = [
+                each for each in _victims(case, settings, field, load, column, accepted, lag) if each[0] not in told
+            ]
             weight = sum(r for _, r in victims)
             if victims and (best is None or weight > best[0]):
                 best = (weight, measure, lag, [victim for victim, _ in victims])
@@ -171,15 +199,39 @@ def _suspicion(case: Case, settings: Settings, field: _Field, column: int, accep
         return None
     _, measure, lag, victims_of = best
     entity = field.grid.entities[column]
-    sharing = [v for v in victims_of if _shared(case, entity, field.grid.entities[v])]
-    components = [_shared(case, entity, field.grid.entities[v]) for v in sharing]
-    common = frozenset.intersection(*components) or components[0] if components else frozenset()
-    weighed = _weighed(settings, field, column, measure, lag, sharing or victims_of, common, accepted)
-    if isinstance(weighed, str):
-        suspect, hurt = named(case, entity), listed(case, [field.grid.entities[v] for v in sharing or victims_of])
-        field.refused.append((best[0] / len(victims_of), f"{suspect} and the latency of {hurt}, but {weighed}"))
+    sharing = [v for v in victims_of if _shared(case, entity, field.grid.entities[v])] or victims_of
+    alike = [v for v in sharing if _slow_each_other(settings, field, column, v, accepted)]
+    hurt = [v for v in sharing if v not in alike] or sharing
+    components = [_shared(case, entity, field.grid.entities[v]) for v in hurt]
+    common = frozenset.intersection(*components) or components[0]
+    weighed = _weighed(settings, field, column, measure, lag, hurt, common, accepted)
+    if isinstance(weighed, _Against):
+        words = f"{named(case, entity)} and the latency of {listed(case, [field.grid.entities[v] for v in hurt])}"
+        decides = weighed.decides.format(named(case, entity))
+        field.refused.append(Refused(best[0] / len(victims_of), f"{words}, but {weighed.words}", decides))
         return None
-    return weighed
+    return replace(weighed, is_mutual=hurt == alike)
+
+
+def _slow_each_other(settings: Settings, field: _Field, column: int, victim: int, accepted: list[int]) -> bool:
+    """Whether the suspect brings no more than the victim by any measure, and is slowed down by its load as well."""
+    for load in field.loads.values():
+        _, loud = _loud(load[:, column])
+        if load[loud, column].mean() > _ALIKE * load[loud, victim].mean():
+            return False
+    back = [_goes_with(field, load, victim, column, accepted, lag) for load in field.loads.values() for lag in (0, 1)]
+    return max(back) >= _MUTUAL_PART * settings["r_level_min"]
+
+
+def _goes_with(field: _Field, load: FloatArray, column: int, victim: int, accepted: list[int], lag: int) -> float:
+    """Partial correlation of one's load with another's latency; 0 where there are too few intervals."""
+    latency = field.log_latency[:, victim]
+    known = np.isfinite(latency)
+    if known.sum() < LOUD_INTERVALS_MIN:
+        return 0.0
+    suspect = _lagged(load[:, column], lag)
+    columns = [suspect, *_controls(field, load, column, [victim], accepted, latency), latency]
+    return _partial(np.column_stack([scaled(each[known]) for each in columns]), _weights(suspect[known]))
 
 
 def _shared(case: Case, one: EntityRef, other: EntityRef) -> frozenset[EntityRef]:
@@ -203,18 +255,20 @@ def _victims(
         known = np.isfinite(latency)
         if victim == column or victim in accepted or known.sum() < settings["intervals_min_count"]:
             continue
+        weights = _weights(suspect[known])
         # The plain correlation is cheap; a partial one that counts does not hide behind one near zero.
-        if abs(_correlation_of(suspect[known], latency[known])) < 0.5 * settings["r_level_min"]:
+        plain = np.column_stack([scaled(suspect[known]), scaled(latency[known])])
+        if abs(_partial(plain, weights)) < 0.5 * settings["r_level_min"]:
             continue
         columns = [suspect, *_controls(field, load, column, [victim], accepted, latency), latency]
         judged = np.column_stack([scaled(each[known]) for each in columns])
         if _own_part(judged) < _OWN_PART_MIN:
             one, other = (field.grid.entities[place] for place in (column, victim))
             field.refused.append(
-                (0.0, f"{named(case, one)} and the latency of {case.label(other)}, but {_INSEPARABLE}")
+                Refused(0.0, f"{named(case, one)} and the latency of {case.label(other)}, but {_INSEPARABLE}")
             )
             continue
-        r = _partial(judged)
+        r = _partial(judged, weights)
         field.correlations.append(r)
         if r >= settings["r_level_min"]:
             found.append((victim, r))
@@ -229,8 +283,23 @@ def _correlation_of(one: FloatArray, other: FloatArray) -> float:
     return float(np.mean(scaled(one) * scaled(other)))
 
 
-def _partial(columns: FloatArray) -> float:
-    return float(partial_correlation(total_moments(columns), columns.shape[1])[0])
+def _partial(columns: FloatArray, weights: FloatArray) -> float:
+    return float(partial_correlation(total_moments(columns, weights), columns.shape[1])[0])
+
+
+def _loud(suspect: FloatArray) -> tuple[float, BoolArray]:
+    """(load from which it is loud: half way between its quiet and its loudest, the intervals in which it is)."""
+    quiet_at, loud_at = np.quantile(suspect, [0.1, 0.99])
+    loud_from = float((quiet_at + loud_at) / 2)
+    return loud_from, suspect >= loud_from
+
+
+def _weights(suspect: FloatArray) -> FloatArray:
+    """What each interval counts: all the same, unless loud ones are fewer than a tenth."""
+    _, loud = _loud(suspect)
+    quiet = loud.size - int(loud.sum())
+    most = int(loud.sum()) * (1.0 - _LOUD_PART_MIN) / _LOUD_PART_MIN
+    return np.where(loud, 1.0, min(1.0, most / max(quiet, 1)))
 
 
 _INSEPARABLE = "the loads go up and down together, so that they cannot be told apart"
@@ -263,41 +332,50 @@ def _controls(
     return rising + [load[:, other] for other in accepted]
 
 
+@dataclass(frozen=True)
+class _Against:
+    """What speaks against a suspect, and what would decide it ({} is the suspect; empty where it is decided)."""
+
+    words: str
+    decides: str = ""
+
+
+_LOUD_AGAIN = "a longer capture in which {} is loud again, or five minutes in which it is paused"
+
+
 def _weighed(
     settings: Settings, field: _Field, column: int, measure: str, lag: int, victims: list[int],
     components: frozenset[EntityRef], accepted: list[int],
-) -> Suspicion | str:  # fmt: skip
+) -> Suspicion | _Against:  # fmt: skip
     """Intervals for the victims taken together; words when chance could do it or nobody was hurt noticeably."""
     load = field.loads[measure]
     suspect = _lagged(load[:, column], lag)
     latency = _typical(field.log_latency[:, victims])
     known = np.isfinite(latency)
-    quiet_at, loud_at = np.quantile(suspect, [0.1, 0.99])
-    loud_from = float((quiet_at + loud_at) / 2)
-    loud = suspect >= loud_from
+    loud_from, loud = _loud(suspect)
     if min((loud & known).sum(), (~loud & known).sum()) < LOUD_INTERVALS_MIN:
-        return f"it was loud (or quiet) in fewer than {LOUD_INTERVALS_MIN} intervals"
+        return _Against(f"it was loud (or quiet) in fewer than {LOUD_INTERVALS_MIN} intervals", _LOUD_AGAIN)
     quiet_ns = float(np.exp(np.median(latency[known & ~loud])))
     loud_ns = float(np.exp(np.median(latency[known & loud])))
     controls = _controls(field, load, column, victims, accepted, latency)
     columns = np.column_stack([scaled(each[known]) for each in (suspect, *controls, latency)])
-    r, slope = _intervals(columns, case_seed=column)
+    r, slope = partial_correlation_and_slope(columns, loud[known], _weights(suspect[known]))
     reach = float(suspect[known & loud].mean() - suspect[known & ~loud].mean()) / float(suspect[known].std())
     spread = float(latency[known].std())
     with np.errstate(over="ignore"):
         low, middle, high = (float(np.exp(b * reach * spread)) for b in (slope.low, slope.estimate, slope.high))
     factor = Interval(middle, low, high)
     if r.estimate < settings["r_level_min"]:
-        return f"taken together it is {r.estimate:.2f}, below {settings['r_level_min']:g}"
-    if r.low < _R_LOW_MIN:
-        return f"chance could do it ({between(r, '{:.2f}'.format)})"
-    if not factor.high <= _FACTOR_SPAN_MAX * factor.low:
-        return "how much slower it makes anybody cannot be told from these intervals"
+        return _Against(f"taken together it is {r.estimate:.2f}, below {settings['r_level_min']:g}")
     if loud_ns < settings["slower_factor"] * quiet_ns:
-        return (
+        return _Against(
             f"nobody was hurt noticeably: {format_duration(loud_ns)} while it is loud, {format_duration(quiet_ns)} "
             f"while it is quiet, less than {settings['slower_factor']:g} times as much"
         )
+    if not r.low >= _R_LOW_MIN:
+        return _Against(f"chance could do it ({between(r, '{:.2f}'.format)})", _LOUD_AGAIN)
+    if not factor.high <= _FACTOR_SPAN_MAX * factor.low:
+        return _Against("how much slower it makes anybody cannot be told from these intervals", _LOUD_AGAIN)
     return Suspicion(
         field.grid, column, measure, tuple(victims), components, r, factor, quiet_ns, loud_ns, loud_from,
         float(shares(load[field.bad])[column]), float(shares(field.grid.waiting[field.bad])[column]),
@@ -312,22 +390,6 @@ def _typical(log_latency: FloatArray) -> FloatArray:
     relative = np.where(known, log_latency - level, 0.0).sum(axis=1)
     count = known.sum(axis=1)
     return np.where(count > 0, relative / np.maximum(count, 1) + level.mean(), np.nan)
-
-
-def _intervals(columns: FloatArray, case_seed: int) -> tuple[Interval, Interval]:
-    """(partial correlation, slope) with intervals by blocks. Columns: suspect, controls, latency, all scaled."""
-    k = columns.shape[1]
-    solved = coefficients(total_moments(columns), k)[0]
-    residual = columns[:, -1] - solved[0] - columns[:, :-1] @ solved[1:]
-    # How long the errors hang together decides; a suspect that was loud once is one long block itself, and resampling
-    # by its length would ask whether it was loud at all.
-    block = block_length(residual)
-    rows = moments(columns)
-    r = interval_of_sums(rows, lambda sums: partial_correlation(sums, k), block=block, seed=case_seed, replicates=200)
-    slope = interval_of_sums(
-        rows, lambda sums: coefficients(sums, k)[:, 1], block=block, seed=case_seed, replicates=200
-    )
-    return r, slope
 
 
 def _companions(load: FloatArray, column: int, victims: list[int]) -> tuple[int, ...]:

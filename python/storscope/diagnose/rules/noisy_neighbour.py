@@ -4,7 +4,11 @@ Looks for
     Among entities of one kind in one system: a suspect with a good part of the load, whose operations or bytes go
     together with the latency of others, after the others' own load and everybody else's load are taken out (partial
     correlation at lag 0 or 1), and whose victims wait noticeably longer while it is loud. The strongest suspect by
-    queue time comes first; the next ones must explain what it left.
+    queue time comes first; the next ones must explain what it left. How often it was loud does not weaken a case: loud
+    intervals count for a tenth of all at least, and chance is judged for the loads as they were. Where chance could do
+    what a high correlation shows, nothing is called healthy: a second loud time is asked for. Of two that bring as
+    much load as each other, and go with each other's latency both ways, none is the culprit: that is told as
+    information, with the component they fill.
 
 Why it matters
     The victims cannot help themselves: their own load is not the cause. Slowing or moving one neighbour helps all.
@@ -21,13 +25,15 @@ When it is wrong
 
 References
     The correlation of 0.6 and the check by intervention are common practice, no citation; that a cause must share a
-    component with its victim follows DIADS (Babu and others, FAST 2009). Blocks: Politis and White 2004. Variance
-    inflation: Belsley, Kuh and Welsch, Regression Diagnostics, 1980.
+    component with its victim follows DIADS (Babu and others, FAST 2009). Errors that hang together (AR(1)): Fuller,
+    Introduction to Statistical Time Series, 1996. Variance inflation: Belsley, Kuh and Welsch, Regression Diagnostics,
+    1980. Loads up to 1.5 times as great, called alike, and the tenth are ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,7 +50,7 @@ from storscope.diagnose.rules._neighbour_suspicions import (
     shares,
     suspicions,
 )
-from storscope.diagnose.rules.component_saturated import used_to_the_full
+from storscope.diagnose.rules.component_saturated import FullComponent, used_to_the_full
 from storscope.diagnose.windows import tier_limits
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -69,7 +75,9 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     found = {one.entity: one for grid in chosen for one in suspicions(case, settings, grid)}
     shared = {entity: one for entity, one in found.items() if one.components}
     outcomes: list[Outcome] = [
-        _finding(case, settings, shared[group[0]], [shared[entity] for entity in group[1:]])
+        (_mutual if shared[group[0]].is_mutual else _finding)(
+            case, settings, shared[group[0]], [shared[entity] for entity in group[1:]]
+        )
         for group in clusters(case, shared)
     ]
     told = {entity.system for entity in shared}
@@ -160,20 +168,66 @@ def _correlation(case: Case, settings: Settings, one: Suspicion) -> Finding:
     )
 
 
-def _remedy(case: Case, one: Suspicion) -> str:
-    """Drives of its own help where drives are what they wait for, not where something before the drives is full."""
-    limit = "limit its operations (storage I/O control, a limit on the VM or volume)"
-    systems = {part.system for part in one.components}
-    full = {entity: found for entity, found in used_to_the_full(case).items() if entity.system in systems}
-    if not full or any(entity.kind in _DRIVES for entity in full):
-        return f"Move {case.label(one.entity)} to drives of its own or to another time, or {limit}."
-    return (
-        f"Move {case.label(one.entity)} to another time, or {limit}. Drives of its own would not help: what is used to "
-        f"the full is {joined([found.words for found in full.values()], 2)}; see there."
+def _mutual(case: Case, settings: Settings, one: Suspicion, more: list[Suspicion]) -> Finding:
+    """The finding of those that bring as much load as each other and slow each other down."""
+    base = _finding(case, settings, one, more)
+    both = [one.entity, *one.victim_entities]
+    full = joined([found.words for found in _full(case, one).values()], 2)
+    return replace(
+        base,
+        severity=Severity.INFO,
+        confidence=0.7,
+        title=f"{_each(case, both)} slow each other down",
+        summary=f"{base.summary} They bring as much load as {case.label(one.entity)}, and it gets slower with theirs "
+        "too: none of them is the culprit." + (f" What they fill is {full}." if full else ""),
+        why="Who of equals is loud for a moment is chance; all of them wait for what they share.",
+        innocent="The storage is meant to be full at this time, and they can wait.",
+        check=f"See {full}." if full else "See what they share: how busy it is, and with how deep a queue.",
+        remedy="More of what they share, or less load of all of them; to slow one alone only helps the others.",
+        weight=0.5 * base.weight,
     )
 
 
+def _each(case: Case, entities: list[EntityRef]) -> str:
+    if len(entities) > _MOST_NAMED:
+        return counted(len(entities), kind_word(entities[0].kind), kind_word(entities[0].kind, 2))
+    return f"{kind_word(entities[0].kind, 2).capitalize()} {joined([case.label(entity) for entity in entities])}"
+
+
+_MOST_NAMED = 3
+
+
+def _full(case: Case, one: Suspicion) -> dict[EntityRef, FullComponent]:
+    """What is used to the full in the systems of what they share; drives only where these are shared."""
+    systems = {part.system for part in one.components}
+    drives = {part for part in one.components if part.kind in _DRIVES}
+    return {
+        entity: found
+        for entity, found in used_to_the_full(case).items()
+        if entity.system in systems and (entity.kind not in _DRIVES or ({entity} | case.components(entity)) & drives)
+    }
+
+
+def _remedy(case: Case, one: Suspicion) -> str:
+    """Drives of its own help where shared drives are what they wait for, not where something before them is full."""
+    limit = "limit its operations (storage I/O control, a limit on the VM or volume)"
+    full = _full(case, one)
+    where = f"what is used to the full is {joined([found.words for found in full.values()], 2)}; see there."
+    rests_on_drives = any(part.kind in _DRIVES for part in case.components(one.entity))
+    if rests_on_drives and one.components and not any(part.kind in _CARRY_DATA for part in one.components):
+        where = where if full else "look at the cache, the controllers and the links."
+        return (
+            f"Move {case.label(one.entity)} to another time, or {limit}. It shares no drives with them, so that drives "
+            f"of its own would not help: {where}"
+        )
+    if not full or any(entity.kind in _DRIVES for entity in full):
+        return f"Move {case.label(one.entity)} to drives of its own or to another time, or {limit}."
+    return f"Move {case.label(one.entity)} to another time, or {limit}. Drives of its own would not help: {where}"
+
+
 _DRIVES = ("disk", "disk_group")
+_CARRY_DATA = (*_DRIVES, "device", "datastore", "vdisk", "filesystem", "partition")
+"""Kinds that are drives, or rest on drives that their clients then share."""
 
 
 def _victim_words(case: Case, one: Suspicion, most: int) -> str:
@@ -201,7 +255,7 @@ def _episode_words(one: Suspicion) -> str:
 def _refused_words(case: Case, one: Suspicion) -> str:
     """A second suspect that went with latency and still does not count: who reads of one alone looks no further."""
     found = refused(case, one.grid.system)
-    return f"Seen too, not proven: {max(found)[1]}. " if found else ""
+    return f"Seen too, not proven: {max(found).words}. " if found else ""
 
 
 def _companion_words(case: Case, one: Suspicion) -> str:
@@ -251,8 +305,13 @@ def _rows(case: Case, one: Suspicion) -> EvidenceRows:
 
 
 def _silence(case: Case, settings: Settings, chosen: Sequence[Grid], system: str) -> Outcome:
-    """Nothing was found: healthy, unless others are too slow beside one whose load never pauses."""
+    """Nothing was found: healthy, unless chance could do what goes well with latency, or others are too slow beside
+    one whose load never pauses."""
     grid = next(grid for grid in chosen if grid.system == system)
+    undecided = [one for one in refused(case, system) if one.decides and one.r >= settings["r_level_min"]]
+    if undecided:
+        most = max(undecided)
+        return NotEvaluated(_NAME, f"{most.decides}: {most.words} (r = {most.r:.2f})")
     return _healthy(case, grid, system) if (steady := _steady(case, settings, grid)) is None else steady
 
 
@@ -290,7 +349,7 @@ def _healthy(case: Case, grid: Grid, system: str) -> Healthy:
         f"{len(grid.time_ns):,} intervals {greatest}, once their own load is taken out"
     )
     if weak:
-        return Healthy(_NAME, f"{text}: {max(weak)[1]}.")
+        return Healthy(_NAME, f"{text}: {max(weak).words}.")
     return Healthy(_NAME, f"{text}.")
 
 
