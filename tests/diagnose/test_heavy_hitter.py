@@ -242,3 +242,47 @@ def test_what_is_slow_all_the_time_is_not_called_good(tmp_path: Path) -> None:
 def test_one_entity_alone_cannot_be_compared(tmp_path: Path) -> None:
     [outcome] = judge(RULE, make_case(tmp_path, day(volumes=1)))
     assert isinstance(outcome, NotEvaluated)
+
+
+def test_among_equals_much_queue_time_accuses_nobody(tmp_path: Path) -> None:
+    def slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency *= 30
+        latency[2] *= 4
+
+    [healthy] = judge(RULE, make_case(tmp_path, day(slow, volumes=3)))
+    assert isinstance(healthy, Healthy)
+    assert healthy.statement.endswith("It brings no more than the others: it is slow, not heavy.")
+
+
+def test_a_tie_of_two_that_bring_the_same_accuses_nobody(tmp_path: Path) -> None:
+    def tie(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency *= 30
+        ops[0] *= 1.05
+        latency[0] *= 4
+
+    [healthy] = judge(RULE, make_case(tmp_path, day(tie, volumes=2)))
+    assert isinstance(healthy, Healthy)
+
+
+def test_who_is_served_better_than_the_others_is_not_what_they_wait_for(tmp_path: Path) -> None:
+    """Two share a controller, and the third has one of its own: in a closed loop it gets twice as much done."""
+
+    def alone(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[1] *= 2
+        moved[1] *= 2
+        latency *= 30
+        latency[1] /= 2
+
+    [healthy] = judge(RULE, make_case(tmp_path, day(alone, volumes=3)))
+    assert isinstance(healthy, Healthy)
+    assert healthy.statement.endswith("it is served more quickly than the others.")
+
+
+def test_where_no_quiet_time_tells_of_its_load_the_heaviest_is_a_warning(tmp_path: Path) -> None:
+    def always(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[1] *= 20
+        latency *= 30
+
+    [finding] = findings(RULE, make_case(tmp_path, day(always, volumes=3)))
+    assert finding.severity is Severity.WARNING
+    assert finding.confidence < 0.7

@@ -3,8 +3,11 @@
 Looks for
     Among entities of one kind in one system (VMs, volumes, devices, processes): the one with more than half of the
     operations, bytes or queue time (operations x latency) in the bad windows, and whether that is more than it takes
-    at other times. In a bad window it must have a real part of the queue time, too: who brings most operations and
-    hardly waits is not what others wait for. Where nobody brings more than usual and some are several times as slow
+    at other times. It must bring 1.5 times the operations or bytes of the others' mean: who has most of the queue time
+    with a load like theirs is slow, not heavy. In a bad window it must have a real part of the queue time, too: who
+    brings most operations and hardly waits is not what others wait for, nor, where no quiet time tells whether its load
+    rose, who is served more quickly than the others and has less than half of the queue time; then it is a warning at
+    most. Where nobody brings more than usual and some are several times as slow
     at the same or a lower load, these are named instead, with both figures. Without a bad window the whole time is
     looked at; then the heaviest must bring 50 operations or 10 MiB a second, and be seen for a minute. Entities with
     less than an operation a second on average are idle, and nothing is said where only one is not. The finding is a
@@ -26,8 +29,8 @@ When it is wrong
     a stream) are slower below without any fault.
 
 References
-    Little's law (operations in flight = rate x latency). Half of the load, 1.5 times the usual, and of those that got
-    slow three times the usual latency at no more than 1.1 times the usual load are ours.
+    Little's law (operations in flight = rate x latency). Half of the load, 1.5 times the usual or the others', and of
+    those that got slow three times the usual latency at no more than 1.1 times the usual load are ours.
 """
 
 from __future__ import annotations
@@ -61,6 +64,8 @@ from storscope.domain.units import (
 _NAME = "heavy-hitter"
 _LOAD_SHARE_MIN = 0.3
 """Of operations or bytes: with less, much queue time means a slow entity, not a heavy one."""
+_OTHERS_FACTOR = 1.5
+"""Its operations or bytes over the mean of the others at work, below which the loads are alike."""
 _AT_WORK_OPS_PER_S = 1.0
 """Mean rate below which an entity is idle, and no part of a fair share."""
 _INFO_WEIGHT = 0.1
@@ -135,7 +140,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     ]
     outcomes += [slowed_finding(case, _NAME, top.grid, top.windows, top.slowed) for _, top in sorted(slowed.items())]
     systems = {entity.system for entity in heavy} | slowed.keys()
-    outcomes += [_healthy(case, top) for top in _one_per_system(known) if top.entity.system not in systems]
+    outcomes += [_healthy(case, settings, top) for top in _one_per_system(known) if top.entity.system not in systems]
     told = {entity.system for entity in known}
     return outcomes + [outcome for system, outcome in idle.items() if system not in told]
 
@@ -205,11 +210,24 @@ def _heaviest(settings: Settings, grid: Grid, shares: Mapping[str, FloatArray], 
 
 
 def _have_load(settings: Settings, at_work: int, shares: Mapping[str, FloatArray]) -> BoolArray:
-    """True for those that are heavy by one measure, and bring operations or bytes."""
-    brought = np.maximum(shares["operations"], shares.get("bytes", 0.0))
+    """True for those that are heavy by one measure, and bring operations or bytes, more than the others do."""
+    brought = _brought(shares)
     most = np.max(list(shares.values()), axis=0)
-    result: BoolArray = (brought >= _LOAD_SHARE_MIN) & (most >= max(settings["share_min"], 1.5 / at_work))
+    result: BoolArray = (brought >= max(_LOAD_SHARE_MIN, _more_than_others(at_work))) & (
+        most >= max(settings["share_min"], 1.5 / at_work)
+    )
     return result
+
+
+def _brought(shares: Mapping[str, FloatArray]) -> FloatArray:
+    """Share of the operations or the bytes, whichever is greater."""
+    result: FloatArray = np.maximum(shares["operations"], shares.get("bytes", 0.0))
+    return result
+
+
+def _more_than_others(at_work: int) -> float:
+    """Share of the load of who brings `_OTHERS_FACTOR` times the mean of the others at work."""
+    return _OTHERS_FACTOR / (_OTHERS_FACTOR + at_work - 1)
 
 
 def _queue_share_min(grid: Grid) -> float:
@@ -247,12 +265,18 @@ def _excess(measures: Mapping[str, FloatArray], inside: BoolArray, column: int) 
 
 def _is_heavy(settings: Settings, top: _Top) -> bool:
     shares = {name: np.array(share) for name, share in top.shares.items()}
-    return bool(_have_load(settings, top.at_work, shares)) and not _hardly_waits(top)
+    return bool(_have_load(settings, top.at_work, shares)) and not _hardly_waits(top) and not _is_served(settings, top)
 
 
 def _hardly_waits(top: _Top) -> bool:
     """Whether windows are bad and others have nearly all of the queue time in them."""
     return top.bad and top.shares.get("queue time", 1.0) < _queue_share_min(top.grid)
+
+
+def _is_served(settings: Settings, top: _Top) -> bool:
+    """Whether windows are bad, no quiet time tells of its load, and the others wait longer, and more of them."""
+    waits = top.shares.get("queue time", 1.0)
+    return top.bad and bool(np.isnan(top.excess)) and waits < min(settings["share_min"], top.shares["operations"])
 
 
 def _is_as_usual(settings: Settings, top: _Top) -> bool:
@@ -267,14 +291,23 @@ def _one_per_system(tops: Mapping[EntityRef, _Top]) -> list[_Top]:
     return [found[system] for system in sorted(found)]
 
 
-def _healthy(case: Case, top: _Top) -> Healthy:
+def _healthy(case: Case, settings: Settings, top: _Top) -> Healthy:
     when = "in the bad windows" if top.bad else "over the whole time"
     return Healthy(
         _NAME,
         f"No {kind_word(top.entity.kind)} of {top.entity.system} takes most of the load {when}: the heaviest, "
-        f"{case.label(top.entity)}, takes {_share_words(top)}"
-        + (": too little of the queue time to be what others wait for." if _hardly_waits(top) else "."),
+        f"{case.label(top.entity)}, takes {_share_words(top)}" + _excuse(settings, top),
     )
+
+
+def _excuse(settings: Settings, top: _Top) -> str:
+    """Why one with a great share is not blamed; a full stop where there is nothing to say."""
+    if _hardly_waits(top):
+        return ": too little of the queue time to be what others wait for."
+    brought = max(top.shares["operations"], top.shares.get("bytes", 0.0))
+    if brought < max(_LOAD_SHARE_MIN, _more_than_others(top.at_work)) and top.share >= settings["share_min"]:
+        return ". It brings no more than the others: it is slow, not heavy."
+    return "; it is served more quickly than the others." if _is_served(settings, top) else "."
 
 
 def _share_words(top: _Top) -> str:
@@ -290,7 +323,9 @@ def _severity(case: Case, settings: Settings, top: _Top) -> tuple[Severity, floa
     if _is_as_usual(settings, top):
         return Severity.INFO, 0.5
     hurts = top.latency_ns > tier_limits(case, top.entity).critical_ns
-    return Severity.CRITICAL if hurts else Severity.WARNING, 0.6 if np.isnan(top.excess) else 0.85
+    if np.isnan(top.excess):
+        return Severity.WARNING, 0.6
+    return Severity.CRITICAL if hurts else Severity.WARNING, 0.85
 
 
 def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
