@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from storscope.domain.errors import DamagedStore
+from storscope.store.machine_limits import limits_told
 
 SUMS = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64})  ([^/\0]+\.parquet)")
@@ -50,12 +51,14 @@ class Proofs:
     def prove(self, files: Mapping[Path, Seen]) -> None:
         """Proves tables of captures, each as it was when it was looked at.
 
-        Raises DamagedStore with the first one, in order, that is not what was written.
+        Raises DamagedStore with the first one, in order, that is not what was written; StoreError where the process
+        ran out of something.
         """
         unproved = self._unproved(files)
         if not unproved:
             return
-        with ThreadPoolExecutor(min(_THREADS, len(unproved))) as threads:
+        store = unproved[0][0].parent.parent
+        with limits_told(store), ThreadPoolExecutor(min(_THREADS, len(unproved))) as threads:
             for found in threads.map(_wrong, *zip(*unproved, strict=True)):
                 if found is not None:
                     raise found
@@ -74,9 +77,13 @@ def has_sums(capture: Path) -> bool:
 
 
 def _sums(path: Path) -> dict[str, str] | None:
-    """File name -> sum; None if none were put down. Raises DamagedStore if they cannot be read."""
+    """File name -> sum; None if none were put down.
+
+    Raises DamagedStore if they are not what was written, StoreError if the machine does not let them be read.
+    """
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        with limits_told(path):
+            lines = path.read_text(encoding="ascii").splitlines()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -92,7 +99,8 @@ def _wrong(file: Path, expected: str | None) -> DamagedStore | None:
     if expected is None:
         return changed(file, "a file that came later", f"the tables that {SUMS} lists only")
     try:
-        found = _sum_of(file)
+        with limits_told(file):
+            found = _sum_of(file)
     except OSError as error:
         return changed(file, error.strerror or str(error), "a readable file")
     if found == expected:

@@ -19,6 +19,7 @@ from storscope.store.checking import CheckedCapture, check_captures
 from storscope.store.checksums import Proofs, look_at
 from storscope.store.engine import Engine, damaged, id_of
 from storscope.store.lock import alone, alone_if_free
+from storscope.store.machine_limits import limit_of
 from storscope.store.marker import MARKER, check_version, make_store, unmake_if_empty
 from storscope.store.part import of_part
 from storscope.store.published import published
@@ -88,19 +89,24 @@ class Store:
         return sorted(rows, key=lambda row: (row["imported_at"], row["capture"]))
 
     def _own_row(self, directory: Path) -> dict[str, Any] | None:
-        """What a capture says of itself; None if it was removed meanwhile. Raises DamagedStore."""
+        """What a capture says of itself; None if it was removed meanwhile.
+
+        Raises DamagedStore, or StoreError where the process ran out of something.
+        """
         file = directory / "captures.parquet"
         seen = look_at(file)
         try:
             if seen is not None:
                 self._proofs.prove({file: seen})
             return plain_rows(pq.read_table(file, partitioning=None))[0]
-        except (DamagedStore, OSError, IndexError, pa.ArrowException) as error:
+        except (DamagedStore, OSError, IndexError, MemoryError, pa.ArrowException) as error:
             if look_at(file) != seen:  # replaced meanwhile
                 return self._own_row(directory)
             if not directory.exists():
                 return None
-            raise error if isinstance(error, DamagedStore) else damaged(file, str(error)) from error
+            if isinstance(error, DamagedStore):
+                raise
+            raise limit_of(error, file) or damaged(file, str(error)) from error
 
     def capture_ids(self) -> list[str]:
         """Of every capture, in order, also of those whose files are damaged."""

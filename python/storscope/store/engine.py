@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from storscope.domain.errors import DamagedStore, QueryError
+from storscope.domain.errors import DamagedStore, QueryError, StoreError
 from storscope.domain.schema import CAPTURES, TABLES
 from storscope.store.checksums import Proofs, changed, look_at
+from storscope.store.machine_limits import limit_of
 from storscope.store.views import VIEWS, stored_columns
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class Engine:
         """The answer to one statement that only reads, as Arrow.
 
         Raises QueryError with the engine's words when the SQL is refused, DamagedStore with the file when one is at
-        fault.
+        fault, StoreError when the process ran out of something.
         """
         import duckdb  # noqa: PLC0415  only questions need the engine, and it takes 80 ms to load
 
@@ -70,6 +71,8 @@ class Engine:
             if at_fault is not None:
                 raise at_fault from error
             raise QueryError(_first_lines(str(error)), hint=_hint(str(error))) from error
+        except MemoryError as error:
+            raise self._limit(error) or error from error
         raise QueryError(
             "one statement that reads and returns rows", "another one, none or several", hint="Start with SELECT."
         )
@@ -136,13 +139,19 @@ class Engine:
             if found != rows:
                 raise damaged(file, f"{found:,} rows" if file in self._seen else "none", f"{rows:,} rows")
 
-    def _at_fault(self, error: duckdb.Error) -> DamagedStore | None:
-        """The file that an error is of; None if it is of the question."""
+    def _limit(self, error: BaseException) -> StoreError | None:
+        """What the process ran out of, where that is what an error says."""
+        named = (file for file in self._seen if str(file) in str(error) or _not_a_pattern(file) in str(error))
+        return limit_of(error, next(named, self._directories[0].parent if self._directories else ""))
+
+    def _at_fault(self, error: duckdb.Error) -> StoreError | None:
+        """The file that an error is of, or what ran out; None if it is of the question."""
         import duckdb  # noqa: PLC0415
 
+        if isinstance(error, duckdb.OperationalError) and (limit := self._limit(error)) is not None:
+            return limit
         of_a_question = (
-            duckdb.ProgrammingError, duckdb.DataError, duckdb.PermissionException, duckdb.OutOfMemoryException,
-            duckdb.InterruptException,
+            duckdb.ProgrammingError, duckdb.DataError, duckdb.PermissionException, duckdb.InterruptException,
         )  # fmt: skip
         has_begun = self._connection is not None  # else the question is not known yet
         if has_begun and isinstance(error, of_a_question) and not isinstance(error, duckdb.InvalidInputException):
@@ -154,14 +163,20 @@ class Engine:
 
 
 def damage_of(file: Path) -> DamagedStore | None:
-    """What is wrong with a file of a capture; None if it can be read to its end."""
+    """What is wrong with a file of a capture; None if it can be read to its end.
+
+    Raises StoreError where the process ran out of something.
+    """
     import duckdb  # noqa: PLC0415
 
     try:
         columns = pq.ParquetFile(file).read().column_names
         with duckdb.connect(":memory:") as connection:
             connection.read_parquet(_not_a_pattern(file), hive_partitioning=False).to_arrow_table()
-    except (OSError, pa.ArrowException, duckdb.Error) as why:
+    except (OSError, MemoryError, pa.ArrowException, duckdb.Error) as why:
+        limit = limit_of(why, file)
+        if limit is not None:
+            raise limit from why
         return damaged(file, str(why))
     missing = set(_SCHEMAS[file.stem].names) - set(columns)
     return damaged(file, f"no column {min(missing)}") if missing else None
