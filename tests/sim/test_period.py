@@ -88,6 +88,23 @@ def test_the_queue_limit_that_binds_is_named(host: str, name: str) -> None:
     assert found.time_share > 0.9
 
 
+def test_the_queue_limit_that_binds_is_named_though_most_of_the_time_goes_before_sending() -> None:
+    """More in flight would wait at the limit: 1,500 reads a second come, and two at a time are let through."""
+    limited = 'volumes = [{ volume = "data", queue_limit = 2 }, { volume = "log" }]'
+    design = SMALL.replace('volumes = [{ volume = "data" }, { volume = "log" }]', limited)
+    few, more = (_simulated(Open(1500.0, max_outstanding=most), "5s", design) for most in (64, 32_768))
+    for simulated in (few, more):
+        found = simulated.bottleneck
+        assert (found.kind, found.name) == ("limit", "lun esx1/data")
+        assert found.time_share is not None and found.time_share > 0.9
+        assert "allow more outstanding" not in " ".join(simulated.doubts)
+    assert few.time_spent[0].parts_ns[BEFORE_SENDING] > 0.8 * few.time_spent[0].mean_ns
+    assert "of their time, once sent, for a place" in few.bottleneck.words
+    assert few.bottleneck.words.endswith("% of all their time, they wait to be sent.")
+    rates = [one.judgement.estimates["iops"].value for one in (few, more)]
+    assert rates[1] == pytest.approx(rates[0], rel=0.05)
+
+
 def test_the_queue_limit_of_the_ports_is_told_apart() -> None:
     found = _simulated(Closed(32), design=SMALL.replace('name = "A"', 'name = "A"\nqueue_limit = 2')).bottleneck
     assert (found.kind, found.name) == ("limit", "port A")

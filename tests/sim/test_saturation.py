@@ -12,7 +12,7 @@ from storscope.domain.load import Closed, Open
 from storscope.domain.units import NS_PER_S
 from storscope.domain.verdict import Verdict
 from storscope.domain.workload import Stream, Workload
-from storscope.sim.bottleneck import bottleneck
+from storscope.sim.bottleneck import BEFORE_SENDING, bottleneck
 from storscope.sim.design import read_design
 from storscope.sim.schedule import read_schedule
 from storscope.store import Store
@@ -119,6 +119,21 @@ def test_a_full_write_cache_is_told_where_more_outstanding_would_get_nothing_don
     rates = [one.judgement.estimates["iops"].value for one in (few, deeper, more)]
     assert rates[1] == pytest.approx(rates[0], rel=0.02)
     assert rates[2] > 2 * rates[0]
+
+
+@pytest.mark.parametrize("max_outstanding", [64, 4096])
+def test_a_full_write_cache_is_told_in_an_open_loop_too(max_outstanding: int) -> None:
+    """How many I/Os may be in flight decides how many wait before they are sent, and not what they wait for."""
+    load = Open(20_000.0, max_outstanding=max_outstanding)
+    writes = Workload("writes", (Stream(Mix((AccessSpec(8192, read_share=0.0),)), load, name="writes"),))
+    design = read_design(_FLASH.format(destages=8), "flash.toml", None)
+    found = simulate(plan_of(design, writes, duration="5s"), started_ns=0)
+    assert found.bottleneck.kind == "cache"
+    assert found.bottleneck.words.startswith("The write cache is full: I/Os wait ")
+    assert found.bottleneck.time_share is not None and found.bottleneck.time_share > 0.9
+    waits = BEFORE_SENDING in found.time_spent[0].parts_ns
+    assert ("of all their time, they wait to be sent." in found.bottleneck.words) == waits
+    assert "allow more outstanding" not in " ".join(found.doubts)
 
 
 def test_waiting_for_what_is_read_ahead_is_no_want_of_room() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from storscope.domain.units import format_ratio
@@ -89,7 +89,7 @@ class Bottleneck:
     used_ratio: float | None
     """Of the component named, or of the most used one."""
     time_share: float | None
-    """Share of the time of I/Os that is spent there."""
+    """Share of the time of I/Os, from when they were sent, that is spent there; of `load` of all their time."""
     words: str
     part: str | None = None
     """Of `load` the part in which I/Os spend most of their time."""
@@ -132,24 +132,44 @@ def bottleneck(
     another, with the share of them that the fullest drive holds and what chance would give it; `is_open` is whether
     I/Os arrive whatever the array does; `room_ns` is the time that writes wait for room in the cache; `ios` is how many
     were answered.
+
+    Shares are of the time from when I/Os were sent: how many wait before that is a matter of how many may be in flight,
+    and grows with the time that the run is overloaded for, whatever it is that they wait for.
     """
-    total = sum(parts.values())
+    whole = sum(parts.values())
     used = used_components(window["components"])
     top = used[0] if used else None
-    if not total:
+    if not whole:
         return _no_time(top, ios)
-    shares = {name: time / total for name, time in parts.items()}
-    limit, limit_share = _binding(window["limits"], shares)
+    sent = {name: time for name, time in parts.items() if name != BEFORE_SENDING}
+    total = sum(sent.values())
+    shares = {name: time / total for name, time in sent.items()} if total else {}
+    room_share = room_ns / total if total else 0.0
+    unsent_share = parts.get(BEFORE_SENDING, 0.0) / whole
+    found = _behind(used, shares, window["limits"], convoys, room_share, unsent_share)
+    if found is None:
+        return _load({name: time / whole for name, time in parts.items()}, top, is_open=is_open)
+    if unsent_share < _MUCH:
+        return found
+    before = f" Before that, {format_ratio(unsent_share)} of all their time, they wait to be sent."
+    return replace(found, words=found.words + before)
+
+
+def _behind(
+    used: Sequence[Used], shares: Mapping[str, float], limits: Sequence[Mapping[str, Any]],
+    convoys: Mapping[str, tuple[float, float]], room_share: float, unsent_share: float,
+) -> Bottleneck | None:  # fmt: skip
+    """What bounds the run behind the load; None if nothing does."""
+    top = used[0] if used else None
+    when = ", once sent," if unsent_share >= _MUCH else ""
+    limit, limit_share = _binding(limits, shares)
     if top is not None and top.ratio >= _FULL:
-        return _full(used, shares, limit, limit_share, room_ns / total)
+        return _full(used, shares, limit, limit_share, room_share, when)
     if limit is not None and limit_share >= _MUCH:
-        return _limited(limit, limit_share, top, convoys)
-    if room_ns >= _MUCH * total:
-        return _without_room(room_ns / total, top)
-    few = _few_drives(convoys, shares, top)
-    if few is not None:
-        return few
-    return _load(shares, top, is_open=is_open)
+        return _limited(limit, limit_share, top, convoys, when)
+    if room_share >= _MUCH:
+        return _without_room(room_share, top, when)
+    return _few_drives(convoys, shares, top)
 
 
 def _no_time(top: Used | None, ios: int) -> Bottleneck:
@@ -183,18 +203,18 @@ def limit_words(limit: Mapping[str, Any]) -> str:
 
 def _full(
     used: Sequence[Used], shares: Mapping[str, float], limit: Mapping[str, Any] | None, limit_share: float,
-    room_share: float,
+    room_share: float, when: str,
 ) -> Bottleneck:  # fmt: skip
     top = used[0]
     alike = [one for one in used if one.kind == top.kind and top.ratio - one.ratio <= _NEARLY]
     alike.sort(key=lambda one: one.name)
     share = _share_at(top.kind, shares)
     empties = room_share >= _MUCH and top.kind in _EMPTIES_CACHE
-    words = f"{_used_words(alike)}; I/Os spend {format_ratio(share)} of their time there."
+    words = f"{_used_words(alike)}; I/Os spend {format_ratio(share)} of their time{when} there."
     if empties:
         words = (
             f"{_used_words(alike)} and cannot empty the write cache faster: I/Os wait for room in it "
-            f"{format_ratio(room_share)} of their time."
+            f"{format_ratio(room_share)} of their time{when.removesuffix(',')}."
         ) + (f" Another {format_ratio(share)} they spend there." if share >= _MUCH else "")
     if share < _MUCH and top.ratio < _BEYOND_DOUBT:
         words += _elsewhere(used, shares)
@@ -204,8 +224,6 @@ def _full(
         )
     if not empties and shares.get("cache_wait", 0.0) >= _MUCH:
         words += f" Another {format_ratio(shares['cache_wait'])} they wait for the cache, which it fills or empties."
-    if shares.get(BEFORE_SENDING, 0.0) >= _MUCH:
-        words += f" Another {format_ratio(shares[BEFORE_SENDING])} they wait before they are sent."
     for one in alike[:_NAMED_AT_MOST]:
         if one.kind == "drive" and one.count > 1 and not one.is_alike:
             words += f" The {one.count} drives of {one.name} are used to {format_ratio(one.mean_ratio)} on average."
@@ -247,23 +265,23 @@ def _elsewhere(used: Sequence[Used], shares: Mapping[str, float]) -> str:
 
 
 def _limited(
-    limit: Mapping[str, Any], share: float, top: Used | None, convoys: Mapping[str, tuple[float, float]]
+    limit: Mapping[str, Any], share: float, top: Used | None, convoys: Mapping[str, tuple[float, float]], when: str
 ) -> Bottleneck:
     behind = "" if top is None else f" Behind it, {top.words} is the most used, to {format_ratio(top.ratio)}."
     if top is not None and top.words.startswith("the "):
         behind = behind.replace(" is the most used", " are the most used")
     gathered = f" What it lets through gathers at few drives at a time: {_gathered(convoys)}." if convoys else ""
     words = (
-        f"{_first_upper(limit_words(limit))} binds: I/Os wait {format_ratio(share)} of their time for a place, and "
-        f"all are taken {format_ratio(limit['full_ratio'])} of the time.{behind}{gathered}"
+        f"{_first_upper(limit_words(limit))} binds: I/Os wait {format_ratio(share)} of their time{when} for a place, "
+        f"and all are taken {format_ratio(limit['full_ratio'])} of the time.{behind}{gathered}"
     )
     return Bottleneck("limit", f"{limit['kind']} {limit['name']}", None if top is None else top.ratio, share, words)
 
 
-def _without_room(share: float, top: Used | None) -> Bottleneck:
+def _without_room(share: float, top: Used | None, when: str) -> Bottleneck:
     """A full write cache although nothing behind it is: as many destages as may be are under way."""
     words = (
-        f"The write cache is full: I/Os wait {format_ratio(share)} of their time for room in it, which destaging "
+        f"The write cache is full: I/Os wait {format_ratio(share)} of their time{when} for room in it, which destaging "
         "makes. No component is used to the full; how many destages are under way at a time (`destages`) decides."
         f"{_most_used_words(top)}"
     )

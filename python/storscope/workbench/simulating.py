@@ -46,6 +46,8 @@ _MOST_DRIVE_SLICES, _LEAST_SLICES = 2**21, 256
 _PILOT_SHARE, _PILOT_LEAST, _PILOT_MOST = 50, 1_000, 100_000
 """A run of so many I/Os is tried with a fiftieth of them first, to learn how long it will be; with no more than what a
 second simulates, since nobody can watch it or end it."""
+_LETS_MORE_THROUGH = frozenset({"load", "few_drives", "no_time", "unknown"})
+"""What bounds a run that more in flight at a time might get more done of."""
 _MOST_MARKS = 520
 """Regular ones that the array keeps: of more every second one is dropped (marks.rs)."""
 
@@ -92,7 +94,6 @@ def _concluded(
     said = None if error is None else (error["kind"], error["message"])
     outcome = Outcome(found["result"], tuple(found["doubts_in_words"]), said, is_stopped)
     ended = ended_words(plan, outcome, lost, samples.end_ns)
-    outcome = worded(outcome, lost)
     if isinstance(plan, TracePlan):
         judgement = judge_replay(samples, plan.workload, phases, ended)
     else:
@@ -105,10 +106,18 @@ def _concluded(
     stretches = stretches_of(phases, steps, intervals.kept)
     doubts = doubts_of_run(plan, array, samples, judgement, stretches, steps, has_changes=len(phases) > 1)
     judgement = replace(judgement, doubts=(*judgement.doubts, *doubts))
-    return Simulated(
+    simulated = Simulated(
         plan, _about(plan, started_ns, samples.end_ns), outcome, judgement, tuple(intervals.kept), array,
         tuple(happened), tuple(phases), wall_s, steps,
     )  # fmt: skip
+    is_late = any(doubt["kind"] == "generator_late" for doubt in outcome.result["doubts"])
+    return replace(simulated, outcome=worded(outcome, lost, is_bound=is_late and _is_bound(simulated)))
+
+
+def _is_bound(simulated: Simulated) -> bool:
+    """Whether something behind the load bounds the run all the time."""
+    bounds = [bound for _, bound in simulated.bounds] or [simulated.bottleneck]
+    return not any(bound.kind in _LETS_MORE_THROUGH for bound in bounds)
 
 
 def _active_ns(plan: SimulationPlan) -> dict[str, tuple[int, float]]:

@@ -163,11 +163,14 @@ def _who_asked(plan: SimulationPlan, duration_ns: int) -> str:
     return f"were asked for; its rate steps would last {format_span(steps_ns)}"
 
 
-def worded(outcome: Outcome, lost: Sequence[Happening]) -> Outcome:
-    """The same outcome with doubts and errors in words that fit a simulation."""
+def worded(outcome: Outcome, lost: Sequence[Happening], *, is_bound: bool = False) -> Outcome:
+    """The same outcome with doubts and errors in words that fit a simulation.
+
+    `is_bound`: whether something behind the load bounds the run, so that more in flight would only wait there.
+    """
     structured = outcome.result["doubts"]
     doubts = [
-        _doubt(doubt, said) for doubt, said in zip(structured, outcome.doubts, strict=True)
+        _doubt(doubt, said, is_bound=is_bound) for doubt, said in zip(structured, outcome.doubts, strict=True)
         if not (lost and doubt["kind"] == "failures")
     ]  # fmt: skip
     error = outcome.error
@@ -183,13 +186,17 @@ def data_lost_words(lost: Sequence[Happening]) -> str:
     return " ".join(f"At {format_duration(one.time_ns)} {one.words}." for one in lost)
 
 
-def _doubt(doubt: Mapping[str, Any], said: str) -> str:
+def _doubt(doubt: Mapping[str, Any], said: str, *, is_bound: bool) -> str:
     kind = doubt["kind"]
     if kind == "generator_late":
         waited, response = (format_duration(doubt[key]) for key in ("lateness_ns_p99", "response_ns_p99"))
+        remedy = (
+            "Ask for less, or widen what bounds the run: more in flight would only wait there"
+            if is_bound else "Ask for less, or allow more outstanding I/Os"
+        )  # fmt: skip
         return (
             f"I/Os waited {waited} at p99 before they were sent, of a response of {response}: as many as the workload "
-            "allows were in flight. Ask for less, or allow more outstanding I/Os; the response counts that wait."
+            f"allows were in flight. {remedy}; the response counts that wait."
         )
     if kind == "overloaded":
         unsent, oldest = format_count(doubt["unsent"]), format_duration(doubt["oldest_unsent_ns"])
