@@ -44,12 +44,13 @@ def window(report: Report, from_ns: int, to_ns: int) -> Report:
         }
         for index, (component, numbers) in enumerate(zip(report["components"], counted, strict=True))
     ]
+    limits = _limits(report, first, last, duration_ns)
     return {
         "start_ns": first["time_ns"],
         "duration_ns": duration_ns,
-        "targets": _targets(report, first, last),
+        "targets": _targets(report, first, last, limits),
         "components": shown,
-        "limits": _limits(report, first, last, duration_ns),
+        "limits": limits,
         "cache": _cache(report, first, last),
         "background": _tasks(report, first, last),
     }
@@ -132,7 +133,25 @@ def _named(component: Report) -> dict[str, Any]:
     return {name: component[name] for name in ("kind", "name", "group", "servers", "parallel", "is_spare")}
 
 
-def _targets(report: Report, first: Report, last: Report) -> list[Report]:
+def passed(target: Report, limits: Sequence[Report]) -> int:
+    """How many I/Os of a target got a controller in a window, `limits` being those of the same window.
+
+    An I/O gets its controller, and counts as proxied, when it has passed the limits: at once if nothing waits there.
+    Else those that were completed stand for it; what is behind the limits at a window's ends one count has alone.
+    """
+    ways = {"lun": f"{target['host']}/{target['volume']}", "adapter": target["host"], "host": target["host"]}
+    waits = any((one["waited"] or one["waiting_mean"]) and ways.get(one["kind"], one["name"]) == one["name"]
+                for one in limits)  # fmt: skip
+    return int(sum(target["completed" if waits else "submitted"]))
+
+
+def _proxied_share(proxied: int, target: Report, limits: Sequence[Report]) -> float | None:
+    """At most 1: of what is behind the limits at a window's ends, one count may have I/Os that the other has not."""
+    share = _ratio(proxied, passed(target, limits))
+    return None if share is None else min(1.0, share)
+
+
+def _targets(report: Report, first: Report, last: Report, limits: Sequence[Report]) -> list[Report]:
     found: list[Report] = []
     for target, before, after in zip(report["targets"], first["targets"], last["targets"], strict=True):
         counts = {
@@ -149,7 +168,7 @@ def _targets(report: Report, first: Report, last: Report) -> list[Report]:
         found.append({
             "host": target["host"], "volume": target["volume"],
             **{name: counts[name] for name in ("submitted", "completed", "failed")},
-            "proxied_share": _ratio(sum(counts["proxied"]), sum(counts["submitted"])),
+            "proxied_share": _proxied_share(sum(counts["proxied"]), {**target, **counts}, limits),
             "flash": flash, **parts,
         })  # fmt: skip
     return found

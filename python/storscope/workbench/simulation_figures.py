@@ -11,7 +11,7 @@ from storscope.bench.joining import joined
 from storscope.domain.units import NS_PER_S
 from storscope.sim.bottleneck import BEFORE_SENDING, Bottleneck, Used, bottleneck, used_components
 from storscope.sim.phases import Phase
-from storscope.sim.window import Report, inner_marks, window
+from storscope.sim.window import Report, inner_marks, passed, window
 from storscope.workbench.convoys import convoys_of
 
 DIRECTIONS = ("reads", "writes")
@@ -130,8 +130,8 @@ def _phase(array: Report, phase: Phase, intervals: Sequence[Interval], *, is_ope
     rate = answered / part["duration_ns"] * NS_PER_S if part["duration_ns"] else None
     came, proxied = 0, 0.0
     for target in part["targets"]:
-        came += sum(target["submitted"])
-        proxied += (target["proxied_share"] or 0.0) * sum(target["submitted"])
+        came += (through := passed(target, part["limits"]))
+        proxied += (target["proxied_share"] or 0.0) * through
     used = used_components(part["components"])
     measured = joined(inside)
     spent = _noted(part) if measured is None else time_spent(measured, part)
