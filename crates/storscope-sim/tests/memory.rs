@@ -98,7 +98,7 @@ fn every_page_that_was_written_was_absorbed_or_destaged_or_is_dirty() {
     let cache = array.report().expect("laws hold").cache.expect("memory");
     let totals = &cache.totals;
     assert!(totals.destaged_pages > 1_000, "{totals:?}");
-    assert_eq!(totals.written_pages, totals.absorbed_pages + totals.destaged_pages + cache.dirty_pages as u64);
+    assert_eq!(totals.written_pages, totals.absorbed_pages + totals.destaged_pages + cache.dirty_pages);
 }
 
 #[test]
