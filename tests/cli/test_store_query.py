@@ -45,3 +45,16 @@ def test_columns_of_one_name_do_not_hide_each_other(path: Path) -> None:
     sql = "SELECT 1 AS a, 2 AS a, 3 AS a, 4 AS a_1"
     assert json.loads(_asked(path, sql, "json")) == [{"a": 1, "a_2": 2, "a_3": 3, "a_1": 4}]
     assert _asked(path, sql, "table").splitlines()[-1].split() == ["1", "│", "2", "│", "3", "│", "4"]
+
+
+def test_several_tables_are_exported_whole_or_not_at_all(path: Path, tmp_path: Path) -> None:
+    """A file system without room, here for more than 4 KiB in a file: `entities` fits, `observations` does not."""
+    out = tmp_path / "out"
+    tables = ("--table", "captures", "--table", "entities", "--table", "observations")
+    command = [sys.executable, "-m", "storscope", "store", "export", "--store", str(path), "--format", "csv", *tables]
+    limited = ["bash", "-c", 'ulimit -f 0; trap "" XFSZ; exec "$@"', "bash", *command, "-o", str(out)]
+    failed = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert failed.returncode == 2 and "a place where the file can be written" in failed.stderr
+    assert not out.exists()
+    subprocess.run([*command, "-o", str(out)], check=True, capture_output=True)
+    assert sorted(file.name for file in out.iterdir()) == ["captures.csv", "entities.csv", "observations.csv"]

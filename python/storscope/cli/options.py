@@ -7,9 +7,10 @@ import math
 import zoneinfo
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from storscope.domain.moment import Moment
@@ -174,7 +175,7 @@ def import_options(function: Callable[..., Any]) -> Callable[..., Any]:
             help="Time of the first sample, where the source has no times; in --timezone unless it has a zone.",
         ),
         click.option("--interval", type=DurationType(), help="Sampling interval, where the source does not state it."),
-        click.option("--year", type=int, help="Year of log lines without one (ESX 3 and 4)."),
+        click.option("--year", type=click.IntRange(1970, 2199), help="Year of log lines without one (ESX 3 and 4)."),
         click.option(
             "--day-first/--month-first", default=None, help="Read 03/04/2026 as the 3rd of April, or the 4th of March."
         ),
@@ -183,6 +184,28 @@ def import_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(options):
         function = option(function)
     return function
+
+
+def refuse_import_options(read: str) -> None:
+    """Raises UsageError if any of `import_options` is given where no evidence is read, but what `read` names."""
+    from storscope.domain.errors import UsageError
+
+    context = click.get_current_context()
+    names = {parameter.name: parameter.opts[0] for parameter in context.command.params}
+    given = [
+        names[name] for name in IMPORT_OPTIONS if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise UsageError(
+            f"evidence to read for {', '.join(given)}", read,
+            hint="What a store holds was read before. `storscope import --replace FILE` reads it anew, as you say.",
+        )  # fmt: skip
+
+
+IMPORT_OPTIONS: Final = (
+    "as_format", "timezone", "system", "start", "interval", "year", "day_first", "keep_first",
+)  # fmt: skip
+"""The parameters of `import_options`."""
 
 
 def make_import_options(values: dict[str, Any]) -> Any:

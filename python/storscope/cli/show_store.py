@@ -7,7 +7,8 @@ import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -29,6 +30,7 @@ from storscope.store.whole_file import check_place, whole_file
 EXPORTED: Sequence[str] = (*(name for name in TABLES if name not in {"series", "timelines"}), "counters", "captures")
 """Tables as a query sees them; packed series leave as `counters`."""
 _JSON_BATCH_ROWS = 10_000
+_ANOTHER_PLACE = "Name another place with --output."
 _NARROWEST_COLUMN = 9
 """Characters a column needs to be readable."""
 _LEAST_FOLDED = 3
@@ -170,7 +172,7 @@ def write_table(table: pa.Table, form: str, out: BinaryIO) -> None:
 
 
 def export_tables(store: Store, form: str, tables: Sequence[str], output: Path, *, replaces: bool = False) -> None:
-    """Writes tables to a file (one table) or a folder (several); each file appears whole.
+    """Writes tables to a file (one table) or a folder (several): all of them, each whole, or none.
 
     Raises UsageError, and writes none, where a file is in the way and not to be replaced.
     """
@@ -192,17 +194,32 @@ def export_tables(store: Store, form: str, tables: Sequence[str], output: Path, 
         _write_whole(found[tables[0]], form, output)
         click.echo(f"{output}: {format_count(found[tables[0]].num_rows)} rows")
         return
-    output.mkdir(parents=True, exist_ok=True)
     places = {name: output / f"{name}.{form}" for name, table in found.items() if table.num_rows or tables}
-    for path in places.values():
-        check_place(path, replaces=replaces)
+    with _folder(output), ExitStack() as files:  # none takes its place before all are written
+        for path in places.values():
+            check_place(path, replaces=replaces)
+        for name, path in places.items():
+            write_table(found[name], form, files.enter_context(whole_file(path, _ANOTHER_PLACE)))
     for name, path in places.items():
-        _write_whole(found[name], form, path)
         click.echo(f"{path}: {format_count(found[name].num_rows)} rows")
 
 
+@contextmanager
+def _folder(path: Path) -> Iterator[None]:
+    """The folder, made if it is not there; gone again if nothing came into it that was made for it."""
+    is_new = not path.exists()
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            with suppress(OSError):
+                path.rmdir()
+        raise
+
+
 def _write_whole(table: pa.Table, form: str, path: Path) -> None:
-    with whole_file(path, "Name another place with --output.") as out:
+    with whole_file(path, _ANOTHER_PLACE) as out:
         write_table(table, form, out)
 
 

@@ -60,6 +60,12 @@ def compare(
                 store.forget()
 
 
+def are_stored(before: str, after: str) -> bool:
+    """Whether both sides are parts of stores, so that nothing is imported."""
+    sides = (parse_side(before), parse_side(after))
+    return all(side.path is None or Store.is_store(side.path) for side in sides)
+
+
 def _path(side: Side) -> Path:
     if side.path is None or not side.path.exists():
         raise UsageError("a file, folder, archive or store that exists", repr(side.text))

@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from storscope.cli.options import DEFAULT_STORE, ShareType, import_options, make_import_options, store_option
+from storscope.cli.options import (
+    DEFAULT_STORE,
+    ShareType,
+    import_options,
+    make_import_options,
+    refuse_import_options,
+    store_option,
+)
 from storscope.cli.progress import ReadingProgress
 
 _EPILOG = """\b
@@ -67,8 +74,10 @@ def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> 
     from storscope.cli.store_for_reading import complete
     from storscope.domain.comparison import Settings
     from storscope.store import Store
-    from storscope.workbench.comparing import compare
+    from storscope.workbench.comparing import are_stored, compare
 
+    if are_stored(before, after):
+        refuse_import_options("parts of stores")
     kept = store_path or Path(DEFAULT_STORE)
     if Store.is_store(kept):
         complete(Store.open(kept))

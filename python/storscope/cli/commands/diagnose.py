@@ -12,7 +12,14 @@ import click
 from click.core import ParameterSource
 
 from storscope.cli.after_printing import after_printing
-from storscope.cli.options import DEFAULT_STORE, MomentType, import_options, make_import_options, store_option
+from storscope.cli.options import (
+    DEFAULT_STORE,
+    MomentType,
+    import_options,
+    make_import_options,
+    refuse_import_options,
+    store_option,
+)
 from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.progress import ReadingProgress
 from storscope.cli.standard_streams import standard_input
@@ -65,6 +72,8 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
         store_path = None  # it says where to look when nothing else is named, not what to mix with what is
     if store_path is None and len(paths) == 1 and Store.is_store(paths[-1]):
         store_path, paths = paths[-1], ()
+    if not paths:
+        refuse_import_options("a store")
     with ExitStack() as stack:
         if paths and store_path is None:
             import tempfile

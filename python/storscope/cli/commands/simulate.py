@@ -111,6 +111,8 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
         raise UsageError("a design", "none", hint="See docs/simulate.md, and examples/designs/.")
     schedule = load_schedule(chosen["schedule_path"]) if chosen["schedule_path"] else None
     design = load_design(Path(design_path), schedule)
+    if chosen["check"] and (idle := [name for name in ("report", "animate") if chosen[name]]):
+        raise UsageError(f"--check without --{idle[0]}", "both", hint="--check runs nothing that could be shown.")
     if chosen["check"] and not sources and not chosen["traces"]:
         show.print_design(design, as_json=chosen["as_json"])
         return 0
