@@ -51,18 +51,22 @@ pub fn hint_for_quantity(expected: &str, found: &str) -> Option<String> {
     if with_point != text && parse(&with_point).is_some() {
         return Some(format!("a decimal point, not a comma: \"{with_point}\""));
     }
+    let is_size = |text: &str| parse(text).is_some_and(|(_, dimension)| dimension == Dimension::Size);
+    let in_bytes = text.strip_suffix('b').map(|text| format!("{text}B")).filter(|text| is_size(text));
     if expected.starts_with("a rate") {
         let lower = text.to_lowercase();
-        let is_size = parse(text).is_some_and(|(_, dimension)| dimension == Dimension::Size);
-        let are_bits = text.ends_with("b/s") || (is_size && text.ends_with('b'));
+        let are_bits = text.ends_with("b/s") || in_bytes.is_some();
         if are_bits || lower.ends_with("bps") {
             return Some(
                 "bits are spelt out, as in \"4 Gbit/s\"; bytes have a capital B, as in \"400 MB/s\"".to_owned(),
             );
         }
-        if is_size {
+        if is_size(text) {
             return Some(format!("try \"{text}/s\""));
         }
+    }
+    if let Some(in_bytes) = in_bytes.filter(|_| expected.starts_with("a size") && !is_size(text)) {
+        return Some(format!("a small b means bits; try \"{in_bytes}\""));
     }
     if expected.starts_with("a size") && text.parse::<f64>().is_ok() {
         return Some(format!("try \"{text} KiB\", \"{text} MiB\" or \"{text} GiB\""));
@@ -166,6 +170,8 @@ mod tests {
             ("a size", "\"200\"", Some("try \"200 KiB\", \"200 MiB\" or \"200 GiB\"")),
             ("a rate", "\"120 MB\"", Some("try \"120 MB/s\"")),
             ("a size", "\"5 ms\"", None),
+            ("a size", "\"4 Tb\"", Some("a small b means bits; try \"4 TB\"")),
+            ("a size", "\"4 TiBB\"", Some("units are B, KiB, MiB, GiB and TiB; K, M, G and T mean the same")),
             ("a duration", "\"5 usec\"", Some("units are ns, us, ms, s, min, h and d")),
             ("a rate", "\"5 MByte/s\"", Some("units are kB/s, MB/s and GB/s, KiB/s and so on, Mbit/s and Gbit/s")),
             ("a duration", "5", None),
