@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from storscope.cli.entry import _fail
+
 _TESTS = Path(__file__).parents[1]
 _SAMPLE = _TESTS / "importers/diskstats"
 _ICF = _TESTS / "bench/workloads/samples/old_1998.02.01_written.icf"
@@ -37,6 +39,14 @@ def test_notes_that_cannot_be_written_do_not_stop_the_result() -> None:
     assert told.stderr, "the sample should give notes"
     assert untold.returncode == told.returncode == 0
     assert untold.stdout == told.stdout != ""
+
+
+@pytest.mark.parametrize("said", ["can't start new thread", "failed to spawn thread: Os { code: 11 }"])
+def test_a_limit_of_tasks_is_told_as_one(said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        _fail(RuntimeError(said))
+    told = capsys.readouterr().err
+    assert "more tasks than this user or unit may have" in told and "Traceback" not in told
 
 
 @pytest.mark.parametrize("error", ["Exception('no such thing')", "BaseException('a panic')", "MemoryError()"])

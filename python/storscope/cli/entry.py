@@ -4,15 +4,20 @@ What nobody foresaw ends here, too, and never with the exit code of findings.
 """
 
 import contextlib
+import os
 import signal
 import sys
 from typing import NoReturn
 
 _FAILED = 2
+_NO_TASKS = ("can't start new thread", "failed to spawn thread")
+"""What Python and the core say of it."""
 
 
 def main() -> None:
     """Runs the command line and exits with its code."""
+    # Its threads gain nothing here, and where no more tasks may be started it ends the process as Ctrl-C would.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from storscope.cli.standard_streams import prepare
 
@@ -33,6 +38,11 @@ def _fail(error: BaseException) -> NoReturn:
     """Python's own exit code would be 1, which means findings."""
     if isinstance(error, MemoryError):
         said = "error: expected more memory than this process may have, found none left."
+    elif any(words in str(error) for words in _NO_TASKS):
+        said = (
+            "error: expected more tasks than this user or unit may have, found none left.\n"
+            "  Let it have more: ulimit -u, TasksMax of a unit, pids.max of a control group."
+        )
     else:
         sys.excepthook(type(error), error, error.__traceback__)
         said = "error: this should not happen. Please report it, with the lines above."
