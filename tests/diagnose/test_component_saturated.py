@@ -233,8 +233,17 @@ def test_a_rebuild_that_fills_its_drives_is_named_and_no_more_than_a_warning(tmp
     finding = only_finding(judge(RULE, make_case(tmp_path, _group(0.95, 3.2), _volume(35), rebuild)))
     assert finding.severity is Severity.WARNING
     assert finding.summary.endswith(
-        "A rebuild, a restripe or a scrub is running there, which takes what the drives can give."
+        "Meanwhile a rebuild or restripe runs on sata: a slow-down is expected until it ends."
     )
+
+
+def test_a_scrub_that_fills_its_drives_is_named_with_what_helps(tmp_path: Path) -> None:
+    def scrub(recorder: Recorder) -> None:
+        recorder.event(_GROUP, START_NS, "array_event", "scrubbing", attributes={"work": "scrub", "state": "running"})
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group(0.95, 3.2), _volume(35), scrub)))
+    assert finding.severity is Severity.WARNING
+    assert finding.summary.endswith("Meanwhile a scrub runs on sata: throttle it, or give it another time.")
 
 
 def test_without_evidence_it_says_what_it_needs(tmp_path: Path) -> None:

@@ -38,11 +38,12 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.directions import directions
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, observed
-from storscope.diagnose.rules._intervals import ends, greatest, in_runs, mean, weighted_mean
+from storscope.diagnose.rules._harm import mean_and_limit_ns
+from storscope.diagnose.rules._intervals import ends, greatest, in_runs, mean
 from storscope.diagnose.rules._simulated import is_simulated
-from storscope.diagnose.rules.drive_failed import worked_on
+from storscope.diagnose.rules.drive_failed import work_words, worked_on
 from storscope.diagnose.rules.uneven_drives import told_as_deep
-from storscope.diagnose.windows import ENTITY_OPS_MIN, tier_limits
+from storscope.diagnose.windows import tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -299,19 +300,11 @@ def _slow(case: Case, system: str, one: _Component) -> dict[EntityRef, tuple[flo
     found = {}
     for entity, inside in _users(case, system, one).items():
         for of, part in {"": inside, **directions(inside)}.items():
-            mean_ns, limit_ns = _mean_and_limit(case, part)
+            mean_ns, limit_ns = mean_and_limit_ns(case, part, tier_limits(case, entity).warning_ns)
             if mean_ns > limit_ns:
                 found[entity] = mean_ns, of
                 break
     return found
-
-
-def _mean_and_limit(case: Case, series: Series) -> tuple[float, float]:
-    """Mean latency of what it did, and the warning limit for it, wider where the I/O is large; in ns."""
-    limits, ops = tier_limits(case, series.entity), series["ops_per_s"]
-    weight = np.where(ops >= ENTITY_OPS_MIN, ops, 0.0) * np.isfinite(series["latency_ns_mean"])
-    limit_ns = weighted_mean(limits.along(series, limits.warning_ns), weight)
-    return weighted_mean(series["latency_ns_mean"], weight), limit_ns
 
 
 def _within(worst: _Component, series: Series) -> BoolArray:
@@ -349,10 +342,9 @@ def _summary(case: Case, system: str, full: list[_Component], near: list[_Compon
             for entity, (mean_ns, of) in sorted(slow.items(), key=lambda item: -item[1][0])
         ]
         said += f". Meanwhile operations took: {joined(named, 3)}"
-    return f"{said}." + (_WORK_WORDS if worst.entity in worked_on(case) else "")
+    return f"{said}. {work_words(case, [worst.entity])}".rstrip()
 
 
-_WORK_WORDS = " A rebuild, a restripe or a scrub is running there, which takes what the drives can give."
 _WHY = "What is used to the full decides what the array does: more load brings longer waits, and nothing more."
 _WHY_OF_PART = "It has little room left, so more load will wait there; now most of the time is spent elsewhere."
 _CHECK = "See whether operations per second still rise when more is asked; if not, it is the limit."

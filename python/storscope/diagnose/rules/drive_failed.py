@@ -112,9 +112,9 @@ def _judge(case: Case, system: str, drives: _Drives) -> list[Outcome]:
     exposed = sorted((set(failed) - set(whole)) | drives.failed_by_state())
     running = drives.running()
     moving = [group for group in _entities(drives.restripes) if _left_open(drives.restripes, group)]
-    restriped: list[Outcome] = [_restriping(case, system, drives, moving)] if moving else []
+    restriped: list[Outcome] = [_running(case, system, _RESTRIPING, moving, drives.restripes)] if moving else []
     scrubbed = [group for group in _scrubbed(case) if group.system == system]
-    restriped += [_scrubbing(case, system, scrubbed)] if scrubbed else []
+    restriped += [_running(case, system, _SCRUBBING, scrubbed, _scrubs(case))] if scrubbed else []
     if exposed or running:
         served = [drive for drive in exposed if _is_served(case, drive, running)]
         bare = [drive for drive in exposed if drive not in served]
@@ -209,55 +209,68 @@ def _finding(
     )
 
 
-def _restriping(case: Case, system: str, drives: _Drives, groups: list[EntityRef]) -> Finding:
-    start, end = window_of([event for event in drives.restripes if event.entity in groups])
-    return Finding(
-        rule=_NAME,
-        severity=Severity.INFO,
-        confidence=0.8,
-        title=f"A restripe is running on {system}: expect a slow-down",
-        summary=f"A restripe has begun and not ended on {listed(case, groups)}: no drive is missing, data is moved.",
-        why="A restripe reads and writes all that it moves: a slow-down of its group is expected until it ends.",
-        innocent="It ended after the evidence ends.",
-        check="Look at the progress of the restripe (levelling, migration, expansion) in the array's management.",
-        remedy="Let it end before judging performance, give it a lower priority, keep heavy jobs off its group.",
-        source="A restripe is work by itself; no threshold is involved.",
-        entities=tuple(groups),
-        start_ns=start,
-        end_ns=end,
-        evidence=(event_rows(case, f"Drives and restripes in the events of {system}", system, *_EVENTS),),
-        weight=0.2,
-        numbers={"restripes_running": len(groups)},
-    )
+@dataclass(frozen=True)
+class _Work:
+    """What an array does by itself and in good order, in words."""
+
+    word: str
+    does: str
+    why: str
+    check: str
+    remedy: str
+    events: tuple[str, ...]
+    """The types of events that tell of it."""
 
 
-def _scrubbed(case: Case) -> list[EntityRef]:
-    """The disk groups on which a scrub has begun and not ended."""
-    last = {event.entity: event for event in case.events_of("array_event") if event.attributes.get("work") == "scrub"}
-    return sorted(group for group, event in last.items() if event.attributes.get("state") == "running")
+_RESTRIPING = _Work(
+    "restripe",
+    "data is moved",
+    "A restripe reads and writes all that it moves: a slow-down of its group is expected until it ends.",
+    "Look at the progress of the restripe (levelling, migration, expansion) in the array's management.",
+    "Let it end before judging performance, give it a lower priority, keep heavy jobs off its group.",
+    _EVENTS,
+)
+_SCRUBBING = _Work(
+    "scrub",
+    "all data is read",
+    "A scrub reads whole drives to find what cannot be read: a slow-down of its group is expected meanwhile.",
+    "Compare latency with a time without it, and look at its progress in the array's management.",
+    "Throttle it, or give it another time. Judge the performance of its group without it.",
+    ("array_event",),
+)
 
 
-def _scrubbing(case: Case, system: str, groups: list[EntityRef]) -> Finding:
-    events = [event for event in case.events_of("array_event") if event.attributes.get("work") == "scrub"]
+def _running(case: Case, system: str, work: _Work, groups: list[EntityRef], events: Iterable[Event]) -> Finding:
+    """Says that it has begun on these groups and not ended; `events` are those of the work."""
     start, end = window_of([event for event in events if event.entity in groups])
     return Finding(
         rule=_NAME,
         severity=Severity.INFO,
         confidence=0.8,
-        title=f"A scrub is running on {system}: expect a slow-down",
-        summary=f"A scrub has begun and not ended on {listed(case, groups)}: no drive is missing, all data is read.",
-        why="A scrub reads whole drives to find what cannot be read: a slow-down of its group is expected meanwhile.",
+        title=f"A {work.word} is running on {system}: expect a slow-down",
+        summary=f"A {work.word} has begun and not ended on {listed(case, groups)}: no drive is missing, {work.does}.",
+        why=work.why,
         innocent="It ended after the evidence ends.",
-        check="Compare latency with a time without it, and look at its progress in the array's management.",
-        remedy="Throttle it, or give it another time. Judge the performance of its group without it.",
-        source="A scrub is work by itself; no threshold is involved.",
+        check=work.check,
+        remedy=work.remedy,
+        source=f"A {work.word} is work by itself; no threshold is involved.",
         entities=tuple(groups),
         start_ns=start,
         end_ns=end,
-        evidence=(event_rows(case, f"Scrubs in the events of {system}", system, "array_event"),),
+        evidence=(event_rows(case, f"Drives and {work.word}s in the events of {system}", system, *work.events),),
         weight=0.2,
-        numbers={"scrubs_running": len(groups)},
+        numbers={f"{work.word}s_running": len(groups)},
     )
+
+
+def _scrubs(case: Case) -> list[Event]:
+    return [event for event in case.events_of("array_event") if event.attributes.get("work") == "scrub"]
+
+
+def _scrubbed(case: Case) -> list[EntityRef]:
+    """The disk groups on which a scrub has begun and not ended."""
+    last = {event.entity: event for event in _scrubs(case)}
+    return sorted(group for group, event in last.items() if event.attributes.get("state") == "running")
 
 
 def work_words(case: Case, groups: Iterable[EntityRef]) -> str:
