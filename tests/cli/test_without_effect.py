@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pytest
 
 from storscope.cli.main import run
+from storscope.cli.options import IMPORT_OPTIONS, import_options
 from storscope.domain.entity import EntityRef
+from storscope.domain.units import YEARS
 from tests.support.cases import make_store
 
 _DESIGN = Path(__file__).parents[2] / "examples" / "designs" / "logs-on-one-disk.toml"
@@ -34,6 +37,17 @@ def test_what_tells_of_evidence_is_refused_where_none_is_read(
     ):
         assert run(f"{asked} {option}".split()) == 2, asked
         assert f"evidence to read for {option.split(maxsplit=1)[0]}" in capsys.readouterr().err
+
+
+def test_all_options_about_evidence_are_known() -> None:
+    @click.command
+    @import_options
+    def command(**_: object) -> None: ...
+
+    assert tuple(parameter.name for parameter in command.params) == IMPORT_OPTIONS
+    (year,) = (parameter.type for parameter in command.params if parameter.name == "year")
+    assert isinstance(year, click.IntRange)
+    assert (year.min, year.max) == (YEARS[0], YEARS[-1])
 
 
 @pytest.mark.parametrize("year", ["-5", "0", "206", "2300", "99999999999"])

@@ -10,25 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from storscope.domain.entity import EntityRef
 from storscope.domain.errors import DamagedStore
-from storscope.domain.recorder import Recorder
 from storscope.store import Store
 from storscope.store.checksums import SUMS
-from tests.support.cases import make_store
-
-_DEVICE = EntityRef("host", "device", "sda")
-_SECOND = 10**9
-
-
-def _write(recorder: Recorder) -> None:
-    for number in range(500):
-        recorder.observe(_DEVICE, number * _SECOND, _SECOND, {"ops_per_s": number / 7})
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return make_store(tmp_path / "store", _write, _write)
 
 
 def _first(store: Store) -> Path:

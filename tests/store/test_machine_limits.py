@@ -5,34 +5,19 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
-from storscope.domain.entity import EntityRef
 from storscope.domain.errors import DamagedStore, StoreError
-from storscope.domain.recorder import Recorder
 from storscope.store import Store, engine
 from storscope.store.checksums import SUMS
-from tests.support.cases import make_store
 
-_DEVICE = EntityRef("host", "device", "sda")
-_SECOND = 10**9
 _OF_THE_MACHINE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EACCES, errno.EIO)
-
-
-def _write(recorder: Recorder) -> None:
-    for number in range(500):
-        recorder.observe(_DEVICE, number * _SECOND, _SECOND, {"ops_per_s": number / 7})
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return make_store(tmp_path / "store", _write, _write)
 
 
 def _refused(store: Store) -> StoreError:
@@ -56,9 +41,9 @@ def test_a_process_that_may_open_few_files_blames_none_of_them(store: Store, fil
         "except StoreError as error:\n"
         "    print(type(error).__name__, error)\n"
     )
-    loaded = make_store(store.path.with_name("loaded"), _write)
+    loaded = shutil.copytree(store.path, store.path.with_name("loaded"))
     done = subprocess.run(
-        [sys.executable, "-c", script, str(store.path), str(loaded.path)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script, str(store.path), str(loaded)], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith(("[{'n': 1000}]", "StoreError ")), done.stdout
     if files == 6:
