@@ -211,23 +211,17 @@ def _heaviest(settings: Settings, grid: Grid, shares: Mapping[str, FloatArray], 
 
 def _have_load(settings: Settings, at_work: int, shares: Mapping[str, FloatArray]) -> BoolArray:
     """True for those that are heavy by one measure, and bring operations or bytes, more than the others do."""
-    brought = _brought(shares)
     most = np.max(list(shares.values()), axis=0)
-    result: BoolArray = (brought >= max(_LOAD_SHARE_MIN, _more_than_others(at_work))) & (
-        most >= max(settings["share_min"], 1.5 / at_work)
-    )
+    result: BoolArray = _bring_more(at_work, shares) & (most >= max(settings["share_min"], 1.5 / at_work))
     return result
 
 
-def _brought(shares: Mapping[str, FloatArray]) -> FloatArray:
-    """Share of the operations or the bytes, whichever is greater."""
-    result: FloatArray = np.maximum(shares["operations"], shares.get("bytes", 0.0))
+def _bring_more(at_work: int, shares: Mapping[str, FloatArray] | Mapping[str, float]) -> BoolArray:
+    """True for those that bring `_OTHERS_FACTOR` times the mean of the others at work, by operations or by bytes."""
+    more_than_others = _OTHERS_FACTOR / (_OTHERS_FACTOR + at_work - 1)
+    brought = np.maximum(shares["operations"], shares.get("bytes", 0.0))
+    result: BoolArray = brought >= max(_LOAD_SHARE_MIN, more_than_others)
     return result
-
-
-def _more_than_others(at_work: int) -> float:
-    """Share of the load of who brings `_OTHERS_FACTOR` times the mean of the others at work."""
-    return _OTHERS_FACTOR / (_OTHERS_FACTOR + at_work - 1)
 
 
 def _queue_share_min(grid: Grid) -> float:
@@ -304,8 +298,7 @@ def _excuse(settings: Settings, top: _Top) -> str:
     """Why one with a great share is not blamed; a full stop where there is nothing to say."""
     if _hardly_waits(top):
         return ": too little of the queue time to be what others wait for."
-    brought = max(top.shares["operations"], top.shares.get("bytes", 0.0))
-    if brought < max(_LOAD_SHARE_MIN, _more_than_others(top.at_work)) and top.share >= settings["share_min"]:
+    if not _bring_more(top.at_work, top.shares) and top.share >= settings["share_min"]:
         return ". It brings no more than the others: it is slow, not heavy."
     return "; it is served more quickly than the others." if _is_served(settings, top) else "."
 

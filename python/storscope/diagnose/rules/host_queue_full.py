@@ -46,7 +46,7 @@ from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.component_saturated import FullComponent, used_to_the_full
 from storscope.domain.arrays import BoolArray
 from storscope.domain.entity import EntityRef
-from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_duration, format_ratio
 from storscope.model.knee import knee_utilisation
 from storscope.store.series import Series
@@ -172,34 +172,13 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
             "The array answers slowly, and the full queue is the effect; or Storage I/O Control holds the limit low to "
             "be fair between hosts."
         ),
-        check=_CHECK_SIMULATED
-        if simulated
-        else (
-            "Compare the device's latency (DAVG) in these intervals with quiet ones: low means the limit itself holds "
-            "I/O back, high means look at the array first. " + _SIOC
-        ),
-        remedy=(
-            _REMEDY_LEAVE
-            if costs_little
-            else "Look for what makes the array slow before touching the queue."
-            if limited
-            else _REMEDY_SIMULATED
-            if simulated
-            else ("" if has_room else _IF_ROOM) + _REMEDY
-        ),
+        check=_CHECK_SIMULATED if simulated else _CHECK,
+        remedy=_remedy(costs_little=costs_little, limited=limited, simulated=simulated, has_room=has_room),
         source='VMware, "Interpreting esxtop Statistics": %USD 100 with QUED above 0; three intervals in a row: ours.',
         entities=tuple(entities),
         start_ns=start,
         end_ns=end,
-        evidence=(
-            case.evidence(
-                "Intervals with the queue at its limit",
-                f"""SELECT kind, entity, time, queue_depth_mean, queue_limit, queued_mean, busy_ratio, ops_per_s,
-                device_latency_ns_mean, kernel_latency_ns_mean FROM observations
-                WHERE {observed(case, entities, _counts(settings, limit))}
-                ORDER BY coalesce(queued_mean, queue_depth_mean) DESC, time, entity""",
-            ),
-        ),
+        evidence=(_rows(case, settings, entities, limit),),
         # Where the array is slow the queue is the effect, and stands behind what makes it so.
         weight=min(
             [min(1.0, 0.4 + share / 2) * (0.7 if limited else 1.0), *(0.7 * one.finding.weight for one in causes)]
@@ -250,6 +229,29 @@ def _severity(settings: Settings, share: float, waited: float) -> Severity:
     return Severity.CRITICAL if costs and share >= settings["time_share_severe"] else Severity.WARNING
 
 
+def _remedy(*, costs_little: bool, limited: bool, simulated: bool, has_room: bool) -> str:
+    if costs_little:
+        return _REMEDY_LEAVE
+    if limited:
+        return "Look for what makes the array slow before touching the queue."
+    return _REMEDY_SIMULATED if simulated else ("" if has_room else _IF_ROOM) + _REMEDY
+
+
+def _rows(case: Case, settings: Settings, entities: Sequence[EntityRef], limit: float) -> EvidenceRows:
+    return case.evidence(
+        "Intervals with the queue at its limit",
+        f"""SELECT kind, entity, time, queue_depth_mean, queue_limit, queued_mean, busy_ratio, ops_per_s,
+        device_latency_ns_mean, kernel_latency_ns_mean FROM observations
+        WHERE {observed(case, entities, _counts(settings, limit))}
+        ORDER BY coalesce(queued_mean, queue_depth_mean) DESC, time, entity""",
+    )
+
+
+_SIOC = "A queue limit that changes over time is the sign of Storage I/O Control."
+_CHECK = (
+    "Compare the device's latency (DAVG) in these intervals with quiet ones: low means the limit itself holds I/O "
+    "back, high means look at the array first. " + _SIOC
+)
 _CHECK_SIMULATED = (
     "Raise the limit in the design, simulate again and compare the two runs: more operations per second mean that the "
     "limit held them back, longer times below it that the array is the limit."
@@ -261,7 +263,6 @@ _REMEDY = (
 )
 _IF_ROOM = "Find out first whether the array has room: its latency while this queue is not full. If it has: "
 _REMEDY_LEAVE = "Leave the limit: operations hardly wait for a place, so a higher one would change next to nothing."
-_SIOC = "A queue limit that changes over time is the sign of Storage I/O Control."
 
 
 def _waiting(bad: Series, waited: float) -> str:
