@@ -77,7 +77,7 @@ def test_the_spread_of_block_resamples_is_put_right() -> None:
     rng = np.random.default_rng(2)
     n, rho, block = 100, 0.7, 10
     seen = [resampled_sums(values[:, None], block, 200, rng).var() / n**2 for values in ar1(rng, 300, n, rho)]
-    corrected = np.mean(seen) * compare.spread_correction(rho, n, block) ** 2
+    corrected = np.mean(seen) * compare.spread_correction(np.array([rho]), n, block)[0] ** 2
     assert corrected == pytest.approx(compare.variance_of_mean(rho, n), rel=0.08)
     assert np.mean(seen) < 0.85 * compare.variance_of_mean(rho, n)
 
@@ -87,6 +87,31 @@ def test_false_positives_are_as_rare_as_promised(n: int, rho: float) -> None:
     found = [compare.compare_series(a, b, seed=k, replicates=500).p_value for k, (a, b) in enumerate(pairs(3, n, rho))]
     assert np.mean(np.asarray(found) < 0.05) <= 0.085  # three standard errors of 250 trials above 5 %
     assert np.mean(np.asarray(found) < 0.5) == pytest.approx(0.5, abs=0.12)
+
+
+@pytest.mark.parametrize(("n", "rho"), [(20, 0.7), (30, 0.8), (60, 0.9)])
+def test_pairs_that_only_seem_long_enough_are_not_false_more_often(n: int, rho: float) -> None:
+    """A fifth of such pairs seem to have enough independent values, those whose correlation came out too small.
+
+    With that correlation taken for the true one, a fifth to a third of them would differ.
+    """
+    rng = np.random.default_rng(17)
+    one, other = (100 * (1 + 0.1 * ar1(rng, 1_000, n, rho)) for _ in range(2))
+    seeming = [
+        (plain(a), plain(b))
+        for a, b in zip(one, other, strict=True)
+        if (compare.compare_series(plain(a), plain(b), replicates=2).independent or 0.0) >= compare.INDEPENDENT_MIN
+    ]
+    assert 100 < len(seeming) < 300
+    found = [compare.compare_series(a, b, seed=k, replicates=500).p_value for k, (a, b) in enumerate(seeming)]
+    assert np.mean(np.asarray(found) < 0.05) <= 0.12  # two standard errors of 150 trials above 7 %
+
+
+def test_a_correlation_that_is_known_well_is_taken_as_it_is() -> None:
+    values = ar1(np.random.default_rng(18), 1, 5_000, 0.6)[0]
+    drawn = compare.drawn_correlations(values, 2_000, np.random.default_rng(1))
+    assert drawn.mean() == pytest.approx(0.6, abs=0.02)
+    assert drawn.std() == pytest.approx(math.sqrt((1 - 0.6**2) / 5_000), rel=0.1)
 
 
 def test_a_test_that_ignores_correlation_would_cry_wolf() -> None:

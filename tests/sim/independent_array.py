@@ -19,6 +19,7 @@ _TURN_MS = 60e3 / 7200
 _OVERHEAD_MS, _SETTLE_MS, _ACCEPT_MS, _TRANSFER_MS = 0.3, 0.5, 0.11, 0.05
 _INNER_TO_OUTER = 58 / 118
 _EXTENTS, _WINDOW = 256, 30
+_BATCH, _BATCH_FROM = 160, 3
 _GAMMA, _LEAST_DEPTH, _SEEN = 0.75, 5, 31
 
 
@@ -54,6 +55,8 @@ class _Drive:
     extents: int
     idle_ms: float
     in_turn: bool
+    batch: int
+    reads_wait: bool
     head: float = 0.0
     present: int = 0
     last_sent: float = 0.0
@@ -62,6 +65,7 @@ class _Drive:
     waiting: list[_Request] = field(default_factory=list)
     dirty: list[_Request] = field(default_factory=list)
     blocked: list[_Request] = field(default_factory=list)
+    batch_left: int = 0
     carry: float = 0.0
     read_at_ms: float = -math.inf
     reads_next: bool = False
@@ -77,7 +81,7 @@ class _Drive:
         self._start()
 
     def _admit(self) -> None:
-        while self.blocked and len(self.dirty) < self.extents:
+        while self.blocked and len(self.dirty) < self.extents and not self.batch_left:
             request = self.blocked.pop(0)
             self.dirty.append(request)
             self.present -= 1
@@ -112,7 +116,7 @@ class _Drive:
     def _start(self) -> None:
         if self.busy:
             return
-        reads = self._candidates()
+        reads = [] if self.reads_wait and self.batch_left else self._candidates()
         writes = self._to_write_back() if self.blocked or (not reads and self._is_quiet()) else []
         if not reads and not writes:
             return
@@ -120,11 +124,15 @@ class _Drive:
             self.reads_next = not self.reads_next
             reads, writes = (reads, []) if self.reads_next else ([], writes)
         chosen = min(reads + writes, key=self._reach_ms)
+        if chosen.is_write and not self.by_address and not self.batch_left:
+            full = len(self.dirty) >= self.extents and len(self.blocked) >= _BATCH_FROM
+            self.batch_left = self.batch if full else 0
         self.busy = True
         service_ms = self._reach_ms(chosen) + _TRANSFER_MS
         self.head = chosen.stroke
         (self.dirty if chosen.is_write else self.waiting).remove(chosen)
         if chosen.is_write:
+            self.batch_left = max(0, self.batch_left - 1)
             self._admit()
         self.later(service_ms, lambda: self._finish(chosen))
 
@@ -151,14 +159,17 @@ class Found:
 def random_requests(
     layout: str, *, writes: bool, outstanding: int, ios: int = 9_000, drives: int = 8, share: float = 1.0,
     head: str = "last sent", by_address: int = 0, idle_ms: float = 0.0, in_turn: bool = False,
+    batch: int = _BATCH, reads_wait: bool = False,
 ) -> Found:  # fmt: skip
     """A closed loop of random requests, without the first third of them.
 
     `layout` is "raid10" with md's read balancing, or "raid5"; `share` is that of the addresses, from the outer edge.
     The head is taken to be at the request that was "last sent" to the drive, as the simulator does, or "last done".
-    Drives write back what they reach first of their oldest writes, or, with `by_address`, so many writes in order of
-    their addresses, from the outer edge to the inner and again. They begin when nothing was read for `idle_ms`; beside
-    reads, once the cache is full, they write what is nearer than the nearest read, or `in_turn` with it.
+    Drives write back what they reach first of their oldest writes and, once several wait, take none until a `batch` of
+    them is written back, for which `reads_wait`, too, or compete with it; or, with `by_address`, so many writes in
+    order of their addresses, from the outer edge to the inner and again, one at a time. They begin when nothing was
+    read for `idle_ms`; beside reads, once the cache is full, they write what is nearer than the nearest read, or
+    `in_turn` with it.
     """
     random.seed(1)
     time_ms, order = 0.0, count()
@@ -168,7 +179,10 @@ def random_requests(
         heapq.heappush(events, (time_ms + delay_ms, next(order), then))
 
     extents = by_address or _EXTENTS
-    group = [_Drive(later, lambda: time_ms, by_address > 0, extents, idle_ms, in_turn) for _ in range(drives)]
+    group = [
+        _Drive(later, lambda: time_ms, by_address > 0, extents, idle_ms, in_turn, batch, reads_wait)
+        for _ in range(drives)
+    ]
     took_ms: list[float] = []
     began_ms = 0.0
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import inspect
 import pydoc
 import re
+import signal
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import storscope
 from storscope.domain.access import AccessSpec, Mix
-from storscope.domain.load import Closed
+from storscope.domain.load import Closed, Region
 from storscope.domain.workload import Stream, Workload
 from tests.sim.designs import SMALL
 
@@ -53,6 +57,23 @@ _WRONG: dict[str, Callable[[Path], object]] = {
     ),
     "an end beyond all numbers": lambda _: storscope.simulate(SMALL, _READS, duration=1e300),
     "an end beyond all floats": lambda _: storscope.simulate(SMALL, _READS, duration=10**400),
+    "half of a character": lambda _: storscope.load_design("name = '\ud800'\n"),
+    "half of a character in a workload": lambda _: storscope.simulate(SMALL, "\ud800\n"),
+    "a schedule without a name": lambda _: storscope.load_design(SMALL, ""),
+    "the text of a schedule": lambda _: storscope.load_design(SMALL, _BOTH_OF_A_PAIR),
+    "a span of NumPy": lambda _: storscope.simulate(SMALL, _READS, duration=np.timedelta64(1, "s")),  # type: ignore[arg-type]
+    "a span of NumPy as a factor": lambda path: storscope.simulate_trace(
+        SMALL,
+        path / "t.csv",
+        speed_up=np.timedelta64(1, "s"),  # type: ignore[arg-type]
+    ),
+    "a factor beyond all floats": lambda path: storscope.simulate_trace(SMALL, path / "t.csv", speed_up=10**400),
+    "axes that are no text": lambda _: storscope.simulate_sweep(SMALL, 3),  # type: ignore[arg-type]
+    "volumes that are no text": lambda _: storscope.simulate_sweep(SMALL, volumes=[3]),  # type: ignore[list-item]
+    "a size that is none": lambda _: storscope.simulate_sweep(SMALL, size=0.1),  # type: ignore[arg-type]
+    "a sweep of a mapping": lambda _: storscope.simulate_sweep(SMALL, "", {"data": "oltp"}),  # type: ignore[arg-type]
+    "a sweep of no workload": lambda _: storscope.simulate_sweep(SMALL, "", "no such workload"),
+    "an axis that there is not": lambda _: storscope.simulate_sweep(SMALL, ["dpth=3"]),
     "a load that no name has": lambda _: storscope.load_design("name = 'x'\ngroup = 3\n"),
 }
 
@@ -63,6 +84,23 @@ def test_what_a_caller_gets_wrong_is_an_error_of_ours(wrong: str, tmp_path: Path
     with pytest.raises(storscope.StorscopeError) as raised:
         _WRONG[wrong](tmp_path)
     assert isinstance(raised.value, storscope.UsageError | storscope.ConfigError | storscope.InputError)
+
+
+def test_the_text_of_a_schedule_is_not_taken_for_its_name_nor_repeated_whole() -> None:
+    with pytest.raises(storscope.UsageError) as raised:
+        storscope.load_design(SMALL, _BOTH_OF_A_PAIR * 50)
+    assert "Write it to a file" in str(raised.value)
+    assert len(str(raised.value)) < 250
+
+
+@pytest.mark.parametrize("duration", [".1s", " .1", "0.1s", 0.1])
+def test_a_duration_may_begin_with_its_point(duration: str | float) -> None:
+    (run,) = storscope.simulate(SMALL, _READS, duration=duration, started_ns=0)["runs"].to_pylist()
+    assert dict(run["parameters"])["planned_s"] == "0.1"
+
+
+def test_a_design_shows_itself_in_a_line() -> None:
+    assert repr(storscope.load_design(SMALL)) == "<Design 'small' from the text: 1 group, 2 volumes>"
 
 
 def test_a_start_that_leaves_no_room_for_the_run_is_told_with_the_last_one() -> None:
@@ -91,7 +129,7 @@ def test_a_trace_without_a_place_is_told_how_python_gives_it_one(trace: str, tmp
     assert "--trace" not in str(raised.value)
 
 
-@pytest.mark.parametrize("name", ["load_design", "simulate", "simulate_each", "simulate_trace"])
+@pytest.mark.parametrize("name", ["load_design", "simulate", "simulate_each", "simulate_sweep", "simulate_trace"])
 def test_functions_have_their_public_name_and_say_what_they_raise(name: str) -> None:
     function = getattr(storscope, name)
     assert function.__name__ == name
@@ -174,7 +212,7 @@ def test_the_examples_of_the_documentation_run(
     """With two small designs in place of those that it names, and shorter."""
     page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     (tmp_path / "array.toml").write_text(SMALL.replace('"data"', '"vmfs1"').replace('"log"', '"dw"'))
     for name in ("old.toml", "new.toml"):
         (tmp_path / name).write_text(SMALL)
@@ -185,8 +223,66 @@ def test_the_examples_of_the_documentation_run(
         shorter = block.replace('"10m"', '"5s"').replace('schedule="fail', 'duration="5s", schedule="fail')
         exec(shorter, known)
     said = capsys.readouterr().out
-    assert "data of volume data is lost" in said
+    assert re.search(r"data of volume (data|log) is lost", said)
     assert "a built-in workload or a file neither, of the name 'no such workload'" in said
     assert known["observed"].height == known["tables"]["observations"].num_rows
     assert {row["entity"] for row in known["rows"]} == {"vmfs1", "dw"}
     assert known["events"]
+    assert len(known["points"]) == 6
+
+
+# What ends many -------------------------------------------------------------------------------------------------------
+
+_LONG = "30h"
+"""Takes minutes; what ends it before is what is tested."""
+_SOON_S = 30
+"""On a machine that is busy with other tests, too."""
+
+
+def _interrupt_what_runs() -> None:
+    """Ctrl-C a second after a pool of threads has begun."""
+    while not any(thread.name.startswith("ThreadPoolExecutor") for thread in threading.enumerate()):
+        time.sleep(0.01)
+    time.sleep(1)
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def test_ctrl_c_ends_all_that_run_side_by_side() -> None:
+    threading.Thread(target=_interrupt_what_runs, daemon=True).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        storscope.simulate_each([SMALL] * 3, _READS, duration=_LONG)
+    assert time.monotonic() - began < _SOON_S
+
+
+def test_what_is_wrong_with_one_is_raised_while_the_others_run() -> None:
+    stream = Stream(Mix((AccessSpec(8192),)), Closed(4), region=Region(start_bytes=5 * 1024**3))
+    small = SMALL.replace('size = "10 GiB"', 'size = "2 GiB"')
+    assert small != SMALL
+    began = time.monotonic()
+    with pytest.raises(storscope.ConfigError, match="expected room for transfers"):
+        storscope.simulate_each([SMALL, small], Workload("far", (stream,)), duration=_LONG)
+    assert time.monotonic() - began < _SOON_S
+
+
+# Many points ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_sweep_gives_each_point_in_the_order_of_the_matrix_with_what_a_single_run_gives() -> None:
+    found = storscope.simulate_sweep(SMALL, ["modes=randread,randwrite", "depth=1,4"], volumes="log", duration="2s")
+    assert [(one.point.mode, one.point.depth) for one in found] == [
+        (mode, depth) for mode in ("randread", "randwrite") for depth in (1, 4)
+    ]
+    assert all(one.simulated.status == "ok" for one in found)
+    assert len({one.simulated.about.run for one in found}) == 4
+    assert repr(found[1]).startswith("<SimulatedPoint 'randread, 4 KiB, 1 job, depth 4': <Simulated 'small' under ")
+
+
+def test_a_workload_is_swept_as_a_value_and_again_to_the_last_byte() -> None:
+    def tables() -> list[Any]:
+        found = storscope.simulate_sweep(SMALL, "depth=1,2", _READS, size=10 * 2**30, duration=2, started_ns=10**18)
+        return [one.simulated.tables() for one in found]
+
+    once, again = tables(), tables()
+    assert len(once) == 2
+    assert all(one[name].equals(other[name]) for one, other in zip(once, again, strict=True) for name in one)

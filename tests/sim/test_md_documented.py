@@ -81,16 +81,27 @@ def _writes(outstanding: int, **habits: Any) -> float:
     return random_requests("raid5", writes=True, outstanding=outstanding, **habits).iops
 
 
+def _one_at_a_time(outstanding: int, **habits: Any) -> float:
+    return _writes(outstanding, batch=1, **habits)
+
+
 def test_a_drive_that_waits_before_it_writes_back_is_less_in_the_way_of_single_writes() -> None:
     """And costs more where the arms are short, since what it could have written meanwhile it writes later."""
     assert 1.05 < _writes(1, idle_ms=5.0) / _writes(1) < 1.15
     assert 1.12 < _writes(1, idle_ms=5.0, share=0.1) / _writes(1, share=0.1) < 1.25
-    assert 0.88 < _writes(8, idle_ms=5.0) / _writes(8) < 0.97
+    assert 0.88 < _one_at_a_time(8, idle_ms=5.0) / _one_at_a_time(8) < 0.97
 
 
 def test_a_drive_that_reads_and_writes_back_in_turn_does_less_at_depth() -> None:
     """The arm has fewer places to choose from than where reads and dirty writes compete."""
     for outstanding, share in ((64, 1.0), (128, 1.0), (128, 0.1)):
-        ratio = _writes(outstanding, in_turn=True, share=share) / _writes(outstanding, share=share)
+        ratio = _one_at_a_time(outstanding, in_turn=True, share=share) / _one_at_a_time(outstanding, share=share)
         assert 0.82 < ratio < 0.91, (outstanding, share)
-    assert _writes(8, in_turn=True) == pytest.approx(_writes(8), rel=0.03)
+    assert _one_at_a_time(8, in_turn=True) == pytest.approx(_one_at_a_time(8), rel=0.03)
+
+
+def test_writing_back_in_batches_costs_writes_of_raid_5_at_depth_only() -> None:
+    """While one drive holds up writes the others have less to choose from."""
+    for outstanding, share in ((64, 1.0), (128, 1.0), (128, 0.1)):
+        assert 0.88 < _writes(outstanding, share=share) / _one_at_a_time(outstanding, share=share) < 0.98
+    assert _writes(1) == pytest.approx(_one_at_a_time(1), rel=0.02)

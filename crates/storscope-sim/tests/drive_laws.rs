@@ -6,7 +6,7 @@ use storscope_sim::drive::fit::closed_loop::ClosedLoop;
 use storscope_sim::drive::{Drive, DriveOp};
 use storscope_types::design::drive::{
     Among, CurveDesign, CurvePoint, DriveDesign, MechanicalDesign, QueueingDesign, ReadAheadDesign, ReadOnAfter,
-    ReadOnTo, SeekDesign, WriteCacheDesign,
+    ReadOnTo, SeekDesign, WriteBackOrder, WriteCacheDesign,
 };
 use storscope_types::{Bytes, Nanos};
 
@@ -236,6 +236,18 @@ fn below_its_first_point_a_curve_drive_responds_as_at_it() {
     }
 }
 
+fn write_cache() -> WriteCacheDesign {
+    WriteCacheDesign {
+        size: Bytes::from_mib(16),
+        extents: 256,
+        accept: None,
+        window: 16,
+        order: WriteBackOrder::Nearest,
+        batch: None,
+        batch_from: 3,
+    }
+}
+
 fn buffered() -> MechanicalDesign {
     MechanicalDesign {
         head_switch: Nanos::from_micros(800),
@@ -246,7 +258,7 @@ fn buffered() -> MechanicalDesign {
             up_to: ReadOnTo::SegmentEnd,
             lost_on_write: false,
         }),
-        write_cache: Some(WriteCacheDesign { size: Bytes::from_mib(16), extents: 256, accept: None, window: 16 }),
+        write_cache: Some(write_cache()),
         ..plain()
     }
 }
@@ -329,6 +341,107 @@ fn stream_and_reader(design: &MechanicalDesign, direction: Direction, depth: u32
         }
     }
     (streamed * 65_536.0 / now.as_secs_f64(), read / now.as_secs_f64())
+}
+
+fn caching(cache: WriteCacheDesign) -> DriveDesign {
+    mechanical(MechanicalDesign { write_cache: Some(cache), ..buffered() })
+}
+
+#[test]
+fn all_that_wait_for_a_batch_wait_as_long_as_it_takes() {
+    // Of n writes of a cycle that last T together, one waits for T and the others hardly: mean T / n, mean square T² / n.
+    for batch in [1, 4, 40, 160, 240] {
+        let design = caching(WriteCacheDesign { batch: Some(batch), batch_from: 1, ..write_cache() });
+        let found = ClosedLoop::writes(1, 60_000).run(&design, 1);
+        let mean_s = found.latency_ns_mean * 1e-9;
+        let square_s2 = mean_s * mean_s + (found.latency_ns_sd * 1e-9).powi(2);
+        let held_up = square_s2 / mean_s * found.iops;
+        assert!((held_up / f64::from(batch) - 1.0).abs() < 0.15, "{batch}: {held_up}");
+    }
+}
+
+#[test]
+fn batches_wait_for_several_writes_and_move_no_mean() {
+    let steady = caching(WriteCacheDesign { batch: Some(1), ..write_cache() });
+    let batches = caching(WriteCacheDesign { batch: Some(160), batch_from: 3, ..write_cache() });
+    for (qd, are_held_up) in [(1, false), (2, false), (3, true), (32, true)] {
+        let [one, many] = [&steady, &batches].map(|design| ClosedLoop::writes(qd, 60_000).run(design, 1));
+        assert!((many.iops / one.iops - 1.0).abs() < 0.03, "{qd}: {one:?} {many:?}");
+        assert_eq!(many.latency_ns_sd > 5.0 * one.latency_ns_sd, are_held_up, "{qd}: {one:?} {many:?}");
+    }
+}
+
+/// Random reads and writes come and go; returns when each was done.
+fn mixed(design: &DriveDesign) -> Vec<(u32, Nanos)> {
+    let mut drive = Drive::new(design, 1, 0);
+    let mut dice = Dice(5);
+    let mut request = |tag: u32| {
+        let direction = if dice.unit() < 0.3 { Direction::Read } else { Direction::Write };
+        DriveOp { tag, direction, offset: (dice.unit() * 9e11) as u64 / 4096 * 4096, length: 4096 }
+    };
+    (0..24).for_each(|tag| drive.submit(Nanos::ZERO, request(tag)));
+    let (mut next, mut done) = (24, Vec::new());
+    while drive.next_event() != Nanos::NEVER {
+        let now = drive.next_event();
+        let Some(tag) = drive.advance(now) else { continue };
+        done.push((tag, now));
+        if next < 6_000 {
+            drive.submit(now, request(next));
+            next += 1;
+        }
+    }
+    assert_eq!((drive.queue_len(), drive.in_service()), (0, 0));
+    done
+}
+
+#[test]
+fn every_request_beside_batches_is_done_once_and_the_same_each_time() {
+    for (order, batch) in
+        [(WriteBackOrder::Nearest, 160), (WriteBackOrder::Nearest, 256), (WriteBackOrder::Address, 256)]
+    {
+        let design = caching(WriteCacheDesign { order, batch: Some(batch), batch_from: 1, ..write_cache() });
+        let done = mixed(&design);
+        let mut tags: Vec<u32> = done.iter().map(|(tag, _)| *tag).collect();
+        tags.sort_unstable();
+        assert!(tags.into_iter().eq(0..6_000), "{order:?} {batch}");
+        assert!(done.windows(2).all(|pair| pair[0].1 <= pair[1].1));
+        assert_eq!(done, mixed(&design));
+    }
+}
+
+#[test]
+fn an_idle_drive_writes_its_cache_back_whatever_the_batch() {
+    let design = caching(WriteCacheDesign { batch: Some(256), batch_from: 1, ..write_cache() });
+    let mut drive = Drive::new(&design, 1, 0);
+    let mut dice = Dice(3);
+    let mut now = Nanos::ZERO;
+    for round in 0..4 {
+        let came = now;
+        let offset = |share: f64| (share * 9e11) as u64 / 4096 * 4096;
+        let write = |tag, share| DriveOp { tag, direction: Direction::Write, offset: offset(share), length: 4096 };
+        (0..250).for_each(|tag| drive.submit(came, write(tag, dice.unit())));
+        let mut taken = Nanos::ZERO;
+        while drive.next_event() != Nanos::NEVER {
+            now = drive.next_event();
+            if drive.advance(now).is_some() {
+                taken = now.since(came);
+            }
+        }
+        assert!(taken < Nanos::from_millis(100), "all found room in round {round}: {taken:?}");
+        assert!(now.since(came) > Nanos::from_millis(1_000), "250 extents went to the media in round {round}");
+    }
+}
+
+#[test]
+fn by_address_saves_seeks_only_and_so_gains_less_within_a_short_stroke() {
+    let by = |order| caching(WriteCacheDesign { order, window: 30, extents: 128, batch: Some(1), ..write_cache() });
+    let rate = |order, span_ratio| ClosedLoop { span_ratio, ..ClosedLoop::writes(8, 20_000) }.run(&by(order), 1).iops;
+    let [near, address] =
+        [WriteBackOrder::Nearest, WriteBackOrder::Address].map(|order| rate(order, 0.1) / rate(order, 1.0));
+    assert!(near > 1.35 * address, "a tenth over all: {near} and {address}");
+    // By address each waits for half a turn on the mean, whatever the seek.
+    let rotation = 7_200.0 / 60.0 * 2.0;
+    assert!(rate(WriteBackOrder::Address, 0.1) < rotation, "more than half a turn lets through");
 }
 
 fn sorted(design: MechanicalDesign, gamma: f64, among: Among) -> MechanicalDesign {

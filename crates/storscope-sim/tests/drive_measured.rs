@@ -54,6 +54,23 @@ fn random_writes_into_the_cache_are_within_four_percent() {
 }
 
 #[test]
+fn cached_writes_are_held_up_as_measured() {
+    // Standard deviation in ms of the responses of random writes. What waits for a batch does not depend on depth much; at
+    // depths that the drive takes without batches its deviation is that of a few positionings. Of the Raptor depths of 16
+    // and more are left out: something sorts there what waits, and the model does not (docs/drives.md).
+    for (name, points) in [
+        ("sata-500gb", &[(1, 3.09), (2, 4.48), (4, 151.1), (8, 267.3), (16, 410.5), (32, 574.9), (64, 574.6)][..]),
+        ("wd-raptor-74gb", &[(1, 9.67), (2, 11.92), (4, 14.76), (8, 25.28)][..]),
+    ] {
+        for &(qd, sd_ms) in points {
+            let predicted = ClosedLoop::writes(qd, 60_000).run(&design(name), 1).latency_ns_sd / 1e6;
+            let off = predicted / sd_ms;
+            assert!((1.0 / 1.6..1.6).contains(&off), "{name} at {qd}: {predicted:.1} ms, measured {sd_ms} ms");
+        }
+    }
+}
+
+#[test]
 fn single_writes_into_the_caches_of_old_drives_take_as_long_as_in_their_traces() {
     // Means of the 3,400 to 3,500 writes of 3.1 to 3.2 KiB of each trace, published with DiskSim 4.0 (valid/), made one at
     // a time, 44 ms apart; reads of the same traces take 5.8 to 9 ms. Those of the older two drives take 14 and 18 ms,

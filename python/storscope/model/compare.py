@@ -3,12 +3,15 @@
 `compare_series` takes one run a side, with values per interval. Neighbouring intervals resemble each other, so blocks
 are resampled (see bootstrap.py). What blocks shorter than the correlation leave out of the variance is put back by the
 closed form for an AR(1); that the spread itself is known from few independent values widens the result as Student's t
-does. `compare_runs` takes the means of repeated runs, which are independent: Welch's test, and Fieller's interval for
-the ratio. `compare_couples` is for runs taken in turn, where a drift of the whole system falls out.
+does, and so does that the correlation is not known well either: each resample takes another that may be the true one.
+`compare_runs` takes the means of repeated runs, which are independent: Welch's test, and Fieller's interval for the
+ratio. `compare_couples` is for runs taken in turn, where a drift of the whole system falls out.
 
-Measured false positives at 5 %: 3 to 7 % for AR(1) series of 60 to 200 intervals with a lag-one correlation of up to
-0.8 (tests/model/test_compare.py). Beware: fewer than `INDEPENDENT_MIN` independent values a side support no verdict;
-a series says nothing about how much repeated runs differ; two runs a side give a very wide interval, rightly.
+Measured false positives at 5 %: 1 to 6 % for AR(1) series of 60 to 300 intervals with a lag-one correlation of up to
+0.8, and no more than about 8 % of what has INDEPENDENT_MIN independent values, down to series of which a tenth have
+them (tests/model/test_compare.py). Beware: fewer than `INDEPENDENT_MIN` independent values a side support no verdict;
+those few series that seem to have them by luck differ far more often; a series says nothing about how much repeated
+runs differ; two runs a side give a very wide interval, rightly.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,6 +33,13 @@ INDEPENDENT_MIN = 5.0
 """Below so many independent values a side, false positives exceed what the level promises (simulated, AR(1))."""
 INTERVALS_MIN = 8
 """Fewer intervals do not show how they are correlated."""
+_CAUTION = 0.5
+"""Standard errors by which correlations are taken for larger than they seem, since a pair is judged where they seem
+small. Simulated (AR(1)): of 30 intervals with 0.8 a fifth seem to have INDEPENDENT_MIN independent values; equal pairs
+of those differ in 16 % without this, in 4 to 7 % with it, and in 26 % where the correlation is taken as known.
+Intervals of 60 values without correlation become 7 % wider, those of 8 values three times as wide."""
+_CORRELATION_MAX = 0.99
+_Ratio = TypeVar("_Ratio", float, FloatArray)
 _ROWS_MAX = 1_000
 """Longer series are pooled to so many rows before they are resampled, to bound memory; means stay as they are."""
 
@@ -100,11 +111,15 @@ def only_values(before: float, after: float, counts: tuple[int, int] = (1, 1)) -
 
 @dataclass(frozen=True, slots=True)
 class _Replicates:
-    """Deviations of a mean from itself over resamples, with the freedom its spread is known with."""
+    """Deviations of a mean from itself over resamples, each of another correlation that the series may have."""
 
     deviations: FloatArray
-    freedom: float
+    variance: FloatArray
+    """Of the mean, by the correlation of the resample."""
+    freedom: FloatArray
+    """That the spread is known with, likewise."""
     independent: float
+    """About how many independent values there are, by the likeliest correlation."""
 
 
 def compare_series(
@@ -129,10 +144,13 @@ def _replicates(side: Weighted, replicates: int, rng: np.random.Generator) -> _R
     with np.errstate(divide="ignore", invalid="ignore"):
         means = sums[:, 0] / sums[:, 1]
     means = np.where(np.isfinite(means), means, side.mean)
-    correlation = corrected_correlation(residual)
-    independent = 1.0 / variance_of_mean(correlation, n)
+    correlations = drawn_correlations(residual, replicates, rng)
+    deviations, wider = means - means.mean(), spread_correction(correlations, n, block)
     return _Replicates(
-        (means - means.mean()) * spread_correction(correlation, n, block), max(1.0, independent - 1.0), independent
+        deviations * wider,
+        float(deviations.var()) * wider**2,
+        freedom_of(correlations, n),
+        1.0 / variance_of_mean(corrected_correlation(residual), n),
     )
 
 
@@ -148,25 +166,44 @@ def pooled(rows: FloatArray) -> FloatArray:
 def corrected_correlation(values: FloatArray) -> float:
     """Lag-one correlation without its downward bias of (1 + 3 rho) / n (Kendall 1954); 0 to 0.99."""
     rho = lag_one_correlation(values)
-    return float(np.clip(rho + (1.0 + 3.0 * rho) / max(1, len(values)), 0.0, 0.99))
+    return float(np.clip(rho + (1.0 + 3.0 * rho) / max(1, len(values)), 0.0, _CORRELATION_MAX))
 
 
-def variance_of_mean(rho: float, m: int) -> float:
+def drawn_correlations(values: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+    """Lag-one correlations that the process behind the values may have, 0 to 0.99; from few values they differ a lot.
+
+    The standard error is that of an AR(1), sqrt((1 - rho^2) / n) (Bartlett 1946); the centre is `_CAUTION` of it above
+    the likeliest.
+    """
+    rho = corrected_correlation(values)
+    error = math.sqrt((1.0 - rho**2) / max(1, len(values)))
+    drawn: FloatArray = np.clip(rho + error * rng.normal(_CAUTION, 1.0, count), 0.0, _CORRELATION_MAX)
+    return drawn
+
+
+def freedom_of(rho: FloatArray, n: int) -> FloatArray:
+    """Degrees of freedom of the spread of n values of an AR(1): one less than the independent values, at least 1."""
+    freedom: FloatArray = np.maximum(1.0, 1.0 / variance_of_mean(rho, n) - 1.0)
+    return freedom
+
+
+def variance_of_mean(rho: _Ratio, m: int) -> _Ratio:
     """Variance of the mean of m values of an AR(1) of variance 1 (closed form)."""
     tail = 2.0 * rho * (1.0 - rho**m) / (m * (1.0 - rho) ** 2)
     return ((1.0 + rho) / (1.0 - rho) - tail) / m
 
 
-def spread_correction(rho: float, n: int, block: int) -> float:
+def spread_correction(rho: FloatArray, n: int, block: int) -> FloatArray:
     """Standard deviation of the mean of n over that of its block resamples, for an AR(1).
 
     Resampled means spread by (block / n) (V(block) - V(n)), V being the variance of a mean; the truth is V(n). Without
     correlation this is sqrt(n / (n - block)).
     """
     if block >= n:
-        return math.inf
+        return np.full(len(rho), math.inf)
     whole = variance_of_mean(rho, n)
-    return math.sqrt(whole / (block / n * (variance_of_mean(rho, block) - whole)))
+    correction: FloatArray = np.sqrt(whole / (block / n * (variance_of_mean(rho, block) - whole)))
+    return correction
 
 
 def _from_replicates(
@@ -178,11 +215,10 @@ def _from_replicates(
     rng: np.random.Generator,
 ) -> Difference:
     before, after = means
-    shifted = [side.deviations for side in sides]
-    freedom = welch_freedom([float(part.var()) for part in shifted], [side.freedom for side in sides])
+    freedom = _welch_freedoms(sides)
     # A normal deviate over sqrt(chi^2 / df) is Student's t: each replicate gets a spread that is as uncertain as ours.
-    uncertain = np.sqrt(freedom / rng.chisquare(freedom, len(shifted[0])))
-    one, other = (part * uncertain for part in shifted)
+    uncertain = np.sqrt(freedom / rng.chisquare(freedom))
+    one, other = (side.deviations * uncertain for side in sides)
     d = after - before
     differences = d + other - one
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -198,6 +234,15 @@ def _from_replicates(
         *counts,
         independent,
     )
+
+
+def _welch_freedoms(sides: tuple[_Replicates, _Replicates]) -> FloatArray:
+    """`welch_freedom` of every replicate."""
+    total = sides[0].variance + sides[1].variance
+    parts = sides[0].variance ** 2 / sides[0].freedom + sides[1].variance ** 2 / sides[1].freedom
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: FloatArray = np.where(parts > 0, np.maximum(1.0, total**2 / parts), sides[0].freedom + sides[1].freedom)
+    return found
 
 
 def chance(not_above: int, not_below: int, replicates: int) -> float:

@@ -23,6 +23,8 @@ from storscope.model.compare import (
     Method,
     chance,
     corrected_correlation,
+    drawn_correlations,
+    freedom_of,
     pooled,
     spread_correction,
     variance_of_mean,
@@ -117,9 +119,10 @@ def _ranks(side: Buckets, share: float, in_order: bool, replicates: int, rng: np
         block, n = block_length(late), len(late)
         # Short blocks spread too little: the share that is looked up moves by what is missing. How much it spreads is
         # known from few independent values, which makes a normal deviate Student's t.
-        freedom = max(1.0, _independent(side, share) - 1.0)
-        uncertain = np.sqrt(freedom / rng.chisquare(freedom, replicates))
-        widen = spread_correction(corrected_correlation(late), n, block) * uncertain
+        # How much they hang together is not known well either (compare.py).
+        correlations = drawn_correlations(late, replicates, rng)
+        freedom = freedom_of(correlations, n)
+        widen = spread_correction(correlations, n, block) * np.sqrt(freedom / rng.chisquare(freedom))
         return _bucket_of(_times_drawn(n, block, replicates, rng) @ rows, share, rows.sum(axis=0), widen)
     total = side.total
     drawn = rng.multinomial(total.sum(), total / total.sum(), replicates)

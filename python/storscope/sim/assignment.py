@@ -75,7 +75,7 @@ def _chosen(assignment: Assignment, attachments: Sequence[Attachment]) -> list[i
         return [_named_by_file(name, attachments) for name in assignment.target_names]
     if assignment.pattern is None:
         return list(range(len(attachments)))
-    return _fitting(assignment.pattern, attachments)
+    return fitting(assignment.pattern, attachments)
 
 
 def _named_by_file(name: str, attachments: Sequence[Attachment]) -> int:
@@ -87,7 +87,8 @@ def _named_by_file(name: str, attachments: Sequence[Attachment]) -> int:
         raise UsageError(error.expected, error.found, hint=f"{error.hint} {elsewhere}") from None
 
 
-def _fitting(pattern: str, attachments: Sequence[Attachment]) -> list[int]:
+def fitting(pattern: str, attachments: Sequence[Attachment]) -> list[int]:
+    """The indices of the attachments that a pattern fits. UsageError if there is none."""
     found = [index for index, attachment in enumerate(attachments) if attachment.matches(pattern)]
     if not found:
         names = ", ".join(attachment.name for attachment in attachments[:8])
@@ -95,9 +96,15 @@ def _fitting(pattern: str, attachments: Sequence[Attachment]) -> list[int]:
     return found
 
 
+def sizes_of(patterns: Sequence[str], attachments: Sequence[Attachment]) -> tuple[int, ...]:
+    """Bytes of each attachment that fits one of the patterns; of all without a pattern."""
+    indices = [index for one in patterns for index in fitting(one, attachments)]
+    return tuple(attachments[index].size_bytes for index in indices or range(len(attachments)))
+
+
 def single(name: str, attachments: Sequence[Attachment]) -> int:
     """The index of the one attachment that a pattern fits. UsageError if it is none or several."""
-    found = _fitting(name, attachments)
+    found = fitting(name, attachments)
     if len(found) > 1:
         names = ", ".join(attachments[index].name for index in found[:8])
         raise UsageError("a name of one volume", f"{name!r}, which fits {names}", hint="Write HOST/VOLUME.")

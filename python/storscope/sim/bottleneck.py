@@ -42,6 +42,11 @@ _LIMIT_WORDS = {
     "lun": "the queue limit of LUN {}", "adapter": "the queue limit of the adapters of host {}",
     "host": "the queue limit of host {}", "port": "the queue limit of the ports of controller {}",
 }  # fmt: skip
+_SHORT = {
+    "load": "load", "cache": "write cache is full", "few_drives": "few drives at a time", "no_time": "nothing",
+    "unknown": "not known", "phases": "phase by phase",
+}  # fmt: skip
+"""Of what is no component and no limit."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,16 @@ class Bottleneck:
     words: str
     part: str | None = None
     """Of `load` the part in which I/Os spend most of their time."""
+
+    @property
+    def short(self) -> str:
+        """A few words for a table: 'drive md0 96 %', 'load'. `words` has the reason."""
+        if self.kind in _SHORT:
+            return _SHORT[self.kind]
+        if self.kind == "limit":
+            return f"queue limit of {self.name}"
+        ratio = "" if self.used_ratio is None else f" {format_ratio(self.used_ratio)}"
+        return f"{self.kind.replace('_', '-')} {self.name}{ratio}"
 
 
 def waits(component: Mapping[str, Any]) -> bool:

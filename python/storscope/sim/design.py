@@ -18,7 +18,7 @@ from storscope.domain.text_kinds import DESIGN, mistaken
 from storscope.sim.assignment import Attachment
 from storscope.sim.group_space import GroupSpace, group_spaces
 from storscope.sim.schedule import Lifetime, Schedule
-from storscope.sim.text_file import text_of
+from storscope.sim.text_file import check_text, text_of
 
 _AT = re.compile(r"^\s*\[\[\s*at\s*\]\]", re.MULTILINE)
 _INDEX = re.compile(r"^at\[(\d+)\]")
@@ -44,9 +44,17 @@ class Design:
         """Its name."""
         return str(self.form["name"])
 
+    def __repr__(self) -> str:
+        """A line, for notebooks; `form` has everything."""
+        volumes = len({one.volume for one in self.attachments})
+        parts = ((len(self.spaces), "group"), (volumes, "volume"))
+        counted = ", ".join(f"{count} {what}{'' if count == 1 else 's'}" for count, what in parts)
+        return f"<Design {self.name!r} from {self.where}: {counted}>"
+
 
 def read_design(text: str, where: str, schedule: Schedule | None = None) -> Design:
     """A design from its text. Raises ConfigError with line and key."""
+    check_text(text, where)
     body = text if text.endswith("\n") else text + "\n"
     whole = body + (schedule.changes if schedule else "")
     try:

@@ -25,3 +25,11 @@ def text_of(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError("text in UTF-8", f"byte {content[error.start]:#04x}", where=str(path)) from None
+
+
+def check_text(text: str, where: str) -> None:
+    """Raises ConfigError for half of a surrogate pair, which is no character and has no place in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError("text", f"half of a character, {text[error.start]!r}", where=where) from None

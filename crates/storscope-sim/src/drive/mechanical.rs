@@ -2,14 +2,14 @@
 //!
 //! Reads that are in the buffer and writes that go to the cache need only the link; the rest needs the arm. The arm takes
 //! the request it reaches first among a window of the oldest. It writes its cache back when nothing else waits for it, or,
-//! once writes wait for room, in competition with what does.
+//! once writes wait for room, in competition with what does: one extent at a time or, if several wait, a batch of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use storscope_device::Direction;
 use storscope_types::Nanos;
-use storscope_types::design::drive::{MechanicalDesign, ReadOnTo};
+use storscope_types::design::drive::{MechanicalDesign, ReadOnTo, WriteBackOrder};
 
 use super::DriveOp;
 use super::arm::{Arm, Mechanics, Place, Stretch};
@@ -293,9 +293,12 @@ impl Mechanical {
         }
     }
 
-    /// Takes waiting writes into the cache, in their order, as far as there is room.
+    /// Takes waiting writes into the cache, in their order, as far as there is room; none while a batch is written back.
     fn admit_blocked(&mut self) {
         let Some(cache) = &mut self.write_cache else { return };
+        if cache.is_in_batch() {
+            return;
+        }
         let arm = &self.arm;
         while let Some(op) = self.blocked.front() {
             if !cache.take(op.offset, op.offset + u64::from(op.length), |offset| arm.stretch(offset)) {
@@ -382,7 +385,10 @@ impl Mechanical {
         self.waiting.other_than_run(self.run_end, self.run_end, first)
     }
 
+    #[inline]
     fn start_writing_back(&mut self, now: Nanos) -> bool {
+        let Some(cache) = &mut self.write_cache else { return false };
+        cache.batch_for(self.blocked.len());
         if let Some((index, reach_ns)) = self.nearest_extent(now) {
             self.write_back(now, index, reach_ns);
         }
@@ -399,13 +405,21 @@ impl Mechanical {
     }
 
     fn nearest_extent(&self, now: Nanos) -> Option<(usize, f64)> {
-        let candidates = self.write_cache.as_ref()?.candidates().iter();
+        let cache = self.write_cache.as_ref()?;
         let reach = |extent: &Extent| {
             let adjacent = extent.stretch.offset == self.arm.head_byte();
             let settle_ns = if adjacent { 0.0 } else { self.times.write_settle_ns };
             self.arm.reach_ns(now, settle_ns, &extent.stretch)
         };
-        candidates.map(reach).enumerate().min_by(|a, b| a.1.total_cmp(&b.1))
+        match cache.order() {
+            WriteBackOrder::Nearest => {
+                cache.candidates().iter().map(reach).enumerate().min_by(|a, b| a.1.total_cmp(&b.1))
+            }
+            WriteBackOrder::Address => {
+                let index = cache.next_by_address(self.arm.head_byte())?;
+                Some((index, reach(cache.extent(index))))
+            }
+        }
     }
 
     /// Has the arm serve a waiting request. Returns whether the arm is still idle.

@@ -3,7 +3,7 @@
 //! Adjacent writes join one extent, writes into an extent are absorbed. What is not there: flushes and forced writes, a
 //! time after which data is written at the latest, and loss on power failure.
 
-use storscope_types::design::drive::WriteCacheDesign;
+use storscope_types::design::drive::{WriteBackOrder, WriteCacheDesign};
 
 use super::arm::Stretch;
 
@@ -24,6 +24,11 @@ pub struct WriteCache {
     most_extents: usize,
     most_bytes: u64,
     dirty_bytes: u64,
+    /// Extents of a batch, the writes that must wait for one, and what is left of the present one.
+    batch: usize,
+    batch_from: usize,
+    batch_left: usize,
+    order: WriteBackOrder,
 }
 
 /// What has to be written to the media in one go.
@@ -47,7 +52,46 @@ impl WriteCache {
             most_extents,
             most_bytes: design.size.0,
             dirty_bytes: 0,
+            batch: design.batch_extents() as usize,
+            batch_from: design.batch_from as usize,
+            batch_left: 0,
+            order: design.order,
         }
+    }
+
+    /// Begins a batch if none is under way, if it is places that are short, and enough writes wait. Where bytes are short,
+    /// as with sequential streams, extents go one at a time: they would be small behind a batch.
+    #[inline]
+    pub fn batch_for(&mut self, writes_waiting: usize) {
+        let live = self.live().len();
+        if self.batch_left == 0 && writes_waiting >= self.batch_from && live >= self.most_extents {
+            self.batch_left = self.batch.min(live);
+        }
+    }
+
+    /// Whether the drive takes no write until a batch is written back.
+    #[inline]
+    pub fn is_in_batch(&self) -> bool {
+        self.batch_left > 0
+    }
+
+    /// How the next extent is chosen.
+    #[inline]
+    pub fn order(&self) -> WriteBackOrder {
+        self.order
+    }
+
+    /// The extent that starts at a byte or next behind it, or else the first of all.
+    pub fn next_by_address(&self, from: u64) -> Option<usize> {
+        let live = self.live().iter().enumerate();
+        // Those before `from` are a whole turn of the address space away.
+        live.min_by_key(|(_, extent)| extent.stretch.offset.wrapping_sub(from)).map(|(index, _)| index)
+    }
+
+    /// One of the extents, oldest first.
+    #[inline]
+    pub fn extent(&self, index: usize) -> &Extent {
+        &self.live()[index]
     }
 
     /// Takes a write if there is room. `place` finds where a new extent starts.
@@ -95,6 +139,7 @@ impl WriteCache {
         let extent = self.extents[self.head + index];
         self.extents.copy_within(self.head..self.head + index, self.head + 1);
         self.head += 1;
+        self.batch_left = self.batch_left.saturating_sub(1);
         self.touch(extent.stretch.offset >> CHUNK_BITS, extent.end >> CHUNK_BITS, u16::wrapping_sub);
         extent
     }
@@ -146,7 +191,7 @@ mod tests {
     use super::{Extent, WriteCache};
     use crate::drive::arm::Stretch;
     use storscope_types::Bytes;
-    use storscope_types::design::drive::WriteCacheDesign;
+    use storscope_types::design::drive::{WriteBackOrder, WriteCacheDesign};
 
     /// The same by looking at every extent every time.
     #[derive(Default)]
@@ -181,7 +226,15 @@ mod tests {
 
     #[test]
     fn what_is_passed_over_makes_no_difference() {
-        let design = WriteCacheDesign { size: Bytes::from_mib(1), extents: 16, accept: None, window: 4 };
+        let design = WriteCacheDesign {
+            size: Bytes::from_mib(1),
+            extents: 16,
+            accept: None,
+            window: 4,
+            order: WriteBackOrder::Nearest,
+            batch: None,
+            batch_from: 3,
+        };
         let (mut cache, mut plain) = (WriteCache::new(&design), Plain::default());
         let mut state = 7_u64;
         let mut draw = |below: u64| {

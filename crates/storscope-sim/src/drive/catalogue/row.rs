@@ -1,7 +1,8 @@
 //! A drive with platters as data sheets write it, and the design that it is.
 
 use storscope_types::design::drive::{
-    Among, MechanicalDesign, QueueingDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo, SeekDesign, WriteCacheDesign,
+    Among, MechanicalDesign, QueueingDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo, SeekDesign, WriteBackOrder,
+    WriteCacheDesign,
 };
 use storscope_types::{Bytes, Nanos};
 
@@ -29,6 +30,8 @@ pub struct Row {
     pub read_ahead: (u32, u64),
     /// MiB of write cache, 0 for off, and its window.
     pub write_cache: (u64, u32),
+    /// Extents that the cache writes back in one go, and the writes that must wait for it.
+    pub write_batch: (u32, u32),
     /// Time to take a write, without its transfer; 0 for that of a read from the buffer.
     pub accept_ms: f64,
     /// Gamma, least depth and depth.
@@ -42,6 +45,7 @@ impl Row {
         let [track_to_track, average, full_stroke] = self.seek_ms.map(time);
         let (segments, segment_kib) = self.read_ahead;
         let (cache_mib, window) = self.write_cache;
+        let (batch, batch_from) = self.write_batch;
         let (gamma, least_depth, depth) = self.sorting;
         MechanicalDesign {
             size: Bytes((self.size_gb * 1e9).round() as u64),
@@ -69,6 +73,9 @@ impl Row {
                 extents: 256,
                 accept: (self.accept_ms > 0.0).then(|| time(self.accept_ms)),
                 window,
+                order: WriteBackOrder::Nearest,
+                batch: Some(batch),
+                batch_from,
             }),
             queueing: Some(QueueingDesign { gamma, least_depth, depth, among: Among::Any }),
         }

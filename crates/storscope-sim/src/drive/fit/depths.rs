@@ -1,12 +1,12 @@
 //! How a drive seeks and sorts, from throughput against queue depth.
 //!
-//! One outstanding random read tells the mean seek (and, if the standard deviation of its response is known, how far the
-//! full stroke is from it); how throughput grows with depth tells the window. Cached random writes tell among how many of
-//! them the drive chooses. Errors are squared on a logarithmic scale.
+//! One outstanding random read, and as many as the drive does not sort yet, tell the mean seek (and, if the standard
+//! deviation of its response is known, how far the full stroke is from it); how throughput grows with depth tells the
+//! window. Cached random writes tell among how many of them the drive chooses. Errors are squared on a logarithmic scale.
 
 use storscope_device::Direction;
 use storscope_types::design::drive::{
-    Among, DriveDesign, MechanicalDesign, QueueingDesign, SeekDesign, WriteCacheDesign,
+    Among, DriveDesign, MechanicalDesign, QueueingDesign, SeekDesign, WriteBackOrder, WriteCacheDesign,
 };
 use storscope_types::{Bytes, Nanos};
 
@@ -17,30 +17,62 @@ use super::simplex;
 /// How much faster than reads writes are that go into a cache.
 const CACHED: f64 = 1.1;
 /// The cache of a drive that must have one: that of the catalogue's SATA drives.
-const CACHE: WriteCacheDesign = WriteCacheDesign { size: Bytes::from_mib(16), extents: 256, accept: None, window: 24 };
+const CACHE: WriteCacheDesign = WriteCacheDesign {
+    size: Bytes::from_mib(16),
+    extents: 256,
+    accept: None,
+    window: 24,
+    order: WriteBackOrder::Nearest,
+    batch: Some(160),
+    batch_from: WriteCacheDesign::BATCH_FROM,
+};
 /// Most extents among which a drive is thought to choose.
 const MOST_WINDOW: u32 = 64;
 /// Least depths that are tried.
 const LEAST_DEPTHS: std::ops::RangeInclusive<u32> = 1..=8;
 
 /// The drive with the seek times and the sorting that the reads of a grid show; all else stays as it is given. Without a
-/// standard deviation of the response at depth 1 the full stroke keeps its ratio to the mean seek, and without depth 1 the
-/// mean seek is told by all depths together with the sorting.
+/// standard deviation of the response at depth 1 the full stroke keeps its ratio to the mean seek; without depth 1 the mean
+/// seek is told by all depths together with the sorting.
 pub fn with_reads(base: &MechanicalDesign, grid: &Grid) -> MechanicalDesign {
     let bare = MechanicalDesign { queueing: None, ..base.clone() };
-    let first = grid.reads.iter().find(|point| point.qd == 1);
-    let alone = first.map(|first| MechanicalDesign { seek: fit_seek(&bare, grid, first.iops), ..bare.clone() });
-    let sorted = |least_depth: u32| match &alone {
-        Some(design) => fit_gamma(design, grid, least_depth, base),
-        None => fit_both(&bare, grid, least_depth, base),
+    let is_alone = grid.reads.iter().any(|point| point.qd == 1);
+    // The seek of each number of shallow points, as many least depths have the same ones.
+    let mut alone: Vec<(usize, MechanicalDesign)> = Vec::new();
+    let mut sought = |count: usize| match alone.iter().find(|(of, _)| *of == count) {
+        Some((_, design)) => design.clone(),
+        None => {
+            let iops = geometric_mean(&grid.reads[..count]).unwrap_or(1.0);
+            let design = MechanicalDesign { seek: fit_seek(&bare, grid, iops), ..bare.clone() };
+            alone.push((count, design.clone()));
+            design
+        }
     };
     let is_sorted = grid.reads.iter().any(|point| point.qd > 1);
-    let best = is_sorted.then(|| LEAST_DEPTHS.map(sorted).min_by(|a, b| a.1.total_cmp(&b.1))).flatten();
-    match (best, alone) {
-        (Some((design, _)), _) => design,
-        (None, Some(design)) => MechanicalDesign { queueing: base.queueing, ..design },
-        (None, None) => base.clone(),
+    match (is_sorted, is_alone) {
+        (true, true) => best_of(|least_depth| fit_gamma(&sought(shallow(grid, least_depth)), grid, least_depth, base)),
+        (true, false) => best_of(|least_depth| fit_both(&bare, grid, least_depth, base)),
+        (false, true) => MechanicalDesign { queueing: base.queueing, ..sought(1) },
+        (false, false) => base.clone(),
     }
+}
+
+/// The best of the drives with each least depth.
+fn best_of(mut sorted: impl FnMut(u32) -> (MechanicalDesign, f64)) -> MechanicalDesign {
+    let mut best = sorted(*LEAST_DEPTHS.start());
+    for least_depth in LEAST_DEPTHS.skip(1) {
+        let one = sorted(least_depth);
+        if one.1 < best.1 {
+            best = one;
+        }
+    }
+    best.0
+}
+
+/// How many of the points, by rising depth, a drive answers as it does depth 1: one request is being served, and with no
+/// more than n₀ waiting there is no choice. They all tell the mean seek, which a single one tells as well as it was rounded.
+fn shallow(grid: &Grid, least_depth: u32) -> usize {
+    grid.reads.iter().filter(|point| point.qd <= least_depth + 1).count()
 }
 
 /// The drive with the writes of a grid. Writes that are faster than reads go into a cache; among how many dirty extents
@@ -119,10 +151,10 @@ fn queueing(base: &MechanicalDesign, gamma: f64, least_depth: u32) -> QueueingDe
     QueueingDesign { gamma, least_depth, depth, among }
 }
 
-/// Squares of the errors at all depths but those below `from`, on a logarithmic scale.
-fn error_of(design: &MechanicalDesign, grid: &Grid, from: u32) -> f64 {
+/// Squares of the errors at all depths, on a logarithmic scale.
+fn error_of(design: &MechanicalDesign, grid: &Grid) -> f64 {
     let error = |point: &DepthPoint| (run(design, grid, point.qd).iops / point.iops).ln().powi(2);
-    grid.reads.iter().filter(|point| point.qd >= from).map(error).sum()
+    grid.reads.iter().map(error).sum()
 }
 
 /// Mean seek and gamma together.
@@ -139,7 +171,7 @@ fn fit_both(
         ..design.clone()
     };
     let start = [(average.0 as f64).ln(), 0.5];
-    let found = simplex::minimise(&start, &[0.1, 0.15], 24, |point| error_of(&drive(point), grid, 1));
+    let found = simplex::minimise(&start, &[0.1, 0.15], 24, |point| error_of(&drive(point), grid));
     (drive(&found.point), found.value)
 }
 
@@ -155,7 +187,7 @@ fn fit_gamma(
         let middle = best.0;
         let tried = steps
             .map(|step| (middle + f64::from(step) * width).clamp(0.0, 1.0))
-            .map(|gamma| (gamma, error_of(&drive(gamma), grid, 2)));
+            .map(|gamma| (gamma, error_of(&drive(gamma), grid)));
         best = tried.chain([best]).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(best);
     }
     (drive((best.0 * 1e3_f64).round() / 1e3), best.1)

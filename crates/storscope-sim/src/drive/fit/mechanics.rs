@@ -6,7 +6,7 @@
 
 use serde::Deserialize;
 use storscope_types::design::drive::{
-    MechanicalDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo, SeekDesign, WriteCacheDesign,
+    MechanicalDesign, ReadAheadDesign, ReadOnAfter, ReadOnTo, SeekDesign, WriteBackOrder, WriteCacheDesign,
 };
 use storscope_types::{Bytes, Nanos};
 
@@ -195,6 +195,9 @@ impl Guess {
                 extents: 64,
                 accept: Some(time(self.write_us)),
                 window: 8,
+                order: WriteBackOrder::Nearest,
+                batch: None,
+                batch_from: WriteCacheDesign::BATCH_FROM,
             }),
             queueing: None,
         }

@@ -108,7 +108,9 @@ fn check_write_cache(cache: &WriteCacheDesign) -> Result<(), DriveError> {
     within(accept_ns, 0.0, 1e9, "write_cache.accept_ns", "0 to 1 s")?;
     within(f64::from(cache.extents), 1.0, 4096.0, "write_cache.extents", "1 to 4096")?;
     let most = f64::from(cache.extents);
-    within(f64::from(cache.window), 1.0, most, "write_cache.window", "1 to the number of extents")
+    within(f64::from(cache.window), 1.0, most, "write_cache.window", "1 to the number of extents")?;
+    within(f64::from(cache.batch_extents()), 1.0, most, "write_cache.batch", "1 to the number of extents")?;
+    within(f64::from(cache.batch_from), 1.0, 1024.0, "write_cache.batch_from", "1 to 1024")
 }
 
 fn check_flash(design: &FlashDesign) -> Result<(), DriveError> {
