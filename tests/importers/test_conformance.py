@@ -133,3 +133,20 @@ def test_recognition_never_raises(raw: bytes) -> None:
 @example(words=r"Value of (?P<name>\S+) is (?P<value>.*)")
 def test_prose_is_no_capture(words: str) -> None:
     assert recognise(Head("letter", words.encode(), "utf-8")) is None
+
+
+_BY_LINES = {"vmware_log", "esxi_config", "iostat_text", "diskstats", "multipath_ll", "evaperf_text", "eva_events"}
+
+
+@pytest.mark.parametrize(
+    ("importer", "path"),
+    [(importer, path) for name, importer in importers().items() if name in _BY_LINES for path in samples_of(importer)],
+    ids=sample_ids,
+)
+def test_lines_that_end_with_carriage_returns_alone_are_lines(importer: Importer, path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / path.name
+    copy.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r"))
+    found, plain = read_tables(importer, copy), read_tables(importer, path)
+    assert recognise(Evidence(copy).head) is importer
+    for table in found.tables:
+        assert found.rows(table) == plain.rows(table), table

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from storscope.domain.errors import MalformedInput
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import ImportOptions
+from storscope.sources.importers._zone_names import FIRST_YEAR, OFFSETS_HOURS
 from storscope.sources.importers.diskstats import IMPORTER
 from storscope.sources.importers.iostat_text import IMPORTER as IOSTAT_TEXT
 from tests.support.golden import check_golden
@@ -151,11 +152,11 @@ def test_the_hour_repeated_in_autumn_keeps_its_rates(form: str, tmp_path: Path) 
 
 
 def test_an_abbreviation_that_several_zones_have_is_doubted_unless_the_option_has_it(tmp_path: Path) -> None:
-    text = "".join(snapshot(f"Fri Nov 20 10:00:{second} EST 2026", 10) for second in (10, 40))
-    for zone, doubt in ((None, "taken as UTC"), ("Europe/Berlin", "not Europe/Berlin"), ("America/New_York", None)):
+    text = "".join(snapshot(f"Fri Nov 20 10:00:{second} CST 2026", 10) for second in (10, 40))
+    for zone, doubt in ((None, "taken as UTC"), ("Europe/Berlin", "not Europe/Berlin"), ("America/Chicago", None)):
         options = ImportOptions(timezone=zoneinfo.ZoneInfo(zone) if zone else None)
         (warning,) = read_text(IMPORTER, text, tmp_path, options).notes.warnings or ("",)
-        assert (f"say EST, {doubt}" if doubt and "taken" in doubt else doubt or "") in warning
+        assert (f"say CST, {doubt}" if doubt and "taken" in doubt else doubt or "") in warning
         assert bool(warning) == bool(doubt)
 
 
@@ -256,3 +257,42 @@ def test_what_the_counters_gained_is_what_the_rates_add_up_to(
 def test_a_time_of_no_capture_is_no_time(time: str, tmp_path: Path) -> None:
     with pytest.raises(MalformedInput, match="a line with the time"):
         read_text(IMPORTER, snapshot(time, 60), tmp_path)
+
+
+def test_discards_and_flushes_are_no_reads_or_writes_in_flight(tmp_path: Path) -> None:
+    """10 s with 5 reads of 1 ms and 10 writes of 1 ms beside 5,000 discards of 20 ms and 10 flushes of 5 ms."""
+    text = (
+        "2026-11-20T10:00:00.000Z\n   8 0 sda 100 0 800 100 100 0 800 100 0 900 900 50 0 409600 700 5 9\n"
+        "2026-11-20T10:00:10.000Z\n   8 0 sda 105 0 840 105 110 0 880 110 0 9900 100965 5050 0 41369600 100700 15 59\n"
+    )
+    tables = read_text(IMPORTER, text, tmp_path)
+    (row,) = tables.rows("observations")
+    assert (row["read_ops_per_s"], row["write_ops_per_s"]) == (0.5, 1.0)
+    assert row["queue_depth_mean"] == pytest.approx(0.0015)
+    series = {one["name"]: one["values"] for one in tables.rows("series")}
+    assert series["aqu-sz"] == [pytest.approx(10.0065)]
+
+
+@pytest.mark.parametrize(
+    ("stamp", "hour"), [("EST 2026", 15), ("CET 2026", 9), ("AEDT 2026", 23), ("EST 2012", 10), ("XYZ 2026", 10)]
+)
+def test_an_abbreviation_that_means_one_offset_places_its_times(stamp: str, hour: int, tmp_path: Path) -> None:
+    text = "".join(snapshot(f"Fri Nov 20 10:00:{second} {stamp}", reads) for second, reads in (("10", 10), ("40", 40)))
+    tables = read_text(IMPORTER, text, tmp_path)
+    (row,) = observations(tables, "sda")
+    assert row["time"].hour == hour
+    assert bool(tables.notes.warnings) == (hour == 10)
+    assert ("zone in the file" in (tables.notes.clock or "")) == (hour != 10)
+
+
+def test_every_zone_of_the_database_puts_these_abbreviations_at_the_same_offset() -> None:
+    found: dict[str, set[float]] = {}
+    for zone in map(zoneinfo.ZoneInfo, zoneinfo.available_timezones()):
+        for moment in (
+            dt.datetime(year, month, 1, tzinfo=zone) for year in range(FIRST_YEAR, 2026) for month in (1, 7)
+        ):
+            offset = moment.utcoffset() or dt.timedelta()
+            found.setdefault(moment.tzname() or "", set()).add(offset / dt.timedelta(hours=1))
+    assert {name: {float(hours)} for name, hours in OFFSETS_HOURS.items()} == {
+        name: found[name] for name in OFFSETS_HOURS
+    }

@@ -401,3 +401,55 @@ def test_a_controller_that_stays_away_has_no_part_in_the_load(tmp_path: Path) ->
     tables = read_text(CSV, f"Time,{HEADINGS}\n" + "".join(f"20/11/2009 {row}" for row in rows), tmp_path)
     assert [row["write_ops_per_s"] for row in tables.rows("observations")] == [50, 50, 40, 40]
     assert not tables.notes.omitted
+
+
+_SEVERAL = {
+    "vol1": ("vol1,A,A,WB,5,0.04,0.3,12,0.1,9.5,40,0.33,2.5", "vol1,B,A,WB,20,0.16,0.5,48,0.39,11.5,10,0.08,4"),
+    "vol2": ("vol2,A,B,WB,1,0.04,0.3,2,0.1,9.5,3,0.33,2.5", "vol2,B,B,WB,20,0.16,0.5,48,0.39,11.5,30,0.08,4"),
+    "vol3": ("vol3,A,B,WB,1,0.04,0.3,2,0.1,9.5,4,0.33,2.5", "vol3,B,B,WB,20,0.16,0.5,48,0.39,11.5,60,0.08,4"),
+}
+"""Volume -> its rows of A and of B; those of A alone write 40, 3 and 4 per second, both together 50, 33 and 64."""
+
+
+def _written(tmp_path: Path, lost: set[tuple[int, str]], samples: int = 6) -> tuple[Tables, dict[str, list[float]]]:
+    """What is told of a file whose samples lack B's row of some volumes: the tables, and writes per second."""
+    text = f"Time,{HEADINGS}\n"
+    for at in range(samples):
+        for volume, rows in _SEVERAL.items():
+            kept = rows[:1] if (at, volume) in lost else rows
+            text += "".join(f"20/11/2009 22:00:{10 + at * 8},{row}\n" for row in kept)
+    tables = read_text(CSV, text, tmp_path)
+    return tables, {volume: [row["write_ops_per_s"] for row in rows_of(tables, "vdisk", volume)] for volume in _SEVERAL}
+
+
+_LOST = "samples of a disk that lack the row of a controller (its rows are kept as counters)"
+
+
+@pytest.mark.parametrize("lost", [{2, 3}, {0, 1}, {0, 1, 2}, {4, 5}, {1, 2, 3, 4}, {0, 1, 3, 4}, {0, 1, 2, 3, 4}])
+def test_rows_that_are_missing_several_times_running_leave_no_partial_sum(lost: set[int], tmp_path: Path) -> None:
+    tables, writes = _written(tmp_path, {(at, "vol2") for at in lost})
+    assert writes == {"vol1": [50] * 6, "vol2": [33] * (6 - len(lost)), "vol3": [64] * 6}
+    assert tables.notes.omitted[_LOST] == len(lost)
+
+
+def test_in_a_file_of_one_sample_the_other_volumes_tell_that_a_row_is_missing(tmp_path: Path) -> None:
+    tables, writes = _written(tmp_path, {(0, "vol2")}, samples=1)
+    assert writes == {"vol1": [50], "vol2": [], "vol3": [64]}
+    assert tables.notes.omitted[_LOST] == 1
+
+
+def test_a_controller_that_comes_back_is_missed_while_it_is_away(tmp_path: Path) -> None:
+    tables, writes = _written(tmp_path, {(at, volume) for at in (2, 3) for volume in _SEVERAL})
+    assert writes == {"vol1": [50] * 4, "vol2": [33] * 4, "vol3": [64] * 4}
+    assert tables.notes.omitted[_LOST] == 6
+
+
+def test_volumes_with_one_row_each_are_whole_whoever_owns_them(tmp_path: Path) -> None:
+    """As where only the owner's rows are printed, and a volume changes its owner on the way."""
+    text = f"Time,{HEADINGS}\n"
+    for at in range(6):
+        for volume, (of_a, of_b) in _SEVERAL.items():
+            text += f"20/11/2009 22:00:{10 + at * 8},{of_a if volume == 'vol1' or at < 3 else of_b}\n"
+    tables = read_text(CSV, text, tmp_path)
+    assert [row["write_ops_per_s"] for row in rows_of(tables, "vdisk", "vol2")] == [3, 3, 3, 30, 30, 30]
+    assert _LOST not in tables.notes.omitted

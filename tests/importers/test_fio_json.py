@@ -14,7 +14,7 @@ from storscope.domain.errors import MalformedInput
 from storscope.domain.fio_buckets import bucket_from_value, value_from_index
 from storscope.sources.evidence import Evidence
 from storscope.sources.importer import ImportOptions
-from storscope.sources.importers import _fio
+from storscope.sources.importers import _fio, recognise
 from storscope.sources.importers.fio_json import IMPORTER
 from tests.support.golden import check_golden
 from tests.support.tables import Tables, read_tables, read_text
@@ -469,3 +469,28 @@ def test_recognition_never_raises(raw: bytes) -> None:
     from storscope.sources.evidence import Head  # noqa: PLC0415
 
     assert 0 <= IMPORTER.recognise(Head("x", raw, "utf-8")) < 0.5 or b"fio" in raw or b"verify" in raw
+
+
+# Written anew ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("form", ["sorted", "sorted in one line", "a list", "a list in one line"])
+def test_documents_that_a_program_wrote_anew_give_the_same(path: Path, form: str, tmp_path: Path) -> None:
+    documents = documents_of(path)
+    lines = [json.dumps(one, sort_keys=True, indent=None if "line" in form else 2) for one in documents]
+    anew = tmp_path / "anew.json"
+    as_list = json.dumps(documents, sort_keys=True, indent=None if "line" in form else 2)
+    anew.write_text(as_list if "list" in form else "\n".join(lines))
+    assert (found := recognise(Evidence(anew).head)) is not None
+    assert found.name == "fio_json"
+    assert jobs(read_tables(IMPORTER, anew)) == jobs(read_tables(IMPORTER, path))
+
+
+def test_a_list_that_breaks_off_keeps_its_whole_documents(tmp_path: Path) -> None:
+    documents = documents_of(STATUS)
+    text = json.dumps(documents, indent=2)
+    tables = read_text(IMPORTER, text[: text.rindex('"fio version"') + 2_000], tmp_path)
+    whole = read_text(IMPORTER, "\n".join(json.dumps(one) for one in documents[:-1]), tmp_path)
+    assert jobs(tables) == jobs(whole)
+    assert "unfinished" in " ".join(tables.notes.warnings)

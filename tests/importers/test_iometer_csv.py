@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import itertools
+import re
 import zoneinfo
 from pathlib import Path
 from typing import Any
@@ -404,3 +405,41 @@ def test_steps_without_time_stamps_are_never_added_up(tmp_path: Path) -> None:
         without.append(line)
     ops = [row["ops_per_s"] for row in of_kind(read_text(IMPORTER, "\n".join(without), tmp_path), "job")]
     assert ops == [row["ops_per_s"] for row in of_kind(read_tables(IMPORTER, NEW), "job")]
+
+
+def _as_a_spreadsheet_saves(path: Path, separator: str, *, quoted: bool, decimal: str) -> str:
+    """The file as a spreadsheet of a European locale writes it after it has read it: every number anew."""
+
+    def cell(text: str) -> str:
+        is_number = re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", text.strip()) is not None
+        found = text.strip().replace(".", decimal) if is_number else text
+        must = (quoted and not is_number) or separator in found or '"' in found
+        return '"' + found.replace('"', '""') + '"' if must else found
+
+    lines = [line.split(",") for line in path.read_text().splitlines()]
+    width = max(map(len, lines))
+    return "\r\n".join(separator.join([cell(text) for text in line] + [""] * (width - len(line))) for line in lines)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    ("separator", "decimal", "quoted"),
+    [(";", ",", False), (";", ",", True), (";", ".", False), ("\t", ",", False), (",", ",", True)],
+)
+def test_a_european_spreadsheet_changes_nothing(
+    path: Path, separator: str, decimal: str, quoted: bool, tmp_path: Path
+) -> None:
+    text = _as_a_spreadsheet_saves(path, separator, quoted=quoted, decimal=decimal)
+    assert IMPORTER.recognise(Head("saved", text.encode(), "utf-8")) > 0.9
+    saved, own = read_text(IMPORTER, text, tmp_path), read_tables(IMPORTER, path)
+    for table in ("observations", "runs", "histograms", "series", "links"):
+        assert saved.rows(table) == own.rows(table), table
+
+
+def test_what_a_spreadsheet_rounded_is_a_number_still(tmp_path: Path) -> None:
+    text = _as_a_spreadsheet_saves(NEW, ";", quoted=False, decimal=",")
+    figure = max(re.findall(r"(?<=;)[0-9]{9,}(?=;)", text), key=int)
+    rounded = f"{int(figure):.5E}".replace(".", ",")
+    saved = read_text(IMPORTER, text.replace(f";{figure};", f";{rounded};"), tmp_path)
+    values = [value for row in saved.rows("series") for value in row["values"] if value]
+    assert float(rounded.replace(",", ".")) in values

@@ -504,3 +504,52 @@ def test_time_stamps_of_locales_are_read_or_named(first: str, second: str, expec
         assert not tables.notes.warnings
         ended = last + dt.timedelta(seconds=tables.rows("observations")[0]["duration_ns"] / 1e9)
         assert ended.isoformat() == expected
+
+
+_TRIMMED = {
+    "plain": (
+        "Device             tps    kB_read/s    kB_wrtn/s    kB_dscd/s    kB_read    kB_wrtn    kB_dscd\n",
+        "sda  1.50  2.00  4.00  0.00  20  40  0\n", "sda  501.50  2.00  4.00  2048000.00  20  40  20480000\n",
+    ),
+    "-x": (
+        "Device r/s rkB/s r_await w/s wkB/s w_await d/s dkB/s d_await f/s f_await aqu-sz %util\n",
+        "sda 0.50 2.00 1.00 1.00 4.00 1.00 0.00 0.00 0.00 0.00 0.00 0.00 0.15\n",
+        "sda 0.50 2.00 1.00 1.00 4.00 1.00 500.00 2048000.00 20.00 1.00 5.00 10.01 99.00\n",
+    ),
+}  # fmt: skip
+"""Heading, and the line of an idle disk before and while fstrim runs."""
+
+
+@pytest.mark.parametrize("form", sorted(_TRIMMED))
+def test_an_idle_disk_that_is_trimmed_does_not_look_loaded(form: str, tmp_path: Path) -> None:
+    heading, *lines = _TRIMMED[form]
+    text = "Linux 6.1.0 (vm) \t11/20/26 \t_x86_64_\t(2 CPU)\n"
+    for second, line in enumerate([lines[0], *lines, *lines]):
+        text += f"\n2026-11-20T10:00:{second:02d}+0000\n{heading}{line}"
+    tables = read_text(IMPORTER, text, tmp_path)
+    for row in tables.rows("observations"):
+        ops = row["ops_per_s"] if form == "plain" else row["read_ops_per_s"] + row["write_ops_per_s"]
+        assert ops in (1.5, None)
+        assert (row["read_bytes_per_s"], row["write_bytes_per_s"]) == (2048.0, 4096.0)
+        assert (row["queue_depth_mean"] or 0) < 0.02
+    as_printed = {row["name"]: row["values"] for row in tables.rows("series")}
+    name, value = ("tps", 501.5) if form == "plain" else ("aqu-sz", 10.01)
+    assert [one for one in as_printed[name] if one is not None] == [value] * 2
+    assert any("discards" in reason for reason in tables.notes.omitted) == (form == "plain")
+
+
+def test_a_few_discards_among_many_operations_leave_the_operations_known(tmp_path: Path) -> None:
+    heading, *_ = _TRIMMED["plain"]
+    text = "Linux 6.1.0 (vm) \t11/20/26 \t_x86_64_\t(2 CPU)\n"
+    for second in range(3):
+        line = "sda 1000.00 2000.00 2000.00 160.00 2000 2000 160\n"
+        text += f"\n2026-11-20T10:00:{second:02d}+0000\n{heading}{line}"
+    rows = read_text(IMPORTER, text, tmp_path).rows("observations")
+    assert {row["ops_per_s"] for row in rows} == {1000.0}
+
+
+def test_operations_too_large_for_a_disk_are_doubted_where_discards_are_not_shown(tmp_path: Path) -> None:
+    text = "Linux 6.1.0 (vm) \t11/20/26 \t_x86_64_\t(2 CPU)\n"
+    for second in range(3):
+        text += f"\n2026-11-20T10:00:{second:02d}+0000\n{SHORT}sda 501.50 2048006.00 0.00 20.00 4083.76 10.00 99.00\n"
+    assert any("fstrim" in warning for warning in read_text(IMPORTER, text, tmp_path).notes.warnings)

@@ -163,3 +163,14 @@ def test_paths_below_an_unknown_heading_go_to_no_other_map(tmp_path: Path) -> No
     assert tables.facts("device", "dm-4")["paths"] == "1"
     assert tables.notes.omitted["paths of maps whose heading is not understood"] == 2
     assert any("heading is not understood" in warning for warning in tables.notes.warnings)
+
+
+@pytest.mark.parametrize("sample", ALL, ids=lambda path: path.stem)
+@pytest.mark.parametrize("before", ["    ", "\t", "> ", ">> ", "  > "])
+def test_what_a_ticket_or_a_mail_put_before_its_lines_changes_nothing(
+    sample: Path, before: str, tmp_path: Path
+) -> None:
+    text = "".join(f"{before}{line}" for line in sample.read_text().splitlines(keepends=True))
+    assert IMPORTER.recognise(Head("ticket", text.encode(), "utf-8")) >= 0.9
+    found, plain = read_text(IMPORTER, text, tmp_path), read_tables(IMPORTER, sample)
+    assert (found.rows("facts"), found.links()) == (plain.rows("facts"), plain.links())

@@ -14,10 +14,12 @@ import pyarrow as pa
 
 from storscope.domain.arrays import FloatArray, IntArray
 
+_WIDE_BITS = 64
+
 
 def nullable(values: FloatArray) -> pa.Array:
-    """A float array with NaN and infinities as null, over the same memory."""
-    values = np.ascontiguousarray(values)
+    """An array of numbers with NaN and infinities as null, over the same memory if they are floats of 64 bits."""
+    values = np.ascontiguousarray(values, dtype=np.float64)
     finite = np.isfinite(values)
     missing = len(values) - int(np.count_nonzero(finite))
     valid = pa.py_buffer(np.packbits(finite, bitorder="little")) if missing else None
@@ -25,8 +27,13 @@ def nullable(values: FloatArray) -> pa.Array:
 
 
 def plain(values: npt.NDArray[np.int64] | npt.NDArray[np.int32], kind: pa.DataType) -> pa.Array:
-    """An integer array without nulls as an Arrow array of a type of the same width, over the same memory."""
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))], 0)
+    """An integer array without nulls as an Arrow array, over the same memory if it is as wide as the type.
+
+    Raises TypeError for floats, which would lose their fractions.
+    """
+    width = np.int64 if kind.bit_width == _WIDE_BITS else np.int32
+    same = np.ascontiguousarray(values.astype(width, casting="same_kind", copy=False))
+    return pa.Array.from_buffers(kind, len(same), [None, pa.py_buffer(same)], 0)
 
 
 def repeated(texts: Sequence[str], counts: Sequence[int] | IntArray) -> pa.Array:

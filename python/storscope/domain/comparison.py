@@ -5,10 +5,15 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 NOT_THE_SAME_LOAD: Final = "not the same load"
 """The reason of rows whose two sides were driven differently."""
+PREDICTION: Final = "prediction, not judged"
+"""The reason of rows of which one side is simulated and the other measured."""
+Side = Literal["before", "after"]
+BEFORE: Final = "before"
+AFTER: Final = "after"
 
 
 class Outcome(enum.Enum):
@@ -32,6 +37,8 @@ class Settings:
     seed: int = 0
     allow_different_load: bool = False
     """Judge also what was driven differently."""
+    allow_failed: bool = False
+    """Judge also runs that failed or lost data, and latencies that do not mean what they say."""
     entities_max: int = 10
     """Entities of running systems that are compared, the busiest first."""
 
@@ -65,6 +72,11 @@ class MetricRow:
     outcome: Outcome | None
     reason: str
     """Why the outcome is what it is; empty for a plain better or worse."""
+    off_by: float | None = None
+    """Of a prediction: predicted / measured - 1; None of all others."""
+    off_by_low: float | None = None
+    off_by_high: float | None = None
+    """Its bounds, as those of the change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +115,13 @@ class PairResult:
     """What makes the comparison doubtful."""
     notes: Sequence[str]
     distribution: Distribution | None = None
+    pairing: Sequence[str] = ()
+    """Of the notes those on how runs came together, where that is not plainly by one name."""
+    missing: Sequence[str] = ()
+    """Of the notes those on metrics that were looked for, which some run has and another lacks, or that were asked for:
+    they have no row."""
+    predicted: Side | None = None
+    """The side that is simulated, where the other one was measured: a prediction, which is not judged."""
 
 
 @dataclass(frozen=True, slots=True)

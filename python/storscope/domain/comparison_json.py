@@ -54,6 +54,8 @@ def _pair(pair: PairResult) -> dict[str, Any]:
         "distribution": dataclasses.asdict(pair.distribution) if pair.distribution else None,
         "warnings": list(pair.warnings),
         "notes": list(pair.notes),
+        "pairing": list(pair.pairing),
+        "predicted": pair.predicted,
     }
 
 

@@ -5,6 +5,9 @@ later kernel adds is passed over. Fields: Documentation/admin-guide/iostats.rst 
 Sectors are of 512 bytes whatever the device's own. Times are printed as unsigned 32-bit milliseconds and wrap; every
 other counter that falls was reset.
 
+Canonical columns are of reads and writes; discards (fstrim) and flushes are no load of an application, so their time is
+taken out of the weighted time, which is that of all four (`diskstats_show`). `ticks`, the busy time, cannot be parted.
+
 Beware: times are whole milliseconds, so the mean latency of n operations is known to 1/n ms; the error does not add up.
 """
 
@@ -98,10 +101,22 @@ def canonical(deltas: Counters, seconds: float) -> Canonical:
         "write_bytes_per_s": deltas["wsect"] * units.SECTOR_BYTES / seconds,
         "read_latency_ns_mean": _mean_ns(deltas.get("rms"), deltas["rio"]),
         "write_latency_ns_mean": _mean_ns(deltas.get("wms"), deltas["wio"]),
-        "queue_depth_mean": deltas["weighted"] / (seconds * 1000) if "weighted" in deltas else None,
+        "queue_depth_mean": _in_flight(deltas, seconds),
         "busy_ratio": None if busy is None else min(busy, 1.0),
     }
     return Canonical(values, busy is not None and busy > 1)
+
+
+def _in_flight(deltas: Counters, seconds: float) -> float | None:
+    """Mean reads and writes in flight."""
+    if "weighted" not in deltas:
+        return None
+    return max(0, deltas["weighted"] - _others_ms(deltas)) / (seconds * 1000)
+
+
+def _others_ms(deltas: Counters) -> int:
+    """The time of discards and flushes."""
+    return deltas.get("dms", 0) + deltas.get("fms", 0)
 
 
 def _mean_ns(total_ms: int | None, operations: int) -> float | None:
@@ -120,6 +135,8 @@ def other_counters(deltas: Counters, now: Counters, seconds: float) -> list[tupl
     for time, operations, shown in (("dms", "dio", "d_await"), ("fms", "fio", "f_await")):
         if time in deltas and deltas[operations] > 0:
             found.append((shown, "ms", deltas[time] / deltas[operations]))
+    if "weighted" in deltas and _others_ms(deltas):
+        found.append(("aqu-sz", "", deltas["weighted"] / (seconds * 1000)))
     if "inflight" in now:
         found.append(("in flight at the end", "", float(now["inflight"])))
     return found

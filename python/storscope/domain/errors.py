@@ -40,6 +40,20 @@ class StorscopeError(Exception):
         body = f"expected {self.expected}, found {self.found}" if self.found else self.expected
         return f"{head}{body}." + (f"\n  {self.hint}" if self.hint else "")
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies, also those that a pool of processes sends, are of the same parts.
+
+        An exception's own way calls its class with the message, which would be taken for what was expected.
+        """
+        return _of_parts, (type(self), self.__dict__.copy())
+
+
+def _of_parts(kind: type[StorscopeError], parts: dict[str, object]) -> StorscopeError:
+    error = kind.__new__(kind)
+    error.__dict__.update(parts)
+    error.args = (error.message(),)
+    return error
+
 
 class UsageError(StorscopeError):
     """The call itself is wrong."""

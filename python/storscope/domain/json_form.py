@@ -59,6 +59,22 @@ def encode(value: Any) -> Any:
     return value.value if isinstance(value, enum.Enum) else value
 
 
+def encode_sparsely(value: Any) -> Any:
+    """As `encode`, without the fields that are at their default: it stays the same when a field with one is added."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        tag = {KIND: getattr(value, KIND)} if hasattr(value, KIND) else {}
+        given = {
+            field.name: getattr(value, field.name) for field in dataclasses.fields(value) if _is_given(field, value)
+        }
+        return tag | {name: encode_sparsely(item) for name, item in given.items()}
+    return [encode_sparsely(item) for item in value] if isinstance(value, tuple) else encode(value)
+
+
+def _is_given(field: dataclasses.Field[Any], value: Any) -> bool:
+    made = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+    return bool(getattr(value, field.name) != made)
+
+
 def decode(wanted: Any, value: Any, path: str = "") -> Any:
     """The value of type `wanted` that a JSON value describes; ConfigError names the path of what does not fit."""
     origin = typing.get_origin(wanted)
@@ -120,8 +136,9 @@ def _record(wanted: Any, value: Any, path: str) -> Any:
     hints = typing.get_type_hints(wanted, include_extras=True)
     fields = {field.name: field for field in dataclasses.fields(wanted)}
     within = f"{path}." if path else ""
+    known = f"one of {', '.join(fields)}" if fields else f"nothing beside {KIND!r}"
     for key in value:
-        require(key in fields, f"{within}{_shown(key, quote=False)}", "one of " + ", ".join(fields), "an unknown field")
+        require(key in fields, f"{within}{_shown(key, quote=False)}", known, "an unknown field")
     for name, field in fields.items():
         optional = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
         require(name in value or optional, f"{within}{name}", "a value", "nothing")

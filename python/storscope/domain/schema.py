@@ -29,7 +29,7 @@ class Column:
 
 
 OBSERVATION_COLUMNS: Final = (
-    Column("ops_per_s", "operations per second of every kind, as the source counts them"),
+    Column("ops_per_s", "operations per second: reads and writes; of a benchmark also trims and syncs"),
     Column("read_ops_per_s", "reads per second"),
     Column("write_ops_per_s", "writes per second"),
     Column("bytes_per_s", "bytes per second, both directions"),

@@ -13,6 +13,9 @@ from storscope.domain.units import format_bytes, format_ratio, format_span
 FIGURES = ("ops_per_s", "bytes_per_s", "latency_ns_mean", "latency_ns_p99")
 """What a table and a chart of a sweep show. Latency is the response: from when an I/O should have started."""
 
+SIMULATED = "simulated"
+"""The kind of target that is a design."""
+
 _LOPSIDED = 1.5
 """Times half of an interval that its farther end may lie from the value before '±' would mislead (ours)."""
 
@@ -98,6 +101,8 @@ class Cell:
     """Of a series over time: since its start."""
     invalid_runs: int = 0
     """Runs whose latencies do not mean what they say."""
+    bounds: str = ""
+    """Of a simulation: what bounds it, in a few words."""
 
     def get(self, name: str) -> Estimate | None:
         """A figure; None where it is absent."""
@@ -137,6 +142,15 @@ class SweepResult:
     """Points that could not be measured just now, and why."""
     host: str | None = None
     """That measured it."""
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether an array was simulated, and nothing measured."""
+        return self.target_kind == SIMULATED
+
+    def counted(self, runs: int) -> str:
+        """'1 measurement', '36 measurements'; of a simulated sweep '36 simulations'."""
+        return f"{runs} {'simulation' if self.is_simulated else 'measurement'}{'' if runs == 1 else 's'}"
 
     @property
     def each_takes(self) -> str:

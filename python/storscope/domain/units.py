@@ -220,7 +220,7 @@ def bytes_from_text(text: str) -> int:
     return round(size)
 
 
-_DURATION = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|min|m|h|d)\s*")
+_DURATION = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(ns|us|µs|ms|s|min|m|h|d)\s*")
 _UNIT_NS = {
     "ns": 1, "us": NS_PER_US, "µs": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S, "m": 60 * NS_PER_S, "min": 60 * NS_PER_S,
     "h": 3600 * NS_PER_S, "d": 86_400 * NS_PER_S,
@@ -228,7 +228,7 @@ _UNIT_NS = {
 
 
 def ns_from_text(text: str) -> int:
-    """A duration with its unit, as people write it: '20ms', '5 m', '1.5h'. Raises ValueError when it is none."""
+    """A duration with its unit, as people write it: '20ms', '5 m', '1.5h', '.5s'. Raises ValueError when it is none."""
     match = _DURATION.fullmatch(text)
     if match is None:
         raise ValueError(f"expected a duration like 20ms, 5m or 1h, found {text!r}")

@@ -1,7 +1,8 @@
 """Evidence: one file to be read, whatever its encoding, with the limits that keep hostile input harmless.
 
 Text is UTF-8 (with or without a byte-order mark), UTF-16 with one (PowerShell redirections), or, where a line is not
-valid UTF-8, Windows-1252. A NUL byte in anything else means a binary file, which no text importer is asked about.
+valid UTF-8, Windows-1252. Lines end with newlines, with or without carriage returns, or with carriage returns alone. A
+NUL byte in anything else means a binary file, which no text importer is asked about.
 """
 
 from __future__ import annotations
@@ -48,8 +49,17 @@ class Head:
         return self.encoding == "utf-8" and b"\0" in self.raw
 
     @cached_property
+    def ends_lines_with_returns(self) -> bool:
+        """No newline, but carriage returns: what a Mac or a clipboard made of the lines."""
+        return "\n" not in self._decoded and "\r" in self._decoded.rstrip("\r")
+
+    @cached_property
     def text(self) -> str:
-        """The decoded head; broken characters at the cut are replaced."""
+        """The decoded head; broken characters at the cut are replaced, carriage returns alone are newlines."""
+        return self._decoded.replace("\r", "\n") if self.ends_lines_with_returns else self._decoded
+
+    @cached_property
+    def _decoded(self) -> str:
         return self.raw.decode(self.encoding, "replace").removeprefix("\ufeff")
 
     @cached_property
@@ -87,6 +97,9 @@ class Evidence:
         if self.head.encoding != "utf-8":
             yield from self._transcoded_lines()
             return
+        if self.head.ends_lines_with_returns:
+            yield from self._lines_by_returns()
+            return
         done = 0
         with self.path.open("rb") as file:
             number = 0
@@ -122,13 +135,29 @@ class Evidence:
             self.lines_not_utf8 += 1
             return raw.decode("cp1252", "replace")
 
+    def _lines_by_returns(self) -> Iterator[str]:
+        rest = b""
+        number = 0
+        with self.path.open("rb") as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                *whole, rest = (rest + chunk).split(b"\r")
+                for raw in whole:
+                    number += 1
+                    yield self._decode(raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw)
+                if len(rest) > MAX_LINE_BYTES:
+                    raise self._line_too_long(number + 1)
+                self.report_progress(file.tell())
+        if rest:
+            yield self._decode(rest)
+
     def _transcoded_lines(self) -> Iterator[str]:
         decoder = codecs.getincrementaldecoder(self.head.encoding)("replace")
+        end = "\r" if self.head.ends_lines_with_returns else "\n"
         rest = ""
         number = 0
         with self.path.open("rb") as file:
             while chunk := file.read(_CHUNK_BYTES):
-                *whole, rest = (rest + decoder.decode(chunk)).split("\n")
+                *whole, rest = (rest + decoder.decode(chunk)).split(end)
                 for line in whole:
                     number += 1
                     yield line.rstrip("\r").removeprefix("\ufeff")

@@ -30,6 +30,7 @@ import zstandard
 
 from storscope.domain.errors import MalformedInput, UnsafeArchive, UsageError
 from storscope.sources.evidence import Evidence, shown_name
+from storscope.sources.foreign import office_document
 
 FREE_BYTES = 256 * 1024**2
 """A member may grow to this size whatever its ratio."""
@@ -189,6 +190,9 @@ def _from_compressed(opener: Callable[[BinaryIO], Any]) -> _Opener:
 
 def _from_zip(path: Path, name: str, progress: Progress | None, depth: int) -> Iterator[Found]:
     with zipfile.ZipFile(path) as archive:
+        if document := office_document(archive.namelist()):
+            yield Unreadable(shown_name(name), document)
+            return
         entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _is_hidden(entry.filename)]
         _check_members(len(entries), name)
         for entry in sorted(entries, key=lambda entry: entry.filename):

@@ -19,6 +19,9 @@ _MODULES: Final = (
     "esxi_config",
     "iostat_json",
     "iostat_text",
+    "sadf_json",
+    "sadf_csv",
+    "sar_text",
     "diskstats",
     "multipath_ll",
     "evaperf_text",
@@ -28,6 +31,7 @@ _MODULES: Final = (
     "fio_text",
     "iometer_csv",
     "results_table",
+    "counter_table",
 )  # fmt: skip
 
 

@@ -7,14 +7,14 @@ every row is kept as a counter '<heading> via <controller>'.
 
 A row may be missing: the file was copied while evaperf wrote it, or a cell was no number. What is left is not the load
 of the virtual disk (or drive), so there is no observation where the samples around have a row of a controller that this
-one lacks. Beware: a row that is missing twice running, or in a file of one sample, is not noticed.
+one lacks, or where the disk has one elsewhere in the file, or most disks have (`_evaperf_roster.py`).
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,7 +22,9 @@ from storscope.domain import units
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
-from storscope.sources.importers._evaperf_columns import OBJECTS, Column
+from storscope.sources.importers._evaperf_columns import OBJECTS
+from storscope.sources.importers._evaperf_roster import Roster, SampleBounds
+from storscope.sources.importers._evaperf_row import Row, group_name, total, weighted
 from storscope.sources.importers._local_clock import LocalClock
 from storscope.sources.importers._long_steps import LongSteps
 from storscope.sources.importers._stamps import Stamps, has_date
@@ -38,84 +40,6 @@ LATENCY_UNIT_GUESSED: Final = (
 _PARTIAL: Final = "samples of a disk that lack the row of a controller (its rows are kept as counters)"
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of a table: which object, when it was printed, numbers in their printed unit, and words."""
-
-    object: str
-    stamp: str | None
-    columns: Sequence[Column]
-    numbers: Mapping[str, float | None]
-    words: Mapping[str, str]
-    printed: Sequence[str] = ()
-    """The numbers as they stand in the line."""
-    separator: str = " "
-    """What separates the cells of the line."""
-
-    @property
-    def controller(self) -> str | None:
-        """The controller the row counts for."""
-        return controller_name(self.words.get("controller"))
-
-    @property
-    def name(self) -> str | None:
-        """The friendly name without the folder all share, else the ID; '' for the array itself."""
-        if self.object == "as":
-            return ""
-        if self.object == "cs":
-            return self.controller or self.words.get("name") or self.words.get("serial")
-        if self.object in ("vdg", "pdg"):
-            return group_name(self.words.get("group") or self.words.get("name") or self.words.get("id"))
-        return friendly(self.words.get("name") or self.words.get("id"))
-
-    def value(self, key: str) -> float | None:
-        """A measure in canonical units; None where the column is missing or empty."""
-        number = self.numbers.get(key)
-        column = next((column for column in self.columns if column.key == key), None)
-        return None if number is None or column is None else number * column.factor
-
-    def operations(self) -> float | None:
-        """All host operations per second of the row."""
-        return total(self.value(key) for key in ("read_hit_ops", "read_miss_ops", "read_ops", "write_ops"))
-
-
-def controller_name(text: str | None) -> str | None:
-    """'A' for 'Controller A', 'Ctlr A' and 'A', so that 'Online To' and 'Ctlr' can be compared."""
-    words = [word for word in (text or "").split() if word.lower() not in ("controller", "ctlr", "ctrl")]
-    return " ".join(words) or None
-
-
-def friendly(text: str | None) -> str | None:
-    r"""'ESX\vmfs01' for '\Virtual Disks\ESX\vmfs01\ACTIVE'; other names as they are."""
-    if not text or not text.startswith("\\"):
-        return text or None
-    parts = [part for part in text.split("\\") if part]
-    if parts and parts[0].lower() in ("virtual disks", "disk groups", "hardware", "hosts"):
-        parts = parts[1:]
-    if len(parts) > 1 and parts[-1] == "ACTIVE":
-        parts = parts[:-1]
-    return "\\".join(parts) or None
-
-
-def group_name(text: str | None) -> str | None:
-    """The disk group as a name: 'Default Disk Group'."""
-    return friendly(text)
-
-
-def total(values: Iterable[float | None]) -> float | None:
-    """The sum of what is there; None when nothing is."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
-def weighted(parts: Iterable[tuple[float | None, float | None]]) -> float | None:
-    """Mean of (weight, value) pairs; None when nothing weighs, or when something that weighs has no value."""
-    known = [(weight, value) for weight, value in parts if weight]
-    if not known or any(value is None for _, value in known):
-        return None
-    return sum(weight * value for weight, value in known if value is not None) / sum(weight for weight, _ in known)
-
-
 @dataclass
 class _Track:
     """One object of one array: arrays, and objects, may each be sampled at times of their own."""
@@ -125,6 +49,8 @@ class _Track:
     rows: list[Row]
     gap_ns: int | None = None
     """From the sample before to it; None for the first one."""
+    gone: Set[str | None] = frozenset()
+    """Controllers of which nothing is to come."""
     before: Mapping[str | None, Set[str | None]] = field(default_factory=dict)
     """Which controllers had a row of each name in the sample before."""
 
@@ -136,10 +62,12 @@ class Writer:
     recorder: Recorder
     options: ImportOptions
     stamps: Stamps
+    roster: Roster
+    """Has learnt all rows of the file."""
     _rows: list[Row] = field(default_factory=list)
-    _keys: set[tuple[str | None, ...]] = field(default_factory=set)
-    _systems: dict[str, str] = field(default_factory=dict)
+    _bounds: SampleBounds = field(default_factory=SampleBounds)
     _stamp: str | None = None
+    _systems: dict[str, str] = field(default_factory=dict)
     _tracks: dict[tuple[str, str], _Track] = field(default_factory=dict)
     _last_end_ns: int | None = None
     _long_steps: LongSteps = field(default_factory=LongSteps)
@@ -152,13 +80,12 @@ class Writer:
         self._clock = LocalClock(self.options.zone())
 
     def add(self, row: Row) -> None:
-        """One row. A new time, or a row that was already there, begins a new sample."""
-        key = (row.words.get("node"), row.object, row.name, row.controller)
-        if self._rows and (key in self._keys or (row.stamp != self._stamp and row.stamp is not None)):
+        """One row."""
+        if self._bounds.begins(row):
             self._complete()
         self._rows.append(row)
-        self._keys.add(key)
-        self._stamp = row.stamp or self._stamp
+        self.roster.passed(row)
+        self._stamp = self._bounds.stamp
         if any(not column.unit_is_stated for column in row.columns):
             self.recorder.warn(LATENCY_UNIT_GUESSED)
 
@@ -188,19 +115,20 @@ class Writer:
         end_ns = self._end()
         if end_ns is None:
             self.recorder.omit("rows whose time stamp is no date", len(self._rows))
-            self._rows, self._keys, self._stamp = [], set(), None
+            self._rows, self._stamp = [], None
             return
         self._last_end_ns = end_ns
         self._rows.sort(key=self._key)
         for key, rows in itertools.groupby(self._rows, key=self._key):
             self._follow(key, end_ns, list(rows))
-        self._rows, self._keys, self._stamp = [], set(), None
+        self._rows, self._stamp = [], None
 
     def _follow(self, key: tuple[str, str], end_ns: int, rows: list[Row]) -> None:
         """The next sample of a track: the one that waited is written."""
         track = self._tracks.get(key)
+        gone = self.roster.gone(rows)
         if track is None:
-            self._tracks[key] = _Track(end_ns, rows)
+            self._tracks[key] = _Track(end_ns, rows, gone=gone)
             return
         gap_ns = end_ns - track.end_ns
         if gap_ns <= 0:
@@ -210,7 +138,7 @@ class Writer:
             self._long_steps.add(gap_ns, end_ns)
         self._write(track, _controllers(rows))
         track.gap_ns = gap_ns if gap_ns > 0 else track.gap_ns
-        track.end_ns, track.rows, track.before = end_ns, rows, _controllers(track.rows)
+        track.end_ns, track.rows, track.gone, track.before = end_ns, rows, gone, _controllers(track.rows)
 
     def _key(self, row: Row) -> tuple[str, str]:
         return self._system(row), row.object
@@ -246,8 +174,10 @@ class Writer:
                 self.recorder.omit("rows without a name or an ID", len(rows))
                 continue
             system = self._system(rows[0])
-            around = [sample[name] for sample in (track.before, after) if name in sample]
-            is_whole = not around or frozenset.intersection(*map(frozenset, around)) <= {row.controller for row in rows}
+            around = [frozenset(sample[name]) for sample in (track.before, after) if name in sample]
+            wanted = self.roster.expected(rows[0]) - track.gone
+            wanted |= frozenset.intersection(*around) if around else frozenset()
+            is_whole = wanted <= {row.controller for row in rows}
             self.recorder.omit(_PARTIAL, not is_whole)
             entity = EntityRef(system, OBJECTS[rows[0].object], name or system)
             self._entity(entity, rows, start_ns, duration_ns, is_whole=is_whole)
@@ -271,6 +201,9 @@ class Writer:
         if first.object != "pdg" and is_whole:
             self.recorder.observe(entity, start_ns, duration_ns, self._canonical(entity, rows))
         for row in rows:
+            if row.controller is not None:
+                # One that owns nothing is there as well.
+                self.recorder.entity(EntityRef(entity.system, "controller", row.controller))
             self._counters(entity, row, start_ns, duration_ns, named=len(rows) > 1 or first.object == "vd")
         self._links(entity, first)
         if first.object == "vd":
@@ -288,7 +221,7 @@ class Writer:
 
     def _forwarded(self, entity: EntityRef, rows: list[Row]) -> float | None:
         """Operations per second at the controller that does not own the virtual disk."""
-        owner = controller_name(rows[0].words.get("online_to"))
+        owner = rows[0].owner
         controllers = {row.controller for row in rows}
         if owner is None or None in controllers:
             return None
@@ -323,7 +256,7 @@ class Writer:
 
     def _changes(self, entity: EntityRef, rows: list[Row], time_ns: int) -> None:
         """Owner and write mode are facts; when one differs from the sample before, that is an event too."""
-        owner = controller_name(rows[0].words.get("online_to"))
+        owner = rows[0].owner
         mode = rows[0].words.get("write_mode") or None
         for name, value, event, attribute in (
             ("online_to", owner, "ownership_changed", "owner"),

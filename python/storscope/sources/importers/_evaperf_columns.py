@@ -113,13 +113,21 @@ def object_of(columns: Sequence[Column], title: str) -> str | None:
     is_group = title in ("vdg", "pdg")
     if keys & {"read_hit_ops", "read_miss_ops"}:
         return "vdg" if is_group and "online_to" not in keys else "vd" if keys & {"online_to", "controller"} else "vdg"
-    if keys & {"drive_latency", "queue_depth"} and keys & {"read_ops", "read_bytes", "read_latency"}:
+    if _is_of_drives(keys):
         return "pdg" if title == "pdg" or not keys & {"id", "name", "bay"} else "pd"
     if {"host_ops", "host_bytes"} <= keys:
         return "as"
     if {"cpu_percent", "data_percent"} <= keys:
         return "cs"
     return None
+
+
+def _is_of_drives(keys: set[str | None]) -> bool:
+    """Whether a table is of pd or pdg. Any monitoring system prints a queue depth beside reads in MB/s; requests per
+    second, or where a drive is put, are evaperf's own."""
+    if not keys & {"read_ops", "read_bytes", "read_latency"}:
+        return False
+    return "drive_latency" in keys or ("queue_depth" in keys and bool(keys & {"read_ops", "enclosure", "bay"}))
 
 
 def number(text: str, *, decimal_comma: bool = False) -> float | None:

@@ -9,7 +9,9 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import ImportOptions, broken
 from storscope.sources.importers._decimal_comma import Commas
-from storscope.sources.importers._evaperf import Row, Writer
+from storscope.sources.importers._evaperf import Writer
+from storscope.sources.importers._evaperf_roster import Roster
+from storscope.sources.importers._evaperf_row import Row
 from storscope.sources.importers._stamps import Stamps
 from storscope.sources.importers._whole_lines import whole_lines
 
@@ -39,7 +41,7 @@ def recogniser(rows_of: Rows) -> Callable[[Head], float]:
 
 
 def reader(rows_of: Rows, headings: str, capture: str) -> Callable[[Evidence, Recorder, ImportOptions], None]:
-    """Reads a file twice: for the habits of its time stamps and numbers, then for its rows.
+    """Reads a file twice: for the habits of its time stamps and numbers and what belongs together, then for its rows.
 
     `headings` and `capture` are for the error of a file without rows: what was expected, and the command to use.
     """
@@ -49,14 +51,17 @@ def reader(rows_of: Rows, headings: str, capture: str) -> Callable[[Evidence, Re
         stamps = Stamps(options, glibc_habits=False)
         commas = Commas()
         separators = set()
-        for row in rows_of(Evidence(evidence.path, evidence.name).lines(), _scratch(), Commas()):
+        roster = Roster()
+        for row in rows_of(whole_lines(Evidence(evidence.path, evidence.name), _scratch()), _scratch(), Commas()):
             stamps.learn(row.stamp or "")
+            roster.learn(row)
             separators.add(row.separator)
             for cell in row.printed:
                 commas.learn(cell)
         for doubt in filter(None, map(commas.doubt, sorted(separators))):
             recorder.warn(doubt)
-        writer = Writer(recorder, options, stamps)
+        roster.learnt()
+        writer = Writer(recorder, options, stamps, roster)
         for row in rows_of(whole_lines(evidence, recorder), recorder, commas):
             writer.add(row)
         writer.finish()

@@ -9,8 +9,8 @@ from typing import Final
 
 from storscope.domain.recorder import Recorder
 from storscope.sources.importers._decimal_comma import Commas
-from storscope.sources.importers._evaperf import Row
 from storscope.sources.importers._evaperf_columns import Column, columns_of, number, object_of
+from storscope.sources.importers._evaperf_row import Row
 from storscope.sources.importers._stamps import is_stamp
 
 _COMMAND = re.compile(r"evaperf(?:\.exe)?\s+(vdg|vd|pdg|pd|as|cs)\b", re.IGNORECASE)

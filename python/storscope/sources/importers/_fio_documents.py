@@ -2,7 +2,8 @@
 
 fio prints errors and notes to the same stream as its JSON (issues #731 and #1685 of fio), --status-interval appends a
 whole document each time (#672), and a shell's `>>` does so too. A document starts with a brace in column 0; nested
-braces are indented. A document that breaks off is passed over when another is whole.
+braces are indented. Programs that write it anew may sort its keys, or put the documents into a list (`jq -s`). A
+document that breaks off is passed over when another is whole.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from storscope.domain.errors import MalformedInput
 from storscope.sources.evidence import Evidence
 from storscope.sources.importer import broken, shortened
 
-_START = re.compile(r"^\{|\{(?=\s*\"fio version\")", re.MULTILINE)
-"""The second at the end of a line that broke off."""
+_START = re.compile(r"^\{|\A\s*\[(?=\s*\{)|\{(?=\s*\"fio version\")", re.MULTILINE)
+"""A document, a list of them, or one at the end of a line that broke off."""
 _NOT_JSON = re.compile(r"(?<=[:,\[])(\s*)-?(?:nan|inf)\b")
 """Averages over nothing: C prints them as nan, which JSON does not know."""
 COMPLAINT = re.compile(r"^(?:<[^>]*> )?(?:fio: .*|.*\bverify(?: failed|: bad).*|.*\berr=\s*[1-9].*)$", re.MULTILINE)
@@ -55,7 +56,7 @@ def find_documents(evidence: Evidence) -> Documents:
     while match := _START.search(text, position):
         found.add_text(text[position : match.start()])
         try:
-            value, position = json.JSONDecoder().raw_decode(text, match.start())
+            value, position = json.JSONDecoder().raw_decode(text, match.end() - 1)
         except (ValueError, RecursionError) as error:  # a ValueError of a number too long for Python, too
             rest, count = _NOT_JSON.subn(r"\1null", text[match.start() :])
             if not count or found.not_numbers:
@@ -66,8 +67,7 @@ def find_documents(evidence: Evidence) -> Documents:
                 continue
             text, position, found.not_numbers = rest, 0, count
             continue
-        if isinstance(value, dict):
-            found.values.append(value)
+        found.values.extend(one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict))
     found.add_text(text[position:])
     if not found.values:
         raise first_error or _no_document(evidence, found)

@@ -2,12 +2,17 @@
 
 Field meanings: iostat(1) of sysstat 12.6 and 10.0. Of the two generations the older has `avgrq-sz` in sectors of 512
 bytes, `avgqu-sz`, `await` and `svctm` (withdrawn by its author as meaningless); the newer has per-direction sizes.
-`tps`, `kB/s` and `sec/s` of the short forms count discards too.
+
+What is canonical is of reads and writes alone, since discards (fstrim) are no load of an application: the time of
+discards and flushes is taken out of `aqu-sz` (`-x`), and where `tps` and `await` count discards that cannot be taken
+out, they are counters. `-s` does not show discards at all; where its operations are too large, that is said. `%util`
+counts them, and cannot be parted.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -62,6 +67,26 @@ _COUNTER_UNITS = {"rrqm/s": "1/s", "wrqm/s": "1/s", "drqm/s": "1/s", "rqm/s": "1
 
 FIELDS = frozenset(_CANONICAL) | _DERIVED | _TOTALS | frozenset(_COUNTER_UNITS)
 """Every field this module knows; a line of these is a heading of iostat."""
+
+_DISCARDED_KIB: Final = {"kB_dscd/s": 1.0, "MB_dscd/s": 1024.0, "Blk_dscd/s": 0.5, "dkB/s": 1.0, "dMB/s": 1024.0,
+                         "dsec/s": 0.5}  # fmt: skip
+_LEAST_DISCARD_KIB: Final = 4.0
+"""A block of a file system: so many discards at most are of so many KiB."""
+_FEW: Final = 0.05
+"""Up to this share of the operations discards are taken for reads and writes, which is then the error."""
+_WITH_DISCARDS: Final = {"tps": "1/s", "await": "ms", "aqu-sz": ""}
+"""What one figure for operations of every kind counts discards in (iostat.c of sysstat 12: `dc_ios`), and its unit."""
+_LARGE_KIB: Final = 2048.0
+"""Few devices take larger requests; a discard may be of GiB."""
+_TOO_LARGE: Final = (
+    "Operations of more than 2 MiB: iostat -s counts discards (fstrim) among operations, bytes and await, and does not "
+    "say how many. Capture again without -s: iostat -x -y -t 10"
+)
+
+_MIXED: Final = (
+    "device lines whose operations are not known, as discards (fstrim) are counted in tps; kept as counters (-x parts "
+    "them)"
+)
 
 _TIMED = (
     ("r_await", ("r/s",)), ("w_await", ("w/s",)), ("d_await", ("d/s",)), ("f_await", ("f/s",)),
@@ -202,7 +227,7 @@ class ReportWriter:
         for name, fields in self._members(report.devices).items():
             device = self._seen.get(name) or self._meet(name, host)
             record_device(self.recorder, device, start_ns, duration_ns, fields)
-        _record_cpu(self.recorder, host, start_ns, duration_ns, report.cpu)
+        record_cpu(self.recorder, host, start_ns, duration_ns, report.cpu)
 
     def _members(self, devices: Mapping[str, Mapping[str, float]]) -> Mapping[str, Mapping[str, float]]:
         """Devices without group totals, which would be counted twice; of a report with nothing but totals, these."""
@@ -309,7 +334,15 @@ def record_device(
         recorder.omit("device lines with a negative rate: a counter was reset or wrapped")
         return
     recorder.omit("negative times, shares or queues (old kernels do this)", len(negative))
+    if fields.get("kB/s", 0.0) > _LARGE_KIB * fields.get("tps", math.inf):
+        recorder.warn(_TOO_LARGE)
     untimed = _latencies_of_nothing(fields) | negative
+    mixed = _mixed(fields)
+    recorder.omit(_MIXED, "tps" in mixed)
+    for name, value in mixed.items():
+        if name not in untimed:
+            recorder.counter(device, start_ns, duration_ns, name, _WITH_DISCARDS[name], value)
+    fields = _of_reads_and_writes(fields)
     values: dict[str, float | None] = {}
     dropped = 0
     for name, value in fields.items():
@@ -326,6 +359,32 @@ def record_device(
     recorder.observe(device, start_ns, duration_ns, values)
 
 
+def _mixed(fields: Mapping[str, float]) -> Mapping[str, float]:
+    """The figures of a line in which discards or flushes are counted, as printed; none in a line without any."""
+    if "tps" in fields:
+        discarded_kib = sum(fields.get(name, 0.0) * kib for name, kib in _DISCARDED_KIB.items())
+        are_few = discarded_kib <= _FEW * _LEAST_DISCARD_KIB * fields["tps"]
+        kinds: tuple[str, ...] = () if are_few else tuple(_WITH_DISCARDS)
+    else:
+        kinds = ("aqu-sz",) if _other_in_flight(fields) > 0 else ()
+    return {name: fields[name] for name in kinds if name in fields}
+
+
+def _of_reads_and_writes(fields: Mapping[str, float]) -> Mapping[str, float]:
+    """The line without them: what can be parted is, what cannot is left out."""
+    mixed = _mixed(fields)
+    kept = {name: value for name, value in fields.items() if name not in mixed}
+    if mixed and "tps" not in fields:
+        kept["aqu-sz"] = max(0.0, fields["aqu-sz"] - _other_in_flight(fields))
+    return kept
+
+
+def _other_in_flight(fields: Mapping[str, float]) -> float:
+    """Discards and flushes in flight, by Little's law, to 0.005 ms of each; kernels before 5.5 count no flushes."""
+    pairs = (("d/s", "d_await"), ("f/s", "f_await"))
+    return sum(max(0.0, fields.get(rate, 0.0) * fields.get(wait, 0.0)) for rate, wait in pairs) / 1000
+
+
 def _latencies_of_nothing(fields: Mapping[str, float]) -> set[str]:
     return {
         latency
@@ -334,8 +393,8 @@ def _latencies_of_nothing(fields: Mapping[str, float]) -> set[str]:
     }
 
 
-def _record_cpu(recorder: Recorder, host: EntityRef, start_ns: int, duration_ns: int, cpu: Mapping[str, float]) -> None:
-    """Waiting for I/O is idle time of a processor: busy is what is neither idle nor waiting."""
+def record_cpu(recorder: Recorder, host: EntityRef, start_ns: int, duration_ns: int, cpu: Mapping[str, float]) -> None:
+    """What the processors did, in per cent. Waiting for I/O is idle time of one: busy is what is neither."""
     if "idle" not in cpu:
         return
     busy = 1 - (cpu["idle"] + cpu.get("iowait", 0.0)) / 100

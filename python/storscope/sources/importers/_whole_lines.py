@@ -28,4 +28,5 @@ def ends_with_newline(evidence: Evidence) -> bool:
     with evidence.path.open("rb") as file:
         file.seek(max(0, evidence.size_bytes - 2))
         tail = file.read()
-    return b"\n" in tail if evidence.head.encoding != "utf-8" else tail.endswith(b"\n")
+    end = b"\r" if evidence.head.ends_lines_with_returns else b"\n"
+    return end in tail if evidence.head.encoding != "utf-8" else tail.endswith(end)

@@ -28,6 +28,7 @@ from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM
 from storscope.sources.importers._local_clock import LocalClock
 from storscope.sources.importers._whole_lines import whole_lines
+from storscope.sources.importers._zone_names import zone_called
 
 _LINE = re.compile(r"\s*\d+\s+\d+\s+\S+(?:\s+\d+){4,}\s*")
 _EPOCH = re.compile(r"(\d{9,11})(?:[.,](\d{1,9}))?|(\d{9,11})(\d{9})")
@@ -47,7 +48,7 @@ class _Time:
     zoned: bool
     whole_seconds: bool
     word: str | None = None
-    """The zone's abbreviation: several zones are called EST, so alone it places nothing."""
+    """The zone's abbreviation where it does not place the time: several zones are called CST, or --timezone is said."""
 
 
 def _recognise(head: Head) -> float:
@@ -101,6 +102,9 @@ def _date_command_time(match: re.Match[str], clock: LocalClock) -> _Time | None:
         return _Time(clock.instant(moment.replace(tzinfo=dt.UTC)), True, True)
     if word[0] in "+-":
         return _Time(clock.instant(dt.datetime.strptime(f"{moment} {word:0<5}", "%Y-%m-%d %H:%M:%S %z")), True, True)
+    zone = zone_called(word, moment)
+    if zone is not None and clock.zone is dt.UTC:
+        return _Time(clock.instant(moment.replace(tzinfo=zone)), True, True)
     return _Time(clock.instant(moment, word), False, True, word)
 
 
@@ -165,7 +169,8 @@ class _Reader:
             return
         zone = self.options.timezone
         taken = f"which is not {zone.key}; its times were taken as {zone.key}" if zone else "taken as UTC"
-        self.recorder.warn(f"The time lines say {word}, {taken}. Several zones are called so: name it with --timezone.")
+        why = "" if zone else " Several zones are called so, or none: name it with --timezone."
+        self.recorder.warn(f"The time lines say {word}, {taken}.{why}")
 
     def _disk(self, name: str, values: list[int]) -> None:
         counters = diskstats.counters_of(values)
@@ -276,6 +281,7 @@ IMPORTER = Importer(
     how_to_capture="while true; do date -u +%FT%T.%NZ; cat /proc/diskstats; sleep 1; done > diskstats.txt",
     recognise=_recognise,
     read=_read,
+    version=2,
     carries=(
         "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean",
         "write_latency_ns_mean", "queue_depth_mean", "busy_ratio", "partitions and the disk they live on",

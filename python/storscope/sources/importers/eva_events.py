@@ -24,7 +24,8 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._date_order import DateOrder
-from storscope.sources.importers._evaperf import DEFAULT_EVA_SYSTEM, controller_name, friendly
+from storscope.sources.importers._evaperf import DEFAULT_EVA_SYSTEM
+from storscope.sources.importers._evaperf_row import controller_name, friendly
 from storscope.sources.importers._evaperf_rows import csv_cells
 from storscope.sources.importers._local_clock import LocalClock
 from storscope.sources.importers._stamps import Stamps

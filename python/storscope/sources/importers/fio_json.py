@@ -47,6 +47,8 @@ _DIRECTION_COUNTERS = {
     "bw_agg": "%", "bw_samples": "", "iops_min": "1/s", "iops_max": "1/s", "iops_mean": "1/s", "iops_stddev": "1/s",
     "iops_samples": "",
 }  # fmt: skip
+_FIO_KEYS = re.compile(r'"fio version"\s*:\s*"fio-|"iodepth_level"\s*:\s*\{')
+"""What only fio calls so; the second for a head that ends before the version."""
 _SHARES = ("iodepth_level", "iodepth_submit", "iodepth_complete", "latency_ns", "latency_us", "latency_ms")
 
 
@@ -55,8 +57,10 @@ _SHARES = ("iodepth_level", "iodepth_submit", "iodepth_complete", "latency_ns", 
 
 def _recognise(head: Head) -> float:
     text = head.text
-    if re.search(r'^\{\s*"fio version"\s*:', text, re.MULTILINE):
+    if re.search(r'(?:^|\A\s*\[\s*)\{\s*"fio version"\s*:', text, re.MULTILINE):
         return 0.97
+    if re.match(r"\s*(?:\[\s*)?\{", text) and _FIO_KEYS.search(text):
+        return 0.96  # written anew with its keys sorted (jq -S), so that the version stands further down
     if re.search(r"^\{", text, re.MULTILINE) is None and "groupid=" not in text:
         # fio failed before any result; only so is the failure itself shown to the user.
         return (

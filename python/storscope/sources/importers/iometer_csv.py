@@ -35,10 +35,11 @@ from storscope.sources.importers._iometer import (
     row_of,
     spec_line,
 )
+from storscope.sources.importers._iometer_sheet import HEADING, lines_as_written
 from storscope.sources.importers._local_clock import LocalClock
 
 _DEFAULT_SYSTEM = "iometer-host"
-_HEADING = re.compile(r"^(?:TimeStamp,)?'Target Type,Target Name,", re.MULTILINE)
+_HEADING = re.compile(r"(?:TimeStamp,)?'Target Type,Target Name,")
 _RATES = (
     ("", ("MiBps (Binary)", "MBps (Binary)", "MBps")),
     ("read_", ("Read MiBps (Binary)", "Read MBps (Binary)", "Read MBps")),
@@ -77,13 +78,13 @@ class _Test:
 
 
 def _recognise(head: Head) -> float:
-    return 0.97 if _HEADING.search(head.text) else 0.0
+    return 0.97 if HEADING.search(head.text) else 0.0
 
 
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
     recorder.notes.tool, recorder.notes.clock = "Iometer", options.zone_words()
     reader = _Reader(recorder, options)
-    for number, line in enumerate(evidence.lines(), 1):
+    for number, line in enumerate(lines_as_written(evidence, recorder), 1):
         if problem := reader.take(line.strip("\x00 \t")):
             raise broken(evidence, problem, line, line=number)
     reader.finish()
@@ -495,7 +496,10 @@ def _unit(column: str) -> str:
 IMPORTER = Importer(
     name="iometer_csv",
     title="Iometer results",
-    supports="56, 59 and 80 columns (2001 to 1.1.0), results.csv and inst*.csv",
+    supports=(
+        "56, 59 and 80 columns (2001 to 1.1.0), results.csv and inst*.csv; copies that a spreadsheet saved again, with "
+        "semicolons and decimal commas too"
+    ),
     how_to_capture="IOmeter /c test.icf /r results.csv",
     recognise=_recognise,
     read=_read,

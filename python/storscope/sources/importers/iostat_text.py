@@ -295,6 +295,7 @@ IMPORTER = Importer(
     how_to_capture="S_TIME_FORMAT=ISO iostat -x -y -t 10 > iostat.txt",
     recognise=_recognise,
     read=_read,
+    version=2,
     carries=(
         "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean",
         "write_latency_ns_mean", "queue_depth_mean", "busy_ratio", "cpu_busy_ratio", "-xs and plain: ops_per_s",

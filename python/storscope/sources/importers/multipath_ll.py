@@ -16,6 +16,7 @@ Layout: libmultipath/print.c and its format strings (`MULTIPATH_NAME`, `PRINT_PA
 0.9. Path states in order of print: what device-mapper thinks (active, failed), what the checker thinks (ready, ghost,
 faulty, shaky, ...), what SCSI thinks (running, offline).
 
+Blanks, tabs and quotation marks (`> `) before lines are passed over: tickets, mails and reports put them there.
 Noise is skipped and counted: dated messages, `reject:`, `create:`, warnings about configuration lines. A map without
 paths is kept, with a warning. A map is named dm-N where the output says so, as iostat and the kernel name it. Several
 outputs in one file describe the same maps again; what is the same is written once. The text names no host: --system
@@ -103,7 +104,7 @@ class _Map:
 
 
 def _recognise(head: Head) -> float:
-    lines = [line for line in head.lines if len(line) <= _LONGEST_LINE]
+    lines = [_unindented(line) for line in head.lines if len(line) <= _LONGEST_LINE]
     maps = sum(1 for line in lines if _map(line))
     paths = sum(1 for line in lines if _PATH.fullmatch(line))
     groups = sum(1 for line in lines if _group(line))
@@ -114,9 +115,17 @@ def _recognise(head: Head) -> float:
     return 0.7 if any(line.startswith(("size=", "[size=")) for line in lines) else 0.0
 
 
+def _unindented(line: str) -> str:
+    """A line as multipath printed it, without what a ticket, a mail or a report put before it.
+
+    What is lost with it tells nothing: groups and paths differ by their words.
+    """
+    return line.strip().lstrip("> \t")
+
+
 def _map(line: str) -> _Map | None:
     match = _MAP.fullmatch(line) or _OLD_MAP.fullmatch(line)
-    if match is None or line[:1].isspace() or line.startswith(("|", "`", "\\")):
+    if match is None or line.startswith(("|", "`", "\\")):
         return None
     parts = match.groupdict()
     product = (parts.get("product") or "").strip()
@@ -180,7 +189,7 @@ def _maps(evidence: Evidence, recorder: Recorder) -> Iterator[_Map]:
     """Every map with its groups and paths, in the order of the file."""
     current: _Map | None = None
     for raw in evidence.lines():
-        line = raw.rstrip()
+        line = _unindented(raw)
         if not line:
             continue
         if len(line) > _LONGEST_LINE:

@@ -31,6 +31,7 @@ from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers import _fio
 from storscope.sources.importers._decimal_comma import Commas, plain
 from storscope.sources.importers._fio import Names
+from storscope.sources.importers._table_heading import has_times, is_of_tests
 from storscope.sources.importers._whole_lines import CUT_OFF, ends_with_newline
 
 _DEFAULT_SYSTEM = "results-table"
@@ -161,7 +162,10 @@ def _separator(line: str) -> str:
 
 def _is_heading(line: str) -> bool:
     """A heading names a test and a rate, and has no time column."""
-    names = {normalised(name) for name in line.split(_separator(line))}
+    cells = line.split(_separator(line))
+    if has_times(cells) and not is_of_tests(cells):
+        return False  # counters over time
+    names = {normalised(name) for name in cells}
     has_rate = any(_RATE.fullmatch(name) for name in names)
     return len(names) >= 3 and has_rate and bool(names & set(_NAMES)) and not names & _TIMES
 

@@ -1,0 +1,125 @@
+"""sysstat's sar: one recording of the real tool in all forms that it is exported in, and what no recording has."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from storscope.domain.errors import MalformedInput
+from storscope.sources.importer import Importer, ImportOptions
+from storscope.sources.importers import sadf_csv, sadf_json, sar_text
+from tests.support.golden import check_golden
+from tests.support.tables import Tables, read_tables, read_text
+
+FOLDER = Path(__file__).parent
+IMPORTERS = (sar_text.IMPORTER, sadf_csv.IMPORTER, sadf_json.IMPORTER)
+SAMPLES = [
+    (importer, path)
+    for importer in IMPORTERS
+    for path in sorted((FOLDER / importer.name).iterdir())
+    if path.suffix in (".txt", ".csv", ".json")
+]
+OF_ONE_RECORDING = [(importer, path) for importer, path in SAMPLES if path.stem.endswith("vm")]
+MIDNIGHT = FOLDER / "sar_text" / "midnight_restart_written.txt"
+
+
+def names(value: object) -> str:
+    return value.name if isinstance(value, Path | Importer) else str(value)
+
+
+def disks(tables: Tables, name: str | None = None) -> list[dict[str, Any]]:
+    rows = [row for row in tables.rows("observations") if row["kind"] == "device" and name in (None, row["entity"])]
+    return sorted(rows, key=lambda row: (row["time"], row["entity"]))
+
+
+@pytest.mark.parametrize(("importer", "path"), SAMPLES, ids=names)
+def test_a_sample_yields_the_expected_tables(importer: Importer, path: Path) -> None:
+    check_golden(read_tables(importer, path), path.with_suffix(".expected.jsonl"))
+
+
+@pytest.mark.parametrize(("importer", "path"), OF_ONE_RECORDING, ids=names)
+def test_every_form_of_one_recording_tells_the_same_of_its_disks(importer: Importer, path: Path) -> None:
+    whole = disks(read_tables(sadf_csv.IMPORTER, FOLDER / "sadf_csv" / "utc_vm.csv"))
+    assert len(whole) == 16
+    assert disks(read_tables(importer, path)) == whole
+
+
+def test_what_was_written_while_it_recorded_is_what_it_tells() -> None:
+    """`dd` wrote 300 MiB within the recording; the rest of 16 MB is what the machine did besides."""
+    written = sum(
+        row["write_bytes_per_s"] * row["duration_ns"] / 1e9
+        for row in disks(read_tables(sadf_json.IMPORTER, FOLDER / "sadf_json" / "vm.json"), "vda")
+    )
+    assert 300 * 2**20 <= written <= 315 * 2**20
+
+
+def test_a_day_passes_midnight_for_each_activity() -> None:
+    tables = read_tables(sar_text.IMPORTER, MIDNIGHT, ImportOptions(timezone=ZoneInfo("UTC")))
+    day = dt.datetime(2026, 11, 19, tzinfo=dt.UTC)
+    host = [row for row in tables.rows("observations") if row["kind"] == "host"]
+    assert [row["time"] for row in host] == [day + dt.timedelta(hours=23, minutes=m, seconds=1) for m in (40, 50)]
+    assert [row["cpu_busy_ratio"] for row in host] == pytest.approx([0.15, 0.25])
+    found = disks(tables, "dev8-0")
+    assert [row["time"] for row in found] == [day + dt.timedelta(hours=23, minutes=m, seconds=1) for m in (40, 55)]
+    assert [row["duration_ns"] for row in found] == [600 * 10**9, 300 * 10**9], "the time of the restart is in none"
+    assert [row["read_bytes_per_s"] for row in found] == [1600 * 512, 3200 * 512]
+    assert disks(tables, "dev8-16")[0]["latency_ns_mean"] is None, "nothing was done, so nothing was timed"
+    assert tables.notes.system == "db1.example.org"
+
+
+def test_numbered_disks_are_told_how_to_get_their_names() -> None:
+    tables = read_tables(sar_text.IMPORTER, MIDNIGHT)
+    assert any("dev8-0" in warning and "-p" in warning for warning in tables.notes.warnings)
+
+
+def test_a_recording_joined_with_itself_counts_once(tmp_path: Path) -> None:
+    for importer, name in ((sar_text.IMPORTER, "sar_text/pretty_vm.txt"), (sadf_csv.IMPORTER, "sadf_csv/utc_vm.csv")):
+        text = (FOLDER / name).read_text()
+        assert read_text(importer, text + text, tmp_path).rows("observations") == read_text(
+            importer, text, tmp_path
+        ).rows("observations")
+
+
+def test_local_times_are_placed_by_the_zone_that_is_said(tmp_path: Path) -> None:
+    berlin = ImportOptions(timezone=ZoneInfo("Europe/Berlin"))
+    local = read_tables(sadf_csv.IMPORTER, FOLDER / "sadf_csv" / "local_vm.csv", berlin)
+    utc = read_tables(sadf_csv.IMPORTER, FOLDER / "sadf_csv" / "utc_vm.csv", berlin)
+    for one, other in zip(disks(local), disks(utc), strict=True):
+        assert one["time"] == other["time"] - dt.timedelta(hours=1)
+
+
+def test_restarts_and_other_activities_are_counted_and_left_out(tmp_path: Path) -> None:
+    text = "\n".join(
+        [
+            "# hostname;interval;timestamp;DEV;tps;rkB/s;wkB/s;areq-sz;aqu-sz;await;%util",
+            "h;600;2026-11-20 10:00:01 UTC;sda;10.00;100.00;0.00;10.00;0.10;1.00;1.00",
+            "h;-1;2026-11-20 10:05:00 UTC;LINUX-RESTART\t(2 CPU)",
+            "h;600;2026-11-20 10:20:01 UTC;sda;20,00;100,00;0,00;10,00;0,10;1,00;1,00",
+            "# hostname;interval;timestamp;kbmemfree;%memused",
+            "h;600;2026-11-20 10:20:01 UTC;100;1.00",
+            "",
+        ]
+    )
+    tables = read_text(sadf_csv.IMPORTER, text, tmp_path)
+    assert [row["ops_per_s"] for row in disks(tables)] == [10, 20]
+    assert tables.notes.omitted["marks of restarts and comments"] == 1
+    assert tables.notes.omitted["lines of other activities than disks and processors"] == 1
+
+
+def test_several_activities_on_one_line_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    heading = "# hostname;interval;timestamp;CPU;%user;%idle[...];DEV;tps;%util[...]"
+    text = f"{heading}\nh;1;2026-11-20 10:00:01 UTC;-1;1;2;sda;1;2\n"
+    with pytest.raises(MalformedInput) as caught:
+        read_text(sadf_csv.IMPORTER, text, tmp_path)
+    assert "without -h" in caught.value.hint
+
+
+def test_json_that_is_cut_off_says_so(tmp_path: Path) -> None:
+    text = (FOLDER / "sadf_json" / "vm.json").read_text()
+    with pytest.raises(MalformedInput) as caught:
+        read_text(sadf_json.IMPORTER, text[: len(text) // 2], tmp_path)
+    assert "cut off" in caught.value.hint
