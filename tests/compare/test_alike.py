@@ -144,7 +144,7 @@ def test_reads_and_writes_apart_are_compared_by_our_distributions(tmp_path: Path
         assert found.before == truth_ns
         assert found.after == pytest.approx(truth_ns, rel=0.008)
         assert found.after != pytest.approx(2 * truth_ns, rel=0.1), "not the response"
-        assert found.outcome is Outcome.SAME
+        assert found.outcome is (Outcome.SAME if engine == "storscope" else None), "a prediction is not judged"
     assert row(only(comparison), "latency").after == (_READS * _READ_NS + _WRITES * _WRITE_NS) / 1000
     assert _APART in _notes(comparison)
     assert "not compared" not in _notes(comparison).replace("is not compared", "")

@@ -237,6 +237,19 @@ def test_many_steps_are_told_in_short_and_what_looks_the_same_is_said_to_differ(
     assert said(only(compared(tmp_path, [steps(60.0)], [steps(90.0)]))) == "NOT THE SAME LOAD: rate not the same."
 
 
+def test_a_field_that_an_older_version_did_not_know_has_its_default(tmp_path: Path) -> None:
+    """Workloads are kept as text; fields were added since, whose defaults say what was done before."""
+    streams = [replace(CLOSED, name=name) for name in ("data", "log")]
+    form = Workload("a", tuple(streams)).to_json()
+    old = {**form, "streams": [{key: one[key] for key in one if key != "starts"} for one in form["streams"]]}
+    assert old != form
+    earlier = ours(*streams, workload=json.dumps(old))
+    assert only(compared(tmp_path / "1", [earlier], [ours(*streams)])).warnings == []
+    apart = [replace(stream, starts=Starts.APART) for stream in streams]
+    told = only(compared(tmp_path / "2", [earlier], [ours(*apart)])).warnings
+    assert any(one.startswith("The streams 'data', 'log' were not the same on both sides.") for one in told)
+
+
 @pytest.mark.parametrize("workload", ["oltp", "5", "{}", '{"streams": [{"kind": "of a later version"}]}'])
 def test_a_workload_that_is_not_understood_tells_nothing(tmp_path: Path, workload: str) -> None:
     pair = only(compared(tmp_path, [ours(CLOSED, workload=workload)], [ours(OPEN)]))

@@ -155,6 +155,16 @@ def test_the_runs_are_the_unit_of_repeated_runs(tmp_path: Path) -> None:
     assert iops.p_value == pytest.approx(0.5, abs=0.1)  # t = 60 / sqrt(2 x 100^2 / 3) = 0.73 with 4 degrees
 
 
+@pytest.mark.parametrize(
+    ("engine", "words"), [("storscope-sim", "give each its own (--seed)"), ("fio", "copies of one")]
+)
+def test_repetitions_without_any_spread_are_suspected(engine: str, words: str, tmp_path: Path) -> None:
+    sides = [[run("a", iops, id=f"a{k}", start=iops + 100 * k, engine=engine) for k in range(3)] for iops in (900, 800)]
+    iops = row(only(compared(tmp_path, *sides)), "iops")
+    assert iops.outcome is Outcome.UNDECIDED
+    assert words in iops.reason
+
+
 def test_runs_taken_in_turn_are_compared_couple_by_couple(tmp_path: Path) -> None:
     drift = (0, 200, 400, 600)
     jitter = (3, -5, 4, -2)
@@ -269,6 +279,49 @@ def test_a_run_that_failed_is_named(tmp_path: Path) -> None:
     assert "a (error 84 (EILSEQ))" in pair.warnings[0]
 
 
+def _repeated(mean: float, status: str | None = "ok", *, failed: int = 3, fixed: bool = False) -> list[Writer]:
+    """Three runs, of which so many ended otherwise than well."""
+    return [
+        run("a", mean + k, id=f"a{k}", start=mean * 10 + 100 * k, status=status if k < failed else "ok",
+            engine="storscope", parameters={"rate_iops": "900"} if fixed else None, latency_ns=1e12 / mean + k)
+        for k in range(3)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("status", ["failed", "error 5 (EIO)", "12 I/O errors"])
+def test_a_side_that_failed_is_neither_better_nor_worse(status: str, tmp_path: Path) -> None:
+    """A mirror that lost its half of the drives writes once, which is fast."""
+    sides = _repeated(1000), _repeated(2000, status, failed=1)
+    judged = [one for one in only(compared(tmp_path / "1", *sides)).rows if one.metric != "in_flight"]
+    assert {(one.outcome, one.reason) for one in judged} == {
+        (Outcome.UNDECIDED, "1 of 3 runs after failed or lost data")
+    }
+    both = _repeated(1000, status), _repeated(2000, status)
+    (reason,) = {one.reason for one in only(compared(tmp_path / "2", *both)).rows if one.metric != "in_flight"}
+    assert reason == "3 of 3 runs before and 3 of 3 runs after failed or lost data"
+    pair = only(compared(tmp_path / "3", *sides, allow_failed=True))
+    assert row(pair, "iops").outcome is Outcome.BETTER
+    assert "--allow-failed" in pair.warnings[0]
+
+
+def test_of_an_invalid_side_all_but_the_latencies_are_judged(tmp_path: Path) -> None:
+    sides = _repeated(1000), _repeated(500, "invalid")
+    pair = only(compared(tmp_path / "closed", *sides))
+    assert row(pair, "latency").outcome is Outcome.UNDECIDED
+    assert row(pair, "latency").reason == "the latencies of 3 of 3 runs after do not mean what they say"
+    assert row(pair, "iops").outcome is Outcome.WORSE
+    open_loop = _repeated(1000, "invalid", fixed=True), _repeated(500, "invalid", fixed=True)
+    assert compared(tmp_path / "open", *open_loop).count(Outcome.WORSE) == 0
+    assert row(only(compared(tmp_path / "all", *sides, allow_failed=True)), "latency").outcome is Outcome.WORSE
+
+
+@pytest.mark.parametrize("status", ["interrupted", "killed", None])
+def test_a_run_that_was_cut_short_is_judged(status: str | None, tmp_path: Path) -> None:
+    found = compared(tmp_path, _repeated(1000), _repeated(500, status))
+    assert row(only(found), "iops").outcome is Outcome.WORSE
+    assert not any("--allow-failed" in said for said in only(found).warnings)
+
+
 # Running systems ------------------------------------------------------------------------------------------------------
 
 
@@ -331,6 +384,17 @@ def test_a_metric_that_one_side_lacks_is_said(tmp_path: Path) -> None:
     pair = only(compared(tmp_path, [run("a", 10, histogram=[[0, 1]])], [run("a", 10)]))
     assert "p99: only the side before has it." in pair.notes
     assert "p99" not in [one.metric for one in pair.rows]
+
+
+def test_a_metric_that_some_runs_lack_is_said_with_their_names(tmp_path: Path) -> None:
+    """One run without histograms takes the percentile of all."""
+    before = [run("a", 10, id=f"a{k}", start=100 * k, histogram=[[0, 1]]) for k in range(3)]
+    after = [run("a", 10, id=f"b{k}", start=900 + 100 * k, histogram=[[0, 1]] if k else ()) for k in range(3)]
+    pair = only(compared(tmp_path / "1", before, after))
+    assert pair.missing == ["p99: 1 of 3 runs after lacks it (b0)."]
+    assert set(pair.missing) <= set(pair.notes)
+    pair = only(compared(tmp_path / "2", [*before[:2], run("a", 10, id="a9", start=500)], after))
+    assert pair.missing == ["p99: 1 of 3 runs before lacks it (a9); 1 of 3 runs after lacks it (b0)."]
 
 
 def test_a_metric_that_was_asked_for_and_neither_side_has_is_said(tmp_path: Path) -> None:

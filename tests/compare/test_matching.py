@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from tests.compare.evidence import compared, device, only, row, run
+import pytest
+
+from storscope.domain.entity import EntityRef
+from storscope.domain.recorder import Recorder
+from storscope.domain.workload import AccessSpec, Closed, Mix, Stream, Workload
+from tests.compare.evidence import SECOND, START, Writer, compared, device, only, row, run
 
 
 def test_runs_are_paired_by_name_before_anything_else(tmp_path: Path) -> None:
@@ -28,6 +34,79 @@ def test_runs_of_one_load_and_several_names_are_repetitions(tmp_path: Path) -> N
     assert (len(pair.runs_before), len(pair.runs_after)) == (2, 2)
     assert row(pair, "iops").before == 100
     assert "Taken as repetitions" in " ".join(pair.notes)
+
+
+def test_what_was_put_together_by_its_load_is_told_apart_from_the_notes(tmp_path: Path) -> None:
+    pair = only(compared(tmp_path, [run("base-1"), run("base-2")], [run("new 1"), run("new 2")]))
+    assert pair.name == "base-* → new *"
+    assert list(pair.pairing) == [
+        "The names differ; paired by load.",
+        "Taken as repetitions, being numbered and of the same load (before): base-1, base-2.",
+        "Taken as repetitions, being numbered and of the same load (after): new 1, new 2.",
+    ]
+
+
+@pytest.mark.parametrize("names", [("sda", "sdb"), ("raid-5", "raid-6"), ("lun 1", "lun 2"), ("r10", "r50")])
+def test_runs_of_other_names_are_no_repetitions_though_their_load_is_the_same(
+    tmp_path: Path, names: tuple[str, str]
+) -> None:
+    found = compared(tmp_path, [run(names[0], 1000), run(names[1], 9000)], [run("x", 2000), run("y", 9000)])
+    assert not found.pairs
+    assert [item.name for item in found.unmatched] == [*names, "x", "y"]
+
+
+def test_numbered_runs_that_do_not_tell_their_load_are_no_repetitions(tmp_path: Path) -> None:
+    before, after = ([run(f"{side}-{k}", outstanding=None) for k in (1, 2)] for side in ("a", "b"))
+    assert not compared(tmp_path, before, after).pairs
+
+
+def test_a_load_that_is_not_stated_is_no_repetition_of_one_that_is(tmp_path: Path) -> None:
+    """Its row may be of any mix."""
+    found = compared(tmp_path, [run("a", 1000), run("a", 9000, id="b", read_ratio=None)], [run("a", 1100)])
+    assert [(pair.rows[0].values_before, row(pair, "iops").before) for pair in found.pairs] == [(1, 1000)]
+    assert len(found.unmatched) == 1
+
+
+def test_jobs_of_one_name_on_two_disks_are_no_repetitions(tmp_path: Path) -> None:
+    def sides(rates: tuple[float, float]) -> list[Writer]:
+        return [
+            run("w", rate, id=disk, engine="storscope", parameters=ours(disk))
+            for disk, rate in zip(("/dev/sda", "/dev/sdb"), rates, strict=True)
+        ]
+
+    found = compared(tmp_path, sides((1000, 9000)), sides((1100, 9900)))
+    assert [(row(pair, "iops").before, row(pair, "iops").after) for pair in found.pairs] == [(1000, 1100), (9000, 9900)]
+
+
+def test_a_design_is_compared_with_what_became_of_it_by_its_name(tmp_path: Path) -> None:
+    """Two arrays a side, each of an edited design after."""
+
+    def sides(rates: tuple[float, float], text: str) -> list[Writer]:
+        return [
+            simulated(system, rate, design_sha256=f"{system} {text}", workload=ours("")["workload"])
+            for system, rate in zip(("EVA", "MSA"), rates, strict=True)
+        ]
+
+    found = compared(tmp_path, sides((1000, 300), "old"), sides((1100, 330), "new"))
+    assert [(row(pair, "iops").before, row(pair, "iops").after) for pair in found.pairs] == [(1000, 1100), (300, 330)]
+
+
+def simulated(system: str, iops: float, **parameters: str) -> Writer:
+    """A run of 'oltp' on a design of that name."""
+
+    def write(recorder: Recorder) -> None:
+        recorder.run(
+            system, engine="storscope-sim", name="oltp", system=system, time_ns=START, duration_ns=60 * SECOND,
+            parameters=parameters, block_bytes=4096.0, read_ratio=1.0, random_ratio=1.0, outstanding=16.0,
+        )  # fmt: skip
+        recorder.observe(EntityRef(system, "job", system), START, 60 * SECOND, {"ops_per_s": iops}, run=system)
+
+    return write
+
+
+def ours(target: str) -> dict[str, str]:
+    workload = Workload("w", (Stream(Mix((AccessSpec(4096),)), Closed(16)),))
+    return {"target": target, "target_kind": "device", "workload": json.dumps(workload.to_json())}
 
 
 def test_a_cycle_of_one_name_is_paired_by_its_outstanding_ios(tmp_path: Path) -> None:

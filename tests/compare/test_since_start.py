@@ -54,6 +54,21 @@ def test_the_start_of_a_run_is_that_of_its_warm_up(tmp_path: Path) -> None:
     assert (row(pair, "iops").values_before, row(pair, "iops").values_after) == (60, 60)
 
 
+def test_of_a_run_that_failed_what_lies_before_its_end_counts(tmp_path: Path) -> None:
+    """What fails a run of our own ends it at once: until then it did its load."""
+    runs = [
+        run(name, [*noisy(1000, 60, seed=seed), *noisy(500, 60, seed=9)], start=start, duration_s=120.0,
+            status="failed", engine="storscope")
+        for name, seed, start in (("a", 1, 1_000.0), ("b", 2, 5_000.0))
+    ]  # fmt: skip
+    store = make_store(tmp_path, *runs)
+    part = only(_compared(store, "run=a,until=1m", "run=a,since=1m,until=1m59s"))
+    assert (row(part, "iops").outcome, part.warnings) == (Outcome.WORSE, [])
+    rest = only(_compared(store, "run=a,until=1m", "run=a,since=1m"))
+    assert row(rest, "iops").reason == "the run after failed or lost data"
+    assert row(only(_compared(store, "run=a,until=1m", "run=b")), "iops").outcome is Outcome.UNDECIDED
+
+
 def test_counters_of_running_systems_have_no_start(tmp_path: Path) -> None:
     store = make_store(tmp_path, device("sda", noisy(100), noisy(1e6)))
     with pytest.raises(InputError, match="The time since the start is that of a run; these are counters: give a time"):

@@ -47,10 +47,16 @@ def active_streams(parameters: Mapping[str, str], from_ns: int, to_ns: int) -> l
 
 
 def load_of(parameters: Mapping[str, str], active: Sequence[ActiveStream], whole: Load) -> Load:
-    """What these streams ask for: of the run, as `whole` has it, unless some of its streams were silent."""
+    """What these streams ask for: of the run, as `whole` has it, unless some of its streams were silent or not meant.
+
+    How many targets a stream uses that names none, only runs with a schedule tell; else the depth is not known then.
+    """
     if len(active) == len(streams_of(parameters)):
         return whole
-    return Load(**asked_of([one.stream for one in active], int(parameters["target_count"])))
+    asked = asked_of([one.stream for one in active], int(parameters.get("target_count", 1)))
+    if "target_count" not in parameters and not all(one.stream.targets for one in active):
+        asked["outstanding"] = None
+    return Load(**asked)
 
 
 def has_fixed_rate(active: Sequence[ActiveStream]) -> bool:

@@ -53,7 +53,7 @@ def alike(pair: Pair, metrics: Sequence[Metric]) -> Pair:
     tools = " and ".join(_TOLD[engine] for engine in sorted(_engines(pair) - OWN_ENGINES))
     before, after = ([_from_submission(subject) for subject in side] for side in (pair.before, pair.after))
     notes = [_NOTE.format(tools=tools), *_about_directions([*before, *after], metrics)]
-    return Pair(pair.name, before, after, [*pair.notes, *notes])
+    return replace(pair, before=before, after=after, notes=[*pair.notes, *notes])
 
 
 def _about_directions(subjects: Sequence[Subject], metrics: Sequence[Metric]) -> list[str]:

@@ -84,15 +84,20 @@ def combined(parts: Sequence[Intervals]) -> Intervals | None:
         if all(name in part.columns for part in parts):
             columns[name] = np.sum([part.columns[name] for part in parts], axis=0)
     for name, rate in _MEANS.items():
-        if all(name in part.columns and rate in part.columns for part in parts):
+        if any(name in part.columns for part in parts) and all(_is_whole(part, name, rate) for part in parts):
             columns[name] = _weighted_mean(parts, name, rate)
     return Intervals(np.mean([part.duration_s for part in parts], axis=0), columns)
+
+
+def _is_whole(part: Intervals, name: str, rate: str) -> bool:
+    """Whether it has the latency, or no operations that could have one: a copy only reads where it copies from."""
+    return rate in part.columns and (name in part.columns or not part.columns[rate].any())
 
 
 def _weighted_mean(parts: Sequence[Intervals], name: str, rate: str) -> FloatArray:
     """A part without operations has no latency and needs none; a latency that is missing makes the mean missing."""
     operations = np.stack([part.columns[rate] for part in parts])
-    latency = np.where(operations > 0, np.stack([part.columns[name] for part in parts]), 0.0)
+    latency = np.where(operations > 0, np.stack([part.column(name) for part in parts]), 0.0)
     total = operations.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean: FloatArray = (latency * operations).sum(axis=0) / total

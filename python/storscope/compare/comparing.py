@@ -10,11 +10,13 @@ from storscope.compare.differences import Found, differences, distribution, othe
 from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
 from storscope.compare.judging import Circumstances, row_of
 from storscope.compare.matching import Matched, Pair, match_entities, match_runs
-from storscope.compare.metrics import metrics_named
+from storscope.compare.metrics import BANDWIDTH, metrics_named
 from storscope.compare.naming import RUNS_IN_SQL, counters_words, names_of, runs_words
+from storscope.compare.prediction import predicted_side
 from storscope.compare.reading import captures_of, captures_of_simulated, read_entities, read_runs
 from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
+from storscope.compare.units_of_sources import notes_on_megabytes
 from storscope.compare.wording import listed
 from storscope.domain.comparison import ComparedSide, Comparison, PairResult, Settings
 from storscope.domain.errors import InputError, UsageError
@@ -47,6 +49,8 @@ class _Measured:
     conflicts: list[str]
     warnings: list[str]
     notes: list[str]
+    missing: list[str]
+    """Of the notes those on metrics without a row."""
 
 
 def compare_sides(
@@ -66,9 +70,11 @@ def compare_sides(
             pair, metrics, settings.seed, settings.level, were_asked=bool(settings.metrics)
         )  # fmt: skip
         conflicts = load_conflicts(pair)
-        measured.append(_Measured(pair, found, conflicts, warnings_of(pair), [*notes_of(pair), *missing]))
+        measured.append(_Measured(pair, found, conflicts, warnings_of(pair), [*notes_of(pair), *missing], missing))
     if measured and not any(one.found for one in measured):
         notes += _others([one.pair for one in measured])
+    if any(found.metric.unit == BANDWIDTH for one in measured for found in one.found):
+        notes += notes_on_megabytes([*one.subjects, *other.subjects])
     names = names_of(one.subjects, other.subjects)
     return Comparison(
         before=_side(one, names[0]),
@@ -105,6 +111,8 @@ def _runs_and_entities(
     store: Store, selector: Selector, captures: Mapping[str, str]
 ) -> tuple[list[Subject], list[Subject]]:
     runs = [] if selector.entity else read_runs(store, selector, captures)
+    if selector.stream:
+        return runs, []
     return runs, read_entities(store, selector, _captures_of_entities(store, selector, captures))
 
 
@@ -134,7 +142,9 @@ def _captures_of_entities(store: Store, selector: Selector, captures: Mapping[st
 
 
 def _what_there_is(store: Store, side: Side) -> str:
-    """The latest runs, or entities where one was asked for, so that one of them can be typed."""
+    """The latest runs, or entities or streams where one was asked for, so that one of them can be typed."""
+    if side.selector.stream and (streams := _streams_there_are(store, side.selector)):
+        return f"There are the streams: {'; '.join(streams[:_NAMED])}{'; ...' if len(streams) > _NAMED else ''}."
     if side.selector.entity and _captures_of_entities(store, side.selector, captures_of(store, side.selector)):
         sql = "SELECT DISTINCT kind || '/' || entity AS name FROM observations WHERE run IS NULL ORDER BY 1"
         names, words = store.query(sql).column("name").to_pylist(), "entities with counters"
@@ -144,6 +154,11 @@ def _what_there_is(store: Store, side: Side) -> str:
         return f"There are no {words.split(',')[0]}."
     many = f"There are {len(names)} {words}: " if len(names) > _NAMED else "There are: "
     return many + "; ".join(names[:_NAMED]) + "."
+
+
+def _streams_there_are(store: Store, selector: Selector) -> list[str]:
+    runs = read_runs(store, replace(selector, stream="*"), captures_of(store, selector))
+    return list(dict.fromkeys(name for run in runs for name, _ in run.asked.streams if name))
 
 
 def _refuse_unlike(one: _Read, other: _Read) -> None:
@@ -159,9 +174,10 @@ def _refuse_unlike(one: _Read, other: _Read) -> None:
 
 
 def _identities(read: _Read) -> set[tuple[object, ...]]:
-    """What the side rests on. The same run or counters at other times are other evidence."""
+    """What the side rests on. The same run or counters at other times, or other streams of it, are other evidence."""
     selector = read.side.selector
-    return {(subject.capture, subject.key, selector.since, selector.until) for subject in read.subjects}
+    times = (selector.since, selector.until)
+    return {(subject.capture, subject.key, selector.stream, *times) for subject in read.subjects}
 
 
 def _notes(one: _Read, other: _Read, of_runs: bool) -> list[str]:
@@ -182,8 +198,8 @@ def _others(pairs: Sequence[Pair]) -> list[str]:
     return [f"Both sides have {listed(names)}: --metric {names[0]}."] if names else []
 
 
-def _sources(read: _Read) -> set[tuple[str, str]]:
-    return {(subject.capture, subject.key) for subject in read.subjects}
+def _sources(read: _Read) -> set[tuple[str, str, str]]:
+    return {(subject.capture, subject.key, read.side.selector.stream or "") for subject in read.subjects}
 
 
 def _are_apart(one: Selector, other: Selector) -> bool:
@@ -234,6 +250,8 @@ def _judge(measured: Sequence[_Measured], settings: Settings) -> list[PairResult
             threshold=settings.threshold,
             level=settings.level,
             comparisons=len(measured),
+            allow_failed=settings.allow_failed,
+            predicted=predicted_side(item.pair),
         )
         loud = [f"NOT THE SAME LOAD: {'; '.join(item.conflicts)}."] if item.conflicts else []
         results.append(
@@ -248,6 +266,9 @@ def _judge(measured: Sequence[_Measured], settings: Settings) -> list[PairResult
                 warnings=[*loud, *item.warnings],
                 notes=item.notes,
                 distribution=distribution(item.pair),
+                pairing=item.pair.pairing,
+                missing=item.missing,
+                predicted=circumstances.predicted,
             )
         )
     return results

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
+from storscope.compare.endings import barred_by_ending
 from storscope.compare.matching import Pair
 from storscope.compare.metrics import METRICS, Metric
 from storscope.compare.subjects import HistogramPart, Subject
+from storscope.compare.wording import listed
 from storscope.domain.arrays import FloatArray
 from storscope.domain.comparison import Distribution
 from storscope.model.compare import (
@@ -43,6 +45,8 @@ class Found:
     metric: Metric
     difference: Difference
     doubt: str = ""
+    barred: str = ""
+    """Why it may not be judged, whatever it is: how the runs ended."""
 
 
 def differences(
@@ -58,11 +62,11 @@ def differences(
         if all(has):
             result = _percentile(pair, metric, seed, level) if metric.share else _mean(pair, metric, seed, level)
             if result is not None:
-                found.append(result)
+                found.append(replace(result, barred=barred_by_ending(pair, metric)))
             else:
                 missing.append(f"{metric.name}: the sides timed different parts of an I/O{_parts_words(pair)}.")
-        elif any(has):
-            missing.append(f"{metric.name}: only the side {'before' if has[0] else 'after'} has it.")
+        elif any(_has([run], metric) for run in (*pair.before, *pair.after)):
+            missing.append(f"{metric.name}: {_who_lacks(pair, metric)}.")
         elif were_asked:
             missing.append(f"{metric.name}: neither side has it.{_source(metric)}")
     return found, missing
@@ -90,6 +94,21 @@ def _parts_words(pair: Pair) -> str:
     words = [" and ".join(measure for measure in _MEASURES if measure in own) for own in timed]
     hint = "; run fio with lat_percentiles=1" if any(own == {"clat"} for own in timed) else ""
     return f" ({words[0]} before, {words[1]} after{hint})"
+
+
+def _who_lacks(pair: Pair, metric: Metric) -> str:
+    """A side, or some of its runs: 'only the side before has it', '1 of 3 runs after lacks it (NAME)'."""
+    lacking = [[run for run in group if not _has([run], metric)] for group in (pair.before, pair.after)]
+    groups = (pair.before, pair.after)
+    for own, other, group, side in zip(lacking, lacking[::-1], groups, ("after", "before"), strict=True):
+        if len(own) == len(group) and not other:
+            return f"only the side {side} has it"
+    return "; ".join(
+        f"{len(own)} of {len(group)} runs {side} {'lacks' if len(own) == 1 else 'lack'} it "
+        f"({listed([run.key for run in own])})"
+        for own, group, side in zip(lacking, groups, ("before", "after"), strict=True)
+        if own
+    )
 
 
 def _has(group: Sequence[Subject], metric: Metric) -> bool:
@@ -145,8 +164,14 @@ def _of_groups(metric: Metric, pair: Pair, values: list[list[float]], level: flo
         difference = compare_couples(before[couples[0]], after[couples[1]], level=level)
     else:
         difference = compare_runs(before, after, level=level)
-    doubt = "" if difference.difference else "no interval: the repetitions agree to the last digit"
-    return Found(metric, difference, doubt)
+    return Found(metric, difference, "" if difference.difference else f"no interval: {_alike_words(pair)}")
+
+
+def _alike_words(pair: Pair) -> str:
+    """Why repetitions that are meant to show chance show none."""
+    if all(run.is_simulated for run in (*pair.before, *pair.after)):
+        return "the repetitions agree to the last digit, as simulations of one seed do: give each its own (--seed)"
+    return "the repetitions agree to the last digit, as copies of one run do: measure again"
 
 
 def _in_couples(pair: Pair) -> tuple[list[int], list[int]] | None:

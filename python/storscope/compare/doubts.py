@@ -7,9 +7,12 @@ from typing import Final
 
 from storscope.compare.alike import is_mixed
 from storscope.compare.asked import asked_differences, told_by_one
-from storscope.compare.matching import Pair, load_differences
+from storscope.compare.endings import ending_warnings
+from storscope.compare.matching import Pair
 from storscope.compare.metrics import METRICS
 from storscope.compare.naming import SIMULATOR
+from storscope.compare.prediction import about_demand, about_depth, about_lengths, engine_words, is_near, predicted_side
+from storscope.compare.same_load import load_differences
 from storscope.compare.subjects import Subject
 from storscope.compare.wording import listed, percent
 from storscope.domain.comparison import Load
@@ -40,16 +43,29 @@ def load_conflicts(pair: Pair) -> list[str]:
     found = [
         f"{_FIELDS[name][0]} {_FIELDS[name][1](a)} before, {_FIELDS[name][1](b)} after"
         for name, a, b in load_differences(one, other)
+        if name != "outstanding" or not _predicts_the_depth_that_was_kept(pair)
     ]
     if {one.engine, other.engine} <= _OWN_ENGINES and len(one.asked.streams) == len(other.asked.streams):
         found += _mixes(one.load, other.load)
     found += asked_differences(one.asked, other.asked)
-    lengths = [_length_ns(group) for group in (pair.before, pair.after)]
-    if lengths[0] and lengths[1] and _OWN_ENGINE not in (one.engine, other.engine):
-        ratio = max(lengths[0], lengths[1]) / min(lengths[0], lengths[1])
-        if ratio > _DURATION_TOLERANCE:
-            found.append(f"ran {format_span(lengths[0])} before, {format_span(lengths[1])} after")
+    lengths = _unlike_lengths(pair)
+    if lengths and predicted_side(pair) is None:
+        found.append(f"ran {format_span(lengths[0])} before, {format_span(lengths[1])} after")
     return found
+
+
+def _predicts_the_depth_that_was_kept(pair: Pair) -> bool:
+    """A generator that was told 64 and kept 29 is rightly predicted with 29."""
+    one, other = (_mean(group, "in_flight") for group in (pair.before, pair.after))
+    return predicted_side(pair) is not None and bool(one and other) and is_near(one or 1.0, other or 1.0)
+
+
+def _unlike_lengths(pair: Pair) -> tuple[float, float] | None:
+    """How long the sides ran, where that is a choice and not the same."""
+    before, after = (_length_ns(group) for group in (pair.before, pair.after))
+    if not before or not after or _OWN_ENGINE in (pair.before[0].engine, pair.after[0].engine):
+        return None
+    return (before, after) if max(before, after) / min(before, after) > _DURATION_TOLERANCE else None
 
 
 def _mixes(one: Load, other: Load) -> list[str]:
@@ -72,10 +88,7 @@ def _length_ns(group: Sequence[Subject]) -> float | None:
 
 def warnings_of(pair: Pair) -> list[str]:
     """Doubts that weigh on the comparison, each a sentence."""
-    found = []
-    failed = [subject for subject in (*pair.before, *pair.after) if subject.status not in (None, "ok")]
-    if failed:
-        found.append("Did not end well: " + listed([f"{run.key} ({run.status})" for run in failed]) + ".")
+    found = ending_warnings(pair)
     found += _streams(pair)
     found += _changes(pair)
     found += _own_doubts(pair)
@@ -92,9 +105,8 @@ def _streams(pair: Pair) -> list[str]:
     names = listed([f"'{name}'" for name in unlike], 2)
     which = f"The stream {names} was" if len(unlike) == 1 else f"The streams {names} were"
     why = "The figures are of the I/Os of all streams together, whose shares have changed, too"
-    return [
-        f"{which} not the same on both sides. {why}; of a simulated run entity=NAME beside run= compares one volume."
-    ]
+    cure = "stream=NAME beside run= on both sides compares some of them, of a simulated run entity=NAME one volume"
+    return [f"{which} not the same on both sides. {why}; {cure}."]
 
 
 def _changes(pair: Pair) -> list[str]:
@@ -132,6 +144,8 @@ def _concurrency(pair: Pair) -> list[str]:
     if any(subject.has_fixed_rate for subject in (*pair.before, *pair.after)):
         return []
     one, other = (_mean(group, "in_flight") for group in (pair.before, pair.after))
+    if predicted_side(pair) is not None:
+        return about_depth(pair, one, other)
     found = []
     if one and other and max(one, other) / min(one, other) > _CONCURRENCY_TOLERANCE:
         found.append(
@@ -158,6 +172,8 @@ def _demand(pair: Pair) -> list[str]:
     change = rates[1] / rates[0] - 1
     if 1 / _CONCURRENCY_TOLERANCE < 1 + change < _CONCURRENCY_TOLERANCE:
         return []
+    if predicted_side(pair) is not None:
+        return [about_demand(pair, change)]
     return [f"Not the same load: operations changed by {percent(change)}, which moves latency by itself."]
 
 
@@ -181,5 +197,8 @@ def notes_of(pair: Pair) -> list[str]:
     engines = [sorted({str(subject.engine) for subject in group}) for group in (pair.before, pair.after)]
     if engines[0] != engines[1] and "unknown" not in (*engines[0], *engines[1]):
         unlike = "." if is_mixed(pair) else ": they do not time I/Os alike."
-        found.append(f"Measured by {listed(engines[0])} before, by {listed(engines[1])} after{unlike}")
+        by = f"Measured by {listed(engines[0])} before, by {listed(engines[1])} after"
+        found.append(f"{by if predicted_side(pair) is None else engine_words(pair)}{unlike}")
+    if predicted_side(pair) is not None and (lengths := _unlike_lengths(pair)):
+        found.append(about_lengths(*lengths))
     return found

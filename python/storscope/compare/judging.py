@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from storscope.compare.differences import Found
+from storscope.compare.prediction import off_by
 from storscope.compare.wording import percent
-from storscope.domain.comparison import NOT_THE_SAME_LOAD, MetricRow, Outcome
+from storscope.domain.comparison import AFTER, NOT_THE_SAME_LOAD, PREDICTION, MetricRow, Outcome, Side
 from storscope.model.bootstrap import Interval
 from storscope.model.compare import INDEPENDENT_MIN, Difference, Method
 
@@ -23,6 +24,10 @@ class Circumstances:
     level: float
     comparisons: int = 1
     """How many access specifications this metric is compared for."""
+    allow_failed: bool = False
+    """Judge also figures that are barred by how their runs ended."""
+    predicted: Side | None = None
+    """The side that is simulated where the other one was measured: then nothing is better or worse."""
 
 
 Said = tuple[Outcome | None, str]
@@ -33,8 +38,10 @@ def row_of(found: Found, circumstances: Circumstances, p_adjusted: float | None)
     metric, difference = found.metric, found.difference
     judged = metric.better is not None and not (metric.is_demand and circumstances.rates_are_load)
     outcome, reason = _judged(found, circumstances, p_adjusted) if judged else (None, "load, not judged")
+    if circumstances.predicted and not _barred(found, circumstances):
+        judged, outcome, reason = False, None, PREDICTION
     ratio, absolute = difference.ratio, difference.difference
-    return MetricRow(
+    row = MetricRow(
         metric=metric.name,
         unit=metric.unit,
         better=metric.better if judged else None,
@@ -54,6 +61,14 @@ def row_of(found: Found, circumstances: Circumstances, p_adjusted: float | None)
         outcome=outcome,
         reason=reason,
     )
+    return _as_prediction(row, circumstances.predicted) if circumstances.predicted else row
+
+
+def _as_prediction(row: MetricRow, predicted: Side) -> MetricRow:
+    """How far off it is; where it is before, its bounds change places."""
+    bounds = (row.change_low, row.change_high) if predicted == AFTER else (row.change_high, row.change_low)
+    off, low, high = (None if one is None else off_by(predicted, one) for one in (row.change, *bounds))
+    return replace(row, off_by=off, off_by_low=low, off_by_high=high)
 
 
 def _finite(value: float) -> float | None:
@@ -77,11 +92,18 @@ def _judged(found: Found, circumstances: Circumstances, p_adjusted: float | None
     return _of_unproven(difference.ratio, circumstances)
 
 
+def _barred(found: Found, circumstances: Circumstances) -> str:
+    """Why the two sides did not do the same, or one does not tell; empty when they may be held against each other."""
+    if not circumstances.is_comparable:
+        return NOT_THE_SAME_LOAD
+    return "" if circumstances.allow_failed else found.barred
+
+
 def _doubt(found: Found, circumstances: Circumstances, p_adjusted: float | None) -> str:
     """Why nothing can be said, whatever the numbers are; empty when something can."""
     difference = found.difference
-    if not circumstances.is_comparable:
-        return NOT_THE_SAME_LOAD
+    if barred := _barred(found, circumstances):
+        return barred
     if found.doubt or p_adjusted is None:
         return found.doubt or "no interval"
     if difference.method is Method.BUCKETS:

@@ -1,26 +1,58 @@
-"""Which run of one side belongs to which of the other.
+"""Which run of one side belongs to which of the other. Entities of running systems go by their name.
 
-By the name of the access specification first; what has no partner of its name, by its load (block size, shares of
-reads and of random access, outstanding or jobs, and what else was asked for, see `compare.asked`); and when a single
-load is left on either side, these two, since the user named them. Runs of one name and load on a side are repetitions
-of one another. Entities of running systems go by their name.
+Runs of one name and load, on the same thing, are repetitions of one another (`compare.repetitions`). Such groups are
+paired with each other, never pooled, in this order:
+
+1. of the same name and load on the same thing: device, system, RAID level and other columns of a table;
+2. where these are all but one of them: a row of RAID 10 with that of RAID 50, then a device with the one in its place,
+   and so on; a row whose name is made of its columns goes by these alone;
+3. of the same name; where a single one is left on both sides also of another load, which is said loudly;
+4. of different names, by a load that both state in full: the numbered runs base-1, base-2, ... of one load are
+   repetitions then;
+5. when a single group is left on either side and nothing else was paired, these two, since the user named them.
+
+Two groups are a pair only if neither fits anything else on the other side. What fits several is listed, not guessed.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
 
-from storscope.compare.asked import asked_differences
-from storscope.compare.asked_things import RATE
+from storscope.compare.marks import DESIGN, DEVICE, NAME_COLUMNS, RAID, SYSTEM
+from storscope.compare.repetitions import (
+    Group,
+    groups_of,
+    how_they_repeat,
+    name_of,
+    numbered_together,
+    plain_name,
+)
+from storscope.compare.same_load import has_stated_load, have_one_load, state_one_load
 from storscope.compare.subjects import Subject
 from storscope.compare.wording import listed, load_in_words
 from storscope.domain.comparison import Unmatched
 
-_RATIO_TOLERANCE = 0.03
-"""Some sources measure the share of reads instead of stating it (fio's text); a draw of 1,000 is within 0.03."""
-_RELATIVE_TOLERANCE = 0.01
+_SYSTEMS: Final = frozenset({SYSTEM, DESIGN, "host", "array"})
+_APART: Final[Sequence[frozenset[str]]] = (
+    frozenset(),
+    frozenset({DESIGN}),
+    frozenset({RAID}),
+    frozenset({DEVICE}),
+    _SYSTEMS,
+    frozenset({RAID, DEVICE}),
+    _SYSTEMS | {RAID},
+    _SYSTEMS | {DEVICE},
+    _SYSTEMS | {RAID, DEVICE},
+)
+"""Marks in which the two of a pair may differ, from the nearest pairs on."""
+_MADE_OF: Final = frozenset({DEVICE, SYSTEM})
+"""Columns that name a row with others, where no column of its own does (sources/importers/results_table.py)."""
+_TESTS: Final = NAME_COLUMNS - _MADE_OF - {"host", "array", "mode", "rw", "pattern", RAID}
+_MOST_ASKED: Final = 3
 
 
 @dataclass(frozen=True)
@@ -31,6 +63,8 @@ class Pair:
     before: list[Subject]
     after: list[Subject]
     notes: list[str] = field(default_factory=list)
+    pairing: list[str] = field(default_factory=list)
+    """How they came together, where that is not plainly by one name; sentences."""
 
 
 @dataclass
@@ -41,38 +75,9 @@ class Matched:
     unmatched: list[Unmatched] = field(default_factory=list)
 
 
-Group = list[Subject]
-
-
-def load_differences(one: Subject, other: Subject) -> list[tuple[str, float, float]]:
-    """Fields of the load that both sides state, differently.
-
-    Where a side does not tell how many I/Os were outstanding (tables of fio scripts do not), its number of jobs does,
-    but not of arrivals at a rate, which are those of all workers together.
-    """
-    names = ["block_bytes", "read_ratio", "random_ratio", "outstanding"]
-    tells_outstanding = None not in (one.load.outstanding, other.load.outstanding)
-    if not tells_outstanding and not (_has_rate(one) or _has_rate(other)):
-        names.append("workers")
-    found = []
-    for name in names:
-        a, b = getattr(one.load, name), getattr(other.load, name)
-        if a is None or b is None:
-            continue
-        tolerance = _RATIO_TOLERANCE if name.endswith("ratio") else _RELATIVE_TOLERANCE * max(a, b)
-        if abs(a - b) > tolerance:
-            found.append((name, a, b))
-    return found
-
-
-def _has_rate(subject: Subject) -> bool:
-    things = [subject.asked.whole, *(own for _, own in subject.asked.streams)]
-    return any(own[RATE].value is not None for own in things if RATE in own)
-
-
-def have_one_load(one: Subject, other: Subject) -> bool:
-    """Whether nothing that both state differs."""
-    return not load_differences(one, other) and not asked_differences(one.asked, other.asked)
+Key = Callable[[Subject], Hashable]
+IsAlike = Callable[[Subject, Subject], bool]
+Said = Callable[[Group, Group], list[str]]
 
 
 # Runs -----------------------------------------------------------------------------------------------------------------
@@ -80,19 +85,25 @@ def have_one_load(one: Subject, other: Subject) -> bool:
 
 def match_runs(before: Sequence[Subject], after: Sequence[Subject]) -> Matched:
     """Pairs of groups of runs, in the order of the side before; points of a sweep in the order of its table."""
-    matched = Matched()
-    left, right = _by_name(before), _by_name(after)
-    for name in [name for name in left if name in right]:
-        left[name], right[name] = _pair_of_one_name(left[name], right[name], matched)
-    lone, other = ([group for groups in side.values() for group in groups] for side in (left, right))
-    lone, other = _pair_by_load(lone, other, matched)
-    if not matched.pairs and len(lone) == len(other) == 1:
-        matched.pairs.append(_pair(lone.pop(), other.pop(), ["The names differ; paired since there is nothing else."]))
-    matched.unmatched += [_without_partner("before", group, after) for group in lone]
-    matched.unmatched += [_without_partner("after", group, before) for group in other]
+    sides = (groups_of(before), groups_of(after))
+    free = (list(sides[0]), list(sides[1]))
+    pairs: list[Pair] = []
+    pairs += _take(sides, free, partial(_key, frozenset()), state_one_load, _nothing)
+    for apart in _APART:
+        pairs += _take(sides, free, partial(_key, apart), have_one_load, _marks_words(apart))
+    pairs += _take(sides, free, _plain_name, have_one_load, _though_marks_differ)
+    pairs += _take(free, free, _plain_name, _always, _though_marks_differ)  # the load differs, which will be said
+    numbered = (numbered_together(free[0]), numbered_together(free[1]))
+    pairs += _take(numbered, numbered, has_stated_load, _have_the_same_stated_load, _by_load)
+    rest: tuple[list[Group], list[Group]] = (_apart_again(numbered[0], free[0]), _apart_again(numbered[1], free[1]))
+    if not pairs and len(rest[0]) == len(rest[1]) == 1:
+        said = ["The names differ; paired since there is nothing else."]
+        pairs.append(_pair(rest[0].pop(), rest[1].pop(), said))
+    unmatched = [_without_partner("before", group, sides[1]) for group in rest[0]]
+    unmatched += [_without_partner("after", group, sides[0]) for group in rest[1]]
     order = {id(subject): index for index, subject in enumerate(before)}
-    matched.pairs.sort(key=lambda pair: _place(pair.before[0], order[id(pair.before[0])]))
-    return matched
+    pairs.sort(key=lambda pair: _place(pair.before[0], order[id(pair.before[0])]))
+    return Matched(pairs, unmatched)
 
 
 def _place(subject: Subject, index: int) -> tuple[str, tuple[float, ...]]:
@@ -104,94 +115,137 @@ def _place(subject: Subject, index: int) -> tuple[str, tuple[float, ...]]:
     return subject.sweep_mode, tuple(-1.0 if size is None else size for size in sizes)
 
 
-def _by_name(subjects: Iterable[Subject]) -> dict[str, list[Group]]:
-    named: dict[str, list[Subject]] = defaultdict(list)
-    for subject in subjects:
-        named[_plain_name(subject.name)].append(subject)
-    return {name: _by_load(group) for name, group in named.items()}
+def _take(
+    sides: tuple[list[Group], list[Group]],
+    free: tuple[list[Group], list[Group]],
+    key: Key,
+    is_alike: IsAlike,
+    said: Said,
+) -> list[Pair]:
+    """Takes the groups out of `free` of which each fits nothing but the other in all of `sides`, and pairs them.
 
-
-def _plain_name(name: str) -> str:
-    """Without regard to case and to the number of spaces."""
-    return " ".join(name.split()).casefold()
-
-
-def _by_load(subjects: Iterable[Subject]) -> list[Group]:
-    groups: list[Group] = []
-    for subject in subjects:
-        home = next((group for group in groups if have_one_load(group[0], subject)), None)
-        if home is None:
-            groups.append([subject])
-        else:
-            home.append(subject)
-    return groups
-
-
-def _pair_of_one_name(left: list[Group], right: list[Group], matched: Matched) -> tuple[list[Group], list[Group]]:
-    """Those of the same load; a single rest on both sides too, whose different load will be said. Returns the rest."""
-    left, right = _take_pairs(left, right, matched, lambda a, b: have_one_load(a[0], b[0]), [])
-    if len(left) == len(right) == 1:
-        matched.pairs.append(_pair(left.pop(), right.pop(), []))
-    return left, right
-
-
-def _pair_by_load(left: list[Group], right: list[Group], matched: Matched) -> tuple[list[Group], list[Group]]:
-    """Groups without a partner of their name, by load where both sides state it."""
-    left, right = (_by_load(subject for group in side for subject in group) for side in (left, right))
-    return _take_pairs(left, right, matched, _have_the_same_load, ["The names differ; paired by load."])
-
-
-def _have_the_same_load(one: Group, other: Group) -> bool:
-    stated = all(
-        None not in (load.block_bytes, load.read_ratio, load.random_ratio) for load in (one[0].load, other[0].load)
-    )
-    return stated and have_one_load(one[0], other[0])
-
-
-def _take_pairs(
-    left: list[Group], right: list[Group], matched: Matched, fits: Callable[[Group, Group], bool], notes: list[str]
-) -> tuple[list[Group], list[Group]]:
-    """Pairs each group with the first that fits; returns what is left of both sides."""
-    rest, free = [], list(right)
-    for group in left:
-        partner = next((other for other in free if fits(group, other)), None)
-        if partner is None:
-            rest.append(group)
+    Two fit that have one key and are alike.
+    """
+    left, right = _by_key(sides[0], key), _by_key(sides[1], key)
+    is_free = {id(group) for group in free[1]}
+    found = []
+    for group in list(free[0]):
+        partners = [other for other in right[key(group[0])] if is_alike(group[0], other[0])]
+        if len(partners) != 1 or id(partners[0]) not in is_free:
             continue
-        free.remove(partner)
-        matched.pairs.append(_pair(group, partner, notes))
-    return rest, free
+        if sum(is_alike(other[0], partners[0][0]) for other in left[key(group[0])]) == 1:
+            found.append(_pair(group, partners[0], said(group, partners[0])))
+            for side, one in zip(free, (group, partners[0]), strict=True):
+                side[:] = [other for other in side if other is not one]
+    return found
 
 
-def _pair(before: Group, after: Group, notes: list[str]) -> Pair:
-    said = list(notes)
-    for side, group in (("before", before), ("after", after)):
-        names = list(dict.fromkeys(subject.name for subject in group))
-        if len(names) > 1:
-            said.append(f"Taken as repetitions, having the same load ({side}): {listed(names)}.")
-    return Pair(_pair_name(before, after), before, after, said)
+def _by_key(groups: Iterable[Group], key: Key) -> defaultdict[Hashable, list[Group]]:
+    found: defaultdict[Hashable, list[Group]] = defaultdict(list)
+    for group in groups:
+        found[key(group[0])].append(group)
+    return found
+
+
+def _always(_one: Subject, _other: Subject) -> bool:
+    return True
+
+
+def _plain_name(subject: Subject) -> str:
+    return plain_name(subject.name)
+
+
+def _nothing(_one: Group, _other: Group) -> list[str]:
+    return []
+
+
+def _key(apart: frozenset[str], subject: Subject) -> tuple[str, frozenset[tuple[str, str]]]:
+    """What test it is, and on what, but for what the two of a pair may differ in."""
+    marks = {name: text for name, text in subject.marks.items() if name not in apart}
+    is_named_by_marks = not _TESTS & subject.marks.keys() and bool(_MADE_OF & subject.marks.keys())
+    name = "" if subject.row is not None and is_named_by_marks else plain_name(subject.name)
+    return name, frozenset(marks.items())
+
+
+def _marks_words(apart: frozenset[str]) -> Said:
+    """Rows are paired though a column differs: which. Of runs that storscope made the sides say what they ran on."""
+
+    def words(one: Group, other: Group) -> list[str]:
+        if one[0].row is None or not apart:
+            return []
+        marks = (one[0].marks, other[0].marks)
+        unlike = [name for name in sorted(apart) if marks[0].get(name) != marks[1].get(name)]
+        return [f"Paired by their other columns: {' and '.join(unlike)} {_differ(unlike)}."] if unlike else []
+
+    return words
+
+
+def _differ(names: Sequence[str]) -> str:
+    return "differs" if len(names) == 1 else "differ"
+
+
+def _though_marks_differ(one: Group, other: Group) -> list[str]:
+    if one[0].row is None or other[0].row is None:
+        return []
+    marks = (one[0].marks, other[0].marks)
+    unlike = [name for name in sorted({*marks[0], *marks[1]}) if marks[0].get(name) != marks[1].get(name)]
+    return [f"Paired by name, though {' and '.join(unlike)} {_differ(unlike)}."] if unlike else []
+
+
+def _have_the_same_stated_load(one: Subject, other: Subject) -> bool:
+    return has_stated_load(one) and has_stated_load(other) and have_one_load(one, other)
+
+
+def _by_load(_one: Group, _other: Group) -> list[str]:
+    return ["The names differ; paired by load."]
+
+
+def _apart_again(numbered: Iterable[Group], free: Iterable[Group]) -> list[Group]:
+    """The groups of which those that found no partner were put together."""
+    left = {id(subject) for group in numbered for subject in group}
+    return [group for group in free if id(group[0]) in left]
+
+
+def _pair(before: Group, after: Group, said: list[str]) -> Pair:
+    pairing = [*said, *how_they_repeat("before", before), *how_they_repeat("after", after)]
+    return Pair(_pair_name(before, after), before, after, list(pairing), pairing)
 
 
 def _pair_name(before: Group, after: Group) -> str:
-    names = [list(dict.fromkeys(subject.name for subject in group)) for group in (before, after)]
-    if names[0] == names[1] and len(names[0]) == 1:
-        return names[0][0]
-    if len(names[0]) == len(names[1]) == 1:
-        return names[0][0] if _plain_name(names[0][0]) == _plain_name(names[1][0]) else f"{names[0][0]} → {names[1][0]}"
-    return load_in_words(before[0].load)
+    one, other = name_of(before), name_of(after)
+    return one if plain_name(one) == plain_name(other) else f"{one} → {other}"
 
 
-def _without_partner(side: str, group: Group, others: Sequence[Subject]) -> Unmatched:
-    name, load = group[0].name, _load_words(group[0])
-    namesakes = [subject for subject in others if _plain_name(subject.name) == _plain_name(name)]
-    if namesakes:
-        loads = listed(list(dict.fromkeys(map(_load_words, namesakes))))
-        return Unmatched(side, name, f"the other side ran it with another load: {loads}; this one: {load}")
-    return Unmatched(side, name, f"the other side has no run of this name or load ({load})")
+# What has no partner --------------------------------------------------------------------------------------------------
+
+
+def _without_partner(side: str, group: Group, others: Sequence[Group]) -> Unmatched:
+    name = name_of(group) + (f" ({len(group)} runs)" if len(group) > 1 else "")
+    namesakes = [other for other in others if _plain_name(other[0]) == _plain_name(group[0])]
+    fitting = [other for other in namesakes if have_one_load(group[0], other[0])]
+    fitting = fitting or [other for other in others if _fits_by_marks(group[0], other[0])]
+    fitting = fitting or [other for other in others if _have_the_same_stated_load(group[0], other[0])]
+    load = _load_words(group[0])
+    if fitting:
+        names = listed(list(dict.fromkeys(name_of(other) for other in fitting)))
+        unsure = "fits several" if len(fitting) > 1 else "is not the only one that fits what there is"
+        reason = f"{unsure} of the other side ({names}); different tests are not averaged: choose with run=NAME"
+    elif namesakes:
+        loads = listed(list(dict.fromkeys(_load_words(other[0]) for other in namesakes)))
+        reason = f"the other side ran it with another load: {loads}; this one: {load}"
+    else:
+        reason = f"the other side has no run of this name or load ({load})"
+    return Unmatched(side, name, reason)
+
+
+def _fits_by_marks(one: Subject, other: Subject) -> bool:
+    return have_one_load(one, other) and any(_key(apart, one) == _key(apart, other) for apart in _APART)
 
 
 def _load_words(subject: Subject) -> str:
-    return ", ".join([load_in_words(subject.load), *subject.asked.words()])
+    """The load, and of what else was asked for the first things: of several streams there are dozens."""
+    asked = subject.asked.words()
+    return ", ".join([load_in_words(subject.load), *([listed(asked, _MOST_ASKED)] if asked else [])])
 
 
 # Entities -------------------------------------------------------------------------------------------------------------

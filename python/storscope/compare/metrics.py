@@ -11,6 +11,8 @@ from storscope.domain.errors import UsageError
 
 DURATION: Final = "duration"
 """Weight of what is a rate or a level: the length of the interval."""
+BANDWIDTH: Final = "B/s"
+"""Unit of bandwidths."""
 IN_FLIGHT: Final = "in_flight"
 """Operations per second x mean latency: Little's law."""
 
@@ -45,9 +47,9 @@ _PLAIN: Final = (
     _rate("iops", "ops_per_s", "1/s"),
     _rate("read_iops", "read_ops_per_s", "1/s"),
     _rate("write_iops", "write_ops_per_s", "1/s"),
-    _rate("bandwidth", "bytes_per_s", "B/s"),
-    _rate("read_bandwidth", "read_bytes_per_s", "B/s"),
-    _rate("write_bandwidth", "write_bytes_per_s", "B/s"),
+    _rate("bandwidth", "bytes_per_s", BANDWIDTH),
+    _rate("read_bandwidth", "read_bytes_per_s", BANDWIDTH),
+    _rate("write_bandwidth", "write_bytes_per_s", BANDWIDTH),
     Metric("in_flight", IN_FLIGHT, DURATION, "", None),
     Metric("queue_depth", "queue_depth_mean", DURATION, "", None),
     Metric("busy", "busy_ratio", DURATION, "ratio", None),

@@ -7,21 +7,27 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from storscope.compare.active import ActiveStream, active_streams, has_fixed_rate, load_of, streams_of
+from storscope.compare.alike import OWN_ENGINES
 from storscope.compare.asked import Asked
 from storscope.compare.asked_fio import FORMAT as FIO_JSON
 from storscope.compare.asked_fio import asked_of_fio
 from storscope.compare.asked_own import asked_of_own, read_scratch_bytes
+from storscope.compare.asked_table import asked_of_row
+from storscope.compare.chosen_streams import are_all, chosen_names, only_chosen, rows_of, without_places
 from storscope.compare.combining import combined, in_step, split_whole
+from storscope.compare.marks import TABLE, marks_of_job, marks_of_row, marks_of_run
 from storscope.compare.naming import SIMULATOR, place_of
 from storscope.compare.own_intervals import read_own
 from storscope.compare.selection import Selector, Times
 from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject
 from storscope.domain.comparison import Load
+from storscope.domain.json_form import encode
 from storscope.domain.schema import CANONICAL
 from storscope.domain.units import NS_PER_S
 from storscope.model.compare import Known
@@ -89,16 +95,27 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
             parameters,
         ).to_pylist()
     )
-    own = {} if selector.has_times else read_own(store, parameters["captures"])
+    own = {} if selector.has_times or selector.stream else read_own(store, parameters["captures"])
     scratch_bytes = read_scratch_bytes(store, parameters["captures"])
     subjects = []
     for row in chosen:
         key = (row["capture"], row["run"])
         times = selector.times(_start_ns(row))
-        measured = times and _measured_run(observed[key], histograms[key], times, own.get(key, {}))
+        names = None if selector.stream is None else chosen_names(dict(row["parameters"] or ()), selector)
+        if names is not None and not names:
+            continue
+        parts = [_of_streams(rows, row, names) for rows in (observed[key], histograms[key])]
+        measured = times and _measured_run(parts[0], parts[1], times, own.get(key, {}))
         if times and measured:
-            subjects.append(_run(row, measured, times, scratch_bytes.get(key)))
+            run = _run(row, measured, times, scratch_bytes.get(key), names)
+            subjects.append(replace(run, name=selector.stream) if selector.stream else run)
     return subjects
+
+
+def _of_streams(rows: list[Row], run: Row, names: frozenset[str] | None) -> list[Row]:
+    """All of a run's rows, or those of some streams; where these are all that it has, the rows of the whole."""
+    parameters = dict(run["parameters"] or ())
+    return rows if names is None or are_all(parameters, names) else rows_of(rows, run["run"], parameters, names)
 
 
 def _by_run(rows: list[Row]) -> dict[tuple[str, str], list[Row]]:
@@ -129,9 +146,13 @@ def _changes(row: Row, times: Times) -> tuple[str, ...]:
     )
 
 
-def _run(row: Row, measured: Measured, times: Times, scratch_bytes: float | None) -> Subject:
+def _run(
+    row: Row, measured: Measured, times: Times, scratch_bytes: float | None, names: frozenset[str] | None
+) -> Subject:
     parameters = dict(row["parameters"] or ())
     active = active_streams(parameters, *_meant_ns(row, times))
+    if names is not None:
+        active = only_chosen(active, parameters, names)
     load = Load(*(row[name] for name in ("block_bytes", "read_ratio", "random_ratio", "outstanding", "workers")))
     load = load_of(parameters, active, load)
     return Subject(
@@ -145,17 +166,28 @@ def _run(row: Row, measured: Measured, times: Times, scratch_bytes: float | None
         engine=row["engine"],
         place=place_of(row["engine"], row["system"], parameters.get("target")),
         design=parameters.get("design") or "",
+        marks=_marks(row, parameters),
+        row=parameters if row["format"] == TABLE else None,
         is_simulated=row["engine"] == SIMULATOR,
         time_ns=row["time_ns"],
         duration_ns=None if times.are_bounded else row["duration_ns"],
         warm_up_ns=_warm_up_ns(row),
         changes=_changes(row, times),
         doubts=parameters.get("doubts") or "",
-        status=row["status"],
-        has_fixed_rate=any(parameters.get(name) for name in _RATE_PARAMETERS) or has_fixed_rate(active),
-        streams=_streams_of(parameters, active),
+        status=_status(row, times),
+        has_fixed_rate=(names is None and any(parameters.get(name) for name in _RATE_PARAMETERS))
+        or has_fixed_rate(active),
+        streams=_streams_of(parameters, active, are_chosen=names is not None),
         sweep_mode=_mode_of(parameters.get("sweep_point")),
     )
+
+
+def _status(row: Row, times: Times) -> str | None:
+    """How it ended; None of what lies before the end of a run of our own that failed: a failure ends it at once."""
+    status: str | None = row["status"]
+    if status != "failed" or row["engine"] not in OWN_ENGINES or times.until_ns is None or row["time_ns"] is None:
+        return status
+    return None if times.until_ns < row["time_ns"] + (row["duration_ns"] or 0) else status
 
 
 def _meant_ns(row: Row, times: Times) -> tuple[int, int]:
@@ -164,6 +196,15 @@ def _meant_ns(row: Row, times: Times) -> tuple[int, int]:
     end_ns = warm_up_ns + (row["duration_ns"] or 0)
     since_ns = warm_up_ns if times.since_ns is None else max(warm_up_ns, times.since_ns - start_ns)
     return since_ns, end_ns if times.until_ns is None else min(end_ns, times.until_ns - start_ns)
+
+
+def _marks(row: Row, parameters: Mapping[str, str]) -> dict[str, str]:
+    """What tells it from other runs of its name and load."""
+    if row["format"] == TABLE:
+        return marks_of_row(parameters)
+    if "workload" in parameters:
+        return marks_of_run(parameters, row["system"], is_simulated=row["engine"] == SIMULATOR)
+    return marks_of_job(parameters) if row["format"] == FIO_JSON else {}
 
 
 def _asked(
@@ -175,18 +216,28 @@ def _asked(
 ) -> Asked:
     if "workload" in parameters:
         return asked_of_own(parameters, active, scratch_bytes)
+    if capture_format == TABLE:
+        return asked_of_row(parameters, load)
     return asked_of_fio(parameters, load) if capture_format == FIO_JSON else Asked()
 
 
-def _streams_of(parameters: Mapping[str, str], active: Sequence[ActiveStream]) -> dict[str, str]:
-    """Name -> the rest of it, of a workload of several streams; without those that were silent."""
+def _streams_of(
+    parameters: Mapping[str, str], active: Sequence[ActiveStream], *, are_chosen: bool = False
+) -> dict[str, str]:
+    """Name -> all of it, of a workload of several streams; without those that were silent.
+
+    Where some streams are chosen, only these, and without the places that they use. A field that an older version did
+    not know, and so did not write, has its default; a workload of a form that this version does not know stays as is.
+    """
+    known = streams_of(parameters)
     try:
-        streams = json.loads(parameters.get("workload", "{}")).get("streams", [])
+        streams = [encode(one) for one in known] or json.loads(parameters.get("workload", "{}")).get("streams", [])
     except (ValueError, AttributeError):
         return {}
-    silent = {one.name for one in streams_of(parameters)} - {one.stream.name for one in active}
+    silent = {one.name for one in known} - {one.stream.name for one in active}
     kept = [one for one in streams if one["name"] not in silent] if len(streams) > 1 else []
-    return {one["name"]: json.dumps(one, sort_keys=True) for one in kept}
+    texts = {one["name"]: json.dumps(one, sort_keys=True) for one in kept}
+    return {name: without_places(text) for name, text in texts.items()} if are_chosen else texts
 
 
 def _mode_of(point: str | None) -> str | None:

@@ -5,10 +5,11 @@ store in use. Several values of `run` are joined with '|'. A comma belongs to th
 since names of runs hold commas.
 
     before.csv                             everything in a file
-    lab-store#run=randread*                runs whose name fits a pattern: repeated runs of one load are one group
+    lab-store#run=base-*                   runs whose name fits a pattern: repeated runs of one load are one group
     lab-store#capture=1f3a                 what one capture (the beginning of its id, or its file's name) yielded
     prod#since=2026-11-20T22:00,until=2026-11-21T02:00,entity=vmhba*    counters of a running system in a time range
     run=simulation-6c00b0fd*,since=12m     a run from 12 minutes after its start on
+    run=simulation-6c00b0fd*,stream=clone* some streams of a run that storscope made, on all of their targets together
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Final
 from storscope.domain.errors import UsageError
 from storscope.domain.moment import SINCE_START_FORM, UTC_FORM, Moment, SinceStart, moment_from_text
 
-KEYS: Final = ("run", "capture", "entity", "system", "since", "until")
+KEYS: Final = ("run", "stream", "capture", "entity", "system", "since", "until")
 _OWN_ID: Final = re.compile(r"(bench|simulation|sweep|knee)-[0-9a-f*]")
 _NEXT_KEY = re.compile(rf",(?=(?:{'|'.join(KEYS)})=)")
 
@@ -55,6 +56,7 @@ class Selector:
     """Which part of a store is meant. None means all. Names are patterns with * and ?, or the exact name."""
 
     run: str | None = None
+    stream: str | None = None
     capture: str | None = None
     entity: str | None = None
     system: str | None = None
@@ -64,6 +66,10 @@ class Selector:
     def takes_run(self, run: str, name: str | None, sweep: str | None = None) -> bool:
         """Whether a run of that id and name is meant; also by the id of the sweep that it is part of."""
         return self.run is None or any(_fits(text, self.run) for text in (run, name, sweep) if text)
+
+    def takes_stream(self, name: str) -> bool:
+        """Whether a stream of a run is meant."""
+        return self.stream is None or _fits(name, self.stream)
 
     def takes_capture(self, capture: str, path: str) -> bool:
         """Whether a capture is meant: by the beginning of its id, its path or its file name."""
@@ -139,6 +145,8 @@ def _selector(text: str, whole: str) -> Selector:
             times[key] = _moment(value, whole)
         else:
             names[key] = value
+    if "stream" in names and "entity" in names:
+        raise UsageError("stream= or entity=", "both", where=whole, hint="Streams are of runs, entities have counters.")
     return Selector(since=times.get("since"), until=times.get("until"), **names)
 
 

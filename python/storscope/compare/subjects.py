@@ -111,6 +111,10 @@ class Subject:
     """What it ran on, as its user knows that: the design of a simulated run, the target of a measured one."""
     design: str = ""
     """Where the design of a simulated run was read."""
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """What tells it from runs of its name and load (`compare.marks`)."""
+    row: Mapping[str, str] | None = None
+    """The cells of a row of a table of results, by column; None of any other run."""
     is_simulated: bool = False
     time_ns: int | None = None
     duration_ns: int | None = None

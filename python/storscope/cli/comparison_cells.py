@@ -1,0 +1,106 @@
+"""The cells of a compared figure as text, for terminals and for tables that are pasted elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from storscope.cli.text_table import harmless
+from storscope.domain.comparison import BEFORE, Comparison, MetricRow, PairResult
+from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
+
+_FORMATS: Final[dict[str, Callable[[float | None], str]]] = {
+    "ns": format_duration,
+    "1/s": lambda value: format_rate(value, "/s"),
+    "B/s": format_bandwidth,
+    "ratio": format_ratio,
+}
+_BASES: Final = {
+    "series": "intervals", "runs": "runs", "couples": "runs in turn", "buckets": "I/Os", "bucket-series": "I/Os",
+    "own": "runs",
+}  # fmt: skip
+
+
+def side_words(comparison: Comparison) -> tuple[str, str]:
+    """What the sides are called: by what they are, where all that is compared are predictions."""
+    predicted = {pair.predicted for pair in comparison.pairs}
+    if len(predicted) != 1 or None in predicted:
+        return "before", "after"
+    return ("predicted", "measured") if predicted == {BEFORE} else ("measured", "predicted")
+
+
+def name_of(pair: PairResult) -> str:
+    """What is compared, and loudly if it is no comparison."""
+    return harmless(pair.name) + ("" if pair.is_comparable else "  [NOT THE SAME LOAD]")
+
+
+def values(row: MetricRow) -> tuple[str, str]:
+    """The figures before and after."""
+    form = _FORMATS.get(row.unit, _plain)
+    return form(row.before), form(row.after)
+
+
+def predicted_and_measured(pair: PairResult, row: MetricRow) -> tuple[str, str]:
+    """The figures in this order, whichever side is which."""
+    before, after = values(row)
+    return (before, after) if pair.predicted == BEFORE else (after, before)
+
+
+def _plain(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.1f}"
+
+
+def change(ratio: float | None) -> str:
+    """'+8.1 %'."""
+    if ratio is None:
+        return "–"
+    value = 100.0 * ratio
+    sign = "+" if value > 0 else "−" if value < 0 else "±"
+    return f"{sign}{abs(value):,.{0 if abs(value) >= 99.95 else 1}f} %"
+
+
+def interval(row: MetricRow) -> str:
+    """The interval of the change; a side without a bound is left open."""
+    return "none" if row.p_value is None else _range(row.change_low, row.change_high)
+
+
+def interval_off_by(row: MetricRow) -> str:
+    """That of how far a prediction is off."""
+    return "none" if row.p_value is None else _range(row.off_by_low, row.off_by_high)
+
+
+def _range(low: float | None, high: float | None) -> str:
+    from_words = change(low).removesuffix(" %") if low is not None else "…"
+    return f"{from_words} to {change(high) if high is not None else '…'}"
+
+
+def chance(p_value: float | None) -> str:
+    """The probability that chance alone gives as much."""
+    if p_value is None:
+        return "–"
+    if p_value < 0.001:
+        return "< 0.1 %"
+    return f"{100 * p_value:.{1 if p_value < 0.1 else 0}f} %"
+
+
+def verdict(row: MetricRow) -> str:
+    """Its outcome; '(load)' of what is not judged."""
+    return row.outcome.value if row.outcome else "(load)"
+
+
+def basis(row: MetricRow) -> str:
+    """What it rests on: 'one value each', '150 + 150 intervals'."""
+    if row.method == "none":
+        return "one value each" if row.values_before == row.values_after == 1 else _both(row, "values")
+    return _both(row, _BASES[row.method])
+
+
+def _both(row: MetricRow, what: str) -> str:
+    return f"{_short(row.values_before)} + {_short(row.values_after)} {what}"
+
+
+def _short(count: int) -> str:
+    for factor, unit in ((1_000_000, "M"), (1_000, "k")):
+        if count >= 10 * factor:
+            return f"{count / factor:.0f}{unit}"
+    return str(count)

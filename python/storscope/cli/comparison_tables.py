@@ -1,0 +1,122 @@
+"""A comparison as a table for elsewhere: Markdown to paste into a report, CSV for a spreadsheet.
+
+Markdown has the words of the terminal. CSV has a row a figure in base units, ratios for changes and nothing for what is
+absent, as the JSON has them (docs/compare-json.md).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from storscope.cli.comparison_cells import (
+    chance,
+    change,
+    interval,
+    interval_off_by,
+    name_of,
+    predicted_and_measured,
+    side_words,
+    values,
+    verdict,
+)
+from storscope.cli.text_table import harmless
+from storscope.domain.comparison import Comparison, MetricRow, PairResult
+
+_FIGURES: Final = (
+    "metric", "unit", "before", "after", "change", "change_low", "change_high", "p_value", "method", "values_before",
+    "values_after",
+)  # fmt: skip
+_OFF: Final = ("off_by", "off_by_low", "off_by_high", "reason")
+_FORMULA: Final = ("=", "+", "-", "@", "\t")
+"""What a spreadsheet takes for a formula where a text begins with it."""
+
+
+def comparison_to_csv(comparison: Comparison) -> str:
+    """A row for each figure, with a heading."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["name", "comparable", "predicted", *_FIGURES, "outcome", *_OFF])
+    for pair in comparison.pairs:
+        about = [_cell(pair.name), "yes" if pair.is_comparable else "no", pair.predicted or ""]
+        for row in pair.rows:
+            outcome = row.outcome.value if row.outcome else ""
+            writer.writerow([*about, *_fields(row, _FIGURES), outcome, *_fields(row, _OFF)])
+    return text.getvalue()
+
+
+def _fields(row: MetricRow, names: Sequence[str]) -> list[object]:
+    return ["" if (value := getattr(row, name)) is None else value for name in names]
+
+
+def _cell(text: str) -> str:
+    plain = harmless(text)
+    return f"'{plain}" if plain.startswith(_FORMULA) else plain
+
+
+def comparison_to_markdown(comparison: Comparison) -> str:
+    """Tables of what is judged and of predictions, then what to beware of and what has no partner."""
+    judged = [pair for pair in comparison.pairs if not pair.predicted]
+    predicted = [pair for pair in comparison.pairs if pair.predicted]
+    what = "access specification" if comparison.of_runs else "entity"
+    sides = zip(side_words(comparison), (comparison.before, comparison.after), strict=True)
+    blocks = [[f"- {word}: {_text('; '.join(side.names) or side.source)}" for word, side in sides]]
+    blocks += [
+        [*_table(pairs, what, *columns)] for pairs, columns in ((judged, _judged(judged)), (predicted, _off(predicted)))
+        if pairs
+    ]  # fmt: skip
+    said = [(pair.name, warning) for pair in comparison.pairs for warning in pair.warnings]
+    blocks.append([f"- {_text(name)}: {_text(warning)}" for name, warning in said])
+    blocks.append([f"- {_text(one.name)} ({one.side} only): {_text(one.reason)}" for one in comparison.unmatched])
+    blocks.append([f"- {_text(note)}" for note in comparison.notes])
+    return "\n\n".join("\n".join(lines) for lines in blocks if lines) + "\n"
+
+
+Cells = Callable[[PairResult, MetricRow], Sequence[str]]
+
+
+def _judged(pairs: Sequence[PairResult]) -> tuple[Sequence[str], Cells]:
+    if _has_interval(pairs):
+        heads = ("before", "after", "change", "interval", "by chance", "verdict")
+        return heads, lambda _, row: (
+            *values(row),
+            change(row.change),
+            interval(row),
+            chance(row.p_value),
+            verdict(row),
+        )
+    return ("before", "after", "change", "verdict"), lambda _, row: (*values(row), change(row.change), verdict(row))
+
+
+def _off(pairs: Sequence[PairResult]) -> tuple[Sequence[str], Cells]:
+    if _has_interval(pairs):
+        return ("predicted", "measured", "off by", "interval"), lambda pair, row: (
+            *predicted_and_measured(pair, row), change(row.off_by), interval_off_by(row),
+        )  # fmt: skip
+    return ("predicted", "measured", "off by"), lambda pair, row: (
+        *predicted_and_measured(pair, row), change(row.off_by),
+    )  # fmt: skip
+
+
+def _has_interval(pairs: Sequence[PairResult]) -> bool:
+    return any(row.p_value is not None for pair in pairs for row in pair.rows)
+
+
+def _table(pairs: Sequence[PairResult], what: str, heads: Sequence[str], cells: Cells) -> Iterator[str]:
+    yield _line([what, "metric", *heads])
+    yield _line(["---", "---", *["---:" for _ in heads]])
+    for pair in pairs:
+        for number, row in enumerate(pair.rows):
+            yield _line([_text(name_of(pair)) if number == 0 else "", row.metric, *cells(pair, row)])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(text: str) -> str:
+    """Names come from captures: what Markdown or the HTML in it would read is taken as it is written."""
+    escaped = "".join(f"\\{sign}" if sign in "\\`*_[]<>|" else sign for sign in harmless(text))
+    return " ".join(escaped.split())
