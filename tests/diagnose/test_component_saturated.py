@@ -48,6 +48,19 @@ def test_a_saturated_processor_is_named_with_those_who_wait(tmp_path: Path) -> N
     assert finding.remedy.endswith("Drives do not help.")
 
 
+def test_the_rows_give_how_busy_it_is_and_how_often(tmp_path: Path) -> None:
+    # One interval alone is no stretch of it, and does not count.
+    busy = [0.2, 0.94, 0.95, 0.96, 0.2, 0.2, 0.99, 0.2, 0.2, 0.2]
+    finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(busy, queue=[20, 38, 40, 42, *[20] * 6]))))
+    assert "busy to 95 % in 30 % of the time, with 40.0 requests there on average" in finding.summary
+    [rows] = finding.evidence
+    [row] = rows.rows
+    shown = dict(zip(rows.columns, row, strict=True))
+    assert (shown["intervals"], shown["intervals_full"]) == (10, 3)
+    assert shown["busy_ratio_full"] == pytest.approx(0.95)
+    assert shown["queue_depth_full"] == pytest.approx(40)
+
+
 def test_where_nobody_is_slow_it_is_a_warning(tmp_path: Path) -> None:
     finding = only_finding(judge(RULE, make_case(tmp_path, _controllers(1.0), _volume(3))))
     assert finding.severity is Severity.WARNING

@@ -9,7 +9,9 @@ from storscope.diagnose.rules import drive_failed
 from storscope.diagnose.rules.heavy_hitter import RULE
 from storscope.domain.finding import Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
+from storscope.domain.units import MIB
 from storscope.domain.verdict import ordered
+from tests.diagnose.apart import apart, at, during, steady
 from tests.diagnose.days import MS, START_NS, FloatArray, day, entity
 from tests.support.cases import findings, judge, make_case
 
@@ -31,6 +33,10 @@ def test_the_hog_of_the_bad_window_is_named_with_its_shares(tmp_path: Path) -> N
     assert finding.end_ns is not None
     assert (finding.end_ns - finding.start_ns) / 20e9 == pytest.approx(100, abs=1)
     assert finding.evidence[0].rows[0][0] == "v03"
+    now, [usual] = finding.evidence[0].rows[0], finding.evidence[1].rows
+    assert usual[0] == "v03"
+    assert finding.evidence[1].columns[1:3] == ["ops_per_s", "bytes_per_s"]
+    assert max(now[1] / usual[1], now[2] / usual[2]) == pytest.approx(finding.numbers["excess"], rel=0.01)
 
 
 def test_an_even_load_is_healthy(tmp_path: Path) -> None:
@@ -286,3 +292,55 @@ def test_where_no_quiet_time_tells_of_its_load_the_heaviest_is_a_warning(tmp_pat
     [finding] = findings(RULE, make_case(tmp_path, day(always, volumes=3)))
     assert finding.severity is Severity.WARNING
     assert finding.confidence < 0.7
+
+
+def test_who_reads_more_while_reads_wait_is_critical_though_cached_writes_hide_it(tmp_path: Path) -> None:
+    """With 2,000 writes/s beside, six times the reads are 1.12 times the operations, and 2.3 ms in the mean."""
+    reads = during(steady(50, volumes=3), 300)
+    reads_ms = during(steady(4, volumes=3), 30, volumes=3)
+    case = make_case(tmp_path, apart((reads, reads_ms), (steady(2_000, volumes=3), steady(0.3, volumes=3))))
+    [finding] = findings(RULE, case)
+    assert finding.severity is Severity.CRITICAL
+    assert (finding.start_ns, finding.end_ns) == (at(100), at(160))
+    assert finding.title == "Volume v00 takes 75 % of the reads in the bad window"
+    first = dict(zip(finding.evidence[0].columns, finding.evidence[0].rows[0], strict=True))
+    assert (first["read_ops_per_s"], first["read_latency_ns_mean"]) == (300, 30 * MS)
+    assert "(reads 30.0 ms and writes 300 µs). That is 6.0 times its load at other times." in finding.summary
+
+
+def test_whose_reads_got_slow_is_named_though_the_mean_of_all_did_not_rise_as_much(tmp_path: Path) -> None:
+    """20 reads/s of 4 ms become 60 ms beside 480 writes/s of 2 ms: 2.1 ms become 4.3."""
+    reads_ms = during(steady(4, volumes=2), 60)
+    case = make_case(tmp_path, apart((steady(20, volumes=2), reads_ms), (steady(480, volumes=2), steady(2, volumes=2))))
+    [finding] = findings(RULE, case)
+    assert finding.title == "Reads of volume v00 got slow without more load"
+    assert "a read of volume v00 took 60.0 ms instead of 4.00 ms" in finding.summary
+    assert "with 20.0 IOPS instead of 20.0 IOPS; it has 94 % of the queue time of reads of 2 volumes" in finding.summary
+
+
+def test_reads_that_are_always_slow_are_told_beside_the_heaviest(tmp_path: Path) -> None:
+    reads, reads_ms, writes = steady(4_000, volumes=2), steady(5, volumes=2), steady(1, volumes=2)
+    reads[1], reads_ms[1], writes[1] = 20, 40, 480
+    [finding] = findings(RULE, make_case(tmp_path, apart((reads, reads_ms), (writes, steady(0.3, volumes=2)))))
+    assert finding.severity is Severity.WARNING
+    assert "Too slow most of the time: v01 (reads 40.0 ms)." in finding.summary
+
+
+def test_large_blocks_are_not_always_slow(tmp_path: Path) -> None:
+    """The same with blocks of 4 MiB, which take 34 ms at 125 MB/s."""
+    reads, reads_ms, writes = steady(4_000, volumes=2), steady(5, volumes=2), steady(1, volumes=2)
+    reads[1], reads_ms[1], writes[1] = 20, 40, 480
+    write = apart((reads, reads_ms), (writes, steady(0.3, volumes=2)), size=4 * MIB)
+    [finding] = findings(RULE, make_case(tmp_path, write))
+    assert finding.severity is Severity.INFO
+
+
+def test_who_writes_more_while_reads_wait_is_named_and_not_who_waits(tmp_path: Path) -> None:
+    """The cache takes the writes at once, and destages them while the reads of others wait."""
+    writes_ms = during(steady(0.3, volumes=3), 0.5)
+    reads_ms = during(steady(4, volumes=3), 60, volumes=3)
+    reads, writes = steady(20, volumes=3), during(steady(500, volumes=3), 2_500)
+    [finding] = findings(RULE, make_case(tmp_path, apart((reads, reads_ms), (writes, writes_ms))))
+    assert finding.entities[0] == entity("v00")
+    assert finding.severity is Severity.CRITICAL
+    assert finding.numbers["excess"] == pytest.approx(2_520 / 520)

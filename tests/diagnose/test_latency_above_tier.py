@@ -5,9 +5,12 @@ from pathlib import Path
 
 import numpy as np
 
+from storscope.diagnose.engine import evaluate
+from storscope.diagnose.rules import _causes, rules
 from storscope.diagnose.rules.latency_above_tier import RULE
+from storscope.diagnose.thresholds import load_thresholds
 from storscope.domain.entity import EntityRef
-from storscope.domain.finding import Healthy, NotEvaluated, Severity
+from storscope.domain.finding import Finding, Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import KIB
 from storscope.domain.vocabulary import SIMULATED_FACT
@@ -230,3 +233,32 @@ def test_large_writes_widen_no_limit_of_reads(tmp_path: Path) -> None:
     case = make_case(tmp_path, _apart((100, 3), (100, 5), (8, 1024), flash=True))
     assert only_finding(judge(RULE, case)).title == "Reads of device sda above 2.00 ms, too slow for flash"
     assert findings(RULE, make_case(tmp_path / "good", _apart((100, 0.5), (100, 5), (8, 1024), flash=True))) == []
+
+
+def test_the_remedy_names_the_causes_that_were_found(tmp_path: Path) -> None:
+    def hog(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        for start in (100, 260, 430, 600):
+            ops[3, start : start + 30] *= 15
+            latency[:, start : start + 30] *= 12
+
+    found = evaluate(make_case(tmp_path, day(hog)), rules(), load_thresholds(rules()))
+    [slow] = [one for one in found if isinstance(one, Finding) and one.rule == RULE.name]
+    causes = [one for one in found if isinstance(one, Finding) and one.rule in ("noisy-neighbour", "heavy-hitter")]
+    assert causes
+    for cause in causes:
+        assert f"'{cause.title}' ({cause.rule})" in slow.remedy
+    assert "load-at-limit" not in slow.remedy
+
+
+def test_where_no_cause_was_found_the_remedy_tells_how_to_look_for_it(tmp_path: Path) -> None:
+    def slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency *= 12
+
+    found = evaluate(make_case(tmp_path, day(slow)), rules(), load_thresholds(rules()))
+    [finding] = [one for one in found if isinstance(one, Finding) and one.rule == RULE.name]
+    assert finding.remedy.startswith("None of the other findings names a cause. Find where the time goes")
+    assert "neighbour" not in finding.remedy
+
+
+def test_rules_that_tell_causes_are_rules() -> None:
+    assert rules().keys() >= _causes.CAUSES

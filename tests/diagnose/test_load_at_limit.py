@@ -9,6 +9,7 @@ import pytest
 from storscope.diagnose.rules.load_at_limit import RULE
 from storscope.domain.finding import Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
+from storscope.domain.units import KIB, MIB
 from tests.diagnose.days import MS, FloatArray, day, entity, record
 from tests.model.queues import wandering
 from tests.support.cases import findings, judge, make_case
@@ -259,3 +260,39 @@ def test_an_idle_controller_has_no_knee(busy: float, told: bool, tmp_path: Path)
 
     [outcome] = judge(RULE, make_case(tmp_path, controller))
     assert isinstance(outcome, NotEvaluated) is not told
+
+
+def apart(utilisation: FloatArray, size_bytes: float = 8 * KIB) -> Callable[[Recorder], None]:
+    """A writer of a volume whose few reads queue, beside many writes that a cache takes at once."""
+
+    def write(recorder: Recorder) -> None:
+        rng = np.random.default_rng(0)
+        reads, writes = 0.05 * CAPACITY * utilisation, 0.95 * CAPACITY * utilisation
+        reads_ns, writes_ns = queue(utilisation, rng, 12), queue(utilisation, rng, 0.4)
+        columns = {
+            "read_ops_per_s": reads, "read_latency_ns_mean": reads_ns, "read_bytes_per_s": reads * size_bytes,
+            "write_ops_per_s": writes, "write_latency_ns_mean": writes_ns, "write_bytes_per_s": writes * size_bytes,
+            "ops_per_s": reads + writes, "bytes_per_s": (reads + writes) * size_bytes,
+            "latency_ns_mean": 0.05 * reads_ns + 0.95 * writes_ns,
+        }  # fmt: skip
+        record(recorder, {name: values[None] for name, values in columns.items()}, ["v00"])
+        recorder.fact(entity("shared", "disk_group"), "media", "hdd")
+
+    return write
+
+
+def test_reads_that_wait_beyond_the_knee_are_harm_though_cached_writes_hide_it(tmp_path: Path) -> None:
+    use = walk(0.05, 0.6)
+    use[-180:] = 0.46
+    [finding] = findings(RULE, make_case(tmp_path, apart(use)))
+    assert finding.severity is Severity.WARNING
+    assert "latency still good" not in finding.title
+    assert "In the last bad window the load was" in finding.summary
+    assert "ms (reads 25.9 ms and writes 919 µs), 110 % of the knee" in finding.summary
+
+
+def test_reads_that_take_long_since_they_are_large_are_no_harm(tmp_path: Path) -> None:
+    use = walk(0.05, 0.6)
+    use[-180:] = 0.46
+    [finding] = findings(RULE, make_case(tmp_path, apart(use, size_bytes=2 * MIB)))
+    assert finding.severity is Severity.INFO

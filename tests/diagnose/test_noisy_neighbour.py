@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,8 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.rules.noisy_neighbour import RULE
 from storscope.domain.finding import Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
+from storscope.domain.units import KIB
+from tests.diagnose.apart import apart
 from tests.diagnose.days import MS, FloatArray, day, entity
 from tests.diagnose.evidence import write_series
 from tests.support.cases import findings, judge, make_case
@@ -34,6 +37,43 @@ def test_the_hog_is_named_with_its_victims_and_what_they_share(tmp_path: Path) -
     assert finding.numbers["latency_ns_loud"] == pytest.approx(32 * MS, rel=0.15)
     assert finding.numbers["r_low"] > 0.6
     assert finding.evidence[0].rows[0][0] == "v03"
+
+
+def _slowed(read_ms: float, size_bytes: float) -> Callable[[Recorder], None]:
+    """v03 is loud as above; six volumes of which a cache takes nine tenths, writes, and reads wait for it."""
+    loud = np.zeros(720, dtype=bool)
+    for start in (100, 260, 430, 600):
+        loud[start : start + 18] = True
+    noise = np.random.default_rng(7).gamma(3_000, 1 / 3_000, (6, 720))
+    reads, writes = np.full((6, 720), 20.0) * noise, np.full((6, 720), 180.0) * noise
+    writes[3, loud] *= 40
+    return apart((reads, np.where(loud, read_ms, 2.0) * noise), (writes, 0.3 * noise), size=size_bytes)
+
+
+def test_reads_that_wait_beside_cached_writes_are_harm(tmp_path: Path) -> None:
+    [few] = findings(RULE, make_case(tmp_path / "few", _slowed(12.0, 8 * KIB)))
+    [finding] = findings(RULE, make_case(tmp_path / "many", _slowed(40.0, 8 * KIB)))
+    assert finding.numbers["latency_ns_loud"] < 5 * MS
+    assert (few.severity, finding.severity) == (Severity.WARNING, Severity.CRITICAL)
+    assert "reads 40.0 ms and writes 300 µs" in finding.summary
+    apart_rows = finding.evidence[1]
+    read_ns = [row[apart_rows.columns.index("read_latency_ns_mean")] for row in apart_rows.rows]
+    assert [row[0] for row in apart_rows.rows] == ["v00", "v01", "v02", "v04", "v05"]
+    assert read_ns == pytest.approx([40 * MS] * 5, rel=0.01)
+
+
+def test_large_operations_may_take_longer_before_it_is_harm(tmp_path: Path) -> None:
+    def large(size: float) -> Callable[[np.random.Generator, FloatArray, FloatArray, FloatArray], None]:
+        def change(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+            hog(rng, ops, moved, latency)
+            moved[:] = ops * size
+
+        return change
+
+    [small] = findings(RULE, make_case(tmp_path / "small", day(large(8 * KIB))))
+    [finding] = findings(RULE, make_case(tmp_path / "large", day(large(4096 * KIB))))
+    assert small.numbers["latency_ns_loud"] == pytest.approx(finding.numbers["latency_ns_loud"])
+    assert (small.severity, finding.severity) == (Severity.CRITICAL, Severity.WARNING)
 
 
 def test_without_a_shared_component_it_is_a_correlation_and_never_a_cause(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from storscope.diagnose.rules.spike_in_step import RULE
 from storscope.domain.finding import Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
+from storscope.domain.units import MIB
 from tests.diagnose.days import FloatArray, day
 from tests.support.cases import findings, judge, make_case
 
@@ -80,3 +81,15 @@ def test_intervals_of_five_minutes_cannot_tell(tmp_path: Path) -> None:
     assert isinstance(outcome, NotEvaluated)
     assert "60 s" in outcome.needs
     assert "esx" in outcome.needs
+
+
+def test_spikes_that_take_long_since_they_are_large_are_information(tmp_path: Path) -> None:
+    """32 ms for 4 MiB, which take 34 ms at 125 MB/s."""
+
+    def large(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        usual = ops.copy()
+        cron(17)(rng, ops, moved, latency)
+        moved[ops > 1.5 * usual] = 4 * MIB * ops[ops > 1.5 * usual]
+
+    [finding] = findings(RULE, make_case(tmp_path, vms(large)))
+    assert finding.severity is Severity.INFO

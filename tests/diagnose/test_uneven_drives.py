@@ -139,6 +139,39 @@ def test_a_short_backlog_only_informs(tmp_path: Path) -> None:
     assert finding.title == "Every drive of vd01 has a deep queue at times"
 
 
+def test_the_rows_give_the_depth_that_is_told_and_how_often(tmp_path: Path) -> None:
+    index = np.arange(90)
+    # Two intervals on end are no stretch of it, and do not count.
+    deep = ((index >= 20) & (index < 50)) | np.isin(index, (70, 71))
+    queues = [np.where(deep, level, 0.2) for level in (6.0, 7.0, 8.0, 6.5)]
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group(queues, samples=90))))
+    assert "6.9 operations each in their queues on average, in 33 % of the time" in finding.summary
+    together, each = finding.evidence
+    assert together.rows == [[90, 30, 6.875]]
+    depth = each.columns.index("queue_depth_mean")
+    rows = [(row[0], row[1], row[depth]) for row in each.rows]
+    assert rows == [("1.3", 30, 8.0), ("1.2", 30, 7.0), ("1.4", 30, 6.5), ("1.1", 30, 6.0)]
+
+
+def test_the_rows_give_a_drive_that_stands_out_beside_the_others(tmp_path: Path) -> None:
+    works = np.arange(60) < 30
+    often = np.arange(60) % 3 > 0
+    queues = [*(np.where(works, level, 0.1) for level in _EVEN), np.where(works & often, 9.0, 0.3)]
+    queues[0] = np.where(works, 2.5, 0.1)  # at which the group is seen to work all the while
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group(queues, ops=[40] * 7, busy=[0.4] * 7, samples=60))))
+    assert "was 6.1 on average, the median of the other 6 drives 1.1, and it stood out in 67 %" in finding.summary
+    assert (
+        "(40.0 IOPS against 40.0 IOPS) and is busy with each for as long (10.0 ms against 10.0 ms)" in finding.summary
+    )
+    beside, each = finding.evidence
+    assert beside.columns == ["drive", "intervals", "intervals_above", "queue_depth_mean", "ops_per_s", "service_ns"]
+    assert beside.rows == [
+        ["1.7", 30, 20, pytest.approx(6.1), 40, pytest.approx(10e6)],
+        ["median of the others", 30, None, pytest.approx(1.05), 40, pytest.approx(10e6)],
+    ]
+    assert {row[1] for row in each.rows} == {30}
+
+
 def test_many_times_next_to_nothing_is_no_hot_spot(tmp_path: Path) -> None:
     assert not findings(RULE, make_case(tmp_path, _group([0.01, 0.01, 0.02, 0.9])))
 
@@ -235,6 +268,10 @@ def test_a_drive_counts_until_it_fails(tmp_path: Path) -> None:
     assert finding.numbers["queue_depth_mean"] == 9.0
     assert finding.remedy.startswith("Take the drive out")
     assert finding.summary.endswith("Not compared where they did nothing: 1 failed drive (1.7).")
+    assert [row[:4] for row in finding.evidence[0].rows] == [
+        ["1.7", 10, 10, 9.0],
+        ["median of the others", 10, None, 1.0],
+    ]
 
 
 def test_flash_has_more_in_its_queues_before_it_is_at_its_limit(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from storscope.diagnose.peers import clusters, grid_of, make_grid, peers, system_grids
-from storscope.diagnose.windows import bad_windows, tier_limits
+from storscope.diagnose.tier_limits import tier_limits
+from storscope.diagnose.windows import bad_windows
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
 from tests.diagnose.days import MS, START_NS, FloatArray, day, entity, record

@@ -17,8 +17,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Healthy, NotEvaluated
+from storscope.domain.recorder import Recorder
 from storscope.report.assembly import environment, joined
-from tests.report.evidence import START_NS, day_of_volumes, hog_finding, verdict_of, whole_verdict, written
+from tests.report.evidence import START_NS, S, day_of_volumes, hog_finding, verdict_of, whole_verdict, written
 from tests.report.test_page import hostile_page, nothing
 from tests.report.test_queues import drives_with_queues
 from tests.report.test_runs import runs_of_streams
@@ -357,6 +358,46 @@ def test_tables_of_runs_show_all_of_their_columns_on_a_wide_screen(
     assert view.page.evaluate(f"{tables}.map((one) => one.scrollWidth - one.clientWidth)") == [0, 0]
     assert "p99" in view.page.locator("#runs").inner_text()
     assert view.said == []
+
+
+WRITTEN = """
+const fill = CanvasRenderingContext2D.prototype.fillText;
+window.written = [];
+CanvasRenderingContext2D.prototype.fillText = function (words, x, y) {
+    window.written.push([words, y]);
+    return fill.apply(this, arguments);
+};
+"""
+
+
+def test_the_timeline_tells_units_and_keeps_its_words_off_the_bars_of_bad_windows(
+    browser: Browser, report: Path
+) -> None:
+    view = opened(browser, report, WRITTEN)
+    written_at = view.page.evaluate("window.written")
+    assert {"Operations (IOPS)", "Throughput", "Latency"} <= {words for words, _ in written_at}
+    peaks = [y for words, y in written_at if re.fullmatch(r"[\d.,]+ (IOPS|[kMG]B/s)", words)]
+    assert peaks
+    bar_ends, words_high = 22 + 3, 12
+    assert min(peaks) >= bar_ends + words_high
+
+
+def test_events_that_are_one_everywhere_have_one_value_in_the_legend(browser: Browser, tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        for number in range(4):
+            recorder.event(EntityRef("array", "array", "array"), START_NS + number * 600 * S, "array_event", "said")
+
+    store = make_store(tmp_path / "store", write)
+    written(tmp_path / "r.html", verdict_of(store, bad_windows={}), store)
+    view = opened(browser, tmp_path / "r.html", WRITTEN)
+    legend = [words for words, y in view.page.evaluate("window.written") if y == 9]
+    assert legend == ["1 event"]
+
+
+def test_top_talkers_show_all_of_their_columns_on_a_tablet(browser: Browser, report: Path) -> None:
+    view = opened(browser, report, viewport={"width": 800, "height": 900})
+    tables = "[...document.querySelectorAll('#top-talkers .scroll')]"
+    assert set(view.page.evaluate(f"{tables}.map((one) => one.scrollWidth - one.clientWidth)")) == {0}
 
 
 def test_a_long_name_keeps_both_of_its_ends(browser: Browser, report: Path) -> None:

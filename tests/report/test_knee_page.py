@@ -279,3 +279,13 @@ def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
         view.page.keyboard.press("ArrowRight")
     assert view.said == []
     assert view.page.locator("main img, #tip img").count() == 0
+
+
+@chromium
+def test_remarks_beside_figures_are_no_columns_of_single_words_on_a_phone(browser: Browser, page: Path) -> None:
+    view = opened(browser, page, viewport={"width": 400, "height": 900})
+    heights = view.page.evaluate(
+        "[...document.querySelectorAll('.figures tbody tr')].map((row) => row.getBoundingClientRect().height)"
+    )
+    assert len(heights) > 10
+    assert max(heights) < 90, "three lines"

@@ -284,7 +284,9 @@ def test_runs_stand_in_a_table_with_the_number_in_flight(tmp_path: Path) -> None
     assert "qd16 fio 3.33 4 KiB 70 % 100 % 1 16 16.0 5,000 IOPS" in text
     assert text.count("≤ 2.00 ms") == 4
     assert "Latency against load" not in Outline(page).headings
-    assert island(page)["charts"][0]["names"] == ["qd1", "qd4", "qd16", "qd64"]
+    matrix, scatter = island(page)["charts"]
+    assert matrix["kind"] == "sweep"
+    assert scatter["names"] == ["qd1", "qd4", "qd16", "qd64"]
 
 
 def distributions(recorder: Recorder) -> None:

@@ -102,3 +102,14 @@ def test_what_a_run_was_observed_of_stays_a_row_and_a_point_of_its_name(tmp_path
     assert table.scatter is not None
     assert table.scatter.chart["names"] == [row[1] for row in table.rows]
     assert table.scatter.note == "Each point is one of 4 rows of the table above."
+
+
+def test_what_is_in_flight_is_explained_where_the_table_tells_it(tmp_path: Path) -> None:
+    def rates_alone(recorder: Recorder) -> None:
+        run = recorder.run("1", engine="iometer", name="4k read", system="host")
+        recorder.observe(EntityRef("host", "job", "4k read"), START_NS, S, {"ops_per_s": 10.0}, run=run)
+
+    table = _table(tmp_path / "rates", rates_alone)
+    assert "In flight" not in table.heads
+    assert table.note == ""
+    assert "In flight is operations per second" in _table(tmp_path / "latency", runs_of_streams([_ID])).note

@@ -89,6 +89,8 @@ def test_a_run_with_changes_shows_them_with_the_figures_between_them(tmp_path: P
     assert "the 7 drives of g" in view.phases[1][5]
     page = render(diagnose(store), store)
     assert "Phases between changes" in page
+    happened = page.partition("<h4>What happened</h4>")[2].partition("</thead>")[0]
+    assert re.findall(r"<th[^>]*>([^<]*)</th>", happened) == ["At", "Event"]
     assert "Each stream on each volume, by phase" in page
     assert [row[:4] for row in view.cells[:2]] == [
         ["esx1/data", "data", "reads", view.phases[0][0]], ["esx1/data", "data", "reads", "5.00 s"],

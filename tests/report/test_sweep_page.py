@@ -251,6 +251,13 @@ def test_a_phone_scrolls_down_only(browser: Browser, sweep: Path) -> None:
     assert max(rights) <= 375
 
 
+def test_tables_of_measurements_use_the_room_of_a_wide_screen(browser: Browser, sweep: Path) -> None:
+    """Figures of writes, with long intervals, take 1,050 px."""
+    view = opened(browser, sweep, viewport={"width": 1400, "height": 900})
+    rooms = view.page.evaluate("[...document.querySelectorAll('.figures .scroll')].map((one) => one.clientWidth)")
+    assert min(rooms) >= 1100
+
+
 def test_a_series_is_drawn_over_time_with_a_gap_for_the_missed_slot(browser: Browser, series: Path) -> None:
     view = opened(browser, series)
     assert state(view) == "drawn"

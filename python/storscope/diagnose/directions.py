@@ -22,18 +22,20 @@ _COLUMNS = ("ops_per_s", "bytes_per_s", "latency_ns_mean")
 def directions(series: Series, share_min: float = DIRECTION_SHARE_MIN) -> dict[str, Series]:
     """'reads' and 'writes' -> what these did, in the columns of operations; none where the source does not part them.
 
-    Left out is what makes less than `share_min` of their operations.
+    Left out is what makes less than `share_min` of their operations. Who only reads has its reads.
     """
-    if not series.has(*(f"{begin}_{column}" for begin in DIRECTIONS.values() for column in _NEEDED)):
-        return {}
     parts = {words: _part(series, begin) for words, begin in DIRECTIONS.items()}
+    if not all(_is_told(part) for part in parts.values()):
+        return {}
     both = sum(operations(part) for part in parts.values())
     return {
         words: part for words, part in parts.items() if operations(part) > 0 and operations(part) >= share_min * both
     }
 
 
-_NEEDED = ("ops_per_s", "latency_ns_mean")
+def _is_told(part: Series) -> bool:
+    """Whether rate and latency are known; what was never asked for has none of the latter."""
+    return part.has("ops_per_s") and (part.has("latency_ns_mean") or operations(part) == 0)
 
 
 def _part(series: Series, begin: str) -> Series:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from storscope.diagnose.block_layers import are_linked, carriers, layers
 from storscope.diagnose.case import Case
+from storscope.diagnose.directions import DIRECTIONS, directions
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.store.series import Series, after_gaps
@@ -41,6 +42,8 @@ class Grid:
     captures: tuple[str, ...]
     anew: BoolArray
     """True for the intervals that do not follow on the one before: time was not measured between them."""
+    series: tuple[Series, ...]
+    """What it was made of, one an entity."""
 
     @property
     def system(self) -> str:
@@ -172,7 +175,7 @@ def make_grid(series: Sequence[Series]) -> Grid | None:
     if all(one.time_ns is first or np.array_equal(one.time_ns, first) for one in series):
         columns = [np.stack([one[name] for one in series], axis=1) for name in _COLUMNS]
         anew = after_gaps(first, series[0].duration_ns, step)
-        return Grid(entities, first, step, columns[0], columns[1], columns[2], captures, anew)
+        return Grid(entities, first, step, columns[0], columns[1], columns[2], captures, anew, tuple(series))
     return _binned(series, entities, step, captures)
 
 
@@ -196,7 +199,22 @@ def _binned(series: Sequence[Series], entities: tuple[EntityRef, ...], step: int
             ops[:, column], moved[:, column] = np.nan_to_num(ops[:, column]), np.nan_to_num(moved[:, column])
     times: IntArray = origin + kept * step
     anew = after_gaps(times, np.full(len(times), step), step)
-    return Grid(entities, times, step, ops, moved, latency, captures, anew)
+    return Grid(entities, times, step, ops, moved, latency, captures, anew, tuple(series))
+
+
+def direction_grids(grid: Grid, share_min: float) -> dict[str, Grid]:
+    """'reads' and 'writes' -> a grid of these, with the same intervals and entities; NaN of who does not part them.
+
+    Left out is a direction with less than `share_min` of the operations: of one entity, and of all.
+    """
+    parts = [directions(series, share_min) for series in grid.series]
+    found = {}
+    for of in DIRECTIONS:
+        own = [part.get(of, replace(one, columns={})) for part, one in zip(parts, grid.series, strict=True)]
+        made = make_grid(own) if any(of in part for part in parts) else None
+        if made is not None and np.nansum(made.ops) >= share_min * np.nansum(grid.ops):
+            found[of] = made
+    return found
 
 
 def _mean_by(

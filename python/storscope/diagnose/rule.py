@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from storscope.diagnose.case import Case
-from storscope.domain.finding import Outcome
+from storscope.domain.finding import Finding, Outcome
 
 SECTIONS = ("Looks for", "Why it matters", "Evidence", "When it is wrong", "References")
 
@@ -44,6 +44,8 @@ class Rule:
     evaluate: Callable[[Case, Settings], Sequence[Outcome]]
     """Returns findings, healthy statements, or what evidence it lacks. Never raises for missing evidence."""
     thresholds: tuple[Threshold, ...] = ()
+    completed: Callable[[Case, Finding, Sequence[Outcome]], Finding] | None = None
+    """Gives a finding of its own what it says of the outcomes of all rules."""
 
     @property
     def doc(self) -> str:

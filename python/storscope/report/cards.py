@@ -58,7 +58,7 @@ class Headline:
     sentence: str
     summary: str
     counts: Sequence[tuple[str, int, str]]
-    """(severity word, how many, the word beside the number)."""
+    """(severity word, how many, the word beside the number); empty where nothing was judged."""
 
 
 def cards(findings: Sequence[Finding], labels: Mapping[EntityRef, str], zero_ns: int | None = None) -> list[Card]:
@@ -88,6 +88,15 @@ def headline(verdict: Verdict) -> Headline:
     return Headline(
         "unknown", "Not judged", "There is not enough evidence to judge.",
         "No rule had what it needs. What each one needs is listed below.", counts,
+    )  # fmt: skip
+
+
+def benchmark_headline(runs: int, targets: Sequence[str], best: Sequence[str]) -> Headline:
+    """Of results of benchmarks alone: what they say, as nothing of them is judged."""
+    of = f" of {targets[0]}" if len(targets) == 1 else f" of {len(targets)} targets" if targets else ""
+    return Headline(
+        "info", "Measured", f"{counted(runs, 'benchmark run')}{of}.",
+        " ".join([*best, "Rules judge what storage does for its users; benchmarks say what it can do."]), (),
     )  # fmt: skip
 
 

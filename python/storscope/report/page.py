@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from pathlib import Path
 
 from markupsafe import Markup
@@ -10,13 +11,13 @@ from storscope.domain.finding import Severity
 from storscope.domain.units import format_time
 from storscope.domain.verdict import Verdict
 from storscope.report.assembly import Charts, content_security_policy, environment, favicon, joined, write_page
-from storscope.report.cards import cards, headline, missing_evidence
+from storscope.report.cards import benchmark_headline, cards, headline, missing_evidence
 from storscope.report.heatmap import event_map, heat_maps
 from storscope.report.layers import layers_of
 from storscope.report.pack import Packer, island_json
 from storscope.report.provenance import capture_views, threshold_views, what_was_read
 from storscope.report.queues import queue_maps
-from storscope.report.reading import judged_of, read_evidence, read_labels
+from storscope.report.reading import judged_of, read_directions, read_evidence, read_labels
 from storscope.report.runs import run_table
 from storscope.report.scatter import scatters
 from storscope.report.simulations import simulation_views
@@ -30,6 +31,9 @@ SCRIPTS = (
     "uplot/uPlot.iife.min.js", "js/unpack.js", "js/units.js", "js/theme.js", "js/readout.js",
     "js/timeline.js", "js/scatter.js", "js/matrix.js", "js/main.js",
 )  # fmt: skip
+MATRIX_STYLES = (*STYLES[:-1], "css/sweep.css", STYLES[-1])
+MATRIX_SCRIPTS = (*SCRIPTS[:-1], "js/marks.js", "js/sweep.js", SCRIPTS[-1])
+"""With charts of runs that are points of a matrix."""
 _TOO_SLOW = "latency-above-tier"
 
 
@@ -58,17 +62,22 @@ def render(verdict: Verdict, store: Store) -> str:
     packer = Packer()
     layers = layers_of(read_evidence(judged))
     zero_ns = verdict.zero_ns
-    drawn, left_out = timelines(layers, verdict.bad_windows, packer, zero_ns, slow=_slow(verdict))
+    apart = cache(partial(read_directions, judged))
+    drawn, left_out = timelines(layers, verdict.bad_windows, packer, zero_ns, slow=_slow(verdict), apart=apart)
     maps = heat_maps(layers, [timeline.system for timeline in drawn], verdict.bad_windows, judged, packer)
     queues = queue_maps(judged, packer)
     events = event_map(judged, packer)
     points = scatters(layers, verdict.findings, verdict.bad_windows, packer)
     runs = run_table(store, packer)
+    is_benchmark = runs is not None and not (verdict.findings or verdict.healthy or drawn)
+    grids = runs.grids if runs is not None else ()
+    styles, scripts = (MATRIX_STYLES, MATRIX_SCRIPTS) if grids else (STYLES, SCRIPTS)
     charts = Charts()
     zero_s = None if zero_ns is None else zero_ns / 1e9
     provenance = verdict.provenance
     return environment().get_template("page.html.j2").render(
-        head=headline(verdict),
+        head=benchmark_headline(runs.count, runs.targets, runs.best) if is_benchmark and runs else headline(verdict),
+        is_benchmark=is_benchmark,
         verdict=verdict,
         cards=cards(verdict.findings, read_labels(store), zero_ns),
         span=time_range(verdict.start_ns, verdict.end_ns, zero_ns),
@@ -89,9 +98,9 @@ def render(verdict: Verdict, store: Store) -> str:
         charts=charts,
         pack=packer,
         island=lambda: Markup(island_json({"columns": packer.columns, "charts": charts.charts, "zero": zero_s})),
-        style=Markup(joined(STYLES)),
-        script=Markup(joined(SCRIPTS)),
-        policy=content_security_policy(STYLES, SCRIPTS),
+        style=Markup(joined(styles)),
+        script=Markup(joined(scripts)),
+        policy=content_security_policy(styles, scripts),
         favicon=favicon(),
     )  # fmt: skip
 

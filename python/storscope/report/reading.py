@@ -21,6 +21,8 @@ from storscope.store.time_frame import TimeFrame
 OPS, BYTES, LATENCY = "ops_per_s", "bytes_per_s", "latency_ns_mean"
 COLUMNS = (OPS, BYTES, LATENCY)
 """What is drawn over time: load twice, latency once."""
+DIRECTIONS = {"reads": "read", "writes": "write"}
+"""What they are called, and how their columns begin."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,22 @@ def read_evidence(judged: Judged) -> Evidence:
         if one.columns
     ]
     return Evidence(tracks, _read_lower(judged.store))
+
+
+def read_directions(judged: Judged, kind: str) -> dict[str, dict[EntityRef, Track]]:
+    """'reads' and 'writes' -> what each entity of a kind did of them, in the columns of what is drawn; only those of
+    which rate and latency are told."""
+    columns = {of: {f"{begin}_{name}": name for name in COLUMNS} for of, begin in DIRECTIONS.items()}
+    series = read_series(judged, *(name for names in columns.values() for name in names), kind=kind)
+    return {
+        of: {entity: track for entity, one in series.items() if (track := _renamed(one, names)).has(OPS, LATENCY)}
+        for of, names in columns.items()
+    }
+
+
+def _renamed(series: Series, names: Mapping[str, str]) -> Track:
+    columns = {new: series[old] for old, new in names.items() if series.has(old)}
+    return Track(series.entity, series.time_ns, series.duration_ns, columns, series.captures)
 
 
 def read_series(judged: Judged, *columns: str, kind: str | None = None) -> dict[EntityRef, Series]:

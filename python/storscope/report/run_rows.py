@@ -38,10 +38,10 @@ WITH marked AS (
                   OVER (PARTITION BY capture, run) AS has_whole
     FROM marked
 ), o AS (
-    SELECT capture, run, entity, ops_per_s, bytes_per_s, latency_ns_mean, latency_ns_max
+    SELECT capture, run, kind, entity, ops_per_s, bytes_per_s, latency_ns_mean, latency_ns_max
     FROM judged WHERE has_whole AND duration_ns IS NOT DISTINCT FROM whole_ns
     UNION ALL
-    SELECT capture, run, entity,
+    SELECT capture, run, kind, entity,
            sum(ops_per_s * duration_ns) / sum(duration_ns) FILTER (ops_per_s IS NOT NULL),
            sum(bytes_per_s * duration_ns) / sum(duration_ns) FILTER (bytes_per_s IS NOT NULL),
            sum(latency_ns_mean * ops_per_s * duration_ns)
@@ -50,7 +50,9 @@ WITH marked AS (
     FROM judged WHERE NOT has_whole GROUP BY capture, run, system, kind, entity
 )
 SELECT r.capture, r.run, r.name, r.engine, r.engine_version, r.block_bytes, r.read_ratio, r.random_ratio,
-       r.outstanding, r.workers, o.entity, o.ops_per_s, o.bytes_per_s, o.latency_ns_mean, o.latency_ns_max
+       r.outstanding, r.workers, r.system, r.status, epoch_ns(r.time) AS time_ns, r.duration_ns AS run_ns,
+       coalesce(r.parameters['target'], r.parameters['filename'], r.parameters['device']) AS target, o.kind, o.entity,
+       o.ops_per_s, o.bytes_per_s, o.latency_ns_mean, o.latency_ns_max
 FROM (SELECT *, row_number() OVER () AS position FROM runs) r
 LEFT JOIN o ON o.capture = r.capture AND o.run = r.run
 ORDER BY r.capture, r.time, r.position, o.entity
@@ -108,8 +110,10 @@ def _in_flight(row: Row) -> str:
     return f"{number:,.1f}" if number >= 0.1 else format_count(number)
 
 
+IN_FLIGHT = "In flight"
+"""The column of what follows by Little's law."""
 OBSERVED: Sequence[Column] = (
-    ("In flight", "latency_ns_mean", _in_flight),
+    (IN_FLIGHT, "latency_ns_mean", _in_flight),
     ("Operations", "ops_per_s", lambda row: format_rate(row["ops_per_s"])),
     ("Throughput", "bytes_per_s", lambda row: format_bandwidth(row["bytes_per_s"])),
     ("Mean latency", "latency_ns_mean", lambda row: format_duration(row["latency_ns_mean"])),
@@ -138,11 +142,16 @@ FROM ranked GROUP BY capture, run, entity, measure, together
 """Buckets are added up here: those of all intervals may be tens of millions."""
 
 
-def tails(store: Store) -> dict[Key, str]:
+def tails_ns(store: Store) -> dict[Key, float | None]:
     """(capture, run, entity) -> 99th percentile over all operations, from the histograms of the best measure.
 
-    Under the entity None it is of all entities of the run together.
+    Under the entity None it is of all entities of the run together; None beyond the last bucket.
     """
     rows = store.query(_TAILS, {"share": 0.99}).to_pylist()
     rows.sort(key=lambda row: _MEASURES.index(row["measure"]))
-    return {key_of(row): "–" if row["high_ns"] is None else f"≤ {format_duration(row['high_ns'])}" for row in rows}
+    return {key_of(row): row["high_ns"] for row in rows}
+
+
+def tail_words(high_ns: float | None) -> str:
+    """A percentile that is known by the bucket that holds it."""
+    return "–" if high_ns is None else f"≤ {format_duration(high_ns)}"

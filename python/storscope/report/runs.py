@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from storscope.domain.units import format_bytes, format_count, format_ratio
 from storscope.report.pack import Packer
+from storscope.report.run_grids import RunGrid, best_of, run_grids, targets_of
 from storscope.report.run_parts import RunParts, run_parts
 from storscope.report.run_rows import (
+    IN_FLIGHT,
     OBSERVED,
     P99_NOTE,
     Column,
@@ -21,7 +23,8 @@ from storscope.report.run_rows import (
     parts_among,
     run_of,
     run_rows,
-    tails,
+    tail_words,
+    tails_ns,
     told,
 )
 from storscope.report.scatter import Points, Scatter, run_scatter
@@ -38,9 +41,17 @@ class RunTable:
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     note: str
+    count: int
+    """How many runs."""
     scatter: Scatter | None
     parts: RunParts | None
     """Of runs that were observed as a whole and in parts; None without any."""
+    grids: Sequence[RunGrid]
+    """Runs that are points of a matrix."""
+    best: Sequence[str]
+    """Sentences: what stands out among benchmark runs."""
+    targets: Sequence[str]
+    """What they were measured on, where it has a name."""
 
 
 def run_table(store: Store, packer: Packer) -> RunTable | None:
@@ -48,7 +59,8 @@ def run_table(store: Store, packer: Packer) -> RunTable | None:
     found = run_rows(store)
     if not found:
         return None
-    words_of_parts, p99 = parts_among(found), tails(store)
+    words_of_parts, p99_ns = parts_among(found), tails_ns(store)
+    p99 = {key: tail_words(high_ns) for key, high_ns in p99_ns.items()}
     rows = [row for row in found if key_of(row) not in words_of_parts]
     names = _names(found, words_of_parts)
     columns: list[Told] = [("Run", lambda row: names[run_of(row)]), *told(_COLUMNS, rows)]
@@ -60,10 +72,18 @@ def run_table(store: Store, packer: Packer) -> RunTable | None:
     return RunTable(
         heads=[head for head, _ in columns],
         rows=[[words(row) for _, words in columns] for row in rows[:ROWS_MAX]],
-        note=_note(len(rows), bool(p99)),
+        note=_note(len(rows), [head for head, _ in columns], bool(p99)),
+        count=len({run_of(row) for row in rows}),
         scatter=_scatter(rows, names, packer, several=several),
         parts=run_parts(found, words_of_parts, names, p99, packer, ROWS_MAX) if words_of_parts else None,
+        grids=run_grids(rows, {key: high_ns for key, high_ns in p99_ns.items() if high_ns}, _paths(store), packer),
+        best=best_of(rows),
+        targets=targets_of(rows),
     )
+
+
+def _paths(store: Store) -> dict[str, str]:
+    return {str(row["capture"]): str(row["path"]) for row in store.captures()}
 
 
 def _names(rows: Sequence[Row], words_of_parts: Mapping[Key, str]) -> dict[Run, str]:
@@ -88,11 +108,13 @@ _COLUMNS: Sequence[Column] = (
 )
 
 
-def _note(count: int, any_tail: bool) -> str:
-    said = [
-        "In flight is operations per second × mean latency (Little's law).",
-        "A run that is not slowed down on purpose keeps its outstanding I/Os in flight.",
-    ]
+def _note(count: int, heads: Sequence[str], any_tail: bool) -> str:
+    """What columns of the table mean, those that it has."""
+    said = []
+    if IN_FLIGHT in heads:
+        said.append("In flight is operations per second × mean latency (Little's law).")
+        if "Outstanding" in heads:
+            said.append("A run that is not slowed down on purpose keeps its outstanding I/Os in flight.")
     if any_tail:
         said.append(P99_NOTE)
     if count > ROWS_MAX:

@@ -84,14 +84,15 @@ def _chart(mode: str, cells: Sequence[Cell], is_series: bool, packer: Packer) ->
     axis = _TIME if is_series else max(_AXES, key=lambda one: len(_values(one, cells)))
     values = _values(axis, cells)
     lines = _lines(cells, axis)
+    panels = [PANELS[name] for name in FIGURES if any(cell.get(name) for cell in cells)]
     return SweepChart(
         title=mode,
         note=_note(axis, lines, cells),
         heads=[*(["After"] if is_series else []), "Block size", "Jobs", "Depth", "Operations", "Throughput",
-               "Mean latency", "p99", "Runs"],
+               "Mean latency", "p99", "Bound by" if any(cell.bounds for cell in cells) else "Runs"],
         rows=[_row(cell, is_series) for cell in cells],
         chart=_drawn(axis, values, lines, is_series, packer) if len(values) > 1 else None,
-        aria=f"{mode}: {', '.join(PANELS.values())} against {axis.title.lower()}; {len(lines)} lines.",
+        aria=f"{mode}: {', '.join(panels)} against {_inside(axis.title)}; {len(lines)} lines.",
     )  # fmt: skip
 
 
@@ -177,7 +178,8 @@ def _columns(name: str, cells: Sequence[Cell | None], packer: Packer) -> list[in
 
 
 def _note(axis: _Axis, lines: Mapping[str, Sequence[Cell]], cells: Sequence[Cell]) -> str:
-    parts = [f"Against {axis.title.lower()}" + (f", a line for each of {len(lines)} loads." if len(lines) > 1 else ".")]
+    each = f", a line for each of {len(lines)} loads" if len(lines) > 1 else ""
+    parts = [f"Against {_inside(axis.title)}{each}."]
     if any((found := cell.get("ops_per_s")) and found.low is not None for cell in cells):
         over = "of the mean over repetitions" if any(cell.runs > 1 for cell in cells) else "within the one run of each"
         parts.append(f"Bars are 95 % intervals {over}; those with an arrow go on beyond the chart.")
@@ -186,8 +188,13 @@ def _note(axis: _Axis, lines: Mapping[str, Sequence[Cell]], cells: Sequence[Cell
     return " ".join(parts)
 
 
+def _inside(title: str) -> str:
+    """Inside a sentence; I/Os stay capital."""
+    return title[:1].lower() + title[1:]
+
+
 def _row(cell: Cell, is_series: bool) -> list[str]:
-    runs = f"{cell.runs}" + (f", {cell.invalid_runs} INVALID" if cell.invalid_runs else "")
+    runs = (cell.bounds or f"{cell.runs}") + (f", {cell.invalid_runs} INVALID" if cell.invalid_runs else "")
     point = cell.point
     return [
         *([format_span(cell.elapsed_ns)] if is_series else []),

@@ -67,7 +67,9 @@ def _change(cells: list[Cell]) -> str:
 
 
 def _facts(result: SweepResult) -> list[tuple[str, str]]:
-    measured = f"{result.done} of {result.planned} measurements{result.each_takes}"
+    measured = f"{result.done} of {result.counted(result.planned)}{result.each_takes}"
+    if result.is_simulated:
+        return _facts_simulated(result, measured)
     if result.repeats > 1 and not result.is_series:
         measured += f", {result.repeats} repetitions of each point"
     if result.interval_ns is not None:
@@ -78,5 +80,14 @@ def _facts(result: SweepResult) -> list[tuple[str, str]]:
         ("Target", f"{result.target}{host} ({result.target_kind}{size})"),
         ("Measured", f"{format_time(result.started_ns)} to {format_time(result.ended_ns)}; {measured}"),
         ("Page cache", "past it (O_DIRECT)" if result.direct else "I/Os go through it"),
+        ("Sweep", f"{result.id}, seed {result.seed}"),
+    ]
+
+
+def _facts_simulated(result: SweepResult, simulated: str) -> list[tuple[str, str]]:
+    size = f", up to {format_bytes(result.size_bytes)} of each volume" if result.size_bytes else ""
+    return [
+        ("Design", f"{result.target}{size}"),
+        ("Simulated", f"{format_time(result.started_ns)}; {simulated}, each on a fresh array"),
         ("Sweep", f"{result.id}, seed {result.seed}"),
     ]

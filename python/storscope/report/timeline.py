@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from storscope.domain.arrays import BoolArray, FloatArray
+from storscope.domain.entity import EntityRef
 from storscope.domain.units import (
     format_bandwidth,
     format_duration,
@@ -19,10 +20,12 @@ from storscope.domain.units import (
 from storscope.report.downsample import Extremes, downsample
 from storscope.report.layers import Layer, Total, detail_layers, main_layers, total, track_total
 from storscope.report.pack import Packer
-from storscope.report.reading import BYTES, COLUMNS, LATENCY, OPS
+from storscope.report.reading import BYTES, COLUMNS, LATENCY, OPS, Track
 from storscope.report.wording import counted, kind_word, listed, time_range
 
 Windows = Sequence[tuple[int, int]]
+Apart = Mapping[str, Mapping[EntityRef, Track]]
+"""'reads' and 'writes' -> what entities did of them."""
 
 TOTAL_BUCKETS = 1440
 """Buckets of a system's own line: more than a wide screen has pixels for, so zooming in gains a little."""
@@ -65,9 +68,12 @@ def timelines(
     zero_ns: int | None = None,
     *,
     slow: Collection[str] = (),
+    apart: Callable[[str], Apart] = lambda _: {},
 ) -> tuple[list[Timeline], str]:
     """The timelines, systems with bad windows first, and a sentence on what was left out (or ''). Times in words are
-    told since `zero_ns`. `slow` are the systems with volumes that are too slow, be it all the time."""
+    told since `zero_ns`. `slow` are the systems with volumes that are too slow, be it all the time;
+    `apart` gives the reads and the writes of the entities of a kind, which are asked for where there are bad windows,
+    since these may be bad by one of them alone."""
     mains = sorted(main_layers(layers), key=lambda layer: (-_length(bad_windows.get(layer.system, ())), layer.system))
     drawn = mains[:SYSTEMS_DRAWN]
     share = max(3, ENTITIES_DRAWN // max(1, len(drawn)))
@@ -80,6 +86,7 @@ def timelines(
             share,
             packer,
             zero_ns,
+            apart=_layers_apart(layer, apart(layer.kind)) if bad_windows.get(layer.system) else {},
             is_slow=layer.system in slow,
         )
         for layer in drawn
@@ -89,10 +96,12 @@ def timelines(
 
 
 def _timeline(
-    layer: Layer, detail: Layer, bad: Windows, entities: int, packer: Packer, zero_ns: int | None, *, is_slow: bool
-) -> Timeline:
+    layer: Layer, detail: Layer, bad: Windows, entities: int, packer: Packer, zero_ns: int | None, *,
+    apart: Mapping[str, Layer], is_slow: bool,
+) -> Timeline:  # fmt: skip
     whole = total(layer)
     choices = [_series(_whole_label(layer), whole, TOTAL_BUCKETS, packer)]
+    choices += [_series(f"{_whole_label(layer)}: {of}", total(one), TOTAL_BUCKETS, packer) for of, one in apart.items()]
     choices += [
         _series(track.label, track_total(track), ENTITY_BUCKETS, packer)
         for track in (detail.tracks[:entities] if len(detail.tracks) > 1 else ())
@@ -100,7 +109,8 @@ def _timeline(
     heads, rows = _table(whole, bad, zero_ns)
     return Timeline(
         system=layer.system,
-        what=_what(layer, whole, min(entities, len(detail.tracks)), len(detail.tracks)),
+        what=_what(layer, whole, min(entities, len(detail.tracks)), len(detail.tracks))
+        + (_APART_WORDS if apart else ""),
         bad=[time_range(*window, zero_ns) for window in sorted(bad, key=lambda window: window[0] - window[1])[:12]],
         bad_total=_bad_total(bad, is_slow=is_slow),
         heads=heads,
@@ -112,6 +122,19 @@ def _timeline(
         },
         aria=_aria(layer, whole, _bad_total(bad, is_slow=is_slow), zero_ns),
     )
+
+
+_APART_WORDS = " A window may be bad by reads or writes alone, behind the mean of both: they can be chosen."
+
+
+def _layers_apart(layer: Layer, apart: Apart) -> dict[str, Layer]:
+    """'reads' and 'writes' -> the layer with these alone; none where not all that is added up tells both apart."""
+    found = {}
+    for of, tracks in apart.items():
+        own = [tracks[track.entity] for track in layer.summed if track.entity in tracks]
+        if len(own) == len(layer.summed):
+            found[of] = replace(layer, tracks=own, summed=own)
+    return found if len(found) > 1 else {}
 
 
 def _whole_label(layer: Layer) -> str:

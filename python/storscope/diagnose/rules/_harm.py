@@ -9,7 +9,7 @@ import numpy as np
 from storscope.diagnose.case import Case
 from storscope.diagnose.directions import directions
 from storscope.diagnose.rules._intervals import weighted_mean
-from storscope.diagnose.windows import ENTITY_OPS_MIN, tier_limits
+from storscope.diagnose.tier_limits import ENTITY_OPS_MIN, tier_limits
 from storscope.domain.arrays import FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity

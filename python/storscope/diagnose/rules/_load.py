@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.directions import DIRECTIONS
 from storscope.diagnose.peers import Grid
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows
@@ -41,9 +42,12 @@ def opening(case: Case, entity: EntityRef) -> str:
 
 def inside_sql(case: Case, windows: Sequence[tuple[int, int]]) -> str:
     """An SQL condition for rows that begin in one of the windows (the longest ones where there are many)."""
-    longest = sorted(sorted(windows, key=lambda window: window[0] - window[1])[:WINDOWS_IN_SQL])
+    return _inside_any(case, sorted(windows, key=lambda window: window[0] - window[1])[:WINDOWS_IN_SQL])
+
+
+def _inside_any(case: Case, windows: Sequence[tuple[int, int]]) -> str:
     instant = case.instant()
-    terms = " OR ".join(f"({instant} >= {start} AND {instant} < {end})" for start, end in longest)
+    terms = " OR ".join(f"({instant} >= {start} AND {instant} < {end})" for start, end in sorted(windows))
     return f"({terms})" if terms else "true"
 
 
@@ -59,16 +63,38 @@ def rows_sql(case: Case, grid: Grid, *conditions: str) -> str:
     return " AND ".join(part for part in parts if part != "true")
 
 
-def talkers(case: Case, caption: str, grid: Grid, windows: Sequence[tuple[int, int]]) -> EvidenceRows:
-    """Load, latency and queue time of each entity of a grid, the most queue time first."""
-    where = rows_sql(case, grid, inside_sql(case, windows))
+def talkers(case: Case, caption: str, grid: Grid, windows: Sequence[tuple[int, int]], of: str = "") -> EvidenceRows:
+    """Load, latency and queue time of each entity of a grid, the most queue time first; those of its 'reads' or
+    'writes' as well, where `of` names them."""
+    if len(windows) > WINDOWS_IN_SQL:
+        caption = f"{caption}: the {WINDOWS_IN_SQL} longest of {len(windows):,}"
+    return _talkers(case, caption, rows_sql(case, grid, inside_sql(case, windows)), of)
+
+
+def at_other_times(
+    case: Case, grid: Grid, entity: EntityRef, windows: Sequence[tuple[int, int]], of: str = ""
+) -> EvidenceRows:
+    """The same of one entity outside of all the windows."""
+    where = rows_sql(case, grid, f"entity = {sql_text(entity.name)}", f"NOT {_inside_any(case, windows)}")
+    return _talkers(case, f"{opening(case, entity)} at other times", where, of)
+
+
+def _talkers(case: Case, caption: str, where: str, of: str) -> EvidenceRows:
+    begin = f"{DIRECTIONS[of]}_" if of else ""
+    apart = f"{_load_columns(begin)}, " if of else ""
     return case.evidence(
         caption,
-        f"""SELECT entity, round(avg(ops_per_s), 1) AS ops_per_s, round(avg(bytes_per_s)) AS bytes_per_s,
-        round(sum(ops_per_s * latency_ns_mean) / nullif(sum(ops_per_s) FILTER (latency_ns_mean IS NOT NULL), 0))
-        AS latency_ns_mean, round(avg(ops_per_s * latency_ns_mean) / 1e9, 3) AS in_flight_mean
+        f"""SELECT entity, {_load_columns("")}, {apart}
+        round(avg(ops_per_s * latency_ns_mean) / 1e9, 3) AS in_flight_mean
         FROM observations WHERE {where} GROUP BY entity ORDER BY in_flight_mean DESC NULLS LAST, ops_per_s DESC""",
     )
+
+
+def _load_columns(begin: str) -> str:
+    """SQL for rates and mean latency, by the columns that begin so."""
+    ops, moved, latency = (f"{begin}{name}" for name in ("ops_per_s", "bytes_per_s", "latency_ns_mean"))
+    return f"""round(avg({ops}), 1) AS {ops}, round(avg({moved})) AS {moved},
+        round(sum({ops} * {latency}) / nullif(sum({ops}) FILTER ({latency} IS NOT NULL), 0)) AS {latency}"""
 
 
 def window_words(case: Case, windows: Sequence[tuple[int, int]]) -> str:

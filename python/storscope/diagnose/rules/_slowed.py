@@ -12,11 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.directions import DIRECTIONS
+from storscope.diagnose.judged_grids import JudgedGrid
 from storscope.diagnose.peers import Grid
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import weighted_mean
-from storscope.diagnose.rules._load import kind_word, named, opening, span_of, talkers, window_words
-from storscope.diagnose.windows import BASELINE_FACTOR, ENTITY_OPS_MIN
+from storscope.diagnose.rules._load import at_other_times, kind_word, named, opening, span_of, talkers, window_words
+from storscope.diagnose.tier_limits import ENTITY_OPS_MIN
+from storscope.diagnose.windows import BASELINE_FACTOR
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Severity
@@ -35,6 +38,8 @@ class Slowed:
     """An entity that is several times as slow in the bad windows as at other times, without more load."""
 
     entity: EntityRef
+    of: str
+    """'reads' or 'writes', where only these were bad: then rates and queue time are theirs; else empty."""
     latency_ns: float
     usual_ns: float
     ops: float
@@ -45,19 +50,21 @@ class Slowed:
 
 
 def slowed_in(
-    grid: Grid, inside: BoolArray, shares: Mapping[str, FloatArray], rises: FloatArray, rise_of_all: float,
-    risen_from: float,
+    judged: JudgedGrid, inside: BoolArray, shares: Mapping[str, FloatArray], rises: FloatArray,
+    rise_of_all: float, risen_from: float,
 ) -> tuple[Slowed, ...]:  # fmt: skip
     """Who got slow inside, the most queue time first; nobody where the load of all or of one real part rose.
 
     `shares` and `rises` have one value an entity: its parts of all inside, and its load over that at other times (NaN
     where that is not known). `risen_from`: the rise from which it could be a cause.
     """
-    queue = shares.get("queue time")
+    grid = judged.grid
+    waiting = grid.waiting[inside].sum(axis=0)
     real = np.max(list(shares.values()), axis=0) >= _REAL_SHARE
     explained = rise_of_all > _SAME_LOAD or (rises[real] >= risen_from).any()
-    if queue is None or explained or not np.isfinite(rise_of_all):
+    if not waiting.sum() or explained or not np.isfinite(rise_of_all):
         return ()
+    queue = waiting / waiting.sum()
     found = []
     for column in np.flatnonzero((queue > 0) & (rises <= _SAME_LOAD)):
         latency, ops = grid.latency_ns[:, column], np.nan_to_num(grid.ops[:, column])
@@ -65,7 +72,7 @@ def slowed_in(
         usual_ops = float(ops[~inside].mean())
         if usual_ops >= ENTITY_OPS_MIN and now_ns >= BASELINE_FACTOR * usual_ns:
             found.append(
-                Slowed(grid.entities[column], now_ns, usual_ns, float(ops[inside].mean()), usual_ops,
+                Slowed(grid.entities[column], judged.of, now_ns, usual_ns, float(ops[inside].mean()), usual_ops,
                        float(rises[column]), float(queue[column]))
             )  # fmt: skip
     if sum(one.queue_share for one in found) < _QUEUE_SHARE_MIN:
@@ -81,16 +88,19 @@ def slowed_finding(
     start, end = span_of(windows)
     below = "below the volumes" if kind == "vdisk" else "below the host"
     who = f"{len(slowed):,} {kind_word(kind, 2)} of {system}" if len(slowed) > 1 else opening(case, worst.entity)
+    if worst.of:
+        who = f"{worst.of.capitalize()} of {who if len(slowed) > 1 else named(case, worst.entity)}"
+    all_of_it = f"{worst.of or ''} of {len(grid.entities):,} {kind_word(kind, 2)}".removeprefix(" of ")
     return Finding(
         rule=rule,
         severity=Severity.INFO,
         confidence=0.7,
         title=f"{who} got slow {_at_what_load(slowed)}",
         summary=(
-            f"In {window_words(case, windows)} an operation of {named(case, worst.entity)} took "
+            f"In {window_words(case, windows)} {_what(worst)} of {named(case, worst.entity)} took "
             f"{format_duration(worst.latency_ns)} instead of {format_duration(worst.usual_ns)} at other times, with "
             f"{format_rate(worst.ops)} instead of {format_rate(worst.usual_ops)}; it has "
-            f"{format_ratio(worst.queue_share)} of the queue time of {len(grid.entities):,} {kind_word(kind, 2)}. "
+            f"{format_ratio(worst.queue_share)} of the queue time of {all_of_it}. "
             + (f"So did {joined([case.label(one.entity) for one in slowed[1:]])}. " if len(slowed) > 1 else "")
             + f"No {kind_word(kind)} brings more load than usual, so none of them is the cause: look {below}."
         ),
@@ -109,13 +119,20 @@ def slowed_finding(
         entities=[one.entity for one in slowed],
         start_ns=start,
         end_ns=end,
-        evidence=(talkers(case, f"Load and latency on {system} in the bad windows", grid, windows),),
+        evidence=(
+            talkers(case, f"Load and latency on {system} in the bad windows", grid, windows, worst.of),
+            at_other_times(case, grid, worst.entity, windows, worst.of),
+        ),
         weight=0.3 * sum(one.queue_share for one in slowed),
         numbers={
             "excess": worst.load, "latency_ns_mean": worst.latency_ns, "latency_ns_usual": worst.usual_ns,
             "ops_per_s": worst.ops, "ops_per_s_usual": worst.usual_ops, "share_of_queue_time": worst.queue_share,
         },
     )  # fmt: skip
+
+
+def _what(slowed: Slowed) -> str:
+    return f"a {DIRECTIONS[slowed.of]}" if slowed.of else "an operation"
 
 
 def _at_what_load(slowed: Sequence[Slowed]) -> str:

@@ -22,7 +22,7 @@ from storscope.diagnose.directions import are_mixed, directions
 from storscope.diagnose.rule import Settings
 from storscope.diagnose.rules._intervals import seconds, weighted_mean
 from storscope.diagnose.stalls import Stall, latency_with_stalls_ns, stalled, stalls_of
-from storscope.diagnose.windows import TierLimits, tier_limits
+from storscope.diagnose.tier_limits import TierLimits, tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity

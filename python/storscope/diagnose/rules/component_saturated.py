@@ -37,13 +37,13 @@ import numpy as np
 from storscope.diagnose.case import Case
 from storscope.diagnose.directions import directions
 from storscope.diagnose.rule import Rule, Settings, Threshold
-from storscope.diagnose.rules._entities import counted, joined, observed
+from storscope.diagnose.rules._entities import counted, in_use, joined
 from storscope.diagnose.rules._harm import mean_and_limit_ns
 from storscope.diagnose.rules._intervals import ends, greatest, in_runs, mean
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.drive_failed import work_words, worked_on
 from storscope.diagnose.rules.uneven_drives import told_as_deep
-from storscope.diagnose.windows import tier_limits
+from storscope.diagnose.tier_limits import tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -230,7 +230,7 @@ def _finding(
         entities=tuple(one.entity for one in full),
         start_ns=start,
         end_ns=end,
-        evidence=(_rows(case, full),),
+        evidence=(_rows(case, settings, full),),
         weight=min(1.0, 0.4 + share / 2) * min(1.0, worst.level) ** 2,
         numbers={"busy_ratio": worst.level, "time_share": share, "components": len(full)}
         | ({"requests_mean": worst.queue} if np.isfinite(worst.queue) else {}),
@@ -384,13 +384,25 @@ def _remedy(entity: EntityRef) -> str:
     return _LINK_REMEDIES[kinds[0]] if kinds else _REMEDIES[entity.kind]
 
 
-def _rows(case: Case, full: list[_Component]) -> EvidenceRows:
+def _rows(case: Case, settings: Settings, full: list[_Component]) -> EvidenceRows:
+    """How busy each is while it is used to the full, and how often that is; then of the whole time."""
+    whose = "PARTITION BY kind, entity"
+    # Full and other intervals by turns: each stretch of them has a difference of row numbers of its own.
     return case.evidence(
         "What is used to the full",
-        f"""SELECT kind, entity, count(*) AS intervals, avg(coalesce(cpu_busy_ratio, busy_ratio)) AS busy_ratio_mean,
-        max(coalesce(cpu_busy_ratio, busy_ratio)) AS busy_ratio_max, avg(queue_depth_mean) AS queue_depth_mean
-        FROM observations WHERE {observed(case, [one.entity for one in full])}
-        GROUP BY kind, entity ORDER BY busy_ratio_mean DESC, kind, entity""",
+        f"""WITH told AS (SELECT kind, entity, {case.instant()} AS start_ns, queue_depth_mean,
+            coalesce(cpu_busy_ratio, busy_ratio) AS busy,
+            coalesce(busy >= {settings["busy_ratio_max"]:g}, false)
+            AND NOT coalesce(queue_depth_mean < {settings["requests_min"]:g}, false) AS is_full
+            FROM observations WHERE {in_use(case, [one.entity for one in full])}),
+        stretches AS (SELECT *, row_number() OVER ({whose} ORDER BY start_ns)
+            - row_number() OVER ({whose}, is_full ORDER BY start_ns) AS stretch FROM told),
+        judged AS (SELECT *, is_full AND count(*) OVER ({whose}, is_full, stretch) >= {settings["samples_min"]:g}
+            AS counts FROM stretches)
+        SELECT kind, entity, count(*) AS intervals, count(*) FILTER (counts) AS intervals_full,
+        avg(busy) FILTER (counts) AS busy_ratio_full, avg(queue_depth_mean) FILTER (counts) AS queue_depth_full,
+        avg(busy) AS busy_ratio_mean, max(busy) AS busy_ratio_max, avg(queue_depth_mean) AS queue_depth_mean
+        FROM judged GROUP BY kind, entity ORDER BY intervals_full * busy_ratio_full DESC, kind, entity""",
     )
 
 

@@ -15,10 +15,13 @@ Evidence
 When it is wrong
     One controller is in service or was just restarted. Arrays that are active/passive by design have one working
     controller. With two or three volumes a fair split may not exist. Where the processors are known to be nearly idle,
-    unequal operations harm nobody yet and are told for information only; so is the load of a single volume, which one
-    controller serves, until its processor is saturated.
+    unequal operations harm nobody yet and are told for information only; so is what a single volume brings while the
+    controller is loaded, which one controller serves, until its processor is saturated. So it is beside a rebuild, a
+    restripe or a scrub while no processor is half busy: what anybody waits for is the drives, and the work itself loads
+    a processor.
 
 References
+    At half busy a processor makes an operation wait as long as it takes (M/M/1).
     HP configuration best practices for the EVA: balance volumes over the controllers. The bound of 70/30 is common
     practice, no citation.
 """
@@ -33,12 +36,15 @@ import numpy as np
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
-from storscope.diagnose.rules._entities import counted, observed, where
-from storscope.diagnose.rules._intervals import ends, hull, mean
+from storscope.diagnose.rules._entities import counted, in_use, observed, where
+from storscope.diagnose.rules._intervals import ends, hull, mean, told_at
 from storscope.diagnose.rules._owners import OWNERS, controllers, owners
+from storscope.diagnose.rules.drive_failed import work_words, worked_on
+from storscope.domain.arrays import BoolArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_rate, format_ratio
+from storscope.store.series import Series
 from storscope.store.sql import sql_text
 
 _NAME = "controller-imbalance"
@@ -87,7 +93,7 @@ def _judge(case: Case, settings: Settings, system: str, owned: Mapping[EntityRef
     one_owner = len(set(owned.values())) == 1 and len(owned) >= settings["volumes_min_count"]
     if uneven or one_owner:
         has_room = _busiest_ever(case, system) < settings["cpu_busy_ratio_min"]
-        return _finding(case, system, uneven, splits, owned if one_owner else {}, has_room=has_room)
+        return _finding(case, settings, system, uneven, splits, owned if one_owner else {}, has_room=has_room)
     if loaded:
         split = max(loaded, key=lambda split: split.share)
         return Healthy(_NAME, f"The controllers of {system} share the {split.what}: {split.words()}.")
@@ -114,22 +120,70 @@ def _busiest_ever(case: Case, system: str) -> float:
     return max(most) if len(most) >= 2 and min(most) > -np.inf else np.inf
 
 
-def _sole_volume(case: Case, system: str) -> tuple[EntityRef, float] | None:
-    """The volume with nearly all operations of the system, and its part of them; a volume has one owner at a time.
+@dataclass(frozen=True)
+class _Load:
+    """What tells when a controller is loaded: its column is at least so much then."""
 
-    None where the operations of any volume are not known, as they may be many.
+    controller: EntityRef
+    column: str
+    least: float
+
+    @property
+    def words(self) -> str:
+        if self.column == "cpu_busy_ratio":
+            return f"while the processor of {self.controller.name} was at least {format_ratio(self.least)} busy"
+        return f"while {self.controller.name} did at least its mean of {format_rate(self.least, 'operations/s')}"
+
+
+def _load(case: Case, settings: Settings, controller: EntityRef) -> _Load | None:
+    """By its processor, where that is ever loaded, else by its operations, which are most at or above their mean; None
+    where neither is told."""
+    series = case.all_series.get(controller)
+    if series is None:
+        return None
+    busy = settings["cpu_busy_ratio_min"]
+    if (np.nan_to_num(series["cpu_busy_ratio"]) >= busy).any():
+        return _Load(controller, "cpu_busy_ratio", busy)
+    return _Load(controller, "ops_per_s", mean(series["ops_per_s"])) if series.has("ops_per_s") else None
+
+
+@dataclass(frozen=True)
+class _Sole:
+    """A volume with nearly all operations of its system while the controller is loaded."""
+
+    volume: EntityRef
+    share: float
+    load: _Load | None
+    """None: of the whole time."""
+
+
+def _sole_volume(case: Case, system: str, load: _Load | None) -> _Sole | None:
+    """The volume that is the load, if one is; a volume has one owner at a time.
+
+    What is done while the controller rests loads nobody. None where the operations of any volume are not known, as they
+    may be many.
     """
     ops = {
-        entity: mean(series["ops_per_s"])
+        entity: mean(series["ops_per_s"][_loaded(case, series, load)])
         for entity, series in case.series("vdisk", needs=("ops_per_s",)).items()
         if entity.system == system
     }
-    if any(one.kind == "vdisk" and one.system == system and one not in ops for one in case.entities):
+    told = {entity for entity, mean_per_s in ops.items() if np.isfinite(mean_per_s)}
+    if any(one.kind == "vdisk" and one.system == system and one not in told for one in case.entities):
         return None
     most = max(ops, key=lambda entity: (ops[entity], entity), default=None)
     if most is None or ops[most] <= 0 or ops[most] < _SOLE_SHARE * sum(ops.values()):
         return None
-    return most, ops[most] / sum(ops.values())
+    return _Sole(most, ops[most] / sum(ops.values()), load)
+
+
+def _loaded(case: Case, series: Series, load: _Load | None) -> BoolArray:
+    """The intervals of a volume that begin while the controller is loaded."""
+    if load is None:
+        return np.ones(len(series), dtype=bool)
+    values = told_at(case.all_series[load.controller], load.column, series.time_ns)
+    result: BoolArray = np.nan_to_num(values) >= load.least
+    return result
 
 
 def _cpu(case: Case, system: str) -> _Split | None:
@@ -158,8 +212,8 @@ def _operations(case: Case, system: str, owned: Mapping[EntityRef, str], names: 
 
 
 def _finding(
-    case: Case, system: str, uneven: list[_Split], splits: list[_Split], all_owned: Mapping[EntityRef, str],
-    *, has_room: bool,
+    case: Case, settings: Settings, system: str, uneven: list[_Split], splits: list[_Split],
+    all_owned: Mapping[EntityRef, str], *, has_room: bool,
 ) -> Finding:  # fmt: skip
     busiest = next(iter(all_owned.values())) if all_owned else uneven[0].busiest
     cpu = next((split.values.get(busiest, 0.0) for split in splits if split.what == "processor load"), 0.0)
@@ -167,18 +221,23 @@ def _finding(
     spans = [span for entity in entities if (series := case.all_series.get(entity)) and (span := ends(series))]
     start, end = hull(spans)
     share = max((split.share for split in uneven), default=1.0)
-    sole = None if all_owned else _sole_volume(case, system)
+    load = _load(case, settings, EntityRef(system, "controller", busiest))
+    sole = None if all_owned else _sole_volume(case, system, load)
     most = _busiest_ever(case, system)
     nothing_to_divide = sole is not None and most < _SATURATED
-    is_harmless = (has_room and not all_owned) or nothing_to_divide
+    works = work_words(case, (group for group in worked_on(case) if group.system == system))
+    waits_for_drives = bool(works) and most < _HALF_BUSY
+    is_harmless = ((has_room or waits_for_drives) and not all_owned) or nothing_to_divide
     summary = _summary(system, busiest, splits, all_owned)
     if sole is not None:
-        entity, part = sole
-        summary.append(f"Volume {case.label(entity)} brings {format_ratio(part)} of what the volumes do.")
+        when = f" {sole.load.words}" if sole.load is not None else ""
+        words = f"Volume {case.label(sole.volume)} brings {format_ratio(sole.share)} of what the volumes do{when}."
+        summary.append(words)
     if has_room and not all_owned:
         summary.append("No processor was busy enough for anybody to wait for it.")
     elif cpu < most < np.inf:
         summary.append(f"In the busiest interval a processor was {format_ratio(most)} busy.")
+    summary += [works] if works else []
     return Finding(
         rule=_NAME,
         severity=Severity.INFO if is_harmless else Severity.CRITICAL if cpu >= _SATURATED else Severity.WARNING,
@@ -206,14 +265,18 @@ def _finding(
         entities=tuple(entities),
         start_ns=start,
         end_ns=end,
-        evidence=_evidence(case, system, entities, all_owned),
-        weight=0.7 if cpu >= _SATURATED else 0.45,
+        evidence=_evidence(case, system, entities, all_owned, sole),
+        weight=_INFO_WEIGHT if is_harmless else 0.7 if cpu >= _SATURATED else 0.45,
         numbers={"share": share, "cpu_busy_ratio": float(np.nan_to_num(cpu)), "volumes_of_one_owner": len(all_owned)},
     )
 
 
 _SOLE_SHARE = 0.9
-"""Part of the operations of all volumes from which one volume is the load (ours)."""
+"""Part of the operations of all volumes, while the controller is loaded, from which one volume is the load (ours)."""
+_INFO_WEIGHT = 0.1
+"""What hurts nobody is told after what is under way: a rebuild, a restripe, a scrub."""
+_HALF_BUSY = 0.5
+"""Processor load up to which waiting for it is no more than the work itself (M/M/1)."""
 _SATURATED = 0.8
 """Processor load from which waiting grows quickly: at 80 % a queue with random arrivals is 4 long (M/M/1)."""
 
@@ -230,7 +293,7 @@ def _summary(system: str, busiest: str, splits: list[_Split], all_owned: Mapping
 
 
 def _evidence(
-    case: Case, system: str, entities: list[EntityRef], all_owned: Mapping[EntityRef, str]
+    case: Case, system: str, entities: list[EntityRef], all_owned: Mapping[EntityRef, str], sole: _Sole | None
 ) -> tuple[EvidenceRows, ...]:
     rows = []
     if any(entity in case.all_series for entity in entities):
@@ -248,7 +311,24 @@ def _evidence(
                        AND kind = 'vdisk' AND name = 'online_to' GROUP BY entity) f USING (entity)
             GROUP BY 1 ORDER BY volumes DESC, owner"""
         rows.append(case.evidence(f"{counted(len(volumes), 'volume')} of {system} by owner", sql))
-    return tuple(rows)
+    return (*rows, *([_sole_rows(case, system, sole)] if sole is not None else []))
+
+
+def _sole_rows(case: Case, system: str, sole: _Sole) -> EvidenceRows:
+    """What each volume did while the controller was loaded."""
+    volumes = [entity for entity in case.series("vdisk", needs=("ops_per_s",)) if entity.system == system]
+    instant, load = case.instant(), sole.load
+    loaded = ""
+    if load is not None:
+        loaded = f"""ASOF JOIN (SELECT {instant} AS start_ns, duration_ns, {load.column} AS load FROM observations
+            WHERE {in_use(case, [load.controller], f"{load.column} IS NOT NULL")}) loads
+            ON volumes.start_ns >= loads.start_ns
+            WHERE volumes.start_ns < loads.start_ns + loads.duration_ns AND load >= {load.least:.17g}"""
+    sql = f"""SELECT entity AS volume, count(*) AS intervals, avg(ops_per_s) AS ops_per_s_mean FROM
+        (SELECT entity, {instant} AS start_ns, ops_per_s FROM observations
+         WHERE {in_use(case, volumes, "ops_per_s IS NOT NULL")}) volumes {loaded}
+        GROUP BY entity ORDER BY ops_per_s_mean DESC, entity"""
+    return case.evidence(f"Operations of the volumes of {system}" + (f" {load.words}" if load else ""), sql)
 
 
 RULE = Rule(

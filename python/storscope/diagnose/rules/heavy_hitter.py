@@ -2,17 +2,18 @@
 
 Looks for
     Among entities of one kind in one system (VMs, volumes, devices, processes): the one with more than half of the
-    operations, bytes or queue time (operations x latency) in the bad windows, and whether that is more than it takes
-    at other times. It must bring 1.5 times the operations or bytes of the others' mean: who has most of the queue time
-    with a load like theirs is slow, not heavy. In a bad window it must have a real part of the queue time, too: who
-    brings most operations and hardly waits is not what others wait for, nor, where no quiet time tells whether its load
-    rose, who is served more quickly than the others and has less than half of the queue time; then it is a warning at
-    most. Where nobody brings more than usual and some are several times as slow
-    at the same or a lower load, these are named instead, with both figures. Without a bad window the whole time is
-    looked at; then the heaviest must bring 50 operations or 10 MiB a second, and be seen for a minute. Entities with
-    less than an operation a second on average are idle, and nothing is said where only one is not. The finding is a
-    warning when others are above the critical latency of their tier for most of that time, so that no window stands
-    out, else it is only for information.
+    operations, bytes or queue time (operations x latency) in the bad windows, and whether that is more than it
+    takes at other times. Where only the reads were bad, or only the writes, the load of these is looked at as well.
+    It must bring 1.5 times the operations or bytes of the others' mean: who has most of the queue time with a load
+    like theirs is slow, not heavy. In a bad window it must have a real part of the queue time, too: who brings most
+    operations and hardly waits is not what others wait for, nor, where no quiet time tells whether its load rose,
+    who is served more quickly than the others and has less than half of the queue time; then it is a warning at
+    most. Where nobody brings more than usual and some are several times as slow at the same or a lower load, these
+    are named instead, with both figures. Without a bad window the whole time is looked at; then the heaviest must
+    bring 50 operations or 10 MiB a second, and be seen for a minute. Entities with less than an operation a second
+    on average are idle, and nothing is said where only one is not. The finding is a warning when others are above
+    the critical latency of their tier for most of that time, so that no window stands out, else it is only for
+    information.
 
 Why it matters
     Whoever has most of the queue time decides how long everybody's operations wait. If its load is new in the bad
@@ -20,7 +21,8 @@ Why it matters
     waits for something below, or for somebody who was not captured.
 
 Evidence
-    Operations and latency per interval of at least two entities of one kind at work; bytes where the source has them.
+    Operations and latency per interval of at least two entities of one kind at work; bytes, and reads and writes apart,
+    where the source has them.
 
 When it is wrong
     A database server is meant to be the heaviest. An entity with high latency has much queue time though it brings
@@ -41,13 +43,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.judged_grids import JudgedGrid, judged_grids, means_words
 from storscope.diagnose.peers import CLIENT_KINDS, Grid, clusters, grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import weighted_mean
-from storscope.diagnose.rules._load import kind_word, named, opening, span_of, talkers, window_words
+from storscope.diagnose.rules._load import at_other_times, kind_word, named, opening, span_of, talkers, window_words
 from storscope.diagnose.rules._slowed import Slowed, slowed_finding, slowed_in
-from storscope.diagnose.windows import ENTITY_OPS_MIN, bad_windows, tier_limits
+from storscope.diagnose.tier_limits import ENTITY_OPS_MIN
+from storscope.diagnose.windows import bad_windows, what_was_bad
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -70,6 +74,7 @@ _AT_WORK_OPS_PER_S = 1.0
 """Mean rate below which an entity is idle, and no part of a fair share."""
 _INFO_WEIGHT = 0.1
 """Part of its weight that it has as information only: a failed drive, or a rebuild, says more."""
+_QUEUE_TIME = "queue time"
 _MOST_NAMED = 3
 _MOST_OF_TIME = 0.5
 """Part of the time, and of the intervals with load, that makes an entity always slow."""
@@ -85,24 +90,30 @@ class _Top:
     """The heaviest entity of a grid; of those that could have made a window bad, where there is one."""
 
     grid: Grid
+    of: str
+    """'reads' or 'writes', where only these were bad; else empty."""
     column: int
     at_work: int
     """Number of entities of the grid that are not idle."""
     bad: bool
     """True when there are bad windows, which are then what was looked at."""
     shares: Mapping[str, float]
-    """'operations', 'bytes', 'queue time' -> its share of all."""
+    """'operations', 'bytes', 'queue time', and 'reads' or 'writes' where only these were bad -> its share of all."""
     ops: float
     bytes: float
     excess: float
     """Its load over its load at other times; NaN when there is no other time."""
     latency_ns: float
     """Mean latency of all operations in the time looked at."""
+    apart: str
+    """That of reads and of writes in words; empty where they are not told apart."""
+    hurts: bool
+    """True when one of these means is above the critical limit."""
     windows: Sequence[tuple[int, int]]
     seen_ns: int
     """Length of the intervals looked at."""
-    slow: Mapping[EntityRef, float]
-    """Without a bad window: others that are too slow most of the time, and their mean latency in ns."""
+    slow: Mapping[EntityRef, str]
+    """Without a bad window: others that are too slow most of the time, and their mean latency in words."""
     slowed: Sequence[Slowed]
     """In bad windows that nobody's load explains: who got slow, the most queue time first."""
 
@@ -172,25 +183,36 @@ def _top(case: Case, settings: Settings, grid: Grid) -> _Top | None:
     inside = grid.inside(windows)
     bad = bool(inside.any())
     looked_at = inside if bad else np.ones(len(inside), dtype=bool)
-    measures = {"operations": np.nan_to_num(grid.ops), "bytes": np.nan_to_num(grid.bytes), "queue time": grid.waiting}
+    judged = judged_grids(case, grid)
+    basis = what_was_bad(case, grid, inside) if bad else judged[0]
+    measures = _measures(grid, basis)
     sums = {name: values[looked_at].sum(axis=0) for name, values in measures.items()}
     shares = {name: each / each.sum() for name, each in sums.items() if each.sum() > 0}
     if "operations" not in shares:
         return None
     rises = np.array([_excess(measures, looked_at, column) for column in range(len(grid.entities))])
     column = _heaviest(settings, grid, shares, rises, bad)
-    slow = {} if bad else _always_slow(case, grid, column)
+    slow = {} if bad else _always_slow(judged, column)
     all_of_it = {name: values.sum(axis=1, keepdims=True) for name, values in measures.items()}
     rise_of_all = _excess(all_of_it, looked_at, 0)
-    slowed = slowed_in(grid, inside, shares, rises, rise_of_all, settings["excess_factor"]) if bad else ()
+    slowed = slowed_in(basis, inside, shares, rises, rise_of_all, settings["excess_factor"]) if bad else ()
     count = max(int(looked_at.sum()), 1)
     return _Top(
-        grid, column, _at_work(grid), bad, {name: float(each[column]) for name, each in shares.items()},
+        grid, basis.of, column, _at_work(grid), bad, {name: float(each[column]) for name, each in shares.items()},
         float(sums["operations"][column]) / count, float(sums["bytes"][column]) / count, float(rises[column]),
         weighted_mean(grid.total_latency_ns[looked_at], np.nan_to_num(grid.total_ops[looked_at])),
+        means_words(judged, looked_at), any(one.is_above(looked_at, one.critical_ns) for one in judged),
         windows if bad else [(int(grid.time_ns[0]), int(grid.time_ns[-1]) + grid.step_ns)],
         count * grid.step_ns, slow, slowed,
     )  # fmt: skip
+
+
+def _measures(grid: Grid, basis: JudgedGrid) -> dict[str, FloatArray]:
+    """What can be brought or waited for; where only reads were bad, many writes do not hide who brings these."""
+    loads = {"operations": grid.ops, "bytes": grid.bytes}
+    if basis.of:
+        loads[basis.of] = basis.grid.ops
+    return {name: np.nan_to_num(values) for name, values in loads.items()} | {_QUEUE_TIME: grid.waiting}
 
 
 def _heaviest(settings: Settings, grid: Grid, shares: Mapping[str, FloatArray], rises: FloatArray, bad: bool) -> int:
@@ -202,7 +224,7 @@ def _heaviest(settings: Settings, grid: Grid, shares: Mapping[str, FloatArray], 
         could = (
             risen
             & _have_load(settings, _at_work(grid), shares)
-            & (shares.get("queue time", 1.0) >= _queue_share_min(grid))
+            & (shares.get(_QUEUE_TIME, 1.0) >= _queue_share_min(grid))
         )
         if could.any():
             return int(np.argmax(np.where(could, size, -1.0)))
@@ -219,7 +241,7 @@ def _have_load(settings: Settings, at_work: int, shares: Mapping[str, FloatArray
 def _bring_more(at_work: int, shares: Mapping[str, FloatArray] | Mapping[str, float]) -> BoolArray:
     """True for those that bring `_OTHERS_FACTOR` times the mean of the others at work, by operations or by bytes."""
     more_than_others = _OTHERS_FACTOR / (_OTHERS_FACTOR + at_work - 1)
-    brought = np.maximum(shares["operations"], shares.get("bytes", 0.0))
+    brought = np.max([np.asarray(share) for name, share in shares.items() if name != _QUEUE_TIME], axis=0)
     result: BoolArray = brought >= max(_LOAD_SHARE_MIN, more_than_others)
     return result
 
@@ -228,28 +250,30 @@ def _queue_share_min(grid: Grid) -> float:
     return max(_QUEUE_SHARE_MIN, _QUEUE_FAIR_PART / _at_work(grid))
 
 
-def _always_slow(case: Case, grid: Grid, heaviest: int) -> dict[EntityRef, float]:
-    """Entities beside the heaviest that are above the critical latency of their tier in most of their intervals."""
-    ops = np.nan_to_num(grid.ops)
-    found = {}
-    for column, entity in enumerate(grid.entities):
-        latency = grid.latency_ns[:, column]
-        working = (ops[:, column] >= ENTITY_OPS_MIN) & np.isfinite(latency)
-        if column == heaviest or working.mean() < _MOST_OF_TIME:
-            continue
-        limit_ns = tier_limits(case, entity).critical_ns
-        mean_ns = weighted_mean(latency[working], ops[working, column])
-        if mean_ns > limit_ns and (latency[working] > limit_ns).mean() >= _MOST_OF_TIME:
-            found[entity] = mean_ns
+def _always_slow(judged: Sequence[JudgedGrid], heaviest: int) -> dict[EntityRef, str]:
+    """Entities beside the heaviest that are above the critical latency of their tier in most of their intervals, be it
+    with their reads or their writes only, and their mean latency in words."""
+    found: dict[EntityRef, str] = {}
+    for one in judged:
+        grid = one.grid
+        for column, entity in enumerate(grid.entities):
+            latency = grid.latency_ns[:, column]
+            working = (np.nan_to_num(grid.ops[:, column]) >= ENTITY_OPS_MIN) & np.isfinite(latency)
+            if column == heaviest or entity in found or working.mean() < _MOST_OF_TIME:
+                continue
+            mean_ns, limit_ns = one.mean_and_limit_ns(working, one.critical_ns, column)
+            above = latency[working] > one.critical_ns[working, column]
+            if mean_ns > limit_ns and above.mean() >= _MOST_OF_TIME:
+                found[entity] = f"{one.of} {format_duration(mean_ns)}".strip()
     return found
 
 
 def _excess(measures: Mapping[str, FloatArray], inside: BoolArray, column: int) -> float:
-    """Load inside over load outside, by operations or bytes, whichever rose more; NaN without a quiet time."""
+    """Load inside over load outside, by what rose most of all that is brought; NaN without a quiet time."""
     if (~inside).mean() < _QUIET_SHARE_MIN:
         return float("nan")
     ratios = []
-    for name in ("operations", "bytes"):
+    for name in measures.keys() - {_QUEUE_TIME}:
         values = measures[name][:, column]
         if values[inside].sum() > 0:
             # Nothing at all outside is an infinite rise; a hundredfold says enough.
@@ -264,12 +288,12 @@ def _is_heavy(settings: Settings, top: _Top) -> bool:
 
 def _hardly_waits(top: _Top) -> bool:
     """Whether windows are bad and others have nearly all of the queue time in them."""
-    return top.bad and top.shares.get("queue time", 1.0) < _queue_share_min(top.grid)
+    return top.bad and top.shares.get(_QUEUE_TIME, 1.0) < _queue_share_min(top.grid)
 
 
 def _is_served(settings: Settings, top: _Top) -> bool:
     """Whether windows are bad, no quiet time tells of its load, and the others wait longer, and more of them."""
-    waits = top.shares.get("queue time", 1.0)
+    waits = top.shares.get(_QUEUE_TIME, 1.0)
     return top.bad and bool(np.isnan(top.excess)) and waits < min(settings["share_min"], top.shares["operations"])
 
 
@@ -307,7 +331,7 @@ def _share_words(top: _Top) -> str:
     return joined([f"{format_ratio(share)} of the {name}" for name, share in top.shares.items()])
 
 
-def _severity(case: Case, settings: Settings, top: _Top) -> tuple[Severity, float]:
+def _severity(settings: Settings, top: _Top) -> tuple[Severity, float]:
     """(severity, confidence)."""
     if top.slow:
         return Severity.WARNING, 0.5
@@ -315,16 +339,15 @@ def _severity(case: Case, settings: Settings, top: _Top) -> tuple[Severity, floa
         return Severity.INFO, 0.9
     if _is_as_usual(settings, top):
         return Severity.INFO, 0.5
-    hurts = top.latency_ns > tier_limits(case, top.entity).critical_ns
     if np.isnan(top.excess):
         return Severity.WARNING, 0.6
-    return Severity.CRITICAL if hurts else Severity.WARNING, 0.85
+    return Severity.CRITICAL if top.hurts else Severity.WARNING, 0.85
 
 
 def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
     """One finding for a cluster of parts and wholes; the first is nearest to the cause of the load."""
     top = tops[0]
-    severity, confidence = _severity(case, settings, top)
+    severity, confidence = _severity(settings, top)
     entities = [each.entity for each in tops]
     start, end = span_of(top.windows)
     return Finding(
@@ -359,7 +382,10 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
         entities=entities,
         start_ns=start,
         end_ns=end,
-        evidence=(talkers(case, f"Who takes the load of {top.entity.system}", top.grid, top.windows),),
+        evidence=(
+            talkers(case, f"Who takes the load of {top.entity.system}", top.grid, top.windows, top.of),
+            *([] if np.isnan(top.excess) else [at_other_times(case, top.grid, top.entity, top.windows, top.of)]),
+        ),
         # A neighbour that is shown to slow others says more, and stands before; so does who is nearer to the cause.
         weight=0.8
         * top.share
@@ -382,9 +408,10 @@ def _summary(case: Case, tops: list[_Top]) -> str:
         f"{kind_word(top.entity.kind, 2)}{idle} ({load}). "
     )
     if top.bad:
-        text += f"All operations took {format_duration(top.latency_ns)} in the mean. {_excess_words(top)}"
+        apart = f" ({top.apart})" if top.apart else ""
+        text += f"All operations took {format_duration(top.latency_ns)} in the mean{apart}. {_excess_words(top)}"
     if top.slow:
-        slow = [f"{case.label(entity)} ({format_duration(mean_ns)})" for entity, mean_ns in top.slow.items()]
+        slow = [f"{case.label(entity)} ({words})" for entity, words in top.slow.items()]
         text += f"Too slow most of the time: {joined(slow[:_MOST_NAMED])}"
         text += f" and {len(slow) - _MOST_NAMED:,} more. " if len(slow) > _MOST_NAMED else ". "
         text += _excess_words(top)
@@ -395,11 +422,12 @@ def _summary(case: Case, tops: list[_Top]) -> str:
 
 def _is_slow(case: Case, grid: Grid) -> bool:
     """Whether somebody's operations take too long on average, though no window is worse than the rest."""
-    ops = np.nan_to_num(grid.ops)
+    always = np.ones(len(grid.time_ns), dtype=bool)
     return any(
-        weighted_mean(grid.latency_ns[:, column], ops[:, column]) > tier_limits(case, entity).warning_ns
-        for column, entity in enumerate(grid.entities)
-        if ops[:, column].mean() >= ENTITY_OPS_MIN
+        one.is_above(always, one.warning_ns, column)
+        for one in judged_grids(case, grid)
+        for column in range(len(grid.entities))
+        if np.nan_to_num(one.grid.ops[:, column]).mean() >= ENTITY_OPS_MIN
     )
 
 

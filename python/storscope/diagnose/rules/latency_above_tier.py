@@ -43,13 +43,14 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.directions import DIRECTION_SHARE_MIN, DIRECTIONS
 from storscope.diagnose.peers import LAYER_KINDS
 from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._causes import with_causes
 from storscope.diagnose.rules._entities import counted, in_use, listed
 from storscope.diagnose.rules._load import kind_word, named, opening
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules._tier_verdict import Verdict, judge
 from storscope.diagnose.rules.drive_failed import work_words
 from storscope.diagnose.stalls import Stall, stalls_of
-from storscope.diagnose.windows import (
+from storscope.diagnose.tier_limits import (
     CRITICAL_NS,
     LARGE_BYTES,
     LARGE_BYTES_PER_S,
@@ -164,6 +165,11 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
     )  # fmt: skip
 
 
+def _completed(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
+    """What failed or timed out is looked for in logs, whatever else was found."""
+    return finding if finding.remedy == _REMEDY_STALL else with_causes(case, finding, outcomes)
+
+
 def _what(case: Case, worst: Verdict, alike: int) -> str:
     """'Volume v03', '3 volumes', 'Reads of volume v03', to begin a title with."""
     several = f"{alike:,} {kind_word(worst.entity.kind, alike)}"
@@ -197,10 +203,7 @@ _INNOCENT = (
     "fast per byte, and nobody waits for it."
 )
 _INNOCENT_OF = {"writes": " Or a host writes behind its applications, in bulk, and nobody waits for it."}
-_REMEDY = (
-    "See the findings on heavy hitters, noisy neighbours and limits for the cause; take load away or spread it before "
-    "buying."
-)
+_REMEDY = "Take load away or spread it before buying."
 _INNOCENT_STALL = (
     "A path or a controller failed over in that time, or somebody pulled it; or its counter of operations in flight is "
     "stuck, as in some kernels, and nobody waited."
@@ -328,6 +331,7 @@ RULE = Rule(
     name=_NAME,
     title="latency stays above what its tier should deliver",
     evaluate=_evaluate,
+    completed=_completed,
     thresholds=(
         Threshold("latency_ns_warning_disk", WARNING_NS["disk"], "mean latency of an interval that is slow for disk",
                   "PAL threshold files for Windows Server: 15 ms"),

@@ -30,12 +30,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.judged_grids import judged_grids
 from storscope.diagnose.peers import Grid, system_grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import listed
 from storscope.diagnose.rules._load import rows_sql
 from storscope.diagnose.rules._logs import events_by_system, said, times_of
-from storscope.diagnose.windows import busy, grid_warning_ns
+from storscope.diagnose.windows import busy
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -116,10 +117,12 @@ def _of_series(case: Case, settings: Settings, grid: Grid, table: FloatArray) ->
     if pattern is None:
         return []
     logs = _log_latency(grid)
-    warning_ns = grid_warning_ns(case, grid)
+    whole = judged_grids(case, grid)[0]
     fine, _ = slot_table(grid.time_ns, logs, slot_ns=_SLOT_NS)
     level = float(np.nanmedian(fine))
-    floor = max(level + np.log(settings["slower_factor"]), np.log(warning_ns / 3))
+    small_ns = np.where(np.isfinite(logs), whole.of_all(whole.along(lambda limits: limits.warning_ns / 3)), np.nan)
+    small, _ = slot_table(grid.time_ns, np.log(small_ns), slot_ns=_SLOT_NS)
+    floor = np.fmax(level + np.log(settings["slower_factor"]), small)
     window = _window(settings, np.nan_to_num(fine, nan=-np.inf) > floor, np.isfinite(fine))
     weekly = _weekly(case, grid, logs, pattern)
     regular = pattern.p_value <= settings["p_level_max"] and pattern.share >= settings["explained_share"]
@@ -128,8 +131,9 @@ def _of_series(case: Case, settings: Settings, grid: Grid, table: FloatArray) ->
         inside = _inside(grid.time_ns, window)
         loads, latency = np.nan_to_num(grid.total_ops), np.nan_to_num(grid.total_latency_ns)
         means = [float((loads * latency)[part].sum() / max(loads[part].sum(), 1e-12)) for part in (inside, ~inside)]
+        _, limit_ns = whole.mean_and_limit_ns(inside, whole.warning_ns)
         habit = _Habit(
-            grid.system, pattern, window, _SLOT_NS, means[0], means[1], grid.entities, means[0] > warning_ns,
+            grid.system, pattern, window, _SLOT_NS, means[0], means[1], grid.entities, means[0] > limit_ns,
             int(grid.time_ns[0]), int(grid.time_ns[-1]) + grid.step_ns, grid, _io_words(grid, inside),
         )  # fmt: skip
         outcomes.append(_daily_finding(case, habit))

@@ -1,10 +1,11 @@
 """Load is at or near the point where latency climbs.
 
 Looks for
-    The knee of latency against load, per entity and for all volumes of a system together, from the intervals observed;
-    how near the load of the last hour (or of the last bad window) is to it; and whether time beyond the knee is
-    saturation (load on a plateau while latency stays high) or short bursts. Where latency stays below the warning limit
-    of its tier, that is information about headroom and no more.
+    The knee of latency against load, per entity and for all volumes of a system together, from the intervals
+    observed; how near the load of the last hour (or of the last bad window) is to it; and whether time beyond the
+    knee is saturation (load on a plateau while latency stays high) or short bursts. Where latency, and that of
+    reads and of writes where they are told apart, stays below the warning limit of its tier (wider for large I/O),
+    that is information about headroom and no more.
 
 Why it matters
     Up to the knee more load costs little; beyond it every operation more makes all others wait. Who is at 80 % of it
@@ -35,12 +36,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.judged_grids import JudgedGrid, judged_grids, means_words
 from storscope.diagnose.peers import Grid, grids, make_grid, system_grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import median, weighted_mean
 from storscope.diagnose.rules._load import between, kind_word, named, rows_sql
-from storscope.diagnose.windows import bad_windows, grid_warning_ns, tier_limits
+from storscope.diagnose.windows import bad_windows
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -76,7 +78,13 @@ class _Subject:
     moved: FloatArray
     """Bytes per second; NaN where absent."""
     latency_ns: FloatArray
-    is_sum: bool
+    column: int | None
+    """Its place in the grid; None of entities added up."""
+
+    @property
+    def is_sum(self) -> bool:
+        """True of entities added up."""
+        return self.column is None
 
 
 @dataclass(frozen=True)
@@ -90,14 +98,17 @@ class _State:
     load: float
     """Median load then, operations per second."""
     latency_ns: float
+    apart: str
+    """Latency of reads and of writes then, in words; empty where they are not told apart."""
     utilisation: Interval
     """Load then over the knee."""
     overload: Overload
     hurts: bool
-    """True when latency then is above the warning limit of the tier."""
+    """True when latency then, that of reads or that of writes is above the warning limit of the tier."""
     harmful: bool
     """True when it is above it then or in the longest stay beyond the knee."""
     warning_ns: float
+    """The limit for the mean latency then."""
     factor: float
     """Latency over that of light load that defines the knee."""
     sizes: tuple[float, float] | None
@@ -170,13 +181,19 @@ def _timed(subject: _Subject) -> int:
 def _sum(grid: Grid, entity: EntityRef, words: str) -> _Subject:
     known = np.isfinite(grid.bytes) | ~np.isfinite(grid.ops)
     moved = np.where(known.all(axis=1), np.nansum(grid.bytes, axis=1), np.nan)
-    return _Subject(entity, words, grid, grid.total_ops, moved, grid.total_latency_ns, True)
+    return _Subject(entity, words, grid, grid.total_ops, moved, grid.total_latency_ns, None)
 
 
 def _single(case: Case, grid: Grid, column: int) -> _Subject:
     entity = grid.entities[column]
     return _Subject(
-        entity, named(case, entity), grid, grid.ops[:, column], grid.bytes[:, column], grid.latency_ns[:, column], False
+        entity,
+        named(case, entity),
+        grid,
+        grid.ops[:, column],
+        grid.bytes[:, column],
+        grid.latency_ns[:, column],
+        column,
     )
 
 
@@ -266,7 +283,9 @@ def _state(case: Case, settings: Settings, subject: _Subject, knee: Knee) -> _St
     now, when = _now(case, subject, sustained_ns)
     load = median(subject.ops[now])
     latency = weighted_mean(subject.latency_ns[now], np.nan_to_num(subject.ops[now]))
-    warning_ns = grid_warning_ns(case, subject.grid) if subject.is_sum else tier_limits(case, subject.entity).warning_ns
+    judged = judged_grids(case, subject.grid)
+    _, warning_ns = judged[0].mean_and_limit_ns(now, judged[0].warning_ns, subject.column)
+    hurts = any(one.is_above(now, one.warning_ns, subject.column) for one in judged)
     limit_ns = max(settings["knee_latency_factor"] * knee.light_latency_ns.estimate, 0.1 * warning_ns)
     overload = judge_overload(
         subject.ops, subject.latency_ns, knee=knee.knee.estimate, latency_limit_ns=limit_ns,
@@ -274,11 +293,19 @@ def _state(case: Case, settings: Settings, subject: _Subject, knee: Knee) -> _St
     )  # fmt: skip
     near = Interval(load / knee.knee.estimate, load / knee.knee.high, load / knee.knee.low)
     stay = slice(overload.first, overload.last + 1) if overload.first >= 0 else slice(0)
-    harmful = latency > warning_ns or median(subject.latency_ns[stay]) > warning_ns
+    harmful = hurts or any(_stays_above(one, subject.column, stay) for one in judged)
     return _State(
-        subject, knee, when, load, latency, near, overload, latency > warning_ns, harmful, warning_ns,
-        settings["knee_latency_factor"], _sizes(settings, subject, knee.knee.estimate),
+        subject, knee, when, load, latency, means_words(judged, now, subject.column), near, overload, hurts, harmful,
+        warning_ns, settings["knee_latency_factor"], _sizes(settings, subject, knee.knee.estimate),
     )  # fmt: skip
+
+
+def _stays_above(judged: JudgedGrid, column: int | None, stay: slice) -> bool:
+    """Whether latency is above the warning limit in more than half of the intervals of a stay."""
+    grid = judged.grid
+    if column is None:
+        return median((grid.total_latency_ns / judged.of_all(judged.warning_ns))[stay]) > 1
+    return median((grid.latency_ns / judged.warning_ns)[stay, column]) > 1
 
 
 def _sizes(settings: Settings, subject: _Subject, knee: float) -> tuple[float, float] | None:
@@ -453,8 +480,9 @@ def _title(settings: Settings, state: _State) -> str:
 
 
 def _now_words(state: _State) -> str:
+    latency = format_duration(state.latency_ns) + (f" ({state.apart})" if state.apart else "")
     return (
-        f"{state.when.capitalize()} the load was {format_rate(state.load)} at {format_duration(state.latency_ns)}, "
+        f"{state.when.capitalize()} the load was {format_rate(state.load)} at {latency}, "
         f"{format_ratio(state.utilisation.estimate)} of the knee ({between(state.utilisation, format_ratio)})."
     )
 

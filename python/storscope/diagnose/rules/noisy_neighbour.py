@@ -21,7 +21,8 @@ When it is wrong
     A correlation is no cause. What rises at the same time for all (a working day, a backup of everything) looks like
     each of them; without a shared component in the evidence it is reported as a correlation only. An entity that
     slows down others through a component nobody captured is missed or misnamed. Loads that always move together (the
-    two sides of a mirror) cannot be told apart, and accuse nobody.
+    two sides of a mirror) cannot be told apart, and accuse nobody. Latencies that go with a load are those of
+    all operations: reads that do so behind many quick writes are not seen; how much they suffer counts where they are.
 
 References
     The correlation of 0.6 and the check by intervention are common practice, no citation; that a cause must share a
@@ -38,6 +39,8 @@ from dataclasses import replace
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.directions import DIRECTIONS
+from storscope.diagnose.judged_grids import JudgedGrid, judged_grids, means_words
 from storscope.diagnose.peers import CLIENT_KINDS, Grid, clusters, grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, listed
@@ -51,11 +54,12 @@ from storscope.diagnose.rules._neighbour_suspicions import (
     suspicions,
 )
 from storscope.diagnose.rules.component_saturated import FullComponent, used_to_the_full
-from storscope.diagnose.windows import tier_limits
+from storscope.diagnose.tier_limits import tier_limits
+from storscope.domain.arrays import BoolArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
-from storscope.store.sql import sql_text
+from storscope.store.sql import sql_list, sql_text
 
 _NAME = "noisy-neighbour"
 _PAUSE = 0.5
@@ -104,17 +108,19 @@ def _strongest(loose: dict[EntityRef, Suspicion]) -> list[Suspicion]:
 
 def _finding(case: Case, settings: Settings, one: Suspicion, more: list[Suspicion]) -> Finding:
     victims = one.victim_entities
-    hurts = one.loud_ns > tier_limits(case, victims[0]).critical_ns
+    judged, loud = judged_grids(case, one.grid), _loud(one)
+    means = means_words(judged, loud, one.victims)
     common = sorted(one.components, key=lambda part: (part.kind != "disk_group", part))
     what = joined([named(case, part) for part in common], 2)
     parts = [entity for other in more for entity in (other.entity,)]
     return Finding(
         rule=_NAME,
-        severity=Severity.CRITICAL if hurts else Severity.WARNING,
+        severity=Severity.CRITICAL if _hurts(one, judged, loud) else Severity.WARNING,
         confidence=0.6 if one.companions else 0.8 if one.episodes == 1 else 0.9,
         title=f"{opening(case, one.entity)} slows down {_victim_words(case, one, 1)}",
         summary=(
-            f"{_numbers_sentence(case, one)} They share {what}. {_episode_words(one)}{_companion_words(case, one)}"
+            f"{_numbers_sentence(case, one)} {f'Their means meanwhile: {means}. ' if means else ''}They share {what}. "
+            f"{_episode_words(one)}{_companion_words(case, one)}"
             + (f"The same is seen at {listed(case, parts)}. " if parts else "")
             + _refused_words(case, one)
         ).strip(),
@@ -133,10 +139,17 @@ def _finding(case: Case, settings: Settings, one: Suspicion, more: list[Suspicio
         entities=[one.entity, *victims, *sorted(one.components)],
         start_ns=_loud_span(one)[0],
         end_ns=_loud_span(one)[1],
-        evidence=(_rows(case, one),),
+        evidence=(_rows(case, one), *([_rows_apart(case, one)] if means else [])),
         weight=min(1.0, one.r.estimate**2 * max(one.share, one.waiting_share) + 0.1),
         numbers=_numbers(one),
     )
+
+
+def _hurts(one: Suspicion, judged: Sequence[JudgedGrid], loud: BoolArray) -> bool:
+    """Whether the victims are far too slow while it is loud: all their operations, their reads or their writes."""
+    whole, *apart = judged
+    _, limit_ns = whole.mean_and_limit_ns(loud, whole.critical_ns, one.victims)
+    return one.loud_ns > limit_ns or any(part.is_above(loud, part.critical_ns, one.victims) for part in apart)
 
 
 def _correlation(case: Case, settings: Settings, one: Suspicion) -> Finding:
@@ -265,9 +278,14 @@ def _companion_words(case: Case, one: Suspicion) -> str:
     return f"The load of {names} moves with it, so their parts cannot be told apart; the one with most is named. "
 
 
-def _loud_span(one: Suspicion) -> tuple[int, int]:
+def _loud(one: Suspicion) -> BoolArray:
     load = one.grid.ops if one.measure == "operations" else one.grid.bytes
-    loud = np.flatnonzero(np.nan_to_num(load[:, one.column]) >= one.loud_from)
+    result: BoolArray = np.nan_to_num(load[:, one.column]) >= one.loud_from
+    return result
+
+
+def _loud_span(one: Suspicion) -> tuple[int, int]:
+    loud = np.flatnonzero(_loud(one))
     return int(one.grid.time_ns[loud[0]]), int(one.grid.time_ns[loud[-1]]) + one.grid.step_ns
 
 
@@ -286,15 +304,9 @@ def _loudness(one: Suspicion) -> str:
 
 
 def _rows(case: Case, one: Suspicion) -> EvidenceRows:
-    column = "ops_per_s" if one.measure == "operations" else "bytes_per_s"
-    step, instant = one.grid.step_ns, case.instant()
-    where = rows_sql(case, one.grid)
     return case.evidence(
         f"Latency while {case.label(one.entity)} is loud (at least {_loudness(one)}) and quiet",
-        f"""WITH kept AS (SELECT entity, {instant} // {step} AS step, ops_per_s, latency_ns_mean, {column} AS load
-        FROM observations WHERE {where}),
-        suspect AS (SELECT step, max(load) >= {one.loud_from:.6g} AS loud FROM kept
-        WHERE entity = {sql_text(one.entity.name)} GROUP BY step)
+        f"""{_kept_sql(case, one, "ops_per_s", "latency_ns_mean")}
         SELECT entity, round(median(latency_ns_mean) FILTER (NOT loud)) AS latency_ns_quiet,
         round(median(latency_ns_mean) FILTER (loud)) AS latency_ns_loud,
         round(avg(ops_per_s) FILTER (NOT loud), 1) AS ops_per_s_quiet,
@@ -302,6 +314,32 @@ def _rows(case: Case, one: Suspicion) -> EvidenceRows:
         FROM kept JOIN suspect USING (step) GROUP BY entity
         ORDER BY (entity = {sql_text(one.entity.name)}) DESC, latency_ns_loud DESC NULLS LAST""",
     )
+
+
+def _rows_apart(case: Case, one: Suspicion) -> EvidenceRows:
+    """Reads and writes of the victims while it is loud."""
+    columns = [f"{begin}_{column}" for begin in DIRECTIONS.values() for column in ("ops_per_s", "latency_ns_mean")]
+    means = ", ".join(
+        f"round(avg({rate}), 1) AS {rate}, round(sum({rate} * {latency}) / sum({rate}) FILTER ({latency} IS NOT NULL)) "
+        f"AS {latency}"
+        for rate, latency in zip(columns[::2], columns[1::2], strict=True)
+    )
+    victims = sql_list(entity.name for entity in one.victim_entities)
+    return case.evidence(
+        f"Reads and writes of the others while {case.label(one.entity)} is loud",
+        f"""{_kept_sql(case, one, *columns)}
+        SELECT entity, {means} FROM kept JOIN suspect USING (step) WHERE loud AND entity IN {victims}
+        GROUP BY entity ORDER BY entity""",
+    )
+
+
+def _kept_sql(case: Case, one: Suspicion, *columns: str) -> str:
+    """The rows of all, `kept`, by steps of the grid, and in which of these the suspect is loud."""
+    load = "ops_per_s" if one.measure == "operations" else "bytes_per_s"
+    return f"""WITH kept AS (SELECT entity, {case.instant()} // {one.grid.step_ns} AS step, {", ".join(columns)},
+        {load} AS load FROM observations WHERE {rows_sql(case, one.grid)}),
+        suspect AS (SELECT step, max(load) >= {one.loud_from:.6g} AS loud FROM kept
+        WHERE entity = {sql_text(one.entity.name)} GROUP BY step)"""
 
 
 def _silence(case: Case, settings: Settings, chosen: Sequence[Grid], system: str) -> Outcome:

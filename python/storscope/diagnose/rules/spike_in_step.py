@@ -29,12 +29,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.judged_grids import judged_grids
 from storscope.diagnose.peers import Grid, grid_of
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, joined, listed
 from storscope.diagnose.rules._intervals import weighted_mean
 from storscope.diagnose.rules._load import kind_word, rows_sql
-from storscope.diagnose.windows import grid_warning_ns
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -177,7 +177,9 @@ def _storm(
 def _finding(case: Case, settings: Settings, storm: _Storm) -> Finding:
     grid = storm.grid
     latency = [_latency(grid, part) for part in (storm.inside, ~storm.inside)]
-    hurts = latency[0] > max(2 * latency[1], grid_warning_ns(case, grid))
+    whole = judged_grids(case, grid)[0]
+    _, limit_ns = whole.mean_and_limit_ns(storm.inside, whole.warning_ns)
+    hurts = latency[0] > max(2 * latency[1], limit_ns)
     kinds = kind_word(grid.kind, 2)
     timed = ""
     if np.isfinite(latency).all():

@@ -45,7 +45,7 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._drive_groups import DriveGroup, drive_groups
 from storscope.diagnose.rules._drives_at_work import DrivesAtWork, drives_at_work
-from storscope.diagnose.rules._entities import counted, listed, observed
+from storscope.diagnose.rules._entities import counted, in_use, listed
 from storscope.diagnose.rules._harm import harm_to, volumes_on
 from storscope.diagnose.rules._intervals import in_runs, told_at
 from storscope.diagnose.rules._simulated import is_simulated
@@ -55,6 +55,7 @@ from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S, format_duration, format_rate, format_ratio
+from storscope.store.sql import sql_text
 
 _NAME = "uneven-drives"
 _NEEDS = (
@@ -77,7 +78,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
         if odd is not None:
             outcomes.append(odd)
         elif deep.any():
-            outcomes.append(_at_limit(case, at_work, deep, bound))
+            outcomes.append(_at_limit(case, settings, at_work, deep, bound))
     if outcomes:
         return outcomes
     gathering = convoyed(case)
@@ -109,7 +110,7 @@ def _odd(case: Case, settings: Settings, at_work: DrivesAtWork) -> Finding | Non
         odd = np.flatnonzero(shares >= settings["time_share_min"])
         # When many drives stand out, they are not the exception.
         if 0 < len(odd) <= max(1, len(group.drives) // 4):
-            return _finding(case, settings, at_work, word, column, odd, shares, usual, working)
+            return _finding(case, settings, at_work, word, column, odd, shares, usual, working, least)
     return None
 
 
@@ -236,7 +237,7 @@ def _told(case: Case, at_work: DrivesAtWork, column: str) -> FloatArray:
 
 def _finding(
     case: Case, settings: Settings, at_work: DrivesAtWork, word: str, column: str, odd: np.ndarray, shares: FloatArray,
-    usual: FloatArray, working: BoolArray,
+    usual: FloatArray, working: BoolArray, least: float,
 ) -> Finding:  # fmt: skip
     group = at_work.group
     worst = int(odd[np.argmax([_mean(group.columns[column][row], working) for row in odd])])
@@ -271,7 +272,10 @@ def _finding(
         entities=(*drives, group.whole),
         start_ns=start,
         end_ns=end,
-        evidence=(_rows(case, group),),
+        evidence=(
+            _rows_beside(case, settings, at_work, worst, column, least),
+            _rows(case, at_work, f"max(coalesce({column}, 0)) >= {least:g}"),
+        ),
         weight=0.7 if verdict == "slow" else 0.5,
         numbers={f"{column}": own, f"{column}_of_others": others, "time_share": float(shares[worst])}
         | ({"service_ns": work.own.service_ns} if work.service_is_known else {}),
@@ -410,7 +414,7 @@ def _deep(settings: Settings, at_work: DrivesAtWork, bound: float) -> BoolArray:
     return in_runs(deep, at_work.group.anew, int(settings["samples_min"]))
 
 
-def _at_limit(case: Case, at_work: DrivesAtWork, deep: BoolArray, bound: float) -> Finding:
+def _at_limit(case: Case, settings: Settings, at_work: DrivesAtWork, deep: BoolArray, bound: float) -> Finding:
     group = at_work.group
     values = group.columns["queue_depth_mean"]
     share = float(deep.mean())
@@ -436,7 +440,7 @@ def _at_limit(case: Case, at_work: DrivesAtWork, deep: BoolArray, bound: float) 
         entities=(group.whole, *group.drives),
         start_ns=start,
         end_ns=end,
-        evidence=(_rows(case, group),),
+        evidence=_rows_deep(case, settings, at_work, bound),
         weight=min(1.0, 0.3 + share),
         numbers={"queue_depth_mean": level, "time_share": share, "drives": len(group.drives)},
     )
@@ -461,14 +465,79 @@ def _span(group: DriveGroup, which: BoolArray) -> tuple[int, int]:
     return int(times[0]), int(times[-1]) + step
 
 
-def _rows(case: Case, group: DriveGroup) -> EvidenceRows:
+# Rows --------------------------------------------------------------------------------------------------------------
+
+
+def _told_sql(case: Case, at_work: DrivesAtWork) -> str:
+    """What the drives that take part did, by instant."""
+    group, out = at_work.group, at_work.out
+    rests = " AND ".join(f"coalesce({column}, 0) = 0" for column in group.columns)
+    left_out = [
+        f"NOT (entity = {sql_text(drive.name)} AND {case.instant()} >= {group.times_ns[out[row]][0]} AND {rests})"
+        for row, drive in enumerate(group.drives)
+        if out[row].any()
+    ]
+    return f"""told AS (SELECT entity, {case.instant()} AS start_ns, queue_depth_mean, latency_ns_mean, ops_per_s,
+        busy_ratio, CASE WHEN ops_per_s > 0 THEN busy_ratio * {NS_PER_S} / ops_per_s END AS service_ns
+        FROM observations WHERE {in_use(case, group.drives, *left_out)})"""
+
+
+def _rows(case: Case, at_work: DrivesAtWork, working: str) -> EvidenceRows:
+    """Each drive at the instants at which its group works: `working` says of the drives together whether it does."""
     return case.evidence(
-        f"Drives of {group.whole.name}",
-        f"""SELECT entity AS drive, avg(queue_depth_mean) AS queue_depth_mean, max(queue_depth_mean) AS queue_depth_max,
-        avg(latency_ns_mean) AS latency_ns_mean, max(latency_ns_mean) AS latency_ns_mean_max,
-        avg(ops_per_s) AS ops_per_s_mean, avg(busy_ratio) AS busy_ratio_mean
-        FROM observations WHERE {observed(case, group.drives)}
-        GROUP BY entity ORDER BY queue_depth_mean DESC NULLS LAST, latency_ns_mean DESC NULLS LAST, entity""",
+        f"Drives of {at_work.group.whole.name} while it works",
+        f"""WITH {_told_sql(case, at_work)},
+        chosen AS (SELECT start_ns FROM told GROUP BY start_ns HAVING {working})
+        {_EACH_DRIVE}""",
+    )
+
+
+_EACH_DRIVE = """SELECT entity AS drive, count(*) AS intervals, avg(queue_depth_mean) AS queue_depth_mean,
+    max(queue_depth_mean) AS queue_depth_max, avg(latency_ns_mean) AS latency_ns_mean,
+    max(latency_ns_mean) AS latency_ns_mean_max, avg(ops_per_s) AS ops_per_s_mean, avg(busy_ratio) AS busy_ratio_mean
+    FROM told JOIN chosen USING (start_ns)
+    GROUP BY entity ORDER BY queue_depth_mean DESC NULLS LAST, latency_ns_mean DESC NULLS LAST, entity"""
+
+
+def _rows_beside(
+    case: Case, settings: Settings, at_work: DrivesAtWork, row: int, column: str, least: float
+) -> EvidenceRows:
+    """A drive while its group works, and the median of the others at the same instants."""
+    drive = at_work.group.drives[row]
+    of_drive, of_others = (f"FILTER (entity {sign} {sql_text(drive.name)})" for sign in ("=", "<>"))
+    columns = [column, "ops_per_s", "service_ns"]
+    own = ", ".join(f"median({one}) {of_drive} AS own_{one}" for one in columns)
+    others = ", ".join(f"median({one}) {of_others} AS others_{one}" for one in columns)
+    is_high = f"own_{column} >= {least:g} AND own_{column} > {settings['median_factor_max']:g} * others_{column}"
+    means = {who: ", ".join(f"avg({who}_{one}) AS {one}" for one in columns) for who in ("own", "others")}
+    return case.evidence(
+        f"{case.label(drive)} beside the others of {at_work.group.whole.name} while it works",
+        f"""WITH {_told_sql(case, at_work)}, together AS
+        (SELECT {own}, {others} FROM told GROUP BY start_ns HAVING max(coalesce({column}, 0)) >= {least:g})
+        SELECT {sql_text(case.label(drive))} AS drive, count(*) AS intervals,
+        count(*) FILTER ({is_high}) AS intervals_above, {means["own"]} FROM together
+        UNION ALL SELECT 'median of the others', count(*), NULL, {means["others"]} FROM together""",
+    )
+
+
+def _rows_deep(case: Case, settings: Settings, at_work: DrivesAtWork, bound: float) -> tuple[EvidenceRows, ...]:
+    """How often and how deep the queues of all drives are, and those of each at these instants."""
+    name = at_work.group.whole.name
+    # Deep and other instants by turns: each stretch of them has a difference of row numbers of its own.
+    deep = f"""WITH {_told_sql(case, at_work)},
+        together AS (SELECT start_ns, avg(coalesce(queue_depth_mean, 0)) > {bound:g}
+            AND median(coalesce(queue_depth_mean, 0)) > {bound / 2:g} AS is_deep FROM told GROUP BY start_ns),
+        stretches AS (SELECT *, row_number() OVER (ORDER BY start_ns)
+            - row_number() OVER (PARTITION BY is_deep ORDER BY start_ns) AS stretch FROM together),
+        chosen AS (SELECT start_ns FROM stretches WHERE is_deep
+            QUALIFY count(*) OVER (PARTITION BY stretch) >= {settings["samples_min"]:g})"""
+    return (
+        case.evidence(
+            f"The drives of {name} together",
+            f"""{deep} SELECT (SELECT count(*) FROM together) AS intervals, count(DISTINCT start_ns) AS intervals_deep,
+            avg(queue_depth_mean) AS queue_depth_mean FROM told JOIN chosen USING (start_ns)""",
+        ),
+        case.evidence(f"Drives of {name} in the intervals with deep queues", f"{deep} {_EACH_DRIVE}"),
     )
 
 

@@ -142,12 +142,19 @@
   function drawLegend(context, view) {
     if (!(view.high > 0)) return;
     const wide = Math.min(150, view.width * 0.3), right = view.width - EDGE, tick = page.tick[view.chart.unit];
-    const most = `${tick(Number(view.high.toPrecision(2)))}${view.chart.unit === "latency" ? "" : ` ${view.chart.unit}`}`;
+    const rounded = Number(view.high.toPrecision(2)), unit = rounded === 1 ? view.chart.unit.replace(/s$/, "") : view.chart.unit;
+    const most = `${tick(rounded)}${unit === "latency" ? "" : ` ${unit}`}`;
     context.textBaseline = "middle";
     context.textAlign = "right";
     context.fillStyle = page.theme.quiet;
     context.fillText(most, right, 9);
     const end = right - context.measureText(most).width - 7;
+    if (view.high <= view.low) { // one value, one colour
+      context.fillStyle = `rgb(${page.heat(1).join(" ")})`;
+      context.fillRect(end - 16, 4, 16, 10);
+      badLegend(context, view, end - 16);
+      return;
+    }
     for (let i = 0; i < wide; i++) {
       context.fillStyle = `rgb(${page.heat(0.06 + (0.94 * i) / wide).join(" ")})`;
       context.fillRect(end - wide + i, 4, 1.5, 10);
@@ -155,14 +162,18 @@
     context.fillStyle = page.theme.quiet;
     const least = tick(Number(view.low.toPrecision(2)));
     context.fillText(least, end - wide - 7, 9);
-    if (view.chart.bad && view.chart.bad.length) {
-      const room = end - wide - 7 - context.measureText(least).width - view.plot.left;
-      if (room < 22 + context.measureText("bad window").width + 12) return;
-      context.textAlign = "left";
-      context.fillText("bad window", view.plot.left + 22, 9);
-      context.fillStyle = page.theme.bad;
-      context.fillRect(view.plot.left, 7, 16, 4);
-    }
+    badLegend(context, view, end - wide - 7 - context.measureText(least).width);
+  }
+
+  /** What the bars above the cells mean, where there is room before the scale. */
+  function badLegend(context, view, end) {
+    if (!view.chart.bad || !view.chart.bad.length) return;
+    if (end - view.plot.left < 22 + context.measureText("bad window").width + 12) return;
+    context.textAlign = "left";
+    context.fillStyle = page.theme.quiet;
+    context.fillText("bad window", view.plot.left + 22, 9);
+    context.fillStyle = page.theme.bad;
+    context.fillRect(view.plot.left, 7, 16, 4);
   }
 
   function words(view, column, row) {

@@ -2,7 +2,11 @@
 (function (page) {
   "use strict";
 
-  const PANELS = [["ops_per_s", "Operations", 144], ["bytes_per_s", "Throughput", 124], ["latency_ns_mean", "Latency", 204]];
+  const PANELS = [["ops_per_s", "Operations", 150], ["bytes_per_s", "Throughput", 130], ["latency_ns_mean", "Latency", 204]];
+  /** Of what the axis tells no unit of. */
+  const UNITS = { ops_per_s: " (IOPS)" };
+  /** Above the greatest value: room for its words below the bar of a bad window. */
+  const HEADROOM = 1.28, WORDS_BELOW_TOP = 18;
   const AXIS_WIDTH = 68, TITLE_HEIGHT = 22;
 
   /** Draws one system's timeline into `host`; keeps what the reader chose over redraws. */
@@ -72,7 +76,7 @@
     const options = {
       width, height, legend: { show: false }, padding: [TITLE_HEIGHT, 26, 0, 0],
       cursor: { x: true, y: false, points: { show: false }, drag: { x: true, y: false, setScale: true } },
-      scales: { x: { time: true }, y: log ? { distr: 3 } : { range: (u, low, high) => [0, (high || 1) * 1.2] } },
+      scales: { x: { time: true }, y: log ? { distr: 3 } : { range: (u, low, high) => [0, (high || 1) * HEADROOM] } },
       axes: [timeAxis(bottom), valueAxis(name)],
       series: [{}, hidden(), hidden()],
       hooks: {
@@ -191,11 +195,11 @@
       const text = page.format[name](data.high[peak]), wide = context.measureText(text).width;
       const right = x + wide + 10 < (left + width) / ratio;
       context.fillStyle = page.theme.ink;
-      outlined(text, right ? x + 5 : x - wide - 5, Math.max(y - 5, top / ratio + 13));
+      outlined(text, right ? x + 5 : x - wide - 5, Math.max(y - 5, top / ratio + WORDS_BELOW_TOP));
     }
     context.font = page.theme.strong;
     context.fillStyle = page.theme.ink;
-    context.fillText(words, left / ratio, top / ratio - 8);
+    context.fillText(words + (UNITS[name] || ""), left / ratio, top / ratio - 8);
     context.restore();
   }
 
