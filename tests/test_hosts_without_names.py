@@ -10,6 +10,7 @@ from storscope.domain.vocabulary import DEFAULT_ESXI_SYSTEM, UNNAMED_SYSTEMS
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM
 from storscope.store import Store
+from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.importing import import_paths
 
 IMPORTERS = Path(__file__).parent / "importers"
@@ -23,7 +24,7 @@ def test_captures_of_one_time_and_disk_become_one_host(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "store", create=True)
     summary = import_paths(store, [examples_folder() / "noisy_neighbour"])
     assert _systems(store) == {"vm"}
-    joined = [item for item in summary.imported if any("names no host" in warning for warning in item.warnings)]
+    joined = [item for item in summary.imported if any("names no host or" in warning for warning in item.warnings)]
     assert len(joined) == 5
 
 
@@ -107,3 +108,41 @@ def test_the_user_s_word_goes_before_any_guess(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "store", create=True)
     import_paths(store, [examples_folder() / "noisy_neighbour" / "diskstats.txt"], options=ImportOptions(system="mine"))
     assert _systems(store) == {"mine"}
+
+
+EVAPERF = "Time,ID,Read Miss Req/s,Read Miss MB/s,Read Miss Latency(ms),Write Req/s,Write MB/s,Online To,Ctlr,Node,Name"
+EVA_EVENTS = """\
+2010-11-20 21:00:05 Informational Controller B changed Battery Cache policy to write-through
+2010-11-20 21:00:25 Warning Virtual disk "VMFS01" moved to Controller A
+2010-11-20 21:01:05 Informational Controller B changed Battery Cache policy to write-through
+"""
+
+
+def _evaperf(folder: Path) -> Path:
+    """Four virtual disks, all of controller A, in four samples."""
+    rows = [
+        f"20/11/2010 21:0{minute}:00,{disk},100,1,9,20,0.2,Controller A,{controller},EVA4400-01,"
+        rf"\Virtual Disks\VMFS0{disk}\ACTIVE"
+        for minute in range(4)
+        for disk in range(1, 5)
+        for controller in "AB"
+    ]
+    path = folder / "vd.csv"
+    path.write_text("\n".join([EVAPERF, *rows]) + "\n")
+    return path
+
+
+def test_the_log_of_an_array_joins_its_counters_by_a_volume(tmp_path: Path) -> None:
+    events = tmp_path / "events.txt"
+    events.write_text(EVA_EVENTS)
+    store = Store.open(tmp_path / "store", create=True)
+    summary = import_paths(store, [_evaperf(tmp_path), events])
+    assert _systems(store) == {"EVA4400-01"}
+    assert any("names no host or array" in warning for item in summary.imported for warning in item.warnings)
+
+
+def test_the_controller_that_owns_nothing_is_known_by_its_rows(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    import_paths(store, [_evaperf(tmp_path)])
+    found = [outcome for outcome in diagnose(store).findings if outcome.rule == "controller-imbalance"]
+    assert [outcome.title for outcome in found] == ["Controller A of EVA4400-01 owns all 4 volumes"]

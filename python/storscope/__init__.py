@@ -1,13 +1,16 @@
 """storscope: a storage performance workbench. Measure, diagnose, predict, change, verify.
 
-What programs use is listed in `__all__` and described in docs/python.md; the other modules may change. Whatever a user
-can act on is raised as a StorscopeError; its kinds are drawn in domain/errors.py. The rooms and the arrows between them
-are drawn in ARCHITECTURE.md.
+What programs use is listed in `__all__` and described in docs/python.md; the other modules may change. `Duration`,
+`Count`, `Workloads` and `Traces` are unions of types, of which `help` has nothing to say: what they take is told by
+`help(storscope.simulate)` and `help(storscope.simulate_trace)`. Whatever a user can act on is raised as a
+StorscopeError; its kinds are drawn in domain/errors.py. The rooms and the arrows between them are drawn in
+ARCHITECTURE.md.
 """
 
 import importlib
 import os
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False  # checkers take it for that of `typing`, which takes longer to load than all else until main()
 
 if TYPE_CHECKING:
     from storscope.domain.errors import (
@@ -37,8 +40,10 @@ if TYPE_CHECKING:
         load_design,
         simulate,
         simulate_each,
+        simulate_sweep,
         simulate_trace,
     )
+    from storscope.workbench.simulating_sweep import SimulatedPoint
 
 __all__ = [
     "ConfigError",
@@ -53,6 +58,7 @@ __all__ = [
     "NotAStore",
     "QueryError",
     "Simulated",
+    "SimulatedPoint",
     "StoreError",
     "StorscopeError",
     "TargetRefused",
@@ -66,6 +72,7 @@ __all__ = [
     "load_design",
     "simulate",
     "simulate_each",
+    "simulate_sweep",
     "simulate_trace",
 ]
 
@@ -80,12 +87,14 @@ _ELSEWHERE = {
     "Design": "sim.design",
     "Duration": "workbench.simulating_many",
     "Simulated": "workbench.simulated",
+    "SimulatedPoint": "workbench.simulating_sweep",
     "Traces": "workbench.simulating_many",
     "Workload": "domain.workload",
     "Workloads": "workbench.simulating_many",
     "load_design": "workbench.simulating_many",
     "simulate": "workbench.simulating_many",
     "simulate_each": "workbench.simulating_many",
+    "simulate_sweep": "workbench.simulating_many",
     "simulate_trace": "workbench.simulating_many",
 }
 """What `storscope.` offers to programs beside its errors -> the module that has it; imported when it is asked for."""

@@ -125,12 +125,20 @@ def _measured_beside_what_stays(rig: Rig, data: Path, capsys: pytest.CaptureFixt
     assert "IOPS" in printed.out
     (left,) = point.glob("storscope-scratch-*.dat")
     assert f"The scratch file {left}: cannot be removed: Operation not permitted." in printed.err
-    command("mount", "-o", "remount,ro", point)
+    _remount_read_only(point)
     (record,) = Journal.of_user().records()
     Journal.of_user().write(replace(record, process=replace(record.process, start_ticks=1)))
     assert run(["bench", str(data), *options]) == 0
     said = f"A scratch file of a run that was killed, {left}: cannot be removed: Read-only file system."
     assert said in capsys.readouterr().err
+
+
+def _remount_read_only(point: Path) -> None:
+    """The kernel lets go of a closed ring's registered files a moment later: until then the file system is busy."""
+    deadline = time.monotonic() + 30
+    while subprocess.run(["mount", "-o", "remount,ro", point], capture_output=True).returncode:
+        assert time.monotonic() < deadline, "the file system stays busy"
+        time.sleep(0.1)
 
 
 _COPY = """

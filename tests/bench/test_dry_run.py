@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from storscope.bench import direct_blocks
 from storscope.bench.direct_blocks import DirectBlock
 from storscope.cli.main import run
+from storscope.store import Store
 
 _SWEEP = ("--sweep", "sizes=512,4k", "modes=randread")
 
@@ -181,3 +184,80 @@ def test_where_the_block_is_not_known_nothing_is_said_to_fail_for_certain(
     assert code == 0
     assert "1 of 2 may fail, or go through the page cache." in said
     assert "not known here; 4 KiB suits nearly every device" in said
+
+
+@pytest.mark.parametrize("what", [("--workload", "oltp"), ("--workload", "oltp", "--knee"), _SWEEP])
+@pytest.mark.parametrize(
+    ("store", "words"),
+    [
+        ("file/store", "expected a place for a new store, found Not a directory"),
+        ("others", "expected an empty or new directory for the store"),
+        ("newer", "expected a store of schema version"),
+        ("damaged", "expected a JSON object with schema_version"),
+    ],
+)
+def test_a_place_where_no_store_can_be_is_refused_as_by_the_run(
+    data: Path, what: tuple[str, ...], store: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data.parent / "file").touch()
+    for name, content in {"newer": '{"schema_version": 999}', "damaged": "{"}.items():
+        (data.parent / name).mkdir()
+        (data.parent / name / "storscope-store.json").write_text(content)
+    (data.parent / "others").mkdir()
+    (data.parent / "others" / "letters.txt").touch()
+    assert words in _refused_alike(capsys, str(data), *what, "--size", "16M", "--store", str(data.parent / store))
+    assert not list(data.iterdir())
+
+
+@pytest.mark.needs("setpriv")
+@pytest.mark.parametrize("is_store", [True, False])
+def test_a_store_that_may_not_be_written_is_refused_before_a_file_is_filled(data: Path, is_store: bool) -> None:
+    folder = data.parent / "store"
+    if is_store:
+        Store.open(folder, create=True)
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o555)
+    without = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    command = [*without, sys.executable, "-m", "storscope", "bench", str(data), "--workload", "oltp", "--size", "16M"]
+    said = []
+    for dry in ((), ("--dry-run",)):
+        done = subprocess.run([*command, "--store", str(folder), *dry], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        said.append((done.stdout, done.stderr))
+    assert said[0] == said[1]
+    expected = "a store that can be written to" if is_store else "a place for a new store"
+    assert f"error: {folder}: expected {expected}, found Permission denied." in said[0][1]
+    assert "Filling" not in said[0][1]
+
+
+_THINKING = """
+name = "thinking"
+[[stream]]
+outstanding = 4
+think_time = "5ms"
+[[stream.line]]
+size = "4k"
+random_share = 0
+"""
+
+
+@pytest.mark.needs("fio")
+def test_pauses_that_fio_cannot_make_are_refused_as_by_the_run(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (data / "thinking.toml").write_text(_THINKING)
+    fio = [str(data), "--workload", str(data / "thinking.toml"), "--engine", "fio", "--size", "16M"]
+    said = _refused_alike(capsys, *fio, "--store", str(data.parent / "store"))
+    assert "streams[0].think_time: expected pauses that fio can make" in said
+    assert "Filling" not in said
+    code, points = _said(capsys, *fio, "--sweep", "depth=1,4")
+    assert code == 2
+    assert "depth 4 (would fail: expected pauses that fio can make" in points
+    assert "depth 1\n" in points
+
+
+def test_an_engine_that_is_not_there_is_told_as_by_the_run(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(data))
+    store = ("--store", str(data.parent / "store"))
+    said = _refused_alike(capsys, str(data), "--workload", "oltp", "--engine", "fio", *store)
+    assert "expected the program fio, found none in the search path" in said

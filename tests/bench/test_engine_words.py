@@ -114,5 +114,5 @@ def test_a_store_that_cannot_be_written_is_named(data: Path, capsys: pytest.Capt
         arguments = ["bench", str(data), "--workload", "backup", "--size", "8m", "--duration", "200ms"]
         assert storscope([*arguments, "--store", str(store)]) == 2
     told = capsys.readouterr().err
-    assert f"{store}: expected a store that takes what is measured, found Read-only file system" in told
+    assert f"{store}: expected a store that can be written to, found Read-only file system" in told
     assert "--store DIR" in told

@@ -97,3 +97,36 @@ def test_an_animation_that_nobody_sees_keeps_the_run(tmp_path: Path) -> None:
     done = _run(f'simulate "{design}" --workload oltp --ios 2000 --animate --store "{store}"', ">&-")
     assert done.returncode == 0, done.stderr
     assert list(store.glob("capture=*"))
+
+
+@pytest.mark.parametrize("arguments", ["--help", "rules --json", f'workload convert "{_ICF}" --to toml'])
+def test_output_that_cannot_be_written_is_told_with_its_place(arguments: str) -> None:
+    done = _run(arguments, ">/dev/full")
+    assert done.returncode == 2
+    said = "error: the output cannot be written to standard output, /dev/full: No space left on device"
+    assert done.stderr.splitlines()[0] == said
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.needs_root
+@pytest.mark.parametrize(
+    "command",
+    [
+        f'diagnose "{_SAMPLE}"',
+        f'compare "{_SAMPLE}" "{_SAMPLE}"',
+        f'fit drive "{_SAMPLE}"',
+        'demo --output "{folder}/reports"',
+    ],
+)
+def test_no_room_for_temporary_files_is_told_as_such(command: str, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20k", "none", small], check=True)
+    try:
+        script = f'TMPDIR="{small}" "{sys.executable}" -m storscope {command.format(folder=tmp_path)}'
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False)
+    finally:
+        subprocess.run(["umount", small], check=True)
+    assert done.returncode == 2
+    assert "found No space left on device" in done.stderr
+    assert done.stderr.splitlines()[-1].endswith("Make room there, or set TMPDIR to a directory with more.")

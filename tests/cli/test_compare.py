@@ -145,6 +145,58 @@ def test_fail_on_cannot_tell(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
 
 
+def test_fail_on_cannot_tell_when_nothing_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["compare", str(BEFORE), str(AFTER)]
+    assert run([*command, "--metric", "p99", "--fail-on", "cannot-tell"]) == 1
+    assert run([*command, "--metric", "p99", "--fail-on", "worse"]) == 0
+    assert run([*command, "--metric", "in_flight", "--fail-on", "cannot-tell"]) == 1
+    runs = [
+        evidence.run("a", mean + k, id=f"{mean}-{k}", start=mean * 10 + 100 * k)
+        for mean in (900, 990)
+        for k in range(4)
+    ]
+    make_store(tmp_path / "s", *runs)
+    told = ["compare", f"{tmp_path / 's'}#run=900*", f"{tmp_path / 's'}#run=990*", "--metric", "iops"]
+    assert run([*told, "--fail-on", "cannot-tell"]) == 0
+    capsys.readouterr()
+    assert run([*told, "--metric", "p99", "--fail-on", "cannot-tell"]) == 1
+    assert "p99: neither side has it" in capsys.readouterr().out
+
+
+def test_a_metric_that_one_run_lacks_is_told_without_verbose(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = [
+        evidence.run("a", rate, id=f"{rate}", start=10 * rate, histogram=[[0, 1]] if rate != 992 else ())
+        for rate in (900, 901, 902, 990, 991, 992)
+    ]
+    make_store(tmp_path / "s", *runs)
+    assert run(["compare", f"{tmp_path / 's'}#run=90*", f"{tmp_path / 's'}#run=99*"]) == 0
+    assert "p99: 1 of 3 runs after lacks it (992)." in capsys.readouterr().out
+
+
+def test_repetitions_that_agree_need_no_more_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [evidence.run("a", mean, id=f"{mean}-{k}", start=mean + 100 * k) for mean in (800, 900) for k in range(3)]
+    make_store(tmp_path / "s", *runs)
+    assert run(["compare", f"{tmp_path / 's'}#run=800*", f"{tmp_path / 's'}#run=900*"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "as copies of one run do" in said
+    assert "three or more runs a side" not in said
+
+
+def test_where_nothing_is_compared_nothing_can_be_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two devices a side: which belongs to which nobody knows, and no pipeline may take that for good news."""
+    for name, devices in (("before.csv", "sda sdb"), ("after.csv", "sdx sdy")):
+        rows = [f"{device},4096,100,100,8,{1000 * number}" for number, device in enumerate(devices.split(), 1)]
+        text = "\n".join(["device,block_bytes,read_pct,random_pct,outstanding,iops", *rows])
+        (tmp_path / name).write_text(f"{text}\n")
+    sides = [str(tmp_path / "before.csv"), str(tmp_path / "after.csv"), "--fail-on"]
+    assert run(["compare", *sides, "worse"]) == 0
+    assert run(["compare", *sides, "cannot-tell"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "sda, 4 KiB (before only): fits several of the other side (sdx, 4 KiB, sdy, 4 KiB); different tests" in said
+
+
 def test_fio_by_the_interval_and_iometer_compare_with_the_same_words(capsys: pytest.CaptureFixture[str]) -> None:
     found = compared(capsys, STATUS, IMPORTERS / "iometer_csv" / "inst_1.1.0_written.csv")
     (pair,) = found["pairs"]

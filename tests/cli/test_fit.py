@@ -9,6 +9,7 @@ import pytest
 
 from storscope.cli.main import run
 from storscope.sim.design import read_design
+from storscope.store import Store
 from tests.sim.fit_evidence import joined, results_table, textbook_trace
 
 READS, WRITES = {1: 60.0, 16: 95.0}, {1: 140.0}
@@ -150,8 +151,10 @@ def test_a_curve_of_platters_says_that_mirrors_gain_nothing_by_the_nearer_head(
 def test_a_full_stroke_that_no_spread_shows_is_told(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A curve of the F1's first tenth, taken for `7200-sata`, gives a whole drive that is 12 % off (docs/fit.md)."""
-    words = "The full stroke is not fitted: over the average seek it is that of `7200-sata`, 1.88 (1.55 to 2.27"
+    """With another full stroke the first tenth of the F1 would give a whole drive that is 12 % off (docs/fit.md)."""
+    words = (
+        "The full stroke is not fitted: over the average seek it is 1.60 (the mean of three drives that were measured"
+    )
     spread = tmp_path / "spread.csv"
     header, first, *_ = results_table({1: 70.0}, {}, "drive").splitlines()
     spread.write_text(f"{header},lat_sd_ms\n{first},4.0\n")
@@ -166,6 +169,45 @@ def test_a_full_stroke_that_no_spread_shows_is_told(
     ):
         assert run(["fit", "drive", str(evidence), *options, "--size", "465g", "--json"]) == 0
         assert (words in capsys.readouterr().out) == is_told, (evidence, options)
+
+
+def test_a_drive_of_the_catalogue_keeps_its_own_full_stroke(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only a class, which stands for drives of many strokes, has the mean of those measured."""
+    for like, ratio, words in (("samsung-f1-1tb", 1.55, "that of `samsung-f1-1tb`"), ("7200-sata", 1.6, "the mean of")):
+        assert run(["fit", "drive", str(table), "--like", like, "--size", "931g", "--json"]) == 0
+        form = json.loads(capsys.readouterr().out)
+        seek = form["design"]["seek"]
+        assert seek["full_stroke_ns"] / seek["average_ns"] == pytest.approx(ratio, abs=0.005)
+        assert any(f"{ratio:.2f} ({words}" in note for note in form["notes"])
+
+
+def test_that_writes_do_not_show_in_which_order_a_cache_is_written_back_is_told(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = tmp_path / "slow.csv"
+    slow.write_text(results_table({1: 70.0, 16: 105.0}, {1: 65.0}, "drive"))
+    for evidence, options, is_told in (
+        (table, [], True),
+        (table, ["--curve"], False),
+        (slow, ["--like", "fata"], False),
+    ):
+        assert run(["fit", "drive", str(evidence), *options, "--size", "465g"]) == 0
+        said = capsys.readouterr()
+        assert ("write_cache.order" in said.out + said.err) == is_told, (evidence, options)
+        assert ("which order the window is written back they do not show" in said.out + said.err) == is_told
+
+
+def test_all_depths_that_a_drive_does_not_sort_tell_its_mean_seek(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Depth 1 alone, rounded down or up to a whole number, would move the prediction of all by as much."""
+    found = []
+    for first in (72.0, 73.0):
+        table = tmp_path / f"{first}.csv"
+        table.write_text(results_table({1: first, 2: 73.0, 4: 73.0, 8: 85.0, 16: 108.0, 32: 128.0}, {}, "drive"))
+        assert run(["fit", "drive", str(table), "--size", "931g", "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out)["design"]["seek"]["average_ns"])
+    assert found[0] - found[1] < 0.5 * 1e9 * (1 / 72 - 1 / 73)
 
 
 def test_runs_of_a_store_become_a_drive(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,14 +319,14 @@ def test_options_that_make_no_sense_are_refused(
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("options", "tells_of_store"), [([], False), (["--store", "s"], True)])
+@pytest.mark.parametrize("is_of_store", [False, True])
 def test_only_a_command_with_a_store_speaks_of_it_when_interrupted(
-    options: list[str], tells_of_store: bool, table: Path, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    is_of_store: bool, table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("storscope.workbench.fitting.fit_drive", interrupted)
-    assert run(["fit", "drive", str(table), *options]) == 130
-    assert ("store" in capsys.readouterr().err) == tells_of_store
+    evidence = ["--store", str(Store.open(table.parent / "s", create=True).path)] if is_of_store else [str(table)]
+    assert run(["fit", "drive", *evidence]) == 130
+    assert ("store" in capsys.readouterr().err) == is_of_store

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import storscope
 from storscope.cli.interruption import Interruption
 
 _DESIGN = Path(__file__).parents[2] / "examples" / "designs" / "eva4400-96x15k-vraid5.toml"
@@ -104,3 +105,13 @@ def test_a_diagnosis_under_nohup_outlives_its_terminal(tmp_path: Path) -> None:
         process.kill()
     assert "expected evidence" in said
     assert process.returncode == 2
+
+
+def test_hardly_anything_is_loaded_before_ctrl_c_is_heard() -> None:
+    """What is loaded before `main` begins is what a Ctrl-C that comes early interrupts with a traceback."""
+    script = "import sys; had = set(sys.modules); import storscope.cli.entry; print(*(set(sys.modules) - had))"
+    done = subprocess.run([sys.executable, "-S", "-c", script], capture_output=True, text=True, check=False,
+                          env=os.environ | {"PYTHONPATH": str(Path(storscope.__file__).parents[1])})  # fmt: skip
+    loaded = {name for name in done.stdout.split() if not name.startswith("storscope")}
+    assert "storscope.cli.entry" in done.stdout
+    assert not loaded & {"typing", "re", "enum", "contextlib", "signal", "click"}, loaded

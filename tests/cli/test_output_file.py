@@ -36,7 +36,7 @@ def _outputs(command: click.Command) -> list[click.Parameter]:
 
 def test_every_option_that_names_an_output_follows_the_rule() -> None:
     found = {(name, option.opts[-1]): option for name, command in _commands() for option in _outputs(command)}
-    assert len(found) == 8
+    assert len(found) == 9
     assert {place for place, option in found.items() if not isinstance(option.type, OutputFile)} == FOLDERS
     names = {name for name, _ in found}
     assert {name for name, one in _commands() if any("--replace" in option.opts for option in one.params)} == {
@@ -52,6 +52,7 @@ def _arguments(verb: str, folder: Path) -> list[str]:
     design.write_text(SMALL)
     return {
         "convert": ["workload", "convert", "oltp", "--to", "toml", "-o", out],
+        "derive": ["workload", "derive", str(EXAMPLE), "-o", out],
         "fit": ["fit", "drive", str(EXAMPLE), "-o", out],
         "diagnose": ["diagnose", str(EXAMPLE), "--report", out],
         "simulate": ["simulate", str(design), "--workload", "oltp", "--store", str(folder / "s"), "--report", out],
@@ -61,7 +62,7 @@ def _arguments(verb: str, folder: Path) -> list[str]:
     }[verb]
 
 
-@pytest.mark.parametrize("verb", ["convert", "fit", "diagnose", "simulate", "bench", "live", "export"])
+@pytest.mark.parametrize("verb", ["convert", "derive", "fit", "diagnose", "simulate", "bench", "live", "export"])
 def test_a_file_of_the_users_is_refused_before_the_work_and_stays(
     verb: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,8 +11,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -404,3 +406,49 @@ def test_a_store_that_cannot_be_made_leaves_nothing(tmp_path: Path, monkeypatch:
     with pytest.raises(StoreError):
         Store.open(tmp_path / "theirs", create=True)
     assert [path.name for path in tmp_path.iterdir()] == ["theirs"], "what was there stays"
+
+
+def _write(store: Store, capture: str, rows: int = 1) -> None:
+    with store.writer(_info(capture)) as writer:
+        recorder = Recorder(writer.write)
+        for step in range(rows):
+            recorder.observe(DEVICE, step * SECOND, SECOND, {"ops_per_s": 1.0})
+        recorder.finish()
+        writer.commit(recorder)
+
+
+def test_listing_captures_again_reads_none_again_until_one_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    for capture in ("a" * 16, "b" * 16):
+        _write(store, capture)
+    read: list[Path] = []
+    whole = pq.read_table
+
+    def read_table(file: Path, **options: Any) -> pa.Table:
+        read.append(file)
+        return whole(file, **options)
+
+    monkeypatch.setattr(pq, "read_table", read_table)
+    first = store.captures()
+    assert len(read) == 2
+    assert store.captures() == first
+    assert store.only(["a" * 16]).captures() == first[:1]
+    assert len(read) == 2
+    store.remove_capture("b" * 16)
+    assert store.captures() == first[:1]
+    _write(store, "b" * 16, rows=2)
+    again = store.captures()
+    assert len(read) == 3
+    assert [row["row_counts"] for row in again] != [row["row_counts"] for row in first]
+
+
+def test_of_many_captures_only_the_damaged_one_is_at_fault(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    names = [f"{number:016x}" for number in range(70)]
+    for name in names:
+        _write(store, name)
+    file = store.path / f"capture={names[66]}" / "observations.parquet"
+    file.write_bytes(file.read_bytes()[:-20] + b"x" * 20)
+    assert [one.id for one in store.check() if one.fault is not None] == [names[66]]

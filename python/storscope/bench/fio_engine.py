@@ -32,6 +32,8 @@ from storscope.domain.workload import Stream, Workload
 _GREATEST_SEED: Final = 2**63
 """fio's option parser takes signed 64-bit numbers."""
 _LONGEST_EXTRA_S: Final = 60.0
+_ANY_SIZE_BYTES: Final = 2**60
+"""Of targets whose size does not matter."""
 _LEAST_INTERVAL_NS: Final = 100 * NS_PER_MS
 _OPTIONS = (
     "thread", "slat_percentiles=1", "clat_percentiles=1", "invalidate=0", "allow_file_create=0", "exitall_on_error",
@@ -90,6 +92,13 @@ def fio_plan(plan: RunPlan, *, direct: bool) -> FioPlan:
     _check_pauses(file)
     jobs = tuple(replace(job, stream=origins[job.stream]) for job in file.jobs)
     return FioPlan(fio, replace(file, jobs=jobs), ioengine, reason, plan, descriptors)
+
+
+def check_load_of_fio(workload: Workload, targets: int) -> None:
+    """Raises what `fio_plan` does of a load that fio cannot make, before there is a target."""
+    names = tuple(f"/proc/self/fd/{number}" for number in range(targets))
+    divided, _ = by_target(workload, [_ANY_SIZE_BYTES] * targets)
+    _check_pauses(fio_file(Definition("bench", (divided,)), FioRun(targets=names)))
 
 
 def _check_pauses(file: FioFile) -> None:

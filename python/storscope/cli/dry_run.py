@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from storscope.bench.direct_blocks import DirectBlock
+    from storscope.bench.goals import Goal
     from storscope.domain.workload import Workload
     from storscope.workbench.benchmarking import BenchSettings
 
@@ -80,16 +81,29 @@ def print_memory(workload: Workload, targets: int, settings: BenchSettings) -> N
         click.echo(f"The data of I/Os in flight would take {format_bytes(buffer_bytes(workload, targets))} of memory.")
 
 
-def memory_words(workload: Workload, targets: int, settings: BenchSettings) -> str:
-    """Why memory has no room for a workload, or a ring none for its queues; '' if they have."""
+def print_room(workload: Workload, targets: int, settings: BenchSettings, goal: Goal) -> None:
+    """What a run takes on the disk below the store while it lasts."""
+    from storscope.domain.units import format_bytes, format_span
+    from storscope.workbench.measured_interval import room_bytes
+
+    room = room_bytes(goal, workload, settings.interval_ns, targets)
+    click.echo(
+        f"Recorded in intervals of {format_span(settings.interval_ns)}: about {format_bytes(room)} in the store's "
+        f"directory, if it takes {format_span(goal.longest_ns)}."
+    )
+
+
+def impossible_words(workload: Workload, targets: int, settings: BenchSettings) -> str:
+    """Why the engine cannot make a load: no room in memory, no ring for its queues, pauses; '' if it can."""
     from storscope.bench.engine import buffer_bytes
     from storscope.bench.record import ENGINE
     from storscope.domain.errors import ConfigError
+    from storscope.workbench.engines import check_load
 
-    if settings.engine != ENGINE:
-        return ""
     try:
-        buffer_bytes(workload, targets)
+        check_load(settings.engine, workload, targets)
+        if settings.engine == ENGINE:
+            buffer_bytes(workload, targets)
     except ConfigError as error:
         return f"would fail: expected {error.expected}, found {error.found}"
     return ""

@@ -1,13 +1,18 @@
 """Where the console script begins: so early that Ctrl-C ends it as it should, also while modules are being loaded.
 
+So this one loads, before `main` can hear it, no more than the interpreter has loaded anyway. What comes before is the
+interpreter's, which tells of Ctrl-C in its own way.
 What nobody foresaw ends here, too, and never with the exit code of findings.
 """
 
-import contextlib
+from __future__ import annotations
+
 import os
-import signal
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _FAILED = 2
 _NO_TASKS = ("can't start new thread", "failed to spawn thread")
@@ -28,6 +33,8 @@ def main() -> None:
     except SystemExit:
         raise
     except KeyboardInterrupt:
+        import signal
+
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # see cli.main
         sys.exit(130)
     except BaseException as error:  # those of the core are no Exception
@@ -46,6 +53,8 @@ def _fail(error: BaseException) -> NoReturn:
     else:
         sys.excepthook(type(error), error, error.__traceback__)
         said = "error: this should not happen. Please report it, with the lines above."
-    with contextlib.suppress(Exception):
+    from contextlib import suppress
+
+    with suppress(Exception):
         print(said, file=sys.stderr)
     sys.exit(_FAILED)

@@ -12,6 +12,7 @@ import click
 
 from storscope.cli.bench_settings import settings_of
 from storscope.cli.options import DEFAULT_STORE
+from storscope.cli.store_for_work import check_store_for_work, store_for_work
 from storscope.cli.text_table import harmless
 
 if TYPE_CHECKING:
@@ -64,11 +65,11 @@ def knee_command(targets: Sequence[str], chosen: Mapping[str, Any]) -> int:
     """Searches, shows and stores it, or shows the latest search that asked the same; returns the exit code."""
     task = _task(targets, chosen)
     if chosen["dry_run"]:
+        check_store_for_work(chosen["store_path"])
         return _dry_run(task)
-    path = chosen["store_path"] or Path(DEFAULT_STORE)
     if chosen["shows"]:
-        return _show_latest(task, path, chosen)
-    return _search(task, path, chosen)
+        return _show_latest(task, chosen["store_path"] or Path(DEFAULT_STORE), chosen)
+    return _search(task, chosen)
 
 
 def _task(targets: Sequence[str], chosen: Mapping[str, Any]) -> KneeTask:
@@ -113,26 +114,20 @@ def _dry_run(task: KneeTask) -> int:
 
 def _show_latest(task: KneeTask, path: Path, chosen: Mapping[str, Any]) -> int:
     from storscope.store import Store
-    from storscope.workbench.knee_reading import latest_knee, unfinished
+    from storscope.workbench.knee_reading import unfinished
+    from storscope.workbench.knee_search import show_knee
 
     store = Store.open(path)
-    found = latest_knee(store, task.digest)
-    for begun in unfinished(store, task.digest, found.started_ns or 0):
+    found = show_knee(store, task)
+    for begun in unfinished(store, task.digests, found.started_ns or 0):
         click.echo(f"note: {begun} began later and was not brought to its end; this is the one before.", err=True)
     _show(found, store.path, chosen)
     return 0 if found.is_answered else 2
 
 
-def _search(task: KneeTask, path: Path, chosen: Mapping[str, Any]) -> int:
-    from storscope.store import Store
-
-    is_new = not path.exists()
-    store = Store.open(path, create=True)
-    try:
+def _search(task: KneeTask, chosen: Mapping[str, Any]) -> int:
+    with store_for_work(chosen["store_path"]) as store:
         found, is_interrupted = _found(store, task)
-    finally:
-        if is_new and not any(path.glob("capture=*")) and not any(path.glob(".bench-*")):
-            store.remove_if_empty()
     if found is None:
         return _INTERRUPTED
     _show(found, store.path, chosen)

@@ -12,7 +12,7 @@ import click
 
 from storscope.cli.bench_settings import settings_of
 from storscope.cli.goal_options import goal_of
-from storscope.cli.options import DEFAULT_STORE
+from storscope.cli.store_for_work import check_store_for_work, store_for_work
 from storscope.cli.text_table import harmless
 from storscope.domain.errors import UsageError
 
@@ -37,9 +37,10 @@ def measure_command(targets: Sequence[str], chosen: Mapping[str, Any]) -> int:
     settings = _settings(chosen, workload, definition)
     task = Task(tuple(targets), workload, settings, chosen["precondition"])
     if chosen["dry_run"]:
+        check_store_for_work(chosen["store_path"])
         return _dry_run(task)
     _check_memory(task)
-    return _measure(task, chosen["store_path"] or Path(DEFAULT_STORE), as_json=chosen["as_json"])
+    return _measure(task, chosen["store_path"], as_json=chosen["as_json"])
 
 
 def _check_memory(task: Task) -> None:
@@ -84,15 +85,20 @@ def workload_of(chosen: Mapping[str, Any]) -> Workload:
 
 
 def _settings(chosen: Mapping[str, Any], workload: Workload, definition: Definition) -> BenchSettings:
+    from storscope.workbench.measured_interval import measured_interval_ns
+
     goal = goal_of(chosen, workload, definition.sweep)
-    return settings_of(chosen, goal.longest_ns, goal=goal)
+    return settings_of(chosen, goal.longest_ns, interval_ns=measured_interval_ns(goal, workload), goal=goal)
 
 
 def _dry_run(task: Task) -> int:
     from storscope.bench.workloads.describe import describe
-    from storscope.cli.dry_run import print_memory, print_preparation
+    from storscope.cli.dry_run import print_memory, print_preparation, print_room
+    from storscope.workbench.engines import check_engine, check_load
     from storscope.workbench.preconditioning import WORDS
 
+    check_engine(task.settings.engine)
+    check_load(task.settings.engine, task.workload, len(task.targets))
     allowed = allowed_on(task.targets, task.workload, task.settings, writes=task.preconditions)
     if task.preconditions:
         click.echo(f"First would be written: {WORDS}.")
@@ -101,6 +107,7 @@ def _dry_run(task: Task) -> int:
         click.echo(f"  {line}")
     if task.settings.goal is not None:
         click.echo(f"Measured: {task.settings.goal.explain()}.")
+        print_room(task.workload, len(task.targets), task.settings, task.settings.goal)
     print_memory(task.workload, len(task.targets), task.settings)
     fits = print_preparation(task.targets, task.workload, task.settings)
     return 0 if allowed and fits else 2
@@ -147,20 +154,15 @@ def _dry_run_of(
     return found.is_allowed
 
 
-def _measure(task: Task, path: Path, *, as_json: bool) -> int:
-    from storscope.store import Store
+def _measure(task: Task, chosen_store: Path | None, *, as_json: bool) -> int:
     from storscope.workbench.benchmarking import NotStored
 
-    is_new = not path.exists()
-    store = Store.open(path, create=True)
-    try:
-        benched = _benched(store, task)
-    except NotStored as error:
-        _show(error.benched, store, as_json=as_json)
-        raise
-    finally:
-        if is_new and not any(path.glob("capture=*")) and not any(path.glob(".bench-*")):
-            store.remove_if_empty()
+    with store_for_work(chosen_store) as store:
+        try:
+            benched = _benched(store, task)
+        except NotStored as error:
+            _show(error.benched, store, as_json=as_json)
+            raise
     if benched is None:
         return _INTERRUPTED
     _show(benched, store, as_json=as_json)

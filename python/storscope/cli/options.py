@@ -126,6 +126,17 @@ class SizeType(click.ParamType[int]):
             self.fail(str(error), param, ctx)
 
 
+class NumberType(click.FloatRange):
+    """A number in a range. What is none (nan) is in no range, though click has it in all."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"expected a number, found {value!r}", param, ctx)
+        return number
+
+
 class ShareType(click.ParamType[float]):
     """A share like 5%, 5 % or 0.05. Converted to a ratio from 0 to 1, without the ends that are told."""
 
@@ -163,6 +174,19 @@ def store_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
+def typed(*names: str) -> list[str]:
+    """Those of these parameters of the command that runs which stand on its command line, in the words of its help.
+
+    A default, or an environment variable, may be without effect; what somebody typed may not.
+    """
+    context = click.get_current_context()
+    words = {
+        one.name: max(one.opts, key=len) if isinstance(one, click.Option) else one.make_metavar(context)
+        for one in context.command.params
+    }
+    return [words[name] for name in names if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+
+
 def import_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """What the user says about evidence that does not say it."""
     options = [
@@ -190,12 +214,7 @@ def refuse_import_options(read: str) -> None:
     """Raises UsageError if any of `import_options` is given where no evidence is read, but what `read` names."""
     from storscope.domain.errors import UsageError
 
-    context = click.get_current_context()
-    names = {parameter.name: parameter.opts[0] for parameter in context.command.params}
-    given = [
-        names[name] for name in IMPORT_OPTIONS if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    ]
-    if given:
+    if given := typed(*IMPORT_OPTIONS):
         raise UsageError(
             f"evidence to read for {', '.join(given)}", read,
             hint="What a store holds was read before. `storscope import --replace FILE` reads it anew, as you say.",

@@ -7,16 +7,16 @@ lost is told before the work begins.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn
 
 import click
 
 _REPLACES: Final = "storscope.replaces"
 _STDOUT: Final = 1
-_Function = TypeVar("_Function", bound=Callable[..., Any] | click.Command)
 
 
 class OutputFile(click.Path):
@@ -30,9 +30,14 @@ class OutputFile(click.Path):
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        """As click's; raises UsageError for a place that `check_place` refuses."""
+        """As click's; raises UsageError for a place that `check_place` refuses, and for what is no name of a file."""
+        from storscope.domain.errors import UsageError
         from storscope.store.whole_file import check_place
 
+        if os.fsdecode(value) in {"", "-"}:
+            otherwise = "" if self._is_page else " Without the option it goes to standard output."
+            raise UsageError("a file", repr(value), where=param.opts[-1] if param else "",
+                             hint=f"A file of the name '-' is ./-.{otherwise}" if value else "")  # fmt: skip
         path = super().convert(value, param, ctx)
         if ctx is not None and not ctx.resilient_parsing:
             check_place(Path(os.fsdecode(path)), is_page=self._is_page, replaces=replaces(ctx))
@@ -66,10 +71,30 @@ def _leads_to(output: Path, target: Path) -> bool:
         return output.resolve() == target.resolve()
 
 
-def replace_option(words: str) -> Callable[[_Function], _Function]:
-    """--replace, in the words of a command. It is read before the files; no function gets it as an argument."""
+def replace_option(words: str, *, of: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """--replace, in the words of a command. It is read before the files; no function gets it as an argument.
+
+    `of` is the option without which nothing is written that could replace anything, so that --replace is refused.
+    """
 
     def keep(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.meta[_REPLACES] = value
 
-    return click.option("--replace", is_flag=True, is_eager=True, expose_value=False, callback=keep, help=words)
+    option = click.option("--replace", is_flag=True, is_eager=True, expose_value=False, callback=keep, help=words)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def checked(*arguments: Any, **chosen: Any) -> Any:
+            if of and replaces() and chosen[of] is None:
+                _refuse_alone(of)
+            return function(*arguments, **chosen)
+
+        return option(checked)
+
+    return decorate
+
+
+def _refuse_alone(option: str) -> NoReturn:
+    from storscope.domain.errors import UsageError
+
+    raise UsageError(f"--{option} with --replace", "--replace alone", hint=f"It is for the file of --{option}.")

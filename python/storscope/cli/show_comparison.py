@@ -5,31 +5,31 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from storscope.cli.text_table import harmless
-from storscope.domain.comparison import NOT_THE_SAME_LOAD, Comparison, MetricRow, Outcome, PairResult
-from storscope.domain.units import (
-    format_bandwidth,
-    format_count,
-    format_duration,
-    format_rate,
-    format_ratio,
+from storscope.cli.comparison_cells import (
+    basis,
+    chance,
+    change,
+    interval,
+    interval_off_by,
+    name_of,
+    predicted_and_measured,
+    side_words,
+    values,
+    verdict,
 )
+from storscope.cli.text_table import harmless
+from storscope.domain.comparison import NOT_THE_SAME_LOAD, PREDICTION, Comparison, Outcome, PairResult
+from storscope.domain.units import format_count, format_ratio
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 _COLOURS: Final = {Outcome.BETTER: "green", Outcome.WORSE: "red", Outcome.SAME: "cyan", Outcome.UNDECIDED: "yellow"}
-_FORMATS: Final[dict[str, Callable[[float | None], str]]] = {
-    "ns": format_duration,
-    "1/s": lambda value: format_rate(value, "/s"),
-    "B/s": format_bandwidth,
-    "ratio": format_ratio,
-}
 _MAX_WIDTH = 118
 _NAME_WIDTH = 22
 _UNMATCHED_SHOWN = 8
@@ -39,9 +39,11 @@ _NAMES_SHOWN = 3
 def print_comparison(comparison: Comparison, *, verbose: bool) -> None:
     """Headline, sides, table, what made each row undecided, warnings, what has no partner."""
     _print_headline(comparison)
-    for word, side in (("before", comparison.before), ("after", comparison.after)):
+    words = side_words(comparison)
+    width = max(7, *map(len, words))
+    for word, side in zip(words, (comparison.before, comparison.after), strict=True):
         counted = _counted(side.subjects, "run" if comparison.of_runs else "entity", comparison.of_runs)
-        click.echo(f"{word:<7} {harmless(side.source)}: {counted}")
+        click.echo(f"{word:<{width}} {harmless(side.source)}: {counted}")
         for name in _shown_names(side.names):
             _wrapped(name, None, " " * 8)
     if comparison.pairs:
@@ -51,14 +53,20 @@ def print_comparison(comparison: Comparison, *, verbose: bool) -> None:
         _print_advice(comparison)
     _print_said("warning", ((warning, pair.name) for pair in comparison.pairs for warning in pair.warnings), "red")
     told = [pair for pair in comparison.pairs if verbose or not pair.rows]  # notes say why nothing was compared
-    _print_said("note", ((note, pair.name) for pair in told for note in pair.notes), None)
+    always = [(*pair.pairing, *pair.missing) for pair in comparison.pairs]
+    notes = [
+        (note, pair)
+        for pair, own in zip(comparison.pairs, always, strict=True)
+        for note in (pair.notes if pair in told else own)
+    ]
+    _print_said("note", ((note, pair.name) for note, pair in notes), None)
     if verbose:
         _print_distributions(comparison.pairs)
         _print_methods(comparison)
     _print_unmatched(comparison, verbose=verbose)
     for note in comparison.notes:
         _wrapped(f"note: {note}")
-    if any(pair.notes for pair in comparison.pairs if pair not in told):
+    if any(len(pair.notes) > len(own) for pair, own in zip(comparison.pairs, always, strict=True) if pair not in told):
         click.echo("More: --verbose shows all notes and how each interval came about.")
 
 
@@ -76,14 +84,34 @@ def _counted(count: int, one: str, is_regular: bool) -> str:
 
 
 def _print_headline(comparison: Comparison) -> None:
-    word, colour = _verdict(comparison)
-    click.secho(word, fg=colour, bold=True)
+    judged = any(row.off_by is None or row.outcome for row in comparison.rows()) or not any(comparison.rows())
+    if judged:
+        word, colour = _verdict(comparison)
+        click.secho(word, fg=colour, bold=True)
     counts = [f"{comparison.count(outcome)} {outcome.value}" for outcome in Outcome if comparison.count(outcome)]
     if counts:
         click.echo(
             f"{', '.join(counts)}; changes below {format_ratio(comparison.threshold)} do not count, intervals at "
             f"{format_ratio(comparison.level)}"
         )
+    if said := _off_by(comparison):
+        click.secho(f"PREDICTION: {said}", bold=True)
+        _wrapped(
+            "off by is predicted / measured − 1; a prediction is neither better nor worse, so --fail-on finds nothing "
+            "in it"
+        )
+
+
+def _off_by(comparison: Comparison) -> str:
+    """Of each prediction one figure: the rate where there is one, since latency then follows from it."""
+    found = []
+    for pair in comparison.pairs:
+        rows = [row for row in pair.rows if row.off_by is not None and row.reason == PREDICTION]
+        row = next((row for row in rows if row.metric == "iops"), rows[0] if rows else None)
+        if row is not None:
+            found.append(f"{row.metric} of {harmless(pair.name)} off by {change(row.off_by)}")
+    rest = f" and {len(found) - _NAMES_SHOWN} more" if len(found) > _NAMES_SHOWN else ""
+    return ", ".join(found[:_NAMES_SHOWN]) + rest
 
 
 def _verdict(comparison: Comparison) -> tuple[str, str]:
@@ -108,7 +136,7 @@ def _verdict(comparison: Comparison) -> tuple[str, str]:
 
 def _named(comparison: Comparison, outcome: Outcome) -> str:
     found = [
-        f"{row.metric} of {harmless(pair.name)} {_change(row.change)}"
+        f"{row.metric} of {harmless(pair.name)} {change(row.change)}"
         for pair in comparison.pairs
         for row in pair.rows
         if row.outcome is outcome
@@ -124,36 +152,61 @@ def _print_table(comparison: Comparison) -> None:
     from rich.console import Console
 
     width = min(_MAX_WIDTH, shutil.get_terminal_size((_MAX_WIDTH, 24)).columns)
-    Console(width=width, highlight=False).print(_table(comparison))
+    judged = [pair for pair in comparison.pairs if not pair.predicted]
+    predicted = [pair for pair in comparison.pairs if pair.predicted]
+    for pairs, table in ((judged, _table), (predicted, _table_of_predictions)):
+        if pairs:
+            Console(width=width, highlight=False).print(table(pairs, comparison.of_runs))
 
 
-def _table(comparison: Comparison) -> Table:
-    from rich.table import Table
+def _table(pairs: Sequence[PairResult], of_runs: bool) -> Table:
     from rich.text import Text
 
-    has_interval = any(row.p_value is not None for row in comparison.rows())
-    table = Table(show_edge=False, header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
-    names = max(len(line) for pair in comparison.pairs for line in _about(pair))
-    head = "access specification" if comparison.of_runs else "entity"
-    table.add_column(head, overflow="fold", min_width=min(_NAME_WIDTH, names), ratio=1)
-    table.add_column("metric", no_wrap=True)
-    for head in ("before", "after", "change", *(("interval", "by chance") if has_interval else ())):
-        table.add_column(head, justify="right", no_wrap=True)
+    has_interval = any(row.p_value is not None for pair in pairs for row in pair.rows)
+    heads = ("before", "after", "change", *(("interval", "by chance") if has_interval else ()))
+    table = _empty_table(pairs, of_runs, heads)
     table.add_column("verdict", no_wrap=True)
-    for pair in comparison.pairs:
+    for pair in pairs:
         for about, row in zip(_beside(_about(pair), len(pair.rows)), pair.rows, strict=True):
-            cells = [about, row.metric, *_values(row), _change(row.change)]
-            cells += [_interval(row), _chance(row.p_value)] if has_interval else []
-            word = row.outcome.value if row.outcome else "(load)"
+            cells = [about, row.metric, *values(row), change(row.change)]
+            cells += [interval(row), chance(row.p_value)] if has_interval else []
             colour = _COLOURS[row.outcome] if row.outcome else "dim"
-            table.add_row(*(Text(cell) for cell in cells), Text(word, style=colour))
+            table.add_row(*(Text(cell) for cell in cells), Text(verdict(row), style=colour))
         table.add_section()
+    return table
+
+
+def _table_of_predictions(pairs: Sequence[PairResult], of_runs: bool) -> Table:
+    """Nothing here is better or worse: a model is near or far."""
+    from rich.text import Text
+
+    has_interval = any(row.p_value is not None for pair in pairs for row in pair.rows)
+    heads = ("predicted", "measured", "off by", *(("interval",) if has_interval else ()))
+    table = _empty_table(pairs, of_runs, heads)
+    for pair in pairs:
+        for about, row in zip(_beside(_about(pair), len(pair.rows)), pair.rows, strict=True):
+            cells = [about, row.metric, *predicted_and_measured(pair, row), change(row.off_by)]
+            table.add_row(*(Text(cell) for cell in cells + ([interval_off_by(row)] if has_interval else [])))
+        table.add_section()
+    return table
+
+
+def _empty_table(pairs: Sequence[PairResult], of_runs: bool, heads: Sequence[str]) -> Table:
+    from rich.table import Table
+
+    table = Table(show_edge=False, header_style="bold", pad_edge=False, box=None, padding=(0, 2, 0, 0))
+    names = max(len(line) for pair in pairs for line in _about(pair))
+    first = "access specification" if of_runs else "entity"
+    table.add_column(first, overflow="fold", min_width=min(_NAME_WIDTH, names), ratio=1)
+    table.add_column("metric", no_wrap=True)
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
     return table
 
 
 def _about(pair: PairResult) -> list[str]:
     """Its name, and what its rows rest on."""
-    return [_name(pair), *dict.fromkeys(f"  {_basis(row)}" for row in pair.rows)]
+    return [name_of(pair), *dict.fromkeys(f"  {basis(row)}" for row in pair.rows)]
 
 
 def _beside(lines: Sequence[str], rows: int) -> list[str]:
@@ -162,71 +215,9 @@ def _beside(lines: Sequence[str], rows: int) -> list[str]:
     return [*cells[:-1], "\n".join([cells[-1], *lines[rows:]])] if cells else []
 
 
-def _name(pair: PairResult) -> str:
-    return harmless(pair.name) + ("" if pair.is_comparable else "  [NOT THE SAME LOAD]")
-
-
-def _values(row: MetricRow) -> tuple[str, str]:
-    form = _FORMATS.get(row.unit, _format_plain)
-    return form(row.before), form(row.after)
-
-
-def _format_plain(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.1f}"
-
-
-def _change(change: float | None) -> str:
-    if change is None:
-        return "–"
-    value = 100.0 * change
-    sign = "+" if value > 0 else "−" if value < 0 else "±"
-    return f"{sign}{abs(value):,.{0 if abs(value) >= 99.95 else 1}f} %"
-
-
-def _interval(row: MetricRow) -> str:
-    """The interval of the change; a side without a bound is left open."""
-    if row.p_value is None:
-        return "none"
-    low = _change(row.change_low).removesuffix(" %") if row.change_low is not None else "…"
-    high = _change(row.change_high) if row.change_high is not None else "…"
-    return f"{low} to {high}"
-
-
-def _chance(p_value: float | None) -> str:
-    """The probability that chance alone gives as much."""
-    if p_value is None:
-        return "–"
-    if p_value < 0.001:
-        return "< 0.1 %"
-    return f"{100 * p_value:.{1 if p_value < 0.1 else 0}f} %"
-
-
 _FOUND: Final = (Outcome.BETTER, Outcome.WORSE)
 _WITHIN_A_RUN: Final = ("series", "own", "bucket-series")
 """Methods whose intervals are from within one run a side."""
-_BASES: Final = {
-    "series": "intervals", "runs": "runs", "couples": "runs in turn", "buckets": "I/Os", "bucket-series": "I/Os",
-    "own": "runs",
-}  # fmt: skip
-
-
-def _basis(row: MetricRow) -> str:
-    if row.method == "none":
-        return "one value each" if row.values_before == row.values_after == 1 else _both(row, "values")
-    return _both(row, _BASES[row.method])
-
-
-def _both(row: MetricRow, what: str) -> str:
-    return f"{_short(row.values_before)} + {_short(row.values_after)} {what}"
-
-
-def _short(count: int) -> str:
-    for factor, unit in ((1_000_000, "M"), (1_000, "k")):
-        if count >= 10 * factor:
-            return f"{count / factor:.0f}{unit}"
-    return str(count)
-
-
 # Beneath the table ----------------------------------------------------------------------------------------------------
 
 
@@ -255,6 +246,7 @@ def _print_advice(comparison: Comparison) -> None:
     unknown = any(
         pair.is_comparable and row.outcome is Outcome.UNDECIDED and row.method in ("none", "buckets")
         for pair in comparison.pairs
+        if len(pair.runs_before) == len(pair.runs_after) == 1  # more that agree to the last digit need no more of them
         for row in pair.rows
     )
     if not comparison.of_runs:
@@ -280,7 +272,8 @@ def _print_said(word: str, said: Iterable[tuple[str, str]], colour: str | None) 
         about.setdefault(sentence, []).append(harmless(name))
     for sentence, names in about.items():
         rest = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-        _wrapped(f"{word}: {', '.join(names[:_NAMES_SHOWN])}{rest}: {sentence}", colour)
+        between = "; " if any(", " in name for name in names) else ", "
+        _wrapped(f"{word}: {between.join(names[:_NAMES_SHOWN])}{rest}: {sentence}", colour)
 
 
 def _print_distributions(pairs: Sequence[PairResult]) -> None:
@@ -289,7 +282,7 @@ def _print_distributions(pairs: Sequence[PairResult]) -> None:
             _wrapped(
                 f"latencies of {harmless(pair.name)}: an I/O after takes longer than one before in "
                 f"{format_ratio(pair.distribution.probability_slower)} of random pairs (Mann-Whitney, by chance "
-                f"{_chance(pair.distribution.p_value)} if I/Os were independent, which they are not)"
+                f"{chance(pair.distribution.p_value)} if I/Os were independent, which they are not)"
             )
 
 

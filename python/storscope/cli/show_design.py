@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from storscope.cli.text_table import print_sentences
-from storscope.domain.units import format_bytes, format_ratio
+from storscope.cli.text_table import harmless, print_sentences
+from storscope.domain.units import format_bytes, format_count, format_ratio
 
 if TYPE_CHECKING:
+    from storscope.domain.sweep import Point
     from storscope.domain.workload import Workload
     from storscope.sim.design import Design
     from storscope.sim.group_space import GroupSpace
@@ -18,16 +20,21 @@ if TYPE_CHECKING:
 _WORTH_NAMING = 0.01
 """Space that fills no round of extents or stripes is not named below this share of what the drives hold."""
 
+_MOST_POINTS = 200
 
-def print_design(design: Design, *, as_json: bool, workload: Workload | None = None) -> None:
+
+def print_design(
+    design: Design, *, as_json: bool, workload: Workload | None = None, points: Sequence[Point] = ()
+) -> None:
     """What a design is: in short, or as JSON all that was read, with what was left to its default.
 
-    In short also where the streams of a `workload` run that was read for it.
+    In short also where the streams of a `workload` run that was read for it; and which `points` a sweep has.
     """
     form, spaces = design.form, design.spaces
     if as_json:
         said = {"file": design.where, "design": form, "groups": [_space(one) for one in spaces]}
-        click.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        swept = {"points": [{**one.__dict__, "words": one.words} for one in points]} if points else {}
+        click.echo(json.dumps(said | swept, indent=2, ensure_ascii=False))
         return
     click.secho(design.name, bold=True)
     for group, space in zip(form["groups"], spaces, strict=True):
@@ -53,6 +60,16 @@ def print_design(design: Design, *, as_json: bool, workload: Workload | None = N
         for stream in workload.streams:
             places = ", ".join(design.attachments[target].name for target in stream.targets)
             click.echo(f"  stream {stream.name}: on {places}")
+    if points:
+        _print_points(points)
+
+
+def _print_points(points: Sequence[Point]) -> None:
+    click.echo(f"\n{format_count(len(points))} point{'' if len(points) == 1 else 's'}:")
+    for number, point in enumerate(points[:_MOST_POINTS], 1):
+        click.echo(harmless(f"  {number}. {point.words}"))
+    if len(points) > _MOST_POINTS:
+        click.echo(f"  and {format_count(len(points) - _MOST_POINTS)} more: see --json")
 
 
 def _space(space: GroupSpace) -> dict[str, Any]:

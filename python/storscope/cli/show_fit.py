@@ -120,6 +120,8 @@ def _number_lines(numbers: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = table_lines(("fitted", "value", "standard error", ""), rows, left=(0, 3))
     hidden = [plain(one["key"]) for one in numbers if not one["is_known"]]
     told = f"The data do not determine: {', '.join(hidden)}." if hidden else "The data determine all of them."
+    if any(one["key"] == "write_cache.window" for one in numbers):
+        told += " In which order the window is written back they do not show."
     return [*lines, "", told, ""]
 
 

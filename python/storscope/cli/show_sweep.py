@@ -105,7 +105,7 @@ def headline(result: SweepResult) -> str:
     kind = "Series" if result.is_series else "Sweep"
     repeats = f", {result.repeats} repetitions of each" if result.repeats > 1 and not result.is_series else ""
     return (
-        f"{kind} on {result.target} ({result.target_kind}): {result.done} of {counted(result.planned)}"
+        f"{kind} on {result.target} ({result.target_kind}): {result.done} of {result.counted(result.planned)}"
         f"{result.each_takes}{repeats}"
     )
 
@@ -116,7 +116,10 @@ def counted(measurements: int) -> str:
 
 
 def scope(result: SweepResult) -> str:
-    """When, how large, how."""
+    """When, how large, how; of a simulation, how large and with which seed."""
+    if result.is_simulated:
+        size = f"up to {format_bytes(result.size_bytes)} of each volume, " if result.size_bytes else ""
+        return f"{size}a fresh array at each point, seed {result.seed}"
     parts = [f"{format_time(result.started_ns)} to {format_time(result.ended_ns)}"]
     parts += [format_bytes(result.size_bytes)] if result.size_bytes else []
     parts += [f"every {format_span(result.interval_ns)}"] if result.interval_ns else []
@@ -144,6 +147,8 @@ def _columns(result: SweepResult, cells: Sequence[Cell], *, is_narrow: bool) -> 
         _Column("mean latency", lambda cell: _estimated(cell, "latency_ns_mean", format_duration, bare=is_narrow)),
         _Column("p99", lambda cell: _estimated(cell, "latency_ns_p99", format_duration, bare=is_narrow)),
     ]
+    if any(cell.bounds for cell in cells):
+        columns.append(_Column("bound by", lambda cell: cell.bounds, is_text=True))
     if any(cell.invalid_runs or cell.doubts for cell in cells):
         columns.append(_Column("", _mark, is_text=True))
     return columns
@@ -203,7 +208,8 @@ def _print_notes(result: SweepResult, *, is_narrow: bool) -> None:
     if result.failures or result.notes or result.doubts or doubted:
         click.echo()
     for failure in result.failures:
-        click.secho(harmless(f"not measured: {failure}"), fg="red")
+        not_made = "not simulated" if result.is_simulated else "not measured"
+        click.secho(harmless(f"{not_made}: {failure}"), fg="red")
     for note in result.notes:
         print_sentences(f"note: {note}", colour="yellow")
     for doubt in result.doubts:
@@ -217,4 +223,5 @@ def _print_notes(result: SweepResult, *, is_narrow: bool) -> None:
     if not result.is_complete and not result.is_series:
         missing = result.planned - result.done
         verb = "is" if missing == 1 else "are"
-        click.secho(f"{counted(missing)} {verb} missing; the same command continues with what is missing.", fg="yellow")
+        more = "" if result.is_simulated else "; the same command continues with what is missing"
+        click.secho(f"{result.counted(missing)} {verb} missing{more}.", fg="yellow")

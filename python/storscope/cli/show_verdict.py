@@ -20,8 +20,13 @@ _COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO:
 _MAX_WIDTH = 110
 
 
-def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: bool) -> None:
-    """Headline, findings, what was healthy, what could not be evaluated; each note at its place."""
+def print_verdict(
+    verdict: Verdict, least: Severity, *, verbose: bool, is_kept: bool, has_load: bool = False
+) -> None:  # fmt: skip
+    """Headline, findings, what was healthy, what could not be evaluated; each note at its place.
+
+    `has_load`: what was asked of volumes was measured, so that a design can be asked for the same.
+    """
     shown = [finding for finding in verdict.findings if finding.severity >= least]
     _print_headline(verdict)
     _print_notes(verdict, NotePlace.FIRST)
@@ -38,6 +43,8 @@ def print_verdict(verdict: Verdict, least: Severity, *, verbose: bool, is_kept: 
         click.echo(
             "\nMore: --verbose shows why, the innocent explanation and the evidence; --report FILE.html draws it."
         )
+        if has_load:
+            click.echo("Next: storscope workload derive makes a workload of what was measured, for storscope simulate.")
     if not is_kept:
         click.echo("The evidence was not kept; add --store DIR to query it afterwards.")
 
@@ -68,7 +75,8 @@ def _print_headline(verdict: Verdict) -> None:
     if runs and not verdict.findings and not verdict.healthy:
         _wrapped(
             f"It holds {runs:,} benchmark run{'' if runs == 1 else 's'}: the rules ask what storage does for its "
-            "users, a benchmark what it can do. How two of them differ says: storscope compare BEFORE AFTER.",
+            "users, a benchmark what it can do. How two of them differ says: storscope compare BEFORE AFTER; --report "
+            "FILE.html draws them.",
             indent="",
         )
 

@@ -1,6 +1,7 @@
 """Standard input, output and error, also where a daemon, a full disk or an impatient reader took one of them away.
 
 Only what is printed to standard output is a command's result; what is said beside it, on standard error, never ends it.
+A result that cannot be written does, and that error says where it should have gone.
 """
 
 from __future__ import annotations
@@ -8,19 +9,31 @@ from __future__ import annotations
 import io
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-_STDERR = 2
+_STDOUT, _STDERR = 1, 2
 
 
 def prepare() -> None:
-    """Occupies the numbers of streams that are closed, and makes standard error one that can always be written to."""
+    """Occupies the numbers of streams that are closed, and makes standard error one that can always be written to.
+
+    What cannot be written to standard output raises an OSError that names it.
+    """
     for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
         if stream is None:
             _occupy(number)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.fileno() == _STDOUT:
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(_Named(_STDOUT, "w", closefd=False)),
+            encoding=sys.stdout.encoding,
+            errors=sys.stdout.errors,
+            line_buffering=sys.stdout.line_buffering,
+            write_through=sys.stdout.write_through,
+        )
     if sys.stderr is None or (isinstance(sys.stderr, io.TextIOWrapper) and sys.stderr.fileno() == _STDERR):
         sys.stderr = io.TextIOWrapper(
             io.BufferedWriter(_Forgiving(_STDERR, "w", closefd=False)),
@@ -56,6 +69,30 @@ def _occupy(number: int) -> None:
         os.dup2(null, number)
         os.close(null)
     os.set_inheritable(number, True)
+
+
+class _Named(io.FileIO):
+    """Standard output, which is told by name and place if it cannot be written; once, as nothing is written then."""
+
+    _has_failed = False
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """As any file's; its error, of the same type, has words for a filename. What a buffer still has is dropped."""
+        if self._has_failed:
+            return memoryview(data).nbytes
+        try:
+            return super().write(data)
+        except OSError as error:
+            self._has_failed = True
+            raise OSError(error.errno, error.strerror, f"the output cannot be written to {_place()}") from None
+
+
+def _place() -> str:
+    """Where standard output goes: a file by its name, anything else by what the kernel calls it."""
+    try:
+        return f"standard output, {Path(f'/proc/self/fd/{_STDOUT}').readlink()}"
+    except OSError:
+        return "standard output"
 
 
 class _Forgiving(io.FileIO):

@@ -59,23 +59,34 @@ class Verbs(click.Group):
 
 
 class NamedOption(click.Command):
-    """A command that says which option a further argument was probably meant for."""
+    """A command that says which option a further argument was probably meant for.
 
-    def __init__(self, *args: Any, further: str, **kwargs: Any) -> None:
+    `many` are the parameters that take such arguments, as (the argument, the flag that it needs).
+    """
+
+    def __init__(self, *args: Any, further: str, many: tuple[str, str] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._further = further
+        self._further, self._many = further, many
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click's; arguments that are too many are refused with the option for them."""
         given = list(args)
         try:
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
+            self._refuse_many(ctx)
+            return rest
         except click.UsageError as error:
             found = re.search(r"unexpected extra arguments? \(([^\s)]+)", error.message)
             if found is None:
                 raise
             meant = self._with_split_duration(ctx, given) or f"{self._further} {found[1]}"
             raise click.UsageError(f"{error.message}. Did you mean: {meant}", ctx) from None
+
+    def _refuse_many(self, ctx: click.Context) -> None:
+        """In click's words, where the flag is missing."""
+        words = ctx.params.get(self._many[0]) if self._many is not None else None
+        if words and self._many is not None and not ctx.params[self._many[1]]:
+            ctx.fail(f"Got unexpected extra argument{'' if len(words) == 1 else 's'} ({' '.join(words)})")
 
     def _with_split_duration(self, ctx: click.Context, args: list[str]) -> str | None:
         """'--duration 5min' where the unit stands apart, as an argument of its own; None where none does."""

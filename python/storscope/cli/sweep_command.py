@@ -11,6 +11,7 @@ import click
 from storscope.cli.measure_command import allowed_on
 from storscope.cli.options import DEFAULT_STORE, DurationType
 from storscope.cli.output_file import OutputFile, replace_option
+from storscope.cli.store_for_work import check_store_for_work, store_for_work
 from storscope.cli.sweep_plan import plan_of
 from storscope.cli.text_table import harmless
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from storscope.domain.sweep import SweepResult
     from storscope.workbench.sweeping import SweepPlan
 
-_FORMATS = ("table", "fio-table", "csv", "json")
+FORMATS = ("table", "fio-table", "csv", "json")
 _INTERRUPTED = 130
 _ONLY_HERE = {
     "repeats": "--repeat", "continues": "--resume or --fresh", "shows": "--show", "total": "--for",
@@ -29,7 +30,7 @@ _ALSO_OF_A_KNEE = {"shows", "report"}
 
 def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """What `bench` takes for many measurements; they arrive as keywords, and `sweep_command` knows them."""
-    options = [
+    options: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         click.argument("axes", nargs=-1, metavar="[TARGET|AXIS=VALUES]..."),
         click.option("--sweep", "sweeps", is_flag=True, help="Measure a matrix: sizes=4k,64k modes=randread,write "
                      "jobs=1,8 depth=1,16 mix=70 starts=apart; or the workloads of --workload with jobs and depth."),
@@ -42,10 +43,10 @@ def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
                      help="Continue what the store has of it, or start anew. [default: continue if incomplete]"),
         click.option("--show", "shows", is_flag=True, help="Show what the store has of the sweep, or the latest "
                      "search for the knee that asked the same; measure nothing."),
-        click.option("--format", "output", type=click.Choice(_FORMATS), help="Of a sweep or series. [default: table]"),
+        click.option("--format", "output", type=click.Choice(FORMATS), help="Of a sweep or series. [default: table]"),
         click.option("--report", type=OutputFile(is_page=True), metavar="FILE",
                      help="Draw a sweep, a time series or the knee in a self-contained HTML page."),
-        replace_option("Replace the FILE of --report also if it is no earlier report of storscope."),
+        replace_option("Replace the FILE of --report also if it is no earlier report of storscope.", of="report"),
     ]  # fmt: skip
     for option in reversed(options):
         function = option(function)
@@ -85,16 +86,19 @@ def sweep_command(target: str, chosen: Mapping[str, Any]) -> int:
     if plan.interval_ns is not None:
         check_schedule(plan)
     if chosen["dry_run"]:
+        check_store_for_work(chosen["store_path"])
         return _dry_run(plan)
-    path = chosen["store_path"] or Path(DEFAULT_STORE)
     if chosen["shows"]:
+        path = chosen["store_path"] or Path(DEFAULT_STORE)
         result = show_sweep(Store.open(path), plan)
-        _show(result, chosen)
+        show_result(result, chosen)
         click.echo(f"\nIn the store {path} as {result.id}.", err=True)
         return 0
-    result, is_interrupted, is_failed = _run(plan, path, chosen)
-    _show(result, chosen)
-    click.echo(f"\nIn the store {path} as {result.id}; --show shows it again.", err=True)
+    result, is_interrupted, is_failed = _run(plan, chosen)
+    show_result(result, chosen)
+    click.echo(
+        f"\nIn the store {chosen['store_path'] or DEFAULT_STORE} as {result.id}; --show shows it again.", err=True
+    )
     if is_interrupted:
         return _INTERRUPTED
     return 2 if is_failed else 0
@@ -106,13 +110,15 @@ def sweep_command(target: str, chosen: Mapping[str, Any]) -> int:
 def _dry_run(plan: SweepPlan) -> int:
     from storscope.bench.sweep import demanding
     from storscope.bench.sweep_order import balanced_order
-    from storscope.cli.dry_run import block_of, filling_words, memory_words, misfit_words, print_blocks
+    from storscope.cli.dry_run import block_of, filling_words, impossible_words, misfit_words, print_blocks
     from storscope.cli.show_sweep import counted
     from storscope.domain.units import format_span
+    from storscope.workbench.engines import check_engine
     from storscope.workbench.preconditioning import WORDS
 
-    settings = plan.settings
-    allowed = allowed_on(plan.targets, demanding(plan.planned), settings, writes=plan.preconditions)
+    settings, whole = plan.settings, demanding(plan.planned)
+    check_engine(settings.engine)
+    allowed = allowed_on(plan.targets, whole, settings, writes=plan.preconditions)
     if plan.preconditions:
         click.echo(f"First would be written: {WORDS}.")
     click.echo(f"{counted(plan.total)}{_lengths(plan)}:")
@@ -121,16 +127,16 @@ def _dry_run(plan: SweepPlan) -> int:
     order = balanced_order(plan.points, plan.repeats, settings.seed)
     shown = order if plan.interval_ns is None else [list(range(len(plan.planned)))]
     block = block_of(plan.targets, settings)
-    too_much = [memory_words(item.workload, len(plan.targets), settings) for item in plan.planned]
+    impossible = [impossible_words(item.workload, len(plan.targets), settings) for item in plan.planned]
     for number, index in enumerate((index for places in shown for index in places), 1):
         item = plan.planned[index]
-        wrong = misfit_words(block, item.workload) or too_much[index]
+        wrong = misfit_words(block, item.workload) or impossible[index]
         click.echo(harmless(f"  {number}. {item.point.words}{f' ({wrong})' if wrong else ''}"))
-    filling = filling_words(plan.targets, demanding(plan.planned), settings)
+    filling = filling_words(plan.targets, whole, settings)
     if filling:
         click.echo(filling)
     fits = print_blocks(block, [item.workload for item in plan.planned])
-    return 0 if allowed and fits and not any(too_much) else 2
+    return 0 if allowed and fits and not any(impossible) else 2
 
 
 def _lengths(plan: SweepPlan) -> str:
@@ -148,30 +154,23 @@ def _lengths(plan: SweepPlan) -> str:
 # Running and showing --------------------------------------------------------------------------------------------------
 
 
-def _run(plan: SweepPlan, path: Path, chosen: Mapping[str, Any]) -> tuple[SweepResult, bool, bool]:
+def _run(plan: SweepPlan, chosen: Mapping[str, Any]) -> tuple[SweepResult, bool, bool]:
     from storscope.cli.interruption import Interruption
     from storscope.cli.show_sweep import SweepLine
-    from storscope.store import Store
     from storscope.workbench.series import run_series
     from storscope.workbench.sweeping import run_sweep
 
-    is_new = not path.exists()
-    store = Store.open(path, create=True)
     fresh = None if chosen["continues"] is None else not chosen["continues"]
-    try:
-        with Interruption() as interruption, SweepLine(plan.total, plan.settings.duration_ns) as line:
-            if plan.interval_ns is None:
-                result = run_sweep(store, plan, line, interruption.is_wanted, fresh=fresh)
-            else:
-                result = run_series(store, plan, line, interruption.is_wanted, fresh=fresh)
-            is_interrupted = interruption.is_wanted()
-    finally:
-        if is_new and not any(path.glob("capture=*")) and not any(path.glob(".bench-*")):
-            store.remove_if_empty()
+    run = run_sweep if plan.interval_ns is None else run_series
+    line = SweepLine(plan.total, plan.settings.duration_ns)
+    with store_for_work(chosen["store_path"]) as store, Interruption() as interruption, line:
+        result = run(store, plan, line, interruption.is_wanted, fresh=fresh)
+        is_interrupted = interruption.is_wanted()
     return result, is_interrupted and not result.is_complete, bool(result.failures)
 
 
-def _show(result: SweepResult, chosen: Mapping[str, Any]) -> None:
+def show_result(result: SweepResult, chosen: Mapping[str, Any]) -> None:
+    """Prints a sweep in the form that was asked for, and writes its page."""
     from storscope.cli.show_sweep import print_sweep
     from storscope.cli.sweep_tables import fio_table, sweep_csv, sweep_json
 

@@ -28,7 +28,7 @@ def plan_of(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
     from storscope.domain.units import NS_PER_S
     from storscope.workbench.sweeping import SweepPlan
 
-    words = [part for word in (target, *chosen["axes"]) for part in _parts(word)]
+    words = [part for word in (target, *chosen["axes"]) for part in parts_of(word)]
     targets = [word for word in words if not is_axis(word)]
     _check_targets(targets)
     planned, asked = _planned([word for word in words if is_axis(word)], chosen)
@@ -48,7 +48,7 @@ def plan_of(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
     return replace(plan, repeats=slots, interval_ns=round(every_s * NS_PER_S))
 
 
-def _parts(word: str) -> list[str]:
+def parts_of(word: str) -> list[str]:
     """Axes that stand in quotes as one word, each by itself; anything else as it is, since paths may have blanks."""
     from storscope.bench.sweep import is_axis
 

@@ -61,6 +61,8 @@ def sweep_csv(result: SweepResult) -> str:
     ]
     for name in (*FIGURES, *DIRECTED):
         heads += [(name + end, _part(name, part)) for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))]
+    if result.is_simulated:
+        heads.append(("bounds", lambda cell: cell.bounds))
     return _rows(heads, result.cells, ",")
 
 
@@ -76,6 +78,7 @@ def sweep_json(result: SweepResult) -> str:
             **cell.point.__dict__, "words": cell.point.words, "slot": cell.slot, "elapsed_ns": cell.elapsed_ns,
             "runs": cell.runs, "invalid_runs": cell.invalid_runs, "doubts": list(cell.doubts),
             "figures": {name: found.__dict__ for name, found in cell.figures.items()},
+            **({"bounds": cell.bounds} if result.is_simulated else {}),
         }
         for cell in result.cells
     ]  # fmt: skip

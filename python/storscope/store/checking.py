@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from storscope.domain.errors import DamagedStore
+from storscope.domain.errors import DamagedStore, StoreError
 from storscope.store.checksums import Proofs, has_sums
 from storscope.store.engine import Engine, damage_of, id_of
+
+_AT_ONCE: Final = 64
+"""Captures whose sums are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +31,39 @@ class CheckedCapture:
 
 def check_captures(directories: Sequence[Path]) -> Iterator[CheckedCapture]:
     """Reads every file of the captures in these directories."""
-    for directory in directories:
-        sizes = [file.stat().st_size for file in directory.glob("*.parquet")]
-        yield CheckedCapture(
-            id_of(directory), directory, len(sizes), sum(sizes), has_sums(directory), _fault_of(directory)
-        )
+    for start in range(0, len(directories), _AT_ONCE):
+        some = directories[start : start + _AT_ONCE]
+        are_sound = _are_sound(some)
+        for directory in some:
+            sizes = [file.stat().st_size for file in directory.glob("*.parquet")]
+            fault = _fault_of(directory, are_sound=are_sound)
+            yield CheckedCapture(id_of(directory), directory, len(sizes), sum(sizes), has_sums(directory), fault)
 
 
-def _fault_of(directory: Path) -> DamagedStore | None:
-    engine = Engine([directory], Proofs())
+def _are_sound(directories: Sequence[Path]) -> bool:
+    """Whether sums and rows of all are as they should be, as they mostly are; if not, or if it is too much at a time,
+    they are looked at one by one."""
+    try:
+        return _fault_of_sums(directories) is None
+    except StoreError:
+        return False
+
+
+def _fault_of_sums(directories: Sequence[Path]) -> DamagedStore | None:
+    engine = Engine(directories, Proofs())
     try:
         engine.ask("SELECT count(*) FROM captures")  # sums and row counts are looked at before anything is answered
     except DamagedStore as fault:
         return fault
     finally:
         engine.close()
+    return None
+
+
+def _fault_of(directory: Path, *, are_sound: bool) -> DamagedStore | None:
+    """What is wrong with a capture; `are_sound`: its sums and rows are as they should be."""
+    fault = None if are_sound else _fault_of_sums([directory])
+    if fault is not None:
+        return fault
     files = [] if has_sums(directory) else sorted(directory.glob("*.parquet"))
     return next((found for file in files if (found := damage_of(file)) is not None), None)

@@ -16,11 +16,11 @@ from storscope.domain.schema import TABLES
 from storscope.store import leftovers
 from storscope.store.capture import CaptureInfo, CaptureWriter
 from storscope.store.checking import CheckedCapture, check_captures
-from storscope.store.checksums import Proofs, look_at
+from storscope.store.checksums import Proofs, Seen, look_at
 from storscope.store.engine import Engine, damaged, id_of
 from storscope.store.lock import alone, alone_if_free
 from storscope.store.machine_limits import limit_of
-from storscope.store.marker import MARKER, check_version, make_store, unmake_if_empty
+from storscope.store.marker import MARKER, check_place, check_version, make_store, unmake_if_empty
 from storscope.store.part import of_part
 from storscope.store.published import published
 
@@ -31,11 +31,13 @@ _LOOKS = 5
 class Store:
     """A directory of captures. Open with `Store.open`; it is cheap, files are read when asked for."""
 
-    def __init__(self, path: Path, part: frozenset[str] | None = None, proofs: Proofs | None = None) -> None:
-        """The store at `path`; of `part`, where given, only these captures are read."""
+    def __init__(self, path: Path, part: frozenset[str] | None = None, whole: Store | None = None) -> None:
+        """The store at `path`; of `part`, where given, only these captures are read, of the store `whole`."""
         self.path = path
         self._part = part
-        self._proofs = proofs or Proofs()
+        self._proofs: Proofs = Proofs() if whole is None else whole._proofs
+        self._own_rows: dict[Path, tuple[Seen, dict[str, Any]]] = {} if whole is None else whole._own_rows
+        """What captures say of themselves, as long as their files are the same: listing them opens each file once."""
         self._engine: Engine | None = None
 
     @classmethod
@@ -59,6 +61,11 @@ class Store:
         return cls(path)
 
     @staticmethod
+    def check_place(path: Path) -> None:
+        """Raises what `open` with `create`, or a capture that is to be written there, would; makes nothing."""
+        check_place(path)
+
+    @staticmethod
     def is_store(path: Path) -> bool:
         """Whether the directory at `path` says that it is a store, readable or not."""
         return (path / MARKER).is_file()
@@ -66,7 +73,7 @@ class Store:
     def only(self, captures: Collection[str]) -> Store:
         """The same store with these captures only, for questions; the store itself where they are all."""
         kept = frozenset(captures)
-        return self if kept >= {id_of(one) for one in self._directories()} else Store(self.path, kept, self._proofs)
+        return self if kept >= {id_of(one) for one in self._directories()} else Store(self.path, kept, self)
 
     def repeatable(self, sql: str) -> str:
         """The statement that gives on the whole store the rows that `sql` gives here."""
@@ -95,10 +102,16 @@ class Store:
         """
         file = directory / "captures.parquet"
         seen = look_at(file)
+        known = self._own_rows.get(file)
+        if known is not None and known[0] == seen:
+            return known[1]
         try:
             if seen is not None:
                 self._proofs.prove({file: seen})
-            return plain_rows(pq.read_table(file, partitioning=None))[0]
+            row = plain_rows(pq.read_table(file, partitioning=None))[0]
+            if seen is not None:
+                self._own_rows[file] = seen, row
+            return row
         except (DamagedStore, OSError, IndexError, MemoryError, pa.ArrowException) as error:
             if look_at(file) != seen:  # replaced meanwhile
                 return self._own_row(directory)

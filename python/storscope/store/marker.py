@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -23,13 +25,7 @@ def make_store(path: Path) -> None:
     marker = path / MARKER
     if marker.exists():
         return
-    if path.exists() and (not path.is_dir() or _has_other_things(path)):
-        raise NotAStore(
-            "an empty or new directory for the store",
-            "a file" if not path.is_dir() else "a directory with other things in it",
-            where=str(path),
-            hint="Name another directory with --store DIR.",
-        )
+    _refuse_other_things(path)
     is_new = not path.exists()
     draft = path / f"{_DRAFT}{secrets.token_hex(8)}"
     try:
@@ -38,10 +34,48 @@ def make_store(path: Path) -> None:
         draft.replace(marker)
     except OSError as error:
         _unmake(path, draft, is_new=is_new)
-        raise StoreError(
-            "a place for a new store", error.strerror or str(error), where=str(path),
-            hint="Choose another one with --store DIR.",
-        ) from error  # fmt: skip
+        raise _no_place("a place for a new store", error.strerror or str(error), path) from error
+
+
+def check_place(path: Path) -> None:
+    """Raises what would keep a store from being made at `path`, or the one there from taking a capture; makes nothing.
+
+    NotAStore, NewerStore, DamagedStore, or StoreError where nothing may be written. Not all is known before: file
+    systems such as /proc let root write and then make no directory.
+    """
+    marker = path / MARKER
+    if marker.exists():
+        check_version(marker)
+        _check_writable(path, "a store that can be written to", path)
+        return
+    _refuse_other_things(path)
+    above = path.absolute()
+    while not above.exists():
+        above = above.parent
+    _check_writable(above, "a place for a new store", path)
+
+
+def _check_writable(directory: Path, expected: str, path: Path) -> None:
+    if not directory.is_dir():
+        raise _no_place(expected, os.strerror(errno.ENOTDIR), path)
+    if not os.access(directory, os.W_OK | os.X_OK):
+        is_read_only = os.statvfs(directory).f_flag & os.ST_RDONLY
+        raise _no_place(expected, os.strerror(errno.EROFS if is_read_only else errno.EACCES), path)
+
+
+def _no_place(expected: str, found: str, path: Path) -> StoreError:
+    return StoreError(expected, found, where=str(path), hint="Choose another one with --store DIR.")
+
+
+def _refuse_other_things(path: Path) -> None:
+    """Raises NotAStore for what is there and neither an empty directory nor a store that is being made."""
+    if path.exists() and (not path.is_dir() or _has_other_things(path)):
+        raise NotAStore(
+            "an empty or new directory for the store",
+            "a file" if not path.is_dir() else "a directory with other things in it",
+            where=str(path),
+            hint="Name another directory with --store DIR.",
+        )
 
 
 def unmake_if_empty(path: Path) -> None:

@@ -42,7 +42,7 @@ from storscope.domain.units import NS_PER_S, format_bytes
 from storscope.domain.workload import Workload
 from storscope.store import Store
 from storscope.workbench.captures import capture_info, keep
-from storscope.workbench.engines import check_engine, engine_of
+from storscope.workbench.engines import check_engine, check_load, engine_of
 
 
 @dataclass(frozen=True)
@@ -224,14 +224,15 @@ def bench_session(
     First removes scratch files of runs that crashed, and stores what those had measured. Raises TargetRefused for a
     target that must not be written, ConfigError for a workload that does not fit, UsageError.
     """
+    targets = [target] if isinstance(target, str) else list(target)
     check_engine(settings.engine)
+    check_load(settings.engine, workload, len(targets))
     for leftover in sweep():
         if leftover.is_news:
             run = "another run" if leftover.outcome is Swept.FOREIGN else "a run that was killed"
             told(f"A scratch file of {run}, {leftover}.")
     for said in recover_runs(store):
         told(said)
-    targets = [target] if isinstance(target, str) else list(target)
     wish = Wish(
         workload, settings.size_bytes, settings.permission, settings.direct, writes, told, filled, settings.keep
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from storscope.sources.expand import Progress
 from storscope.sources.importer import ImportOptions
 from storscope.store import Store
 from storscope.workbench.importing import ImportSummary, import_paths
+from storscope.workbench.temporary_stores import folder_for_stores
 
 
 def compare(
@@ -48,9 +48,9 @@ def compare(
             )
         return store
 
-    with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
+    with folder_for_stores() as folder:
         stores = [
-            _store_of_side(side, store_path) or imported(side, Path(directory) / f"side-{number}")
+            _store_of_side(side, store_path) or imported(side, folder / f"side-{number}")
             for number, side in enumerate(sides)
         ]
         try:

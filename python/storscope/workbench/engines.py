@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Final
 
 from storscope.bench.engine import EngineRun, RunPlan
-from storscope.bench.fio_engine import FioEngineRun, fio_plan
+from storscope.bench.fio_engine import FioEngineRun, check_load_of_fio, fio_plan
 from storscope.bench.fio_program import find_fio
 from storscope.bench.measuring import Runs
 from storscope.bench.record import ENGINE, About
 from storscope.domain.errors import UsageError
+from storscope.domain.workload import Workload
 
 FIO: Final = "fio"
 ENGINES: Final = (ENGINE, FIO)
@@ -28,6 +29,12 @@ def check_engine(engine: str) -> None:
         raise UsageError("an engine of " + ", ".join(ENGINES), repr(engine))
     if engine == FIO:
         find_fio()
+
+
+def check_load(engine: str, workload: Workload, targets: int) -> None:
+    """Whether it can make a load on so many targets. Raises ConfigError."""
+    if engine == FIO:
+        check_load_of_fio(workload, targets)
 
 
 def engine_of(engine: str, plan: RunPlan, about: About) -> tuple[Started, About]:

@@ -7,7 +7,6 @@ requests at several depths are looked for among the runs: storscope's own sweeps
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,12 +28,15 @@ from storscope.sim.fitting import (
 )
 from storscope.store import Store
 from storscope.workbench.depth_grids import grid_of, most_span
-from storscope.workbench.full_stroke import assumed_stroke
+from storscope.workbench.full_stroke import assumed_stroke, with_measured_stroke
 from storscope.workbench.importing import import_paths
 from storscope.workbench.sold_sizes import sold_in_thousands
+from storscope.workbench.temporary_stores import folder_for_stores
+from storscope.workbench.write_order import order_of_cached_writes
 
 MOST_TRACE_BYTES: Final = 256 * 1024**2
 """Some millions of requests; a fit needs thousands."""
+_HELD_BACK: Final = 0.5
 _SMALL_BYTES: Final = 64 * 1024
 """Transfer hardly counts in smaller requests beside the positioning: at 100 MB/s they take less than 0.7 ms."""
 _CACHED: Final = 1.1
@@ -54,7 +56,8 @@ class FitOptions:
     turns_per_min: float | None = None
     curve: bool = False
     """Keep a grid as it is, as a measured curve."""
-    held_back: float = 0.5
+    held_back: float | None = None
+    """The share of a trace that judges the fit; None: half of it."""
     only: str | None = None
     block_bytes: int | None = None
     span_ratio: float | None = None
@@ -98,8 +101,8 @@ def fit_drive(evidence: Sequence[Path], store: Store | None, options: FitOptions
         if store is None:
             raise UsageError("evidence: files, or a store with runs", "neither")
         return _from_store(store, (f"the store {store.path}",), options)
-    with tempfile.TemporaryDirectory() as directory:
-        own = Store.open(Path(directory) / "store", create=True)
+    with folder_for_stores() as folder:
+        own = Store.open(folder / "store", create=True)
         summary = import_paths(own, list(evidence))
         if summary.failures:
             first = summary.failures[0]
@@ -127,7 +130,8 @@ def _from_trace(path: Path, options: FitOptions) -> FitReport:
     is_told = frame.size_bytes >= max(reach.end_bytes, 1)
     if not is_told:
         frame = replace(frame, size_bytes=-(-reach.end_bytes // MIB) * MIB)
-    fitted = fit_trace(text, str(path), frame, held_back=options.held_back)
+    held_back = _HELD_BACK if options.held_back is None else options.held_back
+    fitted = fit_trace(text, str(path), frame, held_back=held_back)
     notes = _size_notes(options)
     notes.append("A trace of single requests shows no command queueing, and the drive has none: see `queueing`.")
     if options.like is None:
@@ -205,6 +209,7 @@ def _text_of(path: Path) -> str:
 
 
 def _from_store(store: Store, evidence: tuple[str, ...], options: FitOptions) -> FitReport:
+    _refuse_what_a_grid_tells(evidence[0], options)
     found = grid_of(store, evidence[0], only=options.only, block_bytes=options.block_bytes)
     notes = [*_size_notes(options), *found.notes]
     like = None if options.curve else options.like or class_of(found.grid)
@@ -216,10 +221,9 @@ def _from_store(store: Store, evidence: tuple[str, ...], options: FitOptions) ->
         notes.append(f"The first {format_ratio(span_ratio)} of the drive was used; seeks are fitted to that.")
     elif found.used_bytes is None and options.span_ratio is None:
         notes.append("How much of the drive was used is not said, and taken as all of it; see --span.")
+    base = with_measured_stroke(base, like)
     fitted = fit_grid(replace(found.grid, span_ratio=span_ratio), base, evidence[0])
-    stroke = assumed_stroke(fitted, like)
-    if stroke is not None:
-        notes.append(stroke)
+    notes += [note for note in (assumed_stroke(fitted, like), order_of_cached_writes(fitted)) if note is not None]
     return _report(options, evidence, like, fitted, notes)
 
 
@@ -257,6 +261,16 @@ def _has_cached_writes(grid: DepthGrid) -> bool:
     if not grid.reads or not grid.writes:
         return False
     return grid.writes[0].iops >= _CACHED * grid.reads[0].iops
+
+
+def _refuse_what_a_grid_tells(where: str, options: FitOptions) -> None:
+    if options.held_back is not None:
+        raise UsageError("a trace, for --held-back", "throughput by queue depth", where=where,
+                         hint="Of a grid each depth is left out once.")  # fmt: skip
+    given = {"--like": options.like, "--turns-per-min": options.turns_per_min}
+    names = ", ".join(name for name, value in given.items() if value is not None)
+    if options.curve and names:
+        raise UsageError(f"--curve, which keeps what was measured, or {names}", "both")
 
 
 # Both -----------------------------------------------------------------------------------------------------------------

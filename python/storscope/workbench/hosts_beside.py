@@ -1,8 +1,8 @@
-"""Which host a capture is of that names none, told by the captures that were imported with it.
+"""Which host or array a capture is of that names none, told by the captures that were imported with it.
 
-Only the captures of one import are compared, and a host is taken only when exactly one fits: it has a device of the
-same worldwide name; or one of the same plain name seen at the same time; or a capture of the same format and the same
-devices that ends where this one begins (a text capture cut in pieces names its host in the first alone).
+Only the captures of one import are compared, and a host is taken only when exactly one fits: it has a device or volume
+of the same worldwide name; or one of the same plain name seen at the same time; or a capture of the same format and the
+same devices that ends where this one begins (a text capture cut in pieces names its host in the first alone).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _UNIQUE_NAMES = r"^(naa|eui|t10|mpx\.|uuid|wwn|nvme\.|3?[0-9a-f]{16,})"
 """Device names that only one device in the world has. 'sda' and 'loop0' identify nothing by themselves."""
 _MOST_STEPS_BETWEEN = 5
 """Intervals that two pieces of one capture may be apart: its first report is left out, and some are cut in two."""
-_KINDS = "('device', 'partition', 'datastore')"
+_KINDS = "('device', 'partition', 'datastore', 'vdisk')"
 
 
 def hosts_of_unnamed(store: Store, systems: Mapping[str, str | None]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from storscope.domain.errors import InputError, UsageError
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, shown_name
 from storscope.sources.expand import STANDARD_INPUT, Progress, Unreadable, expand, spooled
+from storscope.sources.foreign import foreign
 from storscope.sources.importer import Importer, ImportOptions
 from storscope.sources.importers import importers, recognise
 from storscope.store import CaptureInfo, Store
@@ -145,7 +146,8 @@ def _name_the_unnamed(
         before = next(one for one in summary.imported if one.capture == capture)
         summary.imported.remove(before)
         note = (
-            f"The source names no host; taken as part of {found[capture]}, imported beside it with the same devices. "
+            f"The source names no host or array; taken as part of {found[capture]}, imported beside it with the same "
+            "devices or volumes. "
             "Say otherwise with --system NAME."
         )
         named = dataclasses.replace(options, system=found.pop(capture))
@@ -261,10 +263,11 @@ def _importer_named(name: str) -> Importer:
 
 
 def _not_recognised(evidence: Evidence) -> str:
-    if evidence.head.is_binary:
-        return "is binary, and no importer reads it"
+    head = evidence.head
+    if head.is_binary:
+        return foreign(head) or "is binary, and no importer reads it"
     unknown = "no importer recognises its content (see: storscope formats; force one with --as FORMAT)"
-    return not_evidence(evidence.head.text) or unknown
+    return not_evidence(head.text) or foreign(head) or unknown
 
 
 def _sha256(path: Path) -> str:

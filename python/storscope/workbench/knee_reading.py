@@ -7,6 +7,7 @@ Its answer is a run with `knee_role` answer, which carries the curve with all vi
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from storscope.domain.errors import UsageError
@@ -18,45 +19,37 @@ _ANSWERS = """
 SELECT r.run, r.capture, r.system, r.seed, epoch_ns(r.time) AS time_ns, r.duration_ns, r.engine_version, r.parameters,
        c.warnings
 FROM runs r JOIN captures c USING (capture)
-WHERE r.parameters['knee_role'] = 'answer' AND r.parameters[?] = ? ORDER BY r.time DESC LIMIT 1
+WHERE r.parameters['knee_role'] = 'answer' AND list_contains(?, r.parameters[?]) ORDER BY r.time DESC LIMIT 1
 """
 _UNFINISHED = """
 SELECT parameters['knee_search'] AS search, count(*) FILTER (parameters['knee_role'] = 'visit') AS visits
-FROM runs WHERE parameters['knee_plan'] = ? GROUP BY search
+FROM runs WHERE list_contains(?, parameters['knee_plan']) GROUP BY search
 HAVING count(*) FILTER (parameters['knee_role'] = 'answer') = 0 AND epoch_ns(min(time)) > ? ORDER BY min(time)
 """
 
 
 def read_knee(store: Store, search: str) -> KneeResult:
     """The search of that id. Raises UsageError if there is none."""
-    row = _row(store, "knee_search", search)
+    row = _row(store, "knee_search", [search])
     if row is None:
         raise UsageError(f"a search for the knee called {search!r}", "none", where=str(store.path))
     return _result(row)
 
 
-def latest_knee(store: Store, plan: str) -> KneeResult:
-    """The latest search that asked the same, by the digest of that. Raises UsageError if there is none."""
-    row = _row(store, "knee_plan", plan)
-    if row is None:
-        begun = unfinished(store, plan)
-        raise UsageError(
-            "a search for the knee in the store that asked the same",
-            f"only {begun[-1]}, which has no answer" if begun else "none",
-            where=str(store.path),
-            hint="" if begun else "The target, the workload, --slo, --size and --buffered must be as they were.",
-        )
-    return _result(row)
+def latest_knee(store: Store, plans: Sequence[str]) -> KneeResult | None:
+    """The latest search that asked the same and has an answer, by the digests of what was asked; None if none has."""
+    row = _row(store, "knee_plan", plans)
+    return None if row is None else _result(row)
 
 
-def unfinished(store: Store, plan: str, since_ns: int = 0) -> list[str]:
+def unfinished(store: Store, plans: Sequence[str], since_ns: int = 0) -> list[str]:
     """The searches that asked the same, began later and have no answer: 'knee-18ea (7 visits)', the latest last."""
-    rows = store.query(_UNFINISHED, [plan, since_ns]).to_pylist()
+    rows = store.query(_UNFINISHED, [list(plans), since_ns]).to_pylist()
     return [f"{row['search']} ({row['visits']} visit{'' if row['visits'] == 1 else 's'})" for row in rows]
 
 
-def _row(store: Store, name: str, value: str) -> dict[str, Any] | None:
-    rows: list[dict[str, Any]] = store.query(_ANSWERS, [name, value]).to_pylist()
+def _row(store: Store, name: str, values: Sequence[str]) -> dict[str, Any] | None:
+    rows: list[dict[str, Any]] = store.query(_ANSWERS, [list(values), name]).to_pylist()
     return rows[0] if rows else None
 
 

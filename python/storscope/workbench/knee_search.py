@@ -18,7 +18,7 @@ from storscope.bench.machine_load import machine_load
 from storscope.bench.open_loop import OpenLoop, known_rates, measured_rates, open_loop
 from storscope.bench.record import ENGINE
 from storscope.domain.entity import EntityRef
-from storscope.domain.errors import StorscopeError
+from storscope.domain.errors import StorscopeError, UsageError
 from storscope.domain.knee_result import KneeResult
 from storscope.domain.load_curve import Bounds, Crossing, LoadCurve, Visit
 from storscope.domain.objective import Objective
@@ -28,8 +28,10 @@ from storscope.domain.workload import Workload
 from storscope.model.load_search import search
 from storscope.model.load_visits import SearchPlan
 from storscope.store import CaptureInfo, Store
+from storscope.workbench.asked_before import other_knee
+from storscope.workbench.asked_digest import OLD_FORMS, Form, digest_of, told
 from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings, bench_session
-from storscope.workbench.knee_reading import read_knee
+from storscope.workbench.knee_reading import latest_knee, read_knee, unfinished
 
 _FIRST_LOOK_NS = 3 * NS_PER_S // 2
 _SEEDS = 2**64
@@ -59,11 +61,18 @@ class KneeTask:
     @property
     def digest(self) -> str:
         """What makes it the same question: all but the seed, the time and the permission to write."""
-        asked = {
-            "paths": self.paths, "workload": self.workload.to_json(), "settings": [self.settings.size_bytes,
+        return digest_of(self._asked(told))
+
+    @property
+    def digests(self) -> list[str]:
+        """By which it may be in a store: this version's digest, then those of older ones."""
+        return [self.digest, *(digest_of(self._asked(form)) for form in OLD_FORMS)]
+
+    def _asked(self, form: Form) -> dict[str, Any]:
+        return {
+            "paths": self.paths, "workload": form(self.workload), "settings": [self.settings.size_bytes,
             self.settings.direct], "objective": None if self.objective is None else asdict(self.objective),
         }  # fmt: skip
-        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class KneeWatch(Protocol):
@@ -93,6 +102,21 @@ def find_knee(store: Store, task: KneeTask, watch: KneeWatch, stop: Callable[[],
         store, task.targets, task.workload, settings, told=watch.say, stop=stop, filled=watch.filled
     ) as session:
         return read_knee(store, _Hunt(store, session, task, watch).run())
+
+
+def show_knee(store: Store, task: KneeTask) -> KneeResult:
+    """The latest search in the store that asked the same. Raises UsageError if none has an answer."""
+    found = latest_knee(store, task.digests)
+    if found is None:
+        begun = unfinished(store, task.digests)
+        other = other_knee(store, task.targets, task.workload, task.objective, task.settings)
+        raise UsageError(
+            "a search for the knee in the store that asked the same",
+            f"only {begun[-1]}, which has no answer" if begun else f"only {other}" if other else "none",
+            where=str(store.path),
+            hint="" if begun else "The target, the workload, --slo, --size and --buffered must be as they were.",
+        )
+    return found
 
 
 class _Hunt:

@@ -34,10 +34,11 @@ def own_length(workload: Workload, lifetimes: Mapping[str, Lifetime], sweeps: Se
 
 
 def not_repeated(sweep: Sweep, where: str) -> Iterator[Loss]:
-    """What of a file's repetitions is not simulated: a simulation is one run."""
+    """What of a file's repetitions is not simulated without --sweep: a simulation is one run."""
     varied = {"outstanding": sweep.outstanding, "workers": sweep.workers, "targets": sweep.targets}
     for name, values in varied.items():
         if values:
             shown = f"{name} {', '.join(map(str, values))}"
-            reason = "the workload is simulated once, as it is written; change it there for the others"
+            others = "change it there for the others" if name == "targets" else "--sweep simulates each of them"
+            reason = f"the workload is simulated once, as it is written; {others}"
             yield Loss(LossKind.ELSEWHERE, f"{where}: repeated with", shown, reason)

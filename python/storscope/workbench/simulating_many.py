@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pyarrow as pa
 
 from storscope.bench.workloads import load_workload
-from storscope.bench.workloads.definition import Sweep
+from storscope.bench.workloads.definition import Definition, Sweep
 from storscope.domain.errors import UsageError
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Workload
 from storscope.sim import design as design_files
-from storscope.sim.assignment import Assignment, assigned
+from storscope.sim.assignment import Assignment, Attachment, assigned, sizes_of
 from storscope.sim.design import Design
 from storscope.sim.replay import TracePlan, TraceSource, described, packed, placed
 from storscope.sim.schedule import load_schedule
@@ -26,6 +26,7 @@ from storscope.workbench.interval_length import interval_ns_for
 from storscope.workbench.own_length import own_length
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate as run_plan
+from storscope.workbench.simulating_sweep import Failure, SimulatedPoint, simulated_points
 from storscope.workbench.simulation_arguments import (
     check_design,
     check_designs,
@@ -34,7 +35,10 @@ from storscope.workbench.simulation_arguments import (
     check_volumes,
     taken_duration_ns,
     taken_numbers,
+    taken_size,
+    taken_texts,
 )
+from storscope.workbench.simulation_sweep import SimulationLengths, sweep_of_axes, sweep_of_file
 
 _PLACING = 'a mapping of volumes to files, {"VOLUME": "FILE"}'
 """How callers send a trace to a volume."""
@@ -52,6 +56,10 @@ Count = int | str
 """A number, or like '500k' or '5M'."""
 
 
+_PATIENCE_S = 0.1
+"""So often a wait is looked up from: Ctrl-C does not end one where a library takes signals its own way, as Polars."""
+
+
 def plan_of(
     design: str | Path | Design, workload: Workloads, *, duration: Duration | None = None, ios: Count | None = None,
     seed: int = 1, schedule: str | Path | None = None,
@@ -63,7 +71,7 @@ def plan_of(
     """
     given = taken_numbers(seed=seed, ios=ios)
     design = load_design(design, schedule)
-    assignments, sweeps = _assignments(workload)
+    assignments, sweeps = _assignments(workload, design.attachments)
     every = assigned(assignments, design.attachments)
     if duration is not None or ios is not None:
         return SimulationPlan(design, every, given.seed, duration_ns=taken_duration_ns(duration), ios=given.ios)
@@ -80,7 +88,7 @@ def load_design(design: str | Path | Design, schedule: str | Path | None = None)
     check_schedule(design, schedule)
     if isinstance(design, Design):
         return design
-    return design_files.load_design(design, load_schedule(schedule) if schedule else None)
+    return design_files.load_design(design, load_schedule(schedule) if schedule is not None else None)
 
 
 def simulate(
@@ -91,8 +99,10 @@ def simulate(
 
     `design` is a file or its text, `workload` a built-in name, a file, or a mapping of volumes to workloads; of what a
     file repeats (`[sweep]`) the workload as it is written runs once. Without `duration` and `ios` it is as long as the
-    file says, or as its rate steps last; else 60 s. The
-    interpreter lock is free while the array works. The same arguments give the same figures on any machine; with
+    file says, or as its rate steps last; else 60 s. `duration` is like '60s', '5m' or '1.5h' (a plain number is
+    seconds), `ios` a number, or like '500k' or '5M', in powers of ten.
+
+    The interpreter lock is free while the array works. The same arguments give the same figures on any machine; with
     `started_ns` (UTC since 1970, where the tables place the run; now, if absent) the same tables to the last byte.
 
     A run that lost data or whose latencies do not mean what they say returns, too: `runs` has its `status` and, among
@@ -172,24 +182,93 @@ def simulate_each(
     check_designs(designs)
     given = taken_numbers(started_ns=started_ns)
     plans = [plan_of(one, workload, duration=duration, ios=ios, seed=seed, schedule=schedule) for one in designs]
+    return _side_by_side(plans, given.started_ns)
+
+
+def _side_by_side(plans: Sequence[SimulationPlan], started_ns: int | None) -> list[Simulated]:
+    """Each in its place. An error of one, or Ctrl-C, ends the others soon: nobody gets their results."""
+    is_over = threading.Event()
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        return list(pool.map(partial(run_plan, started_ns=given.started_ns), plans))
+        running = [pool.submit(run_plan, plan, started_ns=started_ns, stop=is_over.is_set) for plan in plans]
+        try:
+            waiting = set(running)
+            while waiting:
+                ended, waiting = wait(waiting, _PATIENCE_S, FIRST_EXCEPTION)
+                for one in ended:
+                    one.result()  # what it raised comes before results that are waited for
+            return [one.result() for one in running]
+        finally:
+            is_over.set()
+            for one in running:
+                one.cancel()
 
 
-def _assignments(workload: Workloads) -> tuple[list[Assignment], list[Sweep]]:
+def simulate_sweep(
+    design: str | Path | Design, axes: str | Sequence[str] = (),
+    workload: str | Path | Workload | None = None, *,
+    volumes: str | Sequence[str] = (), size: str | int | None = None, duration: Duration | None = None,
+    ios: Count | None = None, seed: int = 1, schedule: str | Path | None = None, started_ns: int | None = None,
+) -> list[SimulatedPoint]:  # fmt: skip
+    """Simulates every combination of `axes`, as many at a time as there are cores; results in the order of the matrix.
+
+    `axes` are in the words of `storscope bench --sweep`: 'sizes=4k,64k modes=randread,write jobs=1,8 depth=1,16'. With
+    `workload` they are jobs and depth alone, for each workload of that file or built-in name; without them it is swept
+    as its file says. Each point has a fresh array and the same seed. It runs on all volumes, or on those that fit a
+    pattern of `volumes`; `size` ('100G', '10%') is how much of each is used, from its beginning.
+
+    Each result has its `point` (`mode`, `block_bytes`, `jobs`, `depth`, `read_share`; None: as the workload says) and
+    `simulated`, with everything that `simulate_each` gives of a design.
+
+    Raises what `simulate` does; for a point that cannot be simulated before any is, if it can be told by then.
+    """
+    given = taken_numbers(seed=seed, ios=ios, started_ns=started_ns)
+    lengths = SimulationLengths(given.seed, taken_duration_ns(duration), given.ios)
+    words = [word for text in taken_texts("axes, as 'modes=randread depth=1,4'", axes) for word in text.split()]
+    patterns = taken_texts("names or patterns of volumes", volumes)
+    part, design = taken_size(size), load_design(design, schedule)
+    if workload is None:
+        sweep = sweep_of_axes(design, words, volumes=patterns, size=part, lengths=lengths)
+    else:
+        definition = _definition(workload, patterns, design)
+        sweep = sweep_of_file(design, definition, words, volumes=patterns, size=part, lengths=lengths)
+    sweep.check()
+    found = dict(simulated_points(sweep, started_ns=given.started_ns))
+    return [_made(found[number]) for number in sorted(found)]
+
+
+def _definition(workload: str | Path | Workload, patterns: Sequence[str], design: Design) -> Definition:
+    if isinstance(workload, Workload):
+        return Definition("value", (workload,))
+    if not isinstance(workload, str | Path):
+        raise UsageError("a workload: a name, a file, its text or a Workload", repr(workload)[:80])
+    return load_workload(workload, sizes_of(patterns, design.attachments))
+
+
+def _made(found: SimulatedPoint | Failure) -> SimulatedPoint:
+    if isinstance(found, Failure):
+        raise found.error
+    return found
+
+
+def _assignments(workload: Workloads, attachments: Sequence[Attachment]) -> tuple[list[Assignment], list[Sweep]]:
     if not isinstance(workload, Mapping):
-        found = [_assignment(workload, None)]
+        found = [_assignment(workload, None, attachments)]
     else:
         check_volumes(workload)
-        found = [_assignment(one, pattern) for pattern, one in workload.items()]
+        found = [_assignment(one, pattern, attachments) for pattern, one in workload.items()]
     return [assignment for assignment, _ in found], [sweep for _, sweep in found]
 
 
-def _assignment(workload: str | Path | Workload, pattern: str | None) -> tuple[Assignment, Sweep]:
+def _assignment(
+    workload: str | Path | Workload, pattern: str | None, attachments: Sequence[Attachment]
+) -> tuple[Assignment, Sweep]:  # fmt: skip
     if isinstance(workload, Workload):
         return Assignment(workload, pattern), Sweep()
     if not isinstance(workload, str | Path):
         raise UsageError("a workload: a name, a file or its text, or a mapping of volumes to them", repr(workload)[:80])
-    definition = load_workload(workload)
-    only = "Write it to a file of its own: storscope workload convert FILE --only NAME --to toml -o one.toml."
+    definition = load_workload(workload, sizes_of([] if pattern is None else [pattern], attachments))
+    only = (
+        "Simulate each by itself with storscope.simulate_sweep, or write one to a file of its own: storscope workload "
+        "convert FILE --only NAME --to toml -o one.toml."
+    )
     return Assignment(definition.sole(str(workload)[:80], only), pattern, definition.targets), definition.sweep

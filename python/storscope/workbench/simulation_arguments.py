@@ -19,7 +19,7 @@ _LATEST_START_NS = 2**63 - 1 - LONGEST_NS
 """In 2162: times are 64 bits, and the longest run has to end within them."""
 _WHY_NOT_LATER = "Times are 64 bits of ns, which end in 2262, and a run may take a hundred years."
 _DEEPEST = 65536
-_PLAIN = re.compile(r"\s*[0-9]+(?:\.[0-9]+)?\s*")
+_PLAIN = re.compile(r"\s*(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*")
 _MOST_NS = 10**9 * NS_PER_S
 """About 31 years, the end that the command line has, too."""
 
@@ -40,11 +40,33 @@ def check_schedule(design: object, schedule: object) -> None:
     """Raises UsageError for what is no file, and where a schedule would be passed over: a Design has its own."""
     if schedule is not None and not isinstance(schedule, str | Path):
         raise UsageError("a schedule: a file", _found(schedule))
+    if isinstance(schedule, str) and "\n" in schedule:
+        raise UsageError(
+            "a schedule: a file", f"text, {_found(schedule)}", hint="Write it to a file, and give its name."
+        )
     if schedule is not None and isinstance(design, Design):
         raise UsageError(
             "a schedule with the file or text of a design", "one with a Design, which was read without it",
             hint="Give the schedule to storscope.load_design.",
         )  # fmt: skip
+
+
+def taken_texts(what: str, texts: object) -> tuple[str, ...]:
+    """One text, or a sequence of them, as several. Raises UsageError for anything else."""
+    found = (texts,) if isinstance(texts, str) else texts
+    if not isinstance(found, Sequence) or not all(isinstance(one, str) for one in found):
+        raise UsageError(what, _found(texts))
+    return tuple(found)
+
+
+def taken_size(size: object) -> str | None:
+    """A size as text; a number is bytes. Raises UsageError for anything else."""
+    if size is None or isinstance(size, str):
+        return size
+    taken = _whole(size)
+    if taken is None:
+        raise UsageError("a size like '100G', a share like '10%', or bytes", _found(size))
+    return str(taken)
 
 
 def check_volumes(mapping: Mapping[str, object]) -> None:
@@ -126,7 +148,7 @@ def _duration_ns(duration: object) -> int | None:
         return None
     try:
         return round(float(duration) * NS_PER_S)
-    except (ValueError, OverflowError):  # neither NaN nor what is beyond all floats is a time
+    except (ValueError, OverflowError, TypeError):  # NaN, what is beyond all floats, a span of NumPy
         return None
 
 
@@ -164,7 +186,10 @@ def _whole(value: object) -> int | None:
 def _real(what: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise UsageError(what, _found(value))
-    return float(value)
+    try:
+        return float(value)
+    except (OverflowError, TypeError):  # beyond all floats, or a span of NumPy, which calls itself a number
+        raise UsageError(what, _found(value)) from None
 
 
 def _found(value: object) -> str:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from storscope.bench.goals import has_steps
 from storscope.bench.judgement import Judgement
 from storscope.bench.rate_steps import RateStepFigures
-from storscope.bench.samples import Samples
+from storscope.bench.samples import Sample, Samples
 from storscope.domain.units import NS_PER_S
 from storscope.sim.phases import Phase
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.window import window
 from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
+from storscope.workbench.curve_doubts import doubts_of_curves
 from storscope.workbench.falling_behind import doubts_of_short_steps, doubts_of_steps
 from storscope.workbench.no_time import doubts_of_no_time
 from storscope.workbench.replay_behind import doubts_of_replay
+from storscope.workbench.write_order import doubts_of_write_order
+
+_LEAST_IOS: Final = 100
 
 
 def doubts_of_run(
@@ -25,14 +29,27 @@ def doubts_of_run(
     steps: Sequence[RateStepFigures], *, has_changes: bool,
 ) -> tuple[str, ...]:  # fmt: skip
     """Sentences; of a replay, which is what was recorded, caches are not doubted."""
-    found = doubts_of_no_time(samples.between(judgement.from_ns))
+    counted = samples.between(judgement.from_ns)
+    found = doubts_of_no_time(counted)
     if isinstance(plan, TracePlan):
         return (*doubts_of_replay(plan, samples.between(0)), *found)
+    found = (*_few(counted), *doubts_of_curves(plan), *found)
     if not stretches:
         return found
     filling = _filling(plan, array, judgement, stretches, has_changes=has_changes)
     short = doubts_of_short_steps(steps, plan.interval_ns or NS_PER_S)
-    return (*filling, *doubts_of_steps(steps), *short, *found)
+    order = doubts_of_write_order(plan, window(array, judgement.from_ns, judgement.to_ns))
+    return (*filling, *doubts_of_steps(steps), *short, *order, *found)
+
+
+def _few(samples: Sequence[Sample]) -> tuple[str, ...]:
+    """A sentence if so few I/Os were answered that the slowest of them is their p99."""
+    ios = sum(part.ios for sample in samples for part in sample.parts(None))
+    if not 0 < ios < _LEAST_IOS:
+        return ()
+    counted = "1 I/O counts" if ios == 1 else f"{ios} I/Os count"
+    few = f"Only {counted}, which is too few to tell: of fewer than {_LEAST_IOS} p99 is the slowest"
+    return (f"{few}. Simulate more, with --ios or --duration.",)
 
 
 def _filling(

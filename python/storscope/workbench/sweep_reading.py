@@ -55,12 +55,12 @@ class SweepRun:
         return self.status in MEASURED
 
 
-def latest_sweep(store: Store, digest: str) -> str | None:
-    """The id of the newest sweep that asked the same; None if there is none."""
+def latest_sweep(store: Store, digests: Sequence[str]) -> str | None:
+    """The id of the newest sweep that asked the same, by the digests of that; None if there is none."""
     rows = store.query(
         """SELECT parameters['sweep'] AS sweep FROM runs
-           WHERE parameters['sweep_plan'] = ? GROUP BY 1 ORDER BY max(time) DESC LIMIT 1""",
-        [digest],
+           WHERE list_contains(?, parameters['sweep_plan']) GROUP BY 1 ORDER BY max(time) DESC LIMIT 1""",
+        [list(digests)],
     ).to_pylist()
     return rows[0]["sweep"] if rows else None
 
@@ -123,7 +123,7 @@ SELECT run, min(high) AS latency_ns_p99 FROM ranked WHERE seen >= ? * total GROU
 
 Of the response; of the service with an engine that has no response (fio).
 """
-_STATISTICS: Final = {
+FIGURES_OF_RUN: Final = {
     "iops": "ops_per_s", "bandwidth": "bytes_per_s", "mean": "latency_ns_mean", "p99": "latency_ns_p99",
 }  # fmt: skip
 """A run's facts of its figures (`bench.samples`), and what they are called here."""
@@ -151,7 +151,7 @@ def _bounds(store: Store, sweep: str) -> dict[str, dict[str, tuple[float, float]
     facts = {(row["entity"], row["name"]): float(row["number"]) for row in rows}
     found: dict[str, dict[str, tuple[float, float]]] = defaultdict(dict)
     for run in {entity for entity, _ in facts}:
-        for statistic, figure in _STATISTICS.items():
+        for statistic, figure in FIGURES_OF_RUN.items():
             low, high = (facts.get((run, f"{statistic} {end}")) for end in ("low", "high"))
             if low is not None and high is not None:
                 found[run][figure] = (low, high)

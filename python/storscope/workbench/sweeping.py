@@ -6,15 +6,13 @@ end is not measured again: after Ctrl-C or a crash the same call goes on with th
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from storscope.bench.figures import Interval
 from storscope.bench.goals import Goal, Progress, fixed_time
@@ -24,6 +22,8 @@ from storscope.domain.errors import ConfigError, UsageError
 from storscope.domain.sweep import Point, SweepResult
 from storscope.domain.units import format_time
 from storscope.store import Store
+from storscope.workbench.asked_before import other_sweep
+from storscope.workbench.asked_digest import OLD_FORMS, Form, digest_of, told
 from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings, bench_session, recover_runs
 from storscope.workbench.one_at_a_time import one_at_a_time
 from storscope.workbench.preconditioning import precondition
@@ -76,11 +76,19 @@ class SweepPlan:
     @property
     def digest(self) -> str:
         """What makes it the same sweep: all but the seed and the permission to write."""
+        return digest_of(self._asked(told))
+
+    @property
+    def digests(self) -> list[str]:
+        """By which it may be in a store: this version's digest, then those of older ones."""
+        return [self.digest, *(digest_of(self._asked(form)) for form in OLD_FORMS)]
+
+    def _asked(self, form: Form) -> dict[str, Any]:
         settings = self.settings
         paths = [str(Path(target).absolute()) for target in self.targets]
-        form = {
+        return {
             "target": paths[0] if len(paths) == 1 else paths,
-            "points": [[item.point.key, item.workload.to_json()] for item in self.planned],
+            "points": [[item.point.key, form(item.workload)] for item in self.planned],
             "settings": [settings.duration_ns, settings.size_bytes, settings.direct, self.ramp_ns],
             "engine": settings.engine,
             "repeats": self.repeats,
@@ -88,7 +96,6 @@ class SweepPlan:
             **({"goals": [goal.explain() for goal in self.goals]} if self.goals else {}),
             **({"preconditions": True} if self.preconditions else {}),
         }
-        return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class SweepWatch(Protocol):
@@ -177,7 +184,9 @@ def _continued(store: Store, plan: SweepPlan, watch: SweepWatch, fresh: bool | N
     found = None if fresh else latest_state(store, plan)
     if found is None:
         if fresh is False:
-            watch.say("No sweep in the store asked the same; a new one starts.")
+            other = _other(store, plan)
+            there = f" There is {other}." if other else ""
+            watch.say(f"No sweep in the store asked the same; a new one starts.{there}")
         return None
     if len(found.done) >= plan.total and fresh is None:
         return None
@@ -190,7 +199,7 @@ def _continued(store: Store, plan: SweepPlan, watch: SweepWatch, fresh: bool | N
 
 def latest_state(store: Store, plan: SweepPlan) -> SweepState | None:
     """The newest sweep in the store that asked the same, as far as it got; None if there is none."""
-    found = latest_sweep(store, plan.digest)
+    found = latest_sweep(store, plan.digests)
     if found is None:
         return None
     runs = runs_of(store, found, figures=False)
@@ -256,14 +265,21 @@ def _size_label(session: BenchSession) -> dict[str, str]:
 
 def show_sweep(store: Store, plan: SweepPlan) -> SweepResult:
     """The latest sweep in the store that asked the same. Raises UsageError if there is none."""
-    found = latest_sweep(store, plan.digest)
+    found = latest_sweep(store, plan.digests)
     if found is None:
+        other = _other(store, plan)
         raise UsageError(
-            "a sweep in the store that asked the same", "none", where=str(store.path),
+            "a sweep in the store that asked the same", f"only {other}" if other else "none", where=str(store.path),
             hint="The target, every axis, --duration or what ended each instead, --size, --repeat, --precondition, "
             "--buffered and --engine must be as they were.",
         )  # fmt: skip
     return read_sweep(store, plan, found)
+
+
+def _other(store: Store, plan: SweepPlan) -> str | None:
+    """What the store has of the same points and targets that was asked otherwise, in words."""
+    lengths = {point.key: plan.goal(index).explain() for index, point in enumerate(plan.points)}
+    return other_sweep(store, plan.targets, lengths, plan.settings)
 
 
 def read_sweep(store: Store, plan: SweepPlan, sweep: str, failures: Sequence[str] = ()) -> SweepResult:

@@ -520,3 +520,17 @@ def test_fio_does_not_hold_the_direction_without_a_rate_to_any(rated: int, tmp_p
 def test_uniform_is_what_nothing_said_means() -> None:
     kinds: list[Any] = [job("rw=randread").offsets, job("rw=randread random_distribution=random").offsets]
     assert kinds == [Uniform(), Uniform()]
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("iodepth=1000000", "job.fio, [one] line 4: expected 1 to 32768 for iodepth, found 1000000"),
+        ("rate=7e", "job.fio, [one] line 4: expected above 0, at most 1e9 per second for rate"),
+        ("verify=crc32c\nbs=100", "job.fio, [one] line 4: expected sizes and alignments with a common divisor"),
+    ],
+)
+def test_a_value_out_of_range_is_told_with_its_line(option: str, said: str) -> None:
+    text = f"[global]\nioengine=libaio\n[one]\n{option}\nrw=randrw\n[two]\nrw=read\n"
+    with pytest.raises(MalformedInput, match=re.escape(said)):
+        read_fio(text, "job.fio")

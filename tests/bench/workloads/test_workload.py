@@ -94,6 +94,7 @@ def test_what_is_left_out_has_the_defaults_of_the_rust_type() -> None:
         (small(load={"kind": "closed"}), "streams[0].load.outstanding"),
         (small(load={"kind": "closed", "outstanding": 32_769}), "streams[0].load.outstanding"),
         (small(load={"kind": "half-open"}), "streams[0].load.kind"),
+        (small(stream={"offsets": {"kind": "uniform", "exponent": 1}}), "streams[0].offsets.exponent"),
         (small(load={"kind": "open", "rate_per_s": 0}), "streams[0].load.rate_per_s"),
         (small(load={"kind": "open", "rate_per_s": 10**400}), "streams[0].load.rate_per_s"),
         (small(load={"kind": "open", "rate_per_s": 9, "process": "bursty"}), "streams[0].load.process"),
@@ -122,6 +123,11 @@ def test_an_error_names_the_path(form: dict[str, Any], path: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Workload.from_json(form)
     assert caught.value.where == path
+
+
+def test_where_no_key_is_known_the_error_lists_none() -> None:
+    with pytest.raises(ConfigError, match="expected nothing beside 'kind', found an unknown field"):
+        Workload.from_json(small(stream={"offsets": {"kind": "uniform", "exponent": 1}}))
 
 
 def test_targets_are_checked_once_their_number_is_known() -> None:

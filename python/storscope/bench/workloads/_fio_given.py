@@ -6,6 +6,7 @@ It is remembered which were used; the others are listed in the end, each with it
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from storscope.bench.workloads._fio_options import ELSEWHERE, LOST, THROUGH_CACHE, UNDERSTOOD
 from storscope.bench.workloads._fio_text import Option, Section, integer_of, time_of
@@ -16,13 +17,15 @@ _DEVICE = re.compile("/dev/(?!shm/).+")
 
 
 class GivenOptions:
-    """The options of a section. `where` names the file."""
+    """The options of a section. `where` names the file; `target_sizes`, in bytes, are those of what it runs on."""
 
-    def __init__(self, section: Section, where: str, losses: LossList) -> None:
+    def __init__(self, section: Section, where: str, losses: LossList, target_sizes: Sequence[int] = ()) -> None:
         self.name = section.name
         self.options = section.options
         self.where = where
         self.losses = losses
+        self.target_sizes = sorted(set(target_sizes))
+        """In bytes, each once; none where it is not known what it runs on."""
         self.used: set[str] = {"kb_base"}
         self.kb_base = 1024
         self.kb_base = self.number("kb_base", 1024)

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 
 from storscope.bench.workloads._fio_given import GivenOptions
 from storscope.bench.workloads._fio_text import Option, integer_of, size_of
+from storscope.domain.errors import MalformedInput
 from storscope.domain.load import HotSpot, Offsets, Region, Starts, Uniform, Zipf
+from storscope.domain.units import format_bytes
 
 _PARTS = "each job keeps to its part; here each worker begins where its part does, and goes on at the end of it"
 
 _NO_CENTRE = "-1"
+_SECTOR_BYTES = 512
 
 
 def offsets_of(job: GivenOptions) -> Offsets:
@@ -119,6 +122,8 @@ def _region_of(job: GivenOptions) -> Region:
     file_bytes = _file_bytes(job)
     if file_bytes is not None:
         return Region(start, max(1, file_bytes - start))
+    if length and _is_share(job.options["size"]):  # of each of its files, and no further than to its end
+        return Region(start, max(1, min(length, job.target_sizes[0] - start)))
     files = len(job.filenames)
     return Region(start, length // files if length and files > 1 else length or None)
 
@@ -141,8 +146,28 @@ def _extent(job: GivenOptions, name: str) -> int | None:
     option = job.take(name)
     if option is None:
         return None
-    if option.value.strip().endswith("%"):
-        if option.value.strip() not in {"0%", "100%"}:
-            job.losses.lost(option.where, option.text, "a share of a target whose size is not known here")
+    return _share_bytes(job, option) if _is_share(option) else size_of(option, option.value, job.where, job.kb_base)
+
+
+def _is_share(option: Option) -> bool:
+    return option.value.strip().endswith("%")
+
+
+def _share_bytes(job: GivenOptions, option: Option) -> int | None:
+    """A share of a target in whole sectors; fio rounds to whole blocks of the job. None stands for all, and for what is
+    lost."""
+    share = option.value.strip()
+    if share in {"0%", "100%"}:
         return None
-    return size_of(option, option.value, job.where, job.kb_base)
+    if not job.target_sizes:
+        job.losses.lost(option.where, option.text, "a share of a target whose size is not known here")
+        return None
+    if not re.fullmatch(r"\d{1,2}%", share):
+        job.fail(option, f"whole per cent from 0 to 100 for {option.name}")
+    if len(job.target_sizes) > 1:
+        sizes = " and ".join(map(format_bytes, job.target_sizes[:4]))
+        raise MalformedInput(
+            f"a {option.name} in bytes, as it runs on volumes that are not equally large ({sizes})", repr(share),
+            where=f"{job.where}, {option.where}", hint="Or send it to one of them: --workload VOLUME=FILE.",
+        )  # fmt: skip
+    return int(share.removesuffix("%")) * job.target_sizes[0] // 100 // _SECTOR_BYTES * _SECTOR_BYTES

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storscope.bench.workloads._fio_asked import direction_with_rate, load_of, pauses_of
@@ -47,8 +48,8 @@ class _Side:
 class JobReader(GivenOptions):
     """A job as a stream, with what all jobs of a workload have to share."""
 
-    def __init__(self, section: Section, where: str, losses: LossList) -> None:
-        super().__init__(section, where, losses)
+    def __init__(self, section: Section, where: str, losses: LossList, target_sizes: Sequence[int] = ()) -> None:
+        super().__init__(section, where, losses, target_sizes)
         self.used |= {"rw", "filename", "stonewall", "wait_for_previous", "runtime", "ramp_time"}
         kind, _, self.modifier = self.text("rw", "read").partition(":")
         self.is_supported = kind in _DIRECTIONS

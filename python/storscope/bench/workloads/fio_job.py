@@ -21,7 +21,7 @@ from storscope.bench.workloads._fio_targets import JobTargets
 from storscope.bench.workloads._fio_text import parse_jobs
 from storscope.bench.workloads.definition import Definition, Sweep
 from storscope.bench.workloads.loss import LossList
-from storscope.domain.errors import MalformedInput
+from storscope.domain.errors import ConfigError, MalformedInput
 from storscope.domain.workload import AccessSpec, Closed, DataPool, Mix, Stream, Verification, Workload
 
 _Value = TypeVar("_Value")
@@ -29,10 +29,14 @@ _PART = re.compile(r" \(\d+/\d+\)$")
 """How our writer marks the jobs of one stream."""
 
 
-def read_fio(text: str, where: str = "the job file") -> Definition:
-    """The workloads of a job file and what could not be kept. Raises MalformedInput with section and line."""
+def read_fio(text: str, where: str = "the job file", target_sizes: Sequence[int] = ()) -> Definition:
+    """The workloads of a job file and what could not be kept. Raises MalformedInput with section and line.
+
+    A share of a target, like `size=10%`, is one of `target_sizes` (bytes), which have to be alike; without any it is
+    lost.
+    """
     losses = LossList()
-    jobs = [JobReader(section, where, losses) for section in parse_jobs(text, where)]
+    jobs = [JobReader(section, where, losses, target_sizes) for section in parse_jobs(text, where)]
     targets = JobTargets([job for job in jobs if job.is_supported], losses)
     groups: list[list[JobReader]] = [[]]
     for job in jobs:
@@ -71,8 +75,31 @@ def _workload(jobs: Sequence[JobReader], targets: JobTargets, losses: LossList, 
         data=_common([job.data() for job in jobs if job.writes], DataPool(), "data of its own", losses),
         verification=_common([job.verification() for job in jobs], Verification.NONE, "verify of its own", losses),
     )
-    workload.check()
+    _check(workload, jobs, where)
     return workload
+
+
+_SAID_BY = {
+    "outstanding": ("iodepth",), "rate_per_s": ("rate_iops", "rate"), "workers": ("numjobs",),
+    "verification": ("verify",),
+}  # fmt: skip
+"""Which options say what a field of a workload becomes."""
+
+
+def _check(checked: Stream | Workload, jobs: Sequence[JobReader], where: str) -> None:
+    """Raises MalformedInput, with section and line, for what is read from these jobs and cannot be run."""
+    try:
+        if isinstance(checked, Stream):
+            checked.check("the job", None)
+        else:
+            checked.check()
+    except ConfigError as error:
+        path = error.where.rpartition(".")[2]
+        names = next((names for part, names in _SAID_BY.items() if path.endswith(part)), ())
+        found = [job.options[name] for job in jobs for name in names if name in job.options]
+        expected = f"{error.expected} for {found[0].name}" if found else error.expected
+        place = found[0].where if found else f"[{jobs[0].name}], {error.where}"
+        raise MalformedInput(expected, error.found, where=f"{where}, {place}", hint=error.hint) from error
 
 
 def _common(values: Sequence[_Value], default: _Value, what: str, losses: LossList) -> _Value:
@@ -82,9 +109,16 @@ def _common(values: Sequence[_Value], default: _Value, what: str, losses: LossLi
     return values[0] if values else default
 
 
+def _checked(job: JobReader, targets: JobTargets) -> list[Stream]:
+    streams = job.streams(targets.of(job))
+    for stream in streams:
+        _check(stream, [job], job.where)
+    return streams
+
+
 def _streams(jobs: Sequence[JobReader], targets: JobTargets, losses: LossList) -> list[Stream]:
     """One stream a job, or one for all jobs that are tied by flow and differ only in their lines."""
-    streams = [stream for job in jobs for stream in job.streams(targets.of(job))]
+    streams = [stream for job in jobs for stream in _checked(job, targets)]
     if len(jobs) == 1:
         return streams
     first = streams[0]

@@ -10,7 +10,8 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from storscope.bench.workloads.builtin import builtin, is_builtin, listed
@@ -26,23 +27,24 @@ MOST_BYTES = 1024**2
 """Larger than any definition made by hand; Iometer's with 30 specifications has 11 KB."""
 
 
-def load_workload(source: str | Path) -> Definition:
+def load_workload(source: str | Path, target_sizes: Sequence[int] = ()) -> Definition:
     """The definition that `source` names: a built-in workload, a file, or the text itself when it has several lines.
 
+    `target_sizes`, in bytes, are those of what it will run on, where that is known: a job file may ask for shares.
     Raises UsageError when there is neither a workload nor a file of that name, UnknownFormat for content of no known
     form, MalformedInput or ConfigError with the place for content that breaks its form.
     """
     if isinstance(source, str) and is_builtin(source):
         return builtin(source)
     if isinstance(source, str) and "\n" in source:
-        return read_definition(source, "the text")
-    return read_definition(_text_of(Path(source)), str(source))
+        return read_definition(source, "the text", target_sizes)
+    return read_definition(_text_of(Path(source)), str(source), target_sizes)
 
 
-def read_definition(text: str, where: str) -> Definition:
+def read_definition(text: str, where: str, target_sizes: Sequence[int] = ()) -> Definition:
     """The definition that a text holds, whatever its form."""
     try:
-        return _reader(text, where)(text, where)
+        return _reader(text, where, target_sizes)(text, where)
     except (ConfigError, InputError):
         if another := mistaken(text, where, WORKLOAD):
             raise another from None
@@ -84,7 +86,7 @@ def _decoded(content: bytes, where: str) -> str:
         return content.decode("latin-1")
 
 
-def _reader(text: str, where: str) -> Callable[[str, str], Definition]:
+def _reader(text: str, where: str, target_sizes: Sequence[int]) -> Callable[[str, str], Definition]:
     """By the first line that says something: Version for .icf, a brace for JSON; then fio's sections, then TOML."""
     head = text.lstrip()[:200]
     if not head:
@@ -96,7 +98,7 @@ def _reader(text: str, where: str) -> Callable[[str, str], Definition]:
     if _is_toml(text):
         return read_toml
     if re.search(r"^[ \t]*\[[^\[\]\n]*\][ \t\r]*([;#].*)?$", text, re.MULTILINE):
-        return read_fio
+        return partial(read_fio, target_sizes=target_sizes)
     raise UnknownFormat(
         "an Iometer .icf, a fio job file, TOML or JSON",
         repr(head[:40]),

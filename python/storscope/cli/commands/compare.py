@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,11 @@ What BEFORE and AFTER may be:
   STORE#key=value,...          part of a store (or of evidence)
   key=value,...                part of the store in use (--store)
 Keys: run (name, id or pattern, also the id of a sweep; several joined with |),
-capture (id or file name), entity (name or kind/name), system, since, until
-(ISO 8601; without an offset UTC: 2026-11-20T09:00 is 2026-11-20T10:00+01:00;
---timezone is of evidence alone; of a run also the time since its start, its
-warm-up included: 12m30s, 0:12:30).
+stream (name or pattern, of runs that storscope made), capture (id or file
+name), entity (name or kind/name), system, since, until (ISO 8601; without an
+offset UTC: 2026-11-20T09:00 is 2026-11-20T10:00+01:00; --timezone is of
+evidence alone; of a run also the time since its start, its warm-up included:
+12m30s, 0:12:30).
 
 \b
 Examples:
@@ -40,6 +42,8 @@ Examples:
   storscope compare --store lab \\
       run=simulation-5d0c8f1e-18a3b4c5d6e7f809,until=2m \\
       run=simulation-5d0c8f1e-18a3b4c5d6e7f809,since=2m
+  storscope compare --store lab 'run=ten clones,stream=clone*' \\
+      'run=ten clones, four groups,stream=clone*'
   storscope compare base.json new.json --json --fail-on worse
 """
 
@@ -56,11 +60,15 @@ Examples:
 @click.option("--fail-on", type=click.Choice(["worse", "cannot-tell"]), help="Exit with 1 when something is worse; "
               "with cannot-tell also when something cannot be told.")  # fmt: skip
 @click.option("--allow-different-load", is_flag=True, help="Judge also runs that were configured differently.")
+@click.option("--allow-failed", is_flag=True, help="Judge also runs that failed or lost data, and the latencies of "
+              "invalid runs.")  # fmt: skip
 @click.option("--entities", "entities_max", type=click.IntRange(1), default=10, show_default=True,
               help="Compare so many entities of running systems, the busiest first.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0, 2**53 - 1), default=0, show_default=True,
               help="Seed of the bootstrap intervals.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON (docs/compare-json.md).")
+@click.option("--format", "form", type=click.Choice(["table", "markdown", "csv", "json"]), default="table",
+              show_default=True, help="markdown and csv: the figures as a table for elsewhere.")  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Every note, and how each interval came about.")
 @store_option
 @import_options
@@ -68,14 +76,17 @@ def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> 
     """Say whether AFTER differs from BEFORE, by how much, and whether that can be chance.
 
     Each is a benchmark result (fio, Iometer, a table of results, our own), a group of repeated runs, or the counters
-    of a running system over a time. Simulated runs compare like measured ones, and so do the counters of simulated
-    arrays. Runs are paired by access specification. Exit code 1: see --fail-on.
+    of a running system over a time. Simulated runs compare with each other like measured ones, and so do the counters
+    of simulated arrays; one beside what was measured is a prediction, which is not judged. Runs are paired by access
+    specification. Exit code 1: see --fail-on.
     """
     from storscope.cli.store_for_reading import complete
     from storscope.domain.comparison import Settings
     from storscope.store import Store
     from storscope.workbench.comparing import are_stored, compare
 
+    if chosen["as_json"] and chosen["form"] not in ("table", "json"):
+        raise click.UsageError(f"--json: expected it or --format {chosen['form']}, found both.")
     if are_stored(before, after):
         refuse_import_options("parts of stores")
     kept = store_path or Path(DEFAULT_STORE)
@@ -87,6 +98,7 @@ def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> 
         level=_level(chosen["level"]),
         seed=chosen["seed"],
         allow_different_load=chosen["allow_different_load"],
+        allow_failed=chosen["allow_failed"],
         entities_max=chosen["entities_max"],
     )
     with ReadingProgress() as progress:
@@ -100,16 +112,25 @@ def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> 
             progress=progress,
             told=lambda summary: _tell(summary, verbose=chosen["verbose"]),
         )
-    _show(comparison, as_json=chosen["as_json"], verbose=chosen["verbose"])
-    return exit_code(comparison, chosen["fail_on"])
+    _show(comparison, form="json" if chosen["as_json"] else chosen["form"], verbose=chosen["verbose"])
+    return exit_code(comparison, chosen["fail_on"], chosen["metrics"])
 
 
-def exit_code(comparison: Any, fail_on: str | None) -> int:
-    """1 when the comparison holds what `fail_on` names."""
+def exit_code(comparison: Any, fail_on: str | None, metrics: Sequence[str] = ()) -> int:
+    """1 when the comparison holds what `fail_on` names; `metrics` are those that were asked for."""
     from storscope.domain.comparison import Outcome
 
+    if fail_on == "cannot-tell" and _tells_too_little(comparison, metrics):
+        return 1
     failing = {None: [], "worse": [Outcome.WORSE], "cannot-tell": [Outcome.WORSE, Outcome.UNDECIDED]}[fail_on]
     return int(any(comparison.count(outcome) for outcome in failing))
+
+
+def _tells_too_little(comparison: Any, metrics: Sequence[str]) -> bool:
+    """Whether no row says anything, or a pair has no row of a metric that was asked for."""
+    if not any(row.outcome or row.off_by is not None for row in comparison.rows()):
+        return True
+    return any(set(metrics) - {row.metric for row in pair.rows} for pair in comparison.pairs)
 
 
 def _level(level: float) -> float:
@@ -124,8 +145,15 @@ def _tell(summary: Any, *, verbose: bool) -> None:
     print_problems(summary, verbose=verbose)
 
 
-def _show(comparison: Any, *, as_json: bool, verbose: bool) -> None:
-    if as_json:
+def _show(comparison: Any, *, form: str, verbose: bool) -> None:
+    if form in ("markdown", "csv"):
+        from storscope.cli.comparison_tables import comparison_to_csv, comparison_to_markdown
+
+        click.echo({"markdown": comparison_to_markdown, "csv": comparison_to_csv}[form](comparison), nl=False)
+        if form == "csv" and comparison.unmatched:
+            click.echo(f"note: {len(comparison.unmatched)} without a partner, which the table names.", err=True)
+        return
+    if form == "json":
         import json
 
         from storscope.domain.comparison_json import comparison_to_json

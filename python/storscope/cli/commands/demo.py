@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import click
 
+from storscope.cli.options import typed
 from storscope.cli.output_file import OutputFile, replace_option, replaces
 
 _EXAMPLES = (
@@ -51,6 +51,10 @@ def command(output: Path, live: str | None, report: Path | None, keep: Path | No
     if live is not None:
         from storscope.cli.live_demo_command import play
 
+        if typed("output"):
+            raise click.UsageError("--output is for the bundled examples; --live writes its page to --report.")
+        if replaces() and report is None:
+            raise click.UsageError("With --live, --replace is for the file of --report.")
         return play(Path(live) if live else None, report, keep, verbose=verbose)
     if report is not None or keep is not None:
         raise click.UsageError("--report and --keep go with --live; the bundled examples write to --output.")
@@ -71,23 +75,24 @@ def examples_folder() -> Path:
     return Path(__file__).parents[2] / "examples"
 
 
-def _show_example(folder: Path, words: str, report: Path, verbose: bool) -> None:
+def _show_example(example: Path, words: str, report: Path, verbose: bool) -> None:
     from storscope.cli.show_verdict import print_verdict
     from storscope.domain.finding import Severity
     from storscope.report import write_report
     from storscope.store import Store
     from storscope.workbench.diagnosing import diagnose
     from storscope.workbench.importing import import_paths
+    from storscope.workbench.temporary_stores import folder_for_stores
 
     click.secho(f"── {words}", bold=True)
-    click.echo(f"   {folder}\n")
-    with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
-        store = Store.open(Path(directory) / "store", create=True)
-        import_paths(store, [folder])
+    click.echo(f"   {example}\n")
+    with folder_for_stores() as folder:
+        store = Store.open(folder / "store", create=True)
+        import_paths(store, [example])
         verdict = diagnose(store)
         print_verdict(verdict, Severity.INFO, verbose=verbose, is_kept=True)
         write_report(verdict, store, report)
-    _print_truth(folder / "truth.json", verdict)
+    _print_truth(example / "truth.json", verdict)
     click.secho(f"\nreport: {report}\n", bold=True)
 
 

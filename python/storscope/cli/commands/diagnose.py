@@ -42,7 +42,7 @@ Examples:
 @click.option("--run", metavar="NAME", help="Only what the run of this name, id or pattern belongs to; simulated runs "
               "are judged one by one. Also run=NAME instead of PATHS.")  # fmt: skip
 @click.option("--report", type=OutputFile(is_page=True), metavar="FILE", help="Write a self-contained HTML report.")
-@replace_option("Replace the FILE of --report also if it is no earlier report of storscope.")
+@replace_option("Replace the FILE of --report also if it is no earlier report of storscope.", of="report")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON (docs/verdict-json.md).")
 @click.option("--since", type=MomentType(), help="Only evidence from this time on (ISO 8601, UTC without a zone); of a "
               "simulated run also the time since its start (0:12:30, 12m30s).")  # fmt: skip
@@ -76,10 +76,9 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
         refuse_import_options("a store")
     with ExitStack() as stack:
         if paths and store_path is None:
-            import tempfile
+            from storscope.workbench.temporary_stores import folder_for_stores
 
-            directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="storscope-"))
-            store = Store.open(Path(directory) / "store", create=True)
+            store = Store.open(stack.enter_context(folder_for_stores()) / "store", create=True)
         else:
             store = Store.open(store_path or Path(DEFAULT_STORE), create=bool(paths))
             complete(store)
@@ -95,7 +94,7 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
         if brought is not None:
             verdict = _with_beside(verdict, brought)
         with after_printing(partial(_write_report, verdict, store, chosen["report"])):
-            _show(verdict, chosen, is_kept=not paths or store_path is not None)
+            _show(verdict, chosen, store, is_kept=not paths or store_path is not None)
     return exit_code(verdict, chosen["fail_on"], 0 if brought is None else len(brought.failures))
 
 
@@ -180,7 +179,7 @@ def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> Any:
     return summary
 
 
-def _show(verdict: Any, chosen: dict[str, Any], is_kept: bool) -> None:
+def _show(verdict: Any, chosen: dict[str, Any], store: Any, *, is_kept: bool) -> None:
     if chosen["as_json"]:
         import json
 
@@ -192,4 +191,11 @@ def _show(verdict: Any, chosen: dict[str, Any], is_kept: bool) -> None:
     from storscope.domain.finding import Severity
 
     least = Severity[chosen["min_severity"].upper()]
-    print_verdict(verdict, least, verbose=chosen["verbose"], is_kept=is_kept)
+    print_verdict(verdict, least, verbose=chosen["verbose"], is_kept=is_kept, has_load=_has_load(verdict, store))
+
+
+def _has_load(verdict: Any, store: Any) -> bool:
+    """Whether it was measured what volumes were asked for; of a simulated run it is known without."""
+    from storscope.workbench.measured_loads import has_volumes
+
+    return verdict.zero_ns is None and has_volumes(store)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from storscope.cli.options import ShareType, SizeType, store_option
+from storscope.cli.options import NumberType, ShareType, SizeType, store_option, typed
 from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.suggestions import Verbs
 
@@ -31,15 +31,15 @@ def command() -> None:
 @click.option("--name", default="fitted", show_default=True, help="What the drive is called in designs.")
 @click.option("-o", "--output", type=OutputFile(), metavar="FILE",
               help="Write the table here, to a new file, and the summary to standard output.")  # fmt: skip
-@replace_option("Replace the FILE of --output, if there is one.")
+@replace_option("Replace the FILE of --output, if there is one.", of="output")
 @click.option("--size", "size_bytes", type=SizeType(), help="Of the drive, in binary units: one of 1 TB has 931.5g. "
               "[default: what a trace reaches; --like's]")  # fmt: skip
-@click.option("--held-back", type=ShareType(), default="50%", show_default=True,
-              help="Of a trace: the last part, which judges the fit and takes no part in it.")  # fmt: skip
+@click.option("--held-back", type=ShareType(), help="Of a trace: the last part, which judges the fit and takes no part "
+              "in it. [default: 50%]")  # fmt: skip
 @click.option("--like", metavar="NAME", help="The drive of the catalogue that gives what the data do not. "
               "[default: of a grid, by its rate]")  # fmt: skip
 @click.option("--curve", is_flag=True, help="Keep a grid as a measured curve, without a model.")
-@click.option("--turns-per-min", type=click.FloatRange(1e3, 3e4), help="Of a grid, if it is not that of --like.")
+@click.option("--turns-per-min", type=NumberType(1e3, 3e4), help="Of a grid, if it is not that of --like.")
 @click.option("--only", metavar="TEXT", help="Of results of several drives: part of the system's or target's name, or "
               "a pattern with * and ? that fits it.")  # fmt: skip
 @click.option("--block", "block_bytes", type=SizeType(), help="Of results of several block sizes. [default: most runs]")
@@ -83,8 +83,10 @@ def _fit(evidence: tuple[Path, ...], chosen: dict[str, Any]) -> Any:
     from storscope.sim.drive_toml import checked_name
     from storscope.workbench.fitting import FitOptions, fit_drive
 
-    if chosen["held_back"] > 0.9:
+    if (chosen["held_back"] or 0) > 0.9:
         raise UsageError("a share of at most 90 %", f"{chosen['held_back']:.0%}", where="--held-back")
+    if evidence and typed("store_path"):
+        raise UsageError("EVIDENCE or --store, whose runs are taken without any", "both")
     for path in evidence:
         if not path.exists():
             raise UsageError("a file that exists", "none", where=str(path))

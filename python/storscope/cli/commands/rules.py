@@ -12,7 +12,10 @@ def command(as_json: bool, thresholds: bool) -> int:
     """List the conditions that diagnose looks for, from the rules' own words."""
     from storscope.cli.show_rules import print_rules, print_thresholds, rules_to_json
     from storscope.diagnose.rules import rules
+    from storscope.domain.errors import UsageError
 
+    if as_json and thresholds:
+        raise UsageError("--json or --thresholds, which is TOML", "both")
     if as_json:
         import json
 

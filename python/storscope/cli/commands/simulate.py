@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from storscope.cli.after_printing import after_printing
-from storscope.cli.options import DurationType, store_option
+from storscope.cli.options import DurationType, store_option, typed
 from storscope.cli.output_file import OutputFile, replace_option
+from storscope.cli.simulate_sweep import (
+    designs_and_axes,
+    is_simulation_sweep,
+    simulation_sweep_options,
+    sweep_simulated,
+)
 from storscope.cli.store_for_work import store_for_work
 from storscope.cli.suggestions import NamedOption
 
@@ -30,10 +37,14 @@ Examples:
   storscope simulate array.toml --workload 'vmfs*=vdi-steady' --workload dw=backup --duration 10m
   storscope simulate array.toml --workload oltp --animate --report array.html
   storscope simulate array.toml --trace vmfs1=db.blkparse --speed-up 2
+  storscope simulate array.toml --sweep sizes=4k,64k modes=randread,randwrite,read jobs=1,2 depth=1,16 --report s.html
+  storscope simulate array.toml vmfs1 --sweep modes=randread,randwrite depth=1,4,16 --size 10% --format fio-table
   storscope simulate --drives
 
 array.toml is the design in docs/simulate.md, with the volumes vmfs1 and dw; complete ones are in examples/designs.
 """
+_OF_A_RUN = ("speed_up", "closed_loop", "duration", "ios", "seed", "slice_s")
+"""Parameters that say how a workload or a trace runs."""
 _INTERRUPTED = 130
 _FAILED = 2
 """Data was lost, or the run could not go on."""
@@ -59,8 +70,9 @@ class CountType(click.ParamType[int]):
         return count
 
 
-@click.command("simulate", epilog=_EPILOG, cls=NamedOption, further="--workload")
+@click.command("simulate", epilog=_EPILOG, cls=NamedOption, further="--workload", many=("axes", "sweeps"))
 @click.argument("design_path", metavar="DESIGN.toml", required=False)
+@simulation_sweep_options
 @click.option(
     "--workload", "sources", multiple=True, metavar="[VOLUME=]NAME|FILE",
     help="What runs, on all volumes or on those that fit VOLUME or HOST/VOLUME (with * and ?). May be repeated.",
@@ -88,7 +100,7 @@ class CountType(click.ParamType[int]):
     "--slice", "slice_s", type=DurationType(), help="Resolution of the drives' queues. [default: 20ms or less]"
 )
 @click.option("--report", type=OutputFile(is_page=True), metavar="FILE", help="Diagnose the run; write a page.")
-@replace_option("Replace the FILE of --report also if it is no earlier report of storscope.")
+@replace_option("Replace the FILE of --report also if it is no earlier report of storscope.", of="report")
 @click.option("--check", is_flag=True, help="Only read the design, and what else is given; say what it is.")
 @click.option("--drives", is_flag=True, help="List the drives of the catalogue and where their numbers come from.")
 @store_option
@@ -105,15 +117,23 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
     from storscope.sim.schedule import load_schedule
 
     if chosen["drives"]:
+        _refuse_idle("--drives", _params_but("drives", "as_json"), "It lists the catalogue, and does nothing else.")
         show.print_drives(as_json=chosen["as_json"])
         return 0
+    volumes: tuple[str, ...] = ()
+    axes: tuple[str, ...] = ()
+    if is_sweep := is_simulation_sweep(chosen):
+        design_path, volumes, axes = designs_and_axes([*([design_path] if design_path else []), *chosen["axes"]])
     if design_path is None:
         raise UsageError("a design", "none", hint="See docs/simulate.md, and examples/designs/.")
-    schedule = load_schedule(chosen["schedule_path"]) if chosen["schedule_path"] else None
+    schedule = None if chosen["schedule_path"] is None else load_schedule(chosen["schedule_path"])
     design = load_design(Path(design_path), schedule)
-    if chosen["check"] and (idle := [name for name in ("report", "animate") if chosen[name]]):
-        raise UsageError(f"--check without --{idle[0]}", "both", hint="--check runs nothing that could be shown.")
+    if chosen["check"]:
+        _refuse_idle("--check", ("report", "animate", "output"), "It runs nothing that could be shown.")
+    if is_sweep:
+        return sweep_simulated(design, sources, volumes, axes, chosen)
     if chosen["check"] and not sources and not chosen["traces"]:
+        _refuse_idle("--check", _OF_A_RUN, "It reads the design alone, without --workload or --trace.")
         show.print_design(design, as_json=chosen["as_json"])
         return 0
     plan = _plan(design, sources, chosen)
@@ -123,6 +143,20 @@ def command(design_path: str | None, sources: tuple[str, ...], **chosen: Any) ->
         return 0
     with store_for_work(chosen["store_path"]) as store:
         return _keep_and_show(_simulated(plan), store, chosen)
+
+
+def _params_but(*names: str) -> list[str]:
+    """All parameters of the command except these."""
+    every = [one.name for one in click.get_current_context().command.params]
+    return [name for name in every if name is not None and name not in names]
+
+
+def _refuse_idle(option: str, names: Sequence[str], reason: str) -> None:
+    """Raises UsageError if any of these parameters was typed, which have no effect beside the option."""
+    from storscope.domain.errors import UsageError
+
+    if idle := typed(*names):
+        raise UsageError(f"{option} without {', '.join(idle)}", "both", hint=reason)
 
 
 def _plan(design: Design, sources: tuple[str, ...], chosen: dict[str, Any]) -> SimulationPlan:
@@ -142,21 +176,24 @@ def _plan(design: Design, sources: tuple[str, ...], chosen: dict[str, Any]) -> S
             "neither",
             hint=f"See: storscope workload list. The volumes are: {names}.",
         )
-    return _workload_plan(design, [_assignment(source) for source in sources], chosen)
+    return _workload_plan(design, [_assignment(source, design) for source in sources], chosen)
 
 
-def _assignment(source: str) -> tuple[Assignment, Sweep]:
+def _assignment(source: str, design: Design) -> tuple[Assignment, Sweep]:
     """VOLUME=WORKLOAD, or a workload for all, and its sweep; a file whose name has '=' is written ./name=1.toml."""
     from storscope.bench.workloads import load_workload
     from storscope.cli.show_workload import print_losses
-    from storscope.sim.assignment import Assignment
+    from storscope.sim.assignment import Assignment, sizes_of
     from storscope.workbench.own_length import not_repeated
 
     pattern, equals, name = source.partition("=")
     is_assigned = bool(equals) and not Path(source).exists()
-    definition = load_workload(name if is_assigned else source)
+    sizes = sizes_of([pattern] if is_assigned else [], design.attachments)
+    definition = load_workload(name if is_assigned else source, sizes)
     workload = definition.sole(
-        source, "Write it to a file of its own: storscope workload convert FILE --only NAME --to toml -o one.toml."
+        source,
+        "Simulate each by itself with --sweep, or write one to a file of its own: storscope workload convert "
+        "FILE --only NAME --to toml -o one.toml.",
     )
     print_losses([*definition.losses, *not_repeated(definition.sweep, name if is_assigned else source)])
     return Assignment(workload, pattern if is_assigned else None, definition.targets), definition.sweep

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from storscope.cli.options import DEFAULT_STORE, store_option
+from storscope.cli.options import DEFAULT_STORE, store_option, typed
 from storscope.cli.output_file import replace_option, replaces
 from storscope.cli.standard_streams import standard_output
 from storscope.cli.store_for_reading import store_for_reading
@@ -44,7 +44,11 @@ def info(store_path: Path | None, every: bool, as_json: bool) -> int:
 def query(store_path: Path | None, sql: str, form: str, limit: int) -> int:
     """Ask the store in SQL (DuckDB's dialect). Nothing outside the store can be read or written."""
     from storscope.cli.show_store import print_table, write_table
+    from storscope.domain.errors import UsageError
 
+    if form != "table" and typed("limit"):
+        raise UsageError("--limit with --format table", f"--format {form}, which has all rows",
+                         hint="Say it in SQL: ... LIMIT 100")  # fmt: skip
     table = store_for_reading(store_path).query(sql)
     if form == "table":
         print_table(table, limit)

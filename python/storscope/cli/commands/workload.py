@@ -1,4 +1,4 @@
-"""storscope workload: list, show, convert."""
+"""storscope workload: list, show, convert, derive."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from storscope.cli.derive_command import command as derive
 from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.suggestions import Verbs
 
@@ -18,7 +19,10 @@ def _is_workload(word: str) -> bool:
 
 @click.group("workload", cls=Verbs, usual="show", is_argument=_is_workload)
 def command() -> None:
-    """Explain and convert workloads: built in, Iometer's .icf, fio's job files, TOML and JSON."""
+    """Explain and convert workloads: built in, Iometer's .icf, fio's job files, TOML and JSON; derive measured ones."""
+
+
+command.add_command(derive)
 
 
 @command.command("list", epilog="\b\nExamples:\n  storscope workload list\n  storscope workload show oltp")
@@ -71,7 +75,7 @@ def show(source: str, only: str | None, as_json: bool) -> int:
 @click.argument("source", metavar="FILE|NAME")
 @click.option("--to", "form", type=click.Choice(["icf", "fio", "toml"]), required=True, help="The form to write.")
 @click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="A new file. [default: standard output]")
-@replace_option("Replace the FILE of --output, if there is one.")
+@replace_option("Replace the FILE of --output, if there is one.", of="output")
 @click.option("--only", metavar="NAME", help="Of a file with several workloads, this one.")
 @click.option("--target", "targets", multiple=True, help="For fio: a file or device, instead of the variable TARGET.")
 def convert(source: str, form: str, output: Path | None, only: str | None, targets: tuple[str, ...]) -> int:
@@ -79,7 +83,10 @@ def convert(source: str, form: str, output: Path | None, only: str | None, targe
     from storscope.bench.workloads import load_workload
     from storscope.bench.workloads.convert import convert_to
     from storscope.cli.show_workload import print_losses
+    from storscope.domain.errors import UsageError
 
+    if targets and form != "fio":
+        raise UsageError("--target with --to fio", f"--to {form}, which names no targets")
     definition = load_workload(source)
     if only is not None:
         definition = definition.only(only)
