@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,6 +61,42 @@ def test_reads_that_wait_beside_cached_writes_are_harm(tmp_path: Path) -> None:
     read_ns = [row[apart_rows.columns.index("read_latency_ns_mean")] for row in apart_rows.rows]
     assert [row[0] for row in apart_rows.rows] == ["v00", "v01", "v02", "v04", "v05"]
     assert read_ns == pytest.approx([40 * MS] * 5, rel=0.01)
+
+
+def _hidden(read_ms: float, *, hog: bool = True, seed: int = 5) -> Callable[[Recorder], None]:
+    """As above, but one operation in forty is a read and writes take 0.1 to 3 ms by chance, so that the mean of all
+    hardly goes with the load. Without a hog the loud times slow the reads all the same, at other hours."""
+    loud, slow = np.zeros(720, dtype=bool), np.zeros(720, dtype=bool)
+    for start in (100, 260, 430, 600):
+        loud[start : start + 18] = True
+        slow[start + (0 if hog else 60) :][:18] = True
+    rng = np.random.default_rng(seed)
+    reads, writes = (ops * rng.gamma(50, 1 / 50, (6, 720)) for ops in (5.0, 195.0))
+    writes[3, loud] *= 40
+    read_latency = np.where(slow, read_ms, 2.0) * rng.gamma(30, 1 / 30, (6, 720))
+    return apart((reads, read_latency), (writes, np.exp(rng.uniform(np.log(0.1), np.log(3.0), (6, 720)))))
+
+
+def test_reads_that_go_with_a_load_are_seen_where_the_mean_of_all_hides_them(tmp_path: Path) -> None:
+    case = make_case(tmp_path, _hidden(45.0))
+    [finding] = findings(RULE, case)
+    assert finding.entities[0] == entity("v03")
+    assert finding.severity is Severity.CRITICAL
+    assert finding.title == "Volume v03 slows down reads of 5 other volumes"
+    assert re.search(r"take 4[45]\.\d ms a read instead of [12]\.\d\d? ms", finding.summary)
+    assert "latency of reads is" in finding.summary
+    assert list(finding.evidence[0].columns[1:3]) == ["read_latency_ns_quiet", "read_latency_ns_loud"]
+    loud_ns = [row[2] for row in finding.evidence[0].rows if row[0] != "v03"]
+    assert loud_ns == pytest.approx([45 * MS] * 5, rel=0.1)
+
+
+def test_reads_that_go_with_a_load_and_stay_quick_are_no_harm(tmp_path: Path) -> None:
+    assert findings(RULE, make_case(tmp_path, _hidden(6.0))) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_reads_that_are_slow_at_other_times_accuse_nobody(tmp_path: Path, seed: int) -> None:
+    assert findings(RULE, make_case(tmp_path, _hidden(45.0, hog=False, seed=seed))) == []
 
 
 def test_large_operations_may_take_longer_before_it_is_harm(tmp_path: Path) -> None:

@@ -108,13 +108,17 @@ def _which(column: Columns) -> slice | list[int]:
     return [column] if isinstance(column, int) else list(column)
 
 
-def judged_grids(case: Case, grid: Grid) -> list[JudgedGrid]:
-    """All operations of a grid, then its reads and its writes, where they are told apart and not next to nothing."""
-    key = ("judged_grids", grid.entities)
+def judged_grids(case: Case, grid: Grid, *, of_each: bool = False) -> list[JudgedGrid]:
+    """All operations of a grid, then its reads and its writes, where they are told apart and not next to nothing.
+
+    `of_each`: a direction that is next to nothing of all operations counts where it is more of an entity's own: one
+    that writes very much does not hide the reads of others.
+    """
+    key = ("judged_grids", grid.entities, of_each)
     if key not in case.memo:
         share_min = case.settings.get(TIER_RULE, {}).get("direction_share_min", DIRECTION_SHARE_MIN)
         limits = tuple(tier_limits(case, entity) for entity in grid.entities)
-        every = {"": grid, **direction_grids(grid, share_min)}
+        every = {"": grid, **direction_grids(grid, share_min, 0.0 if of_each else share_min)}
         case.memo[key] = [JudgedGrid(of, one, limits) for of, one in every.items()]
     found: list[JudgedGrid] = case.memo[key]
     return found

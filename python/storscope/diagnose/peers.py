@@ -202,17 +202,17 @@ def _binned(series: Sequence[Series], entities: tuple[EntityRef, ...], step: int
     return Grid(entities, times, step, ops, moved, latency, captures, anew, tuple(series))
 
 
-def direction_grids(grid: Grid, share_min: float) -> dict[str, Grid]:
+def direction_grids(grid: Grid, share_min: float, share_of_all_min: float) -> dict[str, Grid]:
     """'reads' and 'writes' -> a grid of these, with the same intervals and entities; NaN of who does not part them.
 
-    Left out is a direction with less than `share_min` of the operations: of one entity, and of all.
+    Left out is a direction with less than `share_min` of an entity's operations, or `share_of_all_min` of those of all.
     """
     parts = [directions(series, share_min) for series in grid.series]
     found = {}
     for of in DIRECTIONS:
         own = [part.get(of, replace(one, columns={})) for part, one in zip(parts, grid.series, strict=True)]
         made = make_grid(own) if any(of in part for part in parts) else None
-        if made is not None and np.nansum(made.ops) >= share_min * np.nansum(grid.ops):
+        if made is not None and np.nansum(made.ops) >= share_of_all_min * np.nansum(grid.ops):
             found[of] = made
     return found
 

@@ -1,8 +1,9 @@
 """Who explains whom's latency by load: the search behind noisy-neighbour, which tells it in words.
 
-Partial correlations of log latency with the load of each suspect at lag 0 or 1, by operations and by bytes, with the
-victims' own load and everybody else's held fixed; intervals for the loads as they were, errors hanging together in
-time. Who brings no more than its victim, and is slowed by it as well, is no culprit. References are those of the rule.
+Partial correlations of log latency (of all operations, of reads or of writes) with the load of each suspect at lag 0
+or 1, by operations and by bytes, with the victims' own load and everybody else's held fixed; intervals for the loads as
+they were, errors hanging together in time. Who brings no more than its victim, and is slowed by it as well, is no
+culprit. References are those of the rule.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.judged_grids import JudgedGrid
 from storscope.diagnose.peers import Grid, rests_on
 from storscope.diagnose.rule import Settings
 from storscope.diagnose.rules._entities import listed
@@ -80,6 +82,8 @@ class Suspicion:
     """How often it became loud; once may be a coincidence that no statistic can exclude."""
     companions: tuple[int, ...]
     """Entities whose load moves with the suspect's so closely that they cannot be told apart."""
+    of: str = ""
+    """'reads' or 'writes' where the latency is that of these alone; empty for all operations."""
     is_mutual: bool = False
     """True when each victim brings as much load as the suspect, and slows it down as well: nobody is the culprit."""
 
@@ -110,6 +114,8 @@ class _Field:
     """What the search looks at: log latency and loads, absent load at its mean, spikes brought in."""
 
     grid: Grid
+    of: str
+    """Of what the latency is: 'reads', 'writes', or empty for all operations."""
     log_latency: FloatArray
     loads: dict[str, FloatArray]
     bad: BoolArray
@@ -119,9 +125,12 @@ class _Field:
     """See `refused`."""
 
 
-def suspicions(case: Case, settings: Settings, grid: Grid) -> list[Suspicion]:
-    """The suspects of a system, the strongest by queue time first; the next ones explain what it left."""
-    field = _field(case, grid)
+def suspicions(case: Case, settings: Settings, grid: Grid, judged: JudgedGrid) -> list[Suspicion]:
+    """The suspects of a system, the strongest by queue time first; the next ones explain what it left.
+
+    Loads are those of `grid`. The latency is that of `judged`: of all its operations, or of its reads or writes.
+    """
+    field = _field(case, grid, judged)
     found: list[Suspicion] = []
     for column in _by_queue_time(settings, field):
         suspicion = _suspicion(case, settings, field, column, found)
@@ -142,17 +151,24 @@ def refused(case: Case, system: str) -> list[Refused]:
     return found
 
 
-def _field(case: Case, grid: Grid) -> _Field:
+def of_words(of: str) -> str:
+    """'reads of ' before whose they are; empty for all operations."""
+    return f"{of} of " if of else ""
+
+
+def _field(case: Case, grid: Grid, judged: JudgedGrid) -> _Field:
+    timed = judged.grid
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_latency = np.log(np.where(grid.latency_ns > 0, grid.latency_ns, np.nan))
+        log_latency = np.log(np.where(timed.latency_ns > 0, timed.latency_ns, np.nan))
     loads = {"operations": _filled(grid.ops)}
     if np.isfinite(grid.bytes).any():
         loads["bytes"] = _filled(grid.bytes)
     bad = grid.inside(bad_windows(case).get(grid.system, []))
     if not bad.any():
-        total = np.nan_to_num(grid.total_latency_ns)
+        total = np.nan_to_num(timed.total_latency_ns)
         bad = total >= np.quantile(total, 0.9)
-    return _Field(grid, log_latency, loads, bad, correlations_seen(case, grid.system), refused(case, grid.system))
+    seen, against = correlations_seen(case, grid.system), refused(case, grid.system)
+    return _Field(grid, judged.of, log_latency, loads, bad, seen, against)
 
 
 def _filled(values: FloatArray) -> FloatArray:
@@ -206,7 +222,8 @@ def _suspicion(
     common = frozenset.intersection(*components) or components[0]
     weighed = _weighed(settings, field, column, measure, lag, hurt, common, accepted)
     if isinstance(weighed, _Against):
-        words = f"{named(case, entity)} and the latency of {listed(case, [field.grid.entities[v] for v in hurt])}"
+        hurt_words = listed(case, [field.grid.entities[v] for v in hurt])
+        words = f"{named(case, entity)} and the latency of {of_words(field.of)}{hurt_words}"
         decides = weighed.decides.format(named(case, entity))
         field.refused.append(Refused(best[0] / len(victims_of), f"{words}, but {weighed.words}", decides))
         return None
@@ -264,9 +281,8 @@ def _victims(
         judged = np.column_stack([scaled(each[known]) for each in columns])
         if _own_part(judged) < _OWN_PART_MIN:
             one, other = (field.grid.entities[place] for place in (column, victim))
-            field.refused.append(
-                Refused(0.0, f"{named(case, one)} and the latency of {case.label(other)}, but {_INSEPARABLE}")
-            )
+            whose = of_words(field.of) + case.label(other)
+            field.refused.append(Refused(0.0, f"{named(case, one)} and the latency of {whose}, but {_INSEPARABLE}"))
             continue
         r = _partial(judged, weights)
         field.correlations.append(r)
@@ -379,7 +395,7 @@ def _weighed(
     return Suspicion(
         field.grid, column, measure, tuple(victims), components, r, factor, quiet_ns, loud_ns, loud_from,
         float(shares(load[field.bad])[column]), float(shares(field.grid.waiting[field.bad])[column]),
-        len(runs_of(bridged(loud, 2))), _companions(load, column, victims),
+        len(runs_of(bridged(loud, 2))), _companions(load, column, victims), field.of,
     )  # fmt: skip
 
 

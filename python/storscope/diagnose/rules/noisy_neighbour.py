@@ -21,8 +21,9 @@ When it is wrong
     A correlation is no cause. What rises at the same time for all (a working day, a backup of everything) looks like
     each of them; without a shared component in the evidence it is reported as a correlation only. An entity that
     slows down others through a component nobody captured is missed or misnamed. Loads that always move together (the
-    two sides of a mirror) cannot be told apart, and accuse nobody. Latencies that go with a load are those of
-    all operations: reads that do so behind many quick writes are not seen; how much they suffer counts where they are.
+    two sides of a mirror) cannot be told apart, and accuse nobody. Where the latency of all operations goes with
+    nobody's load, that of reads and of writes is looked at apart, where they are told apart and too slow by
+    latency-above-tier's limits: reads wait behind a hog while the mean hides them behind many quick writes.
 
 References
     The correlation of 0.6 and the check by intervention are common practice, no citation; that a cause must share a
@@ -49,12 +50,12 @@ from storscope.diagnose.rules._neighbour_suspicions import (
     LOUD_INTERVALS_MIN,
     Suspicion,
     correlations_seen,
+    of_words,
     refused,
     shares,
     suspicions,
 )
 from storscope.diagnose.rules.component_saturated import FullComponent, used_to_the_full
-from storscope.diagnose.tier_limits import tier_limits
 from storscope.domain.arrays import BoolArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -76,7 +77,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
                 f"{settings['intervals_min_count']:.0f} intervals or more (iostat -x -t, esxtop -b, EVAperf)",
             )
         ]
-    found = {one.entity: one for grid in chosen for one in suspicions(case, settings, grid)}
+    found = {one.entity: one for grid in chosen for one in _suspicions(case, settings, grid)}
     shared = {entity: one for entity, one in found.items() if one.components}
     outcomes: list[Outcome] = [
         (_mutual if shared[group[0]].is_mutual else _finding)(
@@ -96,6 +97,17 @@ def _is_usable(settings: Settings, grid: Grid) -> bool:
     return len(grid.entities) > 1 and bool(timed >= 1)
 
 
+def _suspicions(case: Case, settings: Settings, grid: Grid) -> list[Suspicion]:
+    """The suspects by the latency of all operations; where there are none, of reads that are too slow, or of writes."""
+    whole, *apart = judged_grids(case, grid, of_each=True)
+    found = suspicions(case, settings, grid, whole)
+    for part in apart:
+        if not found and bool((part.grid.latency_ns > part.warning_ns).any()):
+            each = suspicions(case, settings, grid, part)
+            found = [one for one in each if part.is_above(_loud(one), part.warning_ns, one.victims)]
+    return found
+
+
 def _strongest(loose: dict[EntityRef, Suspicion]) -> list[Suspicion]:
     best: dict[str, Suspicion] = {}
     for entity, one in sorted(loose.items(), key=lambda item: -item[1].waiting_share):
@@ -108,7 +120,7 @@ def _strongest(loose: dict[EntityRef, Suspicion]) -> list[Suspicion]:
 
 def _finding(case: Case, settings: Settings, one: Suspicion, more: list[Suspicion]) -> Finding:
     victims = one.victim_entities
-    judged, loud = judged_grids(case, one.grid), _loud(one)
+    judged, loud = judged_grids(case, one.grid, of_each=True), _loud(one)
     means = means_words(judged, loud, one.victims)
     common = sorted(one.components, key=lambda part: (part.kind != "disk_group", part))
     what = joined([named(case, part) for part in common], 2)
@@ -130,8 +142,8 @@ def _finding(case: Case, settings: Settings, one: Suspicion, more: list[Suspicio
             f"{case.label(one.entity)} only marks the hours."
         ),
         check=(
-            f"Pause or throttle {case.label(one.entity)} for five minutes while the victims work: their latency must "
-            f"fall towards {format_duration(one.quiet_ns)} within an interval or two."
+            f"Pause or throttle {case.label(one.entity)} for five minutes while the victims work: their "
+            f"{_latency(one)} must fall towards {format_duration(one.quiet_ns)} within an interval or two."
         ),
         remedy=_remedy(case, one),
         source=f"Partial correlation of at least {settings['r_level_min']:g}: common practice, no citation; a shared "
@@ -149,7 +161,9 @@ def _hurts(one: Suspicion, judged: Sequence[JudgedGrid], loud: BoolArray) -> boo
     """Whether the victims are far too slow while it is loud: all their operations, their reads or their writes."""
     whole, *apart = judged
     _, limit_ns = whole.mean_and_limit_ns(loud, whole.critical_ns, one.victims)
-    return one.loud_ns > limit_ns or any(part.is_above(loud, part.critical_ns, one.victims) for part in apart)
+    return (not one.of and one.loud_ns > limit_ns) or any(
+        part.is_above(loud, part.critical_ns, one.victims) for part in apart
+    )
 
 
 def _correlation(case: Case, settings: Settings, one: Suspicion) -> Finding:
@@ -245,20 +259,28 @@ _CARRY_DATA = (*_DRIVES, "device", "datastore", "vdisk", "filesystem", "partitio
 
 def _victim_words(case: Case, one: Suspicion, most: int) -> str:
     victims = one.victim_entities
-    if len(victims) <= most:
-        return listed(case, victims)
-    return counted(len(victims), "other " + kind_word(one.entity.kind), "other " + kind_word(one.entity.kind, 2))
+    few = len(victims) <= most
+    one_word, more_words = ("other " + kind_word(one.entity.kind, number) for number in (1, 2))
+    return of_words(one.of) + (listed(case, victims) if few else counted(len(victims), one_word, more_words))
 
 
 def _numbers_sentence(case: Case, one: Suspicion) -> str:
     take = "takes" if len(one.victim_entities) == 1 else "take"
     loud = f"While {named(case, one.entity)} is loud ({format_ratio(one.share)} of the {one.measure} in the bad time)"
     return (
-        f"{loud}, {listed(case, one.victim_entities)} {take} {format_duration(one.loud_ns)} an operation instead of "
-        f"{format_duration(one.quiet_ns)} (medians). With their own and all other load held fixed, latency is "
+        f"{loud}, {listed(case, one.victim_entities)} {take} {format_duration(one.loud_ns)} {_each_of(one)} instead of "
+        f"{format_duration(one.quiet_ns)} (medians). With their own and all other load held fixed, {_latency(one)} is "
         f"{one.factor.estimate:.1f} times as high ({between(one.factor, '{:.1f}'.format)}; r = {one.r.estimate:.2f}, "
         f"{between(one.r, '{:.2f}'.format)})."
     )
+
+
+def _each_of(one: Suspicion) -> str:
+    return f"a {one.of.removesuffix('s')}" if one.of else "an operation"
+
+
+def _latency(one: Suspicion) -> str:
+    return f"latency of {one.of}" if one.of else "latency"
 
 
 def _episode_words(one: Suspicion) -> str:
@@ -304,15 +326,17 @@ def _loudness(one: Suspicion) -> str:
 
 
 def _rows(case: Case, one: Suspicion) -> EvidenceRows:
+    begin = f"{DIRECTIONS[one.of]}_" if one.of else ""
+    latency = f"{begin}latency_ns"
     return case.evidence(
-        f"Latency while {case.label(one.entity)} is loud (at least {_loudness(one)}) and quiet",
-        f"""{_kept_sql(case, one, "ops_per_s", "latency_ns_mean")}
-        SELECT entity, round(median(latency_ns_mean) FILTER (NOT loud)) AS latency_ns_quiet,
-        round(median(latency_ns_mean) FILTER (loud)) AS latency_ns_loud,
+        f"{_latency(one).capitalize()} while {case.label(one.entity)} is loud (at least {_loudness(one)}) and quiet",
+        f"""{_kept_sql(case, one, "ops_per_s", f"{latency}_mean")}
+        SELECT entity, round(median({latency}_mean) FILTER (NOT loud)) AS {latency}_quiet,
+        round(median({latency}_mean) FILTER (loud)) AS {latency}_loud,
         round(avg(ops_per_s) FILTER (NOT loud), 1) AS ops_per_s_quiet,
         round(avg(ops_per_s) FILTER (loud), 1) AS ops_per_s_loud, count(*) FILTER (loud) AS intervals_loud
         FROM kept JOIN suspect USING (step) GROUP BY entity
-        ORDER BY (entity = {sql_text(one.entity.name)}) DESC, latency_ns_loud DESC NULLS LAST""",
+        ORDER BY (entity = {sql_text(one.entity.name)}) DESC, {latency}_loud DESC NULLS LAST""",
     )
 
 
@@ -366,9 +390,7 @@ def _steady(case: Case, settings: Settings, grid: Grid) -> NotEvaluated | None:
     slow = [
         entity
         for other, entity in enumerate(grid.entities)
-        if other != column
-        and (known := grid.latency_ns[:, other][np.isfinite(grid.latency_ns[:, other])]).size
-        and float(np.median(known)) > tier_limits(case, entity).critical_ns
+        if other != column and any(_is_usually_slow(judged, other) for judged in judged_grids(case, grid, of_each=True))
     ]
     if share < settings["suspect_share_min"] or quiet >= LOUD_INTERVALS_MIN or not slow:
         return None
@@ -377,6 +399,13 @@ def _steady(case: Case, settings: Settings, grid: Grid) -> NotEvaluated | None:
         f"a time in which {named(case, grid.entities[column])} pauses: it brings {format_ratio(share)} of the "
         f"operations all the time, so that it cannot be told whether {listed(case, slow)} would be quicker without it",
     )
+
+
+def _is_usually_slow(judged: JudgedGrid, column: int) -> bool:
+    """Whether half of the intervals of all operations, of reads or of writes are above the critical limit."""
+    told = np.isfinite(judged.grid.latency_ns[:, column])
+    slow = judged.grid.latency_ns[told, column] > judged.critical_ns[told, column]
+    return slow.size > 0 and float(slow.mean()) > 0.5
 
 
 def _healthy(case: Case, grid: Grid, system: str) -> Healthy:
