@@ -29,6 +29,7 @@ _MODULES: Final = (
     "eva_events",
     "fio_json",
     "fio_text",
+    "fio_terse",
     "iometer_csv",
     "results_table",
     "counter_table",
