@@ -113,6 +113,42 @@ def test_large_operations_may_take_longer_before_it_is_harm(tmp_path: Path) -> N
     assert (small.severity, finding.severity) == (Severity.CRITICAL, Severity.WARNING)
 
 
+def _rarely(count: int) -> Callable[[Recorder], None]:
+    """A day in intervals of 20 s, in which v03 is loud once, for so many."""
+
+    def change(_: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        for values, factor in ((ops[3], 15), (moved[3], 15), (latency.T, 8)):
+            values[2_000 : 2_000 + count] *= factor
+
+    return day(change, count=4_320)
+
+
+@pytest.mark.parametrize("count", [10, 30])
+def test_a_hog_of_minutes_in_a_day_is_found(tmp_path: Path, count: int) -> None:
+    [finding] = findings(RULE, make_case(tmp_path, _rarely(count)))
+    assert finding.entities[0] == entity("v03")
+    assert finding.severity is Severity.CRITICAL
+    assert finding.numbers["slower_factor"] == pytest.approx(8, rel=0.2)
+    assert "volume v03 and the latency of" not in finding.summary, "what the first look refused it for"
+
+
+def test_a_bad_time_of_a_few_intervals_is_not_called_healthy(tmp_path: Path) -> None:
+    [outcome] = judge(RULE, make_case(tmp_path, _rarely(6)))
+    assert isinstance(outcome, NotEvaluated)
+    assert "latency was bad in 6 intervals only" in outcome.needs
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_burst_at_another_time_than_the_bad_one_accuses_nobody(tmp_path: Path, seed: int) -> None:
+    def change(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        burst = int(rng.integers(0, 2_000))
+        for values in (ops[3], moved[3]):
+            values[burst : burst + 20] *= 15
+        latency[:, 2_100:2_130] *= 8
+
+    assert findings(RULE, make_case(tmp_path, day(change, count=4_320, seed=seed))) == []
+
+
 def test_without_a_shared_component_it_is_a_correlation_and_never_a_cause(tmp_path: Path) -> None:
     [finding] = findings(RULE, make_case(tmp_path, day(hog, on=None)))
     assert finding.severity is Severity.INFO

@@ -42,6 +42,10 @@ _MOVES_TOGETHER = 0.8
 """Correlation with all other load from which the two cannot be told apart."""
 LOUD_INTERVALS_MIN = 5
 """Loud intervals, and quiet ones, of which nothing is said if there are fewer."""
+RARELY_LOUD_INTERVALS_MIN = 8
+"""Loud intervals that a load has at least which is loud in less than a hundredth of all."""
+_LOUD_AT = 0.99
+"""The quantile of a load that stands for its loudest: one that is a single spike does not."""
 _LOUD_PART_MIN = 0.1
 """Part of all that loud intervals count for at least: quiet ones beyond nine times as many weigh less together. Else
 quiet time that was captured as well would bring any correlation towards zero."""
@@ -105,6 +109,7 @@ class Refused:
     r: float
     words: str
     """Who, whose latency, and what spoke against it."""
+    suspect: EntityRef
     decides: str = ""
     """What would decide it, in words; empty where it is decided."""
 
@@ -114,6 +119,8 @@ class _Field:
     """What the search looks at: log latency and loads, absent load at its mean, spikes brought in."""
 
     grid: Grid
+    loud_at: float
+    """The quantile of a load that stands for its loudest."""
     of: str
     """Of what the latency is: 'reads', 'writes', or empty for all operations."""
     log_latency: FloatArray
@@ -131,6 +138,13 @@ def suspicions(case: Case, settings: Settings, grid: Grid, judged: JudgedGrid) -
     Loads are those of `grid`. The latency is that of `judged`: of all its operations, or of its reads or writes.
     """
     field = _field(case, grid, judged)
+    found = _search(case, settings, field)
+    if not found and (rare := _of_rare_loads(case, field)) is not None:
+        found = _search(case, settings, rare)
+    return found
+
+
+def _search(case: Case, settings: Settings, field: _Field) -> list[Suspicion]:
     found: list[Suspicion] = []
     for column in _by_queue_time(settings, field):
         suspicion = _suspicion(case, settings, field, column, found)
@@ -160,23 +174,40 @@ def _field(case: Case, grid: Grid, judged: JudgedGrid) -> _Field:
     timed = judged.grid
     with np.errstate(divide="ignore", invalid="ignore"):
         log_latency = np.log(np.where(timed.latency_ns > 0, timed.latency_ns, np.nan))
-    loads = {"operations": _filled(grid.ops)}
-    if np.isfinite(grid.bytes).any():
-        loads["bytes"] = _filled(grid.bytes)
     bad = grid.inside(bad_windows(case).get(grid.system, []))
     if not bad.any():
         total = np.nan_to_num(timed.total_latency_ns)
         bad = total >= np.quantile(total, 0.9)
     seen, against = correlations_seen(case, grid.system), refused(case, grid.system)
-    return _Field(grid, judged.of, log_latency, loads, bad, seen, against)
+    return _Field(grid, _LOUD_AT, judged.of, log_latency, _loads(grid, _LOUD_AT), bad, seen, against)
 
 
-def _filled(values: FloatArray) -> FloatArray:
-    """Loads with spikes brought in and absent values at their column's mean, where they say nothing."""
+def _of_rare_loads(case: Case, field: _Field) -> _Field | None:
+    """The same for loads that are loud too seldom for `_LOUD_AT`: a backup of minutes in a day.
+
+    None where that is no other search, or there is no bad window that one of them might explain.
+    """
+    loud_at = 1.0 - RARELY_LOUD_INTERVALS_MIN / len(field.grid.time_ns)
+    if loud_at <= _LOUD_AT or not bad_windows(case).get(field.grid.system):
+        return None
+    return replace(field, loud_at=loud_at, loads=_loads(field.grid, loud_at))
+
+
+def _loads(grid: Grid, loud_at: float) -> dict[str, FloatArray]:
+    """Operations, and bytes where they are known, with what is rarer than half of the loudest brought in."""
+    highest = (1.0 + loud_at) / 2
+    loads = {"operations": _filled(grid.ops, highest)}
+    if np.isfinite(grid.bytes).any():
+        loads["bytes"] = _filled(grid.bytes, highest)
+    return loads
+
+
+def _filled(values: FloatArray, highest: float) -> FloatArray:
+    """Loads with spikes above a quantile brought in, absent values at their column's mean, where they say nothing."""
     known = np.isfinite(values)
     mean = np.where(known, values, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
     filled = np.where(known, values, mean)
-    result: FloatArray = np.minimum(filled, np.quantile(filled, 0.995, axis=0))
+    result: FloatArray = np.minimum(filled, np.quantile(filled, highest, axis=0))
     return result
 
 
@@ -225,7 +256,8 @@ def _suspicion(
         hurt_words = listed(case, [field.grid.entities[v] for v in hurt])
         words = f"{named(case, entity)} and the latency of {of_words(field.of)}{hurt_words}"
         decides = weighed.decides.format(named(case, entity))
-        field.refused.append(Refused(best[0] / len(victims_of), f"{words}, but {weighed.words}", decides))
+        against = f"{words}, but {weighed.words}"
+        field.refused.append(Refused(best[0] / len(victims_of), against, entity, decides))
         return None
     return replace(weighed, is_mutual=hurt == alike)
 
@@ -233,7 +265,7 @@ def _suspicion(
 def _slow_each_other(settings: Settings, field: _Field, column: int, victim: int, accepted: list[int]) -> bool:
     """Whether the suspect brings no more than the victim by any measure, and is slowed down by its load as well."""
     for load in field.loads.values():
-        _, loud = _loud(load[:, column])
+        _, loud = _loud(load[:, column], field.loud_at)
         if load[loud, column].mean() > _ALIKE * load[loud, victim].mean():
             return False
     back = [_goes_with(field, load, victim, column, accepted, lag) for load in field.loads.values() for lag in (0, 1)]
@@ -248,7 +280,7 @@ def _goes_with(field: _Field, load: FloatArray, column: int, victim: int, accept
         return 0.0
     suspect = _lagged(load[:, column], lag)
     columns = [suspect, *_controls(field, load, column, [victim], accepted, latency), latency]
-    return _partial(np.column_stack([scaled(each[known]) for each in columns]), _weights(suspect[known]))
+    return _partial(np.column_stack([scaled(each[known]) for each in columns]), _weights(suspect[known], field.loud_at))
 
 
 def _shared(case: Case, one: EntityRef, other: EntityRef) -> frozenset[EntityRef]:
@@ -272,7 +304,7 @@ def _victims(
         known = np.isfinite(latency)
         if victim == column or victim in accepted or known.sum() < settings["intervals_min_count"]:
             continue
-        weights = _weights(suspect[known])
+        weights = _weights(suspect[known], field.loud_at)
         # The plain correlation is cheap; a partial one that counts does not hide behind one near zero.
         plain = np.column_stack([scaled(suspect[known]), scaled(latency[known])])
         if abs(_partial(plain, weights)) < 0.5 * settings["r_level_min"]:
@@ -282,7 +314,8 @@ def _victims(
         if _own_part(judged) < _OWN_PART_MIN:
             one, other = (field.grid.entities[place] for place in (column, victim))
             whose = of_words(field.of) + case.label(other)
-            field.refused.append(Refused(0.0, f"{named(case, one)} and the latency of {whose}, but {_INSEPARABLE}"))
+            words = f"{named(case, one)} and the latency of {whose}, but {_INSEPARABLE}"
+            field.refused.append(Refused(0.0, words, one))
             continue
         r = _partial(judged, weights)
         field.correlations.append(r)
@@ -303,16 +336,16 @@ def _partial(columns: FloatArray, weights: FloatArray) -> float:
     return float(partial_correlation(total_moments(columns, weights), columns.shape[1])[0])
 
 
-def _loud(suspect: FloatArray) -> tuple[float, BoolArray]:
+def _loud(suspect: FloatArray, loud_at: float) -> tuple[float, BoolArray]:
     """(load from which it is loud: half way between its quiet and its loudest, the intervals in which it is)."""
-    quiet_at, loud_at = np.quantile(suspect, [0.1, 0.99])
-    loud_from = float((quiet_at + loud_at) / 2)
+    quiet, loudest = np.quantile(suspect, [0.1, loud_at])
+    loud_from = float((quiet + loudest) / 2)
     return loud_from, suspect >= loud_from
 
 
-def _weights(suspect: FloatArray) -> FloatArray:
+def _weights(suspect: FloatArray, loud_at: float) -> FloatArray:
     """What each interval counts: all the same, unless loud ones are fewer than a tenth."""
-    _, loud = _loud(suspect)
+    _, loud = _loud(suspect, loud_at)
     quiet = loud.size - int(loud.sum())
     most = int(loud.sum()) * (1.0 - _LOUD_PART_MIN) / _LOUD_PART_MIN
     return np.where(loud, 1.0, min(1.0, most / max(quiet, 1)))
@@ -368,14 +401,14 @@ def _weighed(
     suspect = _lagged(load[:, column], lag)
     latency = _typical(field.log_latency[:, victims])
     known = np.isfinite(latency)
-    loud_from, loud = _loud(suspect)
+    loud_from, loud = _loud(suspect, field.loud_at)
     if min((loud & known).sum(), (~loud & known).sum()) < LOUD_INTERVALS_MIN:
         return _Against(f"it was loud (or quiet) in fewer than {LOUD_INTERVALS_MIN} intervals", _LOUD_AGAIN)
     quiet_ns = float(np.exp(np.median(latency[known & ~loud])))
     loud_ns = float(np.exp(np.median(latency[known & loud])))
     controls = _controls(field, load, column, victims, accepted, latency)
     columns = np.column_stack([scaled(each[known]) for each in (suspect, *controls, latency)])
-    r, slope = partial_correlation_and_slope(columns, loud[known], _weights(suspect[known]))
+    r, slope = partial_correlation_and_slope(columns, loud[known], _weights(suspect[known], field.loud_at))
     reach = float(suspect[known & loud].mean() - suspect[known & ~loud].mean()) / float(suspect[known].std())
     spread = float(latency[known].std())
     with np.errstate(over="ignore"):

@@ -5,7 +5,8 @@ Looks for
     together with the latency of others, after the others' own load and everybody else's load are taken out (partial
     correlation at lag 0 or 1), and whose victims wait noticeably longer while it is loud. The strongest suspect by
     queue time comes first; the next ones must explain what it left. How often it was loud does not weaken a case: loud
-    intervals count for a tenth of all at least, and chance is judged for the loads as they were. Where chance could do
+    intervals count for a tenth of all at least, and chance is judged for the loads as they were. Minutes in a day are
+    enough where there was a bad window; fewer than eight bad intervals are not judged. Where chance could do
     what a high correlation shows, nothing is called healthy: a second loud time is asked for. Of two that bring as
     much load as each other, and go with each other's latency both ways, none is the culprit: that is told as
     information, with the component they fill.
@@ -48,6 +49,7 @@ from storscope.diagnose.rules._entities import counted, joined, listed
 from storscope.diagnose.rules._load import between, kind_word, named, opening, rows_sql
 from storscope.diagnose.rules._neighbour_suspicions import (
     LOUD_INTERVALS_MIN,
+    RARELY_LOUD_INTERVALS_MIN,
     Suspicion,
     correlations_seen,
     of_words,
@@ -56,6 +58,7 @@ from storscope.diagnose.rules._neighbour_suspicions import (
     suspicions,
 )
 from storscope.diagnose.rules.component_saturated import FullComponent, used_to_the_full
+from storscope.diagnose.windows import bad_windows
 from storscope.domain.arrays import BoolArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -289,7 +292,7 @@ def _episode_words(one: Suspicion) -> str:
 
 def _refused_words(case: Case, one: Suspicion) -> str:
     """A second suspect that went with latency and still does not count: who reads of one alone looks no further."""
-    found = refused(case, one.grid.system)
+    found = [each for each in refused(case, one.grid.system) if each.suspect != one.entity]
     return f"Seen too, not proven: {max(found).words}. " if found else ""
 
 
@@ -374,6 +377,13 @@ def _silence(case: Case, settings: Settings, chosen: Sequence[Grid], system: str
     if undecided:
         most = max(undecided)
         return NotEvaluated(_NAME, f"{most.decides}: {most.words} (r = {most.r:.2f})")
+    bad = int(grid.inside(bad_windows(case).get(system, [])).sum())
+    if 0 < bad < RARELY_LOUD_INTERVALS_MIN:
+        return NotEvaluated(
+            _NAME,
+            f"shorter intervals, or a longer capture: latency was bad in {counted(bad, 'interval')} only, too few to "
+            "tell with whose load it goes",
+        )
     return _healthy(case, grid, system) if (steady := _steady(case, settings, grid)) is None else steady
 
 
