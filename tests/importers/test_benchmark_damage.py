@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 
 from storscope.domain.errors import MalformedInput
 from storscope.sources.importer import Importer
-from storscope.sources.importers import fio_json, fio_terse, fio_text, iometer_csv, results_table
+from storscope.sources.importers import (
+    diskspd_text,
+    diskspd_xml,
+    fio_json,
+    fio_terse,
+    fio_text,
+    iometer_csv,
+    results_table,
+)
 from tests.support.tables import read_text
 
 HERE = Path(__file__).parent
-IMPORTERS = [module.IMPORTER for module in (fio_json, fio_terse, fio_text, iometer_csv, results_table)]
+MODULES = (diskspd_text, diskspd_xml, fio_json, fio_terse, fio_text, iometer_csv, results_table)
+IMPORTERS = [module.IMPORTER for module in MODULES]
 _SUFFIXES = (".json", ".txt", ".csv", ".terse", ".xml", ".html")
 JUNK = [b'"', b"}", b"{", b",", b"-1", b"9" * 30, b"null", b"[]", b"nan", b"\xff", b"\n", b"=", b":", b"th=[", b"'",
         b"e999", b"0", b"(", b"/"]  # fmt: skip
@@ -23,7 +32,7 @@ JUNK = [b'"', b"}", b"{", b",", b"-1", b"9" * 30, b"null", b"[]", b"nan", b"\xff
 
 def small_samples(importer: Importer) -> list[Path]:
     paths = sorted(path for path in (HERE / importer.name).iterdir() if path.suffix in _SUFFIXES)
-    return [path for path in paths if path.stat().st_size < 20_000]
+    return [path for path in paths if path.stat().st_size < 40_000]
 
 
 def read_or_refuse(importer: Importer, raw: bytes) -> None:

@@ -42,7 +42,7 @@ PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
         (b"Disks:        % tm_act     Kbps      tps    Kb_read   Kb_wrtn\nhdisk0  1.2  33.5  3.2  1024  21000\n",
          "iostat of AIX", "Linux"),
         (b"500, 41530, 0, 0, 0\n500, 45064, 1, 0, 0\n1000, 53764, 0, 0, 0\n", "a log of fio", "--status-interval"),
-        (b"\nCommand Line: diskspd.exe -d30 -w30 disk.dat\n", "DiskSpd", "results_table"),
+        (b"<Profile>\n  <TimeSpans>\n    <TimeSpan>\n", "a profile of DiskSpd", "-Rxml"),
         (b"Vdbench summary report, created 13:52:54 Apr 11 2019\n", "Vdbench", "results_table"),
         (b"# HELP node_disk_io_now The number of I/Os\n# TYPE node_disk_io_now gauge\n", "Prometheus", "counter_table"),
         (b".1.3.6.1.4.1.2021.13.15.1.1.1.1 = INTEGER: 1\n", "a walk of SNMP", "counter_table"),
@@ -57,7 +57,7 @@ def test_a_well_known_format_is_named_with_what_to_do(content: bytes, words: str
     assert "which no importer reads" in said
 
 
-@pytest.mark.parametrize("content", [BLKTRACE, b"\nCommand Line: diskspd.exe -d30 -w30 disk.dat\n"])
+@pytest.mark.parametrize("content", [BLKTRACE, b"<Profile>\n  <TimeSpans>\n"])
 def test_the_import_says_so_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes) -> None:
     (tmp_path / "file").write_bytes(content)
     assert run(["import", "--store", str(tmp_path / "store"), str(tmp_path / "file")]) == 2

@@ -97,7 +97,9 @@ _LINES: Final = tuple(
             "a log of fio (write_lat_log and the like)",
             "Import the result; it has intervals with: fio --output-format=json+ --status-interval=10"
         )),
-        (r"^Command Line: .*diskspd|^[ \t]*timespan:[ \t]+\d+\s*$|<TimeSpan>", _Foreign("a result of DiskSpd", _TABLE)),
+        (r"<Profile>|<TimeSpans>", _Foreign(
+            "a profile of DiskSpd, without results", "Run it, and import what it prints: diskspd -X FILE -L -Rxml"
+        )),
         (r"\bVdbench\b", _Foreign("a report of Vdbench", _TABLE)),
         (r"\AISO date,label,path type,|\ALabel,Phase,RuntimeMS,", _Foreign("a result of elbencho", _TABLE)),
         (r"\A# (?:HELP|TYPE) [a-z_:]+ ", _Foreign("a page of Prometheus metrics", _OVER_TIME)),

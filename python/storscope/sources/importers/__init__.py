@@ -31,6 +31,8 @@ _MODULES: Final = (
     "fio_text",
     "fio_terse",
     "iometer_csv",
+    "diskspd_xml",
+    "diskspd_text",
     "results_table",
     "counter_table",
 )  # fmt: skip
