@@ -135,7 +135,16 @@ def test_prose_is_no_capture(words: str) -> None:
     assert recognise(Head("letter", words.encode(), "utf-8")) is None
 
 
-_BY_LINES = {"vmware_log", "esxi_config", "iostat_text", "diskstats", "multipath_ll", "evaperf_text", "eva_events"}
+_BY_LINES = {
+    "node_exporter",
+    "vmware_log",
+    "esxi_config",
+    "iostat_text",
+    "diskstats",
+    "multipath_ll",
+    "evaperf_text",
+    "eva_events",
+}
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,26 @@ import pytest
 from storscope.domain.errors import StorscopeError
 from storscope.sources.evidence import Head
 from storscope.sources.importer import Importer, ImportOptions
-from storscope.sources.importers import diskstats, eva_events, evaperf_csv, evaperf_text, iostat_text, multipath_ll
+from storscope.sources.importers import (
+    diskstats,
+    eva_events,
+    evaperf_csv,
+    evaperf_text,
+    iostat_text,
+    multipath_ll,
+    node_exporter,
+)
 from tests.support.tables import read_text
 
 SAMPLES = Path(__file__).parent
-FAMILY = [module.IMPORTER for module in (diskstats, eva_events, evaperf_csv, evaperf_text, iostat_text, multipath_ll)]
+FAMILY = [
+    module.IMPORTER
+    for module in (diskstats, eva_events, evaperf_csv, evaperf_text, iostat_text, multipath_ll, node_exporter)
+]
 PIECES = (
     "|", "-", "-+", "` ", "virtual disk \\", "rebuild disk ", "Linux x (", "a) b", "1 ", "1,", '"', "Read Hit Req/s,",
     "Read  ", "8 0 sda 1 ", "dm-1 ", "(", "[size=", "2011-03-14 09:58:02 ", "Device ", "\x00", "\ufeff",
+    'node_disk_io_now{device="sda"} ', 'a{b="c',
 )  # fmt: skip
 STARTS = {
     "eva_events": "2011-03-14 09:58:02 ",

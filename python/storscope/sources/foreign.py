@@ -102,7 +102,7 @@ _LINES: Final = tuple(
         )),
         (r"\bVdbench\b", _Foreign("a report of Vdbench", _TABLE)),
         (r"\AISO date,label,path type,|\ALabel,Phase,RuntimeMS,", _Foreign("a result of elbencho", _TABLE)),
-        (r"\A# (?:HELP|TYPE) [a-z_:]+ ", _Foreign("a page of Prometheus metrics", _OVER_TIME)),
+        (r"\A# (?:HELP|TYPE) [a-z_:]+ ", _Foreign("a page of Prometheus metrics of no node_exporter", _OVER_TIME)),
         (r"\A(?:\.1|iso|SNMPv2-SMI::\w+|[A-Z][\w-]+-MIB::\w+)[.\d]* = ", _Foreign("a walk of SNMP", _OVER_TIME)),
         (r"^[ \t]*CPU[ \t]+(?:NFS|FTP)[ \t]+CIFS\b|\"observedTimeInMS\"", _Foreign(
             "a table of a NetApp array's statistics", _OVER_TIME

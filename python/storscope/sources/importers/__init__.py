@@ -23,6 +23,7 @@ _MODULES: Final = (
     "sadf_csv",
     "sar_text",
     "diskstats",
+    "node_exporter",
     "multipath_ll",
     "evaperf_text",
     "evaperf_csv",
