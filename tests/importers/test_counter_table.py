@@ -96,6 +96,21 @@ def test_an_interval_ends_at_its_time_and_a_gap_of_minutes_is_none(tmp_path: Pat
     assert [(row["time"] - begin).total_seconds() for row in found] == [0, 30, 60, 370, 400]
 
 
+def test_no_interval_is_between_two_steps_nor_lies_over_another_one(tmp_path: Path) -> None:
+    text = "time,volume,iops\n" + "".join(f"{1_795_168_800 + at},v,1\n" for at in (0, 30, 150))
+    found = of(read_text(IMPORTER, text, tmp_path), "v")
+    assert [row["duration_ns"] for row in found] == [30 * 10**9] * 3
+
+
+def test_disks_of_a_vm_are_things_of_their_own(tmp_path: Path) -> None:
+    rows = [f"{1_795_168_800 + at},{vm},disk1,{at + 1}\n" for at in (0, 10) for vm in ("a", "b")]
+    found = read_text(IMPORTER, "time,vm,virtual disk,iops\n" + "".join(rows), tmp_path)
+    assert {(row["kind"], row["entity"]) for row in found.rows("observations")} == {
+        ("vm_disk", "a/disk1"), ("vm_disk", "b/disk1"),
+    }  # fmt: skip
+    assert ("vm_disk", "a/disk1", "member_of", "vm", "a") in found.links()
+
+
 def test_a_heading_may_say_that_times_are_starts_and_a_column_how_long_an_interval_is() -> None:
     found = of(read_tables(IMPORTER, KINDS), "vol7")
     assert [row["time"].timestamp() for row in found] == [1_795_168_800, 1_795_168_860]

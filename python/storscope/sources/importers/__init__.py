@@ -36,6 +36,8 @@ _MODULES: Final = (
     "diskspd_text",
     "results_table",
     "counter_table",
+    "wide_table",
+    "long_table",
 )  # fmt: skip
 
 

@@ -15,8 +15,8 @@ from typing import Final
 from storscope.sources.importers._headings import Meaning, meaning_of, words_of
 
 KINDS: Final = {
-    "vm": "vm", "virtual machine": "vm", "guest": "vm",
     "virtual disk": "vm_disk", "vmdk": "vm_disk",
+    "vm": "vm", "virtual machine": "vm", "guest": "vm",
     "datastore": "datastore",
     "volume": "vdisk", "volume name": "vdisk", "lun": "vdisk", "vdisk": "vdisk", "lun name": "vdisk", "vol": "vdisk",
     "device": "device", "block device": "device", "dev": "device",
@@ -38,12 +38,14 @@ _KIND_COLUMNS: Final = frozenset({"kind", "type", "object type", "element type",
 _TIME_WORDS: Final = frozenset({
     "time", "timestamp", "datetime", "date", "clock", "sample", "start", "end", "begin", "utc", "gmt", "epoch", "unix",
     "collection", "period", "stamp", "interval", "polled", "poll", "local", "s", "ms", "at", "point",
+    "generated",
 })  # fmt: skip
 _SURELY_TIME: Final = frozenset({"time", "timestamp", "datetime", "epoch", "date"})
 _LENGTHS: Final = {
     ("interval", "s"): 1.0, ("interval",): 1.0, ("duration", "s"): 1.0, ("interval", "sec"): 1.0,
-    ("interval", "seconds"): 1.0, ("period", "s"): 1.0, ("interval", "ms"): 1e-3, ("duration", "ms"): 1e-3,
-    ("interval", "min"): 60.0, ("interval", "minutes"): 60.0, ("duration", "seconds"): 1.0, ("duration", "ns"): 1e-9,
+    ("interval", "seconds"): 1.0, ("interval", "secs"): 1.0, ("period", "s"): 1.0, ("interval", "ms"): 1e-3,
+    ("duration", "ms"): 1e-3, ("interval", "min"): 60.0, ("interval", "minutes"): 60.0, ("duration", "seconds"): 1.0,
+    ("duration", "ns"): 1e-9,
 }  # fmt: skip
 """Words of a heading of the length of an interval -> seconds of its unit."""
 _OF_TESTS: Final = frozenset({
@@ -82,7 +84,7 @@ def is_of_tests(names: Sequence[str]) -> bool:
 
 def has_times(names: Sequence[str]) -> bool:
     """Whether a heading has a column of times."""
-    return bool(_time_columns(names))
+    return bool(time_columns(names))
 
 
 def separator_of(line: str) -> str:
@@ -101,7 +103,7 @@ def cells_of(line: str) -> list[str]:
 def heading_of(cells: Sequence[str]) -> Heading | None:
     """None for a line that is no heading: one with a time and something that is measured."""
     names = tuple(cell.strip().lstrip("#").strip() for cell in cells)
-    times = _time_columns(names)
+    times = time_columns(names)
     measured = _measured(names)
     if not times or not measured or len(names) < 2:
         return None
@@ -114,14 +116,18 @@ def heading_of(cells: Sequence[str]) -> Heading | None:
     if named:
         things.setdefault("vdisk", named[0])
     kinds = [index for index, name in enumerate(names) if " ".join(words_of(name)) in _KIND_COLUMNS]
-    lengths = [(index, _LENGTHS[words_of(name)]) for index, name in enumerate(names) if words_of(name) in _LENGTHS]
     starts = bool({"start", "begin"} & set(words_of(names[times[0]]))) or "starttime" in names[times[0]].lower()
-    return Heading(
-        names, times, starts, lengths[0] if lengths else None, kinds[0] if kinds and named else None, things, measured
+    return Heading(names, times, starts, length_column(names), kinds[0] if kinds and named else None, things, measured)
+
+
+def length_column(names: Sequence[str]) -> tuple[int, float] | None:
+    """The column of the lengths of intervals, and the seconds of its unit."""
+    return next(
+        ((index, _LENGTHS[words_of(name)]) for index, name in enumerate(names) if words_of(name) in _LENGTHS), None
     )
 
 
-def _time_columns(names: Sequence[str]) -> tuple[int, ...]:
+def time_columns(names: Sequence[str]) -> tuple[int, ...]:
     """The column of times, or those of dates and times; of a start and an end the end."""
     found = [index for index, name in enumerate(names) if _is_time(name)]
     if not found:
