@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -123,3 +125,46 @@ def test_json_that_is_cut_off_says_so(tmp_path: Path) -> None:
     with pytest.raises(MalformedInput) as caught:
         read_text(sadf_json.IMPORTER, text[: len(text) // 2], tmp_path)
     assert "cut off" in caught.value.hint
+
+
+def _live(date: str, *times: str) -> str:
+    """What `sar -u -d 1` prints: both activities with their headings, again with each sample."""
+    blocks = [f"Linux 6.1.0 (db8) \t{date} \t_x86_64_\t(2 CPU)", ""]
+    for before, at in pairwise(times):
+        blocks += [
+            f"{before}     CPU     %user     %nice   %system   %iowait    %steal     %idle",
+            f"{at}     all     12.00      0.00      3.00      5.00      0.00     80.00",
+            "",
+            f"{before}       DEV       tps     rkB/s     wkB/s   areq-sz    aqu-sz     await     %util",
+            f"{at}       sda     12.00     80.00    160.00     20.00      0.06      5.00      1.20",
+            "",
+        ]
+    return "\n".join(blocks)
+
+
+def test_two_activities_live_pass_midnight_together(tmp_path: Path) -> None:
+    text = _live("11/20/2026", "11:59:58 PM", "11:59:59 PM", "12:00:00 AM", "12:00:01 AM")
+    tables = read_text(sar_text.IMPORTER, text, tmp_path)
+    first = dt.datetime(2026, 11, 20, 23, 59, 58, tzinfo=dt.UTC)
+    expected = [first + dt.timedelta(seconds=second) for second in range(3)]
+    for kind in ("device", "host"):
+        assert [row["time"] for row in tables.rows("observations") if row["kind"] == kind] == expected
+
+
+def test_a_clock_of_twelve_hours_tells_the_order_of_the_date(tmp_path: Path) -> None:
+    for times, month in ((("11:40:01 PM", "11:50:01 PM"), 3), (("23:40:01", "23:50:01"), 4)):
+        tables = read_text(sar_text.IMPORTER, _live("03/04/2014", *times), tmp_path)
+        assert {row["time"].month for row in tables.rows("observations")} == {month}
+        assert any("--day-first" in warning or "--month-first" in warning for warning in tables.notes.warnings)
+
+
+def test_json_has_older_and_newer_names_of_fields_beside_each_other(tmp_path: Path) -> None:
+    disk = {
+        "disk-device": "sda", "tps": 10, "rkB": 80, "wkB": 160, "rd_sec": 1, "wr_sec": 1, "aqu-sz": 0.05, "avgqu-sz": 9,
+        "await": 5, "util": 40,
+    }  # fmt: skip
+    stamp = {"date": "2014-03-04", "time": "22:10:01", "utc": 1, "interval": 600}
+    document = {"sysstat": {"hosts": [{"nodename": "db1", "statistics": [{"timestamp": stamp, "disk": [disk]}]}]}}
+    [row] = disks(read_text(sadf_json.IMPORTER, json.dumps(document), tmp_path))
+    assert (row["read_bytes_per_s"], row["write_bytes_per_s"]) == (80 * 1024, 160 * 1024)
+    assert (row["queue_depth_mean"], row["busy_ratio"]) == (0.05, 0.4)

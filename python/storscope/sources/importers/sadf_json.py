@@ -19,12 +19,11 @@ from storscope.sources.importers._table_times import TableTimes
 
 _FIELDS: Final = {
     "tps": "tps", "rkB": "rkB/s", "wkB": "wkB/s", "dkB": "dkB/s", "areq-sz": "areq-sz", "aqu-sz": "aqu-sz",
-    "await": "await", "util-percent": "%util",
-}  # fmt: skip
-_OLD_FIELDS: Final = {
-    "tps": "tps", "rd_sec": "rd_sec/s", "wr_sec": "wr_sec/s", "avgrq-sz": "avgrq-sz", "avgqu-sz": "avgqu-sz",
+    "rd_sec": "rd_sec/s", "wr_sec": "wr_sec/s", "avgrq-sz": "avgrq-sz", "avgqu-sz": "avgqu-sz",
     "await": "await", "svctm": "svctm", "util": "%util", "util-percent": "%util",
 }  # fmt: skip
+_OTHER_UNIT: Final = {"rkB": ("rd_sec", "wr_sec"), "areq-sz": ("avgrq-sz",), "aqu-sz": ("avgqu-sz",)}
+"""A name of later releases, and older ones of the same in another unit that it replaces where both are printed."""
 
 
 def _recognise(head: Head) -> float:
@@ -65,8 +64,9 @@ def _host(
             recorder.omit("samples without a time or a length")
             continue
         for disk in sample.get("disk", []):
-            names = _FIELDS if "rkB" in disk else _OLD_FIELDS
-            fields = {names[key]: float(value) for key, value in disk.items() if key in names}
+            replaced = {old for name, names in _OTHER_UNIT.items() if name in disk for old in names}
+            kept = {_FIELDS[key]: value for key, value in disk.items() if key in _FIELDS and key not in replaced}
+            fields = {name: float(value) for name, value in kept.items()}
             writer.disk(system, str(disk["disk-device"]), end_ns, duration_ns, fields)
         for load in sample.get("cpu-load", []):
             if str(load["cpu"]) in ALL_PROCESSORS:

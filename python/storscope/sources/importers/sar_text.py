@@ -55,6 +55,15 @@ def _recognise(head: Head) -> float:
 
 
 @dataclass
+class _Days:
+    """Where in time the lines of an activity have got to."""
+
+    clock: LocalClock
+    day: dt.date | None
+    latest: dt.time | None = None
+
+
+@dataclass
 class _Reader:
     """Where in the text it is."""
 
@@ -66,9 +75,9 @@ class _Reader:
     _first_day: dt.date | None = None
     _activity: str | None = None
     _columns: list[str] = field(default_factory=list)
-    _clock: LocalClock = field(init=False)
-    _day: dt.date | None = None
-    _latest: dt.time | None = None
+    _days: _Days = field(init=False)
+    _days_of: dict[tuple[str, ...], _Days] = field(default_factory=dict)
+    """Of each heading since the header."""
     _sample: tuple[str, int] | None = None
     """The stamp of the present sample, and when it was."""
     _before_ns: int | None = None
@@ -76,7 +85,7 @@ class _Reader:
 
     def __post_init__(self) -> None:
         """Nothing is read yet."""
-        self._writer, self._clock = SarWriter(self.recorder), LocalClock(self.options.zone())
+        self._writer, self._days = SarWriter(self.recorder), self._anew()
         self._system = self.options.system or DEFAULT_LINUX_SYSTEM
 
     def line(self, line: str) -> None:
@@ -91,7 +100,7 @@ class _Reader:
     def finish(self) -> None:
         """After the last line."""
         self._writer.finish()
-        self.recorder.notes.clock = self.options.zone_words() + self._clock.words
+        self.recorder.notes.clock = self.options.zone_words() + self._days.clock.words
         if doubt := self.stamps.doubt:
             self.recorder.warn(doubt)
 
@@ -99,6 +108,10 @@ class _Reader:
         self._system = self.options.system or header["host"]
         self.recorder.notes.system = self.recorder.notes.system or self._system
         self._first_day, self._activity = self.stamps.date(header["date"]), None
+        self._days_of.clear()
+
+    def _anew(self) -> _Days:
+        return _Days(LocalClock(self.options.zone()), self._first_day)
 
     def _timed(self, stamp: str, cells: Sequence[str]) -> None:
         if " ".join(cells).startswith(_RESTART):
@@ -111,9 +124,8 @@ class _Reader:
             self.recorder.omit("lines of other activities than disks and processors")
 
     def _heading(self, stamp: str, activity: str, cells: list[str]) -> None:
-        """A heading goes on where its activity is; another one begins its day anew."""
-        if (activity, cells) != (self._activity, self._columns):
-            self._day, self._latest, self._clock = self._first_day, None, LocalClock(self.options.zone())
+        """A heading goes on where its own lines are: live, each sample has all activities. A new one begins the day."""
+        self._days = self._days_of.setdefault((activity, *cells), self._anew())
         self._activity, self._columns = activity, cells
         self._before_ns, self._sample = None, None
         if activity != "else" and (now_ns := self._instant(stamp)) is not None:
@@ -141,13 +153,14 @@ class _Reader:
 
     def _instant(self, stamp: str) -> int | None:
         """The instant of a time; past midnight it is of the next day. Without a header the day is --start's."""
-        moment = self.stamps.moment(stamp, self._day or self._start_day())
+        days = self._days
+        moment = self.stamps.moment(stamp, days.day or self._start_day())
         if moment is None:
             return None
-        if self._latest is not None and _since_midnight(self._latest) - _since_midnight(moment.time()) > _HALF_A_DAY:
+        if days.latest is not None and _since_midnight(days.latest) - _since_midnight(moment.time()) > _HALF_A_DAY:
             moment += dt.timedelta(days=1)
-        self._day, self._latest = moment.date(), moment.time()
-        return self._clock.instant(moment)
+        days.day, days.latest = moment.date(), moment.time()
+        return days.clock.instant(moment)
 
     def _start_day(self) -> dt.date:
         return self.options.start.date() if self.options.start else dt.date(1970, 1, 1)
@@ -175,6 +188,8 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
     for line in lines:
         if (header := _HEADER.fullmatch(line)) is not None:
             stamps.learn(header["date"])
+        elif (found := _cells(line)) is not None:
+            stamps.learn(found[0])  # a 12-hour clock tells the locale, and with it the order of the date
     reader = _Reader(recorder, options, stamps)
     for line in lines:
         reader.line(line)
