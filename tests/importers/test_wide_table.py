@@ -44,6 +44,7 @@ def test_a_sample_yields_the_expected_tables(path: Path) -> None:
         ("vol1 - Read IOPS", None, "vol1", "read_ops_per_s"), ("Read IOPS - vol1", None, "vol1", "read_ops_per_s"),
         ("Volume A Read Latency (ms)", None, "Volume A", "read_latency_ns_mean"),
         ("Read IOPS disk 1", None, "disk 1", "read_ops_per_s"), ("vol1 (Read IOPS)", None, "vol1", "read_ops_per_s"),
+        ("C: - Read IOPS", None, "C:", "read_ops_per_s"), ("db1: sda - Read IOPS", None, "db1: sda", "read_ops_per_s"),
         ("db1.sda.read_iops", None, "db1.sda", "read_ops_per_s"),
         ("SQL data Read IOPS", None, "SQL data", "read_ops_per_s"),
         ("vol1: Throughput", "bytes per second", "vol1", "bytes_per_s"),
@@ -178,6 +179,14 @@ def test_one_thing_with_units_in_its_cells_is_of_the_system_that_is_named(tmp_pa
     assert found is IMPORTER
     (kind,) = {row["kind"] for row in read_text(IMPORTER, text, tmp_path).rows("observations")}
     assert kind == "array"
+
+
+@pytest.mark.parametrize("heading", ["db1", '{instance=""db1"", device=""sda""}'])
+def test_things_without_a_counter_are_refused_with_what_to_rename(heading: str, tmp_path: Path) -> None:
+    text = table(heading, rows=(("2 ms",), ("3 ms",)))
+    assert recognise(Head("x", text.encode(), "utf-8")) is IMPORTER
+    with pytest.raises(MalformedInput, match="NAME - COUNTER"):
+        read_text(IMPORTER, text, tmp_path)
 
 
 def test_a_table_without_such_a_heading_is_refused_with_one_as_an_example(tmp_path: Path) -> None:

@@ -74,12 +74,16 @@ def split_heading(heading: str, measures: str | None = None) -> Split | str:
         return _by_labels(match, measures)
     if (whole := _counts(text, measures)) is not None:
         return Split((), text, *whole)
-    found = {
-        split
-        for name, counter in _by_separator(text)
-        if (meaning := _counts(counter, measures)) is not None
-        and (split := _checked(Split(_named(name), counter, *meaning)))
-    }
+    found: set[Split] = set()
+    for pairs in _by_separators(text):
+        found = {
+            split
+            for name, counter in pairs
+            if (meaning := _counts(counter, measures)) is not None
+            and (split := _checked(Split(_named(name), counter, *meaning))) is not None
+        }
+        if found:
+            break
     if not found and not any(separator in text for separator in _SEPARATORS):
         found = {split for split in _by_blanks(text, measures) if split is not None}
     if len(found) == 1:
@@ -174,20 +178,19 @@ def _named_by(labels: dict[str, str]) -> Named:
     return tuple(found.items())
 
 
-def _by_separator(text: str) -> Iterable[tuple[str, str]]:
-    """Name and counter, either way around."""
+def _by_separators(text: str) -> Iterable[tuple[tuple[str, str], ...]]:
+    """For each separator, the strongest first, name and counter either way around."""
     for separator in _SEPARATORS:
         if separator in text:
             left, _, right = text.rpartition(separator)
-            yield left.strip(), right.strip()
-            left, _, right = text.partition(separator)
-            yield right.strip(), left.strip()
+            first, _, rest = text.partition(separator)
+            yield (left.strip(), right.strip()), (rest.strip(), first.strip())
     if " " not in text and "." in text:
         left, _, right = text.rpartition(".")
-        yield left, right
+        yield ((left, right),)
     if match := re.fullmatch(r"([^()]+)\(([^()]+)\)", text):
-        yield match[1].strip(), match[2].strip()
-        yield match[2].strip(), match[1].strip()
+        outside, inside = match[1].strip(), match[2].strip()
+        yield (outside, inside), (inside, outside)
 
 
 def _by_blanks(text: str, measures: str | None) -> Iterable[Split | None]:

@@ -62,6 +62,8 @@ class _Wide:
 
 
 def _find(lines: Sequence[str]) -> _Wide | None:
+    """The first line of which a column is understood; else the first one that is surely of this shape."""
+    doubted: _Wide | None = None
     for number, line in enumerate(lines[:_MOST_LINES_ABOVE]):
         names = tuple(cell.strip() for cell in cells_of(line)) if len(line) <= _LONGEST_HEADING else ()
         times = time_columns(names)
@@ -72,7 +74,9 @@ def _find(lines: Sequence[str]) -> _Wide | None:
         found = _understood(number, separator, names, times, measures)
         if found.columns:
             return found
-    return None
+        if found.has_units or any("{" in name for name in names):
+            doubted = doubted or found
+    return doubted
 
 
 def _measures(lines: Iterable[str], separator: str) -> dict[int, str]:
@@ -127,6 +131,8 @@ def _recognise(head: Head) -> float:
     found = _find(head.lines)
     if found is None or is_of_tests(found.names):
         return 0.0
+    if not found.columns:
+        return 0.5
     if any(split.named for split in found.columns.values()):
         other = heading_of(found.names)
         return 0.7 if other is None or len(found.columns) > len(other.measured) else 0.55
@@ -144,6 +150,12 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
             evidence, "a heading with a time and, in each column, a thing and a counter with its unit",
             next((line for line in lines if line.strip()), "an empty file"),
             hint="For instance: time,vol1 - Read IOPS,vol1 - Read Latency (ms),vol2 - Read IOPS",
+        )  # fmt: skip
+    if not wide.columns:
+        index, reason = next(iter(wide.left_out.items()))
+        raise broken(
+            evidence, "in a column a thing and a counter with its unit", f"'{wide.names[index]}': {reason}",
+            line=wide.line + 1, hint=_REMEDY,
         )  # fmt: skip
     recorder.omit("lines above the heading", sum(bool(line.strip()) for line in lines[: wide.line]))
     rows = _rows(evidence, recorder, wide, lines[wide.line + 1 :])
