@@ -19,11 +19,12 @@ from storscope.sources.importers import (
     fio_text,
     iometer_csv,
     results_table,
+    vdbench,
 )
 from tests.support.tables import read_text
 
 HERE = Path(__file__).parent
-MODULES = (diskspd_text, diskspd_xml, fio_json, fio_terse, fio_text, iometer_csv, results_table)
+MODULES = (diskspd_text, diskspd_xml, fio_json, fio_terse, fio_text, iometer_csv, results_table, vdbench)
 IMPORTERS = [module.IMPORTER for module in MODULES]
 _SUFFIXES = (".json", ".txt", ".csv", ".terse", ".xml", ".html")
 JUNK = [b'"', b"}", b"{", b",", b"-1", b"9" * 30, b"null", b"[]", b"nan", b"\xff", b"\n", b"=", b":", b"th=[", b"'",

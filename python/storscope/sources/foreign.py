@@ -38,6 +38,10 @@ _HOSTS: Final = "What hosts saw at that time is read: esxtop, perfmon or iostat 
 _OVER_TIME: Final = "A CSV of its figures with a time in each row is read (see: storscope formats counter_table)."
 _SADF: Final = "Print its disks as a table: sadf -d FILE -- -d > sar.csv (FILE as in /var/log/sa or /var/log/sysstat)"
 _TABLE: Final = "Put its figures into a table with a line a test (see: storscope formats results_table)."
+_FLATFILE: Final = (
+    "Import the flatfile.html beside it, which has the same figures; without one summary.html and totals.html are read "
+    "with --as vdbench."
+)
 _LINUX_ONLY: Final = f"Only Linux's iostat is read. {_OVER_TIME}"
 _AS_TEXT: Final = "Save the text or the table in it as text or CSV, or import the file that it was made of."
 _SHEET: Final = "Save the sheet with the figures as CSV, or import the file that it was made of."
@@ -100,7 +104,7 @@ _LINES: Final = tuple(
         (r"<Profile>|<TimeSpans>", _Foreign(
             "a profile of DiskSpd, without results", "Run it, and import what it prints: diskspd -X FILE -L -Rxml"
         )),
-        (r"\bVdbench\b", _Foreign("a report of Vdbench", _TABLE)),
+        (r"\bVdbench\b", _Foreign("a report of Vdbench", _FLATFILE)),
         (r"\AISO date,label,path type,|\ALabel,Phase,RuntimeMS,", _Foreign("a result of elbencho", _TABLE)),
         (r"\A# (?:HELP|TYPE) [a-z_:]+ ", _Foreign("a page of Prometheus metrics of no node_exporter", _OVER_TIME)),
         (r"\A(?:\.1|iso|SNMPv2-SMI::\w+|[A-Z][\w-]+-MIB::\w+)[.\d]* = ", _Foreign("a walk of SNMP", _OVER_TIME)),

@@ -34,6 +34,7 @@ _MODULES: Final = (
     "iometer_csv",
     "diskspd_xml",
     "diskspd_text",
+    "vdbench",
     "results_table",
     "counter_table",
     "wide_table",
