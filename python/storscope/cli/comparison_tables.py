@@ -11,7 +11,9 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from storscope.cli.comparison_cells import (
+from storscope.cli.text_table import harmless
+from storscope.domain.comparison import Comparison, MetricRow, PairResult
+from storscope.domain.comparison_words import (
     chance,
     change,
     interval,
@@ -22,8 +24,6 @@ from storscope.cli.comparison_cells import (
     values,
     verdict,
 )
-from storscope.cli.text_table import harmless
-from storscope.domain.comparison import Comparison, MetricRow, PairResult
 
 _FIGURES: Final = (
     "metric", "unit", "before", "after", "change", "change_low", "change_high", "p_value", "method", "values_before",

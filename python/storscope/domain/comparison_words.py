@@ -1,12 +1,14 @@
-"""The cells of a compared figure as text, for terminals and for tables that are pasted elsewhere."""
+"""The cells of a compared figure as text, for terminals, for tables that are pasted elsewhere and for pages.
+
+Names stay as captures have them: who prints them makes them harmless.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-from storscope.cli.text_table import harmless
-from storscope.domain.comparison import BEFORE, Comparison, MetricRow, PairResult
+from storscope.domain.comparison import BEFORE, Comparison, MetricRow, PairResult, Side
 from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
 
 _FORMATS: Final[dict[str, Callable[[float | None], str]]] = {
@@ -31,7 +33,7 @@ def side_words(comparison: Comparison) -> tuple[str, str]:
 
 def name_of(pair: PairResult) -> str:
     """What is compared, and loudly if it is no comparison."""
-    return harmless(pair.name) + ("" if pair.is_comparable else "  [NOT THE SAME LOAD]")
+    return pair.name + ("" if pair.is_comparable else "  [NOT THE SAME LOAD]")
 
 
 def values(row: MetricRow) -> tuple[str, str]:
@@ -44,6 +46,13 @@ def predicted_and_measured(pair: PairResult, row: MetricRow) -> tuple[str, str]:
     """The figures in this order, whichever side is which."""
     before, after = values(row)
     return (before, after) if pair.predicted == BEFORE else (after, before)
+
+
+def difference(row: MetricRow, predicted: Side | None = None) -> str:
+    """'+2.42 ms': after - before, or predicted - measured, with its unit."""
+    value = row.before - row.after if predicted == BEFORE else row.after - row.before
+    sign = "+" if value > 0 else "−" if value < 0 else "±"
+    return f"{sign}{_FORMATS.get(row.unit, _plain)(abs(value))}"
 
 
 def _plain(value: float | None) -> str:
