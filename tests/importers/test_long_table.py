@@ -47,7 +47,9 @@ def test_a_sample_yields_the_expected_tables(path: Path) -> None:
         ("virtualDisk.write.average", "", "write_bytes_per_s", 1024),
         ("datastore.totalWriteLatency.average", "ms", "write_latency_ns_mean", 1e6),
         ("storageAdapter.outstandingIOs.average", "number", "queue_depth_mean", 1),
-        ("cpu.usage.average", "%", "cpu_busy_ratio", 0.01),
+        ("cpu.usage.average", "%", "cpu_busy_ratio", 0.01), ("disk.maxQueueDepth.average", "number", "queue_limit", 1),
+        ("disk.kernelLatency.average", "millisecond", "kernel_latency_ns_mean", 1e6),
+        ("disk.deviceLatency.average", "millisecond", "device_latency_ns_mean", 1e6),
         ("disk.deviceReadLatency.average", "millisecond", None, 1), ("disk.numberRead.summation", "number", None, 1),
         ("datastore.datastoreIops.average", "number", None, 1), ("virtualDisk.readLatencyUS.latest", "us", None, 1),
         ("disk.maxTotalLatency.latest", "millisecond", None, 1),
@@ -104,6 +106,23 @@ def test_a_host_its_devices_and_adapters_are_of_one_system() -> None:
     assert {row["duration_ns"] for row in found} == {20 * 10**9}
     assert [row["cpu_busy_ratio"] for row in of(tables, host)] == pytest.approx([0.455, 0.5025, 0.6])
     assert ("device", DEVICE, "member_of", "host", host) in tables.links()
+
+
+def test_aborted_commands_of_an_interval_become_a_rate_where_its_length_is_said(tmp_path: Path) -> None:
+    text = "Timestamp,Host,Instance,MetricId,Value,IntervalSecs\n" + "".join(
+        f"{1_795_168_800 + 20 * n},e,naa.1,disk.commandsAborted.summation,{n},20\n" for n in range(3)
+    )
+    assert [row["aborts_per_s"] for row in of(read_text(IMPORTER, text, tmp_path), "naa.1")] == [0, 0.05, 0.1]
+    unsaid = read_text(IMPORTER, text.replace(",IntervalSecs", "").replace(",20\n", "\n"), tmp_path)
+    assert not unsaid.rows("observations")
+    assert [row["name"] for row in unsaid.rows("series")] == ["disk.commandsAborted.summation"]
+
+
+def test_of_two_metrics_that_mean_the_same_the_second_is_left_out_and_told(tmp_path: Path) -> None:
+    text = table("Read IOPS", "") + table("Avg Read IOPS", "", ("8", "9")).partition("\n")[2]
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert [row["read_ops_per_s"] for row in of(tables, "v")] == [1, 2]
+    assert any("'Avg Read IOPS'" in warning and "already" in warning for warning in tables.notes.warnings)
 
 
 def test_what_a_host_sums_over_its_devices_is_counted_once() -> None:

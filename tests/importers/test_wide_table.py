@@ -66,6 +66,7 @@ def test_a_heading_names_a_thing_and_a_counter(heading: str, measures: str | Non
         ('{instance="db1", device="sda"}', "legend"), ('node_disk_reads_completed_total{device="sda"}', "rate"),
         ('latency_ms{device="sda", quantile="0.99"}', "quantile"), ("vol1 Max Read Latency (ms)", "not a thing"),
         ("vol1 - Cache Read IOPS", "not a thing"), ("vol1 Cache Read IOPS", "not a thing"),
+        ("db read Read IOPS", "not a thing"),
         ("vol1 95th Read Latency (ms)", "not a thing"), ("vol1 Read Latency", "unit"), ("vol1 - Throughput", "unit"),
         ("Read IOPS vol1 Write IOPS", "not a thing"), ("vol1 - Utilization", "unit"),
         ("temperature", "not a thing"),

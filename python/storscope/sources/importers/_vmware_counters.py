@@ -4,8 +4,9 @@ Source: VMware, vSphere Web Services API Reference, PerformanceManager, pages "D
 "Storage Adapter" and "CPU Counters" (names, units, rollups). Those pages do not say whether a kilobyte of KBps has 1000
 or 1024 bytes; 1024 is taken, as esxtop's MBytes are 2^20, which the capture says. Latencies are whole milliseconds.
 
-Counters that are here become canonical columns. Parts of a latency (device, kernel, queue), amounts over an interval,
-limits, and what is of a whole cluster (`datastore.datastoreIops`) are other things, and stay counters of their names.
+Counters that are here become canonical columns. Parts of a latency by direction, amounts over an interval but those of
+aborted commands, and what is of a whole cluster (`datastore.datastoreIops`) are other things, and stay counters of
+their names.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _DIRECTED: Final = {
 _COUNTERS: Final = {
     "disk": _DIRECTED | {
         "commandsAveraged.average": ("ops_per_s", *_RATE), "usage.average": ("bytes_per_s", *_BANDWIDTH),
-        "totalLatency.average": ("latency_ns_mean", *_MS),
+        "totalLatency.average": ("latency_ns_mean", *_MS), "deviceLatency.average": ("device_latency_ns_mean", *_MS),
+        "kernelLatency.average": ("kernel_latency_ns_mean", *_MS), "maxQueueDepth.average": ("queue_limit", *_RATE),
+        "commandsAborted.summation": ("aborts_per_s", *_RATE),
     },
     "virtualDisk": _DIRECTED,
     "datastore": _DIRECTED,
@@ -64,6 +67,11 @@ class VmwareCounter:
     name: str
     column: str | None = None
     factor: float = 1.0
+
+    @property
+    def is_amount(self) -> bool:
+        """What happened in the interval, to be divided by its length."""
+        return self.column is not None and self.name.endswith(".summation")
 
 
 def is_vmware(metric: str) -> bool:

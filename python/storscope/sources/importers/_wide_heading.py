@@ -200,7 +200,8 @@ def _by_blanks(text: str, measures: str | None) -> Iterable[Split | None]:
         for length in range(len(tokens) - 1, 0, -1):
             counter = tokens[-length:] if ends else tokens[:length]
             name = tokens[:-length] if ends else tokens[length:]
-            if (counter[0] if ends else counter[-1]).lower() in _PARTS_OF_NAMES:
+            words = words_of(" ".join(counter))
+            if (counter[0] if ends else counter[-1]).lower() in _PARTS_OF_NAMES or len(set(words)) < len(words):
                 continue
             meaning = _counts(" ".join(counter), measures)
             if meaning is not None:

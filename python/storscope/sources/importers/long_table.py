@@ -166,14 +166,19 @@ class _Reader:
         found = GatheredRows(is_start=self._table.rows[0][0].is_start)
         values = list(self._values())
         with_parts = {value.named[0] for _, _, value, _ in values if len(value.named) > 1}
+        owners: dict[tuple[Named, str], str] = {}
         for heading, row, value, number in values:
-            time = " ".join(heading.cell(row, index) for index in heading.times)
+            metric = heading.cell(row, heading.metric)
             is_sum = value.named[0][0] == "host" and len(value.named) == 1 and value.named[0] in with_parts
             column = value.column
             if is_sum and column in CANONICAL and column != "cpu_busy_ratio":
-                column = f"{heading.cell(row, heading.metric)}, all devices"
-            length = heading.cell(row, heading.length[0]) if heading.length else ""
-            found.add(value.named, time, column, number * value.factor, _seconds(length, heading))
+                column = f"{metric}, all devices"
+            if owners.setdefault((value.named, column), metric) != metric:
+                self.left_out.add(metric, f"another metric of the same thing is its {column} already")
+                continue
+            time = " ".join(heading.cell(row, index) for index in heading.times)
+            length_s = _seconds(heading, row)
+            found.add(value.named, time, column, number * value.factor, repr(length_s) if length_s else "")
         return found
 
     def _values(self) -> Iterator[tuple[LongHeading, list[str], _Value, float]]:
@@ -229,11 +234,15 @@ class _Reader:
             return named
         if not entity:
             return "its row names no host or VM"
-        if counter.column is None:
+        factor = counter.factor
+        if counter.is_amount:
+            length_s = _seconds(heading, row)
+            factor = 1 / length_s if length_s else math.nan
+        if counter.column is None or math.isnan(factor):
             return _Value(named, counter.name, 1.0)
         self.has_kilobytes |= counter.column.endswith("bytes_per_s")
         self.has_vmware_latency |= "latency" in counter.column
-        return _Value(named, counter.column, counter.factor)
+        return _Value(named, counter.column, factor)
 
 
 @cache
@@ -285,13 +294,15 @@ def _has_port(name: str) -> bool:
     return name.rpartition(":")[2].isdigit()
 
 
-def _seconds(length: str, heading: LongHeading) -> str:
-    if not length or heading.length is None:
-        return ""
+def _seconds(heading: LongHeading, row: Sequence[str]) -> float | None:
+    """The length of a row's interval, if a column says it."""
+    if heading.length is None:
+        return None
     try:
-        return repr(float(length) * heading.length[1])
+        length_s = float(heading.cell(row, heading.length[0])) * heading.length[1]
     except ValueError:
-        return ""
+        return None
+    return length_s if math.isfinite(length_s) and length_s > 0 else None
 
 
 IMPORTER = Importer(
