@@ -16,6 +16,7 @@ from storscope.sources.importers import (
     evaperf_csv,
     evaperf_text,
     iostat_text,
+    msa_statistics,
     multipath_ll,
     node_exporter,
 )
@@ -24,12 +25,21 @@ from tests.support.tables import read_text
 SAMPLES = Path(__file__).parent
 FAMILY = [
     module.IMPORTER
-    for module in (diskstats, eva_events, evaperf_csv, evaperf_text, iostat_text, multipath_ll, node_exporter)
+    for module in (
+        diskstats,
+        eva_events,
+        evaperf_csv,
+        evaperf_text,
+        iostat_text,
+        msa_statistics,
+        multipath_ll,
+        node_exporter,
+    )
 ]
 PIECES = (
     "|", "-", "-+", "` ", "virtual disk \\", "rebuild disk ", "Linux x (", "a) b", "1 ", "1,", '"', "Read Hit Req/s,",
     "Read  ", "8 0 sda 1 ", "dm-1 ", "(", "[size=", "2011-03-14 09:58:02 ", "Device ", "\x00", "\ufeff",
-    'node_disk_io_now{device="sda"} ', 'a{b="c',
+    'node_disk_io_now{device="sda"} ', 'a{b="c', "<RESPONSE>", '{"',
 )  # fmt: skip
 STARTS = {
     "eva_events": "2011-03-14 09:58:02 ",

@@ -47,6 +47,7 @@ PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
         (b"# HELP ceph_osd_op The number of I/Os\n# TYPE ceph_osd_op counter\n", "Prometheus", "counter_table"),
         (b".1.3.6.1.4.1.2021.13.15.1.1.1.1 = INTEGER: 1\n", "a walk of SNMP", "counter_table"),
         (b" CPU    NFS   CIFS   HTTP   Total     Net   kB/s    Disk   kB/s\n", "NetApp", "counter_table"),
+        (b"durable-id disk_01.01\nbytes-per-second-numeric 771072\n", "MSA", "formats msa_statistics"),
         (b"<!DOCTYPE html>\n<html><body>Login</body></html>\n", "a web page", "as text or CSV"),
     ],
 )  # fmt: skip

@@ -113,7 +113,9 @@ _LINES: Final = tuple(
         )),
         (r"\bus/op \(read\)", _Foreign("a table of a Pure array's statistics", _OVER_TIME)),
         (r"\A\"?Object Name\"?,\"?Poll Time\b", _Foreign("a dump of Navisphere Analyzer (Dell EMC)", _OVER_TIME)),
-        (r"^durable-id\b|\bbytes-per-second-numeric\b", _Foreign("a table of an MSA array's statistics", _OVER_TIME)),
+        (r"^durable-id\b|\bbytes-per-second-numeric\b", _Foreign(
+            "a piece of an MSA array's statistics", "Capture them whole (see: storscope formats msa_statistics)."
+        )),
         (r"\A\s*(?i:<!doctype html|<html\b)", _Foreign("a web page", _AS_TEXT)),
     )
 )  # fmt: skip

@@ -28,6 +28,7 @@ _MODULES: Final = (
     "evaperf_text",
     "evaperf_csv",
     "eva_events",
+    "msa_statistics",
     "fio_json",
     "fio_text",
     "fio_terse",
