@@ -124,6 +124,12 @@ def test_a_cell_in_another_unit_than_its_heading_is_read_in_its_own(tmp_path: Pa
     assert [row["read_latency_ns_mean"] for row in of(tables, "v")] == [9e5, 1.5e9]
 
 
+def test_a_small_b_is_bits_and_told(tmp_path: Path) -> None:
+    tables = read_text(IMPORTER, table("v - Throughput", rows=(("8 Mb/s",), ("16 Mb/s",))), tmp_path)
+    assert [row["bytes_per_s"] for row in of(tables, "v")] == [1e6, 2e6]
+    assert any("taken as bits" in warning for warning in tables.notes.warnings)
+
+
 def test_what_is_left_out_is_named_with_the_remedy() -> None:
     tables = read_tables(IMPORTER, LABELS)
     assert {row["entity"] for row in tables.rows("observations")} == {"sda"}

@@ -62,6 +62,12 @@ def unit_of(text: str) -> CellUnit | None:
     return None
 
 
+def is_short_for_bits(text: str) -> bool:
+    """Whether a unit says bits by a small b alone: Grafana means bits by it, not every writer does."""
+    match = _BANDWIDTH.fullmatch(text)
+    return match is not None and match[3] == "b"
+
+
 def measured_by(column: str) -> str | None:
     """What a canonical column measures; None for one without a unit (a queue)."""
     if "latency_ns" in column:

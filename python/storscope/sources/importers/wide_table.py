@@ -34,7 +34,7 @@ from storscope.sources.importers._table_heading import (
 )
 from storscope.sources.importers._table_rows import GatheredRows
 from storscope.sources.importers._table_writer import ABSENT, TableWriter
-from storscope.sources.importers._unit_cells import SCALE, measured_by, split_cell, unit_of
+from storscope.sources.importers._unit_cells import SCALE, is_short_for_bits, measured_by, split_cell, unit_of
 from storscope.sources.importers._whole_lines import CUT_OFF, ends_with_newline
 from storscope.sources.importers._wide_heading import Split, doubtful, split_heading, tell_of_kinds
 
@@ -238,6 +238,8 @@ class _Cells:
         unit = unit_of(said)
         if not math.isfinite(value) or (said and unit is None):
             return math.nan
+        if is_short_for_bits(said):
+            self._recorder.warn(f"Cells in {said} were taken as bits, as Grafana means them; bytes are a capital B.")
         if unit is not None and unit.measures == measured_by(split.meaning.column):
             return value * unit.factor
         if split.needs_unit or (unit is not None and unit.measures != SCALE):
