@@ -37,7 +37,6 @@ _IOSTAT: Final = "Of a Linux host's disks iostat is read: S_TIME_FORMAT=ISO iost
 _HOSTS: Final = "What hosts saw at that time is read: esxtop, perfmon or iostat (see: storscope formats)."
 _OVER_TIME: Final = "A CSV of its figures with a time in each row is read (see: storscope formats counter_table)."
 _SADF: Final = "Print its disks as a table: sadf -d FILE -- -d > sar.csv (FILE as in /var/log/sa or /var/log/sysstat)"
-_TABLE: Final = "Put its figures into a table with a line a test (see: storscope formats results_table)."
 _FLATFILE: Final = (
     "Import the flatfile.html beside it, which has the same figures; without one summary.html and totals.html are read "
     "with --as vdbench."
@@ -105,7 +104,9 @@ _LINES: Final = tuple(
             "a profile of DiskSpd, without results", "Run it, and import what it prints: diskspd -X FILE -L -Rxml"
         )),
         (r"\bVdbench\b", _Foreign("a report of Vdbench", _FLATFILE)),
-        (r"\AISO date,label,path type,|\ALabel,Phase,RuntimeMS,", _Foreign("a result of elbencho", _TABLE)),
+        (r"\ALabel,Phase,RuntimeMS,", _Foreign(
+            "a live CSV of elbencho", "Import the result of its phases: elbencho --csvfile FILE"
+        )),
         (r"\A# (?:HELP|TYPE) [a-z_:]+ ", _Foreign("a page of Prometheus metrics of no node_exporter", _OVER_TIME)),
         (r"\A(?:\.1|iso|SNMPv2-SMI::\w+|[A-Z][\w-]+-MIB::\w+)[.\d]* = ", _Foreign("a walk of SNMP", _OVER_TIME)),
         (r"^[ \t]*CPU[ \t]+(?:NFS|FTP)[ \t]+CIFS\b|\"observedTimeInMS\"", _Foreign(

@@ -36,6 +36,7 @@ _MODULES: Final = (
     "diskspd_xml",
     "diskspd_text",
     "vdbench",
+    "elbencho_csv",
     "results_table",
     "counter_table",
     "wide_table",
