@@ -7,9 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.errors import MalformedInput
+from storscope.model.compare_histograms import buckets_of
 from storscope.sources.evidence import Evidence
 from storscope.sources.importer import Importer, ImportOptions
 from storscope.sources.importers import diskspd_text, diskspd_xml, recognise
@@ -86,14 +89,36 @@ def test_rate_times_latency_is_the_number_in_flight() -> None:
 
 
 @pytest.mark.parametrize(("importer", "path"), [(XML, SPANS_XML), (TEXT, SPANS_TEXT)], ids=["xml", "text"])
-def test_percentiles_that_are_printed_are_edges_of_the_histogram(importer: Importer, path: Path) -> None:
+def test_percentiles_that_are_printed_are_found_again(importer: Importer, path: Path) -> None:
     tables = read_tables(importer, path)
-    reads = next(row for row in tables.rows("histograms") if (row["run"], row["operation"]) == (MIX, "read"))
+    everything, writes = tables.rows("histograms")
+    assert (everything["operation"], writes["operation"]) == ("all", "write"), "the second run has but writes"
     row = jobs(tables)[0]
-    assert sum(reads["counts"]) == pytest.approx(row["read_ops_per_s"] * row["duration_ns"] / 1e9)
-    printed = dict(re.findall(r"(\w+|\d-nines) \| +([\d.]+) \|", SPANS_TEXT.read_text().split("%-ile")[1]))
-    for name, share in (("25th", 0.25), ("50th", 0.5), ("75th", 0.75), ("99th", 0.99), ("max", 1.0)):
-        assert percentile(reads, share) == pytest.approx(float(printed[name]) * 1e6), name
+    assert sum(everything["counts"]) == pytest.approx(row["ops_per_s"] * row["duration_ns"] / 1e9)
+    kept = {row["name"]: row["values"][0] for row in tables.rows("series") if (row["run"], row["kind"]) == (MIX, "job")}
+    table = SPANS_TEXT.read_text().split("%-ile")[1]
+    printed = re.findall(r"(\w+|\d-nines) \| +([\d.]+) \| +([\d.]+) \| +([\d.]+)", table)
+    shares = {"25th": 0.25, "50th": 0.5, "75th": 0.75, "90th": 0.9, "95th": 0.95, "99th": 0.99, "3-nines": 0.999}
+    for name, reads, writes_ms, total in printed:
+        if name not in shares:
+            continue
+        assert percentile(everything, shares[name]) == pytest.approx(float(total) * 1e6), name
+        assert kept[f"read.lat.p{100 * shares[name]:g}"] == pytest.approx(float(reads) * 1e6)
+        assert kept[f"write.lat.p{100 * shares[name]:g}"] == pytest.approx(float(writes_ms) * 1e6)
+
+
+def test_the_percentiles_of_both_forms_compare_as_the_same() -> None:
+    """A percentile is the middle of its bucket; the text has seven edges below it, the XML a hundred."""
+    found, truth = read_tables(TEXT, SPANS_TEXT).rows("histograms"), read_tables(XML, SPANS_XML).rows("histograms")
+    for ours, others in zip(found, truth, strict=True):
+        for share in (0.5, 0.95, 0.99, 0.999):
+            middles = [buckets_of([_arrays(one)]).percentile(share) for one in (ours, others)]
+            assert middles[0] == pytest.approx(middles[1], abs=1000)
+
+
+def _arrays(row: dict[str, Any]) -> tuple[FloatArray, FloatArray, IntArray]:
+    low, high = (np.asarray(row[f"bucket_{edge}_ns"], dtype=np.float64) for edge in ("low", "high"))
+    return low, high, np.asarray(row["counts"], dtype=np.int64)
 
 
 def test_outstanding_counts_threads_and_targets() -> None:

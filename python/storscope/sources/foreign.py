@@ -38,8 +38,8 @@ _HOSTS: Final = "What hosts saw at that time is read: esxtop, perfmon or iostat 
 _OVER_TIME: Final = "A CSV of its figures with a time in each row is read (see: storscope formats counter_table)."
 _SADF: Final = "Print its disks as a table: sadf -d FILE -- -d > sar.csv (FILE as in /var/log/sa or /var/log/sysstat)"
 _FLATFILE: Final = (
-    "Import the flatfile.html beside it, which has the same figures; without one summary.html and totals.html are read "
-    "with --as vdbench."
+    "Import the flatfile.html beside it, which has the figures of all its runs; where there is none, summary.html or "
+    "totals.html with --as vdbench."
 )
 _LINUX_ONLY: Final = f"Only Linux's iostat is read. {_OVER_TIME}"
 _AS_TEXT: Final = "Save the text or the table in it as text or CSV, or import the file that it was made of."

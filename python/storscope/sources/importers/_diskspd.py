@@ -3,8 +3,10 @@
 Each time span becomes a run. Threads and targets are counted from the rows of thread and target, which sum to the run.
 `outstanding` is -o (a thread and target) over all of them, or -O (a thread) over the threads with -F. Percentiles are
 edges of a histogram: diskspd prints the least latency that no less than the share of the I/Os did not exceed
-(its `Histogram::GetPercentile`), to 1 µs. Beware: the start is that of the program, to the second, in UTC; the
-measurement begins behind the making of files, of which nothing is said, and the warm-up, which is added here.
+(its `Histogram::GetPercentile`), to 1 µs; the histogram is over reads and writes together.
+
+Beware: the start is that of the program, to the second, in UTC; the measurement begins behind the making of files, of
+which nothing is said, and the warm-up, which is added here.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from storscope.sources.importers._fio import Names, bounded_ms, number
 DEFAULT_SYSTEM: Final = "diskspd-host"
 WAYS: Final = ("read", "write")
 _ROUNDING_MS: Final = 0.001
+_USUAL: Final = frozenset({"25", "50", "75", "90", "95", "99"})
+_TAIL: Final = 0.99
 _STARTED: Final = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2}) (\d{1,2}):(\d\d):(\d\d)(?: UTC)?")
 
 
@@ -82,7 +86,7 @@ class Span:
     latency_ms: dict[str, float] = field(default_factory=dict)
     """Means over all: "read", "write", "all"."""
     percentiles_ms: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
-    """(share from 0 to 1, latency) by direction, in order."""
+    """(share from 0 to 1, latency) by direction, and of "all", in order."""
     cpu: list[tuple[str, str, float]] = field(default_factory=list)
     """(processor or "average", name, per cent)."""
     counters: list[tuple[str, str, float]] = field(default_factory=list)
@@ -171,13 +175,27 @@ class Writer:
         whole = _values(span.parts, span.seconds, span.latency_ms)
         whole["latency_ns_max"] = _greatest_ns(span)
         self._recorder.observe(job, *when, whole, run=run)
-        for way, percentiles in span.percentiles_ms.items():
-            ios = sum(part.ios.get(way, 0.0) for part in span.parts)
-            buckets = _buckets(percentiles, ios)
-            self._recorder.omit("latencies of percentiles that are not in order", buckets is None)
-            self._recorder.histogram(job, *when, way, "lat", buckets or [], run=run)
+        self._percentiles(job, span, when, run)
         self._parts(span, (job, host), when, run)
         self._counters(span, (job, host), when, run)
+
+    def _percentiles(self, job: EntityRef, span: Span, when: tuple[int, int], run: str) -> None:
+        """A histogram over all I/Os, and those of the usual percentiles by direction.
+
+        Reads and writes apart would not add up to the percentiles of all: their edges are too few.
+        """
+        ios = {way: sum(part.ios.get(way, 0.0) for part in span.parts) for way in WAYS}
+        active = [way for way in WAYS if ios[way]]
+        operation = active[0] if len(active) == 1 else "all"
+        buckets = _buckets(span.percentiles_ms.get(operation, []), sum(ios.values()))
+        self._recorder.omit("latencies of percentiles that are not in order", buckets is None)
+        self._recorder.histogram(job, *when, operation, "lat", buckets or [], run=run)
+        for way in active:
+            for share, ms in span.percentiles_ms.get(way, []):
+                percent = f"{100 * share:.9g}"
+                if share == 1.0 or percent in _USUAL or share > _TAIL:
+                    name = f"{way}.lat.{'max' if share == 1.0 else 'p' + percent}"
+                    self._recorder.counter(job, *when, name, "ns", units.ns_from_ms(ms), run=run)
 
     def _parts(self, span: Span, above: tuple[EntityRef, EntityRef], when: tuple[int, int], run: str) -> None:
         """Threads and targets: what they did, and how they hang together."""
@@ -263,7 +281,11 @@ def _greatest_ns(span: Span) -> float | None:
 
 
 def _buckets(percentiles: Sequence[tuple[float, float]], ios: float) -> list[tuple[float, float, int]] | None:
-    """Between each two percentiles so many I/Os as their shares are apart; None when they are not in order."""
+    """Between each two percentiles so many I/Os as their shares are apart; None when they are not in order.
+
+    That many I/Os took no longer than a percentile, and the last of them just so long: it has a bucket of its own, so
+    that the percentiles that are printed are found again, to 1 us.
+    """
     if list(percentiles) != sorted(percentiles) or any(
         left > right for (_, left), (_, right) in itertools.pairwise(percentiles)
     ):
@@ -272,16 +294,17 @@ def _buckets(percentiles: Sequence[tuple[float, float]], ios: float) -> list[tup
     low_ns = units.ns_from_ms(max(0.0, percentiles[0][1] - _ROUNDING_MS)) if percentiles else 0.0
     done = 0
     for share, ms in percentiles:
-        # At least so many I/Os took no longer; the tolerance is for shares such as 0.07 that binary cannot hold.
-        count = math.ceil(share * ios * (1 - 1e-12))
+        # The tolerance is for shares such as 0.07 that binary cannot hold.
+        count = max(done, math.ceil(share * ios * (1 - 1e-12)))
         high_ns = units.ns_from_ms(ms)
         if buckets and high_ns == buckets[-1][1]:
             buckets[-1] = (buckets[-1][0], high_ns, buckets[-1][2] + count - done)
-        elif high_ns > low_ns:
-            buckets.append((low_ns, high_ns, count - done))
-        else:
-            continue
-        low_ns, done = high_ns, count
+            done = count
+        elif high_ns > low_ns and count > done:
+            edge_ns = max(low_ns, high_ns - units.ns_from_ms(_ROUNDING_MS))
+            one = 1 if edge_ns > low_ns else count - done
+            buckets += [(low_ns, edge_ns, count - done - one), (edge_ns, high_ns, one)]
+            low_ns, done = high_ns, count
     return [bucket for bucket in buckets if bucket[2]]
 
 

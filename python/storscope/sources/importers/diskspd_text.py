@@ -242,8 +242,8 @@ class _Reader:
             self.damaged += 1
             return
         for column, cell in zip(self._columns[1:], cells[1:], strict=False):
-            way = column.split(" ")[0]
-            if way in ("read", "write") and (ms := figure(cell)) is not None:
+            way = {"read (ms)": "read", "write (ms)": "write", "total (ms)": "all"}.get(column)
+            if way and (ms := figure(cell)) is not None:
                 span.percentiles_ms.setdefault(way, []).append((share, ms))
 
     def _ios(self, tables: _Tables, cells: list[str], line: str) -> None:

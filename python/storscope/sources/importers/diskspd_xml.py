@@ -175,8 +175,8 @@ def _latency(span: Span, latency: ET.Element) -> None:
             span.counters.append((name, "ms", value))
     for bucket in latency.iterfind("Bucket"):
         percent = _figure(bucket, "Percentile")
-        for way in WAYS:
-            ms = _figure(bucket, f"{_WORDS[way]}Milliseconds")
+        for way, word in {**_WORDS, "all": "Total"}.items():
+            ms = _figure(bucket, f"{word}Milliseconds")
             if percent is not None and percent <= 100 and ms is not None:
                 share = 1.0 if percent == 100 else units.ratio_from_percent(percent)
                 span.percentiles_ms.setdefault(way, []).append((share, ms))
