@@ -138,6 +138,7 @@ def test_prose_is_no_capture(words: str) -> None:
 _BY_LINES = {
     "node_exporter",
     "msa_statistics",
+    "nmon",
     "vmware_log",
     "esxi_config",
     "iostat_text",

@@ -18,6 +18,7 @@ from storscope.sources.importers import (
     iostat_text,
     msa_statistics,
     multipath_ll,
+    nmon,
     node_exporter,
 )
 from tests.support.tables import read_text
@@ -33,13 +34,14 @@ FAMILY = [
         iostat_text,
         msa_statistics,
         multipath_ll,
+        nmon,
         node_exporter,
     )
 ]
 PIECES = (
     "|", "-", "-+", "` ", "virtual disk \\", "rebuild disk ", "Linux x (", "a) b", "1 ", "1,", '"', "Read Hit Req/s,",
     "Read  ", "8 0 sda 1 ", "dm-1 ", "(", "[size=", "2011-03-14 09:58:02 ", "Device ", "\x00", "\ufeff",
-    'node_disk_io_now{device="sda"} ', 'a{b="c', "<RESPONSE>", '{"',
+    'node_disk_io_now{device="sda"} ', 'a{b="c', "<RESPONSE>", "ZZZZ,T0001,", '{"',
 )  # fmt: skip
 STARTS = {
     "eva_events": "2011-03-14 09:58:02 ",

@@ -29,7 +29,6 @@ PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
         (b"<?xml version='1.0'?>\n<!DOCTYPE Configure>\n<sysstat\nxmlns='y'>\n", "a file of sar", "sadf -d"),
         (BLKTRACE, "a trace of blktrace", "blkparse -i"),
         (PCAP, "a capture of network packets", "esxtop"),
-        (b"AAA,progname,nmon\nAAA,version,16n\n", "a recording of nmon", "iostat"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "an old Excel", "CSV"),
         (b"%PDF-1.7\n%\xe2\xe3\n", "a PDF", "as text or CSV"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a picture", "as text or CSV"),

@@ -81,7 +81,6 @@ _SAR_MAGIC: Final = re.compile(rb"\x96\xd5.\x21|\xd5\x96\x21.", re.DOTALL)
 _LINES: Final = tuple(
     (re.compile(pattern, re.MULTILINE), foreign)
     for pattern, foreign in (
-        (r"\A(?:#[^\n]*\n)*AAA,[a-z]+,", _Foreign("a recording of nmon", _IOSTAT)),
         (r"^# hostname;interval;timestamp|<sysstat\b|\"file-date\"\s*:", _SAR),
         (r"\A[^\t\n]+\t-?\d+\t\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: UTC)?\t", _SAR),
         (r"^\d\d[:.]\d\d[:.]\d\d(?: [AP]M)?[ \t].*(?:%usr|%user|\btps\b|\brd_sec/s|proc/s)", _SAR),

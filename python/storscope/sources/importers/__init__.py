@@ -24,6 +24,7 @@ _MODULES: Final = (
     "sar_text",
     "diskstats",
     "node_exporter",
+    "nmon",
     "multipath_ll",
     "evaperf_text",
     "evaperf_csv",
