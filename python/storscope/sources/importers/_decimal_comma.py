@@ -4,6 +4,10 @@
 `1,234,567` only the other way. A file follows the greater number of those. Where there are none, its separator tells:
 semicolons and tabs separate where the comma is taken; between commas and blanks a comma is one between thousands. Only
 semicolons are sure, so of the others the doubt is said.
+
+`1.500` between semicolons or tabs is 1.5 or 1500 in the same way. It is read as 1.5 unless commas are decimal, and the
+doubt is said (`points_in_doubt`) unless a number tells: `12.5` does, and so does `15000`, which has nothing between its
+thousands.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ _ONLY_DECIMAL_POINT: Final = re.compile(
 )
 _EITHER: Final = re.compile(r"-?[1-9]\d{0,2},\d{3}")
 """A number that begins with 0 has no thousands: its comma is a decimal one."""
+_EITHER_POINT: Final = re.compile(r"-?[1-9]\d{0,2}\.\d{3}")
+_UNGROUPED: Final = re.compile(r"-?[1-9]\d{3,}(?:[.,]\d+)?")
 _DECIMAL: Final = re.compile(r"-?\d{1,3}(?:\.\d{3})*,\d+|-?\d+,\d+")
 _BY_POINTS: Final = re.compile(r"-?[1-9]\d{0,2}(?:\.\d{3})+")
 _BY_COMMAS: Final = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
@@ -35,16 +41,25 @@ class Commas:
     """Cells whose point can only be a decimal one, or whose commas only stand between thousands."""
     either: int = 0
     """Cells that are a number under both readings, and another one."""
+    either_points: int = 0
+    """Cells whose point is a decimal one or one between thousands."""
+    ungrouped: int = 0
+    """Cells of a thousand or more with nothing between the thousands."""
     _example: str = ""
+    _point_example: str = ""
 
     def learn(self, cell: str) -> None:
         """Takes note of one cell."""
         text = cell.strip()
         self.decimal_commas += _ONLY_DECIMAL_COMMA.fullmatch(text) is not None
         self.decimal_points += _ONLY_DECIMAL_POINT.fullmatch(text) is not None
+        self.ungrouped += _UNGROUPED.fullmatch(text) is not None
         if _EITHER.fullmatch(text):
             self.either += 1
             self._example = self._example or text
+        if is_doubtful_point(text):
+            self.either_points += 1
+            self._point_example = self._point_example or text
 
     @property
     def is_told(self) -> bool:
@@ -56,6 +71,11 @@ class Commas:
         if self.is_told:
             return self.decimal_commas > self.decimal_points
         return bool(self.decimal_commas or self.either) and separator in (";", "\t")
+
+    def points_in_doubt(self, separator: str) -> bool:
+        """Whether nothing tells what the point of `1.500` is."""
+        is_either = bool(self.either_points) and separator in (";", "\t")
+        return is_either and not (self.decimal_commas or self.decimal_points or self.ungrouped)
 
     def doubt(self, separator: str) -> str | None:
         """What to say where cells contradict each other, or where only the separator told."""
@@ -72,7 +92,18 @@ class Commas:
                 f"{plain(self._example, decimal_comma=as_decimal)}. If that is wrong, save the table with decimal "
                 f"{'commas and semicolons between its cells' if not as_decimal else 'points'}."
             )
+        if self.points_in_doubt(separator):
+            return (
+                f"No number tells what a point is: {self._point_example} may be "
+                f"{self._point_example.replace('.', '')}. If it is, save the table without points between thousands; "
+                "if not, with commas between its cells."
+            )
         return None
+
+
+def is_doubtful_point(cell: str) -> bool:
+    """Whether a cell has a point that may be a decimal one or stand between thousands."""
+    return _EITHER_POINT.fullmatch(cell.strip()) is not None
 
 
 def plain(text: str, *, decimal_comma: bool) -> str:

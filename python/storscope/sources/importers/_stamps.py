@@ -34,11 +34,14 @@ class Stamps:
     options: ImportOptions
     glibc_habits: bool = True
     """Whether the writer was a Linux tool; otherwise an undecided date has the month first."""
+    dashes_may_be_either: bool = False
+    """Whether 04-03-2026 may have the month first: in tables of any program, not in glibc's locales."""
     order: DateOrder = field(default_factory=DateOrder)
     """What the steps between the stamps say."""
     _first_over_12: bool = False
     _second_over_12: bool = False
     _ambiguous: bool = False
+    _has_slashes: bool = False
     _long_year: bool = False
     _twelve_hours: bool = False
 
@@ -47,11 +50,12 @@ class Stamps:
         self._twelve_hours |= _half_of_day(text) is not None
         stamp = _STAMP.fullmatch(text)
         match = stamp or _DATE.fullmatch(text)
-        if match is None or match[1] is None or len(match[1]) > 2 or match[2] != "/":
+        if match is None or match[1] is None or len(match[1]) > 2 or match[2] not in self._either:
             return
         if stamp is not None:
             self.order.step(self._instant(stamp, day_first=False), self._instant(stamp, day_first=True))
         self._ambiguous = True
+        self._has_slashes |= match[2] == "/"
         self._first_over_12 |= int(match[1]) > 12
         self._second_over_12 |= int(match[3]) > 12
         self._long_year |= len(match[4]) == 4
@@ -84,12 +88,20 @@ class Stamps:
         By the numbers, else by the steps between samples, else by --day-first or --month-first, else by the order of
         events, else by the habits of glibc's locales. Those are (localedata/locales of glibc 2.36): with a four-digit
         year and a 24-hour clock the day comes first (fr_FR, it_IT, pt_BR); en_US has a 12-hour clock, the C locale a
-        two-digit year, and both the month first.
+        two-digit year, and both the month first. Of other writers dates with slashes have the month first, those with
+        dashes the day.
         """
         for told in (self._proof, self.options.day_first, self.order.day_first):
             if told is not None:
                 return told
-        return self.glibc_habits and self._long_year and not self._twelve_hours
+        if not self.glibc_habits:
+            return self._ambiguous and not self._has_slashes
+        return self._long_year and not self._twelve_hours
+
+    @property
+    def _either(self) -> str:
+        """What stands between the numbers of dates in either order."""
+        return "/-" if self.dashes_may_be_either else "/"
 
     @property
     def _proof(self) -> bool | None:
@@ -102,19 +114,21 @@ class Stamps:
         match = _STAMP.fullmatch(text)
         if match is None:
             return None
-        day = date if match[1] is None else _date(match, day_first=self.day_first)
+        day = date if match[1] is None else self._date(match, day_first=self.day_first)
         clock = _clock(match, text)
         return None if day is None or clock is None else dt.datetime.combine(day, clock)
 
     def date(self, text: str | None) -> dt.date | None:
         """The date in a header line."""
         match = _DATE.fullmatch(text.strip()) if text else None
-        return _date(match, day_first=self.day_first) if match else None
+        return self._date(match, day_first=self.day_first) if match else None
 
-    @staticmethod
-    def _instant(match: re.Match[str], *, day_first: bool) -> float | None:
+    def _date(self, match: re.Match[str], *, day_first: bool) -> dt.date | None:
+        return _date(match, day_first=day_first or match[2] not in self._either)
+
+    def _instant(self, match: re.Match[str], *, day_first: bool) -> float | None:
         """Seconds on the clock of the stamp: since 1970 in its zone, or in no zone."""
-        day, clock = _date(match, day_first=day_first), _clock(match, match[0])
+        day, clock = self._date(match, day_first=day_first), _clock(match, match[0])
         if day is None or clock is None:
             return None
         moment = dt.datetime.combine(day, clock)
@@ -152,7 +166,7 @@ def _date(match: re.Match[str], *, day_first: bool) -> dt.date | None:
     first, second, third = int(match[1]), int(match[3]), int(match[4])
     if len(match[1]) == 4:
         year, month, day = first, second, third
-    elif match[2] == "/" and not day_first:
+    elif not day_first:
         month, day, year = first, second, third
     else:
         day, month, year = first, second, third

@@ -8,30 +8,40 @@ latencies (`_headings.py`).
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from storscope.sources.importers._headings import Meaning, meaning_of, words_of
+from storscope.sources.importers._headings import DISK_SIDE, HOST_SIDE, Meaning, meaning_of, rank_of, words_of
+from storscope.sources.importers._zone_names import zone_word_of
 
-KINDS: Final = {
+_KINDS: Final = {
     "virtual disk": "vm_disk", "vmdk": "vm_disk",
     "vm": "vm", "virtual machine": "vm", "guest": "vm",
     "datastore": "datastore",
-    "volume": "vdisk", "volume name": "vdisk", "lun": "vdisk", "vdisk": "vdisk", "lun name": "vdisk", "vol": "vdisk",
+    "volume": "vdisk", "lun": "vdisk", "vdisk": "vdisk", "vol": "vdisk", "vv": "vdisk", "virtual volume": "vdisk",
     "device": "device", "block device": "device", "dev": "device",
     "partition": "partition", "filesystem": "filesystem", "file system": "filesystem", "mount": "filesystem",
+    "mount point": "filesystem", "mountpoint": "filesystem",
     "disk": "disk", "drive": "disk", "physical disk": "disk", "pd": "disk", "spindle": "disk",
     "port": "port", "fc port": "port", "iscsi port": "port",
     "adapter": "adapter", "hba": "adapter",
     "controller": "controller", "node": "controller", "sp": "controller", "storage processor": "controller",
     "pool": "disk_group", "disk group": "disk_group", "raid group": "disk_group", "aggregate": "disk_group",
+    "aggr": "disk_group",
     "storage pool": "disk_group",
     "host": "host", "hostname": "host", "server": "host", "esx": "host", "esxi host": "host",
     "array": "array", "system": "array", "storage system": "array", "storage array": "array", "appliance": "array",
     "cluster": "array",
 }  # fmt: skip
-"""Heading of a column of names -> kind of what is named there."""
+_IDENTIFIERS: Final = ("id", "uuid", "number", "no")
+KINDS: Final = _KINDS | {f"{said} {word}": kind for said, kind in _KINDS.items() for word in ("name", *_IDENTIFIERS)}
+"""Heading of a column of names -> kind of what is named there: volume, volume name, VolumeId."""
+PREFIX: Final = "svm"
+_PREFIXES: Final = frozenset(
+    f"{said}{word}" for said in ("svm", "vserver", "storage virtual machine", "tenant") for word in ("", " name")
+)
+"""What names within an array are unique in: a volume of it may need it to be told from others."""
 _NAMED: Final = frozenset({"name", "object", "object name", "entity", "element", "resource", "instance"})
 """A column of names that does not say of what kind they are: volumes, unless a column says it."""
 _KIND_COLUMNS: Final = frozenset({"kind", "type", "object type", "element type", "resource type"})
@@ -42,12 +52,13 @@ _TIME_WORDS: Final = frozenset({
 })  # fmt: skip
 _SURELY_TIME: Final = frozenset({"time", "timestamp", "datetime", "epoch", "date"})
 _LENGTHS: Final = {
-    ("interval", "s"): 1.0, ("interval",): 1.0, ("duration", "s"): 1.0, ("interval", "sec"): 1.0,
+    ("interval", "s"): 1.0, ("duration", "s"): 1.0, ("interval", "sec"): 1.0,
     ("interval", "seconds"): 1.0, ("interval", "secs"): 1.0, ("period", "s"): 1.0, ("interval", "ms"): 1e-3,
     ("duration", "ms"): 1e-3, ("interval", "min"): 60.0, ("interval", "minutes"): 60.0, ("duration", "seconds"): 1.0,
     ("duration", "ns"): 1e-9,
 }  # fmt: skip
 """Words of a heading of the length of an interval -> seconds of its unit."""
+_LENGTH_WITHOUT_UNIT: Final = ("interval",)
 _OF_TESTS: Final = frozenset({
     "outstanding", "iodepth", "numjobs", "jobs", "block", "pattern", "mode", "random", "workload",
 })  # fmt: skip
@@ -69,6 +80,11 @@ class Heading:
     things: dict[str, int]
     """Kind -> column."""
     measured: dict[int, Meaning]
+    passed_over: tuple[tuple[int, int], ...] = ()
+    """Columns that mean what another one means, and that one."""
+    disk_side: tuple[int, ...] = ()
+    """Columns of the disks' side beside those of the hosts'."""
+    length_lacks_unit: bool = False
 
     @property
     def others(self) -> list[int]:
@@ -104,27 +120,39 @@ def heading_of(cells: Sequence[str]) -> Heading | None:
     """None for a line that is no heading: one with a time and something that is measured."""
     names = tuple(cell.strip().lstrip("#").strip() for cell in cells)
     times = time_columns(names)
-    measured = _measured(names)
+    measured, passed_over, disk_side = _measured(names)
     if not times or not measured or len(names) < 2:
         return None
-    things: dict[str, int] = {}
-    for index, name in enumerate(names):
-        kind = KINDS.get(" ".join(words_of(name)))
-        if kind is not None and index not in measured:
-            things.setdefault(kind, index)
+    things = _things(names, measured)
     named = [index for index, name in enumerate(names) if " ".join(words_of(name)) in _NAMED]
     if named:
         things.setdefault("vdisk", named[0])
     kinds = [index for index, name in enumerate(names) if " ".join(words_of(name)) in _KIND_COLUMNS]
     starts = bool({"start", "begin"} & set(words_of(names[times[0]]))) or "starttime" in names[times[0]].lower()
-    return Heading(names, times, starts, length_column(names), kinds[0] if kinds and named else None, things, measured)
+    length = length_column(names)
+    return Heading(
+        names, times, starts, length, kinds[0] if kinds and named else None, things, measured, passed_over, disk_side,
+        length is not None and words_of(names[length[0]]) == _LENGTH_WITHOUT_UNIT,
+    )  # fmt: skip
+
+
+def _things(names: Sequence[str], measured: Mapping[int, Meaning]) -> dict[str, int]:
+    """The column of each kind; a name is preferred to a number."""
+    found: dict[str, int] = {}
+    for with_identifiers in (False, True):
+        for index, name in enumerate(names):
+            words = words_of(name)
+            kind = PREFIX if " ".join(words) in _PREFIXES else KINDS.get(" ".join(words))
+            if kind is not None and index not in measured and (words[-1] in _IDENTIFIERS) == with_identifiers:
+                found.setdefault(kind, index)
+    return found
 
 
 def length_column(names: Sequence[str]) -> tuple[int, float] | None:
     """The column of the lengths of intervals, and the seconds of its unit."""
-    return next(
-        ((index, _LENGTHS[words_of(name)]) for index, name in enumerate(names) if words_of(name) in _LENGTHS), None
-    )
+    known = [(index, words_of(name)) for index, name in enumerate(names)]
+    plain = next(((index, 1.0) for index, words in known if words == _LENGTH_WITHOUT_UNIT), None)
+    return next(((index, _LENGTHS[words]) for index, words in known if words in _LENGTHS), plain)
 
 
 def time_columns(names: Sequence[str]) -> tuple[int, ...]:
@@ -140,16 +168,30 @@ def time_columns(names: Sequence[str]) -> tuple[int, ...]:
     return ((ends or found)[0],)
 
 
+def zone_of(name: str) -> str | None:
+    """The zone that the heading of a column of times says: 'Time (UTC)', 'timestamp (EST)', 'Date GMT+1'."""
+    return zone_word_of(name)[1]
+
+
 def _is_time(name: str) -> bool:
-    words = set(words_of(name))
-    return bool(words & _SURELY_TIME) and words <= _TIME_WORDS | {"of", "day"} and words_of(name) not in _LENGTHS
+    known = words_of(zone_word_of(name)[0])
+    words = set(known)
+    return bool(words & _SURELY_TIME) and words <= _TIME_WORDS | {"of", "day"} and known not in _LENGTHS
 
 
-def _measured(names: Sequence[str]) -> dict[int, Meaning]:
-    """Columns with a meaning; of several with the same the first: 'Read IOPS' beside 'Avg Read IOPS'."""
-    found: dict[str, tuple[int, Meaning]] = {}
-    for index, name in enumerate(names):
-        meaning = meaning_of(name)
-        if meaning is not None:
-            found.setdefault(meaning.column, (index, meaning))
-    return dict(found.values())
+def _measured(names: Sequence[str]) -> tuple[dict[int, Meaning], tuple[tuple[int, int], ...], tuple[int, ...]]:
+    """Columns with a meaning; those that mean what a plainer one means; those of the disks' side beside the hosts'."""
+    meanings = {index: meaning for index, name in enumerate(names) if (meaning := meaning_of(name)) is not None}
+    words = {index: frozenset(words_of(names[index])) for index in meanings}
+    has_host_side = any(some & HOST_SIDE for some in words.values())
+    disk_side = tuple(index for index, some in words.items() if has_host_side and some & DISK_SIDE)
+    found: dict[str, int] = {}
+    for index in sorted(set(meanings) - set(disk_side), key=lambda index: (rank_of(names[index]), index)):
+        found.setdefault(meanings[index].column, index)
+    measured = {index: meanings[index] for index in sorted(found.values())}
+    passed_over = tuple(
+        (index, found[meaning.column])
+        for index, meaning in meanings.items()
+        if index not in measured and index not in disk_side
+    )
+    return measured, passed_over, disk_side
