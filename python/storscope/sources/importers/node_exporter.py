@@ -35,9 +35,12 @@ from storscope.sources.importers._time_lines import LineTime
 from storscope.sources.importers._whole_lines import whole_lines
 
 _SAMPLE = re.compile(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})?[ \t]+(\S+)(?:[ \t]+(-?\d{1,15}))?[ \t]*")
+_OTHER = re.compile(r"[a-z_]\w*[ {]")
+"""The beginning of a line that may be a metric and is no time."""
 _LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\(.)")
 _DISK: Final = "node_disk_"
+_READ: Final = (_DISK, "node_time", "node_uname_info")
 
 _MS_PER_S: Final = 1000.0
 _PER_SECTOR: Final = 1 / units.SECTOR_BYTES
@@ -138,7 +141,9 @@ class _Reader:
         """Any line of the file."""
         if not line.strip() or line.startswith("#"):
             return
-        if (moment := self._clock.line(line)) is not None:
+        if not line.startswith(_READ) and _OTHER.match(line):
+            self._metrics += 1
+        elif (moment := self._clock.line(line)) is not None:
             self._complete()
             self._line_time = moment
         elif (sample := _sample(line)) is not None:
