@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,20 @@ def test_a_last_result_that_is_unfinished_is_left_out_and_said(tmp_path: Path) -
     tables = read_text(XML, text[:-100], tmp_path)
     assert len(tables.rows("runs")) == 1
     assert any("unfinished" in warning for warning in tables.notes.warnings)
+
+
+def test_a_result_behind_one_that_was_stopped_is_read(tmp_path: Path) -> None:
+    text = POOL.read_text()
+    tables = read_text(XML, text[: text.index("<Thread>")] + "\n" + SPANS_XML.read_text(), tmp_path)
+    assert [run["run"] for run in tables.rows("runs")] == [MIX, "64 KiB sequential, writes"]
+    assert tables.notes.omitted["unfinished results"] == 1
+
+
+def test_a_long_file_of_beginnings_is_refused_in_no_time(tmp_path: Path) -> None:
+    began = time.process_time()
+    with pytest.raises(MalformedInput):
+        read_text(XML, "<Results>" * 400_000, tmp_path)
+    assert time.process_time() - began < 1
 
 
 def test_a_document_with_entities_is_refused(tmp_path: Path) -> None:

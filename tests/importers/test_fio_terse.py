@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -154,3 +155,10 @@ def test_a_name_with_semicolons_and_an_error_are_read(tmp_path: Path) -> None:
     line = SAME_RUN.read_text().splitlines()[0].replace(";mix;0;0;", ";my;job;0;5;")
     (run,) = read_text(IMPORTER, line, tmp_path).rows("runs")
     assert (run["name"], run["status"]) == ("my;job", "error 5 (EIO)")
+
+
+def test_a_long_line_of_cells_is_refused_in_no_time(tmp_path: Path) -> None:
+    began = time.process_time()
+    with pytest.raises(MalformedInput):
+        read_text(IMPORTER, "5;fio-3.33;a;0;0" + ";1" * 2_000_000 + "\n", tmp_path)
+    assert time.process_time() - began < 1

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import time
 import zoneinfo
 from collections import defaultdict
 from pathlib import Path
@@ -148,3 +149,9 @@ def test_a_run_on_files_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(MalformedInput, match="rate, resp") as error:
         read_text(IMPORTER, fsd, tmp_path)
     assert "FSD" in error.value.message()
+
+
+def test_a_long_line_of_tags_is_read_in_no_time(tmp_path: Path) -> None:
+    began = time.process_time()
+    read_text(IMPORTER, "<a" * 400_000 + "\n" + FLAT.read_text(), tmp_path)
+    assert time.process_time() - began < 2

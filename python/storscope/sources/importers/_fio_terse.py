@@ -42,6 +42,8 @@ _MORE_SAMPLES: Final = {
     "iops_samples": "",
 }  # fmt: skip
 _BEFORE_PERCENTILES: Final = 4 + 2 * len(_STATISTICS)
+_MOST_CELLS: Final = 100_000
+"""More than ten thousand disks; a longer line is none of fio's."""
 _GREATEST_COUNT: Final = 2.0**62
 _PLAIN_WIDTH_BYTES: Final = 16
 _PLAIN_SHARE: Final = 0.1
@@ -184,7 +186,7 @@ def line_of(text: str) -> Line:
     match = HEADING.match(text)
     if match is None:
         raise Unreadable("it does not begin with 3, 4 or 5 and fio's version")
-    cells = text.split(";")
+    cells = text.split(";", _MOST_CELLS)
     # A job's name may hold semicolons, so the first block is found by its percentiles.
     at = _first_percentile(cells) - _BEFORE_PERCENTILES
     if at < 5:
@@ -215,9 +217,12 @@ def _percentile_cells(cells: Sequence[str], at: int) -> Sequence[str]:
 
 
 def _first_percentile(cells: Sequence[str]) -> int:
-    for at in range(5, len(cells) - _PERCENTILES + 1):
-        if all(_PERCENTILE.fullmatch(cell) for cell in cells[at : at + _PERCENTILES]):
-            return at
+    """Place of the first of 20 percentiles in a row; 0 when there are none."""
+    in_row = 0
+    for at, cell in enumerate(cells):
+        in_row = in_row + 1 if _PERCENTILE.fullmatch(cell) else 0
+        if in_row == _PERCENTILES:
+            return at - _PERCENTILES + 1
     return 0
 
 

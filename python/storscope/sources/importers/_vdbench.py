@@ -16,7 +16,7 @@ from storscope.sources.importers._fio import number
 
 FLAT_HEADING: Final = re.compile(r"^[ \t]*tod[ \t]+(?:timestamp[ \t]+)?Run[ \t]+Interval[ \t]", re.MULTILINE)
 _STARTING: Final = re.compile(r"(\d\d:\d\d:\d\d\.\d{3}) Starting RD=([^;]*);?(.*)")
-_TAG: Final = re.compile(r"</?[a-zA-Z][^>]*>")
+_TAG: Final = re.compile(r"</?[a-zA-Z][^<>]*>")
 _TOD: Final = re.compile(r"(\d\d):(\d\d):(\d\d)(?:\.(\d{1,3}))?$")
 _STAMP: Final = re.compile(r"(\d\d)/(\d\d)/(\d{4})-\d\d:\d\d:\d\d-(\S+)$")
 _HEADING_DATE: Final = re.compile(r"([A-Z][a-z]{2}) (\d{1,2}), (\d{4})\s+(interval\s.*)$")

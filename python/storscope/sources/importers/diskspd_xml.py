@@ -24,8 +24,7 @@ from storscope.sources.importers._diskspd import WAYS, Asked, Part, Result, Span
 
 _BEGIN = re.compile(r"<Results>\s*<System>\s*<")
 _HINTS = re.compile(r"<(?:TestTimeSeconds|TimeSpans?|VersionDate|ComputerName)>")
-_DOCUMENT = re.compile(r"<Results>.*?</Results>", re.DOTALL)
-_MOST_DOCUMENTS = 10_000
+_OPEN, _CLOSE = "<Results>", "</Results>"
 _CPU = ("Usage", "User", "Kernel", "Idle")
 _WORDS = {"read": "Read", "write": "Write"}
 
@@ -58,16 +57,21 @@ def _documents(evidence: Evidence, recorder: Recorder) -> Iterator[ET.Element]:
     text = evidence.text()
     if re.search(r"<!(?:DOCTYPE|ENTITY)", text):
         raise broken(evidence, "XML as diskspd writes it", "a document type or an entity")
-    unread = text.count("<Results>")
-    for match in _DOCUMENT.finditer(text):
+    unread = text.count(_OPEN)
+    at = 0
+    while (end := text.find(_CLOSE, at)) >= 0:
+        begin = text.rfind(_OPEN, at, end)  # the last one: a run that was stopped leaves its own open
+        document, at = text[begin : end + len(_CLOSE)], end + len(_CLOSE)
+        if begin < 0:
+            continue
         unread -= 1
         try:
-            yield ET.fromstring(match[0])
+            yield ET.fromstring(document)
         except ET.ParseError as error:
             recorder.warn(f"A result is damaged and was not read: {str(error)[:100]}.")
             recorder.omit("damaged results")
     if unread > 0:
-        recorder.warn("The last result is unfinished (diskspd was stopped, or the file was cut); not read.")
+        recorder.warn("A result is unfinished (diskspd was stopped, or the file was cut); not read.")
         recorder.omit("unfinished results", unread)
 
 
