@@ -117,7 +117,10 @@ def _print_table(comparison: Comparison) -> None:
     predicted = [pair for pair in comparison.pairs if pair.predicted]
     for pairs, table in ((judged, _table), (predicted, _table_of_predictions)):
         if pairs:
-            Console(width=width, highlight=False).print(table(pairs, comparison.of_runs))
+            console = Console(width=width, highlight=False)
+            with console.capture() as captured:  # rich would end the program where a reader has had enough
+                console.print(table(pairs, comparison.of_runs))
+            click.echo(captured.get(), nl=False)
 
 
 def _table(pairs: Sequence[PairResult], of_runs: bool) -> Table:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from storscope.compare.alike import alike
+from storscope.compare.compared import compared_subjects
 from storscope.compare.differences import Found, differences, distribution, others_on_both_sides
 from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
 from storscope.compare.judging import Circumstances, row_of
@@ -18,7 +19,8 @@ from storscope.compare.selection import Selector, Side
 from storscope.compare.subjects import Subject
 from storscope.compare.units_of_sources import notes_on_megabytes
 from storscope.compare.wording import listed
-from storscope.domain.comparison import ComparedSide, Comparison, PairResult, Settings
+from storscope.domain.comparison import AFTER, BEFORE, ComparedSide, Comparison, PairResult, Settings
+from storscope.domain.comparison import Side as SideName
 from storscope.domain.errors import InputError, UsageError
 from storscope.domain.moment import UTC_FORM, SinceStart
 from storscope.domain.units import format_count, format_span
@@ -80,7 +82,7 @@ def compare_sides(
         before=_side(one, names[0]),
         after=_side(other, names[1]),
         of_runs=of_runs,
-        pairs=_judge(measured, settings),
+        pairs=_judge(measured, settings, {BEFORE: one.captures, AFTER: other.captures}),
         unmatched=matched.unmatched,
         notes=notes,
         level=settings.level,
@@ -238,7 +240,9 @@ def _side(read: _Read, names: Sequence[str]) -> ComparedSide:
 # Judging --------------------------------------------------------------------------------------------------------------
 
 
-def _judge(measured: Sequence[_Measured], settings: Settings) -> list[PairResult]:
+def _judge(
+    measured: Sequence[_Measured], settings: Settings, captures: Mapping[SideName, Mapping[str, str]]
+) -> list[PairResult]:
     adjusted = _adjusted(found for item in measured for found in item.found)
     results = []
     for item in measured:
@@ -269,6 +273,7 @@ def _judge(measured: Sequence[_Measured], settings: Settings) -> list[PairResult
                 pairing=item.pair.pairing,
                 missing=item.missing,
                 predicted=circumstances.predicted,
+                subjects=compared_subjects(item.pair, captures),
             )
         )
     return results

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from storscope.domain.arrays import FloatArray, IntArray
 
 NOT_THE_SAME_LOAD: Final = "not the same load"
 """The reason of rows whose two sides were driven differently."""
@@ -100,6 +102,40 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
+class OverTime:
+    """Figures of a subject by interval, in order of time. Times are since its start, a warm-up included."""
+
+    begin_ns: IntArray
+    end_ns: IntArray
+    columns: Mapping[str, FloatArray]
+    """`ops_per_s`, `bytes_per_s`, `latency_ns_mean` as far as the source has them; NaN where absent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedSubject:
+    """One run, or one entity of a running system, as it was compared."""
+
+    side: Side
+    key: str
+    """The run's id, or system/kind/entity."""
+    name: str
+    place: str
+    """What it ran on: the target, or the design of a simulated run; empty where the source does not tell."""
+    engine: str
+    load: str
+    """What was asked of the storage, in words."""
+    began_ns: int | None
+    """When its figures begin, after a warm-up."""
+    duration_ns: int | None
+    status: str
+    """How it ended; empty where the source does not tell."""
+    captures: Sequence[str]
+    """The files that it is from."""
+    over_time: OverTime | None = None
+    """None where the source has no intervals."""
+
+
+@dataclass(frozen=True, slots=True)
 class PairResult:
     """One access specification, or one entity, on both sides."""
 
@@ -122,6 +158,8 @@ class PairResult:
     they have no row."""
     predicted: Side | None = None
     """The side that is simulated, where the other one was measured: a prediction, which is not judged."""
+    subjects: Sequence[ComparedSubject] = ()
+    """What was compared, the side before first; several of a side are repetitions."""
 
 
 @dataclass(frozen=True, slots=True)

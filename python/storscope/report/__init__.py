@@ -8,8 +8,9 @@ untrusted: Jinja2 escapes them in the page, `pack.island_json` in the data.
 and scripts only lay out and draw what they get. Nothing is drawn that was not observed: gaps stay gaps.
 """
 
+from storscope.report.comparison_page import write_comparison_report
 from storscope.report.knee_page import write_knee_report
 from storscope.report.page import write_report
 from storscope.report.sweep_page import write_sweep_report
 
-__all__ = ["write_knee_report", "write_report", "write_sweep_report"]
+__all__ = ["write_comparison_report", "write_knee_report", "write_report", "write_sweep_report"]

@@ -66,6 +66,11 @@ def are_stored(before: str, after: str) -> bool:
     return all(side.path is None or Store.is_store(side.path) for side in sides)
 
 
+def paths_of(before: str, after: str) -> list[Path]:
+    """What the sides name by a path: evidence and stores."""
+    return [side.path for side in (parse_side(before), parse_side(after)) if side.path is not None]
+
+
 def _path(side: Side) -> Path:
     if side.path is None or not side.path.exists():
         raise UsageError("a file, folder, archive or store that exists", repr(side.text))

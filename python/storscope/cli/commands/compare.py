@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import shlex
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
+from storscope.cli.after_printing import after_printing
 from storscope.cli.options import (
     DEFAULT_STORE,
+    DurationType,
     ShareType,
     import_options,
     make_import_options,
     refuse_import_options,
     store_option,
 )
+from storscope.cli.output_file import OutputFile, replace_option
 from storscope.cli.progress import ReadingProgress
 
 _EPILOG = """\b
@@ -45,7 +52,10 @@ Examples:
   storscope compare --store lab 'run=ten clones,stream=clone*' \\
       'run=ten clones, four groups,stream=clone*'
   storscope compare base.json new.json --json --fail-on worse
+  storscope compare before.csv after.csv --report change.html
 """
+_NOT_OF_A_PAGE: Final = {"as_json", "fail_on", "form", "report", "verbose"}
+"""Parameters that say what becomes of a comparison, not what is compared."""
 
 
 @click.command("compare", epilog=_EPILOG)
@@ -69,6 +79,10 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON (docs/compare-json.md).")
 @click.option("--format", "form", type=click.Choice(["table", "markdown", "csv", "json"]), default="table",
               show_default=True, help="markdown and csv: the figures as a table for elsewhere.")  # fmt: skip
+@click.option("--report", type=OutputFile(is_page=True), metavar="FILE",
+              help="Also write a self-contained HTML page: verdict, figures, changes with intervals, both sides over "
+              "time, what was compared.")  # fmt: skip
+@replace_option("Replace the FILE of --report also if it is no earlier report of storscope.", of="report")
 @click.option("-v", "--verbose", is_flag=True, help="Every note, and how each interval came about.")
 @store_option
 @import_options
@@ -83,10 +97,11 @@ def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> 
     from storscope.cli.store_for_reading import complete
     from storscope.domain.comparison import Settings
     from storscope.store import Store
-    from storscope.workbench.comparing import are_stored, compare
+    from storscope.workbench.comparing import are_stored, compare, paths_of
 
     if chosen["as_json"] and chosen["form"] not in ("table", "json"):
         raise click.UsageError(f"--json: expected it or --format {chosen['form']}, found both.")
+    refuse_report(chosen["report"], paths_of(before, after))
     if are_stored(before, after):
         refuse_import_options("parts of stores")
     kept = store_path or Path(DEFAULT_STORE)
@@ -112,8 +127,77 @@ def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> 
             progress=progress,
             told=lambda summary: _tell(summary, verbose=chosen["verbose"]),
         )
-    _show(comparison, form="json" if chosen["as_json"] else chosen["form"], verbose=chosen["verbose"])
+    with after_printing(partial(_write_report, comparison, chosen["report"])):
+        _show(comparison, form="json" if chosen["as_json"] else chosen["form"], verbose=chosen["verbose"])
     return exit_code(comparison, chosen["fail_on"], chosen["metrics"])
+
+
+def refuse_report(report: Path | None, compared: Sequence[Path]) -> None:
+    """Raises UsageError for a report that would go to what is compared; --replace is not for that.
+
+    Of a folder that is compared these are its files but for earlier reports; of a store all of it.
+    """
+    from storscope.cli.output_file import refuse_targets
+    from storscope.domain.errors import UsageError
+    from storscope.store import Store
+
+    if report is None:
+        return
+    refuse_targets(report, [str(path) for path in compared])
+    for path in (path for path in compared if path.is_dir()):
+        is_inside = report.resolve().is_relative_to(path.resolve())
+        if is_inside and (Store.is_store(path) or _would_be_lost(report)):
+            raise UsageError("a report beside what is compared", f"--report {report}, which is in it",
+                             where=str(path), hint="Name another file.")  # fmt: skip
+
+
+def _would_be_lost(report: Path) -> bool:
+    """Whether a file that is no earlier report has its place."""
+    from storscope.domain.errors import UsageError
+    from storscope.store.whole_file import check_place
+
+    try:
+        check_place(report, is_page=True)
+    except UsageError:
+        return True
+    return False
+
+
+def _write_report(comparison: Any, path: Path | None) -> None:
+    if path is not None:
+        from storscope.report import write_comparison_report
+
+        write_comparison_report(comparison, path, _again(click.get_current_context()))
+        click.echo(f"report: {path}", err=True)
+
+
+def _again(ctx: click.Context) -> str:
+    """The command that compares again: what was given to this one, without what becomes of the comparison."""
+    words = ["storscope", "compare"]
+    given = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+    for parameter in ctx.command.params:
+        name = parameter.name or ""
+        if ctx.get_parameter_source(name) not in given or name in _NOT_OF_A_PAGE or name not in ctx.params:
+            continue
+        value = ctx.params[name]
+        words += [str(value)] if isinstance(parameter, click.Argument) else _option_again(parameter, value)
+    return shlex.join(words)
+
+
+def _option_again(option: click.Parameter, value: Any) -> list[str]:
+    if isinstance(value, bool):
+        return [option.opts[-1] if value else option.secondary_opts[-1]]
+    many = value if isinstance(value, (tuple, list)) else [value]
+    return [word for one in many for word in (option.opts[-1], _typed(option, one))]
+
+
+def _typed(option: click.Parameter, value: Any) -> str:
+    """As it would be typed: shares as per cent, lengths of time in seconds."""
+    if isinstance(option.type, ShareType):
+        return f"{100 * value:.10g}%"
+    if isinstance(option.type, DurationType):
+        return f"{value:.10g}s"
+    return value.isoformat() if isinstance(value, dt.datetime) else str(value)
 
 
 def exit_code(comparison: Any, fail_on: str | None, metrics: Sequence[str] = ()) -> int:

@@ -4,6 +4,7 @@
 
   const marks = page.marks, { drawBars, drawMarker, known, parts, pressed, roundValues, strokeLine } = marks;
   const HEIGHT = 250, TWO_COLUMNS = 700, GAP = 20, AXIS_WIDTH = 68;
+  const MARKED = 60; // of a line with more places only some have a marker: they would hide it
   const KIND = { ops_per_s: "ops_per_s", bytes_per_s: "bytes_per_s", latency_ns_mean: "latency", latency_ns_p99: "latency" };
 
   /** Draws one mode into `host`; keeps what the reader chose over redraws. */
@@ -28,8 +29,11 @@
   function controls(group, redraw) {
     const { chart, state } = group;
     const words = chart.panels.some((panel, number) => isLog(group, number)) ? "Scales from zero" : "Log scales";
-    return marks.controls(group, chart.labels.length > 1 ? chart.labels : [], words, () => { state.log = words === "Log scales"; redraw(); });
+    return marks.controls(group, chart.labels.length > 1 ? chart.labels : [], words, () => { state.log = words === "Log scales"; redraw(); }, chart.looks);
   }
+
+  /** The colour and marker of a line: its own, or that of the side which it belongs to. */
+  const lookOf = (group, line) => (group.chart.looks ? group.chart.looks[line] : line);
 
   /** Until the reader chooses, each panel takes the scale that shows its values. */
   const isLog = (group, number) => (group.state.log === null ? group.chart.panels[number].log : group.state.log);
@@ -111,16 +115,19 @@
     if (state.line >= 0) order.push(order.splice(state.line, 1)[0]);
     for (const line of order) {
       const [values, low, high] = group.columns[number][line], x = group.x[line], faint = state.line >= 0 && state.line !== line;
-      const places = positions(u, x, values);
+      const places = positions(u, x, values), look = lookOf(group, line), every = Math.ceil(places.length / MARKED);
       u.ctx.save();
       u.ctx.globalAlpha = faint ? 0.22 : 1;
       if (low) {
         u.ctx.globalAlpha = faint ? 0.1 : state.line === line ? 0.9 : 0.4;
-        drawBars(u, x, low, high, line);
+        drawBars(u, x, low, high, look);
         u.ctx.globalAlpha = faint ? 0.22 : 1;
       }
-      for (const part of parts(places)) strokeLine(u.ctx, part, line, ratio, state.line === line ? 2.6 : 1.8);
-      places.forEach((place, at) => place && drawMarker(u.ctx, place[0], place[1], line, (state.line === line && state.place === at ? 6 : 3.6) * ratio, ratio, group.invalid[line][at]));
+      for (const part of parts(places)) strokeLine(u.ctx, part, look, ratio, state.line === line ? 2.6 : 1.8);
+      places.forEach((place, at) => {
+        const chosen = state.line === line && state.place === at, bad = group.invalid[line][at];
+        if (place && (chosen || bad || at % every === 0)) drawMarker(u.ctx, place[0], place[1], look, (chosen ? 6 : 3.6) * ratio, ratio, bad);
+      });
       u.ctx.restore();
     }
   }
