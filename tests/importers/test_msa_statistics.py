@@ -198,6 +198,17 @@ def test_without_any_time_the_interval_places_them(tmp_path: Path) -> None:
     assert [(row["system"], row["read_ops_per_s"]) for row in tables.rows("observations")] == [("msa7", 2.0)] * 2
 
 
+@pytest.mark.parametrize("begin", ["", "2026-11-20T10:00:00.5Z\n"])
+def test_captures_under_one_time_line_are_placed_by_the_arrays_clock(begin: str, tmp_path: Path) -> None:
+    text = begin + "".join(
+        answer(time=1598000000 + 60 * n, number_of_reads=120 * n, number_of_writes=0) for n in range(3)
+    )
+    rows = read_text(IMPORTER, text, tmp_path).rows("observations")
+    assert [(row["time"].isoformat(), row["read_ops_per_s"]) for row in rows] == [
+        ("2020-08-21T08:53:20+00:00", 2.0), ("2020-08-21T08:54:20+00:00", 2.0),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "text", [b"", b"{}\n", b'{"jobs": []}\n', b"<RESPONSE/>\n", b"show me volume-statistics\n", b"Number of Reads\n"]
 )

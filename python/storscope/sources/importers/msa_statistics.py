@@ -5,10 +5,11 @@ Expected shape: a line with the time, then what `show controller-statistics`, `v
 cli-parameters api`), JSON (`set cli-parameters json`) or tables of the console; how they are cut is told in
 `_msa_text.py`, what their numbers are worth in `_msa_counters.py`.
 
-A sighting is placed by the time line before it, else by the array's clock: the object's stop-sample-time-numeric, or
-the time that the answer's status says; else by --interval. Rates are differences between two sightings of an object; an
-interval in which reset-time changed or a counter fell is left out. `num-forwarded-cmds` of a controller becomes
-forwarded_per_s: commands that came to the controller which does not own the volume.
+A sighting is placed by the time line before it, else (or where an object comes again under one time line) by the
+array's clock: the object's stop-sample-time-numeric, or the time that the answer's status says; else by --interval.
+Rates are differences between two sightings of an object; an interval in which reset-time changed or a counter fell is
+left out. `num-forwarded-cmds` of a controller becomes forwarded_per_s: commands that came to the controller which does
+not own the volume.
 
 Beware: latencies (ME4, ME5, MSA 2050 and later) cover the time since anyone asked last, so they are taken only where
 start- and stop-sample-time say that it is the interval; queue-depth is that of the moment. Captures of ME4 and ME5, XML
@@ -58,6 +59,25 @@ def _recognise(head: Head) -> float:
     return 0.9 if "Number of Reads" in head.text and _CONSOLE.search(head.text) else 0.0
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """A sighting of an object, by the clock of the time lines and by the array's, or by one of the two."""
+
+    line: LineTime | None
+    own: LineTime | None
+    time: LineTime
+    """By the time line where there is one."""
+    numbers: Sighting
+
+
+def _on_one_clock(before: _Seen, now: _Seen) -> tuple[LineTime, LineTime]:
+    """The times of two sightings: by time lines, by the array's clock where both stand under one time line."""
+    is_under_one = before.line is None or now.line is None or before.line is now.line
+    if is_under_one and before.own is not None and now.own is not None:
+        return before.own, now.own
+    return before.time, now.time
+
+
 @dataclass
 class _Reader:
     """Writes an interval for each sighting of an object that follows another."""
@@ -66,7 +86,7 @@ class _Reader:
     recorder: Recorder
     options: ImportOptions
     _line_time: LineTime | None = None
-    _seen: dict[EntityRef, tuple[LineTime, Sighting]] = field(default_factory=dict)
+    _seen: dict[EntityRef, _Seen] = field(default_factory=dict)
     _system: str | None = None
     _objects: int = 0
     _intervals: int = 0
@@ -125,26 +145,30 @@ class _Reader:
                 "Sizes of the console's tables are rounded, so bytes per second are not known. Capture with: "
                 "set cli-parameters json"
             )
-        now = sighting(thing.properties)
-        for name in now.bad:
+        numbers = sighting(thing.properties)
+        for name in numbers.bad:
             self.recorder.omit(f"{name}: values out of range")
-        before_time, before = self._seen.get(entity, (None, None))
-        time = self._time(thing, answer_time)
-        if time is None and before_time is not None and not self.options.interval_s:
-            self.recorder.omit("objects without a time, while earlier ones have one")
-            return
-        time = time or self._clock.rebuilt(before_time)
-        self._clock.note(time)
-        self._seen[entity] = time, now
-        if before_time is None or before is None:
-            return
-        span_ns = self._clock.span_ns(before_time, time)
+        before, own = self._seen.get(entity), self._own_time(thing, answer_time)
+        time = self._line_time or own
+        if time is None:
+            if before is not None and not self.options.interval_s:
+                self.recorder.omit("objects without a time, while earlier ones have one")
+                return
+            time = self._clock.rebuilt(before.time if before else None)
+        now = self._seen[entity] = _Seen(self._line_time, own, time, numbers)
+        self._clock.note(now.time)
+        if before is not None:
+            self._compare(entity, before, now)
+
+    def _compare(self, entity: EntityRef, before: _Seen, now: _Seen) -> None:
+        start, end = _on_one_clock(before, now)
+        span_ns = self._clock.span_ns(start, end)
         if span_ns is None:
             return
-        if is_reset(before, now):
+        if is_reset(before.numbers, now.numbers):
             self.recorder.omit("intervals with a counter reset")
             return
-        self._write(entity, before_time.ns, span_ns, before, now)
+        self._write(entity, start.ns, span_ns, before.numbers, now.numbers)
 
     def _write(self, entity: EntityRef, start_ns: int, span_ns: int, before: Sighting, now: Sighting) -> None:
         found = interval(before, now, span_ns / units.NS_PER_S)
@@ -175,10 +199,8 @@ class _Reader:
         else:
             self.recorder.entity(entity)
 
-    def _time(self, thing: Thing, answer_time: str | None) -> LineTime | None:
-        """When the object was seen; the array's clock is in whole seconds."""
-        if self._line_time is not None:
-            return self._line_time
+    def _own_time(self, thing: Thing, answer_time: str | None) -> LineTime | None:
+        """When the object was seen by the array's clock, which is in whole seconds."""
         for text in (thing.properties.get("stop-sample-time-numeric"), answer_time):
             if text and _TIME.fullmatch(text):
                 return self._clock.line(text)
