@@ -60,8 +60,8 @@ def test_the_values_of_the_real_recording_are_kept() -> None:
     assert processors["cpu_busy_ratio"] == pytest.approx(1.0)
 
 
-def test_the_block_size_that_nmon_prints_is_that_of_the_rates() -> None:
-    """DISKBSIZE is not read, so it can say whether the units are right: KB of 1024 bytes in each transfer."""
+def test_the_block_size_that_nmon_prints_is_bytes_over_transfers() -> None:
+    """DISKBSIZE is not read, so it can say whether the columns are the right ones (not whether KB are of 1024)."""
     printed = [float(line.split(",")[3]) for line in LINUX.read_text().splitlines() if line.startswith("DISKBSIZE,T")]
     for row, size in zip(observations(read_tables(IMPORTER, LINUX), "vda"), printed[1:], strict=True):
         moved = row["read_bytes_per_s"] + row["write_bytes_per_s"]

@@ -12,8 +12,8 @@ left out. `num-forwarded-cmds` of a controller becomes forwarded_per_s: commands
 not own the volume.
 
 Beware: latencies (ME4, ME5, MSA 2050 and later) cover the time since anyone asked last, so they are taken only where
-start- and stop-sample-time say that it is the interval; queue-depth is that of the moment. Captures of ME4 and ME5, XML
-as a whole and console tables are UNVERIFIED: property names and values are from a dump of an MSA 2040.
+start- and stop-sample-time say that it is the interval; queue-depth is that of the moment. Captures of ME4 and ME5, and
+XML, JSON and console tables as a whole, are UNVERIFIED: names and values of properties are from a dump of an MSA 2040.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ _CAPTURE: Final = (
 IMPORTER = Importer(
     name="msa_statistics",
     title="MSA, P2000, ME4 and ME5: statistics of the CLI",
-    supports="XML, JSON and console tables; values seen: MSA 2040 of 2015; layouts UNVERIFIED, from the manual",
+    supports="XML, JSON and console tables; values seen: MSA 2040 of 2015; layouts UNVERIFIED, no capture was seen",
     how_to_capture=_CAPTURE,
     recognise=_recognise,
     read=_read,

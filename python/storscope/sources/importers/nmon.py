@@ -2,12 +2,12 @@
 
 Lines are a family, a snapshot (T0001) and a value for each thing that the family's heading names; AAA lines tell of the
 host, ZZZZ lines when each snapshot was taken, on the host's clock. A snapshot covers the time since the one before, so
-the first, which covers the start of nmon, is left out. KB are of 1024 bytes (lmon.c halves sectors of 512).
+the first, which covers the start of nmon, is left out. KB are taken as 1024 bytes (two sectors), UNVERIFIED.
 
 Families of disks are split where there are many (DISKBUSY, DISKBUSY1, ...). DISKXFER counts reads and writes together;
 AIX parts them (DISKRXFER), and has times where it was asked to (nmon -d): DISKSERV, DISKWAIT, DISKREADSERV,
 DISKWRITESERV, ms for each transfer. Those times are without the wait in the host's queue, except that DISKWAIT is added
-to DISKSERV. Everything of AIX is UNVERIFIED: from its manual, no recording was seen.
+to DISKSERV. Everything of AIX is UNVERIFIED: no recording was seen.
 
 Beware: most recordings have no latency at all, which is said; nmon has no queue depth of disks. A recording joined with
 others begins anew where an AAA line comes again.
@@ -314,7 +314,7 @@ _IOSTAT: Final = "S_TIME_FORMAT=ISO iostat -x -y -t -o JSON 10 > iostat.json"
 IMPORTER = Importer(
     name="nmon",
     title="nmon recordings (Linux, AIX)",
-    supports="Linux nmon, seen 16n; sorted files; several joined; families of AIX UNVERIFIED, from its manual",
+    supports="Linux nmon, seen 16n; sorted files; several joined; families of AIX UNVERIFIED, none was seen",
     how_to_capture="nmon -f -s 10 -c 360",
     recognise=_recognise,
     read=_read,
