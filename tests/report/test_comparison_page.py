@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from storscope.cli.main import run
 from storscope.cli.show_comparison import print_comparison
 from storscope.domain.comparison import AFTER, BEFORE, Comparison, Settings
 from storscope.domain.comparison_json import comparison_to_json
-from storscope.domain.comparison_words import change, interval, values
+from storscope.domain.comparison_words import change, difference, interval, values
 from storscope.report.comparison_courses import courses_of
 from storscope.report.comparison_page import render_comparison
 from storscope.report.comparison_rows import Bar, forests_of, tables_of
@@ -192,6 +193,23 @@ def test_both_sides_are_drawn_over_the_time_since_their_own_start(comparison: Co
         assert over_time is not None
         assert over_time.begin_ns[0] == 0
         assert len(over_time.columns["ops_per_s"]) == 300
+
+
+def test_load_does_not_squeeze_the_figures_that_are_judged(tmp_path: Path) -> None:
+    make_store(tmp_path / "a", evidence.run("x", 1000, latency_ns=1e6))
+    make_store(tmp_path / "b", lambda recorder: recorder.warn("x"), evidence.run("x", 1200, latency_ns=100e6))
+    found = compare(str(tmp_path / "a"), str(tmp_path / "b"), Settings(metrics=("iops", "in_flight")))
+    iops, in_flight = forests_of(found)[0].bars
+    assert _middle(iops) > 0.9
+    assert in_flight.middle is None and in_flight.is_cut_high
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_sign(comparison: Comparison) -> None:
+    rows = {row.metric: row for row in comparison.pairs[0].rows}
+    tiny = replace(rows["in_flight"], before=64.0, after=63.999)
+    assert difference(tiny) == "±0.0"
+    assert difference(replace(tiny, after=63.0)) == "−1.0"
+    assert difference(replace(tiny, after=63.0), BEFORE) == "+1.0", "predicted - measured"
 
 
 def test_a_side_without_intervals_has_no_course(tmp_path: Path) -> None:

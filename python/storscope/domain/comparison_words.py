@@ -51,8 +51,10 @@ def predicted_and_measured(pair: PairResult, row: MetricRow) -> tuple[str, str]:
 def difference(row: MetricRow, predicted: Side | None = None) -> str:
     """'+2.42 ms': after - before, or predicted - measured, with its unit."""
     value = row.before - row.after if predicted == BEFORE else row.after - row.before
-    sign = "+" if value > 0 else "−" if value < 0 else "±"
-    return f"{sign}{_FORMATS.get(row.unit, _plain)(abs(value))}"
+    form = _FORMATS.get(row.unit, _plain)
+    words = form(abs(value))
+    sign = "±" if words == form(0.0) else "+" if value > 0 else "−"
+    return f"{sign}{words}"
 
 
 def _plain(value: float | None) -> str:

@@ -177,7 +177,8 @@ def _forest(pairs: Sequence[PairResult], threshold: float) -> Forest | None:
     rows = [(pair, row) for pair in pairs for row in pair.rows if _ends(pair, row)[0] is not None]
     if not rows:
         return None
-    reach = _reach([_ends(pair, row) for pair, row in rows])
+    told = [(pair, row) for pair, row in rows if pair.predicted or row.outcome] or rows  # load alone squeezes nothing
+    reach = _reach([_ends(pair, row) for pair, row in told])
     band = (max(0.0, _at(-threshold, reach)), min(1.0, _at(threshold, reach)))
     ticks = [(_at(tick, reach), change(tick).replace(".0 %", " %")) for tick in _ticks(reach)]
     bars = [_bar(pair, row, reach) for pair, row in rows]
