@@ -119,6 +119,36 @@ def test_totals_follow_from_their_parts_and_never_from_one_alone(tmp_path: Path)
     assert rows[2]["ops_per_s"] == 7.0
 
 
+_READS = {"read_ops_per_s": 10.0, "read_latency_ns_mean": 1e6}
+
+
+@pytest.mark.parametrize(
+    ("writes", "mean_ns"),
+    [
+        ({}, 1e6),
+        ({"write_ops_per_s": 0.0}, 1e6),
+        ({"write_ops_per_s": 0.0, "write_latency_ns_mean": 0.0, "write_bytes_per_s": 0.0}, 1e6),
+        ({"write_bytes_per_s": 4e8}, None),
+        ({"write_latency_ns_mean": 5e7}, None),
+        ({"write_ops_per_s": 10.0}, None),
+        ({"ops_per_s": 1000.0}, None),
+    ],
+)
+@pytest.mark.parametrize("is_swapped", [False, True], ids=["reads", "writes"])
+def test_the_latency_of_one_direction_is_that_of_all_only_where_the_other_did_nothing(
+    writes: dict[str, float], mean_ns: float | None, is_swapped: bool, tmp_path: Path
+) -> None:
+    """Bytes or a latency of writes without their rate tell of writes; they may be most of the operations."""
+
+    def swapped(name: str) -> str:
+        begin, mark, end = name.partition("_")
+        return {"read": "write", "write": "read"}.get(begin, begin) + mark + end if is_swapped else name
+
+    row = {swapped(name): value for name, value in (_READS | writes).items()}
+    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, row))
+    assert store.query("SELECT latency_ns_mean FROM observations").column(0).to_pylist() == [mean_ns]
+
+
 def test_a_write_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "store", create=True)
     with pytest.raises(RuntimeError), store.writer(_info("ab")) as writer:

@@ -6,19 +6,31 @@ from typing import Final
 
 import pyarrow as pa
 
+
+def _is_idle(direction: str, other: str) -> str:
+    """SQL: a direction did nothing, or nothing at all is told of it beside operations of the other.
+
+    The latter is a table of reads alone, whose latency is all there is. A direction whose rate alone is missing may be
+    most of the operations; so may one of which nothing is told where all together did more than the other.
+    """
+    untold = " AND ".join(f"{direction}_{name} IS NULL" for name in ("ops_per_s", "bytes_per_s", "latency_ns_mean"))
+    has_all = f"coalesce(ops_per_s, {other}_ops_per_s) <= {other}_ops_per_s"
+    return f"{other}_ops_per_s > 0 AND ({direction}_ops_per_s = 0 OR ({untold} AND {has_all}))"
+
+
 _TOTALS: Final = {
     "ops_per_s": "coalesce(ops_per_s, read_ops_per_s + write_ops_per_s)",
     "bytes_per_s": "coalesce(bytes_per_s, read_bytes_per_s + write_bytes_per_s)",
     # Mean over both directions, weighted by operations; an idle direction has no latency and needs none.
-    "latency_ns_mean": """coalesce(latency_ns_mean, CASE
+    "latency_ns_mean": f"""coalesce(latency_ns_mean, CASE
         WHEN read_ops_per_s > 0 AND write_ops_per_s > 0
         THEN (read_ops_per_s * read_latency_ns_mean + write_ops_per_s * write_latency_ns_mean)
              / (read_ops_per_s + write_ops_per_s)
-        WHEN read_ops_per_s > 0 AND coalesce(write_ops_per_s, 0) = 0 THEN read_latency_ns_mean
-        WHEN write_ops_per_s > 0 AND coalesce(read_ops_per_s, 0) = 0 THEN write_latency_ns_mean
+        WHEN {_is_idle("write", "read")} THEN read_latency_ns_mean
+        WHEN {_is_idle("read", "write")} THEN write_latency_ns_mean
         END)""",
 }
-"""Totals that a source did not give, where both parts are known. Never computed from one part."""
+"""Totals that a source did not give, where both parts are known, or nothing is told of the other."""
 
 
 def stored_columns(schema: pa.Schema) -> str:
