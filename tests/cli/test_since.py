@@ -82,3 +82,15 @@ def test_beside_a_running_system_the_simulated_run_is_named(tmp_path: Path, caps
     assert "Simulated runs are judged one by one, each with --run ID: " in capsys.readouterr().err
     assert run(["diagnose", "--store", store, "--run", name, "--since", "3s", "--fail-on", "critical"]) in {0, 1}
     assert "start + 3.00 s to start + 8.00 s" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", [["diagnose"], ["workload", "derive"]])
+@pytest.mark.parametrize("asked", [["--since", "2099-01-01"], ["--run", "absent"]])
+def test_an_error_about_files_names_the_files(
+    verb: list[str], asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not the store that they are read into, which nobody knows and which is gone by then."""
+    assert run([*verb, str(IOSTAT), *asked]) == 2
+    said = capsys.readouterr().err
+    assert f"error: {IOSTAT}: expected " in said
+    assert "storscope-" not in said and "Traceback" not in said

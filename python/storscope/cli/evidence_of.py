@@ -23,10 +23,9 @@ def evidence_of(paths: Sequence[Path], store_path: Path | None, chosen: Mapping[
     What could not be used of files is said on standard error. Raises UsageError for files and a store, InputError where
     nothing could be read.
     """
-    import tempfile
-
     from storscope.domain.errors import UsageError
     from storscope.store import Store
+    from storscope.workbench.temporary_stores import folder_for_stores, named_for
 
     if paths and typed("store_path"):
         raise UsageError("files or --store", "both", hint="storscope import FILE... --store DIR puts them together.")
@@ -35,8 +34,8 @@ def evidence_of(paths: Sequence[Path], store_path: Path | None, chosen: Mapping[
         refuse_import_options("a store")
         yield store_for_reading(paths[0] if is_store else store_path)
         return
-    with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
-        store = Store.open(Path(directory) / "store", create=True)
+    with folder_for_stores() as folder, named_for(folder, paths):
+        store = Store.open(folder / "store", create=True)
         _read(store, paths, chosen)
         yield store
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from storscope.domain.errors import StoreError
+from storscope.domain.errors import StoreError, StorscopeError
+from storscope.sources.expand import STANDARD_INPUT
 
 _HINT: Final = "That is among the temporary files. Make room there, or set TMPDIR to a directory with more."
+_MOST_NAMED: Final = 3
+"""Of what was read, in an error."""
 
 
 @contextmanager
@@ -28,3 +31,21 @@ def folder_for_stores() -> Iterator[Path]:
             if not error.where.startswith(name) or "--store" not in error.hint:
                 raise
             raise StoreError(error.expected, error.found, where=error.where, hint=_HINT) from error
+
+
+@contextmanager
+def named_for(folder: Path, read: Sequence[Path | str]) -> Iterator[None]:
+    """Errors about a store in `folder` name what was read into it: nobody knows the folder, and soon it is gone.
+
+    Those about the store itself keep its place, as only there something can be done about it.
+    """
+    try:
+        yield
+    except StoreError:
+        raise
+    except StorscopeError as error:
+        if not error.where.startswith(str(folder)):
+            raise
+        names = [STANDARD_INPUT if str(one) == "-" else str(one) for one in read[:_MOST_NAMED]]
+        where = ", ".join(names) + (f" and {len(read) - len(names):,} more" if len(read) > len(names) else "")
+        raise type(error)(error.expected, error.found, where=where, hint=error.hint) from error

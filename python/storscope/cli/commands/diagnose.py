@@ -76,9 +76,11 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
         refuse_import_options("a store")
     with ExitStack() as stack:
         if paths and store_path is None:
-            from storscope.workbench.temporary_stores import folder_for_stores
+            from storscope.workbench.temporary_stores import folder_for_stores, named_for
 
-            store = Store.open(stack.enter_context(folder_for_stores()) / "store", create=True)
+            folder = stack.enter_context(folder_for_stores())
+            stack.enter_context(named_for(folder, paths))
+            store = Store.open(folder / "store", create=True)
         else:
             store = Store.open(store_path or Path(DEFAULT_STORE), create=bool(paths))
             complete(store)
