@@ -15,6 +15,7 @@ from storscope.domain.moment import Moment
 from storscope.domain.verdict import JudgedPart, Note, NotePlace, Provenance, Verdict, ordered
 from storscope.store import Store
 from storscope.workbench.asked_case import asked_case
+from storscope.workbench.left_out_notes import left_out_notes
 
 
 def diagnose(
@@ -34,6 +35,7 @@ def diagnose(
     thresholds = load_thresholds(rules(), thresholds_file)
     asked = asked_case(store, since=since, until=until, run=run, tier_patterns=thresholds.tier_patterns, seed=seed)
     case, store, part = asked.case, asked.case.store, asked.part
+    captures = store.captures()
     findings, healthy, not_evaluated = ordered(evaluate(case, rules(), thresholds))
     return Verdict(
         findings=findings,
@@ -46,10 +48,10 @@ def diagnose(
             host=platform.node(),
             made_at_ns=time.time_ns(),
             store=str(store.path),
-            captures=store.captures(),
+            captures=captures,
             thresholds=thresholds.values,
             overridden=thresholds.overridden,
-            notes=list(dict.fromkeys([*_part_notes(part), *case.notes])),
+            notes=list(dict.fromkeys([*_part_notes(part), *left_out_notes(captures), *case.notes])),
             part=part,
             seed=seed,
         ),
