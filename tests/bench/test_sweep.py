@@ -107,7 +107,9 @@ def test_a_workload_is_varied_in_jobs_and_depth() -> None:
         ("sizes=1T", r"sizes, found '1T': a block has at most 1 GiB"),
         ("jobs=many", r"jobs, found 'many': a whole number, at least 1, is needed"),
         ("depth=1.5", r"depth, found '1.5': a whole number"),
-        ("mix=most", r"mix, found 'most': a percentage of reads between 0 and 100"),
+        ("mix=most", r"mix, found 'most': a percentage of reads from 1 to 99 is needed"),
+        ("mix=0", r"mix, found '0': a percentage of reads from 1 to 99 is needed; 0 is modes=randwrite or write"),
+        ("mix=70,100", r"mix, found '100': .* 1 to 99 is needed; 0 is .*, 100 is modes=randread or read"),
         ("starts=early", r"starts, found 'early': the words are together, apart"),
     ],
 )

@@ -157,13 +157,13 @@ def _depth(text: str) -> int:
 
 
 def _share(text: str) -> float:
-    wanted = "a percentage of reads between 0 and 100 is needed"
+    wanted = "a percentage of reads from 1 to 99 is needed"
     try:
         percent = float(text.removesuffix("%"))
     except ValueError as error:
         raise ValueError(wanted) from error
     if not 0 < percent < 100:
-        raise ValueError(wanted)
+        raise ValueError(f"{wanted}; 0 is modes=randwrite or write, 100 is modes=randread or read")
     return percent / 100
 
 
