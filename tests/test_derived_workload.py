@@ -203,6 +203,39 @@ def _rates_alone(recorder: Recorder) -> None:
     recorder.observe(EntityRef("vm", "device", "vda"), _START_NS, 10 * NS_PER_S, {"ops_per_s": 50.0})
 
 
+def test_volumes_seen_for_different_times_say_how_long_each(tmp_path: Path) -> None:
+    gap = float("nan")
+    case = make_case(tmp_path / "s", _volume("all", (100.0,) * 4), _volume("part", (gap, 50.0, gap, 50.0)))
+    derived = _derived(case)
+    assert [one.load for one in _streams(derived)] == [Open(100.0), Open(50.0)]
+    assert "(40 s, of which 20 s to 40 s were measured, as the volumes differ)" in derived.comment[0]
+    cells = [line.split() for line in derived.comment[1:4]]
+    assert [row[0] for row in cells] == ["volume", "all", "part"]
+    assert [row[1] for row in cells] == ["measured", "40", "20"]
+    assert [one.where for one in derived.definition.losses if one.what == "rate"] == ["part"]
+
+
+def test_volumes_seen_for_the_same_part_of_a_time_say_it_once(tmp_path: Path) -> None:
+    rates = (100.0, float("nan"), float("nan"), 50.0)
+    derived = _derived(make_case(tmp_path / "s", _volume("a", rates), _volume("b", rates)))
+    assert "(40 s, of which 20 s were measured)" in derived.comment[0]
+    assert "measured" not in derived.comment[1]
+    assert not [one for one in derived.definition.losses if one.what == "rate"]
+
+
+@pytest.mark.parametrize(("told", "untold"), [("read", "write"), ("write", "read")])
+def test_rates_of_one_direction_alone_are_told_from_none(told: str, untold: str, tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        values = {f"{told}_ops_per_s": 10.0, f"{untold}_bytes_per_s": 4e8}
+        recorder.observe(EntityRef("array", "vdisk", "v"), _START_NS, 10 * NS_PER_S, values)
+
+    case = make_case(tmp_path / "s", write)
+    for entity in (None, "v"):
+        with pytest.raises(UsageError, match=rf"{told}s per second of v, but no {untold}s per second") as raised:
+            _derived(case, entity)
+        assert "Export the other rate too" in raised.value.hint
+
+
 def test_what_the_evidence_does_not_tell_is_asked_for_and_not_made_up(tmp_path: Path) -> None:
     measured = measured_loads(make_case(tmp_path / "s", _rates_alone))
     with pytest.raises(UsageError, match=r"vda: left out, as its share of reads is not told \(--read-share\)"):

@@ -45,12 +45,24 @@ def not_taken(measured: MeasuredLoads, losses: LossList) -> None:
         names = ", ".join(one_line(one.name) for one in measured.idle[:_MOST_NAMED])
         more = f" and {len(measured.idle) - _MOST_NAMED:,} more" if len(measured.idle) > _MOST_NAMED else ""
         losses.elsewhere("idle", f"{names}{more}", "did nothing in that time")
+    shorter = _measured_shorter(measured)
+    if shorter:
+        names = ", ".join(one_line(one.label) for one in shorter[:_MOST_NAMED])
+        more = f" and {len(shorter) - _MOST_NAMED:,} more" if len(shorter) > _MOST_NAMED else ""
+        reason = "measured for less of the time than others; the mean of what was (the file says how long)"
+        losses.approximated(f"{names}{more}", "rate", reason)
     for kind in measured.other_kinds:
         reason = f"left out, as they may carry the same I/Os; --entity '{kind}/*' takes them instead"
         losses.elsewhere("other counters", kind, reason)
     for upper, lower in measured.nested:
         reason = f"rests on {one_line(lower.name)}, which is in it, too; narrow --entity down"
         losses.lost(one_line(upper.name), "its I/Os are counted twice", reason)
+
+
+def _measured_shorter(measured: MeasuredLoads) -> list[MeasuredLoad]:
+    """Those that were measured for less of the time than the one with most; empty where all were alike."""
+    longest_ns = max(load.measured_ns for load in measured.loads)
+    return [load for load in measured.loads if load.measured_ns < _NEARLY_ALL * longest_ns]
 
 
 # Words ---------------------------------------------------------------------------------------------------------------
@@ -65,12 +77,13 @@ def source(measured: MeasuredLoads, zero_ns: int | None) -> str:
 def comment(measured: MeasuredLoads, zero_ns: int | None, *, is_closed: bool) -> Iterator[str]:
     """The lines above the workload in its file."""
     what = "the busiest time of all together" if measured.is_peak else "the mean"
-    length = format_span(measured.end_ns - measured.start_ns)
-    if measured.measured_ns < _NEARLY_ALL * (measured.end_ns - measured.start_ns):
-        length += f", of which {format_span(measured.measured_ns)} were measured"
+    length = format_span(measured.end_ns - measured.start_ns) + _measured_part(measured)
     start, end = format_time(measured.start_ns, zero_ns), format_time(measured.end_ns, zero_ns)
     yield f"Measured, {what}: {start} to {end} ({length}), in intervals of {format_span(measured.interval_ns)}."
     rows = [_HEADS, *(_row(load, zero_ns) for load in measured.loads)]
+    if _measured_shorter(measured):
+        lengths = ["measured", *(format_span(load.measured_ns) for load in measured.loads)]
+        rows = [(row[0], length, *row[1:]) for row, length in zip(rows, lengths, strict=True)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.rjust(width) if number else cell.ljust(width)
@@ -81,6 +94,17 @@ def comment(measured: MeasuredLoads, zero_ns: int | None, *, is_closed: bool) ->
     yield f"Asked for: {loop} (docs/workloads.md says when which)."
     yield "Not known, and assumed: what is random, where in a volume I/Os go, bursts within an interval, single sizes."
     yield "Targets are names of volumes of a design; if it calls them otherwise, change them here."
+
+
+def _measured_part(measured: MeasuredLoads) -> str:
+    """', of which 4 min were measured', or the shortest and the longest of the volumes; empty for nearly all."""
+    lengths_ns = [load.measured_ns for load in measured.loads]
+    if _measured_shorter(measured):
+        shortest, longest = (format_span(length) for length in (min(lengths_ns), max(lengths_ns)))
+        return f", of which {shortest} to {longest} were measured, as the volumes differ"
+    if max(lengths_ns) < _NEARLY_ALL * (measured.end_ns - measured.start_ns):
+        return f", of which {format_span(max(lengths_ns))} were measured"
+    return ""
 
 
 _HEADS = ("volume", "rate", "busiest", "at", "reads", "read size", "write size", "latency", "in flight")

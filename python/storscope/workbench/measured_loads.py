@@ -33,6 +33,8 @@ class MeasuredLoad:
 
     entity: EntityRef
     label: str
+    measured_ns: int
+    """The time that its intervals with a rate cover: the rate is the mean of that."""
     ops_per_s: float
     read_share: float | None
     read_bytes: float | None
@@ -55,8 +57,6 @@ class MeasuredLoads:
     loads: tuple[MeasuredLoad, ...]
     start_ns: int
     end_ns: int
-    measured_ns: int
-    """Of that time, what intervals cover: of the one with most of them."""
     interval_ns: int
     """The longest usual interval: what is shorter is in no figure."""
     is_peak: bool
@@ -96,7 +96,7 @@ def measured_loads(
     kinds = {one.entity.kind for one in series}
     others = {one.kind for one in case.series(*VOLUME_KINDS, needs=("ops_per_s",))} - kinds
     return MeasuredLoads(
-        tuple(loads), start_ns, end_ns, max(int(part.duration_ns.sum()) for _, part in cut), interval_ns, at_peak,
+        tuple(loads), start_ns, end_ns, interval_ns, at_peak,
         idle=tuple(one.entity for one, part in cut if _operations(part) == 0),
         other_kinds=() if entity is not None else tuple(kind for kind in VOLUME_KINDS if kind in others),
         nested=_nested(case, [load.entity for load in loads]),
@@ -123,7 +123,7 @@ def _volumes(case: Case) -> list[Series]:
             return found
     raise UsageError(
         "volumes or devices with operations per second", _present(case),
-        hint=_of_benchmarks(case) or "Others are taken by name: --entity 'KIND/NAME', with * and ?.",
+        hint=_cure(case) or "Others are taken by name: --entity 'KIND/NAME', with * and ?.",
     )  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def _named(case: Case, pattern: str) -> list[Series]:
         return found
     raise UsageError(
         f"something with operations per second that fits {pattern!r}", _present(case), where="--entity",
-        hint=_of_benchmarks(case) or "It is a pattern with * and ? for the name, KIND/NAME or SYSTEM/KIND/NAME.",
+        hint=_cure(case) or "It is a pattern with * and ? for the name, KIND/NAME or SYSTEM/KIND/NAME.",
     )  # fmt: skip
 
 
@@ -149,21 +149,34 @@ def _present(case: Case) -> str:
     for entity in sorted(case.series(needs=("ops_per_s",))):
         names.setdefault(entity.kind, []).append(entity.name)
     said = [f"{len(those)} {kind} ({_named_some(those)})" for kind, those in names.items()]
-    return ", ".join(said) or "nothing with operations per second over time"
+    return ", ".join(said) or _one_sided(case) or "nothing with operations per second over time"
+
+
+def _one_sided(case: Case) -> str:
+    """'reads per second of 2 vdisk (a, b), but no writes per second': what has the rate of one direction alone."""
+    said = []
+    for told, untold in (("read", "write"), ("write", "read")):
+        found = case.series(*VOLUME_KINDS, needs=(f"{told}_ops_per_s",))
+        names = [one.name for one in sorted(found) if not found[one].has(f"{untold}_ops_per_s")]
+        if names:
+            said.append(f"{told}s per second of {_named_some(names)}, but no {untold}s per second (nor those of all)")
+    return "; ".join(said)
 
 
 def _named_some(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
 
 
-def _of_benchmarks(case: Case) -> str:
-    """What to do where there are benchmark runs alone, whose load was asked for; empty where there are others."""
-    if case.series(needs=("ops_per_s",)) or not case.runs:
+def _cure(case: Case) -> str:
+    """What to do where nothing has a rate of all: rates of one direction, or benchmarks whose load was asked for."""
+    if case.series(needs=("ops_per_s",)):
         return ""
+    if _one_sided(case):
+        return "Export the other rate too (0 where there was none), or that of all I/Os, and import again."
     return (
         "It holds benchmark runs, whose load is what they were told: storscope workload show FILE explains their file, "
         "or a built-in workload."
-    )
+    ) if case.runs else ""  # fmt: skip
 
 
 def _nested(case: Case, entities: Sequence[EntityRef]) -> tuple[tuple[EntityRef, EntityRef], ...]:
@@ -197,8 +210,8 @@ def _busiest_start_ns(series: Sequence[Series], length_ns: int) -> int:
 
 
 def _load(case: Case, whole: Series, part: Series) -> MeasuredLoad:
-    told = np.isfinite(part["ops_per_s"])
-    ops_per_s = _operations(part) / (float(part.duration_ns[told].sum()) / NS_PER_S)
+    measured_ns = int(part.duration_ns[np.isfinite(part["ops_per_s"])].sum())
+    ops_per_s = _operations(part) / (measured_ns / NS_PER_S)
     latency_ns = _mean(part, "latency_ns_mean", "ops_per_s")
     queue = part["queue_depth_mean"]
     counted = float(np.average(queue[np.isfinite(queue)], weights=part.duration_ns[np.isfinite(queue)])) \
@@ -207,6 +220,7 @@ def _load(case: Case, whole: Series, part: Series) -> MeasuredLoad:
     return MeasuredLoad(
         entity=whole.entity,
         label=case.label(whole.entity),
+        measured_ns=measured_ns,
         ops_per_s=ops_per_s,
         read_share=_read_share(part),
         read_bytes=_size(part, "read_"),
