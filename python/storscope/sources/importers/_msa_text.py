@@ -2,7 +2,7 @@
 
 XML: RESPONSE with OBJECT (basetype) and PROPERTY (name); JSON: {"controller-statistics": [{...}], "status": [...]},
 with whatever a session of SSH prints before it. Both come on one line or on many. Property names are those of a dump of
-2015 (an MSA 2040). UNVERIFIED, no capture was seen and no reference was at hand: the layouts, and the objects inside pools.
+2015 (an MSA 2040). UNVERIFIED, no capture was seen: the layouts, and the objects inside pools.
 
 Beware: the console rounds sizes to a few digits ("50.6TB"), so no bytes are taken from it.
 """
