@@ -97,9 +97,9 @@ def _title(comparison: Comparison) -> tuple[str, str]:
     """The answer as the command prints it, and its severity."""
     said = predictions_off_by(comparison)
     if not is_judged(comparison):
-        return f"PREDICTION: {said}", "info"
+        return tight(f"PREDICTION: {said}"), "info"
     words, outcome = answer(comparison)
-    return words, _TONES[outcome]
+    return tight(words), _TONES[outcome]
 
 
 def _summary(comparison: Comparison) -> list[str]:
@@ -107,8 +107,8 @@ def _summary(comparison: Comparison) -> list[str]:
     rows = [(pair, row) for pair in comparison.pairs for row in pair.rows]
     judged = [one for outcome in _ORDER for one in rows if one[1].outcome is outcome]
     predicted = [(pair, row) for pair, row in rows if row.outcome is None and pair.predicted]
-    told = [_sentence(pair, row, comparison.level) for pair, row in judged[:_LEADING]]
-    told += [_sentence_off_by(pair, row, comparison.level) for pair, row in predicted[:_LEADING]]
+    leading = [*judged[:_LEADING], *predicted[:_LEADING]]
+    told = [(_sentence_off_by if pair.predicted else _sentence)(pair, row, comparison.level) for pair, row in leading]
     if is_judged(comparison) and (said := predictions_off_by(comparison)):
         told.append(f"PREDICTION: {said}.")
     if counts := counted_outcomes(comparison):
@@ -130,7 +130,8 @@ def _sentence(pair: PairResult, row: MetricRow, level: float) -> str:
 def _sentence_off_by(pair: PairResult, row: MetricRow, level: float) -> str:
     predicted, measured = predicted_and_measured(pair, row)
     sure = "" if row.p_value is None else f" ({format_ratio(level)} interval {interval_off_by(row)})"
-    said = f"{predicted} predicted, {measured} measured, off by {change(row.off_by)}{sure}"
+    outcome = f": {row.outcome.value}, {row.reason}" if row.outcome else ""
+    said = f"{predicted} predicted, {measured} measured, off by {change(row.off_by)}{sure}{outcome}"
     return f"{row.metric} of {pair.name}: {said}."
 
 
