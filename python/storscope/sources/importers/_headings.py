@@ -39,7 +39,7 @@ HOST_SIDE: Final = frozenset({"host", "front", "end", "frontend"})
 DISK_SIDE: Final = frozenset({"disk", "drive", "device"})
 _MOMENTS: Final = frozenset({"current", "cur", "last"})
 _NOISE: Final = HOST_SIDE | DISK_SIDE | _MOMENTS | {
-    "avg", "average", "mean", "total", "overall", "combined", "all", "the", "of", "in", "volume", "lun", "vdisk",
+    "avg", "average", "mean", "total", "tot", "overall", "combined", "all", "the", "of", "in", "volume", "lun", "vdisk",
     "system", "array", "data", "value", "observed", "preview",
 }  # fmt: skip
 """Words that do not change what a heading means."""

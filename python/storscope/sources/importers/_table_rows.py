@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from storscope.domain.schema import CANONICAL
 from storscope.sources.importers._headings import Meaning
+from storscope.sources.importers._table_cells import Table
 from storscope.sources.importers._table_heading import Heading
-from storscope.sources.importers._table_writer import Table
 from storscope.sources.importers._wide_heading import Named
 
 _Key = tuple[Named, str, int]
@@ -22,6 +22,8 @@ class GatheredRows:
     """One row for each thing and time. Times are as the file has them, in its order."""
 
     is_start: bool = False
+    zone: str | None = None
+    """Of the times, as their heading says."""
     _rows: dict[_Key, dict[str, float]] = field(default_factory=dict)
     _lengths_s: dict[_Key, str] = field(default_factory=dict)
     _seen: Counter[tuple[Named, str, str]] = field(default_factory=Counter)
@@ -38,13 +40,13 @@ class GatheredRows:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def table(self) -> Table:
-        """All rows, by column."""
+    def table(self, name: str) -> Table:
+        """All rows, by column; `name` is the file's."""
         kinds = list(dict.fromkeys(kind for named, _, _ in self._rows for kind, _ in named))
         columns = list(dict.fromkeys(column for row in self._rows.values() for column in row))
         first = len(kinds) + 2
         heading = Heading(
-            names=("time", "interval_s", *kinds, *columns),
+            names=(f"time ({self.zone})" if self.zone else "time", "interval_s", *kinds, *columns),
             times=(0,),
             is_start=self.is_start,
             length=(1, 1.0),
@@ -53,7 +55,7 @@ class GatheredRows:
             measured={first + at: Meaning(column) for at, column in enumerate(columns) if column in CANONICAL},
         )
         rows = [self._row(key, row, kinds, columns) for key, row in self._rows.items()]
-        return Table(heading, ",", rows, above=0)
+        return Table(heading, ",", rows, above=0, name=name)
 
     def _row(self, key: _Key, row: dict[str, float], kinds: list[str], columns: list[str]) -> list[str]:
         named = dict(key[0])

@@ -54,6 +54,8 @@ class TableTimes:
     options: ImportOptions
     zone: str | None = None
     """The zone that the heading says."""
+    where: str = "the times"
+    """For errors."""
     _stamps: Stamps = field(init=False)
     _used: set[str] = field(default_factory=set)
     _unused: set[str] = field(default_factory=set)
@@ -105,6 +107,7 @@ class TableTimes:
             raise MalformedInput(
                 f"times in the zone of --timezone {self.options.zone()}, called {' or '.join(sorted(known))}",
                 f"'{shortened(word)}' beside a time or in its heading",
+                where=self.where,
                 hint="Give --timezone the zone that this means, or leave the option out.",
             )
         (self._used if word in known else self._unused).add(word)

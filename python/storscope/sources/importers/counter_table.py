@@ -16,9 +16,10 @@ from typing import Final
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
-from storscope.sources.importers._headings import lacks_unit
+from storscope.sources.importers._table_cells import Table
+from storscope.sources.importers._table_doubts import keep_the_sure, tell_of_counters
 from storscope.sources.importers._table_heading import Heading, cells_of, heading_of, is_of_tests, separator_of
-from storscope.sources.importers._table_writer import Table, TableWriter
+from storscope.sources.importers._table_writer import TableWriter
 from storscope.sources.importers._whole_lines import CUT_OFF, ends_with_newline
 
 _MOST_LINES_ABOVE: Final = 30
@@ -40,7 +41,7 @@ def _parse(evidence: Evidence) -> Table:
         cells = list(csv.reader((line for line in lines[above + 1 :] if line.strip()), delimiter=separator))
     except csv.Error as error:
         raise broken(evidence, "cells between separators", str(error)) from error
-    table = Table(heading, separator, [], sum(bool(line.strip()) for line in lines[:above]))
+    table = Table(heading, separator, [], sum(bool(line.strip()) for line in lines[:above]), name=evidence.name)
     width = len(heading.names)
     if cells and len(cells[-1]) < width and not ends_with_newline(evidence):
         table.is_cut = True
@@ -83,14 +84,11 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
     recorder.omit(CUT_OFF, table.is_cut)
     if not table.rows:
         raise broken(evidence, "rows below the heading", "none")
-    if doubt := table.commas.doubt(table.separator):
+    doubt = table.commas.doubt(table.separator)
+    if doubt is not None and not table.commas.points_in_doubt(table.separator):
         recorder.warn(doubt)
-    wanting = [name for name in table.heading.names if lacks_unit(name)]
-    if wanting:
-        recorder.warn(
-            f"Without a unit in its heading, {', '.join(wanting)} {'is' if len(wanting) == 1 else 'are'} kept as a "
-            "counter that no rule reads. Write the unit into the heading (ms, us, MB/s, MiB/s), then import again."
-        )
+    tell_of_counters(table, recorder)
+    keep_the_sure(table, recorder)
     TableWriter(table, recorder, options).write()
 
 
@@ -101,13 +99,14 @@ IMPORTER = Importer(
     how_to_capture="the export of a monitoring system: time,volume,read_iops,write_iops,read_latency_ms,read_mb_per_s",
     recognise=_recognise,
     read=_read,
-    version=2,
+    version=3,
     carries=(
         "ops_per_s", "bytes_per_s", "latency_ns_mean", "each by direction where given", "latency_ns_max",
         "queue_depth_mean", "queue_depth_max", "busy_ratio", "cpu_busy_ratio", "read_hit_ratio",
         "other numeric columns as counters",
     ),
     not_yet={
+        "shares without % whose values are all small": "0.9 is 0.9 % or 90 %",
         "latencies and bandwidths without a unit in the heading": "a number alone does not tell ms from us",
     },
 )  # fmt: skip

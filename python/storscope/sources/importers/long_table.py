@@ -28,9 +28,10 @@ from storscope.sources.importers._decimal_comma import Commas, plain
 from storscope.sources.importers._headings import lacks_unit, meaning_of, words_of
 from storscope.sources.importers._left_out import LeftOut
 from storscope.sources.importers._long_heading import LongHeading, long_heading_of
-from storscope.sources.importers._table_heading import cells_of, separator_of
+from storscope.sources.importers._table_cells import ABSENT
+from storscope.sources.importers._table_heading import cells_of, separator_of, zone_of
 from storscope.sources.importers._table_rows import GatheredRows
-from storscope.sources.importers._table_writer import ABSENT, TableWriter
+from storscope.sources.importers._table_writer import TableWriter
 from storscope.sources.importers._vmware_counters import VmwareCounter, counter_of, is_vmware, named_of
 from storscope.sources.importers._whole_lines import CUT_OFF, ends_with_newline
 from storscope.sources.importers._wide_heading import Named, kind_of, tell_of_kinds
@@ -122,7 +123,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
         recorder.warn("VMware's latencies are whole milliseconds: below one they say little.")
     tell_of_kinds(recorder, reader.by_name_alone)
     if len(gathered):
-        TableWriter(gathered.table(), recorder, options).write()
+        TableWriter(gathered.table(evidence.name), recorder, options).write()
 
 
 @dataclass
@@ -163,7 +164,8 @@ class _Reader:
 
     def gathered(self) -> GatheredRows:
         """Every value that is understood."""
-        found = GatheredRows(is_start=self._table.rows[0][0].is_start)
+        heading = self._table.rows[0][0]
+        found = GatheredRows(is_start=heading.is_start, zone=zone_of(heading.names[heading.times[0]]))
         values = list(self._values())
         with_parts = {value.named[0] for _, _, value, _ in values if len(value.named) > 1}
         owners: dict[tuple[Named, str], str] = {}

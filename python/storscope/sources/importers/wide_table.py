@@ -24,6 +24,7 @@ from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._decimal_comma import Commas, plain
 from storscope.sources.importers._headings import words_of
 from storscope.sources.importers._left_out import LeftOut
+from storscope.sources.importers._table_cells import ABSENT
 from storscope.sources.importers._table_heading import (
     KINDS,
     cells_of,
@@ -31,9 +32,10 @@ from storscope.sources.importers._table_heading import (
     is_of_tests,
     separator_of,
     time_columns,
+    zone_of,
 )
 from storscope.sources.importers._table_rows import GatheredRows
-from storscope.sources.importers._table_writer import ABSENT, TableWriter
+from storscope.sources.importers._table_writer import TableWriter
 from storscope.sources.importers._unit_cells import SCALE, is_short_for_bits, measured_by, split_cell, unit_of
 from storscope.sources.importers._whole_lines import CUT_OFF, ends_with_newline
 from storscope.sources.importers._wide_heading import Split, doubtful, split_heading, tell_of_kinds
@@ -172,7 +174,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
         recorder.warn("No heading names a thing: all columns were taken as of one; --system NAME names it.")
     tell_of_kinds(recorder, (split.name for split in wide.columns.values() if len(split.named) == 1))
     if len(gathered):
-        TableWriter(gathered.table(), recorder, options).write()
+        TableWriter(gathered.table(evidence.name), recorder, options).write()
 
 
 def _rows(evidence: Evidence, recorder: Recorder, wide: _Wide, lines: Sequence[str]) -> list[list[str]]:
@@ -215,7 +217,8 @@ class _Cells:
     def gathered(self) -> GatheredRows:
         """Every value, in the unit of its column."""
         first = self._wide.names[self._wide.times[0]].lower().split()
-        found = GatheredRows(is_start=bool({"start", "begin"} & set(first)))
+        zone = zone_of(self._wide.names[self._wide.times[0]])
+        found = GatheredRows(is_start=bool({"start", "begin"} & set(first)), zone=zone)
         for row in self._rows:
             time = " ".join(row[index].strip() for index in self._wide.times)
             for index, split in self._wide.columns.items():
