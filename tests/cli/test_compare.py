@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from storscope.cli.main import run
+from storscope.domain.recorder import Recorder
 from tests.compare import evidence
 from tests.support.cases import make_store
 
@@ -289,6 +290,31 @@ def test_where_no_entity_fits_those_with_counters_are_named(tmp_path: Path, caps
     make_store(tmp_path / "lab", evidence.device("sda", [100.0] * 9, [1e6] * 9))
     assert run(["compare", f"{tmp_path / 'lab'}#entity=sdx", f"{tmp_path / 'lab'}#entity=sda"]) == 2
     assert "There are: device/sda." in capsys.readouterr().err
+
+
+def test_counters_beside_a_simulated_run_are_told_as_what_can_be_typed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the other side has comes before what is busiest; and what is told works."""
+    sim, measured, other = tmp_path / "sim", tmp_path / "measured", tmp_path / "other"
+
+    def simulated(recorder: Recorder) -> None:
+        evidence.run("w", 100, engine="storscope-sim", id="simulation-1")(recorder)
+        evidence.device("sda", [100.0] * 60, [2e6] * 60)(recorder)
+        evidence.device("sdb", [900.0] * 60, [1e6] * 60)(recorder)
+
+    make_store(sim, simulated)
+    for path, name in ((measured, "sda"), (other, "sdz")):
+        make_store(path, lambda recorder: recorder.warn("x"), evidence.device(name, [110.0] * 60, [2e6] * 60))
+    for sides in ((measured, sim), (sim, measured)):
+        assert run(["compare", *map(str, sides)]) == 2
+        assert f"'{sim}#entity=device/sda' instead of {sim}." in capsys.readouterr().err
+    assert run(["compare", str(measured), f"{sim}#run=w"]) == 2
+    assert f"'{sim}#run=w,entity=device/sda' instead of" in capsys.readouterr().err
+    assert run(["compare", str(measured), f"{sim}#run=w,entity=device/sda"]) == 0
+    assert "iops" in capsys.readouterr().out
+    assert run(["compare", str(other), str(sim)]) == 2
+    assert f"entity=KIND/NAME chooses them, as '{sim}#entity=device/sdb' instead" in capsys.readouterr().err
 
 
 def _benched(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from storscope.compare.alike import alike
 from storscope.compare.compared import compared_subjects
+from storscope.compare.counters_instead import counters_instead
 from storscope.compare.differences import Found, differences, distribution, others_on_both_sides
 from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
 from storscope.compare.judging import Circumstances, row_of
@@ -61,7 +62,7 @@ def compare_sides(
     """Compares what the two sides name. Raises InputError when a side is empty, UsageError when they are the same."""
     metrics = metrics_named(settings.metrics)
     one, other = (_read(store, side) for store, side in (before, after))
-    _refuse_unlike(one, other)
+    _refuse_unlike((before[0], one), (after[0], other))
     of_runs = one.subjects[0].is_run
     notes = _notes(one, other, of_runs)
     matched = match_runs(one.subjects, other.subjects) if of_runs else match_entities(one.subjects, other.subjects)
@@ -163,16 +164,26 @@ def _streams_there_are(store: Store, selector: Selector) -> list[str]:
     return list(dict.fromkeys(name for run in runs for name, _ in run.asked.streams if name))
 
 
-def _refuse_unlike(one: _Read, other: _Read) -> None:
+def _refuse_unlike(before: tuple[Store, _Read], after: tuple[Store, _Read]) -> None:
+    one, other = before[1], after[1]
     if one.subjects[0].is_run != other.subjects[0].is_run:
         kinds = [(runs_words if read.subjects[0].is_run else counters_words)(read.subjects) for read in (one, other)]
+        (store, runs), counters = (before, other) if one.subjects[0].is_run else (after, one)
+        beside = [] if runs.side.selector.stream else _counters_beside(store, runs)
         raise UsageError(
             "the same kind of evidence on both sides",
             f"{kinds[0]} before, {kinds[1]} after",
-            hint="Choose with run=NAME or entity=NAME.",
+            hint=counters_instead(runs.side, beside, counters.subjects) or "Choose with run=NAME or entity=NAME.",
         )
     if _identities(one) == _identities(other):
         raise UsageError("two different sides", f"the same evidence twice ({one.side.text} and {other.side.text})")
+
+
+def _counters_beside(store: Store, runs: _Read) -> list[Subject]:
+    """Entities with counters beside runs, or of the arrays that runs which are named simulated."""
+    selector = replace(runs.side.selector, entity="*")
+    found = read_entities(store, selector, _captures_of_entities(store, selector, runs.captures))
+    return [entity for entity in found if entity.activity]
 
 
 def _identities(read: _Read) -> set[tuple[object, ...]]:
