@@ -69,6 +69,33 @@ def test_a_prediction_is_one_in_every_form(tmp_path: Path, capsys: pytest.Captur
     assert (row["predicted"], row["off_by"], row["outcome"]) == ("after", "0.5", "")
 
 
+@pytest.mark.parametrize("is_before", [True, False])
+def test_a_prediction_beside_a_run_that_failed_is_marked_in_every_form(
+    is_before: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_store(tmp_path / "m", evidence.run("a", 1000, engine="vdbench", status="failed"))
+    make_store(tmp_path / "s", evidence.run("a", 1500, engine="storscope-sim", id="simulation-1", status="ok"))
+    names = ("m", "s") if is_before else ("s", "m")
+    sides: list[str | Path] = [*(tmp_path / name for name in names), "--metric", "iops"]
+    table = said(capsys, *sides)
+    assert table.startswith("CANNOT TELL: the run ")
+    (line,) = (line for line in table.splitlines() if line.startswith("a "))
+    assert line.split()[-4:] == ["+50.0", "%", "cannot", "tell"]
+    lines = said(capsys, *sides, "--format", "markdown").splitlines()
+    assert "| access specification | metric | predicted | measured | off by | verdict |" in lines
+    assert "| a | iops | 1,500 /s | 1,000 /s | +50.0 % | cannot tell |" in lines
+    (row,) = csv.DictReader(io.StringIO(said(capsys, *sides, "--format", "csv")))
+    assert (row["outcome"], row["reason"]) == (
+        "cannot tell", f"the run {'before' if is_before else 'after'} failed or lost data",
+    )  # fmt: skip
+    assert "| +50.0 % | cannot tell |" in said(capsys, *sides[:2], "--format", "markdown")
+    in_flight = [line for line in said(capsys, *sides[:2], "--format", "markdown").splitlines() if "in_flight" in line]
+    assert all(line.endswith(" (load) |") for line in in_flight), "it is not called a prediction either"
+    assert in_flight
+    ended = ("failed", "ok") if is_before else ("ok", "failed")
+    assert (row["status_before"], row["status_after"]) == ended
+
+
 def test_two_forms_at_once_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", str(BEFORE), str(AFTER), "--json", "--format", "csv"]) == 2
     assert "--json: expected it or --format csv, found both." in capsys.readouterr().err

@@ -249,7 +249,10 @@ def test_a_prediction_is_off_by_so_much_and_neither_better_nor_worse(tmp_path: P
 def test_a_prediction_of_another_load_is_told_as_one_that_cannot_be_judged(tmp_path: Path) -> None:
     make_store(tmp_path / "s", evidence.run("a", 1500, engine="storscope-sim", id="simulation-1", block_bytes=8192.0))
     make_store(tmp_path / "m", evidence.run("a", 1000, engine="vdbench"))
-    text = _text(render_comparison(compare(str(tmp_path / "s"), str(tmp_path / "m"), Settings(metrics=("iops",)))))
+    found = compare(str(tmp_path / "s"), str(tmp_path / "m"), Settings(metrics=("iops",)))
+    text = _text(render_comparison(found))
+    ((row,),) = ([row for part in table.parts for row in part.rows] for table in tables_of(found) if table.has_verdicts)
+    assert (row.metric, row.verdict, row.tone) == ("iops", "cannot tell", "undecided")
     assert "CANNOT TELL: not the same load." in text
     assert "1,500 /s predicted, 1,000 /s measured, off by +50.0 %: cannot tell, not the same load." in text
     assert "NOT THE SAME LOAD: " in text

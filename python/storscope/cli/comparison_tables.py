@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from storscope.cli.text_table import harmless
-from storscope.domain.comparison import Comparison, MetricRow, PairResult
+from storscope.domain.comparison import AFTER, BEFORE, Comparison, MetricRow, PairResult
 from storscope.domain.comparison_words import (
     chance,
     change,
+    has_barred,
     interval,
     interval_off_by,
     name_of,
@@ -23,6 +24,7 @@ from storscope.domain.comparison_words import (
     side_words,
     values,
     verdict,
+    verdict_of_prediction,
 )
 
 _FIGURES: Final = (
@@ -30,6 +32,7 @@ _FIGURES: Final = (
     "values_after",
 )  # fmt: skip
 _OFF: Final = ("off_by", "off_by_low", "off_by_high", "reason")
+_STATUS: Final = ("status_before", "status_after")
 _FORMULA: Final = ("=", "+", "-", "@", "\t")
 """What a spreadsheet takes for a formula where a text begins with it."""
 
@@ -38,17 +41,23 @@ def comparison_to_csv(comparison: Comparison) -> str:
     """A row for each figure, with a heading."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["name", "comparable", "predicted", *_FIGURES, "outcome", *_OFF])
+    writer.writerow(["name", "comparable", "predicted", *_FIGURES, "outcome", *_OFF, *_STATUS])
     for pair in comparison.pairs:
         about = [_cell(pair.name), "yes" if pair.is_comparable else "no", pair.predicted or ""]
         for row in pair.rows:
             outcome = row.outcome.value if row.outcome else ""
-            writer.writerow([*about, *_fields(row, _FIGURES), outcome, *_fields(row, _OFF)])
+            writer.writerow([*about, *_fields(row, _FIGURES), outcome, *_fields(row, _OFF), *_statuses(pair)])
     return text.getvalue()
 
 
 def _fields(row: MetricRow, names: Sequence[str]) -> list[object]:
     return ["" if (value := getattr(row, name)) is None else value for name in names]
+
+
+def _statuses(pair: PairResult) -> list[str]:
+    """How the runs of either side ended, each way once; nothing where no source tells."""
+    found = [[run.status for run in pair.subjects if run.side == side and run.status] for side in (BEFORE, AFTER)]
+    return [_cell("; ".join(dict.fromkeys(own))) for own in found]
 
 
 def _cell(text: str) -> str:
@@ -91,13 +100,15 @@ def _judged(pairs: Sequence[PairResult]) -> tuple[Sequence[str], Cells]:
 
 
 def _off(pairs: Sequence[PairResult]) -> tuple[Sequence[str], Cells]:
-    if _has_interval(pairs):
-        return ("predicted", "measured", "off by", "interval"), lambda pair, row: (
-            *predicted_and_measured(pair, row), change(row.off_by), interval_off_by(row),
-        )  # fmt: skip
-    return ("predicted", "measured", "off by"), lambda pair, row: (
-        *predicted_and_measured(pair, row), change(row.off_by),
-    )  # fmt: skip
+    has_interval, is_marked = _has_interval(pairs), has_barred(pairs)
+
+    def cells(pair: PairResult, row: MetricRow) -> Sequence[str]:
+        own = [interval_off_by(row)] if has_interval else []
+        mark = [verdict_of_prediction(row)] if is_marked else []
+        return [*predicted_and_measured(pair, row), change(row.off_by), *own, *mark]
+
+    more = [*(["interval"] if has_interval else []), *(["verdict"] if is_marked else [])]
+    return ["predicted", "measured", "off by", *more], cells
 
 
 def _has_interval(pairs: Sequence[PairResult]) -> bool:

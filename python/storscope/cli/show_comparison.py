@@ -27,6 +27,7 @@ from storscope.domain.comparison_words import (
     basis,
     chance,
     change,
+    has_barred,
     interval,
     interval_off_by,
     name_of,
@@ -34,6 +35,7 @@ from storscope.domain.comparison_words import (
     side_words,
     values,
     verdict,
+    verdict_of_prediction,
 )
 from storscope.domain.units import format_count
 
@@ -147,10 +149,16 @@ def _table_of_predictions(pairs: Sequence[PairResult], of_runs: bool) -> Table:
     has_interval = any(row.p_value is not None for pair in pairs for row in pair.rows)
     heads = ("predicted", "measured", "off by", *(("interval",) if has_interval else ()))
     table = _empty_table(pairs, of_runs, heads)
+    is_marked = has_barred(pairs)
+    if is_marked:
+        table.add_column("verdict", no_wrap=True)
     for pair in pairs:
         for about, row in zip(_beside(_about(pair), len(pair.rows)), pair.rows, strict=True):
             cells = [about, row.metric, *predicted_and_measured(pair, row), change(row.off_by)]
-            table.add_row(*(Text(cell) for cell in cells + ([interval_off_by(row)] if has_interval else [])))
+            cells += [interval_off_by(row)] if has_interval else []
+            colour = _COLOURS[row.outcome] if row.outcome else "dim"
+            marks = [Text(verdict_of_prediction(row), style=colour)] if is_marked else []
+            table.add_row(*(Text(cell) for cell in cells), *marks)
         table.add_section()
     return table
 

@@ -5,10 +5,10 @@ Names stay as captures have them: who prints them makes them harmless.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from storscope.domain.comparison import BEFORE, Comparison, MetricRow, PairResult, Side
+from storscope.domain.comparison import BEFORE, PREDICTION, Comparison, MetricRow, PairResult, Side
 from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
 
 _FORMATS: Final[dict[str, Callable[[float | None], str]]] = {
@@ -97,6 +97,16 @@ def chance(p_value: float | None) -> str:
 def verdict(row: MetricRow) -> str:
     """Its outcome; '(load)' of what is not judged."""
     return row.outcome.value if row.outcome else "(load)"
+
+
+def has_barred(pairs: Sequence[PairResult]) -> bool:
+    """Whether a prediction stands beside a run that did something else: then a column has to say which is which."""
+    return any(pair.predicted and row.outcome for pair in pairs for row in pair.rows)
+
+
+def verdict_of_prediction(row: MetricRow) -> str:
+    """'prediction'; where the runs were not alike or one failed it is none: 'cannot tell', '(load)'."""
+    return "prediction" if row.reason == PREDICTION else verdict(row)
 
 
 def basis(row: MetricRow) -> str:

@@ -17,12 +17,14 @@ from storscope.domain.comparison_words import (
     chance,
     change,
     difference,
+    has_barred,
     interval,
     interval_off_by,
     name_of,
     predicted_and_measured,
     values,
     verdict,
+    verdict_of_prediction,
 )
 from storscope.domain.units import format_ratio
 
@@ -146,14 +148,14 @@ def _table(pairs: Sequence[PairResult], first: str, level: float, *, is_predicte
         for pair in pairs
     ]
     title = "Predicted and measured" if is_predicted else "Before and after"
-    return Table(title, first, heads, parts, not is_predicted)
+    return Table(title, first, heads, parts, not is_predicted or has_barred(pairs))
 
 
 def _row(pair: PairResult, row: MetricRow, *, has_interval: bool) -> TableRow:
     if pair.predicted:
         cells = [*predicted_and_measured(pair, row), difference(row, pair.predicted), change(row.off_by)]
         cells += [interval_off_by(row)] if has_interval else []
-        return TableRow(row.metric, cells, "", tone_of(row, pair))
+        return TableRow(row.metric, cells, verdict_of_prediction(row), tone_of(row, pair))
     cells = [*values(row), difference(row), change(row.change)]
     cells += [interval(row), chance(row.p_value)] if has_interval else []
     return TableRow(row.metric, cells, verdict(row), tone_of(row, pair))
@@ -242,7 +244,7 @@ def _bar(pair: PairResult, row: MetricRow, reach: float) -> Bar:
         is_cut_low=is_open_low or (start is not None and start < 0.0) or (at is not None and at < 0.0),
         is_cut_high=is_open_high or (end is not None and end > 1.0) or (at is not None and at > 1.0),
         words=said,
-        verdict="prediction" if tone_of(row, pair) == PREDICTED else verdict(row).strip("()"),
+        verdict=(verdict_of_prediction if pair.predicted else verdict)(row).strip("()"),
         tone=tone_of(row, pair),
     )
 
