@@ -9,8 +9,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from storscope.domain.errors import MalformedInput
-from storscope.sources.importer import ImportOptions
+from storscope.sources.importer import Importer, ImportOptions
 from storscope.sources.importers.counter_table import IMPORTER
+from storscope.sources.importers.long_table import IMPORTER as LONG
 from storscope.sources.importers.wide_table import IMPORTER as WIDE
 from tests.support.tables import Tables, read_text
 
@@ -122,6 +123,35 @@ def test_points_between_semicolons_that_may_be_of_thousands_make_a_counter(tmp_p
     assert "'Read IOPS'" in said(found)
     assert column(read(table(heading, "T;a;l;1.234;2,5"), tmp_path), "read_ops_per_s") == [1234] * 6
     assert column(read(table(heading, "T;a;l;1.234;2.5"), tmp_path), "read_ops_per_s") == [1.234] * 6
+
+
+@pytest.mark.parametrize(
+    ("importer", "text"),
+    [
+        (WIDE, table("time;v - Read IOPS;v - Read Latency (ms)", "T;1.234;2")),
+        (LONG, table("time;volume;metric;value", "T;v;Read IOPS;1.234", "T;v;Read Latency (ms);2")),
+    ],
+)
+def test_such_points_are_left_out_of_tables_of_other_shapes(importer: Importer, text: str, tmp_path: Path) -> None:
+    found = read_text(importer, text, tmp_path)
+    assert column(found, "read_ops_per_s") == [None] * 6
+    assert column(found, "read_latency_ns_mean") == [2e6] * 6
+    assert "a point may be a decimal one" in said(found)
+
+
+@pytest.mark.parametrize(
+    ("importer", "text"),
+    [
+        (WIDE, table("time,v - Read kb/s", "T,8")),
+        (LONG, table("time,volume,metric,unit,value", "T,v,Read,kb/s,8")),
+    ],
+)
+def test_bytes_in_small_letters_are_said_in_tables_of_other_shapes(
+    importer: Importer, text: str, tmp_path: Path
+) -> None:
+    found = read_text(importer, text, tmp_path)
+    assert column(found, "read_bytes_per_s") == [8e3] * 6
+    assert "Taken as bytes per second, not bits: 'Read" in said(found)
 
 
 def test_columns_of_numbers_that_stay_counters_are_named(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ _POINT: Final = (
     "Nothing tells whether a point in {} is a decimal one or stands between thousands: {}. Save the table "
     "with commas between its cells, or without points between thousands."
 )
+UNSURE_POINT: Final = "a point may be a decimal one or stand between thousands"
+"""Why what is no column of its own is left out."""
 _KEPT: Final = "kept as a counter that no rule reads"
 
 
@@ -70,12 +72,17 @@ def tell_of_counters(table: Table, recorder: Recorder) -> None:
     if table.heading.disk_side:
         shown = _shown([names[index] for index in table.heading.disk_side])
         recorder.warn(f"Beside what hosts did stands what disks did: {shown}, {_KEPT}.")
-    small = [name for name in names if is_taken_as_bytes(name)]
-    if small:
-        recorder.warn(f"Taken as bytes per second, not bits: {_shown(small)}. If it is bits, write kbit/s or Mbit/s.")
+    tell_of_small_letters(names, recorder)
     aside = {index for index, _ in table.heading.passed_over} | set(table.heading.disk_side)
     others = [index for index in table.heading.others if index not in aside and table.has_numbers(index)]
     _tell_of_others([names[index] for index in others], recorder)
+
+
+def tell_of_small_letters(names: Sequence[str], recorder: Recorder) -> None:
+    """Names the bandwidths that were taken as bytes though their letters could be bits."""
+    small = [name for name in names if is_taken_as_bytes(name)]
+    if small:
+        recorder.warn(f"Taken as bytes per second, not bits: {_shown(small)}. If it is bits, write kbit/s or Mbit/s.")
 
 
 def _tell_of_others(names: Sequence[str], recorder: Recorder) -> None:

@@ -24,11 +24,12 @@ from storscope.domain.recorder import Recorder
 from storscope.domain.schema import CANONICAL
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
-from storscope.sources.importers._decimal_comma import Commas, plain
+from storscope.sources.importers._decimal_comma import Commas, is_doubtful_point, plain
 from storscope.sources.importers._headings import lacks_unit, meaning_of, words_of
 from storscope.sources.importers._left_out import LeftOut
 from storscope.sources.importers._long_heading import LongHeading, long_heading_of
 from storscope.sources.importers._table_cells import ABSENT
+from storscope.sources.importers._table_doubts import UNSURE_POINT, tell_of_small_letters
 from storscope.sources.importers._table_heading import cells_of, separator_of, zone_of
 from storscope.sources.importers._table_rows import GatheredRows
 from storscope.sources.importers._table_writer import TableWriter
@@ -121,6 +122,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
         recorder.warn("VMware does not say what its KBps are: they were taken as 1024 bytes per second.")
     if reader.has_vmware_latency:
         recorder.warn("VMware's latencies are whole milliseconds: below one they say little.")
+    tell_of_small_letters(list(reader.with_small_letters), recorder)
     tell_of_kinds(recorder, reader.by_name_alone)
     if len(gathered):
         TableWriter(gathered.table(evidence.name), recorder, options).write()
@@ -161,6 +163,13 @@ class _Reader:
         self._has_decimal_comma = commas.are_decimal(table.separator)
         if doubt := commas.doubt(table.separator):
             recorder.warn(doubt)
+        self._unsure = {
+            heading.cell(row, heading.metric)
+            for heading, row in table.rows
+            if commas.points_in_doubt(table.separator) and is_doubtful_point(row[heading.value])
+        }
+        self.with_small_letters: dict[str, None] = {}
+        """Metrics with their units."""
 
     def gathered(self) -> GatheredRows:
         """Every value that is understood."""
@@ -194,7 +203,9 @@ class _Reader:
                 self.left_out.add(metric, value)
                 continue
             number = self._number(cell)
-            if math.isnan(number):
+            if metric in self._unsure:
+                self.left_out.add(metric, UNSURE_POINT)
+            elif math.isnan(number):
                 self._recorder.omit("cells that are no number")
             else:
                 yield heading, row, value, number
@@ -218,6 +229,7 @@ class _Reader:
             self.by_name_alone.add(heading.cell(row, heading.entity))
         meaning = _meaning(metric, unit)
         if meaning is not None:
+            self.with_small_letters[f"{metric} ({unit})" if unit else metric] = None
             return _Value(named, *meaning)
         (self.kept_as_counters.lacking if lacks_unit(metric) else self.kept_as_counters.unknown)[metric] = None
         return _Value(named, f"{metric} ({unit})" if unit else metric, 1.0)

@@ -21,10 +21,11 @@ from typing import Final
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
-from storscope.sources.importers._decimal_comma import Commas, plain
+from storscope.sources.importers._decimal_comma import Commas, is_doubtful_point, plain
 from storscope.sources.importers._headings import words_of
 from storscope.sources.importers._left_out import LeftOut
 from storscope.sources.importers._table_cells import ABSENT
+from storscope.sources.importers._table_doubts import UNSURE_POINT, tell_of_small_letters
 from storscope.sources.importers._table_heading import (
     KINDS,
     cells_of,
@@ -172,6 +173,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
     reader.left_out.tell(recorder, _REMEDY)
     if not any(split.named for split in wide.columns.values()):
         recorder.warn("No heading names a thing: all columns were taken as of one; --system NAME names it.")
+    tell_of_small_letters([split.counter for split in wide.columns.values()], recorder)
     tell_of_kinds(recorder, (split.name for split in wide.columns.values() if len(split.named) == 1))
     if len(gathered):
         TableWriter(gathered.table(evidence.name), recorder, options).write()
@@ -213,6 +215,12 @@ class _Cells:
         self._has_decimal_comma = commas.are_decimal(wide.separator)
         if doubt := commas.doubt(wide.separator):
             recorder.warn(doubt)
+        self._unsure = {
+            index
+            for index in wide.columns
+            if commas.points_in_doubt(wide.separator)
+            and any(is_doubtful_point(split_cell(row[index])[0]) for row in rows)
+        }
 
     def gathered(self) -> GatheredRows:
         """Every value, in the unit of its column."""
@@ -225,7 +233,9 @@ class _Cells:
                 if row[index].strip().lower() in ABSENT:
                     continue
                 value = self._value(row[index], split)
-                if math.isnan(value):
+                if index in self._unsure:
+                    self.left_out.add(self._wide.names[index], UNSURE_POINT)
+                elif math.isnan(value):
                     self.left_out.add(self._wide.names[index], "cells without a number in a unit that is sure")
                 else:
                     found.add(split.named, time, split.meaning.column, value)
