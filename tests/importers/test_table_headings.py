@@ -41,6 +41,7 @@ def instant(cell: str, options: ImportOptions | None = None, zone: str | None = 
         ("Mb/s", "bytes_per_s", 125e3), ("read kb/s", "read_bytes_per_s", 1e3),
         ("read_mb_per_s", "read_bytes_per_s", 1e6),
         ("Avg. Disk sec/Read", "read_latency_ns_mean", 1e9), ("QLEN", "queue_depth_mean", 1),
+        ("tot_iops", "ops_per_s", 1),
         ("Data Disk Latency (Preview) (ms)", "latency_ns_mean", 1e6),
     ],
 )  # fmt: skip

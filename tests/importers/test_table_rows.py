@@ -115,6 +115,13 @@ def test_a_share_is_in_per_cent_if_a_cell_says_so_or_no_ratio_is_so_great(tmp_pa
         assert column(found, "busy_ratio") == [pytest.approx(ratio)] * 6
 
 
+def test_a_ratio_of_85_contradicts_its_heading(tmp_path: Path) -> None:
+    for heading in ("Read Hit Ratio", "read_hit_ratio"):
+        for cell, ratio in (("0.85", 0.85), ("85%", 0.85), ("85", None)):
+            found = read(table(f"time,volume,{heading},iops", f"T,v,{cell},5"), tmp_path)
+            assert column(found, "read_hit_ratio") == [ratio] * 6
+
+
 def test_points_between_semicolons_that_may_be_of_thousands_make_a_counter(tmp_path: Path) -> None:
     heading = "time;array;lun;Read IOPS;Read Latency (ms)"
     found = read(table(heading, "T;a;l;1.234;2"), tmp_path)

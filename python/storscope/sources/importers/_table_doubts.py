@@ -3,6 +3,8 @@
 A share without a unit may be in per cent or a ratio: 0.9 is next to nothing or nearly all. It is in per cent if a cell
 has the sign, or if a value is greater than any share can be; small values tell nothing. A column with points that may
 stand between thousands (`_decimal_comma.py`) is a factor of 1000 either way.
+
+A heading that says ratio is one, unless its values are greater than any: then heading and values contradict each other.
 """
 
 from __future__ import annotations
@@ -43,11 +45,11 @@ def keep_the_sure(table: Table, recorder: Recorder) -> None:
     for index, meaning in table.heading.measured.items():
         if table.commas.points_in_doubt(table.separator) and any(is_doubtful_point(row[index]) for row in table.rows):
             doubted.setdefault(_POINT, []).append(index)
-        elif not meaning.is_share:
+        elif not _is_ratio(meaning) or (not meaning.is_share and not _is_per_cent(table, index)):
             measured[index] = meaning
         elif not any(row[index].strip() for row in table.rows):
             continue
-        elif _is_per_cent(table, index):
+        elif _has_signs(table, index) or (meaning.is_share and _is_per_cent(table, index)):
             measured[index] = Meaning(meaning.column, 0.01)
         else:
             doubted.setdefault(_SHARE, []).append(index)
@@ -56,9 +58,17 @@ def keep_the_sure(table: Table, recorder: Recorder) -> None:
     table.heading = replace(table.heading, measured=measured)
 
 
+def _is_ratio(meaning: Meaning) -> bool:
+    """Whether a heading says no more than that it is a share, or that it is a ratio."""
+    return meaning.column.endswith("_ratio") and meaning.factor == 1.0
+
+
+def _has_signs(table: Table, index: int) -> bool:
+    return any(row[index].strip().endswith("%") for row in table.rows)
+
+
 def _is_per_cent(table: Table, index: int) -> bool:
-    cells = [row[index] for row in table.rows]
-    return any(cell.strip().endswith("%") or table.number(cell) > _NO_SHARE_FROM for cell in cells)
+    return _has_signs(table, index) or any(table.number(row[index]) > _NO_SHARE_FROM for row in table.rows)
 
 
 def tell_of_counters(table: Table, recorder: Recorder) -> None:

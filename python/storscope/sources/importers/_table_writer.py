@@ -77,7 +77,7 @@ class TableWriter:
         if len(self._not_read) == len(self._table.rows):
             names = " and ".join(self._heading.names[index] for index in self._heading.times)
             raise MalformedInput(
-                f"a time that is read, such as {FORMS}", f"'{first}'", where=f"{self._table.name}, column '{names}'"
+                f"a time that is read ({FORMS})", f"'{first}' in the column '{names}'", where=self._table.name
             )
         self._recorder.warn(f"{len(self._not_read):,} rows have no time that is read, the first '{first}'.")
 
