@@ -3,10 +3,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from storscope.diagnose.rules.path_dead import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
+from storscope.domain.units import NS_PER_S
 from tests.diagnose.evidence import START_NS, Writer, only_finding, statements
 from tests.support.cases import judge, make_case
 
@@ -27,6 +30,7 @@ def _paths(counts: Mapping[str, int], *, dead: tuple[str, ...] = (), system: str
     return write
 
 
+_DEVICE = EntityRef("esx", "device", "naa.1")
 _EQUAL = {"naa.1": 4, "naa.2": 4, "naa.3": 4}
 
 
@@ -111,3 +115,28 @@ def test_paths_that_only_a_log_names_are_not_counted_per_device(tmp_path: Path) 
 def test_dm_numbers_of_two_hosts_are_not_one_device(tmp_path: Path) -> None:
     case = make_case(tmp_path, _paths({"dm-0": 4}, system="db1"), _paths({"dm-0": 2}, system="db2"))
     assert len(statements(judge(RULE, case))) == 1
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_an_apd_timeout_alone_is_a_device_gone(timed: bool, tmp_path: Path) -> None:
+    """The start may be in another file, and the end still to come."""
+
+    def given_up(recorder: Recorder) -> None:
+        recorder.event(_DEVICE, START_NS if timed else None, "apd_timeout", "All Paths Down Timeout")
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, given_up)))
+    assert finding.title == "1 device of esx lost every path"
+    assert finding.severity is Severity.CRITICAL
+    assert "naa.1 did not come back" in finding.summary
+    assert "the host gave up" in finding.summary
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_start_timeout_and_end_of_one_outage_are_a_device_that_came_back(timed: bool, tmp_path: Path) -> None:
+    def outage(recorder: Recorder) -> None:
+        for second, type_ in ((0, "apd_start"), (140, "apd_timeout"), (600, "apd_end")):
+            recorder.event(_DEVICE, START_NS + second * NS_PER_S if timed else None, type_, type_)
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, outage)))
+    assert "all came back" in finding.summary
+    assert finding.numbers["devices_given_up"] == 1

@@ -333,3 +333,30 @@ def test_a_count_of_repetitions_that_no_log_has_is_none(tmp_path: Path) -> None:
     tables = read_text(IMPORTER, f"{line}\nlast message repeated {'9' * 30} times\n", tmp_path)
     assert len(tables.rows("events")) == 1
     assert all(count < 10 for count in tables.notes.omitted.values())
+
+
+@pytest.mark.parametrize(
+    ("words", "type_"),
+    [
+        ("1204: APD start for 0x4304d8b0a2c0 [naa.60]", "apd_start"),
+        ("846: APD Start for ident [naa.60]!", "apd_start"),
+        ("606: APD timeout event for 0x4304d8b0a2c0 [naa.60]", "apd_timeout"),
+        ("609: APD Timeout for ident [naa.60]!", "apd_timeout"),
+        ("1220: APD exit for 0x4304d8b0a2c0 [naa.60]", "apd_end"),
+    ],
+)
+def test_the_kernel_tells_all_paths_down_in_its_own_words(words: str, type_: str, tmp_path: Path) -> None:
+    text = f"2026-11-20T10:05:00.000Z cpu3:33433)StorageApdHandler: {words}"
+    (event,) = read_text(IMPORTER, text, tmp_path).rows("events")
+    assert (event["type"], event["kind"], event["entity"]) == (type_, "device", "naa.60")
+
+
+def test_the_kernel_and_its_event_tell_one_outage(tmp_path: Path) -> None:
+    text = (
+        "2026-11-20T10:05:00.100Z cpu3:3)StorageApdHandler: 1204: APD start for 0x4304d8b0a2c0 [naa.60]\n"
+        "2026-11-20T10:05:00.101Z cpu3:3)StorageApdHandlerEv: 110: Device or filesystem with identifier [naa.60] has "
+        "entered the All Paths Down state.\n"
+    )
+    tables = read_text(IMPORTER, text, tmp_path)
+    assert [event["type"] for event in tables.rows("events")] == ["apd_start"]
+    assert tables.notes.omitted["the same occurrence, said by another layer or log"] == 1

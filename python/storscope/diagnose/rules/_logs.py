@@ -19,7 +19,8 @@ _HOST_FORMATS = ("vmware_log",)
 _HOST_EVENTS = (
     "latency_deteriorated", "latency_improved", "scsi_error", "command_aborted", "bus_reset", "task_set_full",
     "device_busy", "reservation_conflict", "reservation_held", "path_dead", "path_up", "path_failed_io",
-    "path_in_doubt", "apd_start", "apd_end", "device_lost", "heartbeat_lost", "nfs_disconnected", "iscsi_disconnected",
+    "path_in_doubt", "apd_start", "apd_end", "apd_timeout", "device_lost", "heartbeat_lost", "nfs_disconnected",
+    "iscsi_disconnected",
 )  # fmt: skip
 HOUR_NS = 3600 * NS_PER_S
 

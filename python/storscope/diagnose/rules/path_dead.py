@@ -16,8 +16,8 @@ When it is wrong
     switch takes paths down for its time. A test volume may be shown through one port on purpose.
 
 References
-    VMware vSphere Storage 6.0, "Path Management and Manual, or Static, Load Balancing" for the states; no threshold
-    is involved.
+    VMware vSphere Storage 6.0, "Path Management and Manual, or Static, Load Balancing" for the states, and "Handling
+    Transient APD Conditions" for the 140 s after which a host fails I/O to a device at once; no threshold is involved.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from storscope.store.events import Event
 _NAME = "path-dead"
 _WORLDWIDE = re.compile(r"(naa|eui|nvme)\.|3[0-9a-f]{16,}$")
 """Names that mean the same volume on every host; sda and dm-0 do not."""
-_GONE = ("apd_start", "device_lost")
+_APD = ("apd_start", "apd_timeout")
+_GONE = (*_APD, "device_lost")
 _EVENTS = ("path_dead", "path_up", *_GONE, "apd_end")
 
 
@@ -74,11 +75,12 @@ def _healthy_words(case: Case, known: list[EntityRef]) -> str:
 
 
 def _down(case: Case, system: str, dead: list[EntityRef], events: list[Event]) -> Finding:
-    still = sorted(set(dead) | set(_not_back(events, "path_dead", "path_up")))
+    still = sorted(set(dead) | set(_not_back(events, ("path_dead",), "path_up")))
     back = sorted({event.entity for event in events if event.type == "path_dead"} - set(still))
     gone = sorted({event.entity for event in events if event.type in _GONE})
     dropped = {event.entity for event in events if event.type == "device_lost"}
-    lost = sorted(dropped | set(_not_back(events, "apd_start", "apd_end")))
+    lost = sorted(dropped | set(_not_back(events, _APD, "apd_end")))
+    given_up = sorted({event.entity for event in events if event.type == "apd_timeout"})
     start, end = window_of(events)
     ways = Counter(adapter_of(case, path) for path in (still or back))
     return Finding(
@@ -86,7 +88,7 @@ def _down(case: Case, system: str, dead: list[EntityRef], events: list[Event]) -
         severity=Severity.CRITICAL if still or gone else Severity.WARNING,
         confidence=0.95 if dead else 0.8,
         title=_title(system, still, back, gone),
-        summary=_summary(case, still, back, gone, lost, ways),
+        summary=" ".join([*_gone_words(case, gone, lost, given_up), *_path_words(case, still, back, ways)]),
         why=(
             "Redundancy and bandwidth of these paths are gone while they are down; the next failure takes the volumes."
             if not gone
@@ -110,20 +112,22 @@ def _down(case: Case, system: str, dead: list[EntityRef], events: list[Event]) -
         end_ns=end,
         evidence=_evidence(case, system, dead, events),
         weight=0.9 if gone else 0.7 if still else 0.4,
-        numbers={"paths_dead": len(still), "paths_back": len(back), "devices_lost": len(gone)},
-    )
+        numbers={"paths_dead": len(still), "paths_back": len(back), "devices_lost": len(gone),
+                 "devices_given_up": len(given_up)},
+    )  # fmt: skip
 
 
-def _not_back(events: Sequence[Event], down: str, up: str) -> list[EntityRef]:
-    """Those whose last word was down; without times, those that went down more often than they came back."""
+def _not_back(events: Sequence[Event], downs: Sequence[str], up: str) -> list[EntityRef]:
+    """Those whose last word was one of `downs`; without times, those that said one more often than `up`."""
     last: dict[EntityRef, str] = {}
-    balance: Counter[EntityRef] = Counter()
+    counts: dict[EntityRef, Counter[str]] = defaultdict(Counter)
     for event in events:
-        if event.type in (down, up):
-            balance[event.entity] += 1 if event.type == down else -1
+        if event.type in (*downs, up):
+            counts[event.entity][event.type] += 1
             if event.time_ns is not None:
                 last[event.entity] = event.type
-    return [entity for entity, count in balance.items() if last.get(entity, down if count > 0 else up) == down]
+    without_times = {entity for entity, said in counts.items() if max(said[down] for down in downs) > said[up]}
+    return [entity for entity in counts if (last[entity] != up if entity in last else entity in without_times)]
 
 
 def _title(system: str, still: list[EntityRef], back: list[EntityRef], gone: list[EntityRef]) -> str:
@@ -134,18 +138,18 @@ def _title(system: str, still: list[EntityRef], back: list[EntityRef], gone: lis
     return f"{counted(len(back), 'path')} of {system} went down and came back"
 
 
-def _summary(
-    case: Case,
-    still: list[EntityRef],
-    back: list[EntityRef],
-    gone: list[EntityRef],
-    lost: list[EntityRef],
-    ways: Counter[str],
-) -> str:
+def _gone_words(case: Case, gone: list[EntityRef], lost: list[EntityRef], given_up: list[EntityRef]) -> list[str]:
+    if not gone:
+        return []
+    after = "all came back" if not lost else f"{listed(case, lost, 3)} did not come back in this evidence"
+    words = [f"Every path was down for {listed(case, gone, 3)}; {after}."]
+    if given_up:
+        words.append(f"For {listed(case, given_up, 3)} so long that the host gave up and failed I/O at once.")
+    return words
+
+
+def _path_words(case: Case, still: list[EntityRef], back: list[EntityRef], ways: Counter[str]) -> list[str]:
     words = []
-    if gone:
-        after = "all came back" if not lost else f"{listed(case, lost, 3)} did not come back in this evidence"
-        words.append(f"Every path was down for {listed(case, gone, 3)}; {after}.")
     if still:
         words.append(f"Dead: {listed(case, still)}.")
     if back:
@@ -153,7 +157,7 @@ def _summary(
     if ways:
         share = ", ".join(f"{adapter} ({paths})" for adapter, paths in ways.most_common(3))
         words.append(f"By adapter: {share}.")
-    return " ".join(words)
+    return words
 
 
 def _evidence(case: Case, system: str, dead: list[EntityRef], events: list[Event]) -> tuple[EvidenceRows, ...]:

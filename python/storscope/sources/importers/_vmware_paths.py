@@ -1,7 +1,9 @@
 """Messages about paths and devices that come and go.
 
 vobd and hostd say the same in the same words; vmkernel has its own. "esx.problem.storage.*" events: ESX message
-catalogue, vSphere 4 to 8.
+catalogue, vSphere 4 to 8. Lines of the kernel's StorageApdHandler are read in the words of ESXi 5 ("APD Start for ident
+[ID]!") and of 6 to 8 ("APD start for 0xADDRESS [ID]"); those of its time-out and exit are [unverified]: from memory, no
+log is at hand.
 """
 
 from __future__ import annotations
@@ -30,10 +32,16 @@ _APD = re.compile(
     r"(?:identifier|[Dd]evice|filesystem)\s+\[?(?P<name>[^\s\]]+)\]? has (?P<what>entered|exited) the All Paths Down"
     r"(?P<timeout> Timeout)?"
 )
+_APD_KERNEL = re.compile(
+    r"StorageApdHandler: \d+: APD (?P<what>start|exit|timeout)(?: event)? for (?:ident|0x[0-9a-f]+):? "
+    r"\[(?P<name>[^\s\]]+)\]",
+    re.IGNORECASE,
+)
 _LOST = re.compile(rf"[Dd]evice\s*:?\s*({DEVICE_ID}) (?:has been removed or )?is permanently inaccessible")
 _LOST_KERNEL = re.compile(rf"[Pp]ermanently inaccessible device\s*:?\s*({DEVICE_ID})")
 
 _STATE_BY_VOB: Final = {"dead": "path_dead", "on": "path_up"}
+_APD_TYPES: Final = {"start": "apd_start", "exit": "apd_end", "timeout": "apd_timeout"}
 
 
 def path_changed(message: Message) -> Sequence[Said]:
@@ -93,6 +101,15 @@ def all_paths_down(message: Message) -> Sequence[Said]:
     if match["timeout"]:
         return (Said(kind, name, "apd_timeout"),)
     return (Said(kind, name, "apd_start" if match["what"] == "entered" else "apd_end"),)
+
+
+def apd_handled(message: Message) -> Sequence[Said]:
+    """The kernel's own words for the same: 'StorageApdHandler: 1204: APD start for 0x4304d8b0a2c0 [naa.60]'."""
+    match = _APD_KERNEL.search(message.text)
+    if match is None:
+        return ()
+    kind, name = device_or_volume(match["name"])
+    return (Said(kind, name, _APD_TYPES[match["what"].lower()]),)
 
 
 def device_lost(message: Message) -> Sequence[Said]:

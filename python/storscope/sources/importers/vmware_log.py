@@ -47,6 +47,7 @@ _RULES: Final[tuple[tuple[str, Rule], ...]] = (
     ("PDL error", paths.path_evaluated),
     ("Cannot find a path", paths.no_good_path),
     ("All Paths Down", paths.all_paths_down),
+    ("StorageApdHandler: ", paths.apd_handled),
     ("ermanently inaccessible", paths.device_lost),
     ("HBX: ", volumes.heartbeat),
     ("vmfs.heartbeat.", volumes.heartbeat_observed),
