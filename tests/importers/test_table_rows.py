@@ -189,6 +189,13 @@ def test_an_interval_without_a_unit_is_as_long_as_the_steps_tell(
     assert ("was not used" in said(found)) == (said_length == "7")
 
 
+def test_an_interval_without_a_unit_is_told_so_in_tables_with_a_row_for_each_metric(tmp_path: Path) -> None:
+    text = table("time,Interval,volume,metric,value", "T,5,v,Read IOPS,7", step_s=300)
+    found = read_text(LONG, text, tmp_path)
+    assert column(found, "duration_ns") == [300 * 10**9] * 6
+    assert "minutes" in said(found)
+
+
 def test_a_table_whose_times_are_not_read_says_which_and_what_is(tmp_path: Path) -> None:
     with pytest.raises(MalformedInput, match=r"'46346\.91'") as error:
         read("Time,volume,iops\n46346.91,v,5\n46346.92,v,6\n", tmp_path)

@@ -132,7 +132,7 @@ def heading_of(cells: Sequence[str]) -> Heading | None:
     length = length_column(names)
     return Heading(
         names, times, starts, length, kinds[0] if kinds and named else None, things, measured, passed_over, disk_side,
-        length is not None and words_of(names[length[0]]) == _LENGTH_WITHOUT_UNIT,
+        lacks_unit_of_length(names, length),
     )  # fmt: skip
 
 
@@ -153,6 +153,11 @@ def length_column(names: Sequence[str]) -> tuple[int, float] | None:
     known = [(index, words_of(name)) for index, name in enumerate(names)]
     plain = next(((index, 1.0) for index, words in known if words == _LENGTH_WITHOUT_UNIT), None)
     return next(((index, _LENGTHS[words]) for index, words in known if words in _LENGTHS), plain)
+
+
+def lacks_unit_of_length(names: Sequence[str], length: tuple[int, float] | None) -> bool:
+    """Whether the heading of the column of lengths says no unit: seconds are then only likely."""
+    return length is not None and words_of(names[length[0]]) == _LENGTH_WITHOUT_UNIT
 
 
 def time_columns(names: Sequence[str]) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ class GatheredRows:
     is_start: bool = False
     zone: str | None = None
     """Of the times, as their heading says."""
+    length_lacks_unit: bool = False
     _rows: dict[_Key, dict[str, float]] = field(default_factory=dict)
     _lengths_s: dict[_Key, str] = field(default_factory=dict)
     _seen: Counter[tuple[Named, str, str]] = field(default_factory=Counter)
@@ -46,10 +47,16 @@ class GatheredRows:
         columns = list(dict.fromkeys(column for row in self._rows.values() for column in row))
         first = len(kinds) + 2
         heading = Heading(
-            names=(f"time ({self.zone})" if self.zone else "time", "interval_s", *kinds, *columns),
+            names=(
+                f"time ({self.zone})" if self.zone else "time",
+                "interval" if self.length_lacks_unit else "interval_s",
+                *kinds,
+                *columns,
+            ),
             times=(0,),
             is_start=self.is_start,
             length=(1, 1.0),
+            length_lacks_unit=self.length_lacks_unit,
             kind=None,
             things={kind: place + 2 for place, kind in enumerate(kinds)},
             measured={first + at: Meaning(column) for at, column in enumerate(columns) if column in CANONICAL},

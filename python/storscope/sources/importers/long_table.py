@@ -30,7 +30,7 @@ from storscope.sources.importers._left_out import LeftOut
 from storscope.sources.importers._long_heading import LongHeading, long_heading_of
 from storscope.sources.importers._table_cells import ABSENT
 from storscope.sources.importers._table_doubts import UNSURE_POINT, tell_of_small_letters
-from storscope.sources.importers._table_heading import cells_of, separator_of, zone_of
+from storscope.sources.importers._table_heading import cells_of, lacks_unit_of_length, separator_of, zone_of
 from storscope.sources.importers._table_rows import GatheredRows
 from storscope.sources.importers._table_writer import TableWriter
 from storscope.sources.importers._vmware_counters import VmwareCounter, counter_of, is_vmware, named_of
@@ -174,7 +174,11 @@ class _Reader:
     def gathered(self) -> GatheredRows:
         """Every value that is understood."""
         heading = self._table.rows[0][0]
-        found = GatheredRows(is_start=heading.is_start, zone=zone_of(heading.names[heading.times[0]]))
+        found = GatheredRows(
+            heading.is_start,
+            zone_of(heading.names[heading.times[0]]),
+            lacks_unit_of_length(heading.names, heading.length),
+        )
         values = list(self._values())
         with_parts = {value.named[0] for _, _, value, _ in values if len(value.named) > 1}
         owners: dict[tuple[Named, str], str] = {}
