@@ -11,6 +11,7 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.rules.outstanding_mismatch import RULE
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.entity import EntityRef
+from storscope.domain.finding import Finding
 from storscope.domain.load import Closed, Process, ThinkTime
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
@@ -138,6 +139,23 @@ def test_a_run_told_in_intervals_is_judged_over_its_whole_length(tmp_path: Path)
             )  # fmt: skip
 
     assert "= 32.0 of 32" in statements(judge(RULE, make_case(tmp_path, intervals)))[0]
+
+
+def test_a_run_that_stalls_keeps_no_more_in_flight_than_it_was_told(tmp_path: Path) -> None:
+    """What waits through intervals without a completion is told by those that complete it: their time counts too."""
+
+    def stalled(recorder: Recorder) -> None:
+        recorder.run("r", engine="vdbench", name="r", system="db1", outstanding=8)
+        for number, (ops, latency_ns) in enumerate(((8.0, 2e9), (0.0, None))):
+            values = {"ops_per_s": ops} | ({} if latency_ns is None else {"latency_ns_mean": latency_ns})
+            start_ns = START_NS + number * NS_PER_S
+            recorder.observe(EntityRef("db1", "job", "r"), start_ns, NS_PER_S, values, run="r")
+
+    assert "= 8.0 of 8" in statements(judge(RULE, make_case(tmp_path, stalled)))[0]
+
+
+def test_a_run_without_operations_is_not_judged(tmp_path: Path) -> None:
+    assert judge(RULE, make_case(tmp_path, _runs((("idle", 0.0, 0),))))[0].__class__ is not Finding
 
 
 def test_parts_of_a_run_do_not_compete_with_the_whole(tmp_path: Path) -> None:

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from storscope.diagnose.holes import holes
 from storscope.domain.entity import SHARING_RELATIONS, EntityRef, Link
 from storscope.domain.finding import Cell, EvidenceRows
 from storscope.domain.rows import plain_rows
 from storscope.domain.schema import CANONICAL
-from storscope.domain.units import format_time
+from storscope.domain.units import format_span, format_time
 from storscope.domain.verdict import Note, NotePlace
 from storscope.store import Store
 from storscope.store.competing import running_condition
@@ -38,8 +39,8 @@ FLASH_READ_LATENCY_NS = 500_000
 """Quicker mean reads come from flash or a cache: half a revolution of a 15,000 rpm drive alone takes 2 ms."""
 
 
-_NVME_NAME = re.compile(r"(/dev/)?nvme\d+(c\d+)?(n\d+(p\d+)?)?")
-"""What Linux calls NVMe devices (drivers/nvme/host/core.c, multipath.c); hardly any holds a rotating disk."""
+_NVME_NAME = re.compile(r"(/dev/)?nvme\d+(c\d+)?(n\d+(p\d+)?)?|t10\.NVMe_.*")
+"""What Linux (drivers/nvme/host/core.c, multipath.c) and ESXi call NVMe devices; hardly any holds a rotating disk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +107,18 @@ class Case:
     def _chosen(self) -> tuple[dict[EntityRef, Series], dict[EntityRef, frozenset[str]]]:
         """Every entity's series, and the captures set aside for it."""
         found, set_aside = {}, {}
+        recorded: dict[tuple[str, str], list[Series]] = defaultdict(list)
         for entity, pieces in read_pieces(self.store, self.running, self.time_frame, CANONICAL).items():
             kept, aside = fuller(pieces)
             found[entity] = joined(kept)
+            for piece in pieces:
+                recorded[entity.system, ", ".join(piece.captures)].append(piece)
             for capture, other in aside:
                 self._note_set_aside(capture, other)
             if aside:
                 set_aside[entity] = frozenset(capture for capture, _ in aside)
         self._note_clashes(found.values())
+        self._note_holes(recorded)
         return found, set_aside
 
     @property
@@ -266,11 +271,20 @@ class Case:
     # Words and evidence --------------------------------------------------------------------------------------------
 
     def label(self, entity: EntityRef) -> str:
-        """The entity's friendliest name; with its own where another one of its kind is called the same."""
+        """The entity's friendliest name; with its own, or its system, where others of its kind are called the same."""
         label = self.entities.get(entity)
-        if not label:
-            return entity.name
-        return label if self._bearers[entity.system, entity.kind, label] == 1 else f"{label} ({entity.name})"
+        name = entity.name
+        if label:
+            name = label if self._bearers[entity.system, entity.kind, label] == 1 else f"{label} ({entity.name})"
+        return f"{name} of {entity.system}" if len(self._systems_with[entity.kind, label or entity.name]) > 1 else name
+
+    @cached_property
+    def _systems_with(self) -> dict[tuple[str, str], set[str]]:
+        """In which systems something of a kind is called so."""
+        found: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for entity, label in self.entities.items():
+            found[entity.kind, label or entity.name].add(entity.system)
+        return found
 
     @cached_property
     def _bearers(self) -> Counter[tuple[str, str, str | None]]:
@@ -298,12 +312,19 @@ class Case:
         return Tier("disk", "assumed")
 
     def _reads_like_flash(self, entity: EntityRef) -> bool:
-        """True when the quicker quarter of its intervals reads faster than a mechanical drive can position."""
+        """True when the quicker quarter of its intervals reads faster than a mechanical drive can position.
+
+        Where reads and writes are not told apart, as by sar, their mean counts while most bytes are read.
+        """
         series = self.all_series.get(entity)
         if series is None:
             return False
-        reading = series["read_ops_per_s"] >= 1
-        latencies = series["read_latency_ns_mean"][reading]
+        if series.has("read_latency_ns_mean"):
+            reading, latencies = series["read_ops_per_s"] >= 1, series["read_latency_ns_mean"]
+        else:
+            reading = (series["ops_per_s"] >= 1) & (series["read_bytes_per_s"] > series["write_bytes_per_s"])
+            latencies = series["latency_ns_mean"]
+        latencies = latencies[reading]
         latencies = latencies[np.isfinite(latencies)]
         return len(latencies) > 0 and float(np.quantile(latencies, 0.25)) < FLASH_READ_LATENCY_NS
 
@@ -338,6 +359,23 @@ class Case:
                 f"clocks: times of {system} overlap; {count:,} of {len(series):,} intervals of {series.entity.name} "
                 "begin before the one before is over. The clock was set back, or unlike captures are joined in one "
                 "file: what rests on the order of times cannot be trusted there. Import the parts as files of their own"
+            )
+            self.notes.append(Note(words, NotePlace.LAST))
+
+    def _note_holes(self, recorded: Mapping[tuple[str, str], Sequence[Series]]) -> None:
+        """Of each system and capture the time in which nothing was recorded of it: the longest stretch, and all."""
+        for (system, _), series in sorted(recorded.items()):
+            found = holes(series)
+            if not found:
+                continue
+            longest = max(found, key=lambda hole: hole.end_ns - hole.start_ns)
+            total_ns = sum(hole.end_ns - hole.start_ns for hole in found)
+            more = f"; {len(found):,} such times, {format_span(total_ns)} in all" if len(found) > 1 else ""
+            longest_words = format_span(longest.end_ns - longest.start_ns)
+            when = f"from {self.time_words(longest.start_ns)} to {self.time_words(longest.end_ns)}"
+            words = (
+                f"not recorded: nothing of {system} for {longest_words}, {when}{more}. What happened then is not "
+                "judged, and a host that hangs records nothing"
             )
             self.notes.append(Note(words, NotePlace.LAST))
 

@@ -110,5 +110,5 @@ EVENTS: Final[dict[str, str]] = {
 DEFAULT_ESXI_SYSTEM: Final = "esxi-host"
 """System of ESXi text that does not name its host, so that outputs pasted into several files meet."""
 
-UNNAMED_SYSTEMS: Final = frozenset({DEFAULT_ESXI_SYSTEM, "linux-host", "fio-host", "eva", "counter-table"})
+UNNAMED_SYSTEMS: Final = frozenset({DEFAULT_ESXI_SYSTEM, "linux-host", "fio-host", "eva", "msa-array", "counter-table"})
 """Systems of sources that do not name their host or array. What is imported beside them may tell (workbench)."""

@@ -55,9 +55,9 @@ _ROWS = """SELECT r.capture, r.run, r.name, r.system, r.outstanding, o.entity AS
         SELECT *, CASE WHEN coalesce(duration_ns, 0) > 0 THEN duration_ns / 1e9 ELSE 1 END AS seconds
         FROM observations WHERE run IS NOT NULL AND kind = 'job'
     ) o ON o.capture = r.capture AND o.run = r.run
-    WHERE r.outstanding > 0 AND o.ops_per_s > 0 AND o.latency_ns_mean > 0
+    WHERE r.outstanding > 0 AND (o.ops_per_s = 0 OR o.ops_per_s > 0 AND o.latency_ns_mean > 0)
         AND (o.time IS NULL OR {when}) {condition}
-    GROUP BY r.capture, r.run, r.name, r.system, r.outstanding, o.entity
+    GROUP BY r.capture, r.run, r.name, r.system, r.outstanding, o.entity HAVING sum(o.ops_per_s) > 0
     ORDER BY r.capture, min(r.time), r.run, o.entity"""
 
 

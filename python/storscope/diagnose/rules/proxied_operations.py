@@ -9,8 +9,8 @@ Why it matters
     wrong side, an EVA moves the volume after them (implicit LUN transition), and the load moves with it.
 
 Evidence
-    Forwarded operations per volume or controller (evaperf vd: the row of the other controller; no importer reads the
-    num-forwarded-cmds of an MSA yet), or operations per path with the path's state (esxtop and `esxcli storage nmp path
+    Forwarded operations per volume or controller (evaperf vd: the row of the other controller; MSA:
+    num-forwarded-cmds), or operations per path with the path's state (esxtop and `esxcli storage nmp path
     list`). Where reads are counted per controller (evaperf), the share is that of reads; else that of all operations.
     Most of them forwarded is critical, unless the volumes are known to be within their latency limits.
 
