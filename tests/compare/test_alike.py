@@ -71,6 +71,14 @@ def test_fio_is_compared_with_our_service(tmp_path: Path, engine: str) -> None:
     assert "do not time I/Os alike" not in _notes(comparison)
 
 
+@pytest.mark.parametrize("engine", ["iometer", "diskspd", "elbencho"])
+def test_other_tools_that_time_from_submission_are_compared_with_our_service(tmp_path: Path, engine: str) -> None:
+    theirs = run("w", [1000.0] * 60, latency_ns=_SERVICE_NS, engine=engine)
+    comparison = compared(tmp_path, [theirs], [_ours()], metrics=("latency",))
+    assert row(only(comparison), "latency").after == _SERVICE_NS
+    assert f"submission on both sides: {engine}'s," in _notes(comparison).replace("Iometer", "iometer")
+
+
 def test_the_order_of_the_sides_makes_no_difference(tmp_path: Path) -> None:
     comparison = compared(tmp_path, [_ours()], [_fio()])
     assert row(only(comparison), "latency").before == _SERVICE_NS

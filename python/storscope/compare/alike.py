@@ -21,7 +21,7 @@ from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subje
 from storscope.domain.arrays import FloatArray
 
 OWN_ENGINES: Final = frozenset({"storscope", "storscope-sim"})
-_FROM_SUBMISSION: Final = frozenset({"fio", "iometer"})
+_FROM_SUBMISSION: Final = frozenset({"fio", "iometer", "diskspd", "elbencho"})
 _LATENCY = "latency_ns_mean"
 _DIRECTIONS: Final = {"read": "write_ops_per_s", "write": "read_ops_per_s"}
 """A direction, and the rate that must be zero for all of the service to be of it."""
@@ -37,7 +37,9 @@ _NOT_APART: Final = (
     "{name}: not compared. Latencies are compared from submission, and of storscope's run the service of reads and of "
     "writes apart is not kept, nor is it in distributions for its intervals."
 )
-_TOLD: Final = {"fio": "fio's lat (slat + clat)", "iometer": "Iometer's"}
+_TOLD: Final = {
+    "fio": "fio's lat (slat + clat)", "iometer": "Iometer's", "diskspd": "diskspd's", "elbencho": "elbencho's",
+}  # fmt: skip
 
 
 def is_mixed(pair: Pair) -> bool:
