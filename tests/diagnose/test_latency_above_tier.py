@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from storscope.diagnose.engine import evaluate
 from storscope.diagnose.rules import _causes, rules
@@ -12,11 +13,13 @@ from storscope.diagnose.thresholds import load_thresholds
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
-from storscope.domain.units import KIB
+from storscope.domain.units import KIB, NS_PER_S
 from storscope.domain.vocabulary import SIMULATED_FACT
-from tests.diagnose.days import MS, FloatArray, day, entity, record
+from tests.diagnose.days import MS, START_NS, FloatArray, day, entity, record
 from tests.diagnose.evidence import only_finding
 from tests.support.cases import findings, judge, make_case
+
+Change = Callable[[np.random.Generator, FloatArray, FloatArray, FloatArray], None]
 
 
 def test_a_tenth_of_the_operations_above_the_limit_is_too_slow(tmp_path: Path) -> None:
@@ -100,6 +103,74 @@ def test_a_few_slow_operations_are_information_at_most(tmp_path: Path) -> None:
     case = make_case(tmp_path, day(few, count=8, step_s=30, volumes=1))
     assert findings(RULE, case)[0].severity is Severity.INFO
     assert findings(RULE, case, above_min_operations=100)[0].severity is Severity.CRITICAL
+
+
+def _coarse(intervals: slice, *, ops: float, latency_ms: float) -> Change:
+    """Some intervals of all volumes: operations times `ops`, that long each."""
+
+    def change(rng: np.random.Generator, operations: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        operations[:, intervals] *= ops
+        moved[:, intervals] *= ops
+        latency[:, intervals] = latency_ms * MS
+
+    return change
+
+
+@pytest.mark.parametrize(("count", "step_s", "volumes"), [(144, 600, 1), (288, 300, 6)])
+def test_two_long_intervals_are_as_long_as_they_are(tmp_path: Path, count: int, step_s: float, volumes: int) -> None:
+    """Monitoring at 5 or 10 minutes has no more of an incident; the mean of the day hides it."""
+    slow = day(_coarse(slice(50, 52), ops=0.13, latency_ms=1_000), count=count, step_s=step_s, volumes=volumes)
+    finding = only_finding(judge(RULE, make_case(tmp_path, slow)))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.numbers["longest_s"] == 2 * step_s
+    assert len(finding.entities) == volumes
+
+
+def test_two_intervals_that_are_short_are_a_spike(tmp_path: Path) -> None:
+    slow = day(_coarse(slice(50, 52), ops=0.13, latency_ms=1_000), count=288, step_s=20, volumes=1)
+    assert findings(RULE, make_case(tmp_path, slow)) == []
+
+
+def test_two_long_intervals_of_a_backup_are_no_fault(tmp_path: Path) -> None:
+    backup = day(_coarse(slice(50, 52), ops=4, latency_ms=30), count=144, step_s=600, volumes=1)
+    [healthy] = judge(RULE, make_case(tmp_path, backup))
+    assert isinstance(healthy, Healthy)
+
+
+@pytest.mark.parametrize(("ops", "latency_ms"), [(1, 70), (0.003, 4_000)])
+def test_one_noisy_long_interval_is_no_fault(tmp_path: Path, ops: float, latency_ms: float) -> None:
+    noisy = day(_coarse(slice(50, 51), ops=ops, latency_ms=latency_ms), count=144, step_s=600, volumes=1)
+    assert findings(RULE, make_case(tmp_path, noisy)) == []
+
+
+def test_hours_of_waiting_in_one_interval_are_told_with_their_doubt(tmp_path: Path) -> None:
+    """A short flood of requests looks the same, so it is no alarm; but nobody calls it within its tier."""
+    slow = day(_coarse(slice(50, 51), ops=0.2, latency_ms=1_000), count=288, step_s=300)
+    finding = only_finding(judge(RULE, make_case(tmp_path, slow)))
+    assert finding.severity is Severity.INFO
+    assert len(finding.entities) == 6
+    assert "capture at 10 s" in finding.summary
+    assert "too little" not in finding.summary
+
+
+def test_what_is_healthy_says_for_how_long_it_was_not(tmp_path: Path) -> None:
+    noisy = day(_coarse(slice(50, 51), ops=1, latency_ms=70), count=144, step_s=600)
+    [healthy] = judge(RULE, make_case(tmp_path, noisy))
+    assert isinstance(healthy, Healthy)
+    assert "is within its tier but for up to 10 min: the worst" in healthy.statement
+
+
+def test_an_interval_over_a_hole_ends_where_it_ends(tmp_path: Path) -> None:
+    """Counters read again after 13 minutes tell one long interval among short ones."""
+
+    def holed(recorder: Recorder) -> None:
+        day(count=60, step_s=10, volumes=1)(recorder)
+        told = {"ops_per_s": 40.0, "latency_ns_mean": 90 * MS}
+        recorder.observe(entity("v00"), START_NS + 600 * NS_PER_S, 780 * NS_PER_S, told)
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, holed)))
+    assert (finding.start_ns, finding.end_ns) == (START_NS + 600 * NS_PER_S, START_NS + 1_380 * NS_PER_S)
+    assert finding.numbers["longest_s"] == 780
 
 
 def test_a_time_that_two_captures_saw_is_counted_once(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rules.latency_above_tier import RULE
-from storscope.diagnose.stalls import stalls_of
+from storscope.diagnose.stalls import hidden_stalls, stalls_of
 from storscope.diagnose.windows import bad_windows
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Healthy, Severity
@@ -122,6 +122,52 @@ def test_a_hang_that_only_the_operations_after_it_tell_is_found(tmp_path: Path) 
     [stall] = stalls_of(case, _SDA)
     assert (stall.start_ns, stall.end_ns, stall.proven) == (at(156), at(170), True)
     assert findings(RULE, case)[0].severity is Severity.CRITICAL
+
+
+def minutes(ops: float, latency_ms: float) -> Callable[[Recorder], None]:
+    """An hour of sda at 60 s, good but for one minute of these operations a second."""
+
+    def write(recorder: Recorder) -> None:
+        rng = np.random.default_rng(0)
+        told = {
+            "ops_per_s": 3_000 * rng.gamma(40, 1 / 40, (1, 60)),
+            "latency_ns_mean": 4 * MS * rng.gamma(40, 1 / 40, (1, 60)),
+        }
+        told["ops_per_s"][:, 17], told["latency_ns_mean"][:, 17] = ops, latency_ms * MS
+        record(recorder, told, ["sda"], kind="device", step_s=60, on=None)
+
+    return write
+
+
+@pytest.mark.parametrize(("ops", "seconds"), [(102, 32), (4, 16)])
+def test_a_stall_inside_a_minute_is_told_by_the_mean_of_the_minute(tmp_path: Path, ops: float, seconds: float) -> None:
+    """70 s of nothing, as 60 s sampling tells it: something completed in every minute."""
+    case = make_case(tmp_path, minutes(ops, seconds * 1_000))
+    assert stalls_of(case, _SDA) == []
+    finding = only_finding(judge(RULE, case))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.title == f"Device sda stalled: {seconds}.0 s an operation over 60 s"
+    assert f"the {ops * 60:,} operations of device sda took {seconds}.0 s in the mean" in finding.summary
+    assert "Find what failed, timed out" in finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("ops", "latency_ms"),
+    [(3, 40_000), (102, 14_000), (3.4, 17_000), (7_000, 16_000)],
+    ids=["few operations", "no long wait", "little waiting", "more than usual"],
+)
+def test_a_bad_minute_is_no_alarm_where_it_need_not_be_a_stall(tmp_path: Path, ops: float, latency_ms: float) -> None:
+    found = findings(RULE, make_case(tmp_path, minutes(ops, latency_ms)))
+    assert {one.severity for one in found} <= {Severity.INFO}
+
+
+def test_a_queue_that_a_job_was_told_to_keep_is_no_hidden_stall(tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        told = {"ops_per_s": np.full((1, 1), 100.0), "latency_ns_mean": np.full((1, 1), 30_000 * MS)}
+        record(recorder, told, ["big"], kind="job", step_s=60, on=None)
+
+    [series] = make_case(tmp_path, write).series("job").values()
+    assert not hidden_stalls(series, 200).any()
 
 
 def _stuck(columns: dict[str, FloatArray]) -> None:

@@ -7,6 +7,9 @@ that report afterwards that they waited that long (Linux before 5.17 shows nothi
 Beware: in-flight counters of some kernels get stuck, and an idle device then looks busy for ever. A stall is `proven`
 only where the first operations after it were slow, or where the same counters told light load as such before.
 Discards and flushes count as work where they are known. A job's queue is what it was told to keep, and proves nothing.
+
+An interval of a minute or more hides a stall, since operations complete before and after it. Its mean tells of it only
+where most of them waited: `hidden_stalls`. A mean of less may as well come of a short flood of requests.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storscope.diagnose.case import Case
-from storscope.domain.arrays import BoolArray, FloatArray
+from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.units import NS_PER_S
 from storscope.model.overload import runs_of
@@ -28,6 +31,10 @@ _FULL = 0.95
 """Share of the time busy, or operations in flight, from which something was outstanding all the time (ours)."""
 _LIGHT = 0.5
 """Operations in flight by Little's law below which a counter that says `_FULL` is wrong (ours)."""
+_HIDDEN_NS = SHORTEST_NS / 2
+"""What operations that came evenly over the shortest stall waited in the mean."""
+HIDDEN_WAITING_S = 3_600.0
+"""Seconds of waiting, summed over operations, in one interval that a drive that spins up does not reach (ours)."""
 _SLOWER_FACTOR = 10.0
 """Times the usual latency that the first operations after a stall took (ours)."""
 _UNFIT_KINDS = frozenset({"job", "process"})
@@ -52,6 +59,47 @@ class Stall:
     def length_ns(self) -> int:
         """How long it lasted at the least."""
         return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenStall:
+    """An interval in which something completed, but so late that it stalled inside."""
+
+    start_ns: int
+    end_ns: int
+    latency_ns: float
+    operations: float
+
+
+def hidden_stalls(series: Series, operations_min: float) -> BoolArray:
+    """True for the long intervals whose own mean shows a stall.
+
+    Fewer operations than `operations_min` show none. The series may be one of only reads, or only writes, too.
+    """
+    latency = series["latency_ns_mean"]
+    operations = _operations(series)
+    shown = (latency >= _HIDDEN_NS) & (_lengths_ns(series) >= SHORTEST_NS) & (operations >= operations_min)
+    return shown & (operations * latency >= HIDDEN_WAITING_S * NS_PER_S) & (series.entity.kind not in _UNFIT_KINDS)
+
+
+def worst_hidden(series: Series, among: BoolArray) -> HiddenStall | None:
+    """The interval with the most waiting `among` those that hide a stall; None when there is none."""
+    if not among.any():
+        return None
+    operations, latency = _operations(series), series["latency_ns_mean"]
+    worst = int(np.argmax(np.where(among, operations * latency, 0.0)))
+    start_ns = int(series.time_ns[worst])
+    end_ns = start_ns + int(_lengths_ns(series)[worst])
+    return HiddenStall(start_ns, end_ns, float(latency[worst]), float(operations[worst]))
+
+
+def _lengths_ns(series: Series) -> IntArray:
+    return np.where(series.duration_ns > 0, series.duration_ns, series.interval_ns)
+
+
+def _operations(series: Series) -> FloatArray:
+    """How many there were in each interval; NaN where no rate is known."""
+    return series["ops_per_s"] * _lengths_ns(series) / NS_PER_S
 
 
 def stalls_of(case: Case, entity: EntityRef) -> list[Stall]:

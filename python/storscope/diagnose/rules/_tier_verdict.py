@@ -6,6 +6,9 @@ without any completion are judged as well. These leave out the intervals that do
 or a flush is slow per operation because so much is asked at once, and is judged by its operations and by ten minutes on
 end, as ever.
 
+What is on end goes by time, from two intervals on: monitoring at 5 or 10 minutes has no more of an incident. One alone
+is a spike, which a short flood of requests explains, but for a mean that shows a stall.
+
 Reads and writes are judged each by their own rate, too, where the source parts them: who waits for storage waits for
 reads, and the mean of many writes that a cache took at once hides them. What is worst is told.
 """
@@ -21,7 +24,16 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.directions import are_mixed, directions
 from storscope.diagnose.rule import Settings
 from storscope.diagnose.rules._intervals import seconds, weighted_mean
-from storscope.diagnose.stalls import Stall, latency_with_stalls_ns, stalled, stalls_of
+from storscope.diagnose.stalls import (
+    HIDDEN_WAITING_S,
+    HiddenStall,
+    Stall,
+    hidden_stalls,
+    latency_with_stalls_ns,
+    stalled,
+    stalls_of,
+    worst_hidden,
+)
 from storscope.diagnose.tier_limits import TierLimits, tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
@@ -32,8 +44,14 @@ from storscope.store.series import Series
 
 _QUEUED = 2.0
 """Operations in flight for ever that are more than one lost by a counter (ours)."""
-_INTERVALS_ON_END = 3
-"""Fewer intervals on end are a spike, however long they are (ours)."""
+_INTERVALS_ON_END = 2
+"""One interval alone is a spike, however long it is (ours)."""
+_INTERVALS_PUSHED = 3
+"""Intervals on end for what does far more than usual: a short backup can lie in two (ours)."""
+_INTERVALS_OF_FEW = 3
+"""Intervals on end with few operations that count though they are shorter than `held_up_s` (ours)."""
+_FAR_S = 6_000.0
+"""Length of one interval times how far it is above its limit from which it is told: ten minutes at ten times (ours)."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +91,23 @@ class Verdict:
     end_ns: int
     stall: Stall | None
     """The longest time without a completion while operations waited."""
+    hidden: HiddenStall | None
+    """The worst interval whose own mean shows a stall."""
 
     @property
     def is_stall(self) -> bool:
         """True when a stall is the worst that is known of it."""
         return self.stall is not None and self.severity is not None
+
+    @property
+    def is_hidden_stall(self) -> bool:
+        """True when all that is known of a stall is the mean of a long interval."""
+        return self.hidden is not None and self.severity is not None and not self.is_stall
+
+    @property
+    def alike(self) -> tuple[object, ...]:
+        """The same for verdicts that one title can tell together."""
+        return self.limit_ns, self.is_stall, self.is_hidden_stall, self.of
 
 
 @dataclass(frozen=True)
@@ -99,6 +129,8 @@ class _Seen:
     """By Little's law, at least one where it stalled; NaN when no rate is known."""
     pushed: BoolArray
     """True where it does far more than usual."""
+    hidden: BoolArray
+    """True where the mean of the interval alone shows a stall."""
 
     @property
     def counted(self) -> BoolArray:
@@ -135,20 +167,20 @@ def _badness(verdict: Verdict) -> tuple[int, float]:
 
 def _judge(settings: Settings, seen: _Seen, stalls: list[Stall]) -> Verdict | None:
     limits, proven = seen.limits, [stall for stall in stalls if stall.proven]
-    if seen.active.sum() < settings["intervals_min_count"] and not stalls:
+    if seen.active.sum() < settings["intervals_min_count"] and not stalls and not seen.hidden.any():
         return None
     longest = max(proven or stalls, key=lambda stall: stall.length_ns, default=None)
     slight = None
     for severity, limit_ns in ((Severity.CRITICAL, limits.critical_ns), (Severity.WARNING, limits.warning_ns)):
         above = seen.counted & (seen.latency_ns > seen.limit_ns(limit_ns))
         found = _verdict(seen, severity, limit_ns, above, above, longest)
-        if proven or _held_up(settings, seen, found, above):
+        if proven or found.hidden or _held_up(settings, seen, found, above):
             return found
         if found.share >= settings["sustained_share"] or _on_end(settings, seen, above):
             if _is_enough(settings, found):
                 return found
             slight = slight or replace(found, severity=Severity.INFO)
-    if longest is not None or found.mean_ns > found.mean_limit_ns:
+    if longest is not None or found.mean_ns > found.mean_limit_ns or _much_waits(settings, seen):
         slight = slight or replace(found, severity=_of_doubt(seen, longest))
     return slight or _verdict(seen, None, limits.warning_ns, above, seen.counted, longest)
 
@@ -165,19 +197,22 @@ def _seen(settings: Settings, series: Series, limits: TierLimits, proven: list[S
     held = stalled(series, proven)
     waiting = np.isfinite(latency) & (ops * latency >= NS_PER_S)
     active = np.isfinite(latency) & (weight >= (settings["idle_ops_per_s"] if known else 0))
-    active |= _in_long_runs(series, waiting | held) & waiting
+    active |= _in_long_runs(settings, series, waiting | held) & waiting
+    pushed = _pushed(settings, series, active)
+    hidden = hidden_stalls(series, settings["above_min_operations"])
+    active |= hidden
     return _Seen(
         series, "", limits, latency_with_stalls_ns(series, proven), active, held,
         np.where(active, np.nan_to_num(weight), 0.0), seconds(series),
-        np.where(held, np.fmax(series["queue_depth_mean"], 1.0), ops * latency / NS_PER_S),
-        _pushed(settings, series, active),
+        np.where(held, np.fmax(series["queue_depth_mean"], 1.0), ops * latency / NS_PER_S), pushed, hidden,
     )  # fmt: skip
 
 
-def _in_long_runs(series: Series, flags: BoolArray) -> BoolArray:
-    result = np.zeros(len(flags), dtype=bool)
+def _in_long_runs(settings: Settings, series: Series, flags: BoolArray) -> BoolArray:
+    result, lengths_s = np.zeros(len(flags), dtype=bool), seconds(series)
     for first, last in runs_of(flags, series.anew):
-        result[first : last + 1] = last - first + 1 >= _INTERVALS_ON_END
+        lasted = last > first and lengths_s[first : last + 1].sum() >= settings["held_up_s"]
+        result[first : last + 1] = lasted or last - first + 1 >= _INTERVALS_OF_FEW
     return result
 
 
@@ -200,9 +235,18 @@ def _is_enough(settings: Settings, verdict: Verdict) -> bool:
 def _on_end(settings: Settings, seen: _Seen, above: BoolArray) -> bool:
     """True when it was above the limit for as long as counts without regard to how far."""
     return any(
-        last - first + 1 >= _INTERVALS_ON_END and seen.lengths_s[first : last + 1].sum() >= settings["sustained_s"]
-        for first, last in runs_of(above, seen.series.anew)
+        seen.lengths_s[first : last + 1].sum() >= settings["sustained_s"]
+        for flags, intervals in ((above & ~seen.pushed, _INTERVALS_ON_END), (above, _INTERVALS_PUSHED))
+        for first, last in runs_of(flags, seen.series.anew)
+        if last - first + 1 >= intervals
     )
+
+
+def _much_waits(settings: Settings, seen: _Seen) -> bool:
+    """True when one interval has so much waiting, so far above, that it is told though nobody knows how it came."""
+    free = seen.active & ~seen.pushed & (seen.in_flight * seen.lengths_s >= HIDDEN_WAITING_S)
+    excess_s = seen.lengths_s * seen.latency_ns / seen.limit_ns(seen.limits.critical_ns)
+    return bool((free & (seen.lengths_s >= settings["above_min_s"]) & (excess_s >= _FAR_S)).any())
 
 
 def _held_up(settings: Settings, seen: _Seen, verdict: Verdict, above: BoolArray) -> bool:
@@ -241,8 +285,13 @@ def _verdict(
         float(np.nansum(weight * series["latency_ns_mean"]) / NS_PER_S + seen.in_flight[seen.held].sum()), limit_ns,
         _mean_limit_ns(seen, limit_ns), _mean_limit_ns(seen, seen.limits.warning_ns),
         int(series.time_ns[inside[0]]) if len(inside) else stall.start_ns if stall else 0,
-        int(series.time_ns[inside[-1]]) + series.interval_ns if len(inside) else stall.end_ns if stall else 0, stall,
+        _end_ns(seen, int(inside[-1])) if len(inside) else stall.end_ns if stall else 0, stall,
+        worst_hidden(series, seen.hidden & free),
     )  # fmt: skip
+
+
+def _end_ns(seen: _Seen, interval: int) -> int:
+    return int(seen.series.time_ns[interval]) + round(float(seen.lengths_s[interval]) * NS_PER_S)
 
 
 def _mean_ns(series: Series, weight: FloatArray) -> float:

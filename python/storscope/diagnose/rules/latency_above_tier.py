@@ -4,11 +4,13 @@ Looks for
     Entities with a tenth or more of their operations, or ten minutes on end, above the latency limits of their tier.
     What stalls completes few operations, so a share of them hides it. At no more than the usual load these count too:
     two minutes on end as many times above the limit as they are shorter than ten minutes; a tenth of the time with half
-    of all waiting. So do 30 s without a completion while operations wait. Reads and writes are judged each by their
-    own rate as well, where the evidence tells rate and latency of both. Nearly idle intervals do not count, nor does
-    a direction with less than 2 % of the operations. For I/O of more than 64 KiB the limits grow by the time that it
-    takes at 125 MB/s, on disk at least to 1.4 times. Less than 30 s or 200 operations above the limit, or a mean above
-    it by a few spikes, are information and no warning.
+    of all waiting. So do 30 s without a completion while operations wait, or a mean of 15 s over 30 s or more with an
+    hour of waiting in it: a stall that a long interval hides. On end are two intervals or more (three of what does
+    twice the usual); one alone with an hour of waiting, far above its limit, is information. Reads and writes are
+    judged each by their own rate as well, where the evidence tells rate and latency of both. Nearly idle intervals do
+    not count, nor does a direction with less than 2 % of the operations. For I/O of more than 64 KiB the limits grow by
+    the time that it takes at 125 MB/s, on disk at least to 1.4 times. Less than 30 s or 200 operations above the limit,
+    or a mean above it by a few spikes, are information and no warning.
 
 Why it matters
     Applications wait for storage one operation after another. On disk 15 ms is slow and 25 ms is felt by everyone; on
@@ -100,10 +102,19 @@ def _good(case: Case, system: str, verdicts: list[Verdict]) -> str:
     label = case.label(worst.entity)
     subject = f"{worst.of} of {label}, have" if worst.of else f"{label}, has"
     return (
-        f"Latency of {counted(len(own), kind_word(kind), kind_word(kind, 2))} of {system} is within its tier: the "
+        f"Latency of {counted(len(own), kind_word(kind), kind_word(kind, 2))} of {system} is within its tier"
+        f"{_but_words(own)}: the "
         f"worst, {subject} a mean of {format_duration(worst.mean_ns)}{_mean_words(worst)}, and {above} "
         f"({_tier_words(worst.limits)})."
     )
+
+
+def _but_words(verdicts: list[Verdict]) -> str:
+    """The time that is not within, so that nobody takes the mean for all of it."""
+    longest_ns = max(verdict.above_ns for verdict in verdicts)
+    if not longest_ns:
+        return ""
+    return f" but for {'' if len(verdicts) == 1 else 'up to '}{format_span(longest_ns)}"
 
 
 def _mean_words(verdict: Verdict) -> str:
@@ -134,7 +145,8 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
     worst = main[0]
     harm = sum(v.waiting for v in main) / max(sum(v.waiting for v in verdicts if v.entity.kind == kind), 1e-12)
     entities = [verdict.entity for verdict in main]
-    alike = [v for v in main if (v.limit_ns, v.is_stall, v.of) == (worst.limit_ns, worst.is_stall, worst.of)]
+    alike = [v for v in main if v.alike == worst.alike]
+    stalls = worst.is_stall or worst.is_hidden_stall
     what = _what(case, worst, len(alike))
     milder = [v.entity for v in main if v not in alike]
     return Finding(
@@ -145,16 +157,16 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
         summary=(
             _stall_words(case, worst)
             + _share_words(case, settings, worst)
-            + _evidence_words(worst, severity)
+            + _evidence_words(settings, worst, severity)
             + (f"Above it on {system}: {listed(case, [v.entity for v in alike])}. " if len(alike) > 1 else "")
             + (f"Above a limit of their own: {listed(case, milder)}. " if milder else "")
             + (f"Seen again at {' and '.join(others)}. " if others else "")
             + work_words(case, {whole for entity in entities for whole in (entity, *case.components(entity))})
         ).strip(),
         why="Applications wait for each operation in turn, so this latency is added to every transaction they make.",
-        innocent=_INNOCENT_STALL if worst.is_stall else _INNOCENT + _INNOCENT_OF.get(worst.of, ""),
-        check=_CHECK_SIMULATED if is_simulated(case, system) else _CHECK_STALL if worst.is_stall else _CHECK,
-        remedy=_REMEDY_STALL if worst.is_stall else _REMEDY,
+        innocent=_INNOCENT_STALL if stalls else _INNOCENT + _INNOCENT_OF.get(worst.of, ""),
+        check=_CHECK_SIMULATED if is_simulated(case, system) else _CHECK_STALL if stalls else _CHECK,
+        remedy=_REMEDY_STALL if stalls else _REMEDY,
         source=f"{format_duration(worst.limit_ns)} for {worst.limits.tier}: " + _SOURCES[worst.limits.tier] + ".",
         entities=entities,
         start_ns=min(verdict.start_ns for verdict in main),
@@ -234,6 +246,9 @@ def _title(what: str, worst: Verdict, severity: Severity) -> str:
         if not worst.stall.proven:
             return f"{what}: nothing seems to complete for {span}"
         return f"{what} completed nothing for {span} while operations waited"
+    if worst.is_hidden_stall and worst.hidden:
+        span = format_span(worst.hidden.end_ns - worst.hidden.start_ns)
+        return f"{what} stalled: {format_duration(worst.hidden.latency_ns)} an operation over {span}"
     if severity is Severity.INFO:
         return f"{what} above {limit}, only {format_span(worst.above_ns)} of evidence"
     return f"{what} above {limit}, too slow for {worst.limits.tier}"
@@ -243,7 +258,7 @@ def _stall_words(case: Case, worst: Verdict) -> str:
     """From when to when nothing came of what was asked; nothing when there is no stall."""
     stall = worst.stall
     if stall is None:
-        return ""
+        return _hidden_words(case, worst)
     many = "operations" if not stall.in_flight >= 1 else f"{stall.in_flight:,.0f} in the mean"
     doubt = (
         ""
@@ -253,6 +268,17 @@ def _stall_words(case: Case, worst: Verdict) -> str:
     name = named(case, worst.entity)
     when = f"From {case.time_words(stall.start_ns)} to {case.time_words(stall.end_ns)}"
     return f"{when} {name} completed no operation while {many} waited. {doubt}"
+
+
+def _hidden_words(case: Case, worst: Verdict) -> str:
+    hidden = worst.hidden
+    if hidden is None:
+        return ""
+    return (
+        f"From {case.time_words(hidden.start_ns)} to {case.time_words(hidden.end_ns)} the {hidden.operations:,.0f} "
+        f"{worst.of or 'operations'} of {named(case, worst.entity)} took {format_duration(hidden.latency_ns)} in the "
+        "mean: it stalled within this interval. "
+    )
 
 
 def _share_words(case: Case, settings: Settings, worst: Verdict) -> str:
@@ -274,10 +300,16 @@ def _share_words(case: Case, settings: Settings, worst: Verdict) -> str:
     )
 
 
-def _evidence_words(worst: Verdict, severity: Severity) -> str:
+def _evidence_words(settings: Settings, worst: Verdict, severity: Severity) -> str:
     if severity is not Severity.INFO or worst.is_stall:
         return ""
     some = f" and {worst.operations:,.0f} {worst.of or 'operations'}" if np.isfinite(worst.operations) else ""
+    enough = worst.above_ns >= settings["above_min_s"] * NS_PER_S
+    if enough and worst.operations >= settings["above_min_operations"]:
+        return (
+            f"That is {format_span(worst.above_ns)}{some}, in intervals too long, too few or too rare to tell a stall "
+            "from a short flood of requests: capture at 10 s. "
+        )
     return f"That is only {format_span(worst.above_ns)}{some} of evidence, too little to judge. "
 
 
