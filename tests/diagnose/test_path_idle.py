@@ -6,7 +6,7 @@ from pathlib import Path
 from storscope.diagnose.rules.path_idle import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
-from tests.diagnose.evidence import Writer, needs, only_finding, statements, write_series
+from tests.diagnose.evidence import START_NS, STEP_NS, Writer, needs, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
 
 
@@ -96,3 +96,66 @@ def test_an_active_path_outside_the_working_paths_is_found_without_counters(tmp_
 
     finding = only_finding(judge(RULE, make_case(tmp_path, config)))
     assert "Round robin uses 1 of 2 active, optimised paths of naa.1" in finding.summary
+
+
+_HALVES = [300.0] * 15 + [0.0] * 15
+
+
+def _halves(*paths: Sequence[float]) -> Writer:
+    """A device over paths with these rates, one for each of 30 intervals of 20 s."""
+
+    def write(recorder: Recorder) -> None:
+        device = EntityRef("esx", "device", "naa.0")
+        recorder.fact(device, "path_policy", "VMW_PSP_RR")
+        for number, rates in enumerate(paths):
+            path = EntityRef("esx", "path", f"vmhba{1 + number % 2}:C0:T{number}:L0")
+            recorder.link(path, "leads_to", device)
+            recorder.fact(path, "group_state", "active")
+            write_series(recorder, path, ops_per_s=rates)
+
+    return write
+
+
+def test_paths_that_stop_half_way_are_told_with_their_time(tmp_path: Path) -> None:
+    twice = [300.0] * 15 + [600.0] * 15
+    finding = only_finding(judge(RULE, make_case(tmp_path, _halves(twice, _HALVES, twice, _HALVES))))
+    assert finding.title == "2 paths of esx stopped carrying while others go on"
+    assert [entity.name for entity in finding.entities] == ["vmhba2:C0:T1:L0", "vmhba2:C0:T3:L0", "naa.0"]
+    assert (finding.start_ns, finding.end_ns) == (START_NS + 15 * STEP_NS, START_NS + 30 * STEP_NS)
+    assert finding.numbers["operations"] == 2 * 600 * 15 * 20
+    assert "All of them use vmhba2." in finding.summary
+
+
+def test_a_device_without_load_at_the_end_has_no_path_that_stopped(tmp_path: Path) -> None:
+    assert statements(judge(RULE, make_case(tmp_path, _halves(_HALVES, _HALVES))))
+
+
+def test_a_path_that_rests_for_an_interval_or_comes_back_did_not_stop(tmp_path: Path) -> None:
+    back = [300.0] * 10 + [0.0] * 18 + [300.0] * 2
+    short = [300.0] * 28 + [0.0] * 2
+    for number, rates in enumerate((back, short)):
+        assert statements(judge(RULE, make_case(tmp_path / str(number), _halves([300.0] * 30, rates))))
+
+
+def test_a_round_robin_turn_of_a_quiet_device_is_no_end(tmp_path: Path) -> None:
+    """10 operations a second over 300 s are three turns of 1,000: the other path may well rest."""
+    quiet = [10.0] * 15 + [20.0] * 15
+    stops = [10.0] * 15 + [0.0] * 15
+    case = make_case(tmp_path, _halves(quiet, stops))
+    assert statements(judge(RULE, case))
+    assert findings(RULE, case, stretch_ops_min_count=1000)
+
+
+def test_a_host_port_whose_user_ended_did_not_stop(tmp_path: Path) -> None:
+    def array(recorder: Recorder) -> None:
+        for name, rates in (("FP1", [900.0] * 30), ("FP2", [900.0] * 15 + [0.0] * 15)):
+            port = EntityRef("EVA", "port", name)
+            recorder.link(port, "member_of", EntityRef("EVA", "controller", "A"))
+            write_series(recorder, port, ops_per_s=rates)
+
+    assert statements(judge(RULE, make_case(tmp_path, array)))
+
+
+def test_what_is_not_told_at_the_end_is_no_rest(tmp_path: Path) -> None:
+    unknown = [300.0] * 15 + [float("nan")] * 15
+    assert statements(judge(RULE, make_case(tmp_path, _halves([300.0] * 30, unknown))))

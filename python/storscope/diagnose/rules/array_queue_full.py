@@ -38,7 +38,7 @@ from storscope.diagnose.rules._logs import (
     window_of,
 )
 from storscope.diagnose.rules._paths import way_of
-from storscope.diagnose.rules._sense import by_count, when_words, times_each
+from storscope.diagnose.rules._sense import by_count, times_each, when_words
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.store.events import Event
 
@@ -79,7 +79,7 @@ def _finding(case: Case, system: str, events: list[Event]) -> Finding:
         confidence=0.85,
         title=f"{_what(full, len(events))} for {counted(len(hit), 'device')} of {system}",
         summary=(
-            f"{counted(full, 'command')} came back with TASK SET FULL and {len(events) - full:,} with BUSY, "
+            f"{counted(len(events), 'command')} came back with {_statuses(full, len(events))}, "
             f"{when_words(case, events)}, {_per_hour(events):,} of them within one hour: {times_each(case, events)}."
             f"{over} The host throttles these lines, so there were at least as many."
         ),
@@ -104,6 +104,12 @@ def _finding(case: Case, system: str, events: list[Event]) -> Finding:
         weight=0.65,
         numbers={"task_set_full": full, "device_busy": len(events) - full, "refused_per_h_max": _per_hour(events)},
     )
+
+
+def _statuses(full: int, refused: int) -> str:
+    if full == refused:
+        return "TASK SET FULL"
+    return f"TASK SET FULL ({full:,}) or BUSY ({refused - full:,})" if full else "BUSY"
 
 
 def _what(full: int, refused: int) -> str:

@@ -31,12 +31,12 @@ from storscope.diagnose.rules._logs import HOST_LOG, host_logs, window_of
 from storscope.diagnose.rules._sense import (
     Sense,
     by_count,
-    when_words,
     failed_with,
     failures,
     sense_of,
     sense_rows,
     times_each,
+    when_words,
 )
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity

@@ -2,7 +2,8 @@
 
 Looks for
     A device that spreads I/O over its paths, with an active, optimised path that carries (nearly) nothing while the
-    others carry, or that is missing from the device's working paths. The same for host ports of one controller.
+    others carry: all the time, or from some time on to the end although it did before. Or one that is missing from the
+    device's working paths. Host ports of one controller are looked at over the whole time only: who uses one may end.
 
 Why it matters
     The bandwidth of the idle path is missing, and whether it works at all will be known only when it is needed.
@@ -13,7 +14,8 @@ Evidence
 
 When it is wrong
     Standby and non-optimised paths rest by design and are not counted. With a round-robin limit of 1,000 and few I/Os
-    a path may rest for an interval; therefore the whole time counts. A port may be cabled for later use.
+    a path may rest for an interval; therefore the whole time counts, or a last part with many operations. A port may be
+    cabled for later use. A path that was to a controller's volume rests when the volume moves to the other one.
 
 References
     Round robin over n equal paths gives each 1/n; a hundredth of that is our bound.
@@ -26,6 +28,7 @@ from collections.abc import Sequence
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._ceased import Ceased, ceased
 from storscope.diagnose.rules._entities import by_system, counted, joined, listed, observed, where
 from storscope.diagnose.rules._intervals import ends, hull, total
 from storscope.diagnose.rules._paths import adapter_of, paths_by_device, series_of, should_carry, spreads, state_of
@@ -45,6 +48,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     groups = _carried(case)
     busy = {whole: ops for whole, ops in groups.items() if sum(ops.values()) >= settings["ops_min_count"]}
     outcomes = _by_load(case, settings, busy)
+    outcomes += _by_end(case, settings, busy)
     outcomes += [_outside(case, devices) for devices in by_system(_not_working(case)).values()]
     if outcomes:
         return outcomes
@@ -139,6 +143,75 @@ def _finding(case: Case, idle: dict[EntityRef, EntityRef], groups: dict[EntityRe
     )
 
 
+# To the end --------------------------------------------------------------------------------------------------------
+
+
+def _by_end(case: Case, settings: Settings, busy: dict[EntityRef, dict[EntityRef, float]]) -> list[Outcome]:
+    """The paths that carried and then nothing to the end, one finding a system."""
+    found: dict[str, dict[EntityRef, tuple[EntityRef, Ceased]]] = defaultdict(dict)
+    for whole, ops in busy.items():
+        even = sum(ops.values()) / len(ops)
+        parts = {part: series for part in ops if (series := series_of(case, part)) is not None and part.kind == "path"}
+        stopped = ceased(
+            parts,
+            even_share_min=settings["even_share_min"],
+            samples_min=settings["stretch_samples_min"],
+            ops_min_count=settings["stretch_ops_min_count"],
+        )
+        for part, how in stopped.items():
+            if ops[part] >= settings["even_share_min"] * even:
+                found[part.system][part] = (whole, how)
+    return [_stopped(case, parts, busy) for parts in found.values()]
+
+
+def _stopped(
+    case: Case,
+    stopped: dict[EntityRef, tuple[EntityRef, Ceased]],
+    groups: dict[EntityRef, dict[EntityRef, float]],
+) -> Finding:
+    parts = sorted(stopped)
+    wholes = sorted({whole for whole, _ in stopped.values()})
+    how = [ceased for _, ceased in stopped.values()]
+    carried = sum({whole: ceased.of_all_since for whole, ceased in stopped.values()}.values())
+    first, last = min(one.since_ns for one in how), max(one.since_ns for one in how)
+    since = case.time_words(first) + (f" (the last of them {case.time_words(last)})" if last > first else "")
+    ways = Counter(adapter_of(case, path) for path in parts)
+    common = f" All of them use {next(iter(ways))}." if len(ways) == 1 and len(parts) > 1 else ""
+    everyone = sorted({part for whole in wholes for part in groups[whole]})
+    shown = [series.entity for part in everyone if (series := series_of(case, part)) is not None]
+    return Finding(
+        rule=_NAME,
+        severity=Severity.WARNING,
+        confidence=0.85,
+        title=f"{counted(len(parts), 'path')} of {parts[0].system} stopped carrying while others go on",
+        summary=(
+            f"{listed(case, parts)}: idle since {since}, to the end. Before, "
+            f"{format_count(round(sum(one.before for one in how)))} operations; since then "
+            f"{format_count(round(sum(one.since for one in how)))} of {format_count(round(carried))} of "
+            f"{listed(case, wholes, 3)}, over {len(everyone)} paths.{common}"
+        ),
+        why="The bandwidth of these paths is missing, and so is the redundancy if they are down: the next takes more.",
+        innocent="Someone took the paths out of service, or the volume moved to the other controller, at that time.",
+        check="Read the states of the paths (esxcli storage nmp path list, multipath -ll) and the log of that time.",
+        remedy="Follow what the paths have in common: adapter, cable, SFP, switch or array port; then see each carry.",
+        source="Below 1 % of an even share in each interval to the end: our bound.",
+        entities=(*parts, *wholes),
+        start_ns=first,
+        end_ns=max(one.end_ns for one in how),
+        evidence=(
+            case.evidence(
+                "Operations per path, and when each carried last",
+                f"""SELECT kind, entity, count(*) AS intervals, avg(ops_per_s) AS ops_per_s_mean,
+                max(time) FILTER (ops_per_s > 0) AS last_carried_time FROM observations
+                WHERE {observed(case, shown, "ops_per_s IS NOT NULL")}
+                GROUP BY kind, entity ORDER BY last_carried_time, kind, entity""",
+            ),
+        ),
+        weight=0.6,
+        numbers={"stopped": len(parts), "operations_of_stopped": sum(one.since for one in how), "operations": carried},
+    )
+
+
 # By configuration --------------------------------------------------------------------------------------------------
 
 
@@ -190,6 +263,8 @@ RULE = Rule(
     evaluate=_evaluate,
     thresholds=(
         Threshold("even_share_min", 0.01, "part of an even share below which a path is idle", "ours"),
+        Threshold("stretch_samples_min", 3, "intervals with load at the end in which a path carries nothing", "ours"),
+        Threshold("stretch_ops_min_count", 5000, "operations for each path in that part; five turns of 1,000", "ours"),
         Threshold("ops_min_count", 1000, "operations over all paths of a device, below which nothing is said", "ours"),
     ),
 )  # fmt: skip

@@ -28,7 +28,7 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings
 from storscope.diagnose.rules._entities import counted
 from storscope.diagnose.rules._logs import HOST_LOG, host_logs, window_of
-from storscope.diagnose.rules._sense import Sense, by_count, when_words, failed_with, failures, sense_rows, times_each
+from storscope.diagnose.rules._sense import Sense, by_count, failed_with, failures, sense_rows, times_each, when_words
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.store.events import Event
 
