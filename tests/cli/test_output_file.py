@@ -36,7 +36,7 @@ def _outputs(command: click.Command) -> list[click.Parameter]:
 
 def test_every_option_that_names_an_output_follows_the_rule() -> None:
     found = {(name, option.opts[-1]): option for name, command in _commands() for option in _outputs(command)}
-    assert len(found) == 9
+    assert len(found) == 10
     assert {place for place, option in found.items() if not isinstance(option.type, OutputFile)} == FOLDERS
     names = {name for name, _ in found}
     assert {name for name, one in _commands() if any("--replace" in option.opts for option in one.params)} == {
