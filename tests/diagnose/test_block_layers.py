@@ -125,3 +125,85 @@ def test_what_rests_on_what_is_told_by_load_only_where_one_disk_fits(tmp_path: P
     assert below(tmp_path / "striped", striped, "dm-0") == set()
     mirrored = {"sda": first, "sdb": first, "md0": first}
     assert below(tmp_path / "mirrored", mirrored, "md0") == set()
+
+
+def _over_luks() -> tuple[dict[str, FloatArray], FloatArray]:
+    ops, slow = _lvm()
+    return {"nvme0n1": ops["sda"], "dm-0": ops["sda"], "dm-1": ops["dm-0"], "dm-2": ops["dm-1"]}, slow
+
+
+def _over_paths() -> tuple[dict[str, FloatArray], FloatArray]:
+    ops, slow = _lvm()
+    paths = dict.fromkeys(("sdb", "sdc", "sdd", "sde"), ops["sda"] / 4)
+    return {"sda": np.full(_COUNT, 6.0), **paths, "mpatha": ops["sda"], "vg-a": ops["dm-0"], "vg-b": ops["dm-1"]}, slow
+
+
+@pytest.mark.parametrize(
+    ("stack", "hog", "victim"), [(_over_luks, "dm-2", "dm-1"), (_over_paths, "vg-b", "vg-a")], ids=["luks", "multipath"]
+)
+def test_what_carries_volumes_is_no_neighbour_of_them(
+    stack: Callable[[], tuple[dict[str, FloatArray], FloatArray]], hog: str, victim: str, tmp_path: Path
+) -> None:
+    case = make_case(tmp_path, _host(*stack()))
+    [finding] = findings(noisy_neighbour.RULE, case)
+    assert finding.title == f"Device {hog} slows down {victim}"
+    [heavy] = findings(heavy_hitter.RULE, case)
+    assert heavy.entities[0].name == hog
+    assert heavy.numbers["share_of_operations"] > 0.9
+
+
+def test_the_volumes_of_a_thin_pool_are_the_peers(tmp_path: Path) -> None:
+    one, two, three = _loads(3)
+    total = one + two + three
+    pool = {"nvme0n1": total * 1.002, "dm-0": total * 0.002, "dm-1": total, "dm-2": total}
+    write = _host({**pool, "dm-3": one, "dm-4": two, "dm-5": three})
+    volumes = _layers(tmp_path / "a", write)[-1]
+    assert {"dm-3", "dm-4", "dm-5"} <= set(volumes) <= {"dm-0", "dm-3", "dm-4", "dm-5"}
+    below = {one.name for one in rests_on(make_case(tmp_path / "b", write), entity("dm-4", "device", "lab"))}
+    assert {"dm-1", "dm-2"} <= below
+
+
+def test_one_volume_on_luks_is_one_load(tmp_path: Path) -> None:
+    load, other = _loads(2)
+    write = _host({"sda": load, "sdb": other, "dm-0": load, "dm-1": load})
+    [volume] = next(layer for layer in _layers(tmp_path, write) if "sda" not in layer and "dm-0" not in layer)
+    assert volume == "dm-1"
+
+
+def test_two_volumes_with_one_load_on_two_disks_stay_peers(tmp_path: Path) -> None:
+    [load] = _loads(1)
+    write = _host({"sda": load, "sdb": load, "dm-0": load, "dm-1": load})
+    assert ["dm-0", "dm-1"] in _layers(tmp_path, write)
+
+
+def test_steady_loads_that_add_up_by_chance_are_no_stack(tmp_path: Path) -> None:
+    loads = np.random.default_rng(6).normal(1, 0.01, (3, _COUNT)) * np.array([[1000.0], [600.0], [400.0]])
+    write = _host({"sda": loads.sum(axis=0), **dict(zip(("dm-0", "dm-1", "dm-2"), loads, strict=True))})
+    assert ["dm-0", "dm-1", "dm-2"] in _layers(tmp_path, write)
+
+
+def test_a_multipath_device_stands_among_the_disks_for_its_paths(tmp_path: Path) -> None:
+    load, local = _loads(2)
+    failed = np.where(np.arange(_COUNT) < _COUNT // 2, 0.5, 1.0)
+    write = _host({"sda": local, "sdb": load * failed, "sdc": load * (1 - failed), "dm-0": load})
+    assert _layers(tmp_path, write) == [["dm-0", "sda"]]
+
+
+def test_links_of_multipath_tell_paths_that_no_sum_tells(tmp_path: Path) -> None:
+    first, second, load = _loads(3)
+
+    def linked(recorder: Recorder) -> None:
+        _host({"sdb": first, "sdc": second, "mpatha": load})(recorder)
+        device = entity("dm-0", "device", "lab")
+        recorder.entity(device, label="mpatha")
+        for name in ("sdb", "sdc"):
+            path = entity(f"1:0:0:{name}", "path", "lab")
+            recorder.link(path, "leads_to", device)
+            recorder.link(path, "same_as", entity(name, "device", "lab"))
+
+    assert _layers(tmp_path, linked) == [["mpatha"]]
+
+
+def test_members_of_a_stripe_of_md_stay_with_the_disks(tmp_path: Path) -> None:
+    [load] = _loads(1)
+    assert ["sda", "sdb"] in _layers(tmp_path, _host({"md0": load, "sda": load / 2, "sdb": load / 2}))

@@ -344,3 +344,15 @@ def test_who_writes_more_while_reads_wait_is_named_and_not_who_waits(tmp_path: P
     assert finding.entities[0] == entity("v00")
     assert finding.severity is Severity.CRITICAL
     assert finding.numbers["excess"] == pytest.approx(2_520 / 520)
+
+
+def test_who_brings_no_more_than_another_is_not_called_slow_while_nothing_is(tmp_path: Path) -> None:
+    def two(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        ops[2:] /= 1000
+        moved[2:] /= 1000
+        ops[:2] *= 5
+        ops[0] *= 1.1
+
+    [healthy] = judge(RULE, make_case(tmp_path, day(two)))
+    assert isinstance(healthy, Healthy)
+    assert healthy.statement.endswith("It brings no more than the others.")

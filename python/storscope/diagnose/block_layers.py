@@ -6,7 +6,8 @@ names of the device mapper, of md, of disks. Where links say what rests on what,
 
 What rests on what is only said where loads tell it: the loads of some of a higher layer add up to that of one device
 below, interval by interval, and of no other. Stripes over several disks, and volumes that leave a part of a disk to
-others, stay untold.
+others, stay untold. What rests on what within the mapper, and which disks are paths of one map, stacked_devices says:
+who carries volumes is a layer apart from them, and a map stands among the disks for its paths.
 
 Names: Documentation/admin-guide/devices.txt of Linux; iostat -N prints the mapper's own names (vg-root), which only say
 what they are beside names of disks.
@@ -22,6 +23,7 @@ from typing import Final
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.stacked_devices import Stack, stack_of
 from storscope.domain.entity import EntityRef
 from storscope.store.series import Series
 
@@ -39,18 +41,36 @@ _MOST_INTERVALS: Final = 0.9
 _INTERVALS_MIN: Final = 10
 
 
-def layers(series: Sequence[Series]) -> list[list[Series]]:
+def layers(case: Case, series: Sequence[Series]) -> list[list[Series]]:
     """Devices of one system that no link ties together, by layer; one layer where names tell no other.
 
     The last has all of the load, and each load once: an upper layer where it carries what the lowest has, else the
     lowest.
     """
-    by_rank: dict[int, list[Series]] = defaultdict(list)
+    stack = _stack(case, series[0].entity.system)
+    known = {one.entity for one in series}
+    by_rank: dict[tuple[int, int], list[Series]] = defaultdict(list)
     for one in series:
-        by_rank[_rank(one)].append(one)
+        if one.entity not in stack.twins and stack.map_of.get(one.entity) not in known:
+            by_rank[_rank(one), _depth(stack, one.entity)].append(one)
+    maps = [one for one in series if one.entity in stack.map_of.values()]
+    if maps:
+        disks = [*by_rank.pop((_DISKS, 0), []), *maps]
+        by_rank = defaultdict(list, {rank: ones for rank, ones in by_rank.items() if not _are_in(ones, maps)})
+        by_rank[_DISKS, 0] = sorted(disks, key=lambda one: one.entity)
     found = [by_rank[rank] for rank in sorted(by_rank)]
     complete = next((layer for layer in found[:-1] if _carries_all(layer, found[-1])), None)
     return sorted(found, key=lambda layer: layer is complete)
+
+
+def _depth(stack: Stack, entity: EntityRef, seen: frozenset[EntityRef] = frozenset()) -> int:
+    """0 for what carries nothing of the mapper, 1 for what carries that, and so on."""
+    above = stack.volumes.get(entity, frozenset()) - seen
+    return 1 + max(_depth(stack, one, seen | {entity}) for one in above) if above else 0
+
+
+def _are_in(ones: Sequence[Series], others: Sequence[Series]) -> bool:
+    return {one.entity for one in ones} <= {one.entity for one in others}
 
 
 def are_linked(case: Case, series: Sequence[Series]) -> bool:
@@ -66,6 +86,17 @@ def carriers(case: Case, system: str) -> Mapping[EntityRef, frozenset[EntityRef]
         known = case.series("device", needs=("ops_per_s",))
         case.memo[key] = _told_by_load(case, [one for entity, one in known.items() if entity.system == system])
     found: Mapping[EntityRef, frozenset[EntityRef]] = case.memo[key]
+    return found
+
+
+def _stack(case: Case, system: str) -> Stack:
+    key = ("stack", system)
+    if key not in case.memo:
+        known = case.series("device", needs=("ops_per_s",))
+        own = [known[entity] for entity in sorted(known) if entity.system == system]
+        mapped, disks = ([one for one in own if _rank(one) == rank] for rank in (_MAPPED, _DISKS))
+        case.memo[key] = Stack() if are_linked(case, own) else stack_of(case, mapped, disks, _are_alike)
+    found: Stack = case.memo[key]
     return found
 
 
@@ -101,6 +132,9 @@ def _told_by_load(case: Case, series: Sequence[Series]) -> dict[EntityRef, froze
             lower = [one for one in series if _rank(one) == lower_rank]
             for above, below in _sole(upper, lower).items():
                 found[above].add(below)
+    for below, volumes in _stack(case, series[0].entity.system).volumes.items() if series else ():
+        for above in volumes:
+            found[above].add(below)
     return {entity: frozenset(below) for entity, below in found.items()}
 
 

@@ -98,7 +98,7 @@ def peer_layers(case: Case, system: str, kind: str, *needs: str) -> list[list[Se
     }
     every = [series[entity] for entity in sorted(series)]
     if kind == "device" and len(every) > 1 and not are_linked(case, every):
-        return layers(every)
+        return layers(case, every)
     if kind not in {"device", "filesystem", "vdisk", "partition", "process", "datastore"}:
         return [every]
     return [_without_double(case, series)]
@@ -235,7 +235,8 @@ def rests_on(case: Case, entity: EntityRef) -> frozenset[EntityRef]:
 def clusters(case: Case, chosen: Mapping[EntityRef, object]) -> list[list[EntityRef]]:
     """Entities that are parts or wholes of one another, put together: a VM with its disk and the device below it.
 
-    Within a cluster, and between clusters, the one nearest to the cause of load comes first (CLIENT_KINDS).
+    Within a cluster, and between clusters, the one nearest to the cause of load comes first (CLIENT_KINDS); of one
+    kind, in a cluster, what rests on the others.
     """
     order: Callable[[EntityRef], tuple[int, EntityRef]] = lambda entity: (  # noqa: E731
         CLIENT_KINDS.index(entity.kind) if entity.kind in CLIENT_KINDS else len(CLIENT_KINDS),
@@ -249,5 +250,12 @@ def clusters(case: Case, chosen: Mapping[EntityRef, object]) -> list[list[Entity
             if any(entity in rests_on(case, other) or other in rests_on(case, entity) for other in cluster)
         ]
         joined = [entity for cluster in related for entity in cluster] + [entity]
-        found = [cluster for cluster in found if cluster not in related] + [sorted(joined, key=order)]
+        found = [cluster for cluster in found if cluster not in related] + [_uppermost_first(case, joined, order)]
     return sorted(found, key=lambda cluster: order(cluster[0]))
+
+
+def _uppermost_first(
+    case: Case, joined: Sequence[EntityRef], order: Callable[[EntityRef], tuple[int, EntityRef]]
+) -> list[EntityRef]:
+    below = {entity: len(rests_on(case, entity) & set(joined)) for entity in joined}
+    return sorted(joined, key=lambda entity: (order(entity)[0], -below[entity], entity))

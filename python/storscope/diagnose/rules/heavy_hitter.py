@@ -323,8 +323,14 @@ def _excuse(settings: Settings, top: _Top) -> str:
     if _hardly_waits(top):
         return ": too little of the queue time to be what others wait for."
     if not _bring_more(top.at_work, top.shares) and top.share >= settings["share_min"]:
-        return ". It brings no more than the others: it is slow, not heavy."
+        words = ". It brings no more than the others"
+        return f"{words}: it is slow, not heavy." if _waits_longer(top) else f"{words}."
     return "; it is served more quickly than the others." if _is_served(settings, top) else "."
+
+
+def _waits_longer(top: _Top) -> bool:
+    """Whether windows are bad and its operations took longer in them than those of all."""
+    return top.bad and top.shares.get(_QUEUE_TIME, 0.0) > top.shares["operations"]
 
 
 def _share_words(top: _Top) -> str:
