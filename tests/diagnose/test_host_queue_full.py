@@ -41,6 +41,26 @@ def test_a_full_queue_with_more_waiting_is_found(tmp_path: Path) -> None:
     assert "the array has room" in finding.summary
 
 
+def test_a_limit_that_the_host_lowered_is_the_one_that_was_full(tmp_path: Path) -> None:
+    def lowered(recorder: Recorder) -> None:
+        write_series(
+            recorder, _DEVICE, 10, queue_depth_mean=[20, 20, 20, 20, *[32] * 6], queued_mean=[0, 0, 0, 0, *[40] * 6],
+            queue_limit=[64, 64, 64, 64, *[32] * 6], ops_per_s=4000, device_latency_ns_mean=1.5e6,
+        )  # fmt: skip
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, lowered)))
+    assert finding.title == "Queue of 32 is full on 1 device of esx"
+    assert "its 32 places taken for 6 intervals" in finding.summary
+    assert "The limit was lowered: it has 64 places at other times." in finding.summary
+    assert finding.remedy.startswith("Find out why the host lowered the limit")
+    assert finding.evidence[0].total_rows == 6
+
+
+def test_a_limit_that_stays_is_not_said_to_be_lowered(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(32, 40))))
+    assert "lowered" not in finding.summary + finding.remedy
+
+
 def test_an_array_that_gets_slower_with_the_full_queue_is_not_said_to_have_room(tmp_path: Path) -> None:
     """32 in flight took 13 ms where one took 1 ms: far from 25 ms, and still the array's limit."""
     quiet, loud = [1.2] * 10, [32.0] * 30

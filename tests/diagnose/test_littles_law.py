@@ -70,6 +70,14 @@ def test_a_lasting_difference_is_found(factor: float, tmp_path: Path) -> None:
     assert finding.numbers["ratio"] == pytest.approx(factor, rel=0.05)
 
 
+@pytest.mark.parametrize(("factor", "says"), [(0.4, True), (1.6, False)])
+def test_flushes_are_what_a_disks_queue_may_hold_beside_its_operations(
+    factor: float, says: bool, tmp_path: Path
+) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _loads(factor))))
+    assert ("flushes" in finding.remedy, "flushes" in finding.innocent) == (says, says)
+
+
 def test_entities_with_the_same_difference_are_one_finding(tmp_path: Path) -> None:
     case = make_case(tmp_path, *[_loads(1.6, name=f"sd{letter}", seed=ord(letter)) for letter in "abcdef"])
     assert len(only_finding(judge(RULE, case)).entities) == 6

@@ -168,3 +168,17 @@ def test_json_has_older_and_newer_names_of_fields_beside_each_other(tmp_path: Pa
     [row] = disks(read_text(sadf_json.IMPORTER, json.dumps(document), tmp_path))
     assert (row["read_bytes_per_s"], row["write_bytes_per_s"]) == (80 * 1024, 160 * 1024)
     assert (row["queue_depth_mean"], row["busy_ratio"]) == (0.05, 0.4)
+
+
+def test_latency_is_left_out_where_more_was_discarded_than_moved(tmp_path: Path) -> None:
+    """fstrim: `tps` and `await` are of discards, too. What is discarded beside writes now and then counts little."""
+    heading = "10:00:00 DEV tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util"
+    lines = [
+        f"10:00:{10 * number + 10} sda 100.00 400.00 800.00 {discarded} 12.00 0.50 {latency} 5.00"
+        for number, (discarded, latency) in enumerate((("0.00", "0.30"), ("90000.00", "40.00"), ("700.00", "0.40")))
+    ]
+    text = "\n".join(["Linux 6.1.0 (db8) \t2026-11-20 \t_x86_64_\t(2 CPU)", "", heading, *lines, ""])
+    tables = read_text(sar_text.IMPORTER, text, tmp_path)
+    latencies = [row["latency_ns_mean"] for row in disks(tables)]
+    assert latencies == [300_000, None, pytest.approx(400_000)]
+    assert sum(count for reason, count in tables.notes.omitted.items() if reason.startswith("latencies of")) == 1

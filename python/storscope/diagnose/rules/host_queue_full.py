@@ -63,6 +63,9 @@ class _Full:
     is_often: bool
     """Whether it was full only for a part of most bad intervals, by their means."""
     limit: float
+    """In force while it was full; of a queue that never was, the greatest."""
+    greatest_limit: float
+    """That was ever in force: a host may lower it for a while."""
 
     @property
     def word(self) -> str:
@@ -129,7 +132,8 @@ def _full(case: Case, settings: Settings, series: Series) -> _Full | None:
         waits = queued / (queued + depth) >= settings["waiting_share_min"]
         costly = waits & (depth >= _used_min(settings, limit) * limits)
     bad = in_runs((full & waiting) | costly, series.anew, int(settings["samples_min"]))
-    return _Full(series, bad, full | costly, 2 * int((bad & full).sum()) < int(bad.sum()), limit)
+    in_force = float(np.median(limits[bad])) if bad.any() else limit
+    return _Full(series, bad, full | costly, 2 * int((bad & full).sum()) < int(bad.sum()), in_force, limit)
 
 
 def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -> Finding:
@@ -164,7 +168,8 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
         ),
         summary=(
             f"{case.label(entities[0])} had {_taken(worst, bad)} taken for {int(worst.bad.sum())} intervals "
-            f"({format_ratio(share)} of the time){_waiting(bad, waited)}. {_below(below, quiet, slow, rose, busy)}"
+            f"({format_ratio(share)} of the time){_waiting(bad, waited)}. "
+            f"{_lowered_words(worst)}{_below(below, quiet, slow, rose, busy)}"
             + (f" Also: {listed(case, entities[1:], 3)}." if len(entities) > 1 else "")
         ),
         why="What does not fit waits inside the host, so latency rises with load whatever the array could do.",
@@ -173,7 +178,8 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
             "be fair between hosts."
         ),
         check=_CHECK_SIMULATED if simulated else _CHECK,
-        remedy=_remedy(costs_little=costs_little, limited=limited, simulated=simulated, has_room=has_room),
+        remedy=(_REMEDY_LOWERED if worst.limit < worst.greatest_limit and not costs_little else "")
+        + _remedy(costs_little=costs_little, limited=limited, simulated=simulated, has_room=has_room),
         source='VMware, "Interpreting esxtop Statistics": %USD 100 with QUED above 0; three intervals in a row: ours.',
         entities=tuple(entities),
         start_ns=start,
@@ -202,10 +208,11 @@ def _used_min(settings: Settings, limit: float) -> float:
 
 def _counts(settings: Settings, limit: float) -> str:
     """An SQL condition for the intervals that count, in runs or not."""
-    full = f"queue_depth_mean >= {settings['full_ratio'] * limit}"
+    in_force = f"coalesce(queue_limit, {limit:g})"
+    full = f"queue_depth_mean >= {settings['full_ratio']} * {in_force}"
     costly = (
         f"queued_mean >= {settings['waiting_share_min']} * (queued_mean + queue_depth_mean) "
-        f"AND queue_depth_mean >= {_used_min(settings, limit) * limit:.4g}"
+        f"AND queue_depth_mean >= {_used_min(settings, limit):.4g} * {in_force}"
     )
     return f"({full} OR ({costly}))"
 
@@ -213,6 +220,12 @@ def _counts(settings: Settings, limit: float) -> str:
 def _taken(worst: _Full, bad: Series) -> str:
     mean_words = f"{mean(bad['queue_depth_mean']):.1f} of " if worst.is_often else ""
     return f"{mean_words}its {worst.limit:.0f} places"
+
+
+def _lowered_words(worst: _Full) -> str:
+    if not worst.limit < worst.greatest_limit:
+        return ""
+    return f"The limit was lowered: it has {worst.greatest_limit:.0f} places at other times. "
 
 
 def _waited_share(bad: Series) -> float:
@@ -247,6 +260,10 @@ def _rows(case: Case, settings: Settings, entities: Sequence[EntityRef], limit: 
     )
 
 
+_REMEDY_LOWERED = (
+    "Find out why the host lowered the limit: Storage I/O Control at its latency threshold, or throttling after the "
+    "array answered TASK SET FULL or BUSY (vmkernel.log); a greater limit works against that. Else: "
+)
 _SIOC = "A queue limit that changes over time is the sign of Storage I/O Control."
 _CHECK = (
     "Compare the device's latency (DAVG) in these intervals with quiet ones: low means the limit itself holds I/O "

@@ -14,7 +14,8 @@ Evidence
 
 When it is wrong
     A queue counted at the moment of the sample needs many samples. Some tools count commands that carry no data among
-    the operations, or time only reads and writes. A part that waits above the queue counts in the latency alone.
+    the operations, or time only reads and writes: of flushes sar tells neither. A part that waits above the queue
+    counts in the latency alone.
 
 References
     J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations Research 9 (1961). The bound of 20 %
@@ -80,10 +81,12 @@ def _finding(case: Case, compared: list[Comparison]) -> Finding:
         innocent=(
             "The latency includes waiting above the queue that is counted."
             if above
-            else "The queue also holds commands without data, or the latency leaves out part of the way."
+            else "The queue also holds commands without data (Linux counts flushes in aqu-sz, and in no await of reads "
+            "and writes), or the latency leaves out part of the way."
         ),
         check="Compare with a second tool on the same machine for some minutes: which of the three numbers differs?",
-        remedy=(
+        remedy=("" if above or worst.entity.kind != "device" else _FLUSHES)
+        + (
             "Leave the wrong counter out of your judgement; report it to the maker of the tool or array if it is a "
             "bug of theirs, to us if our reading of it is wrong."
         ),
@@ -103,6 +106,12 @@ def _finding(case: Case, compared: list[Comparison]) -> Finding:
         weight=0.1,
         numbers={"ratio": worst.ratio.estimate, "in_flight": worst.in_flight, "queue_depth_mean": worst.depth},
     )
+
+
+_FLUSHES = (
+    "See first whether flushes make the queue (a database that syncs its log): iostat -x of sysstat 12 and later has "
+    "them as f/s and f_await, sar has not. If so, both counters are right, and what is slow is the flush. Else: "
+)
 
 
 RULE = Rule(

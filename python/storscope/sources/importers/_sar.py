@@ -20,6 +20,10 @@ _AS_IOSTAT: Final = {"rd_sec/s": "rsec/s", "wr_sec/s": "wsec/s"}
 """Names of sar that iostat has another one for."""
 _DISCARDED: Final = {"dkB/s": "KiB/s", "dMB/s": "MiB/s", "dc_sec/s": "sectors/s"}
 """What was discarded -> its unit."""
+_MOVED: Final = {
+    "dkB/s": ("rkB/s", "wkB/s"), "dMB/s": ("rMB/s", "wMB/s"), "dc_sec/s": ("rd_sec/s", "wr_sec/s"),
+}  # fmt: skip
+"""What was discarded, and what was read and written in the same unit."""
 _NUMBERED: Final = re.compile(r"dev\d+-\d+")
 ALL_PROCESSORS: Final = frozenset({"all", "-1"})
 """How a line of all processors together is marked: in words, and in `sadf -d`."""
@@ -44,6 +48,8 @@ class SarWriter:
             self.recorder.link(device, "member_of", EntityRef(system, "host", system))
         start_ns = end_ns - duration_ns
         named = {_AS_IOSTAT.get(key, key): value for key, value in fields.items() if key not in _DISCARDED}
+        if _is_mostly_discards(fields) and named.pop("await", None) is not None:
+            self.recorder.omit("latencies of intervals in which more was discarded than read and written (trim)")
         record_device(self.recorder, device, start_ns, duration_ns, named)
         for key in fields.keys() & _DISCARDED.keys():
             self.recorder.counter(device, start_ns, duration_ns, key, _DISCARDED[key], fields[key])
@@ -77,3 +83,10 @@ class SarWriter:
             return False
         self._seen.add(key)
         return True
+
+
+def _is_mostly_discards(fields: Mapping[str, float]) -> bool:
+    """Whether more was discarded than read and written, by volume: then `await` may be that of the discards."""
+    return any(
+        fields.get(discarded, 0.0) > sum(fields.get(name, 0.0) for name in moved) for discarded, moved in _MOVED.items()
+    )
