@@ -51,9 +51,24 @@ def test_a_limit_that_the_host_lowered_is_the_one_that_was_full(tmp_path: Path) 
     finding = only_finding(judge(RULE, make_case(tmp_path, lowered)))
     assert finding.title == "Queue of 32 is full on 1 device of esx"
     assert "its 32 places taken for 6 intervals" in finding.summary
-    assert "The limit was lowered: it has 64 places at other times." in finding.summary
+    assert "The limit was lowered: it had 64 places before." in finding.summary
     assert finding.remedy.startswith("Find out why the host lowered the limit")
     assert finding.evidence[0].total_rows == 6
+
+
+def test_of_several_limits_that_were_full_one_that_was_in_force_is_told(tmp_path: Path) -> None:
+    for (limit, later), told, is_lowered in (((64, 32), 32, True), ((32, 64), 32, False)):
+
+        def changed(recorder: Recorder, limits: list[int] = [limit] * 5 + [later] * 5) -> None:
+            write_series(
+                recorder, _DEVICE, 10, queue_depth_mean=limits, queued_mean=40, queue_limit=limits, ops_per_s=4000,
+                device_latency_ns_mean=1.5e6,
+            )  # fmt: skip
+
+        finding = only_finding(judge(RULE, make_case(tmp_path / f"{limit}", changed)))
+        assert finding.title == f"Queue of {told} is full on 1 device of esx"
+        assert ("The limit was lowered" in finding.summary) == is_lowered
+        assert finding.evidence[0].total_rows == 10
 
 
 def test_a_limit_that_stays_is_not_said_to_be_lowered(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ from storscope.diagnose.rules._harm import harm_behind
 from storscope.diagnose.rules._intervals import ends, greatest, hull, in_runs, mean, weighted_mean
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.component_saturated import FullComponent, used_to_the_full
-from storscope.domain.arrays import BoolArray
+from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import format_count, format_duration, format_ratio
@@ -64,8 +64,8 @@ class _Full:
     """Whether it was full only for a part of most bad intervals, by their means."""
     limit: float
     """In force while it was full; of a queue that never was, the greatest."""
-    greatest_limit: float
-    """That was ever in force: a host may lower it for a while."""
+    lowered_from: float
+    """The greatest limit before, where the host lowered it; else the same."""
 
     @property
     def word(self) -> str:
@@ -123,17 +123,26 @@ def _full(case: Case, settings: Settings, series: Series) -> _Full | None:
             return None
         limits = np.full(len(series), fact.number)
     depth, queued = series["queue_depth_mean"], series["queued_mean"]
-    limit = greatest(limits)
-    if not limit > 0:
+    if not greatest(limits) > 0:
         return None
     with np.errstate(invalid="ignore", divide="ignore"):
         full = depth / limits >= settings["full_ratio"]
         waiting = queued > 0 if series.has("queued_mean") else depth >= limits
         waits = queued / (queued + depth) >= settings["waiting_share_min"]
-        costly = waits & (depth >= _used_min(settings, limit) * limits)
+        costly = waits & (depth >= _used_mins(settings, limits) * limits)
     bad = in_runs((full & waiting) | costly, series.anew, int(settings["samples_min"]))
-    in_force = float(np.median(limits[bad])) if bad.any() else limit
-    return _Full(series, bad, full | costly, 2 * int((bad & full).sum()) < int(bad.sum()), in_force, limit)
+    is_often = 2 * int((bad & full).sum()) < int(bad.sum())
+    return _Full(series, bad, full | costly, is_often, *_in_force(limits, bad))
+
+
+def _in_force(limits: FloatArray, bad: BoolArray) -> tuple[float, float]:
+    """The limit that was full most often, of equals the least, and the greatest one before that was."""
+    if not bad.any():
+        return (greatest(limits),) * 2
+    values, counts = np.unique(limits[bad], return_counts=True)
+    limit = float(values[np.argmax(counts)])
+    first = int(np.flatnonzero(bad & (limits == limit))[0])
+    return limit, max(limit, greatest(limits[: first + 1]))
 
 
 def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -> Finding:
@@ -178,7 +187,7 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
             "be fair between hosts."
         ),
         check=_CHECK_SIMULATED if simulated else _CHECK,
-        remedy=(_REMEDY_LOWERED if worst.limit < worst.greatest_limit and not costs_little else "")
+        remedy=(_REMEDY_LOWERED if worst.limit < worst.lowered_from and not costs_little else "")
         + _remedy(costs_little=costs_little, limited=limited, simulated=simulated, has_room=has_room),
         source='VMware, "Interpreting esxtop Statistics": %USD 100 with QUED above 0; three intervals in a row: ours.',
         entities=tuple(entities),
@@ -206,6 +215,12 @@ def _used_min(settings: Settings, limit: float) -> float:
     return knee_utilisation(max(limit, 1.0), 1 / (1 - min(settings["waiting_share_min"], 0.9)))
 
 
+def _used_mins(settings: Settings, limits: FloatArray) -> FloatArray:
+    """The same for the limit of each interval; of one that is not known, that of the shortest queue."""
+    values, places = np.unique(np.nan_to_num(limits), return_inverse=True)
+    return np.array([_used_min(settings, float(limit)) for limit in values])[places]
+
+
 def _counts(settings: Settings, limit: float) -> str:
     """An SQL condition for the intervals that count, in runs or not."""
     in_force = f"coalesce(queue_limit, {limit:g})"
@@ -223,9 +238,9 @@ def _taken(worst: _Full, bad: Series) -> str:
 
 
 def _lowered_words(worst: _Full) -> str:
-    if not worst.limit < worst.greatest_limit:
+    if not worst.limit < worst.lowered_from:
         return ""
-    return f"The limit was lowered: it has {worst.greatest_limit:.0f} places at other times. "
+    return f"The limit was lowered: it had {worst.lowered_from:.0f} places before. "
 
 
 def _waited_share(bad: Series) -> float:
