@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importers import recognise
 from storscope.sources.importers.nmon import IMPORTER
 from tests.support.golden import check_golden
+from tests.support.mutants import mutants
 from tests.support.tables import Tables, read_tables, read_text
 
 SAMPLES = Path(__file__).parent / "nmon"
@@ -139,18 +139,9 @@ def test_a_cut_file_gives_no_number_that_is_not_in_the_whole(sample: Path, tmp_p
 
 @pytest.mark.parametrize("sample", ALL, ids=lambda path: path.stem)
 def test_no_mutant_raises_anything_but_our_errors(sample: Path, tmp_path: Path) -> None:
-    chance = random.Random(sample.name)
-    raw = sample.read_bytes()
-    for _ in range(150):
-        mutant = bytearray(raw)
-        for _ in range(chance.randrange(1, 12)):
-            at = chance.randrange(len(mutant))
-            if chance.random() < 0.5:
-                mutant[at] = chance.choice(b"0123456789,-eTZ:\n\xff")
-            else:
-                del mutant[at : at + chance.randrange(200)]
+    for mutant in mutants(sample, b"0123456789,-eTZ:\n\xff"):
         try:
-            read_text(IMPORTER, bytes(mutant), tmp_path)
+            read_text(IMPORTER, mutant, tmp_path)
         except StorscopeError as error:
             assert error.expected
 
