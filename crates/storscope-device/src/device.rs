@@ -69,6 +69,9 @@ pub trait Device {
     /// Whether [`Device::expect`] does anything, so that nobody need look ahead in vain.
     const EXPECTS: bool = false;
 
+    /// Whether requests have data in buffers; where not, nobody need keep account of buffers.
+    const KEEPS_DATA: bool = true;
+
     /// Most requests that may be in flight.
     fn depth(&self) -> usize;
 
@@ -94,6 +97,8 @@ pub trait Device {
 }
 
 impl<D: Device + ?Sized> Device for Box<D> {
+    const KEEPS_DATA: bool = D::KEEPS_DATA;
+
     fn depth(&self) -> usize {
         (**self).depth()
     }

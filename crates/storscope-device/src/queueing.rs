@@ -75,6 +75,8 @@ impl QueueingDevice {
 }
 
 impl Device for QueueingDevice {
+    const KEEPS_DATA: bool = false;
+
     fn depth(&self) -> usize {
         self.depth
     }

@@ -56,6 +56,8 @@ impl StallingDevice {
 }
 
 impl Device for StallingDevice {
+    const KEEPS_DATA: bool = false;
+
     fn depth(&self) -> usize {
         self.depth
     }

@@ -76,6 +76,19 @@ impl Pace {
         }
     }
 
+    /// Whether each completion lets the next request go at once, so that none is ever ready for longer.
+    #[must_use]
+    pub fn is_prompt(&self) -> bool {
+        matches!(self, Self::Closed(closed) if closed.think_time.is_none())
+    }
+
+    /// Whether none is ready or thinks.
+    #[inline]
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        matches!(self, Self::Closed(closed) if closed.ready.is_empty() && closed.thinking.is_empty())
+    }
+
     /// Arrivals per second; none in a closed loop.
     #[must_use]
     pub fn offered_per_s(&self) -> Option<f64> {

@@ -117,6 +117,16 @@ impl Recorder {
         self.count(cell, direction, times, 1, length.into());
     }
 
+    /// An I/O that went out when it should have is done, and another goes out in its place at the same instant.
+    #[inline]
+    pub fn replaced(&mut self, cell: usize, direction: Direction, submitted: Nanos, at: Nanos, length: u32) {
+        self.count_to(at);
+        self.current.submitted += 1;
+        let tally = self.current.cells[cell].tally(direction);
+        (tally.ios, tally.bytes) = (tally.ios + 1, tally.bytes + u64::from(length));
+        self.prompt[cell][usize::from(direction == Direction::Write)].record((at - submitted).0);
+    }
+
     #[inline(always)]
     fn count(&mut self, cell: usize, direction: Direction, times: Times, ios: u64, bytes: u64) {
         self.count_to(times.completed);

@@ -37,6 +37,15 @@ pub struct Transfer {
     pub then: FollowUp,
 }
 
+/// What is drawn of a transfer; the rest is its line's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drawn {
+    /// Read or write.
+    pub direction: Direction,
+    /// Byte offset.
+    pub offset: u64,
+}
+
 /// A line of the mix, ready to draw from.
 #[derive(Debug, Clone)]
 struct Line {
@@ -72,7 +81,7 @@ pub struct Transfers {
     tracks: Vec<Track>,
     copy_destination: Option<(u32, u64)>,
     /// The next one, if it was drawn already.
-    foreseen: Option<Transfer>,
+    foreseen: Option<Drawn>,
     /// Whether it may be: with several targets the next is not known, and replies draw in between.
     foreseeable: bool,
 }
@@ -115,7 +124,30 @@ impl Transfers {
     #[inline(always)]
     pub fn next(&mut self, track: usize) -> Transfer {
         self.left_in_burst -= 1;
-        self.foreseen.take().unwrap_or_else(|| self.draw(track))
+        let drawn = self.foreseen.take().unwrap_or_else(|| self.draw(track));
+        self.transfer(track, drawn)
+    }
+
+    /// Whether a transfer differs from the one before it by direction and offset alone, and follows without a delay.
+    #[must_use]
+    pub fn are_alike(&self) -> bool {
+        let [line] = self.lines.as_slice() else { return false };
+        self.foreseeable && self.copy_destination.is_none() && line.delay == Nanos::ZERO
+    }
+
+    /// [`Transfers::next`] and [`Transfers::begin_burst`] of transfers that [`are alike`](Transfers::are_alike).
+    #[inline]
+    pub fn next_alike(&mut self) -> Drawn {
+        self.left_in_burst = if self.left_in_burst > 1 { self.left_in_burst - 1 } else { self.lines[0].burst };
+        self.foreseen.take().unwrap_or_else(|| self.draw(0))
+    }
+
+    /// [`Transfers::foresee`] right after [`Transfers::next_alike`].
+    #[inline]
+    pub fn foresee_alike(&mut self) -> (u32, u64) {
+        let drawn = self.draw(0);
+        self.foreseen = Some(drawn);
+        (self.tracks[0].index, drawn.offset)
     }
 
     /// Draws the next transfer now, if it is settled what will be drawn: target and offset of it.
@@ -125,16 +157,23 @@ impl Transfers {
         if is_settled && self.foreseen.is_none() {
             self.foreseen = Some(self.draw(0));
         }
-        self.foreseen.map(|transfer| (transfer.target, transfer.offset))
+        self.foreseen.map(|drawn| (self.tracks[0].index, drawn.offset))
     }
 
     #[inline(always)]
-    fn draw(&mut self, track: usize) -> Transfer {
+    fn draw(&mut self, track: usize) -> Drawn {
         let line = &self.lines[self.line];
         let reads = line.reads.happens(&mut self.random);
         let direction = if reads { Direction::Read } else { Direction::Write };
+        let offset = self.place(track, self.line, line.size);
+        Drawn { direction, offset }
+    }
+
+    #[inline]
+    fn transfer(&self, track: usize, drawn: Drawn) -> Transfer {
+        let line = &self.lines[self.line];
         let (size, reply) = (line.size, line.reply);
-        let offset = self.place(track, self.line, size);
+        let Drawn { direction, offset } = drawn;
         let then = match self.copy_destination {
             Some((target, shift)) => FollowUp::CopyTo { target, offset: offset.wrapping_add(shift) },
             None if reply > 0 => FollowUp::Reply(reply),

@@ -50,6 +50,7 @@ struct Port<D> {
 
 impl<D: Device> Device for Port<D> {
     const EXPECTS: bool = D::EXPECTS;
+    const KEEPS_DATA: bool = D::KEEPS_DATA;
 
     fn depth(&self) -> usize {
         self.device.borrow().depth()
@@ -197,12 +198,14 @@ impl<D: Device> VirtualRun<D> {
                 return Err(LoadError::TimeStands { ios: at_once });
             }
             self.ios_left = self.ios_left.saturating_sub(self.done.len() as u64);
-            self.deliver(now);
-            let is_due = self.earliest <= now;
-            self.turn_called(now);
-            if is_due {
-                self.turn_due(now);
-                self.hand_out(sink);
+            if !self.replace(now) {
+                self.deliver(now);
+                let is_due = self.earliest <= now;
+                self.turn_called(now);
+                if is_due {
+                    self.turn_due(now);
+                    self.hand_out(sink);
+                }
             }
             turns = turns.wrapping_add(1);
             if self.ios_left == 0 {
@@ -214,6 +217,20 @@ impl<D: Device> VirtualRun<D> {
             }
         }
         Ok(())
+    }
+
+    /// Where one I/O alone is done and its worker only sends another in its place: nobody need be woken then.
+    #[inline]
+    fn replace(&mut self, now: Nanos) -> bool {
+        let &[completion] = self.done.as_slice() else { return false };
+        let member = &mut self.members[self.owner[completion.token as usize] as usize];
+        let completion = Completion { token: completion.token - member.base, ..completion };
+        let is_replaced =
+            self.earliest > now && member.state == State::Running && { member.generator.replace(now, &completion) };
+        if is_replaced {
+            self.done.clear();
+        }
+        is_replaced
     }
 
     /// Gives each worker what is done for it.

@@ -43,7 +43,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
         self.ending.completed += 1;
         if direction == Direction::Write {
             self.return_buffer(buffer);
-        } else if self.verify {
+        } else if D::KEEPS_DATA && self.verify {
             let memory = self.device.buffer(buffer);
             self.stamper.check(&memory[..(length as usize).min(memory.len())], target, offset)?;
         }
@@ -76,7 +76,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
     /// Buffers of copies are those of their reads.
     #[inline]
     fn return_buffer(&mut self, buffer: u32) {
-        if self.buffers.is_of_pool(buffer) {
+        if D::KEEPS_DATA && self.buffers.is_of_pool(buffer) {
             self.buffers.give_back(buffer);
         }
     }

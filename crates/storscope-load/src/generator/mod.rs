@@ -54,6 +54,8 @@ pub struct Generator<D, C> {
     done: Vec<Completion>,
     /// Target index to cell of the recorder.
     cell_of_target: Vec<u32>,
+    /// Whether each request just takes the place of one that is done, and nothing has to be known of its data.
+    replaces: bool,
     start: Nanos,
     end: Nanos,
     ios_left: u64,
@@ -77,10 +79,13 @@ impl<D: Device, C: Clock> Generator<D, C> {
         let (gaps, places, others) = (random.split(), random.split(), random.split());
         let draws = PaceDraws { gaps, others };
         let pace = Pace::new(stream, task.worker, targets.len(), slots, task.start + task.delay, draws);
+        let transfers = Transfers::new(stream, task.worker, &spans, places);
+        let is_in_time = C::STANDS_STILL && !D::KEEPS_DATA;
         Self {
             device,
             clock,
-            transfers: Transfers::new(stream, task.worker, &spans, places),
+            replaces: is_in_time && pace.is_prompt() && transfers.are_alike(),
+            transfers,
             pace,
             buffers: Buffers::new(&BufferPlan::new(task.workload, stream, slots)),
             stamper: Stamper::new(task.workload, task.global_worker),
@@ -175,6 +180,9 @@ impl<D: Device, C: Clock> Generator<D, C> {
 
     #[inline]
     fn buffer_for(&mut self, slot: u32, transfer: &Transfer) -> u32 {
+        if !D::KEEPS_DATA {
+            return 0;
+        }
         if transfer.direction == Direction::Read {
             return self.buffers.of_read(slot);
         }

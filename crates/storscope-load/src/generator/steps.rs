@@ -1,12 +1,13 @@
 //! The generator's loop in steps, for callers that wait themselves: several generators on one device in virtual time.
 
-use storscope_device::{Clock, Completion, Device};
+use storscope_device::{Clock, Completion, Device, Request};
 use storscope_types::Nanos;
 
 use super::Generator;
 use crate::error::LoadError;
 use crate::tally::Interval;
 use crate::task::Ending;
+use crate::transfer::{Drawn, Transfer};
 
 impl<D: Device, C: Clock> Generator<D, C> {
     /// Sends what may go out by `now`. Returns when to come back if nothing completes before; none when the task is
@@ -21,6 +22,36 @@ impl<D: Device, C: Clock> Generator<D, C> {
         self.send(now);
         self.stamp_batch(now);
         Some(self.wake_at())
+    }
+
+    /// [`Generator::take`] and [`Generator::step`] in one go, in the middle of an interval of a closed loop of requests that
+    /// are alike: one takes the place of the one that is done. Returns false, and has done nothing, where more may be due.
+    #[inline]
+    pub fn replace(&mut self, now: Nanos, completion: &Completion) -> bool {
+        let slot = &mut self.slots[completion.token as usize];
+        let Transfer { target, direction, length, .. } = slot.transfer;
+        let goes_on = self.replaces && self.ios_left > 0 && self.bytes_left > 0 && self.pace.is_spent();
+        let is_within = now < self.recorder.boundary().min(self.end);
+        let is_prompt = completion.at == now && slot.intended == slot.submitted;
+        if !(goes_on && is_within && is_prompt && completion.result == length as i32) {
+            return false;
+        }
+        let cell = self.cell_of_target[target as usize] as usize;
+        self.recorder.replaced(cell, direction, slot.submitted, now, length);
+        self.ending.completed += 1;
+        self.ending.submitted += 1;
+        self.ios_left -= 1;
+        self.bytes_left = self.bytes_left.saturating_sub(u64::from(length));
+        let Drawn { direction, offset } = self.transfers.next_alike();
+        (slot.intended, slot.submitted) = (now, now);
+        (slot.transfer.direction, slot.transfer.offset) = (direction, offset);
+        let token = completion.token;
+        self.device.submit(Request { token, target, direction, offset, length, buffer: 0 });
+        if D::EXPECTS {
+            let (target, offset) = self.transfers.foresee_alike();
+            self.device.expect(target, offset);
+        }
+        true
     }
 
     /// Ends the intervals that are over by `now`.

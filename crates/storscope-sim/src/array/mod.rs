@@ -168,6 +168,7 @@ impl Array {
 
 impl Device for Array {
     const EXPECTS: bool = true;
+    const KEEPS_DATA: bool = false;
 
     fn depth(&self) -> usize {
         self.depth
