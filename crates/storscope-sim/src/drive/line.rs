@@ -30,14 +30,20 @@ type Spot = (Place, f32);
 #[derive(Debug)]
 pub struct Line {
     /// Those the drive sees.
-    seen: Vec<DriveOp>,
-    /// Where each of them starts on the media, as it was found for the lanes; empty where these are.
-    places: Vec<Place>,
+    seen: Vec<Seen>,
     /// Where they have to go; empty where there is nothing to choose.
     lanes: Vec<Lanes>,
     most_seen: usize,
     /// Those it does not see yet, oldest first.
     behind: VecDeque<DriveOp>,
+}
+
+/// A request that the drive sees.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    op: DriveOp,
+    /// Where it starts on the media, as it was found for the lanes; not set where there are none.
+    start: Place,
 }
 
 /// Where requests next to each other in line have to go.
@@ -65,7 +71,6 @@ impl Line {
         let blocks = if most_seen > 1 { most_seen.div_ceil(LANES) } else { 0 };
         Self {
             seen: Vec::with_capacity(most_seen),
-            places: Vec::with_capacity(if blocks > 0 { most_seen } else { 0 }),
             lanes: vec![Lanes::default(); blocks],
             most_seen,
             behind: VecDeque::with_capacity(LANES),
@@ -87,48 +92,66 @@ impl Line {
     #[inline]
     fn see(&mut self, op: DriveOp, spot: &impl Fn(&DriveOp) -> Spot) {
         let index = self.seen.len();
+        let mut start = Place::default();
         if let Some(lanes) = self.lanes.get_mut(index / LANES) {
-            let ((start, before_turns), lane) = (spot(&op), index % LANES);
-            lanes.cylinders[lane] = start.cylinder as f32;
-            lanes.angles[lane] = start.angle as f32;
+            let (place, before_turns) = spot(&op);
+            let lane = index % LANES;
+            lanes.cylinders[lane] = place.cylinder as f32;
+            lanes.angles[lane] = place.angle as f32;
             lanes.before_turns[lane] = before_turns;
             lanes.starts[lane] = unit(op.offset);
             lanes.ends[lane] = unit(op.offset + u64::from(op.length));
-            self.places.push(start);
+            start = place;
         }
-        self.seen.push(op);
+        self.seen.push(Seen { op, start });
     }
 
     /// A request that is seen, by its place in line.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&DriveOp> {
-        self.seen.get(index)
+        self.seen.get(index).map(|seen| &seen.op)
     }
 
     /// Takes out a request that is seen, with where it starts if that was asked before; all others keep their order.
     #[inline]
     pub fn remove(&mut self, index: usize, spot: impl Fn(&DriveOp) -> Spot) -> (DriveOp, Option<Place>) {
-        let taken = self.seen.remove(index);
-        let mut start = None;
-        if !self.lanes.is_empty() {
-            (index..self.seen.len()).for_each(|index| self.copy_lane(index + 1, index));
-            start = Some(self.places.remove(index));
+        let Seen { op, start } = self.seen[index];
+        let (has_lanes, last) = (!self.lanes.is_empty(), self.seen.len() - 1);
+        // Few are behind it: `Vec::remove` calls the library to move them.
+        for index in index..last {
+            self.seen[index] = self.seen[index + 1];
+            if has_lanes {
+                self.copy_lane(index + 1, index);
+            }
         }
+        self.leave(last);
         self.see_next(&spot);
-        (taken, start)
+        (op, has_lanes.then_some(start))
     }
 
     /// The same, but the last that is seen takes its place in line.
     #[inline]
     pub fn swap_remove(&mut self, index: usize, spot: impl Fn(&DriveOp) -> Spot) -> (DriveOp, Option<Place>) {
-        let taken = self.seen.swap_remove(index);
-        let mut start = None;
-        if !self.lanes.is_empty() {
-            self.copy_lane(self.seen.len(), index);
-            start = Some(self.places.swap_remove(index));
+        let Seen { op, start } = self.seen[index];
+        let last = self.seen.len() - 1;
+        // `Vec::swap_remove` calls the library to move so much.
+        self.seen[index] = self.seen[last];
+        let has_lanes = !self.lanes.is_empty();
+        if has_lanes {
+            self.copy_lane(last, index);
         }
+        self.leave(last);
         self.see_next(&spot);
-        (taken, start)
+        (op, has_lanes.then_some(start))
+    }
+
+    /// The last place in line is empty now, and its lane is passed over in searches.
+    #[inline]
+    fn leave(&mut self, last: usize) {
+        self.seen.truncate(last);
+        if let Some(lanes) = self.lanes.get_mut(last / LANES) {
+            (lanes.starts[last % LANES], lanes.ends[last % LANES]) = (u32::MAX, u32::MAX);
+        }
     }
 
     #[inline]
@@ -158,15 +181,21 @@ impl Line {
         self.most_seen > 1
     }
 
+    /// Whether a request that is seen may start between two bytes, both included.
+    #[inline]
+    pub fn may_start_within(&self, from: u64, to: u64) -> bool {
+        let (first_unit, units) = (unit(from), ((to >> 9) - (from >> 9)).min(u32::MAX.into()) as u32);
+        self.any_lane(|lanes, lane| lanes.starts[lane].wrapping_sub(first_unit) <= units)
+    }
+
     /// Of the requests seen in a direction that start between two bytes, both included, the one that starts first.
     #[inline]
     pub fn first_from(&self, direction: Direction, from: u64, to: u64) -> Option<usize> {
-        let (first_unit, units) = (unit(from), ((to >> 9) - (from >> 9)).min(u32::MAX.into()) as u32);
-        if !self.any_lane(|lanes, lane| lanes.starts[lane].wrapping_sub(first_unit) <= units) {
+        if !self.may_start_within(from, to) {
             return None;
         }
         let (mut found, mut least) = (None, u64::MAX);
-        for (index, op) in self.seen.iter().enumerate() {
+        for (index, Seen { op, .. }) in self.seen.iter().enumerate() {
             let beyond = op.offset.wrapping_sub(from);
             if beyond <= to - from && op.direction == direction && beyond < least {
                 (found, least) = (Some(index), beyond);
@@ -175,7 +204,8 @@ impl Line {
         found
     }
 
-    /// Whether anything is so in any lane. Lanes that nobody uses any more count, too. Without lanes it may be so.
+    /// Whether anything is so in any lane, or may be: lanes that nobody uses any more count, too, as if what was there
+    /// began and ended at the last unit of all. Without lanes it may be so.
     #[inline]
     fn any_lane(&self, is_so: impl Fn(&Lanes, usize) -> bool) -> bool {
         let used = &self.lanes[..self.seen.len().div_ceil(LANES).min(self.lanes.len())];
@@ -192,9 +222,9 @@ impl Line {
 
     /// A request seen, from a place in line on, that does not lie where a run that begins between two bytes comes along.
     pub fn other_than_run(&self, from: u64, to: u64, first: usize) -> Option<usize> {
-        let all: u64 = self.seen.iter().map(|op| u64::from(op.length)).sum();
+        let all: u64 = self.seen.iter().map(|seen| u64::from(seen.op.length)).sum();
         let mut places = (first..self.seen.len()).chain(0..first);
-        places.find(|&index| !(from..=to + 2 * all).contains(&self.seen[index].offset))
+        places.find(|&index| !(from..=to + 2 * all).contains(&self.seen[index].op.offset))
     }
 
     /// How many requests the drive sees.
@@ -211,10 +241,10 @@ impl Line {
                 return None;
             }
             let leads_up = |op: &DriveOp| op.offset + u64::from(op.length) == at.offset && op.direction == at.direction;
-            self.seen.iter().position(leads_up)
+            self.seen.iter().position(|seen| leads_up(&seen.op))
         };
         let mut front = index;
-        while let Some(earlier) = before(&self.seen[front]) {
+        while let Some(earlier) = before(&self.seen[front].op) {
             front = earlier;
         }
         front

@@ -170,6 +170,9 @@ impl Mechanical {
     }
 
     pub fn advance(&mut self, now: Nanos) -> Option<u32> {
+        if self.goes_straight_on() {
+            return Some(self.serve_next(now));
+        }
         let done = if self.link_done_at <= self.arm_done_at { self.finish_link() } else { self.finish_arm(now) };
         self.start(now);
         if self.next_event() == Nanos::NEVER {
@@ -275,8 +278,57 @@ impl Mechanical {
         }
     }
 
-    /// After a read from the media the arm reads on.
+    /// Whether the arm has served a request, others wait for it, and nothing else is there that could come first.
     #[inline]
+    fn goes_straight_on(&self) -> bool {
+        let no_link = self.link_done_at == Nanos::NEVER && self.ready.is_empty();
+        let no_buffer = self.write_cache.is_none() && self.read_ahead.as_ref().is_none_or(|ahead| !ahead.is_filling());
+        self.job == Job::Serving && no_link && no_buffer && self.waiting.len() > 0
+    }
+
+    /// [`Mechanical::finish_arm`] and [`Mechanical::start`] in one go where the arm [goes straight
+    /// on](Mechanical::goes_straight_on): it is nearly always so in a drive that has more to do than it can. Returns the tag
+    /// of what is done.
+    #[inline(always)]
+    fn serve_next(&mut self, now: Nanos) -> u32 {
+        let done = self.served.tag;
+        self.just_done = true;
+        self.read_on(now);
+        let goes_on = self.run().is_some_and(|(from, to)| self.waiting.may_start_within(from, to));
+        if goes_on || self.run_bytes >= RUN_BYTES {
+            self.leave_to_others(now);
+            return done;
+        }
+        let index = self.choose(now);
+        let is_read = self.waiting.get(index).is_some_and(|op| op.direction == Direction::Read);
+        let offset = self.waiting.get(index).map_or(0, |op| op.offset);
+        if is_read && self.read_ahead.as_ref().is_some_and(|ahead| ahead.may_hold(offset)) {
+            (self.arm_done_at, self.job) = (Nanos::NEVER, Job::Nothing);
+            if self.serve(now, index, false) {
+                self.start(now);
+            }
+            self.just_done = false;
+            return done;
+        }
+        let (op, start) = self.take(index);
+        let start = Stretch { offset: op.offset, start: start.unwrap_or_else(|| self.arm.place(op.offset)) };
+        if let Some(ahead) = &mut self.read_ahead {
+            ahead.stop_at_once();
+        }
+        self.reach_and_transfer(now, op, &start, false);
+        self.just_done = false;
+        done
+    }
+
+    /// The arm is idle now; what comes next is found out in general.
+    #[cold]
+    fn leave_to_others(&mut self, now: Nanos) {
+        (self.arm_done_at, self.job) = (Nanos::NEVER, Job::Nothing);
+        self.start(now);
+    }
+
+    /// After a read from the media the arm reads on.
+    #[inline(always)]
     fn read_on(&mut self, now: Nanos) {
         let Some(ahead) = &mut self.read_ahead else { return };
         let op = &self.served;
@@ -350,13 +402,19 @@ impl Mechanical {
         {
             return self.serve(now, index, false);
         }
-        let view = self.window.view(requests);
-        let index = if view.size > 1 { self.waiting.nearest(view, &self.arm.aim(now)) } else { view.from };
-        let index = if self.has_runs { self.waiting.front_of_run(index) } else { index };
+        let index = self.choose(now);
         if !self.blocked.is_empty() && self.extent_is_nearer(now, index) {
             return self.start_writing_back(now);
         }
         self.serve(now, index, false)
+    }
+
+    /// The request in the window that the arm reaches first, or the front of the run that it belongs to.
+    #[inline(always)]
+    fn choose(&mut self, now: Nanos) -> usize {
+        let view = self.window.view(self.waiting.len());
+        let index = if view.size > 1 { self.waiting.nearest(view, &self.arm.aim(now)) } else { view.from };
+        if self.has_runs { self.waiting.front_of_run(index) } else { index }
     }
 
     /// Where requests start that go on where the arm is: in the segment that it is filling, or right behind what it has
@@ -425,16 +483,7 @@ impl Mechanical {
     /// Has the arm serve a waiting request. Returns whether the arm is still idle.
     #[inline]
     fn serve(&mut self, now: Nanos, index: usize, follows: bool) -> bool {
-        let spot = |op: &DriveOp| spot(&self.arm, &self.times, op);
-        let keeps_order = self.window.keeps_order(self.waiting.len());
-        let (op, start) =
-            if keeps_order { self.waiting.remove(index, spot) } else { self.waiting.swap_remove(index, spot) };
-        // What was in the buffer when it came has not been taken up here.
-        let end = op.offset + u64::from(op.length);
-        let goes_on = op.offset.wrapping_sub(self.run_end) < RUN_BYTES;
-        self.run_bytes = if goes_on { self.run_bytes + (end - self.run_end) } else { u64::from(op.length) };
-        self.run_end = end;
-        self.has_runs |= goes_on;
+        let (op, start) = self.take(index);
         let start = match self.look_again(now, &op) {
             Lookup::Hit => {
                 self.ready.push_back(op);
@@ -456,6 +505,22 @@ impl Mechanical {
         false
     }
 
+    /// Takes a waiting request out of the line, with where it starts if that is known.
+    #[inline(always)]
+    fn take(&mut self, index: usize) -> (DriveOp, Option<Place>) {
+        let spot = |op: &DriveOp| spot(&self.arm, &self.times, op);
+        let keeps_order = self.window.keeps_order(self.waiting.len());
+        let (op, start) =
+            if keeps_order { self.waiting.remove(index, spot) } else { self.waiting.swap_remove(index, spot) };
+        // What was in the buffer when it came has not been taken up here.
+        let end = op.offset + u64::from(op.length);
+        let goes_on = op.offset.wrapping_sub(self.run_end) < RUN_BYTES;
+        self.run_bytes = if goes_on { self.run_bytes + (end - self.run_end) } else { u64::from(op.length) };
+        self.run_end = end;
+        self.has_runs |= goes_on;
+        (op, start)
+    }
+
     #[inline]
     fn look_again(&mut self, now: Nanos, op: &DriveOp) -> Lookup {
         let Some(ahead) = &mut self.read_ahead else { return Lookup::Miss };
@@ -474,6 +539,11 @@ impl Mechanical {
     #[inline]
     fn serve_from_media(&mut self, now: Nanos, op: DriveOp, start: &Stretch, follows: bool) {
         self.interrupt(now);
+        self.reach_and_transfer(now, op, start, follows);
+    }
+
+    #[inline(always)]
+    fn reach_and_transfer(&mut self, now: Nanos, op: DriveOp, start: &Stretch, follows: bool) {
         self.last_on_link = None;
         let without_gap = follows && self.just_done && start.offset == self.arm.head_byte();
         let reach_ns = if without_gap { 0.0 } else { self.arm.reach_ns(now, self.times.before_ns(&op), start) };

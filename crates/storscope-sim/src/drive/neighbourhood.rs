@@ -29,13 +29,10 @@ impl Neighbourhood {
     }
 
     /// Whether any segment may hold a byte or be near it.
-    #[inline]
+    #[inline(always)]
     pub fn may_be_near(&self, byte: u64) -> bool {
         let chunk = (byte >> self.chunk_bits) as u16;
-        let is_on = |first: u16| u16::from(chunk.wrapping_sub(first) & !1 == 0);
-        let found =
-            self.firsts.iter().fold(0, |found, firsts| firsts.iter().fold(found, |on, &first| on | is_on(first)));
-        found > 0 || self.wide > 0
+        self.firsts.iter().any(|firsts| any_is_on(firsts, chunk)) || self.wide > 0
     }
 
     /// Whether any segment may overlap the bytes from `start` to before `end`.
@@ -54,6 +51,33 @@ impl Neighbourhood {
         let is_wide = last > first + 1;
         self.wide = (self.wide & !(1 << segment)) | u64::from(is_wide) << segment;
     }
+}
+
+/// Whether a chunk is one of the two of any of these segments.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn any_is_on(firsts: &[u16; LANES], chunk: u16) -> bool {
+    use std::arch::x86_64::{
+        __m128i, _mm_cmpeq_epi16, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi16, _mm_setzero_si128,
+        _mm_srli_epi16, _mm_sub_epi16,
+    };
+    let halves: *const __m128i = firsts.as_ptr().cast();
+    // SAFETY: SSE2 is part of x86-64, and the array is two times as long as what is loaded, without need of alignment.
+    unsafe {
+        let chunk = _mm_set1_epi16(chunk as i16);
+        let is_on = |half| {
+            let beyond = _mm_sub_epi16(chunk, _mm_loadu_si128(half));
+            _mm_cmpeq_epi16(_mm_srli_epi16::<1>(beyond), _mm_setzero_si128())
+        };
+        _mm_movemask_epi8(_mm_or_si128(is_on(halves), is_on(halves.add(1)))) != 0
+    }
+}
+
+/// Whether a chunk is one of the two of any of these segments.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn any_is_on(firsts: &[u16; LANES], chunk: u16) -> bool {
+    firsts.iter().fold(false, |on, &first| on | (chunk.wrapping_sub(first) < 2))
 }
 
 #[cfg(test)]

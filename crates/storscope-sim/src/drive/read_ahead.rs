@@ -166,6 +166,18 @@ impl ReadAhead {
         }
     }
 
+    /// [`ReadAhead::stop`] at the instant that the arm began to read on.
+    #[inline]
+    pub fn stop_at_once(&mut self) {
+        self.filling = None;
+    }
+
+    /// Whether a byte may be in a segment that is not being filled.
+    #[inline]
+    pub fn may_hold(&self, byte: u64) -> bool {
+        self.near.may_be_near(byte)
+    }
+
     /// The segment whose stream goes on near `start`, or else the next in turn; and which of the two.
     #[inline]
     fn segment_for(&mut self, start: u64) -> (usize, bool) {
