@@ -7,30 +7,34 @@
 
 use storscope_types::Nanos;
 
+/// Children of a node: they are next to each other on one cache line.
+const WIDTH: usize = 8;
+const WIDTH_BITS: u32 = WIDTH.trailing_zeros();
+
 /// The next event of each of a fixed number of stations, the earliest first.
 ///
-/// Each node has four children, which are next to each other on half a cache line; a wider tree has fewer levels. Nodes
-/// are numbered so that the winner is the last of the first group of four, and the children of node `n` are the group
-/// `n - 2`.
+/// Eight nodes next to each other are a group with one winner, which is a node of the group above: of group `n` node
+/// `(n - 1) % 8` of group `(n - 1) / 8`. The winner of group 0 is the winner of all.
 #[derive(Debug, Clone)]
 pub struct Tournament {
-    groups: Box<[[u64; 4]]>,
-    first_leaf: usize,
+    groups: Box<[[u64; WIDTH]]>,
+    /// The group of the first leaves.
+    leaves: usize,
+    winner: u64,
     shift: u32,
 }
-
-const ROOT: usize = 3;
 
 impl Tournament {
     /// A tree in which nothing is due, for `stations` stations.
     #[must_use]
     pub fn new(stations: usize) -> Self {
-        let (mut leaves, mut above, mut shift) = (4, 1, 2);
-        while leaves < stations {
-            (above, leaves, shift) = (above + leaves, leaves * 4, shift + 2);
+        let (mut above, mut groups) = (0, 1);
+        while groups * WIDTH < stations {
+            (above, groups) = (above + groups, groups * WIDTH);
         }
-        let first_leaf = ROOT + above;
-        Self { groups: vec![[u64::MAX; 4]; (first_leaf + leaves) / 4].into_boxed_slice(), first_leaf, shift }
+        let shift = stations.max(2).next_power_of_two().trailing_zeros();
+        let groups = vec![[u64::MAX; WIDTH]; above + groups].into_boxed_slice();
+        Self { groups, leaves: above, winner: u64::MAX, shift }
     }
 
     /// The first instant that does not fit a key: 9 years with 64 stations, 208 days with 1,024.
@@ -44,19 +48,20 @@ impl Tournament {
     #[inline]
     pub fn set(&mut self, station: usize, at: Nanos) {
         let mut key = if at.0 >= u64::MAX >> self.shift { u64::MAX } else { at.0 << self.shift | station as u64 };
-        let mut node = self.first_leaf + station;
-        if self.groups[node >> 2][node & 3] == key {
-            return;
-        }
+        let (mut index, mut node) = (self.leaves + (station >> WIDTH_BITS), station % WIDTH);
         loop {
-            let group = &mut self.groups[node >> 2];
-            group[node & 3] = key;
-            if node == ROOT {
+            let group = &mut self.groups[index];
+            if group[node] == key {
                 return;
             }
-            let [a, b, c, d] = *group;
-            key = a.min(b).min(c.min(d));
-            node = (node >> 2) + 2;
+            group[node] = key;
+            let [a, b, c, d, e, f, g, h] = *group;
+            key = (a.min(b).min(c.min(d))).min(e.min(f).min(g.min(h)));
+            if index == 0 {
+                self.winner = key;
+                return;
+            }
+            (index, node) = ((index - 1) >> WIDTH_BITS, (index - 1) % WIDTH);
         }
     }
 
@@ -64,11 +69,10 @@ impl Tournament {
     #[inline]
     #[must_use]
     pub fn first(&self) -> (Nanos, usize) {
-        let key = self.groups[0][ROOT];
-        if key == u64::MAX {
+        if self.winner == u64::MAX {
             return (Nanos::NEVER, 0);
         }
-        (Nanos(key >> self.shift), (key & ((1 << self.shift) - 1)) as usize)
+        (Nanos(self.winner >> self.shift), (self.winner & ((1 << self.shift) - 1)) as usize)
     }
 }
 
