@@ -82,6 +82,18 @@ impl Pace {
         matches!(self, Self::Closed(closed) if closed.think_time.is_none())
     }
 
+    /// [`Pace::release`] of a slot of an open loop that does not wait for one, and of which nothing is due yet. Otherwise
+    /// nothing happens, and it returns false.
+    #[inline]
+    pub fn release_early(&mut self, slot: u32, now: Nanos) -> bool {
+        let Self::Open(open) = self else { return false };
+        let is_early = open.due > now && !open.free.is_empty();
+        if is_early {
+            open.free.push(slot);
+        }
+        is_early
+    }
+
     /// Whether none is ready or thinks.
     #[inline]
     #[must_use]

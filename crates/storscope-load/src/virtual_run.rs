@@ -198,7 +198,7 @@ impl<D: Device> VirtualRun<D> {
                 return Err(LoadError::TimeStands { ios: at_once });
             }
             self.ios_left = self.ios_left.saturating_sub(self.done.len() as u64);
-            if !self.replace(now) {
+            if !self.take_alone(now) {
                 self.deliver(now);
                 let is_due = self.earliest <= now;
                 self.turn_called(now);
@@ -219,18 +219,18 @@ impl<D: Device> VirtualRun<D> {
         Ok(())
     }
 
-    /// Where one I/O alone is done and its worker only sends another in its place: nobody need be woken then.
+    /// Where one I/O alone is done and its worker at most sends another in its place: nobody need be woken then.
     #[inline]
-    fn replace(&mut self, now: Nanos) -> bool {
+    fn take_alone(&mut self, now: Nanos) -> bool {
         let &[completion] = self.done.as_slice() else { return false };
         let member = &mut self.members[self.owner[completion.token as usize] as usize];
         let completion = Completion { token: completion.token - member.base, ..completion };
-        let is_replaced =
-            self.earliest > now && member.state == State::Running && { member.generator.replace(now, &completion) };
-        if is_replaced {
+        let is_running = self.earliest > now && member.state == State::Running;
+        let is_taken = is_running && member.generator.take_alone(now, &completion);
+        if is_taken {
             self.done.clear();
         }
-        is_replaced
+        is_taken
     }
 
     /// Gives each worker what is done for it.

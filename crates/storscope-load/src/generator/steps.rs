@@ -6,8 +6,9 @@ use storscope_types::Nanos;
 use super::Generator;
 use crate::error::LoadError;
 use crate::tally::Interval;
+use crate::tally::Times;
 use crate::task::Ending;
-use crate::transfer::{Drawn, Transfer};
+use crate::transfer::{Drawn, FollowUp, Transfer};
 
 impl<D: Device, C: Clock> Generator<D, C> {
     /// Sends what may go out by `now`. Returns when to come back if nothing completes before; none when the task is
@@ -24,18 +25,38 @@ impl<D: Device, C: Clock> Generator<D, C> {
         Some(self.wake_at())
     }
 
-    /// [`Generator::take`] and [`Generator::step`] in one go, in the middle of an interval of a closed loop of requests that
-    /// are alike: one takes the place of the one that is done. Returns false, and has done nothing, where more may be due.
+    /// [`Generator::take`] and [`Generator::step`] in one go, in the middle of an interval, where nothing more is to be done
+    /// than this: of a closed loop of requests that are alike, one takes the place of the one that is done; of an open
+    /// loop one is done. Returns false, and has done nothing, where there may be more.
     #[inline]
-    pub fn replace(&mut self, now: Nanos, completion: &Completion) -> bool {
-        let slot = &mut self.slots[completion.token as usize];
-        let Transfer { target, direction, length, .. } = slot.transfer;
-        let goes_on = self.replaces && self.ios_left > 0 && self.bytes_left > 0 && self.pace.is_spent();
+    pub fn take_alone(&mut self, now: Nanos, completion: &Completion) -> bool {
+        let slot = &self.slots[completion.token as usize];
+        let goes_on = C::STANDS_STILL && !D::KEEPS_DATA && self.ios_left > 0 && self.bytes_left > 0;
         let is_within = now < self.recorder.boundary().min(self.end);
         let is_prompt = completion.at == now && slot.intended == slot.submitted;
-        if !(goes_on && is_within && is_prompt && completion.result == length as i32) {
+        if !(goes_on && is_within && is_prompt && completion.result == slot.transfer.length as i32) {
             return false;
         }
+        if self.replaces && self.pace.is_spent() {
+            self.replace(now, completion.token);
+            return true;
+        }
+        let is_last = slot.transfer.then == FollowUp::Nothing;
+        if !(is_last && self.pace.release_early(completion.token, now)) {
+            return false;
+        }
+        let Transfer { target, direction, length, .. } = slot.transfer;
+        let times = Times { intended: slot.intended, submitted: slot.submitted, completed: now };
+        self.recorder.completed_alone(self.cell_of_target[target as usize] as usize, direction, times, length);
+        self.ending.completed += 1;
+        true
+    }
+
+    /// Counts a request that is done and sends the next one.
+    #[inline(always)]
+    fn replace(&mut self, now: Nanos, token: u32) {
+        let slot = &mut self.slots[token as usize];
+        let Transfer { target, direction, length, .. } = slot.transfer;
         let cell = self.cell_of_target[target as usize] as usize;
         self.recorder.replaced(cell, direction, slot.submitted, now, length);
         self.ending.completed += 1;
@@ -45,13 +66,11 @@ impl<D: Device, C: Clock> Generator<D, C> {
         let Drawn { direction, offset } = self.transfers.next_alike();
         (slot.intended, slot.submitted) = (now, now);
         (slot.transfer.direction, slot.transfer.offset) = (direction, offset);
-        let token = completion.token;
         self.device.submit(Request { token, target, direction, offset, length, buffer: 0 });
         if D::EXPECTS {
             let (target, offset) = self.transfers.foresee_alike();
             self.device.expect(target, offset);
         }
-        true
     }
 
     /// Ends the intervals that are over by `now`.
