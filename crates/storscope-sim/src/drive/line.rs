@@ -112,45 +112,54 @@ impl Line {
         self.seen.get(index).map(|seen| &seen.op)
     }
 
-    /// Takes out a request that is seen, with where it starts if that was asked before; all others keep their order.
+    /// The same, with where it starts on the media if that was asked before.
     #[inline]
-    pub fn remove(&mut self, index: usize, spot: impl Fn(&DriveOp) -> Spot) -> (DriveOp, Option<Place>) {
-        let Seen { op, start } = self.seen[index];
-        let (has_lanes, last) = (!self.lanes.is_empty(), self.seen.len() - 1);
-        // Few are behind it: `Vec::remove` calls the library to move them.
-        for index in index..last {
-            self.seen[index] = self.seen[index + 1];
-            if has_lanes {
-                self.copy_lane(index + 1, index);
-            }
-        }
-        self.leave(last);
-        self.see_next(&spot);
-        (op, has_lanes.then_some(start))
+    pub fn seen_at(&self, index: usize) -> (&DriveOp, Option<&Place>) {
+        let seen = &self.seen[index];
+        (&seen.op, (!self.lanes.is_empty()).then_some(&seen.start))
     }
 
-    /// The same, but the last that is seen takes its place in line.
+    /// Takes out a request that is seen, with where it starts if that was asked before. All others keep their order, or
+    /// the last that is seen takes its place in line.
     #[inline]
-    pub fn swap_remove(&mut self, index: usize, spot: impl Fn(&DriveOp) -> Spot) -> (DriveOp, Option<Place>) {
+    pub fn remove(
+        &mut self,
+        index: usize,
+        keeps_order: bool,
+        spot: impl Fn(&DriveOp) -> Spot,
+    ) -> (DriveOp, Option<Place>) {
         let Seen { op, start } = self.seen[index];
+        self.drop(index, keeps_order, spot);
+        (op, (!self.lanes.is_empty()).then_some(start))
+    }
+
+    /// Only takes it out.
+    #[inline]
+    pub fn drop(&mut self, index: usize, keeps_order: bool, spot: impl Fn(&DriveOp) -> Spot) {
         let last = self.seen.len() - 1;
-        // `Vec::swap_remove` calls the library to move so much.
-        self.seen[index] = self.seen[last];
-        let has_lanes = !self.lanes.is_empty();
-        if has_lanes {
-            self.copy_lane(last, index);
+        if !keeps_order {
+            self.copy(last, index);
+        } else {
+            (index..last).for_each(|index| self.copy(index + 1, index));
         }
-        self.leave(last);
-        self.see_next(&spot);
-        (op, has_lanes.then_some(start))
-    }
-
-    /// The last place in line is empty now, and its lane is passed over in searches.
-    #[inline]
-    fn leave(&mut self, last: usize) {
         self.seen.truncate(last);
         if let Some(lanes) = self.lanes.get_mut(last / LANES) {
+            // It is passed over in searches.
             (lanes.starts[last % LANES], lanes.ends[last % LANES]) = (u32::MAX, u32::MAX);
+        }
+        self.see_next(&spot);
+    }
+
+    /// Puts what is at one place in line at another, too.
+    #[inline]
+    fn copy(&mut self, from: usize, to: usize) {
+        if from == to {
+            return;
+        }
+        // `Vec::swap_remove` and `Vec::remove` call the library to move what is here moved in some instructions.
+        self.seen[to] = self.seen[from];
+        if !self.lanes.is_empty() {
+            self.copy_lane(from, to);
         }
     }
 

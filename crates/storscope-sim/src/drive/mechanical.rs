@@ -20,6 +20,8 @@ use super::read_ahead::{Lookup, ReadAhead};
 use super::window::{self, Window};
 use super::write_cache::{Extent, WriteCache};
 
+mod shortcuts;
+
 /// Bytes of a run after which another request has its turn. A choice of this model: makers do not tell theirs.
 const RUN_BYTES: u64 = 1 << 20;
 
@@ -117,6 +119,9 @@ pub struct Mechanical {
     read_ahead: Option<ReadAhead>,
     write_cache: Option<WriteCache>,
     written: Extent,
+    /// Tests compare with and without shortcuts.
+    #[cfg(test)]
+    in_general_only: bool,
 }
 
 /// What the arm is doing.
@@ -153,10 +158,16 @@ impl Mechanical {
             read_ahead: design.read_ahead.as_ref().map(ReadAhead::new),
             write_cache: design.write_cache.as_ref().map(WriteCache::new),
             written: Extent::default(),
+            #[cfg(test)]
+            in_general_only: false,
         }
     }
 
     pub fn submit(&mut self, now: Nanos, op: DriveOp) {
+        if self.is_idle() && self.serve_alone(now, &op) {
+            self.busy_since = now;
+            return;
+        }
         self.route(now, op);
         self.start(now);
         if self.busy_since == Nanos::NEVER {
@@ -276,55 +287,6 @@ impl Mechanical {
                 None
             }
         }
-    }
-
-    /// Whether the arm has served a request, others wait for it, and nothing else is there that could come first.
-    #[inline]
-    fn goes_straight_on(&self) -> bool {
-        let no_link = self.link_done_at == Nanos::NEVER && self.ready.is_empty();
-        let no_buffer = self.write_cache.is_none() && self.read_ahead.as_ref().is_none_or(|ahead| !ahead.is_filling());
-        self.job == Job::Serving && no_link && no_buffer && self.waiting.len() > 0
-    }
-
-    /// [`Mechanical::finish_arm`] and [`Mechanical::start`] in one go where the arm [goes straight
-    /// on](Mechanical::goes_straight_on): it is nearly always so in a drive that has more to do than it can. Returns the tag
-    /// of what is done.
-    #[inline(always)]
-    fn serve_next(&mut self, now: Nanos) -> u32 {
-        let done = self.served.tag;
-        self.just_done = true;
-        self.read_on(now);
-        let goes_on = self.run().is_some_and(|(from, to)| self.waiting.may_start_within(from, to));
-        if goes_on || self.run_bytes >= RUN_BYTES {
-            self.leave_to_others(now);
-            return done;
-        }
-        let index = self.choose(now);
-        let is_read = self.waiting.get(index).is_some_and(|op| op.direction == Direction::Read);
-        let offset = self.waiting.get(index).map_or(0, |op| op.offset);
-        if is_read && self.read_ahead.as_ref().is_some_and(|ahead| ahead.may_hold(offset)) {
-            (self.arm_done_at, self.job) = (Nanos::NEVER, Job::Nothing);
-            if self.serve(now, index, false) {
-                self.start(now);
-            }
-            self.just_done = false;
-            return done;
-        }
-        let (op, start) = self.take(index);
-        let start = Stretch { offset: op.offset, start: start.unwrap_or_else(|| self.arm.place(op.offset)) };
-        if let Some(ahead) = &mut self.read_ahead {
-            ahead.stop_at_once();
-        }
-        self.reach_and_transfer(now, op, &start, false);
-        self.just_done = false;
-        done
-    }
-
-    /// The arm is idle now; what comes next is found out in general.
-    #[cold]
-    fn leave_to_others(&mut self, now: Nanos) {
-        (self.arm_done_at, self.job) = (Nanos::NEVER, Job::Nothing);
-        self.start(now);
     }
 
     /// After a read from the media the arm reads on.
@@ -506,19 +468,22 @@ impl Mechanical {
     }
 
     /// Takes a waiting request out of the line, with where it starts if that is known.
-    #[inline(always)]
+    #[inline]
     fn take(&mut self, index: usize) -> (DriveOp, Option<Place>) {
         let spot = |op: &DriveOp| spot(&self.arm, &self.times, op);
         let keeps_order = self.window.keeps_order(self.waiting.len());
-        let (op, start) =
-            if keeps_order { self.waiting.remove(index, spot) } else { self.waiting.swap_remove(index, spot) };
-        // What was in the buffer when it came has not been taken up here.
-        let end = op.offset + u64::from(op.length);
-        let goes_on = op.offset.wrapping_sub(self.run_end) < RUN_BYTES;
-        self.run_bytes = if goes_on { self.run_bytes + (end - self.run_end) } else { u64::from(op.length) };
+        let (op, start) = self.waiting.remove(index, keeps_order, spot);
+        self.count_run(op.offset, op.offset + u64::from(op.length));
+        (op, start)
+    }
+
+    /// A request from `start` to `end` is taken up. What was in the buffer when it came is not counted.
+    #[inline]
+    fn count_run(&mut self, start: u64, end: u64) {
+        let goes_on = start.wrapping_sub(self.run_end) < RUN_BYTES;
+        self.run_bytes = if goes_on { self.run_bytes + (end - self.run_end) } else { end - start };
         self.run_end = end;
         self.has_runs |= goes_on;
-        (op, start)
     }
 
     #[inline]
@@ -542,7 +507,7 @@ impl Mechanical {
         self.reach_and_transfer(now, op, start, follows);
     }
 
-    #[inline(always)]
+    #[inline]
     fn reach_and_transfer(&mut self, now: Nanos, op: DriveOp, start: &Stretch, follows: bool) {
         self.last_on_link = None;
         let without_gap = follows && self.just_done && start.offset == self.arm.head_byte();

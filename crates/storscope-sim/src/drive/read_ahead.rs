@@ -172,7 +172,14 @@ impl ReadAhead {
         self.filling = None;
     }
 
-    /// Whether a byte may be in a segment that is not being filled.
+    /// Whether any segment, the one that is being filled included, may overlap the bytes from `start` to before `end`, or
+    /// is lost by any write.
+    #[inline]
+    pub fn may_overlap(&self, start: u64, end: u64) -> bool {
+        self.lost_on_write || self.near.may_overlap(start, end)
+    }
+
+    /// Whether a byte may be in a segment, the one that is being filled included.
     #[inline]
     pub fn may_hold(&self, byte: u64) -> bool {
         self.near.may_be_near(byte)
