@@ -26,6 +26,7 @@ from storscope.store.checksums import write_sums
 from storscope.store.leftovers import incoming, set_aside
 from storscope.store.lock import alone, hold, let_go
 from storscope.store.marker import make_store
+from storscope.store.outliving import sync
 
 _DICTIONARY_COLUMNS = ["run", "system", "kind", "entity", "name", "unit", "type", "operation", "measure", "relation"]
 _COMPRESSION_LEVEL = 1
@@ -149,14 +150,14 @@ class CaptureWriter:
             writer.write_batch(captures)
         write_sums(self._incoming)
         for path in self._incoming.iterdir():
-            _sync(path)
-        _sync(self._incoming)
+            sync(path)
+        sync(self._incoming)
         with alone(self._store):
             let_go(self._incoming, self._lock)
             self._lock = None
             with set_aside(self._store, info.id) as replaced:
                 self._incoming.rename(self._store / f"capture={info.id}")
-        _sync(self._store)
+        sync(self._store)
         if replaced is not None:
             shutil.rmtree(replaced, ignore_errors=True)
 
@@ -202,14 +203,6 @@ def _parquet_writer(path: Path, schema: pa.Schema) -> _ParquetFile:
 def _reason(error: OSError) -> str:
     """Arrow's errors have a number and a text of their own."""
     return os.strerror(error.errno) if error.errno else str(error)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _capture_row(info: CaptureInfo, recorder: Recorder) -> dict[str, object]:

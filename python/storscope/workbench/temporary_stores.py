@@ -10,6 +10,7 @@ from typing import Final
 
 from storscope.domain.errors import StoreError, StorscopeError
 from storscope.sources.expand import STANDARD_INPUT
+from storscope.store.outliving import passing
 
 _HINT: Final = "That is among the temporary files. Make room there, or set TMPDIR to a directory with more."
 _MOST_NAMED: Final = 3
@@ -24,7 +25,7 @@ def folder_for_stores() -> Iterator[Path]:
     except OSError as error:
         found, where = error.strerror or str(error), str(error.filename or "")
         raise StoreError("a place for temporary files", found, where=where, hint=_HINT) from error
-    with folder as name:
+    with folder as name, passing(Path(name)):
         try:
             yield Path(name)
         except StoreError as error:
