@@ -7,9 +7,10 @@ the file.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+from typing import Final
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from storscope.domain.column_tables import (
 from storscope.domain.entity import KINDS, RELATIONS, EntityRef
 from storscope.domain.open_series import OpenSeries
 from storscope.domain.schema import CANONICAL
+
+_CANONICAL: Final = frozenset(CANONICAL)
 
 __all__ = ["CaptureNotes", "HistogramColumns", "Recorder", "SeriesKeys"]
 
@@ -66,16 +69,16 @@ class Recorder:
 
         A row without a single value is not written.
         """
-        values = {name: _finite(value) for name, value in canonical.items()}
-        if all(value is None for value in values.values()):
+        values = {name: value for name, value in canonical.items() if value is not None and isfinite(value)}
+        if not _CANONICAL.issuperset(canonical):
+            unknown = sorted(set(canonical) - _CANONICAL)
+            raise KeyError(f"not canonical: {unknown}; use counter() for what has no canonical column")
+        if not values:
             return
         self.entity(entity)
         self._see(time_ns, duration_ns)
-        row = dict.fromkeys(CANONICAL) | values
-        if len(row) != len(CANONICAL):
-            unknown = sorted(set(values) - set(CANONICAL))
-            raise KeyError(f"not canonical: {unknown}; use counter() for what has no canonical column")
-        self._batches.add("observations", run=run, **_named(entity), time=time_ns, duration_ns=duration_ns, **row)
+        named = (run, entity.system, entity.kind, entity.name, time_ns, duration_ns)
+        self._batches.add_row("observations", (*named, *map(values.get, CANONICAL)))
 
     def observe_columns(
         self,
@@ -115,12 +118,24 @@ class Recorder:
         run: str | None = None,
     ) -> None:
         """One value of a counter that has no canonical column. Unit as the source has it ('ms', 'KiB/s', '')."""
-        value = _finite(value)
-        if value is None:
+        self.counters(entity, time_ns, duration_ns, (((name, unit), value),), run=run)
+
+    def counters(
+        self,
+        entity: EntityRef,
+        time_ns: int,
+        duration_ns: int | None,
+        values: Iterable[tuple[tuple[str, str], float | None]],
+        *,
+        run: str | None = None,
+    ) -> None:
+        """Values of several counters at one instant, each with the counter's name and unit; see `counter`."""
+        kept = [(key, float(value)) for key, value in values if value is not None and isfinite(value)]
+        if not kept:
             return
         self.entity(entity)
         self._see(time_ns, duration_ns)
-        self._open_series.add(run, entity, name, unit, time_ns, duration_ns or 0, value)
+        self._open_series.add(run, entity, time_ns, duration_ns or 0, kept)
         if self._open_series.is_full:
             self._flush_open_series()
 
@@ -373,4 +388,4 @@ def _finite(value: float | None) -> float | None:
     """None for what is no number: a NaN or an infinity in a table would poison every mean."""
     if value is None:
         return None
-    return float(value) if math.isfinite(value) else None
+    return float(value) if isfinite(value) else None

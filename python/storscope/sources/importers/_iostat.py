@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from storscope.domain import units
@@ -83,6 +84,7 @@ _TOO_LARGE: Final = (
     "say how many. Capture again without -s: iostat -x -y -t 10"
 )
 
+_DROPPED: Final = "fields that follow from others or are withdrawn (sizes, totals, merge ratios, svctm)"
 _MIXED: Final = (
     "device lines whose operations are not known, as discards (fstrim) are counted in tps; kept as counters (-x parts "
     "them)"
@@ -329,6 +331,10 @@ def record_device(
     A rate below zero shows that the counters were reset or wrapped, so the line says nothing; a time below zero comes
     of old kernels and is left out alone.
     """
+    plan = _plan(tuple(fields))
+    if plan is not None and min(fields.values()) >= 0 and not _other_in_flight(fields):
+        _record_planned(recorder, device, start_ns, duration_ns, fields, plan)
+        return
     negative = {name for name, value in fields.items() if value < 0}
     if any("/s" in name for name in negative):
         recorder.omit("device lines with a negative rate: a counter was reset or wrapped")
@@ -355,7 +361,46 @@ def record_device(
             dropped += 1
         else:
             recorder.counter(device, start_ns, duration_ns, name, _COUNTER_UNITS.get(name, ""), value)
-    recorder.omit("fields that follow from others or are withdrawn (sizes, totals, merge ratios, svctm)", dropped)
+    recorder.omit(_DROPPED, dropped)
+    recorder.observe(device, start_ns, duration_ns, values)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What becomes of the fields of a line in which nothing is negative and nothing but reads and writes is counted."""
+
+    canonical: Sequence[tuple[str, str, float]]
+    """Field, column, factor."""
+    counters: Sequence[tuple[str, tuple[str, str]]]
+    """Field, and the counter's name and unit."""
+    dropped: int
+
+
+@lru_cache(maxsize=64)
+def _plan(names: tuple[str, ...]) -> _Plan | None:
+    """The plan for lines with these fields; None where it depends on the values. Thousands of lines share a heading."""
+    if not names or "tps" in names or "kB/s" in names:
+        return None
+    canonical = [(name, *_CANONICAL[name]) for name in names if name in _CANONICAL]
+    left = [name for name in names if name not in _CANONICAL]
+    counters = [(name, (name, _COUNTER_UNITS.get(name, ""))) for name in left if name not in _DERIVED | _TOTALS]
+    return _Plan(canonical, counters, len(left) - len(counters))
+
+
+def _record_planned(
+    recorder: Recorder,
+    device: EntityRef,
+    start_ns: int,
+    duration_ns: int,
+    fields: Mapping[str, float],
+    plan: _Plan,
+) -> None:
+    untimed = _latencies_of_nothing(fields)
+    recorder.counters(
+        device, start_ns, duration_ns, [(key, fields[name]) for name, key in plan.counters if name not in untimed]
+    )
+    recorder.omit(_DROPPED, plan.dropped)
+    values = {column: fields[name] * factor for name, column, factor in plan.canonical if name not in untimed}
     recorder.observe(device, start_ns, duration_ns, values)
 
 
@@ -386,11 +431,11 @@ def _other_in_flight(fields: Mapping[str, float]) -> float:
 
 
 def _latencies_of_nothing(fields: Mapping[str, float]) -> set[str]:
-    return {
-        latency
-        for latency, rates in _TIMED
-        if fields.get(latency) == 0 and all(fields.get(rate) == 0 for rate in rates)
-    }
+    found = set()
+    for latency, rates in _TIMED:
+        if fields.get(latency) == 0 and all(fields.get(rate) == 0 for rate in rates):
+            found.add(latency)
+    return found
 
 
 def record_cpu(recorder: Recorder, host: EntityRef, start_ns: int, duration_ns: int, cpu: Mapping[str, float]) -> None:

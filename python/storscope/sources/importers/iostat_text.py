@@ -26,6 +26,8 @@ from storscope.sources.importers._whole_lines import whole_lines
 
 _HEADER = re.compile(r"Linux \S+ \((?P<host>.*?)\)\s+(?P<date>\S.*?)(?:\s+_\S+_)?(?:\s+\(\d+ CPU\))?\s*")
 _NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?")
+_PLAIN = re.compile(r"(?:-?[0-9]+(?:\.[0-9]+)?(?: |$))+")
+"""A row of numbers that `float` reads as they are meant."""
 _HUMAN = re.compile(r"(-?[0-9]+(?:[.,][0-9]+)?)([sBkMGTP%])")
 _SUFFIX_BYTES = {"s": 512.0, "B": 1.0, "k": 1024.0, "M": 1024.0**2, "G": 1024.0**3, "T": 1024.0**4, "P": 1024.0**5}
 """sysstat common.c, `cprintf_unit`: each step is 1,024."""
@@ -191,15 +193,17 @@ class _Reader:
             self.recorder.omit(_CUT)
             return
         name, words = (parts[-1], parts[:-1]) if heading.name_last else (parts[0], parts[1:])
+        is_plain = _PLAIN.fullmatch(" ".join(words)) is not None
         try:
-            values = {column: _number(word, column) for column, word in zip(heading.fields, words, strict=True)}
+            numbers = map(float, words) if is_plain else map(_number, words, heading.fields)
+            values = dict(zip(heading.fields, numbers, strict=True))
         except ValueError:
             self.recorder.omit(_CUT)
             return
         if heading.even_decimals and _is_cut(words):
             self.recorder.omit(_CUT)
             return
-        if not self.recorder.notes.warnings and any(word[-1] in _SUFFIX_BYTES for word in words):
+        if not is_plain and not self.recorder.notes.warnings and any(word[-1] in _SUFFIX_BYTES for word in words):
             self.recorder.warn("Captured with --human or -h: sizes have two or three digits. Capture without it.")
         self._keep(name, values)
 
