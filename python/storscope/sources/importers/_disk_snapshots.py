@@ -73,8 +73,8 @@ class DiskSnapshots:
             "busy shares above 1 cut to 1 (the time line and the counters are not read at once)", int(columns.busy_cut)
         )
         self.recorder.observe(entity, start_ns, span_ns, columns.values)
-        for counter, unit, value in diskstats.other_counters(change.deltas, now, seconds):
-            self.recorder.counter(entity, start_ns, span_ns, counter, unit, value)
+        others = diskstats.other_counters(change.deltas, now, seconds)
+        self.recorder.counters(entity, start_ns, span_ns, [((name, unit), value) for name, unit, value in others])
 
     def _meet(self, name: str) -> EntityRef:
         self.recorder.notes.system = self.recorder.notes.system or self._system
