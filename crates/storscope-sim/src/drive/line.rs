@@ -40,6 +40,7 @@ pub struct Line {
 
 /// A request that the drive sees.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct Seen {
     op: DriveOp,
     /// Where it starts on the media, as it was found for the lanes; not set where there are none.
@@ -48,6 +49,7 @@ struct Seen {
 
 /// Where requests next to each other in line have to go.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
 struct Lanes {
     cylinders: [f32; LANES],
     angles: [f32; LANES],
