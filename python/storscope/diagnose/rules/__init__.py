@@ -12,6 +12,7 @@ _MODULES: Final = (
     "heavy_hitter",
     "noisy_neighbour",
     "load_at_limit",
+    "throughput_cap",
     "latency_above_tier",
     "latency_follows_io_size",
     "latency_periodic",
