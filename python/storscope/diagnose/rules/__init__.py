@@ -13,6 +13,7 @@ _MODULES: Final = (
     "noisy_neighbour",
     "load_at_limit",
     "throughput_cap",
+    "burst_credits_spent",
     "latency_above_tier",
     "latency_follows_io_size",
     "latency_periodic",

@@ -9,7 +9,7 @@ no queue, nor is a single stream that always has its next operation ready.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ import numpy as np
 from storscope.diagnose.case import Case
 from storscope.diagnose.directions import directions, size_bytes
 from storscope.diagnose.peers import grids
+from storscope.diagnose.rules._intervals import median
 from storscope.diagnose.tier_limits import ENTITY_OPS_MIN, LARGE_BYTES_PER_S
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
@@ -56,6 +57,10 @@ class Asked:
     """Of several added up what each did."""
     known_quick: bool = False
     """Whether a fact, a name or your settings say flash."""
+    cached_writes: bool = True
+    """Whether writes may be answered by a cache: far quicker than reads, or not to be compared with them."""
+    whole: Asked | None = None
+    """Of reads or writes alone: what they are part of."""
 
     @cached_property
     def rates(self) -> dict[str, FloatArray]:
@@ -69,6 +74,13 @@ class Asked:
         return result
 
     @cached_property
+    def alone_in_flight(self) -> FloatArray:
+        """Operations of all kinds that would be in flight if none waited: below 1 it would be idle at times."""
+        every = self.whole or self
+        result: FloatArray = every.series["ops_per_s"] * every.alone_ns / NS_PER_S
+        return result
+
+    @cached_property
     def size(self) -> FloatArray:
         """Bytes an operation."""
         return size_bytes(self.series)
@@ -78,12 +90,13 @@ class Asked:
         """Part of the operations that are reads, or else of the bytes; NaN where neither is told."""
         if self.of:
             return np.full(len(self.series), 1.0 if self.of == "reads" else 0.0)
-        for what in ("ops", "bytes"):
-            read, written = self.series[f"read_{what}_per_s"], self.series[f"write_{what}_per_s"]
-            if np.isfinite(read + written).any():
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    return read / (read + written)
-        return np.full(len(self.series), np.nan)
+        return _read_share(self.series)
+
+    @cached_property
+    def done_share(self) -> FloatArray:
+        """Part of all operations that were done when they were answered: reads, and writes that no cache takes."""
+        share = _read_share((self.whole or self).series)
+        return share if self.cached_writes else np.ones(len(share))
 
     @cached_property
     def at_work(self) -> BoolArray:
@@ -107,12 +120,31 @@ class Asked:
             return True
         reads = directions(self.series).get("reads")
         if reads is None or self.of:
-            reads = self.series if self.of == "reads" or np.nanmean(self.read_share[when]) >= _MOST_READS else None
-        return reads is not None and float(np.nanmedian(alone_ns(reads))) < QUICK_NS
+            reads = self.series if self.of == "reads" or median(self.read_share[when]) >= _MOST_READS else None
+        return reads is not None and median(alone_ns(reads)) < QUICK_NS
 
 
 _MOST_READS = 0.8
 """Part of the operations from which their mean is that of reads."""
+_CACHED = 0.5
+"""Part of the time alone of a read below which a write is answered by a cache (ours)."""
+
+
+def _read_share(series: Series) -> FloatArray:
+    for what in ("ops", "bytes"):
+        read, written = series[f"read_{what}_per_s"], series[f"write_{what}_per_s"]
+        if np.isfinite(read + written).any():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return read / (read + written)
+    return np.full(len(series), np.nan)
+
+
+def _are_writes_cached(parts: Mapping[str, Series]) -> bool:
+    """Whether writes alone take far less than reads alone; True where this is not known."""
+    if len(parts) < 2:
+        return True
+    read, written = (median(alone_ns(parts[of])) for of in ("reads", "writes"))
+    return not written >= _CACHED * read
 
 
 def asked_of(case: Case, series: Series) -> list[Asked]:
@@ -121,11 +153,12 @@ def asked_of(case: Case, series: Series) -> list[Asked]:
     quick = (tier := case.tier(series.entity)).name == "flash" and tier.known_from != "its read latency"
     both = directions(series)
     parts = both if len(both) > 1 else {}
-    found = [Asked(own, series, _alone_of_all(series), known_quick=quick)]
+    cached = _are_writes_cached(parts)
+    found = [Asked(own, series, _alone_of_all(series), known_quick=quick, cached_writes=cached)]
     for of, part in parts.items():
         shared = {name: series[name] for name in ("busy_ratio",) if series.has(name)}
-        whole = Series(part.entity, part.time_ns, part.duration_ns, dict(part.columns) | shared, part.captures)
-        found.append(Asked(own, whole, alone_ns(part), of, known_quick=quick))
+        told = Series(part.entity, part.time_ns, part.duration_ns, dict(part.columns) | shared, part.captures)
+        found.append(Asked(own, told, alone_ns(part), of, known_quick=quick, cached_writes=cached, whole=found[0]))
     return found
 
 

@@ -16,15 +16,15 @@ from storscope.diagnose.rule import Settings
 from storscope.diagnose.rules._asked import DISK_NS, Asked
 from storscope.diagnose.rules._intervals import median, seconds
 from storscope.diagnose.rules._known_limits import KnownLimit, known_limits, link_gbit_per_s
-from storscope.diagnose.tier_limits import LARGE_BYTES_PER_S
+from storscope.diagnose.tier_limits import LARGE_BYTES, LARGE_BYTES_PER_S
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.units import NS_PER_S
 from storscope.model.plateau import Plateau, densest_plateau, elasticity, spread_factor, swing
 
 MEASURES = ("ops", "bytes")
-_READS_MIN = 0.8
-"""Part of reads from which the time of an operation alone is the storage's: a write may only have been taken by a cache
-that is not full yet (ours)."""
+_DONE_MIN = 0.8
+"""Part of the operations that must be done when they are answered, for the time of one alone to be the storage's: a
+write may only have been taken by a cache that is not full yet (ours)."""
 _VARIED_SHARE = 0.2
 """Part of an operation's time alone that sizes must differ by in transfer for their difference to count (ours)."""
 
@@ -61,6 +61,11 @@ class Cap:
         return float(self.members.sum() / max(int(self.asked.at_work.sum()), 1))
 
     @property
+    def is_natural(self) -> bool:
+        """Whether small operations are limited in number, or large ones in bytes, as most limits are."""
+        return (median(self.asked.size[self.members]) > LARGE_BYTES) == (self.measure == "bytes")
+
+    @property
     def waiting_share(self) -> float:
         """Part of all waiting, operations in flight over time, that is at it."""
         waiting = np.nan_to_num(self.asked.in_flight) * seconds(self.asked.series)
@@ -85,7 +90,7 @@ def caps_of(asked: Asked, settings: Settings) -> list[Cap]:
         plateau = densest_plateau(asked.rates[measure], asked.waits, settings["width_ratio"])
         if plateau is None or not _stands(asked, settings, plateau):
             continue
-        if _goes_with_nothing(asked, settings, measure, plateau):
+        if goes_with_nothing(asked, settings, measure, plateau):
             found[measure] = plateau
     kept = {
         measure: plateau
@@ -93,7 +98,7 @@ def caps_of(asked: Asked, settings: Settings) -> list[Cap]:
         if not any(_is_part_of(settings, plateau, other) for other in found.values())
     }
     return [
-        _cap(asked, settings, measure, plateau)
+        cap_at(asked, settings, measure, plateau)
         for measure, plateau in kept.items()
         if _holds_most(asked, settings, plateau, [one for one in kept.values() if one is not plateau])
     ]
@@ -127,7 +132,7 @@ def _holds_most(asked: Asked, settings: Settings, plateau: Plateau, others: Sequ
     return plateau.count >= settings["members_share_min"] * waiting
 
 
-def _goes_with_nothing(asked: Asked, settings: Settings, measure: str, plateau: Plateau) -> bool:
+def goes_with_nothing(asked: Asked, settings: Settings, measure: str, plateau: Plateau) -> bool:
     """Whether the rate at the plateau goes with nothing that moves the rate of storage that does what it can."""
     rate = asked.rates[measure][plateau.members]
     for quantity, least in ((asked.size, _SIZES_DIFFER), (asked.in_flight, _QUEUES_DIFFER)):
@@ -151,11 +156,11 @@ def _width(share: FloatArray) -> float:
     return float(np.quantile(known, 0.9) - np.quantile(known, 0.1)) if len(known) else float("nan")
 
 
-def _cap(asked: Asked, settings: Settings, measure: str, plateau: Plateau) -> Cap:
-    alone = asked.series["ops_per_s"] * asked.alone_ns / NS_PER_S
-    alone_in_flight = median(alone[plateau.members])
-    reads = median(asked.read_share[plateau.members])
-    is_idle = alone_in_flight <= settings["alone_in_flight_max"] and reads >= _READS_MIN
+def cap_at(asked: Asked, settings: Settings, measure: str, plateau: Plateau) -> Cap:
+    """What a plateau is as a cap."""
+    alone_in_flight = median(asked.alone_in_flight[plateau.members])
+    done = median(asked.done_share[plateau.members])
+    is_idle = alone_in_flight <= settings["alone_in_flight_max"] and done >= _DONE_MIN
     known = known_limits(measure, plateau.level, settings["known_ratio"])
     varied = _was_varied(asked, settings, measure, plateau)
     return Cap(asked, measure, plateau, alone_in_flight, is_idle, varied, known)

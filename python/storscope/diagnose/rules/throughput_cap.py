@@ -70,6 +70,11 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     return [one for one in outcomes if one is not None] or [NotEvaluated(_NAME, _NEEDS)]
 
 
+def cap_settings(case: Case) -> Settings:
+    """What is even, and what shows that a limit is imposed: the thresholds in force."""
+    return RULE.defaults() | dict(case.settings.get(_NAME, {}))
+
+
 def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef, Sequence[Asked]]) -> Outcome | None:
     judged = {entity: asked for entity, asked in every.items() if len(asked[0].series) >= settings["samples_min"]}
     if not judged:
@@ -82,7 +87,7 @@ def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef
         return NotEvaluated(_NAME, _doubt(case, min((caps[0] for caps in best.values()), key=_rank)))
     things = f"{things_words(judged)} of {system}"
     if any(asked[0].waits.any() for asked in judged.values()):
-        return Healthy(_NAME, f"No rate of {things} stands at one value while operations wait.")
+        return Healthy(_NAME, f"No rate of {things} is the same whenever operations wait.")
     return Healthy(_NAME, f"Operations on {things} never wait behind each other for all of an interval.")
 
 
@@ -97,8 +102,8 @@ def _best(settings: Settings, every: Sequence[Asked]) -> list[Cap]:
     return found[:1] + others[:1]
 
 
-def _rank(cap: Cap) -> tuple[bool, bool, bool, float, float]:
-    return not cap.is_shown, bool(cap.asked.of), not cap.known, -cap.time_share, cap.plateau.spread
+def _rank(cap: Cap) -> tuple[bool, bool, bool, bool, float]:
+    return not cap.is_shown, bool(cap.asked.of), not cap.known, not cap.is_natural, -cap.time_share
 
 
 def _is_told(case: Case, settings: Settings, cap: Cap) -> bool:

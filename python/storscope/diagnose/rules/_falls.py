@@ -1,0 +1,175 @@
+"""Falls: a rate that was higher for a while, and from one moment on stands at a lower value though as much is asked.
+
+So credits end. The higher rate need not be even; the lower one is, and operations wait there. What is asked is the
+same as far as it is seen: as many in flight or more, of about the same size and mix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from storscope.diagnose.rule import Settings
+from storscope.diagnose.rules._asked import Asked
+from storscope.diagnose.rules._caps import cap_at, goes_with_nothing
+from storscope.diagnose.rules._intervals import median, seconds
+from storscope.diagnose.tier_limits import LARGE_BYTES
+from storscope.domain.arrays import BoolArray, FloatArray
+from storscope.domain.units import NS_PER_S
+from storscope.model.overload import bridged, runs_of
+from storscope.model.plateau import Plateau, densest_plateau
+
+_PLATEAUS_MOST = 3
+"""Values that one rate is looked at for: that of the credits, that without, one of another limit."""
+_CHANGE_INTERVALS = 2
+"""Intervals that the fall may take: the one in which it happens is of both, and samples are not exact (ours)."""
+_BEFORE_MIN = 3
+"""Intervals above that are no chance (ours)."""
+_KEPT = 0.8
+"""Part of what was in flight before that must be after, for as much to be asked (ours)."""
+_MIX_CHANGE = 0.2
+"""Change of the read share from which another load may have begun (ours)."""
+
+
+@dataclass(frozen=True)
+class Fall:
+    """A rate of 'ops' or 'bytes' before and after one moment."""
+
+    asked: Asked
+    measure: str
+    plateau: Plateau
+    before: slice
+    """The intervals above the plateau."""
+    after: slice
+    """Those at it."""
+
+    @property
+    def high(self) -> float:
+        """The rate before."""
+        return median(self.asked.rates[self.measure][self.before])
+
+    @property
+    def low(self) -> float:
+        """The rate after."""
+        return median(self.asked.rates[self.measure][self.after])
+
+    @property
+    def is_natural(self) -> bool:
+        """Whether small operations are told in number, or large ones in bytes."""
+        return (median(self.asked.size[self.after]) > LARGE_BYTES) == (self.measure == "bytes")
+
+    @property
+    def spread(self) -> float:
+        """Deviation over mean after it."""
+        rate = self.asked.rates[self.measure][self.after][self.plateau.members[self.after]]
+        return float(rate.std() / rate.mean())
+
+    @property
+    def start_ns(self) -> int:
+        """When the rate before began, as far as it was seen."""
+        return int(self.asked.series.time_ns[self.before.start])
+
+    @property
+    def fell_ns(self) -> int:
+        """The end of the last interval of the rate before."""
+        return self._end_ns(self.before)
+
+    @property
+    def end_ns(self) -> int:
+        """Until when it was seen at the lower rate."""
+        return self._end_ns(self.after)
+
+    @property
+    def credits(self) -> float:
+        """Operations or bytes above the lower rate, of the time before."""
+        rate, length_s = self.asked.rates[self.measure][self.before], seconds(self.asked.series)[self.before]
+        return float(np.nansum((rate - self.low) * length_s))
+
+    @property
+    def waiting_share(self) -> float:
+        """Part of all waiting that is after it."""
+        waiting = np.nan_to_num(self.asked.in_flight) * seconds(self.asked.series)
+        return float(waiting[self.after].sum() / max(waiting.sum(), 1e-9))
+
+    def both(self, values: FloatArray) -> tuple[float, float]:
+        """Medians of something before and after."""
+        return median(values[self.before]), median(values[self.after])
+
+    @property
+    def is_of_writes(self) -> bool:
+        """Whether writes alone fell: hardly anything else was done, or reads went on as before."""
+        if self.asked.of:
+            return self.asked.of == "writes"
+        reads = self.both(self.asked.read_share)
+        if max(reads) <= _FEW_READS:
+            return True
+        read, written = (self.both(self.asked.series[f"{one}_{self.measure}_per_s"]) for one in ("read", "write"))
+        return read[1] >= _KEPT * read[0] and written[1] < _KEPT * written[0]
+
+    def _end_ns(self, part: slice) -> int:
+        series = self.asked.series
+        return int(series.time_ns[part.stop - 1]) + int(seconds(series)[part.stop - 1] * NS_PER_S)
+
+
+_FEW_READS = 0.1
+"""Part of reads up to which what fell is the writes (ours)."""
+
+
+def falls_of(asked: Asked, settings: Settings, measure: str) -> list[Fall]:
+    """Every fall of one rate to one value, in order of time; by the thresholds of throughput-cap and those of falls."""
+    found: list[Fall] = []
+    for plateau in _plateaus(asked, settings, measure):
+        unmoved = cap_at(asked, settings, measure, plateau).is_unmoved
+        found = [fall for fall in _falls_to(asked, settings, measure, plateau) if _is_fall(settings, fall, unmoved)]
+        if found:
+            break
+    return found
+
+
+def _plateaus(asked: Asked, settings: Settings, measure: str) -> Iterator[Plateau]:
+    """Even values at which operations wait, the one of most intervals first."""
+    left = asked.waits.copy()
+    for _ in range(_PLATEAUS_MOST):
+        plateau = densest_plateau(asked.rates[measure], left, settings["width_ratio"])
+        if plateau is None or plateau.count < settings["samples_min"]:
+            return
+        if plateau.spread <= settings["spread_ratio_max"] and goes_with_nothing(asked, settings, measure, plateau):
+            yield plateau
+        left &= ~plateau.members
+
+
+def _falls_to(asked: Asked, settings: Settings, measure: str, plateau: Plateau) -> Iterator[Fall]:
+    anew, rate = asked.series.anew, asked.rates[measure]
+    above: BoolArray = bridged(np.nan_to_num(rate) >= settings["fall_factor"] * plateau.level, 1, anew)
+    stays_before = runs_of(above, anew)
+    for first, last in runs_of(bridged(plateau.members, _CHANGE_INTERVALS, anew), anew):
+        if last - first + 1 < settings["samples_min"] or above[first : last + 1].any():
+            continue
+        for begin, end in stays_before:
+            follows = 0 < first - end <= _CHANGE_INTERVALS + 1 and not anew[end + 1 : first + 1].any()
+            if follows and end - begin + 1 >= _BEFORE_MIN:
+                yield Fall(asked, measure, plateau, slice(begin, end + 1), slice(first, last + 1))
+
+
+def _is_fall(settings: Settings, fall: Fall, unmoved: bool) -> bool:
+    """Whether it was higher and lower long enough, and as much was asked of it as before, as far as that is seen.
+
+    Where the lower rate is `unmoved` by sizes and the mix, these say nothing of it.
+    """
+    length_s = seconds(fall.asked.series)
+    if min(float(length_s[part].sum()) for part in (fall.before, fall.after)) < settings["phase_s"]:
+        return False
+    in_flight, size, reads = (
+        fall.both(each) for each in (fall.asked.in_flight, fall.asked.size, fall.asked.read_share)
+    )
+    if not in_flight[1] >= _KEPT * in_flight[0]:
+        return False
+    if unmoved:
+        return True
+    if not fall.is_of_writes and abs(reads[1] - reads[0]) > _MIX_CHANGE:
+        return False
+    # Larger operations are fewer, smaller ones fewer bytes: what that explains is no fall.
+    explained = size[1] / size[0] if fall.measure == "ops" else size[0] / size[1]
+    return not explained > 1 or fall.high >= settings["fall_factor"] * explained * fall.low

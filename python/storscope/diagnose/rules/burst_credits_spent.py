@@ -1,0 +1,199 @@
+"""A rate fell at one moment to a lower value and stands there, though as much is asked as before.
+
+Looks for
+    Devices, volumes and machines whose operations or bytes per second were higher for a while, fell within an
+    interval or two, and then stood at one lower value while as many operations as before, or more, of the same size
+    and mix were in flight and waited. So it is when credits are spent that let a volume do more than its base for some
+    time: EBS gp2, st1 and sc1, Azure disks up to P20, machines with burst credits for all of their volumes. It
+    says when it fell, from what to what, and how much was done above the lower rate: so many credits there were.
+    What reads and writes do alone is looked at, too.
+
+Why it matters
+    What was measured or accepted in the first half hour is not what there is. The lower rate lasts until less is asked
+    for long: credits come back at the base rate, hours for half an hour of burst.
+
+Evidence
+    Operations and latency over time (iostat -x -t, sar -d, esxtop -b, perfmon), with at least three intervals before
+    the fall and 10 after it, each half a minute or more. What is even, and what no storage does by itself, is judged by
+    the thresholds of throughput-cap.
+
+When it is wrong
+    Where only writes fell, a write cache is full, or an SSD has filled the part of its cells that it writes quickly
+    (SLC cache): both look the same, and are told as such. Another kind of load that has the same size and mix looks the
+    same: reads that a cache no longer answers, random ones after ones in sequence. So where nothing but the fall speaks
+    for credits, it is information. A drive that gets too hot does less, too, and so does one that is rebuilt.
+
+References
+    "Amazon EBS volume types": gp2 has a base of 3 IOPS for each GiB, at least 100, bursts to 3,000 and holds 5.4
+    million credits; st1 has a base of 40 MiB/s and a burst of 250 MiB/s for each TiB, sc1 of 12 and 80. "Managed disk
+    bursting" (Azure): up to 3,500 IOPS and 170 MB/s, 30 minutes at most. How long a bucket of tokens lasts: RFC 2697.
+    The factor of 1.3 and the widths are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from storscope.diagnose.case import Case
+from storscope.diagnose.peers import rests_on
+from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._asked import Asked, asked_by_system, asked_together
+from storscope.diagnose.rules._asked_words import rate_words, subject_words, things_words
+from storscope.diagnose.rules._burst_words import (
+    check_words,
+    credit_words,
+    documented,
+    fall_words,
+    hint_words,
+    innocent_words,
+    remedy_words,
+    title_words,
+)
+from storscope.diagnose.rules._caps import MEASURES, cap_at
+from storscope.diagnose.rules._entities import in_use, joined
+from storscope.diagnose.rules._falls import Fall, falls_of
+from storscope.diagnose.rules._harm import harm_to
+from storscope.diagnose.rules.throughput_cap import cap_settings
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import NS_PER_S
+
+_NAME = "burst-credits-spent"
+_NEEDS = "operations and latency of devices or volumes over time (iostat -x -t, sar -d, esxtop -b, perfmon)"
+
+
+def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+    both = {**cap_settings(case), **settings}
+    outcomes = [_judge(case, both, system, every) for system, every in asked_by_system(case).items()]
+    return [one for one in outcomes if one is not None] or [NotEvaluated(_NAME, _NEEDS)]
+
+
+def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef, Sequence[Asked]]) -> Outcome | None:
+    judged = {entity: asked for entity, asked in every.items() if len(asked[0].series) > settings["samples_min"]}
+    if not judged:
+        return None
+    found = {entity: falls for entity, asked in judged.items() if (falls := _best(settings, asked))}
+    told = _lowest(case, found) or [falls for one in asked_together(case, system) if (falls := _best(settings, [one]))]
+    if not told:
+        return Healthy(_NAME, f"No rate of {things_words(judged)} of {system} fell while as much was asked.")
+    told.sort(key=lambda falls: (-_severity(case, settings, falls[0]), -falls[0].waiting_share))
+    return _finding(case, settings, told)
+
+
+def _best(settings: Settings, every: Sequence[Asked]) -> list[Fall]:
+    """Of the rates of one thing that fell the one that says most, with all of its falls, most waiting first."""
+    found = [falls for asked in every for measure in MEASURES if (falls := falls_of(asked, settings, measure))]
+    best = min(found, key=lambda falls: _rank(falls[0]), default=[])
+    return sorted(best, key=lambda fall: -fall.waiting_share)
+
+
+def _rank(fall: Fall) -> tuple[bool, bool, bool]:
+    return bool(fall.asked.of), not documented(fall), not fall.is_natural
+
+
+def _lowest(case: Case, found: Mapping[EntityRef, list[Fall]]) -> list[list[Fall]]:
+    """Without what rests on something that fell at the same time."""
+    return [
+        falls
+        for entity, falls in found.items()
+        if not any(_is_same(falls[0], found[below][0]) for below in rests_on(case, entity) & found.keys())
+    ]
+
+
+def _is_same(one: Fall, other: Fall) -> bool:
+    return abs(one.fell_ns - other.fell_ns) <= 2 * one.asked.series.interval_ns
+
+
+def _is_imposed(settings: Settings, fall: Fall) -> bool:
+    return cap_at(fall.asked, settings, fall.measure, fall.plateau).is_shown
+
+
+def _is_shown(settings: Settings, fall: Fall) -> bool:
+    """Whether more than the fall speaks for credits: documented rates, or a lower one that no storage has by itself."""
+    return bool(documented(fall)) or _is_imposed(settings, fall)
+
+
+def _confidence(settings: Settings, fall: Fall) -> float:
+    if not _is_shown(settings, fall):
+        return 0.4
+    if fall.is_of_writes:
+        return 0.5
+    return 0.85 if documented(fall) else 0.7
+
+
+def _severity(case: Case, settings: Settings, fall: Fall) -> Severity:
+    if not _is_shown(settings, fall):
+        return Severity.INFO
+    harm = harm_to(case, fall.asked.entities) or Severity.WARNING
+    severe = fall.waiting_share >= settings["waiting_share_severe"] and not fall.is_of_writes
+    return harm if severe else min(harm, Severity.WARNING)
+
+
+def _finding(case: Case, settings: Settings, told: Sequence[Sequence[Fall]]) -> Finding:
+    falls = told[0]
+    fall, shown = falls[0], _is_shown(settings, falls[0])
+    quick, slow = fall.both(fall.asked.series["latency_ns_mean"])
+    also = f"So fell: {joined([_short(case, one[0]) for one in told[1:]], 3)}." if len(told) > 1 else ""
+    return Finding(
+        rule=_NAME,
+        severity=_severity(case, settings, fall),
+        confidence=_confidence(settings, fall),
+        title=title_words(case, fall, _is_imposed(settings, fall)),
+        summary=" ".join(
+            part for part in (fall_words(case, falls), credit_words(fall), hint_words(fall), also) if part
+        ),
+        why="The earlier rate does not last: what waits now goes on waiting until less is asked for hours.",
+        innocent=innocent_words(fall),
+        check=check_words(fall),
+        remedy=remedy_words(fall),
+        source=f"A rate {settings['fall_factor']:g} times as high as the even one after it: ours. Credits: AWS, EBS "
+        "volume types; Azure, managed disk bursting.",
+        entities=tuple(dict.fromkeys(entity for one in told for entity in one[0].asked.entities)),
+        start_ns=fall.start_ns,
+        end_ns=fall.end_ns,
+        evidence=(_rows(case, fall),),
+        weight=min(1.0, 0.8 + 0.2 * fall.waiting_share) * (1.0 if shown else 0.5),
+        numbers={
+            f"{fall.measure}_per_s_before": fall.high, f"{fall.measure}_per_s_after": fall.low,
+            f"credits_{'count' if fall.measure == 'ops' else 'bytes'}": fall.credits, "falls": len(falls),
+            "before_s": (fall.fell_ns - fall.start_ns) / NS_PER_S, "after_s": (fall.end_ns - fall.fell_ns) / NS_PER_S,
+            "refill_s": fall.credits / fall.low, "latency_ns_before": quick, "latency_ns_after": slow,
+            "waiting_share": fall.waiting_share,
+        },
+    )  # fmt: skip
+
+
+def _short(case: Case, fall: Fall) -> str:
+    low, high = (rate_words(fall.measure, rate) for rate in (fall.low, fall.high))
+    return f"{subject_words(case, fall.asked)} ({high} to {low}, {case.time_words(fall.fell_ns)})"
+
+
+def _rows(case: Case, fall: Fall) -> EvidenceRows:
+    """What was done before and after."""
+    begin = {"reads": "read_", "writes": "write_"}.get(fall.asked.of, "")
+    ops, moved, latency = (f"{begin}{name}" for name in ("ops_per_s", "bytes_per_s", "latency_ns_mean"))
+    instant = case.instant()
+    where = in_use(case, fall.asked.entities, f"{instant} >= {fall.start_ns} AND {instant} < {fall.end_ns}")
+    return case.evidence(
+        f"Before and after it fell{f', {fall.asked.of}' if fall.asked.of else ''}",
+        f"""WITH told AS (SELECT {instant} AS start_ns, min(time) AS time, sum({ops}) AS ops, sum({moved}) AS moved,
+        sum({ops} * {latency}) / nullif(sum({ops}), 0) AS latency_ns FROM observations WHERE {where} GROUP BY 1)
+        SELECT CASE WHEN start_ns < {fall.fell_ns} THEN 'before' ELSE 'after' END AS phase, min(time) AS first_time,
+        count(*) AS intervals, round(median(ops), 1) AS ops_per_s_median,
+        round(quantile_cont(ops, 0.1), 1) AS ops_per_s_p10, round(quantile_cont(ops, 0.9), 1) AS ops_per_s_p90,
+        round(median(moved)) AS bytes_per_s_median, round(median(latency_ns)) AS latency_ns_median,
+        round(median(ops * latency_ns) / 1e9, 2) AS in_flight_median FROM told GROUP BY 1 ORDER BY first_time""",
+    )
+
+
+RULE = Rule(
+    name=_NAME,
+    title="a rate fell at one moment and stands there, though as much is asked",
+    evaluate=_evaluate,
+    thresholds=(
+        Threshold("fall_factor", 1.3, "the rate before over that after it", "ours"),
+        Threshold("phase_s", 30, "time before and after it below which nothing is said", "ours"),
+        Threshold("waiting_share_severe", 0.5, "share of all waiting that is after it, from which it can be critical",
+                  "ours"),
+    ),
+)  # fmt: skip
