@@ -9,7 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.engine import evaluate
+from storscope.diagnose.rules import rules
 from storscope.diagnose.rules.throughput_cap import RULE
+from storscope.diagnose.thresholds import load_thresholds
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Severity
@@ -105,6 +108,16 @@ def test_below_what_one_operation_at_a_time_gave_it_is_a_limit_though_nothing_el
     finding = only_finding(judge(RULE, case_of(tmp_path, sdb=seen)))
     assert finding.numbers["alone_in_flight"] == pytest.approx(400 * 6e-4, rel=0.2)
     assert "one at a time" in finding.summary
+
+
+def test_who_is_beyond_a_knee_that_a_limit_makes_is_not_told_to_buy_drives(tmp_path: Path) -> None:
+    case = case_of(tmp_path, nvme1n1=serve(busy_day(), Limits(ops_per_s=3_000), rng()))
+    found = [one for one in evaluate(case, rules(), load_thresholds(rules())) if isinstance(one, Finding)]
+    [knee] = [one for one in found if one.rule == "load-at-limit"]
+    assert knee.remedy.startswith("See first 'Device nvme1n1 is held at 3,000 IOPS' (throughput-cap)")
+    assert "more drives" not in knee.remedy
+    [cap] = [one for one in found if one.rule == RULE.name]
+    assert cap.weight * cap.confidence > knee.weight * knee.confidence
 
 
 def test_reads_alone_may_be_limited(tmp_path: Path) -> None:

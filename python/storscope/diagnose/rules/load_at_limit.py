@@ -547,10 +547,32 @@ def _rows(case: Case, state: _State) -> EvidenceRows:
     )
 
 
+_IMPOSED = ("throughput-cap", "burst-credits-spent")
+"""Rules that tell of limits which are none of the storage's own."""
+
+
+def _behind_a_limit(_case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
+    """With another remedy where a limit that is set makes the knee: drives and cache would not move it."""
+    own = set(finding.entities)
+    wholes = {entity.system for entity in own if entity.kind in ("array", "host")}
+    for one in outcomes:
+        if not isinstance(one, Finding) or one.rule not in _IMPOSED or one.severity is Severity.INFO:
+            continue
+        if own & set(one.entities) or wholes & {entity.system for entity in one.entities}:
+            remedy = f"See first '{one.title}' ({one.rule}): drives and cache do not move a limit that is set."
+            return replace(finding, remedy=remedy, weight=_LESS * finding.weight)
+    return finding
+
+
+_LESS = 0.5
+"""Part of its weight that a knee has where a limit explains it, which is told first."""
+
+
 RULE = Rule(
     name=_NAME,
     title="load is at or near the point where latency climbs",
     evaluate=_evaluate,
+    completed=_behind_a_limit,
     thresholds=(
         Threshold("utilisation_ratio", 0.8, "load over the knee from which it is near its limit",
                   "common practice (Pesto, SoCC 2011)"),

@@ -237,8 +237,8 @@ def _rows(case: Case, cap: Cap) -> EvidenceRows:
         round(quantile_cont(ops, 0.1), 1) AS ops_per_s_p10, round(median(ops), 1) AS ops_per_s_median,
         round(quantile_cont(ops, 0.9), 1) AS ops_per_s_p90, round(quantile_cont(moved, 0.1)) AS bytes_per_s_p10,
         round(median(moved)) AS bytes_per_s_median, round(quantile_cont(moved, 0.9)) AS bytes_per_s_p90,
-        round(median(moved / ops)) AS size_bytes_median, round(median(latency_ns)) AS latency_ns_median
-        FROM ({rows}) WHERE ops > 0 AND latency_ns > 0 GROUP BY 1 ORDER BY 1""",
+        CAST(median(moved / ops) AS BIGINT) AS size_bytes_median, round(median(latency_ns)) AS latency_ns_median
+        FROM ({rows}) WHERE ops > 0 AND latency_ns > 0 GROUP BY 1 ORDER BY 1 DESC""",
     )
 
 
