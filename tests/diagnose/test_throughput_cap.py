@@ -136,6 +136,22 @@ def test_reads_alone_may_be_limited(tmp_path: Path) -> None:
     assert finding.title == "Reads of volume v1 are held at 1,500 IOPS"
 
 
+def test_one_latency_of_reads_and_writes_is_enough(tmp_path: Path) -> None:
+    """As sar tells it: operations and their latency together, bytes apart."""
+    seen = serve(busy_day(), Limits(ops_per_s=2_000), rng(), jitter=0.03)
+    read = seen.bytes_per_s * seen.read_share
+    columns = {
+        "ops_per_s": seen.ops_per_s, "bytes_per_s": seen.bytes_per_s, "read_bytes_per_s": read,
+        "write_bytes_per_s": seen.bytes_per_s - read, "latency_ns_mean": seen.latency_s * NS_PER_S,
+    }  # fmt: skip
+
+    def write(recorder: Recorder) -> None:
+        record(recorder, {name: values[None, :] for name, values in columns.items()}, ["sdb"], kind="device", step_s=10)
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, write)))
+    assert finding.numbers["limit_ops_per_s"] == pytest.approx(2_000, rel=0.01)
+
+
 def test_volumes_that_trade_what_their_machine_may_do_share_a_limit(tmp_path: Path) -> None:
     loads = [busy_day(seed, 300, 5_000, 48) for seed in (4, 5, 6)]
     one, two, three = serve_together(loads, Limits(ops_per_s=4_000), rng())

@@ -115,17 +115,19 @@ class Asked:
         return result
 
     def is_quick(self, when: BoolArray) -> bool:
-        """Whether it is flash, or answers reads as quickly in times when nobody waits."""
+        """Whether it is flash, or answers reads as quickly in times when nobody waits.
+
+        Where one latency is told of all, reads alone take at most that over their part of the operations.
+        """
         if self.known_quick:
             return True
-        reads = directions(self.series).get("reads")
-        if reads is None or self.of:
-            reads = self.series if self.of == "reads" or median(self.read_share[when]) >= _MOST_READS else None
-        return reads is not None and median(alone_ns(reads)) < QUICK_NS
+        reads = None if self.of else directions(self.series).get("reads")
+        if reads is not None:
+            return median(alone_ns(reads)) < QUICK_NS
+        share = median(self.read_share[when])
+        return share > 0 and median(self.alone_ns[when]) / share < QUICK_NS
 
 
-_MOST_READS = 0.8
-"""Part of the operations from which their mean is that of reads."""
 _CACHED = 0.5
 """Part of the time alone of a read below which a write is answered by a cache (ours)."""
 
