@@ -118,3 +118,18 @@ def test_the_terminal_says_predicted_measured_and_off_by(tmp_path: Path, capsys:
     assert "access specification metric predicted measured off by" in lines
     assert "one value each iops 750 /s 1,000 /s −25.0 %" in lines
     assert not any(word in said for word in ("BETTER", "WORSE", "three or more runs", "cannot tell"))
+
+
+def test_of_many_predictions_those_that_are_off_most_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first of a sweep would say that all are as near; half is as far off as twice."""
+    off = {"a": 0.99, "b": 1.01, "c": 0.98, "d": 0.25, "e": 3.0}
+    make_store(tmp_path / "m", *(run(name, 1000, engine="vdbench") for name in off))
+    simulated = (run(name, 1000 * times, engine=SIMULATOR, id=f"simulation-{name}") for name, times in off.items())
+    make_store(tmp_path / "s", *simulated)
+    assert storscope(["compare", str(tmp_path / "s"), str(tmp_path / "m")]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "PREDICTION: iops of d off by −75.0 %, iops of e off by +200 %, iops of c off by −2.0 % and 2 less; "
+        "56 % on average"
+    )

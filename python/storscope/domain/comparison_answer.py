@@ -5,6 +5,7 @@ Names stay as captures have them: who prints them makes them harmless.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -79,14 +80,28 @@ def counted_outcomes(comparison: Comparison) -> str:
 
 
 def predictions_off_by(comparison: Comparison) -> str:
-    """Of each prediction one figure: the rate where there is one, since latency then follows from it."""
-    found = []
+    """Of each prediction one figure: the rate where there is one, since latency then follows from it.
+
+    Of more than are named those that are off most, since the first would say that all are as near.
+    """
+    found: list[tuple[float, str]] = []
     for pair in comparison.pairs:
         rows = [row for row in pair.rows if row.off_by is not None and row.reason == PREDICTION]
         row = next((row for row in rows if row.metric == "iops"), rows[0] if rows else None)
-        if row is not None:
-            found.append(f"{row.metric} of {pair.name} off by {change(row.off_by)}")
-    return _few(found)
+        if row is not None and row.off_by is not None:
+            found.append((row.off_by, f"{row.metric} of {pair.name} off by {change(row.off_by)}"))
+    if len(found) <= _NAMES_SHOWN:
+        return ", ".join(said for _, said in found)
+    mean = sum(abs(off) for off, _ in found) / len(found)
+    found.sort(key=lambda one: -_times_off(one[0]))
+    named = _few((said for _, said in found), rest=" and {} less")
+    return f"{named}; {format_ratio(mean)} on average"
+
+
+def _times_off(off_by: float) -> float:
+    """How many times too much or too little, so that half is as far off as twice."""
+    times = 1.0 + off_by
+    return max(times, 1.0 / times) if times > 0 else math.inf
 
 
 def _few(said: Iterable[str], between: str = ", ", rest: str = " and {} more") -> str:
