@@ -113,6 +113,44 @@ def test_a_curve_with_writes_that_a_cache_took_says_what_it_is_not_for(
         assert warning not in capsys.readouterr().out
 
 
+FLASH_READS = {1: 16_500.0, 2: 29_000.0, 4: 40_000.0, 8: 50_000.0, 16: 58_000.0}
+
+
+@pytest.mark.parametrize(
+    ("writes", "amplification", "note"),
+    [
+        ({1: 7_000.0, 8: 7_100.0}, 5.4, None),
+        (
+            {1: 36_000.0, 8: 40_000.0},
+            1.0,
+            "Writes are quicker than a drive like `nvme-ssd` could make them, which moves 4.4 pages",
+        ),
+        ({1: 19_000.0, 4: 27_000.0, 32: 84_000.0}, 1.0, "The fitted drive writes otherwise than measured: off by "),
+    ],
+)
+def test_flash_that_writes_more_quickly_than_it_could_clean_is_fitted_without_cleaning(
+    writes: dict[int, float], amplification: float, note: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A quick drive with few dies: the class's amplification alone kept it at a tenth of what was measured."""
+    path = tmp_path / "flash.csv"
+    path.write_text(results_table(FLASH_READS, writes, "flash"))
+    assert run(["fit", "drive", str(path), "--size", "500g", "--span", "1%", "--json"]) == 0
+    form = json.loads(capsys.readouterr().out)
+    assert form["design"]["write_amplification"] == amplification
+    off = [abs(one["fitted_per_s"] / one["measured_per_s"] - 1) for one in form["writes"]]
+    assert note is None or any(one.startswith(note) for one in form["notes"])
+    assert (sum(off) / len(off) > 0.25) == any("otherwise than measured" in one for one in form["notes"])
+    assert any("Writes are quicker" in one for one in form["notes"]) == (amplification == 1.0)
+    assert not any("seeks are fitted" in one for one in form["notes"])
+
+
+def test_a_curve_of_flash_has_no_cache_that_is_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "flash.csv"
+    path.write_text(results_table(FLASH_READS, {1: 40_000.0}, "flash"))
+    assert run(["fit", "drive", str(path), "--size", "500g", "--curve", "--json"]) == 0
+    assert not any("a cache takes them" in note for note in json.loads(capsys.readouterr().out)["notes"])
+
+
 @pytest.mark.parametrize(
     ("size", "words"),
     [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,6 +42,10 @@ _SMALL_BYTES: Final = 64 * 1024
 """Transfer hardly counts in smaller requests beside the positioning: at 100 MB/s they take less than 0.7 ms."""
 _CACHED: Final = 1.1
 """Writes that are so many times as fast as reads mean a write cache (crates/storscope-sim/src/drive/fit/depths.rs)."""
+_FAR_OFF: Final = 0.25
+"""What is off by more on average is not fitted: as numbers are hardly known whose error is as large (docs/fit.md)."""
+_NO_TIME_NS: Final = 1_000
+"""The least time to program that the fit tries (crates/storscope-sim/src/drive/fit/flash_depths.rs)."""
 _HEAD_BYTES: Final = 64 * 1024
 _TRACE_LINE: Final = re.compile(rb"[RW]\s+\S+\s+\d+\s+\d+\s")
 
@@ -218,13 +223,60 @@ def _from_store(store: Store, evidence: tuple[str, ...], options: FitOptions) ->
     base = _base(found.grid, like, options, notes)
     span_ratio = options.span_ratio if options.span_ratio is not None else most_span(found, base["size_bytes"])
     if span_ratio < 1.0:
-        notes.append(f"The first {format_ratio(span_ratio)} of the drive was used; seeks are fitted to that.")
+        part = f"The first {format_ratio(span_ratio)} of the drive was used"
+        notes.append(f"{part}; seeks are fitted to that." if base["kind"] == "mechanical" else f"{part}.")
     elif found.used_bytes is None and options.span_ratio is None:
         notes.append("How much of the drive was used is not said, and taken as all of it; see --span.")
     base = with_measured_stroke(base, like)
-    fitted = fit_grid(replace(found.grid, span_ratio=span_ratio), base, evidence[0])
+    grid = replace(found.grid, span_ratio=span_ratio)
+    fitted = fit_grid(grid, base, evidence[0])
+    if _cleans_too_slowly(fitted):
+        notes.append(_without_cleaning(like, base["write_amplification"]))
+        fitted = fit_grid(grid, base | {"write_amplification": 1.0}, evidence[0])
+    notes += [note for note in map(_far_off, ("reads", "writes"), repeat(fitted)) if note is not None]
     notes += [note for note in (assumed_stroke(fitted, like), order_of_cached_writes(fitted)) if note is not None]
     return _report(options, evidence, like, fitted, notes)
+
+
+def _cleans_too_slowly(fitted: FittedDrive) -> bool:
+    """Whether flash writes more slowly than it was measured to, though a die takes next to no time to program."""
+    design = fitted.design
+    if design["kind"] != "flash" or design["write_amplification"] <= 1.0 or design["program_ns"] > _NO_TIME_NS:
+        return False
+    off = _mean_off(fitted.judgement["writes"])
+    return off is not None and off < -_FAR_OFF
+
+
+def _without_cleaning(like: str | None, amplification: float) -> str:
+    return (
+        f"Writes are quicker than a drive like `{like}` could make them, which moves {amplification - 1.0:.1f} pages "
+        "for each one written: taken as those of a drive that moves none (write_amplification = 1), as before its "
+        "steady state, or behind a cache. Random writes that last may be several times slower: measure with bench "
+        "--precondition --steady-state."
+    )
+
+
+def _far_off(direction: str, fitted: FittedDrive) -> str | None:
+    """That the drive cannot be fitted to one direction, if it cannot."""
+    points = fitted.judgement[direction]
+    each = [abs(_off(point)) for point in points]
+    if not each or sum(each) / len(each) <= _FAR_OFF:
+        return None
+    worst = max(points, key=lambda point: abs(_off(point)))
+    mean = format_ratio(sum(each) / len(each))
+    return (
+        f"The fitted drive {direction.removesuffix('s')}s otherwise than measured: off by {mean} on average, "
+        f"{100 * _off(worst):+.0f} % at depth {worst['qd']}. Do not rely on its {direction}: keep the points with "
+        "--curve, or say another --like."
+    )
+
+
+def _mean_off(points: Sequence[Mapping[str, Any]]) -> float | None:
+    return sum(map(_off, points)) / len(points) if points else None
+
+
+def _off(point: Mapping[str, Any]) -> float:
+    return float(point["fitted_per_s"]) / float(point["measured_per_s"]) - 1.0
 
 
 def _base(grid: DepthGrid, like: str | None, options: FitOptions, notes: list[str]) -> dict[str, Any]:
@@ -237,7 +289,7 @@ def _base(grid: DepthGrid, like: str | None, options: FitOptions, notes: list[st
                 "by it: their reads come out too slow, by 10 % on average where four drives were measured, and by 16 "
                 "to 19 % at 8 to 32 outstanding. Without --curve the drive has a head."
             )
-        if _has_cached_writes(grid):
+        if drive_named(class_of(grid))["kind"] == "mechanical" and _has_cached_writes(grid):
             notes.append(
                 "Writes are a tenth faster than reads, so a cache takes them. A curve serves each for as long as it "
                 "took on that drive with its cache full, which is too long in an array while few are outstanding: "
