@@ -48,6 +48,15 @@ def test_a_saturated_processor_is_named_with_those_who_wait(tmp_path: Path) -> N
     assert finding.remedy.endswith("Drives do not help.")
 
 
+def test_drives_that_are_flash_are_not_to_be_replaced_by_flash(tmp_path: Path) -> None:
+    disks = only_finding(judge(RULE, make_case(tmp_path / "disks", _group(0.99, 6), _volume(35))))
+    ssds = _group(0.99, 6), _volume(35), lambda recorder: recorder.fact(_GROUP, "media", "ssd")
+    flash = only_finding(judge(RULE, make_case(tmp_path / "flash", *ssds)))
+    assert "use flash" in disks.remedy
+    assert "use flash" not in flash.remedy
+    assert "depends on their size" in flash.remedy
+
+
 def test_the_rows_give_how_busy_it_is_and_how_often(tmp_path: Path) -> None:
     # One interval alone is no stretch of it, and does not count.
     busy = [0.2, 0.94, 0.95, 0.96, 0.2, 0.2, 0.99, 0.2, 0.2, 0.2]

@@ -42,7 +42,7 @@ from storscope.diagnose.rules._harm import mean_and_limit_ns
 from storscope.diagnose.rules._intervals import ends, greatest, in_runs, mean
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.drive_failed import work_words, worked_on
-from storscope.diagnose.rules.uneven_drives import told_as_deep
+from storscope.diagnose.rules.uneven_drives import remedy_of_full_drives, told_as_deep
 from storscope.diagnose.tier_limits import tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
@@ -225,7 +225,8 @@ def _finding(
         why=_WHY if decides else _WHY_OF_PART,
         innocent="Backups, copies or a rebuild fill it on purpose, with nobody waiting.",
         check=_CHECK_SIMULATED if is_simulated(case, system) else _CHECK,
-        remedy=_remedy(worst.entity) + ("" if drives_help or worst.entity.kind != "controller" else _DRIVES_DO_NOT),
+        remedy=_remedy(case, worst.entity)
+        + ("" if drives_help or worst.entity.kind != "controller" else _DRIVES_DO_NOT),
         source="85 % busy in three intervals in a row: ours; at 85 % a queue with random arrivals holds 6 (M/M/1).",
         entities=tuple(one.entity for one in full),
         start_ns=start,
@@ -358,9 +359,6 @@ _REMEDIES = {
         "send larger I/Os, move backups and copies to another time; or take a faster controller."
     ),
     "port": "Take more or faster links of this kind, or move backups and copies to another time.",
-    "disk_group": (
-        "Move load to another group, add drives, use flash, or RAID 10 for what writes to a group with parity."
-    ),
 }
 _LINK_REMEDIES = {
     "front-end-link": (
@@ -379,7 +377,9 @@ _LINK_REMEDIES = {
 _DRIVES_DO_NOT = " Drives do not help."
 
 
-def _remedy(entity: EntityRef) -> str:
+def _remedy(case: Case, entity: EntityRef) -> str:
+    if entity.kind == "disk_group":
+        return remedy_of_full_drives(is_flash=case.tier(entity).name == "flash")
     kinds = [kind for kind in _LINK_REMEDIES if entity.kind == "port" and entity.name.startswith(kind)]
     return _LINK_REMEDIES[kinds[0]] if kinds else _REMEDIES[entity.kind]
 

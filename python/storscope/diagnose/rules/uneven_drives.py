@@ -434,7 +434,7 @@ def _at_limit(case: Case, settings: Settings, at_work: DrivesAtWork, deep: BoolA
         why="All drives work at their limit: more load brings longer waits and no more I/Os for any volume on them.",
         innocent="Backups or a rebuild run at that time and fill the queues on purpose, with nobody waiting.",
         check="See whether operations per second still rise with deeper queues; if not, the drives are the limit.",
-        remedy="Move load to another group, add drives, use flash, or RAID 10 for what writes to a group with parity.",
+        remedy=remedy_of_full_drives(is_flash=_tier(case, group) == "flash"),
         source="Group mean above 4: ours, from published cases of MSA arrays; above 32 of flash: what a SATA drive "
         "takes at a time.",
         entities=(group.whole, *group.drives),
@@ -444,6 +444,20 @@ def _at_limit(case: Case, settings: Settings, at_work: DrivesAtWork, deep: BoolA
         weight=min(1.0, 0.3 + share),
         numbers={"queue_depth_mean": level, "time_share": share, "drives": len(group.drives)},
     )
+
+
+def remedy_of_full_drives(*, is_flash: bool) -> str:
+    """What helps drives of which all are at their limit.
+
+    Disks wait for their arms. Flash under lasting writes is bound by the bytes that it programs: eight NVMe drives in
+    RAID 5 made 6 % fewer random writes of 4 KiB a second than in RAID 10, and 25 % more of 128 KiB (simulated).
+    """
+    if is_flash:
+        return (
+            "Move load to another group, add drives, or take quicker ones. Whether RAID 10 helps writes to a group "
+            "with parity depends on their size, since mirrors write every byte twice: simulate both."
+        )
+    return "Move load to another group, add drives, use flash, or RAID 10 for what writes to a group with parity."
 
 
 def told_as_deep(case: Case) -> Mapping[EntityRef, Finding]:
