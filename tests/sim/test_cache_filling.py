@@ -108,8 +108,8 @@ def test_a_fifth_of_what_came_and_one_page_a_second_for_each_drive_are_the_least
     assert bool(doubts_of_cache(report)) is said
 
 
-def _reading(place: str, region: str, duration: str) -> list[str]:
-    """Random reads of the first part of a volume of 4 GiB through a cache."""
+def _reading(place: str, region: str, duration: str, *, volume: str = "4 GiB", offsets: str = '"uniform"') -> list[str]:
+    """Random reads of the first part of a volume through a cache of 1 GiB."""
     text = f'''name = "reads"
 [[group]]
 name = "g"
@@ -119,7 +119,7 @@ layout = "raid10"
 [[volume]]
 name = "v"
 group = "g"
-size = "4 GiB"
+size = "{volume}"
 [[controller]]
 name = "A"
 cost_per_op = "20 us"
@@ -136,6 +136,7 @@ volumes = [{{ volume = "v"{', flash_cache = { size = "1 GiB" }' if place == "fla
 name = "s"
 outstanding = 64
 region = {{ length = "{region}" }}
+offsets = {offsets}
 line = [{{ size = "8k", read_share = 1, random_share = 1 }}]
 '''
     return _filling(simulate(plan_of(text, load, duration=duration), started_ns=0))
@@ -147,16 +148,39 @@ def test_a_read_cache_that_was_not_full_and_missed_is_doubted(place: str, name: 
     assert doubt.startswith(f"{name} was still filling: ")
     assert "of the reads missed it" in doubt
     assert not _reading(place, "16m", "30s"), "all of it is in the cache"
+    assert _reading(place, "3g", "10s", volume="400 GiB"), "of which little is used"
+    assert not _reading(place, "400g", "10s", volume="400 GiB"), "of which it holds next to nothing"
+
+
+def test_flash_that_answers_many_reads_of_a_large_volume_is_doubted() -> None:
+    """Of 8 TiB and 200 GiB of flash nothing was said, though after five hours it still answered more and more."""
+    zipf = '{ kind = "zipf", exponent = 0.99 }'
+    assert _reading("flash", "400g", "10s", volume="400 GiB", offsets=zipf)
 
 
 @pytest.mark.parametrize(
     ("used", "hits", "blocks", "said"),
-    [(50, 500, 100, True), (98, 500, 100, False), (50, 951, 100, False), (50, 949, 100, True), (2, 0, 4, False)],
+    [
+        (50, 500, 100, True),
+        (98, 500, 100, False),
+        (50, 951, 100, False),
+        (50, 949, 100, True),
+        (2, 0, 4, False),
+        (2, 49, 4, False),
+        (2, 50, 4, True),
+    ],
 )
 def test_what_a_full_cache_would_not_better_is_not_told(used: int, hits: int, blocks: int, said: bool) -> None:
     flash = {"reads": 1000, "hits": hits, "used_blocks": used, "blocks": blocks, "block_bytes": 4096}
     report = {"cache": None, "targets": [{"host": "h", "volume": "v", "flash": flash}]}
     assert bool(doubts_of_reads(report, [100 * 4096], keeps_reads=False)) is said
+
+
+def test_caches_that_fill_alike_are_told_once() -> None:
+    flash = {"reads": 1000, "hits": 500, "used_blocks": 50, "blocks": 100, "block_bytes": 4096}
+    report = {"cache": None, "targets": [{"host": f"h{index}", "volume": "v", "flash": flash} for index in range(4)]}
+    (doubt,) = doubts_of_reads(report, [100 * 4096] * 4, keeps_reads=False)
+    assert doubt.startswith("The flash cache of h0 for v was still filling, and so were 3 more: 50 % of it was in use")
 
 
 def test_without_a_write_cache_there_is_nothing_to_say() -> None:

@@ -6,6 +6,7 @@ Of a write cache drives then have work before them that nothing shows; of a read
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from storscope.domain.units import NS_PER_S, format_bytes, format_ratio
@@ -23,6 +24,8 @@ _LEAST_MISSED = 0.05
 """Fewer misses are hardly worth waiting for."""
 _LEAST_SHARE = 0.05
 """Of what it stands before: a smaller cache will not answer many reads when it is full, unless few places are read."""
+_LEAST_HIT = 0.05
+"""Few places are read where a small cache that is not full answers so many: a full one will answer more."""
 
 _LONGER = "Simulate longer, with --duration"
 
@@ -71,41 +74,58 @@ def doubts_of_cache(report: Mapping[str, Any], longer: str = _LONGER) -> tuple[s
 def doubts_of_reads(
     report: Mapping[str, Any], sizes_bytes: Sequence[int], *, keeps_reads: bool, longer: str = _LONGER
 ) -> tuple[str, ...]:
-    """A sentence for each read cache that was not full and still missed: the flash of hosts, and the array's own.
+    """A sentence if the flash of hosts was not full and still missed, and one of the array's own read cache.
 
-    `sizes_bytes` are those of the targets; `keeps_reads`: whether the array's cache keeps what was read.
+    `sizes_bytes` is how much of each target is used; `keeps_reads`: whether the array's cache keeps what was read. What
+    it answers tells of no places: it holds what was written or read ahead, too.
     """
     said = []
-    for target, size_bytes in zip(report["targets"], sizes_bytes, strict=True):
-        flash = target["flash"]
-        if flash is not None:
-            name = f"The flash cache of {target['host']} for {target['volume']}"
-            said += _filling(
-                name, flash["used_blocks"], flash["blocks"], flash["block_bytes"], size_bytes, flash, longer
-            )
+    before = [(target, size) for target, size in zip(report["targets"], sizes_bytes, strict=True) if target["flash"]]
+    filling = [(target, state) for target, size in before if (state := _flash_filling(target["flash"], size))]
+    if filling:
+        target, state = max(filling, key=lambda one: one[1].missed)
+        name = f"The flash cache of {target['host']} for {target['volume']}"
+        said.append(state.words(name, longer, len(filling) - 1))
     cache = report["cache"]
     if cache is not None and keeps_reads:
-        reads = {"reads": cache["reads"], "hits": cache["read_hits"]}
-        used, most = cache["clean_pages"], cache["clean_limit_pages"]
-        said += _filling("The read cache", used, most, cache["page_bytes"], sum(sizes_bytes), reads, longer)
+        state = _Filling(cache["clean_pages"], cache["clean_limit_pages"], cache["reads"], cache["read_hits"])
+        if state.is_told and not state.is_small(cache["page_bytes"], sum(sizes_bytes)):
+            said.append(state.words("The read cache", longer))
     return tuple(said)
 
 
-def _filling(
-    name: str,
-    used: int,
-    most: int,
-    each_bytes: int,
-    before_bytes: int,
-    counts: Mapping[str, int],
-    longer: str,
-) -> list[str]:
-    missed = 1 - counts["hits"] / counts["reads"] if counts["reads"] else 0.0
-    if used >= _FULL * most or missed < _LEAST_MISSED or most * each_bytes < _LEAST_SHARE * before_bytes:
-        return []
-    said = (
-        f"{name} was still filling: {format_ratio(used / most)} of it was in use at the end, and "
-        f"{format_ratio(missed)} of the reads missed it. The fuller it gets, the faster reads become. "
-        f"{longer}, or let a stream of a --schedule read it full before."
-    )
-    return [said]
+def _flash_filling(flash: Mapping[str, int], before_bytes: int) -> _Filling | None:
+    """The state of a host's flash that is worth a doubt: large beside what it stands before, or of use already."""
+    state = _Filling(flash["used_blocks"], flash["blocks"], flash["reads"], flash["hits"])
+    is_idle = state.is_small(flash["block_bytes"], before_bytes) and 1.0 - state.missed < _LEAST_HIT
+    return state if state.is_told and not is_idle else None
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """What a read cache held at the end, of how much, and what it answered."""
+
+    used: int
+    most: int
+    reads: int
+    hits: int
+
+    @property
+    def missed(self) -> float:
+        return 1.0 - self.hits / self.reads if self.reads else 0.0
+
+    @property
+    def is_told(self) -> bool:
+        return self.used < _FULL * self.most and self.missed >= _LEAST_MISSED
+
+    def is_small(self, each_bytes: int, before_bytes: int) -> bool:
+        """Beside what it stands before."""
+        return self.most * each_bytes < _LEAST_SHARE * before_bytes
+
+    def words(self, name: str, longer: str, others: int = 0) -> str:
+        was = f", and so were {others} more" if others > 1 else ", and so was one more" if others else ""
+        return (
+            f"{name} was still filling{was}: {format_ratio(self.used / self.most)} of it was in use at the end, and "
+            f"{format_ratio(self.missed)} of the reads missed it. The fuller it gets, the faster reads become. "
+            f"{longer}, or let a stream of a --schedule read it full before."
+        )

@@ -73,5 +73,15 @@ def _filling(
 def _reads(plan: SimulationPlan, shown: Mapping[str, Any], longer: str) -> tuple[str, ...]:
     read = (plan.design.form["cache"] or {}).get("read")
     keeps_reads = read is not None and read.get("size_bytes") is not None
-    sizes = [one.size_bytes for one in plan.design.attachments]
-    return doubts_of_reads(shown, sizes, keeps_reads=keeps_reads, longer=longer)
+    return doubts_of_reads(shown, _used_bytes(plan), keeps_reads=keeps_reads, longer=longer)
+
+
+def _used_bytes(plan: SimulationPlan) -> list[int]:
+    """How much of each target the streams' regions hold; all of it where none uses it."""
+    used = []
+    for index, attachment in enumerate(plan.design.attachments):
+        regions = [one.region for one in plan.workload.streams if not one.targets or index in one.targets]
+        ends = [one.start_bytes + one.length_bytes if one.length_bytes else attachment.size_bytes for one in regions]
+        held = sum(end - one.start_bytes for end, one in zip(ends, regions, strict=True))
+        used.append(min(held, attachment.size_bytes) if regions else attachment.size_bytes)
+    return used
