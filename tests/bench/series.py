@@ -55,6 +55,15 @@ def closed_loop(latency_ns: FloatArray, outstanding: int = 8) -> list[Sample]:
     return samples
 
 
+def open_loop(latency_ns: FloatArray, counts: IntArray) -> list[Sample]:
+    """Samples of so many arrivals, with a level of latency each."""
+    both = zip(latency_ns, counts, strict=True)
+    return [
+        _sample(index, Part(int(count), int(count) * 4096, buckets(np.full(count, level))))
+        for index, (level, count) in enumerate(both)
+    ]
+
+
 def drawn(rng: np.random.Generator, scale_ns: FloatArray, count: int) -> list[Sample]:
     """Samples of `count` exponential latencies each, with a mean of their own."""
     return [

@@ -20,6 +20,7 @@ from tests.bench.series import (
     closed_loop,
     drawn,
     given_latencies,
+    open_loop,
     rates,
 )
 
@@ -110,6 +111,16 @@ def test_a_drift_all_the_way_through_is_no_warm_up(change: float) -> None:
     level = [1e4 * (1 + change * np.linspace(0, 1, 80) + 0.05 * rng.normal(size=80)) for _ in range(60)]
     found = [settled(Samples(rates(one)), GRID_NS).doubts for one in level]
     assert sum(not doubts for doubts in found) <= 3
+
+
+def test_of_two_figures_that_move_that_which_goes_farther_is_told() -> None:
+    """Arrivals that scatter by 2 % were said to be what moved, where the response rose by a fifth."""
+    rng = np.random.default_rng(11)
+    counts = np.rint(np.linspace(1020, 990, 200) + rng.normal(size=200)).astype(int)
+    rising = open_loop(np.linspace(1e6, 1.2e6, 200) + 1e3 * rng.normal(size=200), counts)
+    found = warm_up(rising)
+    assert (found.samples, found.figure) == (None, Figure("mean"))
+    assert warm_up(closed_loop(np.linspace(1e6, 1.2e6, 200))).figure == Figure("iops")
 
 
 def _bursts(rng: np.random.Generator, count: int) -> FloatArray:
