@@ -52,6 +52,21 @@ def test_every_field_of_a_measurement_is_explained(data: Path, capsys: pytest.Ca
     }  # fmt: skip
 
 
+def test_what_the_file_asks_for_and_is_not_measured_is_a_doubt_of_each_run(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log whose flushes were left out had 44 us for a commit, and nothing in the result said so."""
+    job = data.parent / "log.fio"
+    job.write_text("[log]\nrw=write\nbs=4k\nfdatasync=1\n")
+    said = "Not as the file of the workload asks: fdatasync=1 (a workload has no flushes"
+    single = _printed(data, capsys, "--workload", str(job))
+    sweep = _printed(data, capsys, "--workload", str(job), "--sweep", "depth=1")
+    for form in (single, sweep):
+        assert any(doubt.startswith(said) for doubt in form["doubts"])
+    job.write_text("[log]\nrw=write\nbs=4k\n")
+    assert not any("Not as the file" in doubt for doubt in _printed(data, capsys, "--workload", str(job))["doubts"])
+
+
 def test_a_seed_is_a_text_since_readers_of_json_round_great_numbers(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from storscope.bench.goals import Goal
+    from storscope.bench.workloads.loss import Loss
     from storscope.workbench.benchmarking import BenchSettings
 
 
 def settings_of(
-    chosen: Mapping[str, Any], duration_ns: int, *, interval_ns: int | None = None, goal: Goal | None = None
-) -> BenchSettings:
-    """What is asked for; without --seed a new one. No interval is that of all measurements."""
+    chosen: Mapping[str, Any], duration_ns: int, *, interval_ns: int | None = None, goal: Goal | None = None,
+    losses: Sequence[Loss] = (),
+) -> BenchSettings:  # fmt: skip
+    """What is asked for; without --seed a new one. No interval is that of all measurements.
+
+    `losses` is what the workload's file asks for and is not measured.
+    """
+    from storscope.bench.workloads.loss import doubts_of_losses
     from storscope.domain.units import NS_PER_S
     from storscope.workbench.benchmarking import BenchSettings
 
@@ -28,4 +34,5 @@ def settings_of(
         engine=chosen["engine"],
         goal=goal,
         keep=chosen["keep"],
+        doubts=doubts_of_losses(losses),
     )

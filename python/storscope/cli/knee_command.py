@@ -73,7 +73,7 @@ def knee_command(targets: Sequence[str], chosen: Mapping[str, Any]) -> int:
 
 
 def _task(targets: Sequence[str], chosen: Mapping[str, Any]) -> KneeTask:
-    from storscope.cli.measure_command import workload_of
+    from storscope.cli.measure_command import definition_of
     from storscope.domain.errors import UsageError
     from storscope.domain.objective import Objective
     from storscope.domain.units import NS_PER_S
@@ -83,9 +83,10 @@ def _task(targets: Sequence[str], chosen: Mapping[str, Any]) -> KneeTask:
     longest_s = _DEFAULT_LONGEST_S if chosen["longest"] is None else chosen["longest"]
     if longest_s < _SHORTEST_S:
         raise UsageError(f"at least {_SHORTEST_S:g} s for a search", f"{longest_s:g} s", where="--max-duration")
-    workload = workload_of(chosen)
+    definition = definition_of(chosen)
     budget_ns = round(longest_s * NS_PER_S)
-    return KneeTask(tuple(targets), workload, settings_of(chosen, budget_ns), budget_ns, objective)
+    settings = settings_of(chosen, budget_ns, losses=definition.losses)
+    return KneeTask(tuple(targets), definition.workloads[0], settings, budget_ns, objective)
 
 
 def _dry_run(task: KneeTask) -> int:

@@ -74,21 +74,22 @@ def _definition(chosen: Mapping[str, Any]) -> Definition:
     return definition
 
 
-def workload_of(chosen: Mapping[str, Any]) -> Workload:
-    """The one workload that is asked for; what its file says and cannot be kept is printed."""
+def definition_of(chosen: Mapping[str, Any]) -> Definition:
+    """The one workload that is asked for, with what its file says and cannot be kept, which is printed."""
     from storscope.cli.show_workload import print_losses, print_unused_targets
 
     definition = _definition(chosen)
     print_losses(definition.losses)
     print_unused_targets(definition)
-    return definition.workloads[0]
+    return definition
 
 
 def _settings(chosen: Mapping[str, Any], workload: Workload, definition: Definition) -> BenchSettings:
     from storscope.workbench.measured_interval import measured_interval_ns
 
     goal = goal_of(chosen, workload, definition.sweep)
-    return settings_of(chosen, goal.longest_ns, interval_ns=measured_interval_ns(goal, workload), goal=goal)
+    interval_ns = measured_interval_ns(goal, workload)
+    return settings_of(chosen, goal.longest_ns, interval_ns=interval_ns, goal=goal, losses=definition.losses)
 
 
 def _dry_run(task: Task) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from storscope.bench.goals import Goal
     from storscope.bench.sweep import Planned
     from storscope.bench.workloads.definition import Sweep
+    from storscope.bench.workloads.loss import Loss
     from storscope.workbench.sweeping import SweepPlan
 
 _DEFAULT_DURATION_S = 10.0
@@ -31,13 +32,13 @@ def plan_of(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
     words = [part for word in (target, *chosen["axes"]) for part in parts_of(word)]
     targets = [word for word in words if not is_axis(word)]
     _check_targets(targets)
-    planned, asked = _planned([word for word in words if is_axis(word)], chosen)
+    planned, asked, losses = _planned([word for word in words if is_axis(word)], chosen)
     every_s, length_s = _schedule(chosen)
     length_s = length_s or chosen["duration"]
     duration_ns = round(length_s * NS_PER_S) if length_s else asked.duration_ns or round(_DEFAULT_DURATION_S * NS_PER_S)
     goals = _goals(planned, asked, chosen)
     duration_ns = max((goal.longest_ns for goal in goals), default=duration_ns)
-    settings = settings_of(chosen, duration_ns, interval_ns=min(NS_PER_S, duration_ns))
+    settings = settings_of(chosen, duration_ns, interval_ns=min(NS_PER_S, duration_ns), losses=losses)
     plan = SweepPlan(
         tuple(targets), tuple(planned), settings, chosen["repeats"] or 1, ramp_ns=asked.ramp_up_ns or 0, goals=goals,
         preconditions=chosen["precondition"],
@@ -74,8 +75,8 @@ def _goals(planned: Sequence[Planned], asked: Sweep, chosen: Mapping[str, Any]) 
     return tuple(goal_of(chosen, item.workload, asked) for item in planned) if sets_end(chosen) else ()
 
 
-def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Planned], Sweep]:
-    """The matrix, and how its file wants each measurement to be made."""
+def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Planned], Sweep, Sequence[Loss]]:
+    """The matrix, how its file wants each measurement to be made, and what cannot be kept of the file."""
     from storscope.bench.sweep import axes_of, matrix, matrix_of
     from storscope.bench.workloads import load_workload
     from storscope.bench.workloads.definition import Sweep
@@ -85,7 +86,7 @@ def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Plann
     if chosen["source"] is None:
         if not chosen["sweeps"]:
             raise UsageError("--workload NAME or --sweep with axes", "neither", hint="See: storscope workload list.")
-        return matrix(axes_of(axes)), Sweep()
+        return matrix(axes_of(axes)), Sweep(), ()
     definition = load_workload(chosen["source"])
     if chosen["only"] is not None:
         definition = definition.only(chosen["only"])
@@ -95,7 +96,7 @@ def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Plann
         raise UsageError("one workload", f"{len(definition.workloads)}", hint="Choose one with --only, or add --sweep.")
     if definition.sweep.targets:
         click.echo("not swept: the file's own numbers of targets; all that are named here are used", err=True)
-    return matrix_of(definition, axes_of(axes)), definition.sweep
+    return matrix_of(definition, axes_of(axes)), definition.sweep, definition.losses
 
 
 def _schedule(chosen: Mapping[str, Any]) -> tuple[float | None, float | None]:

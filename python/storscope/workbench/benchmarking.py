@@ -61,6 +61,9 @@ class BenchSettings:
     """When a measurement ends; None is after `duration_ns`."""
     keep: bool = False
     """Whether scratch files stay."""
+    doubts: tuple[str, ...] = ()
+    """What is known beforehand of the workload that makes figures mean less; of what is measured, not of what is
+    written before."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,8 @@ class BenchSession:
             settings.duration_ns, settings.seed, settings.interval_ns // parts, held=True,
         )  # fmt: skip
         known = {**self._labels, **(labels or {})}
-        about = replace(_about(self._ready, used, settings), labels=known, goal=goal.explain())
+        about = _about(self._ready, used, settings)
+        about = replace(about, labels=known, goal=goal.explain(), doubts=(*settings.doubts, *about.doubts))
         started, about = engine_of(settings.engine, plan, about)
         measuring = functools.partial(
             Measuring, goal=goal, interval_ns=settings.interval_ns, parts=parts, measure=latency_of(about)

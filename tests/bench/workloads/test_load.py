@@ -39,6 +39,13 @@ def test_text_and_names_and_windows_encodings_are_taken(tmp_path: Path) -> None:
     assert load_workload(wide).form == "icf"
 
 
+@pytest.mark.parametrize("key", ["fsync", "fdatasync", "sync"])
+def test_a_flush_is_refused_with_what_goes_without_it(key: str) -> None:
+    text = f'name = "log"\n[[stream]]\noutstanding = 1\n{key} = true\nline = [{{ size = "8k", read_share = 0 }}]\n'
+    with pytest.raises(ConfigError, match=rf"{key}: expected no flush, as a workload has none.*\n.*power loss empties"):
+        load_workload(text)
+
+
 def test_json_is_the_generators_own_form(tmp_path: Path) -> None:
     path = tmp_path / "w.json"
     path.write_text(json.dumps(builtins()["oltp"].workload.to_json()))

@@ -45,9 +45,14 @@ ELSEWHERE: dict[str, str] = {
 }  # fmt: skip
 """Option -> why it is no part of a workload."""
 
+NO_FLUSHES = (
+    "a workload has no flushes and no synchronous writes: a write counts as done when the device has taken it, also "
+    "into a cache that loses it without power"
+)
+
 LOST: dict[str, str] = {
     **dict.fromkeys(("fsync", "fdatasync", "sync", "end_fsync", "fsync_on_close", "write_barrier", "sync_file_range"),
-                    "a workload has no flushes and no synchronous writes"),
+                    NO_FLUSHES),
     **dict.fromkeys(("rate_min", "rate_iops_min", "rate_cycle", "rate_ignore_thinktime", "rateminbw"),
                     "storscope reports a rate that was not reached instead of stopping"),
     **dict.fromkeys(("latency_target", "latency_window", "latency_percentile", "latency_run", "max_latency"),

@@ -28,7 +28,7 @@ _FIO_SERVER = "fio's examples/iometer-file-access-server.fio, which cites Intel'
 _ITS_DEPTH = "the same file's 'moderate' load, iodepth=64"
 _PAGE = "page of PostgreSQL (BLCKSZ), SQL Server and, by default, Oracle (DB_BLOCK_SIZE): 8 KiB in their manuals"
 _LOG = "WAL is written in pages of 8 KiB (PostgreSQL manual, wal_block_size), from front to back"
-_CONVENTION = "one writer waits for each write: what a commit does"
+_CONVENTION = "one writer waits for each write, as a commit does; the flush behind it is not made"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -29,6 +29,18 @@ class Loss:
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.where}: {self.what}: {self.reason}"
+
+
+_DOUBTS_SHOWN = 3
+
+
+def doubts_of_losses(losses: Sequence[Loss]) -> tuple[str, ...]:
+    """A sentence for a run of a workload that asks something else of the storage than its file; what is lost first."""
+    lost = [f"{one.what} ({one.reason})" for one in losses if one.kind is LossKind.LOST]
+    if not lost:
+        return ()
+    more = f"; and {len(lost) - _DOUBTS_SHOWN} more" if len(lost) > _DOUBTS_SHOWN else ""
+    return (f"Not as the file of the workload asks: {'; '.join(lost[:_DOUBTS_SHOWN])}{more}.",)
 
 
 @dataclass

@@ -36,6 +36,12 @@ _PLAIN = re.compile(r"\s*[0-9.]+\s*")
 """A number without a unit."""
 
 
+_FLUSHES = ("fsync", "fdatasync", "sync", "dsync", "flush")
+_NO_FLUSHES = (
+    "Without it a write counts as done when the device has taken it, also into a cache that power loss empties."
+)
+
+
 def read_toml(text: str, where: str = "the TOML file") -> Definition:
     """The workloads of a TOML file. Raises ConfigError with line, column and key."""
     return _Reader(text, where).read(parsed_toml(text, where))
@@ -80,6 +86,8 @@ class _Reader:
         found = {}
         for key, item in value.items():
             if key not in parsers:
+                if key.lower() in _FLUSHES:
+                    self.fail((*path, key), "no flush, as a workload has none", repr(key)[:60], _NO_FLUSHES)
                 close = difflib.get_close_matches(key, parsers, 1)
                 hint = f"Did you mean {close[0]!r}?" if close else "Known here: " + ", ".join(parsers) + "."
                 self.fail((*path, key), "a key that storscope knows", repr(key)[:60], hint)
