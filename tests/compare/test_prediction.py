@@ -53,6 +53,21 @@ def test_two_simulated_runs_are_judged_as_ever(tmp_path: Path) -> None:
     assert row(pair, "iops").outcome is Outcome.WORSE
 
 
+@pytest.mark.parametrize("engine", [SIMULATOR, "vdbench"])
+def test_what_is_too_short_to_judge_is_to_be_repeated(
+    engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of two minutes of a simulated hog it was only said to measure longer."""
+    for side, seed in (("a", 5), ("b", 6)):
+        values = noisy(1000, 40, seed=seed, rho=0.99, spread=0.3)
+        make_store(tmp_path / side, run("w", values, engine=engine, id=f"run-{side}"))
+    assert storscope(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("CANNOT TELL")
+    assert "three or more a side tell" in said
+    assert ("with another --seed" in said) == (engine == SIMULATOR)
+
+
 def test_how_long_a_prediction_is_simulated_is_no_load(tmp_path: Path) -> None:
     pair = only(compared(tmp_path, [measured(1000, duration_s=300)], [predicted(1500, duration_s=60)]))
     assert pair.is_comparable

@@ -18,6 +18,7 @@ OFF_BY: Final = (
     "off by is predicted / measured − 1; a prediction is neither better nor worse, so --fail-on finds nothing in it"
 )
 _NAMES_SHOWN: Final = 3
+_SIMULATOR: Final = "storscope-sim"
 _FOUND: Final = (Outcome.BETTER, Outcome.WORSE)
 _WITHIN_A_RUN: Final = ("series", "own", "bucket-series")
 """Methods whose intervals are from within one run a side."""
@@ -148,7 +149,25 @@ def advice(comparison: Comparison) -> list[str]:
             "The intervals are from one run a side and do not know how much runs differ: before you rely on a change, "
             "three or more runs a side, best taken in turn (A B A B A B)."
         )
+    elif _is_too_short(comparison):
+        seeds = ", of simulations each with another --seed" if _is_simulated(comparison) else ""
+        said.append(f"What is too short to judge by one run a side, three or more a side tell{seeds}.")
     return said
+
+
+def _is_too_short(comparison: Comparison) -> bool:
+    """Whether the intervals of one run a side, which may not last longer between two changes, leave a row undecided."""
+    return any(
+        pair.is_comparable and row.outcome is Outcome.UNDECIDED and row.method in _WITHIN_A_RUN
+        for pair in comparison.pairs
+        if len(pair.runs_before) == len(pair.runs_after) == 1
+        for row in pair.rows
+        if "independent values" in row.reason or "no bound" in row.reason
+    )
+
+
+def _is_simulated(comparison: Comparison) -> bool:
+    return all(subject.engine == _SIMULATOR for pair in comparison.pairs for subject in pair.subjects)
 
 
 def _chance_is_unknown(comparison: Comparison) -> bool:
