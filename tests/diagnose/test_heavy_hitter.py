@@ -7,10 +7,12 @@ import pytest
 
 from storscope.diagnose.rules import drive_failed
 from storscope.diagnose.rules.heavy_hitter import RULE
+from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import MIB
 from storscope.domain.verdict import ordered
+from storscope.domain.vocabulary import SIMULATED_FACT
 from tests.diagnose.apart import apart, at, during, steady
 from tests.diagnose.days import MS, START_NS, FloatArray, day, entity
 from tests.support.cases import findings, judge, make_case
@@ -37,6 +39,16 @@ def test_the_hog_of_the_bad_window_is_named_with_its_shares(tmp_path: Path) -> N
     assert usual[0] == "v03"
     assert finding.evidence[1].columns[1:3] == ["ops_per_s", "bytes_per_s"]
     assert max(now[1] / usual[1], now[2] / usual[2]) == pytest.approx(finding.numbers["excess"], rel=0.01)
+
+
+def test_a_simulated_hog_is_left_out_since_nobody_can_pause_it(tmp_path: Path) -> None:
+    def simulated(recorder: Recorder) -> None:
+        recorder.fact(EntityRef(entity("v03").system, "array", "a"), SIMULATED_FACT, 1000)
+
+    [measured] = findings(RULE, make_case(tmp_path / "measured", day(hog)))
+    [found] = findings(RULE, make_case(tmp_path / "simulated", day(hog), simulated))
+    assert measured.check.startswith("Pause or slow v03")
+    assert found.check.startswith("Simulate the same without the load of v03")
 
 
 def test_an_even_load_is_healthy(tmp_path: Path) -> None:

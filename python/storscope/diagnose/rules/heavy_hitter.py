@@ -49,6 +49,7 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import weighted_mean
 from storscope.diagnose.rules._load import at_other_times, kind_word, named, opening, span_of, talkers, window_words
+from storscope.diagnose.rules._simulated import is_simulated, without_it
 from storscope.diagnose.rules._slowed import Slowed, slowed_finding, slowed_in
 from storscope.diagnose.tier_limits import ENTITY_OPS_MIN
 from storscope.diagnose.windows import bad_windows, what_was_bad
@@ -376,6 +377,8 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
             "Its load is not what changed: look for what else began with the bad window (others' load, a rebuild, a "
             "lost cache)."
             if top.bad and _is_as_usual(settings, top)
+            else without_it(case, top.entity)
+            if is_simulated(case, top.entity.system)
             else f"Pause or slow {case.label(top.entity)} for a few minutes and watch the others' latency; inside it, "
             "find the process (resource monitor, iotop, database waits)."
         ),

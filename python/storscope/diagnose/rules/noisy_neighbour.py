@@ -57,6 +57,7 @@ from storscope.diagnose.rules._neighbour_suspicions import (
     shares,
     suspicions,
 )
+from storscope.diagnose.rules._simulated import is_simulated, without_it
 from storscope.diagnose.rules.component_saturated import FullComponent, used_to_the_full
 from storscope.diagnose.windows import bad_windows
 from storscope.domain.arrays import BoolArray
@@ -145,7 +146,9 @@ def _finding(case: Case, settings: Settings, one: Suspicion, more: list[Suspicio
             f"{case.label(one.entity)} only marks the hours."
         ),
         check=(
-            f"Pause or throttle {case.label(one.entity)} for five minutes while the victims work: their "
+            without_it(case, one.entity)
+            if is_simulated(case, one.entity.system)
+            else f"Pause or throttle {case.label(one.entity)} for five minutes while the victims work: their "
             f"{_latency(one)} must fall towards {format_duration(one.quiet_ns)} within an interval or two."
         ),
         remedy=_remedy(case, one),
