@@ -331,5 +331,23 @@ def test_where_no_cause_was_found_the_remedy_tells_how_to_look_for_it(tmp_path: 
     assert "neighbour" not in finding.remedy
 
 
+def test_where_nothing_but_a_rebuild_is_found_it_is_named_as_what_may_be_the_cause(tmp_path: Path) -> None:
+    """'None of the other findings names a cause', beside one that told to expect a slow-down."""
+
+    def slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency *= 12
+
+    group = EntityRef(entity("v03").system, "disk_group", "g")
+
+    def rebuild(recorder: Recorder) -> None:
+        for number in range(6):
+            recorder.link(entity(f"v{number:02}"), "lives_on", group)
+        recorder.event(group, START_NS, "rebuild_started", "a rebuild begins")
+
+    found = evaluate(make_case(tmp_path, day(slow), rebuild), rules(), load_thresholds(rules()))
+    [finding] = [one for one in found if isinstance(one, Finding) and one.rule == RULE.name]
+    assert finding.remedy.startswith("See the finding that may be its cause: 'A rebuild is running on ")
+
+
 def test_rules_that_tell_causes_are_rules() -> None:
     assert rules().keys() >= _causes.CAUSES

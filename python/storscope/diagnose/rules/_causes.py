@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rules._entities import counted
+from storscope.diagnose.rules.drive_failed import worked_on
 from storscope.domain.finding import Finding, Outcome, Severity
 
 CAUSES = frozenset({
@@ -17,6 +18,8 @@ CAUSES = frozenset({
     "burst-credits-spent", "flush-bound",
 })  # fmt: skip
 """Rules that tell why something is slow, and not only that it is, or when."""
+_WORK = "drive-failed"
+"""The rule that tells of rebuilds, restripes and scrubs."""
 _NAMED_MOST = 3
 _NONE = (
     "None of the other findings names a cause. Find where the time goes: compare the latency that the host sees with "
@@ -26,23 +29,36 @@ _NONE = (
 
 
 def with_causes(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
-    """The finding with a remedy that begins with the causes found in its systems and those that they rest on."""
+    """The finding with a remedy that begins with the causes found in its systems and those that they rest on.
+
+    What is information at most is no cause, but work on its drives, such as a rebuild, where nothing else is found.
+    """
     whole = {one for entity in finding.entities for one in (entity, *case.components(entity))}
     systems = {one.system for one in whole}
-    causes = [
+    there = [
         one
         for one in outcomes
-        if isinstance(one, Finding)
-        and one.rule in CAUSES
-        and one.severity is not Severity.INFO
-        and any(entity.system in systems for entity in one.entities)
+        if isinstance(one, Finding) and one.rule in CAUSES and any(entity.system in systems for entity in one.entities)
     ]
+    causes = [one for one in there if one.severity is not Severity.INFO]
     causes.sort(key=lambda one: (-one.severity, -one.weight))
+    work = [one for one in there if one.rule == _WORK and whole & worked_on(case) and _began_before(one, finding)]
+    if not causes and work:
+        return replace(finding, remedy=f"See the finding that may be its cause: {_named(work[0])}. {work[0].remedy}")
     return replace(finding, remedy=_remedy(causes) if causes else _NONE)
 
 
+def _began_before(work: Finding, finding: Finding) -> bool:
+    """Whether it began before what was felt had ended."""
+    return work.start_ns is None or finding.end_ns is None or work.start_ns < finding.end_ns
+
+
+def _named(cause: Finding) -> str:
+    return f"'{cause.title}' ({cause.rule})"
+
+
 def _remedy(causes: Sequence[Finding]) -> str:
-    named = ", ".join(f"'{one.title}' ({one.rule})" for one in causes[:_NAMED_MOST])
+    named = ", ".join(map(_named, causes[:_NAMED_MOST]))
     more = f" and {counted(len(causes) - _NAMED_MOST, 'more finding')}" if len(causes) > _NAMED_MOST else ""
     first = "the finding that may be its cause" if len(causes) == 1 else "the findings that may be its causes"
     return f"See {first}: {named}{more}. Take load away or spread it before buying."
