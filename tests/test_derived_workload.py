@@ -309,7 +309,9 @@ def test_what_makes_no_sense_is_refused(
 def test_a_benchmark_alone_has_no_measured_load(capsys: pytest.CaptureFixture[str]) -> None:
     sample = Path(__file__).parent / "importers" / "fio_json" / "fio_3.33_jsonplus.json"
     assert run(["workload", "derive", str(sample)]) == 2
-    assert "benchmark runs, whose load is what they were told" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "benchmark runs, whose load is what they were told" in said
+    assert "storscope simulate DESIGN --workload FILE" in said
 
 
 def test_a_diagnosis_of_volumes_names_the_next_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

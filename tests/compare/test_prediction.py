@@ -68,6 +68,13 @@ def test_what_is_too_short_to_judge_is_to_be_repeated(
     assert ("with another --seed" in said) == (engine == SIMULATOR)
 
 
+def test_runs_are_called_predicted_and_measured_wherever_they_are_named(tmp_path: Path) -> None:
+    """The headline spoke of predictions, and the reason beneath of 'the run after'."""
+    invalid = run("a", SLOW, engine="vdbench", status="invalid")
+    pair = only(compared(tmp_path, [predicted(FAST)], [invalid]))
+    assert row(pair, "latency").reason == "the latencies of the measured run do not mean what they say"
+
+
 def test_how_long_a_prediction_is_simulated_is_no_load(tmp_path: Path) -> None:
     pair = only(compared(tmp_path, [measured(1000, duration_s=300)], [predicted(1500, duration_s=60)]))
     assert pair.is_comparable

@@ -11,7 +11,15 @@ from storscope.compare.endings import ending_warnings
 from storscope.compare.matching import Pair
 from storscope.compare.metrics import METRICS
 from storscope.compare.naming import SIMULATOR
-from storscope.compare.prediction import about_demand, about_depth, about_lengths, engine_words, is_near, predicted_side
+from storscope.compare.prediction import (
+    about_demand,
+    about_depth,
+    about_lengths,
+    engine_words,
+    is_near,
+    predicted_side,
+    sides,
+)
 from storscope.compare.same_load import load_differences
 from storscope.compare.subjects import Subject
 from storscope.compare.wording import listed, percent
@@ -125,7 +133,7 @@ def _changes(pair: Pair) -> list[str]:
 def _own_doubts(pair: Pair) -> list[str]:
     """What the runs said of themselves when they ended, which whoever compares them later has not seen."""
     found = []
-    for side, group in (("before", pair.before), ("after", pair.after)):
+    for side, group in sides(pair):
         doubted = [run.doubts for run in group if run.doubts]
         if doubted:
             which = "" if len(group) == 1 else f" ({len(doubted)} of {len(group)} runs)"

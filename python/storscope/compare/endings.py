@@ -12,6 +12,7 @@ from typing import Final
 
 from storscope.compare.matching import Pair
 from storscope.compare.metrics import METRICS, Metric
+from storscope.compare.prediction import predicted_side, sides
 from storscope.compare.wording import listed
 
 _OK: Final = "ok"
@@ -29,12 +30,15 @@ def barred_by_ending(pair: Pair, metric: Metric) -> str:
 
 
 def _counted(pair: Pair, is_meant: Callable[[str], bool]) -> str:
-    """'the run before and 1 of 3 runs after'; empty when none is meant."""
+    """'the run before and 1 of 3 runs after', 'the measured run'; empty when none is meant."""
     words = []
-    for side, group in (("before", pair.before), ("after", pair.after)):
+    for side, group in sides(pair):
         count = sum(run.status is not None and is_meant(run.status) for run in group)
         if count:
-            words.append(f"the run {side}" if len(group) == 1 else f"{count} of {len(group)} runs {side}")
+            runs = f"{side} {{}}" if predicted_side(pair) else f"{{}} {side}"
+            words.append(
+                f"the {runs.format('run')}" if len(group) == 1 else f"{count} of {len(group)} {runs.format('runs')}"
+            )
     return " and ".join(words)
 
 

@@ -29,6 +29,15 @@ def off_by(predicted: Side, change: float) -> float | None:
     return 1.0 / (1.0 + change) - 1.0 if change > -1.0 else None
 
 
+def sides(pair: Pair) -> tuple[tuple[str, list[Subject]], tuple[str, list[Subject]]]:
+    """Either side with what it is called: 'before' and 'after', of a prediction 'predicted' and 'measured'."""
+    predicted = predicted_side(pair)
+    if predicted is None:
+        return ("before", pair.before), ("after", pair.after)
+    names = ("predicted", "measured") if predicted == BEFORE else ("measured", "predicted")
+    return (names[0], pair.before), (names[1], pair.after)
+
+
 def _measured_first(pair: Pair) -> tuple[list[Subject], list[Subject]]:
     return (pair.after, pair.before) if predicted_side(pair) == BEFORE else (pair.before, pair.after)
 

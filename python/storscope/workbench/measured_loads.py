@@ -175,7 +175,7 @@ def _cure(case: Case) -> str:
         return "Export the other rate too (0 where there was none), or that of all I/Os, and import again."
     return (
         "It holds benchmark runs, whose load is what they were told: storscope workload show FILE explains their file, "
-        "or a built-in workload."
+        "or a built-in workload, and storscope simulate DESIGN --workload FILE asks a design for the same."
     ) if case.runs else ""  # fmt: skip
 
 
