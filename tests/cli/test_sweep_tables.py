@@ -126,6 +126,8 @@ def test_a_narrow_terminal_shows_values_and_says_where_their_intervals_are(
         (Estimate(120.0, 110.0, 130.0), "120 ± 10"),
         (Estimate(120.0, 100.0, 2100.0), "120 (100 to 2100)"),
         (Estimate(120.0, 0.0, 500.0), "120 (0 to 500)"),
+        (Estimate(120.0, 119.9999, 120.0001), "120 ± < 0.1 %"),
+        (Estimate(120.0, 120.0, 120.0), "120 ± < 0.1 %"),
     ],
 )
 def test_plus_or_minus_is_said_where_it_does_not_mislead(estimate: Estimate, words: str) -> None:

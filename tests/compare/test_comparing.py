@@ -259,6 +259,8 @@ def test_unequal_concurrency_is_found_by_littles_law(tmp_path: Path) -> None:
     said = " ".join(pair.warnings)
     assert "8.0 I/Os were in flight before and 16.0 after" in said
     assert "Of 16 configured outstanding I/Os 8.0 were in flight before" in said
+    pair = only(compared(tmp_path / "few", [run("a", 10, latency_ns=4.2e6)], [run("a", 10, latency_ns=8e6)]))
+    assert "0.042 I/Os were in flight before and 0.08 after" in " ".join(pair.warnings)
 
 
 def test_at_a_fixed_rate_operations_are_load_and_concurrency_follows_latency(tmp_path: Path) -> None:

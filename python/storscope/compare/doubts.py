@@ -16,6 +16,7 @@ from storscope.compare.prediction import (
     about_depth,
     about_lengths,
     engine_words,
+    in_flight_words,
     is_near,
     predicted_side,
     sides,
@@ -157,8 +158,8 @@ def _concurrency(pair: Pair) -> list[str]:
     found = []
     if one and other and max(one, other) / min(one, other) > _CONCURRENCY_TOLERANCE:
         found.append(
-            f"Unequal concurrency: by Little's law (IOPS × latency) {one:,.1f} I/Os were in flight before and "
-            f"{other:,.1f} after. The latencies do not compare directly; look at IOPS beside them."
+            f"Unequal concurrency: by Little's law (IOPS × latency) {in_flight_words(one)} I/Os were in flight before "
+            f"and {in_flight_words(other)} after. The latencies do not compare directly; look at IOPS beside them."
         )
     for side, group, flight in (("before", pair.before, one), ("after", pair.after, other)):
         configured = group[0].load.outstanding
@@ -166,8 +167,8 @@ def _concurrency(pair: Pair) -> list[str]:
             continue
         if not 1 / _CONCURRENCY_TOLERANCE < flight / configured < _CONCURRENCY_TOLERANCE:
             found.append(
-                f"Of {format_count(configured)} configured outstanding I/Os {flight:,.1f} were in flight {side}: "
-                "the generator paused or waited, or the table does not hold together."
+                f"Of {format_count(configured)} configured outstanding I/Os {in_flight_words(flight)} were in flight "
+                f"{side}: the generator paused or waited, or the table does not hold together."
             )
     return found
 

@@ -53,12 +53,18 @@ def about_depth(pair: Pair, before: float | None, after: float | None) -> list[s
     if is_as_configured and is_near(kept, predicted):
         return []
     of_these = f" of {format_count(configured)} configured outstanding I/Os" if configured else ""
-    kept_words = f"{kept:,.1f} in flight{of_these}"
+    kept_words = f"{in_flight_words(kept)} in flight{of_these}"
     if is_near(kept, predicted):
         return [f"By Little's law (IOPS × latency) both sides kept about {kept_words}."]
-    sides = f"By Little's law (IOPS × latency) the measurement kept {kept_words}, the prediction {predicted:,.1f}."
+    predicted_words = in_flight_words(predicted)
+    sides = f"By Little's law (IOPS × latency) the measurement kept {kept_words}, the prediction {predicted_words}."
     cure = f"Predict with {max(1, round(kept))} outstanding, too, to tell what the depth explains and what the model."
     return [f"{sides} {cure}"]
+
+
+def in_flight_words(number: float) -> str:
+    """'31.9', and of less than one what tells it from none: '0.042'."""
+    return f"{number:,.1f}" if number >= 1 else f"{number:.2g}"
 
 
 def is_near(one: float, other: float) -> bool:

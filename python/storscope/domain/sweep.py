@@ -18,6 +18,8 @@ SIMULATED = "simulated"
 
 _LOPSIDED = 1.5
 """Times half of an interval that its farther end may lie from the value before '±' would mislead (ours)."""
+_LEAST_SHOWN = 0.0005
+"""Of a value: below this half of an interval is less than the digits of the value tell."""
 
 DIRECTED = ("read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s")
 """The same load by direction, for tables that have a column for each."""
@@ -76,7 +78,10 @@ class Estimate:
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
     def words(self, value_words: Callable[[float], str]) -> str:
-        """'3,193 ± 40'; '120 µs (98 µs to 2.1 ms)' where the interval is lopsided, or wider than the value itself."""
+        """'3,193 ± 40'; '120 µs (98 µs to 2.1 ms)' where the interval is lopsided, or wider than the value itself.
+
+        '37.1 µs ± < 0.1 %' where it is narrower than what is shown of the value.
+        """
         shown = value_words(self.value)
         if self.low is None or self.high is None or self.half_width is None:
             return shown
@@ -84,6 +89,8 @@ class Estimate:
             return f"{shown} ({value_words(self.low)} to {value_words(self.high)})"
         if self.half_width > self.value:
             return f"{shown} ({value_words(self.low)} to {value_words(self.high)})"
+        if self.half_width < _LEAST_SHOWN * abs(self.value):
+            return f"{shown} ± < 0.1 %"
         return f"{shown} ± {value_words(self.half_width)}"
 
 
