@@ -305,3 +305,23 @@ def test_a_database_is_found_by_the_word_that_people_use(capsys: pytest.CaptureF
 def test_toml_without_quotes_is_no_job_of_fio(text: str) -> None:
     with pytest.raises(ConfigError, match=r"^the text:\d:\d+: expected a value, .*\n  Texts, .* stand in quotes: "):
         load_workload(text)
+
+
+def test_a_file_named_without_its_ending_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs.fio").write_text("[global]\n")
+    with pytest.raises(UsageError) as refused:
+        load_workload("logs")
+    assert refused.value.hint.startswith("There is logs.fio. Built in are: oltp")
+    (tmp_path / "logs.workload.toml").write_text("")
+    with pytest.raises(UsageError) as refused:
+        load_workload("logs")
+    assert refused.value.hint.startswith("There is logs.workload.toml, and logs.fio. Built in are: oltp")
+
+
+@pytest.mark.parametrize("name", ["others", "/", "x" * 5000, "no/such/folder"])
+def test_nothing_is_told_where_no_file_is_meant(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError) as refused:
+        load_workload(name)
+    assert "There is" not in refused.value.hint

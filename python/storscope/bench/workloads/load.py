@@ -26,6 +26,9 @@ from storscope.domain.workload import Workload
 MOST_BYTES = 1024**2
 """Larger than any definition made by hand; Iometer's with 30 specifications has 11 KB."""
 
+_ENDINGS = (".toml", ".workload.toml", ".fio", ".job", ".icf")
+"""Of files that hold workloads."""
+
 
 def load_workload(source: str | Path, target_sizes: Sequence[int] = ()) -> Definition:
     """The definition that `source` names: a built-in workload, a file, or the text itself when it has several lines.
@@ -51,12 +54,21 @@ def read_definition(text: str, where: str, target_sizes: Sequence[int] = ()) -> 
         raise
 
 
+def _file_meant(path: Path) -> str:
+    """The files that a name without its ending may stand for, as a sentence; empty where there is none."""
+    try:
+        found = [str(one) for one in (path.with_name(path.name + ending) for ending in _ENDINGS) if one.is_file()]
+    except (OSError, ValueError):
+        return ""
+    return f"There is {', and '.join(found)}. " if found else ""
+
+
 def _text_of(path: Path) -> str:
     try:
         # O_NONBLOCK: opening a pipe that nobody writes to must not hang.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError:
-        hint = f"Built in are: {listed()}."
+        hint = f"{_file_meant(path)}Built in are: {listed()}."
         raise UsageError("a built-in workload or a file", f"neither, of the name {str(path)!r}", hint=hint) from None
     except ValueError as error:
         raise UsageError("a path", repr(str(path))[:80]) from error
