@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from storscope.diagnose.directions import directions, size_bytes
 from storscope.diagnose.judged_grids import judged_grids
 from storscope.diagnose.peers import system_grids
+from storscope.diagnose.tier_limits import tier_limits
 from storscope.diagnose.windows import bad_windows
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import KIB, MIB
@@ -33,6 +35,22 @@ def test_where_reads_and_writes_are_not_told_apart_the_mean_is_judged(tmp_path: 
     mean_ms = during(steady(0.448), 2.688)
     case = make_case(tmp_path, written({"ops_per_s": steady(500), "latency_ns_mean": mean_ms * MS}, HDD))
     assert bad_windows(case)["array"] == []
+
+
+def test_bytes_beside_a_rate_that_was_rounded_to_nothing_have_no_size(tmp_path: Path) -> None:
+    """iostat prints one read of 4 KiB in five minutes as 0.00 r/s and 0.01 rkB/s."""
+    reads, writes = during(steady(0), 10, first=0, last=1), steady(100)
+    columns = {
+        "read_ops_per_s": reads, "read_bytes_per_s": steady(10.24), "read_latency_ns_mean": steady(0.1) * MS,
+        "write_ops_per_s": writes, "write_bytes_per_s": writes * 16 * KIB,
+        "write_latency_ns_mean": during(steady(1), 90) * MS,
+    }  # fmt: skip
+    case = make_case(tmp_path, written(columns, HDD))
+    limits = tier_limits(case, entity("v00"))
+    (series,) = case.all_series.values()
+    assert np.isnan(size_bytes(directions(series, 0)["reads"])[1:]).all()
+    assert (limits.along(series, limits.critical_ns) == limits.critical_ns).all()
+    assert bad_windows(case)["array"] == [(at(100), at(160))]
 
 
 @pytest.mark.parametrize(("reads", "writes"), [(6, 600), (4, 60)])

@@ -58,7 +58,11 @@ def are_mixed(series: Series, share_min: float = DIRECTION_SHARE_MIN) -> bool:
 
 
 def size_bytes(series: Series) -> FloatArray:
-    """The mean size of an operation in each interval; NaN where it is not told."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        size: FloatArray = series["bytes_per_s"] / series["ops_per_s"]
-    return size
+    """The mean size of an operation in each interval; NaN where it is not told.
+
+    A rate of 0.00 beside some bytes is one operation in minutes, rounded: its size is not told either.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        size = series["bytes_per_s"] / series["ops_per_s"]
+    result: FloatArray = np.where(np.isfinite(size), size, np.nan)
+    return result
