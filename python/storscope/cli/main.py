@@ -8,6 +8,7 @@ import io
 import os
 import signal
 import sys
+import warnings
 from types import FrameType
 from typing import Any, Final
 
@@ -116,10 +117,20 @@ def _look_for_cycles_rarely() -> None:
     gc.set_threshold(_OBJECTS_BETWEEN_SEARCHES)
 
 
+def _keep_warnings_to_developers() -> None:
+    """numpy's warnings of a division by nothing, on evidence that no test thought of, are nothing a user can act on.
+
+    They are errors in the tests, and `python -W default -m storscope` shows them.
+    """
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore", RuntimeWarning)
+
+
 def main() -> None:
     """Runs the command line; every error that was foreseen ends as a message, never as a traceback."""
     _print_what_the_locale_lacks()
     _look_for_cycles_rarely()
+    _keep_warnings_to_developers()
     interruption = _FirstInterruption()
     interruption.listen()
     try:
