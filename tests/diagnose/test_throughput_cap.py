@@ -269,6 +269,17 @@ def test_at_a_documented_rate_alone_it_is_information(tmp_path: Path) -> None:
     assert "may be all that the storage can do" in finding.summary
 
 
+def test_what_is_felt_of_a_limit_that_is_only_supposed_is_asked_for_first(tmp_path: Path) -> None:
+    """It told that no other finding named a cause, beside the one that did."""
+    load = steady(_COUNT, 500)
+    load.ops_per_s[60:] = 9_000
+    case = case_of(tmp_path, nvme1n1=serve(load, Limits(ops_per_s=3_000), rng()))
+    found = [one for one in evaluate(case, rules(), load_thresholds(rules())) if isinstance(one, Finding)]
+    [felt] = [one for one in found if one.rule == "latency-above-tier"]
+    asked = "See first whether this is so: 'Device nvme1n1 is perhaps held at 3,000 IOPS' (throughput-cap). If not,"
+    assert felt.remedy.startswith(asked)
+
+
 def test_a_full_queue_of_the_host_is_what_holds_operations_back(tmp_path: Path) -> None:
     seen = serve(busy_day(), Limits(ops_per_s=3_000), rng())
     columns = {

@@ -20,18 +20,21 @@ CAUSES = frozenset({
 """Rules that tell why something is slow, and not only that it is, or when."""
 _WORK = "drive-failed"
 """The rule that tells of rebuilds, restripes and scrubs."""
+_PERHAPS = frozenset({"throughput-cap", "burst-credits-spent"})
+"""Rules whose information is a cause that only somebody else can confirm: who sets limits."""
 _NAMED_MOST = 3
-_NONE = (
-    "None of the other findings names a cause. Find where the time goes: compare the latency that the host sees with "
-    "that of the array and of its drives, import what is missing of them, and diagnose again; then take load away from "
-    "what is full, or spread it, before buying."
+_FIND = (
+    "ind where the time goes: compare the latency that the host sees with that of the array and of its drives, import "
+    "what is missing of them, and diagnose again; then take load away from what is full, or spread it, before buying."
 )
+_NONE = f"None of the other findings names a cause. F{_FIND}"
 
 
 def with_causes(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
     """The finding with a remedy that begins with the causes found in its systems and those that they rest on.
 
-    What is information at most is no cause, but work on its drives, such as a rebuild, where nothing else is found.
+    What is information at most is no cause, but where nothing else is found work on its drives, such as a rebuild, and
+    a limit that may be set for it.
     """
     whole = {one for entity in finding.entities for one in (entity, *case.components(entity))}
     systems = {one.system for one in whole}
@@ -45,6 +48,9 @@ def with_causes(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Fi
     work = [one for one in there if one.rule == _WORK and whole & worked_on(case) and _began_before(one, finding)]
     if not causes and work:
         return replace(finding, remedy=f"See the finding that may be its cause: {_named(work[0])}. {work[0].remedy}")
+    perhaps = [one for one in there if one.rule in _PERHAPS and not whole.isdisjoint(one.entities)]
+    if not causes and perhaps:
+        return replace(finding, remedy=f"See first whether this is so: {_named(perhaps[0])}. If not, f{_FIND}")
     return replace(finding, remedy=_remedy(causes) if causes else _NONE)
 
 
