@@ -509,16 +509,21 @@ impl Mechanical {
 
     #[inline]
     fn reach_and_transfer(&mut self, now: Nanos, op: DriveOp, start: &Stretch, follows: bool) {
-        self.last_on_link = None;
         let without_gap = follows && self.just_done && start.offset == self.arm.head_byte();
         let reach_ns = if without_gap { 0.0 } else { self.arm.reach_ns(now, self.times.before_ns(&op), start) };
+        self.transfer(now, &op, start, reach_ns);
+    }
+
+    /// Has the arm read or write what lies from `start` to the end of a request, once it is there in `reach_ns`.
+    #[inline(always)]
+    fn transfer(&mut self, now: Nanos, op: &DriveOp, start: &Stretch, reach_ns: f64) {
+        self.last_on_link = None;
         let media_ns = self.arm.transfer(start, op.offset + u64::from(op.length) - start.offset);
-        let is_read = op.direction == Direction::Read;
         let link_ns = f64::from(op.length) * self.times.link_ns_per_byte;
-        let service_ns = reach_ns + if is_read { larger(media_ns, link_ns) } else { media_ns };
+        let service_ns = reach_ns + if op.direction == Direction::Read { larger(media_ns, link_ns) } else { media_ns };
         self.arm_done_at = now + Nanos(whole(service_ns));
         self.job = Job::Serving;
-        self.served = op;
+        self.served = *op;
     }
 
     fn write_back(&mut self, now: Nanos, index: usize, reach_ns: f64) {

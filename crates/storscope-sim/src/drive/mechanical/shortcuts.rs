@@ -6,7 +6,6 @@ use storscope_types::Nanos;
 
 use super::super::DriveOp;
 use super::super::arm::Stretch;
-use super::super::maths::{larger, whole};
 use super::{Job, Mechanical, RUN_BYTES, spot};
 
 impl Mechanical {
@@ -33,7 +32,6 @@ impl Mechanical {
         self.interrupt(now);
         let start = self.arm.stretch(offset);
         self.serve_from(now, op, &start);
-        self.job = Job::Serving;
         true
     }
 
@@ -92,17 +90,12 @@ impl Mechanical {
         self.waiting.drop(index, keeps_order, |op| spot(&self.arm, &self.times, op));
     }
 
+    /// Takes up a request whose start is known, without a question about what lies behind it.
     #[inline(always)]
     fn serve_from(&mut self, now: Nanos, op: &DriveOp, start: &Stretch) {
-        let length = u64::from(op.length);
-        self.served = *op;
-        self.count_run(op.offset, op.offset + length);
-        self.last_on_link = None;
+        self.count_run(op.offset, op.offset + u64::from(op.length));
         let reach_ns = self.arm.reach_ns(now, self.times.before_ns(op), start);
-        let media_ns = self.arm.transfer(start, length);
-        let link_ns = f64::from(op.length) * self.times.link_ns_per_byte;
-        let service_ns = reach_ns + if op.direction == Direction::Read { larger(media_ns, link_ns) } else { media_ns };
-        self.arm_done_at = now + Nanos(whole(service_ns));
+        self.transfer(now, op, start, reach_ns);
     }
 
     /// The arm is idle now; what comes next is found out in general.
