@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
@@ -23,32 +23,26 @@ class Batches:
     def __init__(self, sink: Sink, notes: CaptureNotes) -> None:
         """Times become null while `notes` says that the source has none."""
         self._sink, self._notes = sink, notes
-        self._rows: dict[str, dict[str, list[object]]] = {}
-        self._whole_rows: dict[str, list[tuple[object, ...]]] = {}
+        self._rows: dict[str, list[tuple[object, ...]]] = {}
         self.row_counts: Counter[str] = Counter()
         """Rows handed on, by table."""
 
     @property
     def is_empty(self) -> bool:
         """True when nothing is held and nothing was handed on, but what entities there are."""
-        pending = any(table != "entities" and next(iter(rows.values())) for table, rows in self._rows.items())
-        if pending or any(self._whole_rows.values()):
-            return False
-        return not any(count for table, count in self.row_counts.items() if table != "entities")
+        pending = any(table != "entities" for table in self._rows)
+        return not (pending or any(count for table, count in self.row_counts.items() if table != "entities"))
 
     def add(self, table: str, **row: object) -> None:
-        """One row, with a value for each column of the table."""
-        rows = self._rows.setdefault(table, {name: [] for name in TABLES[table].names})
-        for name, value in row.items():
-            rows[name].append(value)
-        if len(rows["system" if "system" in rows else "run"]) >= ROWS_PER_BATCH:
-            self.flush(table)
+        """One row, with a value for each column of the table. Raises KeyError for a column too few or too many."""
+        names = TABLES[table].names
+        if len(row) > len(names):
+            raise KeyError(f"no columns of {table}: {sorted(row.keys() - set(names))}")
+        self.add_row(table, tuple(row[name] for name in names))
 
     def add_row(self, table: str, row: tuple[object, ...]) -> None:
-        """The same with the values in the order of the table's columns, which takes a third of the time."""
-        rows = self._whole_rows.get(table)
-        if rows is None:
-            rows = self._whole_rows[table] = []
+        """One row with a value for each column of the table, in their order."""
+        rows = self._rows.setdefault(table, [])
         rows.append(row)
         if len(rows) >= ROWS_PER_BATCH:
             self.flush(table)
@@ -68,17 +62,13 @@ class Batches:
 
     def flush(self, table: str) -> None:
         """Hands on what is held of a table."""
-        rows: Mapping[str, Sequence[object]] | None = self._rows.pop(table, None)
+        rows = self._rows.pop(table, None)
         if rows:
-            self._emit_rows(table, rows)
-        whole = self._whole_rows.pop(table, None)
-        if whole:
-            self._emit_rows(table, dict(zip(TABLES[table].names, zip(*whole, strict=True), strict=True)))
-
-    def _emit_rows(self, table: str, rows: Mapping[str, Sequence[object]]) -> None:
-        self.emit(table, {name: pa.array(values, TABLES[table].field(name).type) for name, values in rows.items()})
+            schema = TABLES[table]
+            columns = zip(schema, zip(*rows, strict=True), strict=True)
+            self.emit(table, {field.name: pa.array(values, field.type) for field, values in columns})
 
     def flush_all(self) -> None:
         """Hands on all that is held."""
-        for table in [*self._rows, *self._whole_rows]:
+        for table in list(self._rows):
             self.flush(table)
