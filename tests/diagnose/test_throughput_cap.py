@@ -269,6 +269,13 @@ def test_at_a_documented_rate_alone_it_is_information(tmp_path: Path) -> None:
     assert "may be all that the storage can do" in finding.summary
 
 
+def test_the_source_tells_the_thresholds_in_force(tmp_path: Path) -> None:
+    case = case_of(tmp_path, nvme1n1=serve(busy_day(), Limits(ops_per_s=3_000), rng()))
+    assert "within 12 % of one value" in only_finding(judge(RULE, case)).source
+    wider = RULE.defaults() | {"width_ratio": 0.2}
+    assert "within 20 % of one value" in only_finding(RULE.evaluate(case, wider)).source
+
+
 def test_what_is_felt_of_a_limit_that_is_only_supposed_is_asked_for_first(tmp_path: Path) -> None:
     """It told that no other finding named a cause, beside the one that did."""
     load = steady(_COUNT, 500)

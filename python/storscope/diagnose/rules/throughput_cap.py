@@ -60,6 +60,7 @@ from storscope.diagnose.rules._intervals import ends, hull, median
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import format_ratio
 
 _NAME = "throughput-cap"
 _NEEDS = "operations and latency of devices or volumes over time (iostat -x -t, sar -d, esxtop -b, perfmon)"
@@ -186,7 +187,7 @@ def _finding(case: Case, settings: Settings, told: Sequence[Cap]) -> Finding:
         innocent=innocent_words(cap),
         check=check_words(cap),
         remedy=remedy_words(cap),
-        source=_SOURCE,
+        source=_source(settings),
         entities=tuple(dict.fromkeys(entity for one in told for entity in one.asked.entities)),
         start_ns=start,
         end_ns=end,
@@ -212,10 +213,13 @@ def _also(case: Case, told: Sequence[Cap]) -> str:
     return (said + (f"Also held: {joined(others, 3)}." if others else "")).rstrip()
 
 
-_SOURCE = (
-    "Rates within 12 % of one value, deviating by at most 6 %, with at most one in twenty above: ours. That "
-    "storage which does what it can does at least what it did one at a time: Kleinrock 1975."
-)
+def _source(settings: Settings) -> str:
+    width, spread, above = (settings[name] for name in ("width_ratio", "spread_ratio_max", "above_share_max"))
+    return (
+        f"Rates within {format_ratio(width)} of one value, deviating by at most {format_ratio(spread)}, with at most "
+        f"{format_ratio(above)} as many above: ours. That storage which does what it can does at least what it did one "
+        "at a time: Kleinrock 1975."
+    )
 
 
 def _rows(case: Case, cap: Cap) -> EvidenceRows:
