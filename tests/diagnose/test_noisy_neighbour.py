@@ -9,9 +9,11 @@ import pytest
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rules.noisy_neighbour import RULE
+from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import KIB
+from storscope.domain.vocabulary import SIMULATED_FACT
 from tests.diagnose.apart import apart
 from tests.diagnose.days import MS, FloatArray, day, entity
 from tests.diagnose.evidence import write_series
@@ -38,6 +40,16 @@ def test_the_hog_is_named_with_its_victims_and_what_they_share(tmp_path: Path) -
     assert finding.numbers["latency_ns_loud"] == pytest.approx(32 * MS, rel=0.15)
     assert finding.numbers["r_low"] > 0.6
     assert finding.evidence[0].rows[0][0] == "v03"
+
+
+def test_a_simulated_neighbour_is_left_out_since_nobody_can_pause_it(tmp_path: Path) -> None:
+    def simulated(recorder: Recorder) -> None:
+        recorder.fact(EntityRef(entity("v03").system, "array", "a"), SIMULATED_FACT, 1000)
+
+    [measured] = findings(RULE, make_case(tmp_path / "measured", day(hog)))
+    [found] = findings(RULE, make_case(tmp_path / "simulated", day(hog), simulated))
+    assert measured.check.startswith("Pause or throttle v03")
+    assert found.check.startswith("Simulate the same without the load of v03")
 
 
 def _slowed(read_ms: float, size_bytes: float) -> Callable[[Recorder], None]:
