@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.directions import size_bytes
 from storscope.diagnose.peers import Grid, grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, in_use, listed
@@ -176,8 +177,8 @@ def _small_that_suffers_too(case: Case, settings: Settings, entity: EntityRef) -
             continue
         if not np.array_equal(series.time_ns, whole.time_ns):
             continue
+        size = size_bytes(series)
         with np.errstate(divide="ignore", invalid="ignore"):
-            size = series["bytes_per_s"] / series["ops_per_s"]
             one, two = np.log(whole["latency_ns_mean"]), np.log(series["latency_ns_mean"])
         known = np.isfinite(size) & np.isfinite(one) & np.isfinite(two)
         enough = known.sum() >= settings["intervals_min_count"]
