@@ -5,8 +5,7 @@ use storscope_types::Nanos;
 
 use super::Generator;
 use crate::error::LoadError;
-use crate::tally::Interval;
-use crate::tally::Times;
+use crate::tally::{Interval, Times};
 use crate::task::Ending;
 use crate::transfer::{Drawn, FollowUp, Transfer};
 

@@ -57,9 +57,9 @@ impl Mechanical {
             return done;
         }
         let index = self.choose(now);
-        let is_read = self.waiting.get(index).is_some_and(|op| op.direction == Direction::Read);
-        let offset = self.waiting.get(index).map_or(0, |op| op.offset);
-        if is_read && self.read_ahead.as_ref().is_some_and(|ahead| ahead.may_hold(offset)) {
+        let op = self.waiting.seen_at(index).0;
+        let is_read = op.direction == Direction::Read;
+        if is_read && self.read_ahead.as_ref().is_some_and(|ahead| ahead.may_hold(op.offset)) {
             (self.arm_done_at, self.job) = (Nanos::NEVER, Job::Nothing);
             if self.serve(now, index, false) {
                 self.start(now);
