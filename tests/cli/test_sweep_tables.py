@@ -128,6 +128,8 @@ def test_a_narrow_terminal_shows_values_and_says_where_their_intervals_are(
         (Estimate(120.0, 0.0, 500.0), "120 (0 to 500)"),
         (Estimate(120.0, 119.9999, 120.0001), "120 ± < 0.1 %"),
         (Estimate(120.0, 120.0, 120.0), "120 ± < 0.1 %"),
+        (Estimate(120.0, 120.0, 120.05), "120 ± < 0.1 %"),
+        (Estimate(0.0, 0.0, 0.0), "0 ± 0"),
     ],
 )
 def test_plus_or_minus_is_said_where_it_does_not_mislead(estimate: Estimate, words: str) -> None:

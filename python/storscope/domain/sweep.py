@@ -85,12 +85,12 @@ class Estimate:
         shown = value_words(self.value)
         if self.low is None or self.high is None or self.half_width is None:
             return shown
+        if self.half_width < _LEAST_SHOWN * abs(self.value):
+            return f"{shown} ± < 0.1 %"
         if max(self.value - self.low, self.high - self.value) > _LOPSIDED * self.half_width:
             return f"{shown} ({value_words(self.low)} to {value_words(self.high)})"
         if self.half_width > self.value:
             return f"{shown} ({value_words(self.low)} to {value_words(self.high)})"
-        if self.half_width < _LEAST_SHOWN * abs(self.value):
-            return f"{shown} ± < 0.1 %"
         return f"{shown} ± {value_words(self.half_width)}"
 
 
