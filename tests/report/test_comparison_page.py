@@ -246,6 +246,18 @@ def test_a_prediction_is_off_by_so_much_and_neither_better_nor_worse(tmp_path: P
     )
 
 
+def test_of_many_predictions_those_lead_the_page_that_head_it(tmp_path: Path) -> None:
+    """The heading named those that were off most, and the sentences below it the first of the table."""
+    for side, engine, rates in (("s", "storscope-sim", (1010, 980, 1020, 200)), ("m", "vdbench", (1000,) * 4)):
+        runs = [evidence.run(*one, engine=engine, id=f"{side}-{one[0]}") for one in zip("abcd", rates, strict=True)]
+        make_store(tmp_path / side, *runs)
+    found = compare(str(tmp_path / "s"), str(tmp_path / "m"), Settings(metrics=("iops",)))
+    text = _text(render_comparison(found))
+    assert "PREDICTION: iops of d off by −80.0 %, iops of" in text
+    assert text.index("iops of d: 200 /s predicted") < text.index("iops of c: 1,020 /s predicted")
+    assert "iops of a: 1,010 /s predicted" not in text
+
+
 def test_a_prediction_of_another_load_is_told_as_one_that_cannot_be_judged(tmp_path: Path) -> None:
     make_store(tmp_path / "s", evidence.run("a", 1500, engine="storscope-sim", id="simulation-1", block_bytes=8192.0))
     make_store(tmp_path / "m", evidence.run("a", 1000, engine="vdbench"))

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from storscope.domain.comparison import NOT_THE_SAME_LOAD, PREDICTION, Comparison, Outcome, PairResult
+from storscope.domain.comparison import NOT_THE_SAME_LOAD, PREDICTION, Comparison, MetricRow, Outcome, PairResult
 from storscope.domain.comparison_words import chance, change
 from storscope.domain.units import format_ratio
 
@@ -81,22 +81,27 @@ def counted_outcomes(comparison: Comparison) -> str:
 
 
 def predictions_off_by(comparison: Comparison) -> str:
-    """Of each prediction one figure: the rate where there is one, since latency then follows from it.
+    """Of each prediction one figure; of more than are named those that are off most, and what all are on average."""
+    found = predictions_told(comparison)
+    named = _few((f"{row.metric} of {pair.name} off by {change(off)}" for pair, row, off in found), rest=" and {} less")
+    if len(found) <= _NAMES_SHOWN:
+        return named
+    return f"{named}; {format_ratio(sum(abs(off) for *_, off in found) / len(found))} on average"
 
-    Of more than are named those that are off most, since the first would say that all are as near.
+
+def predictions_told(comparison: Comparison) -> list[tuple[PairResult, MetricRow, float]]:
+    """Of each prediction the figure that tells it, and how far it is off, as a ratio.
+
+    That is the rate where there is one, since latency then follows from it. Where there are more than are named, those
+    that are off most come first: the first of the table would say that all are as near.
     """
-    found: list[tuple[float, str]] = []
+    found = []
     for pair in comparison.pairs:
         rows = [row for row in pair.rows if row.off_by is not None and row.reason == PREDICTION]
         row = next((row for row in rows if row.metric == "iops"), rows[0] if rows else None)
         if row is not None and row.off_by is not None:
-            found.append((row.off_by, f"{row.metric} of {pair.name} off by {change(row.off_by)}"))
-    if len(found) <= _NAMES_SHOWN:
-        return ", ".join(said for _, said in found)
-    mean = sum(abs(off) for off, _ in found) / len(found)
-    found.sort(key=lambda one: -_times_off(one[0]))
-    named = _few((said for _, said in found), rest=" and {} less")
-    return f"{named}; {format_ratio(mean)} on average"
+            found.append((pair, row, row.off_by))
+    return found if len(found) <= _NAMES_SHOWN else sorted(found, key=lambda one: -_times_off(one[2]))
 
 
 def _times_off(off_by: float) -> float:

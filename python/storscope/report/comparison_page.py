@@ -27,6 +27,7 @@ from storscope.domain.comparison_answer import (
     is_judged,
     methods_told,
     predictions_off_by,
+    predictions_told,
     reasons_told,
 )
 from storscope.domain.comparison_words import (
@@ -107,6 +108,8 @@ def _summary(comparison: Comparison) -> list[str]:
     rows = [(pair, row) for pair in comparison.pairs for row in pair.rows]
     judged = [one for outcome in _ORDER for one in rows if one[1].outcome is outcome]
     predicted = [(pair, row) for pair, row in rows if row.outcome is None and pair.predicted]
+    places = {id(pair): place for place, (pair, *_) in enumerate(predictions_told(comparison))}
+    predicted.sort(key=lambda one: places.get(id(one[0]), len(places)))
     leading = [*judged[:_LEADING], *predicted[:_LEADING]]
     told = [(_sentence_off_by if pair.predicted else _sentence)(pair, row, comparison.level) for pair, row in leading]
     if is_judged(comparison) and (said := predictions_off_by(comparison)):
