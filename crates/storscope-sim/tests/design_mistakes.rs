@@ -328,3 +328,44 @@ fn more_than_the_simulator_can_number_is_refused() {
         read_design(&SOUND.replace("[cache]", &format!("{controllers}\n[cache]"))).expect_err("257").to_string();
     assert!(error.contains("controller: expected 256 controllers at most, found 257"), "{error}");
 }
+
+#[test]
+fn limits_of_rates_are_told_how_they_are_written() {
+    is_told(&[
+        ("owner = \"A\"", "iops_limit = 3000", "did you mean limit?"),
+        ("owner = \"A\"", "qos = 3000", "did you mean limit?"),
+        ("owner = \"A\"", "read_iops = 3000", "did you mean read_limit?"),
+        ("owner = \"A\"", "limit = 3000", "try limit = { iops = 3000, bandwidth = \"125 MB/s\" }"),
+        ("owner = \"A\"", "limit = {}", "volume[0].limit: expected iops, a bandwidth, or both, found neither"),
+        ("owner = \"A\"", "limit = { max_iops = 3000 }", "volume[0].limit.max_iops: expected one of iops, bandwidth"),
+        ("owner = \"A\"", "limit = { iops = 0 }", "volume[0].limit.iops: expected 0.001 to 100,000,000 per second"),
+        ("owner = \"A\"", "limit = { iops = 300, bandwidth = 125 }", "bandwidth: expected a rate with a unit"),
+        (
+            "owner = \"A\"",
+            "limit = { bandwidth = \"1 MB/s\", io_unit = \"256 KiB\" }",
+            "io_unit: expected iops beside it",
+        ),
+        ("owner = \"A\"", "limit = { iops = 300, burst_iops = 3000 }", "limit.burst_for: expected how long the burst"),
+        (
+            "owner = \"A\"",
+            "limit = { iops = 300, burst_iops = 200, burst_for = \"1 s\" }",
+            "burst_iops: expected more than iops, which is allowed without credits, found 200",
+        ),
+        (
+            "owner = \"A\"",
+            "limit = { iops = 300, burst_bandwidth = \"1 GB/s\", burst_for = \"1 s\" }",
+            "limit.burst_bandwidth: expected bandwidth beside it, which holds when the credits are spent, found none",
+        ),
+        (
+            "owner = \"A\"",
+            "limit = { iops = 3, burst_left = 0.5 }",
+            "burst_left: expected burst_iops or burst_bandwidth",
+        ),
+        (
+            "queue_limit = 128",
+            "limit = { iops = 3, burst_for = \"1 s\" }",
+            "host[0].limit.burst_for: expected burst_iops",
+        ),
+        ("queue_limit = 128", "write_limit = {}", "host[0].write_limit: expected iops, a bandwidth, or both"),
+    ]);
+}

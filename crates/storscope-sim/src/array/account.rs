@@ -16,6 +16,8 @@ pub enum Part {
     HostQueue,
     /// Because that of the controller's ports was.
     PortQueue,
+    /// Waiting because a host or a volume is not allowed more.
+    RateLimit,
     /// On the host's flash.
     HostFlash,
     /// On the front-end link, waiting for it included.
@@ -40,11 +42,12 @@ pub enum Part {
 
 impl Part {
     /// All parts, in the order an I/O meets them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::LunQueue,
         Self::AdapterQueue,
         Self::HostQueue,
         Self::PortQueue,
+        Self::RateLimit,
         Self::HostFlash,
         Self::FrontEnd,
         Self::ControllerQueue,

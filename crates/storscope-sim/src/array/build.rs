@@ -3,7 +3,7 @@
 use storscope_device::VirtualClock;
 use storscope_types::Nanos;
 use storscope_types::design::drive::DriveDesign;
-use storscope_types::design::{ArrayDesign, GroupDesign, LinkDesign};
+use storscope_types::design::{ArrayDesign, GroupDesign, LinkDesign, RateLimitDesign, RateLimits};
 
 use super::Array;
 use super::account::Account;
@@ -17,6 +17,7 @@ use super::happening::Happenings;
 use super::limits::Limit;
 use super::marks::Marks;
 use super::memory::Memory;
+use super::rates::{RATES, RateLimit};
 use super::report::{ComponentKind, LimitKind};
 use super::slices::Slices;
 use super::target::{Target, Volume};
@@ -52,6 +53,7 @@ struct Stock {
     names: Vec<(ComponentKind, String)>,
     limits: Vec<Limit>,
     limit_names: Vec<(LimitKind, String)>,
+    rates: Vec<RateLimit>,
 }
 
 /// An index as the array keeps it: what a design has is bounded where it is checked.
@@ -75,6 +77,21 @@ impl Stock {
         self.limits.push(Limit::new(most));
         self.limit_names.push((kind, name.to_owned()));
         index_of(self.limits.len() - 1)
+    }
+
+    fn rate(&mut self, design: &RateLimitDesign, name: String) -> u16 {
+        let station = self.station(ComponentKind::RateLimit, name, 1, Nanos::ZERO);
+        self.rates.push(RateLimit::new(design, station));
+        index_of(self.rates.len() - 1)
+    }
+
+    /// Those of reads and of writes, each after that of both.
+    fn rates(&mut self, limits: &RateLimits, name: &str) -> [[u16; 2]; 2] {
+        let mut made = |limit: Option<RateLimitDesign>, which: &str| {
+            limit.map_or(u16::MAX, |limit| self.rate(&limit, format!("{name}{which}")))
+        };
+        let all = made(limits.all, "");
+        [[all, made(limits.reads, " reads")], [all, made(limits.writes, " writes")]]
     }
 }
 
@@ -119,6 +136,7 @@ impl Array {
             cache,
             limits: stock.limits,
             limit_names: stock.limit_names,
+            rates: stock.rates,
             released: Vec::with_capacity(64),
             releasing: false,
             tasks,
@@ -245,9 +263,15 @@ fn build_controllers(design: &ArrayDesign, stock: &mut Stock) -> Vec<Controller>
 
 fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) -> Result<Vec<Target>, SimError> {
     let mut targets = Vec::new();
+    let rates_of_volumes: Vec<[[u16; 2]; 2]> = design
+        .volumes
+        .iter()
+        .map(|volume| stock.rates(&volume.rate_limits(), &format!("volume {}", volume.name)))
+        .collect();
     for (index, host) in design.hosts.iter().enumerate() {
         let adapter = stock.limit(LimitKind::Adapter, &host.name, host.adapter_queue_limit);
         let whole = stock.limit(LimitKind::Host, &host.name, host.queue_limit);
+        let rates = stock.rates(&host.rate_limits(), &format!("host {}", host.name));
         for (at, attachment) in host.volumes.iter().enumerate() {
             let path = format!("hosts[{index}].volumes[{at}].volume");
             let volume = design
@@ -278,11 +302,17 @@ fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) ->
                     adapter,
                     whole,
                 ],
+                rates: [0, 1].map(|direction| one_way(rates[direction], rates_of_volumes[volume][direction])),
                 flash,
             });
         }
     }
     Ok(targets)
+}
+
+/// The limits of a host, then those of a volume.
+fn one_way(host: [u16; 2], volume: [u16; 2]) -> [u16; RATES] {
+    [host[0], host[1], volume[0], volume[1]]
 }
 
 fn build_tasks(design: &ArrayDesign, groups: &[Group]) -> Result<Vec<Task>, SimError> {

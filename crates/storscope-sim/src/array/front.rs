@@ -8,9 +8,15 @@ use super::controller::{Cost, Link};
 use super::job::{Kind, Stage};
 
 impl Array {
-    /// A host I/O has passed all limits.
+    /// A host I/O has passed all queue limits.
     #[inline]
     pub(super) fn enter(&mut self, place: u32) {
+        if self.rates.is_empty() { self.go_in(place) } else { self.pass_rates(place) }
+    }
+
+    /// A host I/O has passed all limits.
+    #[inline]
+    pub(super) fn go_in(&mut self, place: u32) {
         if self.controllers.is_empty() {
             return self.decoded(place);
         }
@@ -135,6 +141,7 @@ impl Array {
     #[inline]
     pub(super) fn proceed(&mut self, place: u32) {
         match self.jobs[place].stage {
+            Stage::Allowed => self.allowed(place),
             Stage::Arrived => self.arrived(place),
             Stage::Decoded => self.decoded(place),
             Stage::Answered | Stage::FlashHit => self.finish(place),

@@ -77,6 +77,11 @@ pub enum What {
         /// The controller from now on.
         to: String,
     },
+    /// The credits of a limit of rates are spent: no more than is allowed without them from now on.
+    CreditsSpent {
+        /// Whose limit.
+        limit: String,
+    },
 }
 
 /// Background work by its names.

@@ -26,6 +26,8 @@ pub enum Stage {
     FlashRead,
     /// A host's flash has answered.
     FlashHit,
+    /// A limit of rates lets it pass.
+    Allowed,
     /// It has crossed the front-end link towards the array.
     Arrived,
     /// The controller it was sent to has handed it on.
@@ -83,8 +85,12 @@ pub struct Job {
     pub from_flash: bool,
     /// Queue limits: the gate it waits at; all of them once it is admitted, 0 without limits.
     pub gate: u8,
+    /// Limits of rates that it has met.
+    pub rates_met: u8,
     /// The limit of the ports it was sent to.
     pub port: u16,
+    /// The limit of rates that it met last.
+    pub rate: u16,
     /// Index of the account its time goes to.
     pub account: u16,
     /// Index of the group.
@@ -135,7 +141,9 @@ impl Job {
             degraded: false,
             from_flash: false,
             gate: 0,
+            rates_met: 0,
             port: u16::MAX,
+            rate: u16::MAX,
             account,
             group,
             via: 0,

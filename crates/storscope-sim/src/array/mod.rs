@@ -31,6 +31,7 @@ mod limits;
 mod marks;
 mod memory;
 mod planning;
+mod rates;
 mod report;
 mod reporting;
 mod sharing;
@@ -66,6 +67,7 @@ use job::Job;
 use limits::Limit;
 use marks::Marks;
 use memory::Memory;
+use rates::RateLimit;
 use slices::Slices;
 
 /// An array that works.
@@ -97,6 +99,7 @@ pub struct Array {
     keeps_reads: bool,
     limits: Vec<Limit>,
     limit_names: Vec<(LimitKind, String)>,
+    rates: Vec<RateLimit>,
     /// Jobs that have got a place, and the gate they go on from.
     released: Vec<(u32, u8)>,
     releasing: bool,

@@ -127,6 +127,8 @@ pub enum ComponentKind {
     MirrorLink,
     /// Flash of a host.
     Flash,
+    /// What a host or a volume is allowed; busy until it allows the next I/O.
+    RateLimit,
 }
 
 /// A component by the figures every queueing station has.

@@ -4,6 +4,7 @@ use storscope_types::Nanos;
 
 use super::flash::Flash;
 use super::limits::GATES;
+use super::rates::RATES;
 
 /// A volume at work.
 #[derive(Debug, Clone)]
@@ -44,6 +45,8 @@ pub struct Target {
     pub(super) via: Option<u16>,
     /// Queue limits of LUN, adapter and host, as indices; the ports' depend on the way. `u16::MAX`: none.
     pub(super) limits: [u16; GATES - 1],
+    /// Limits of rates of reads and of writes, as indices. `u16::MAX`: none.
+    pub(super) rates: [[u16; RATES]; 2],
     /// The host's flash in front of it.
     pub(super) flash: Option<Box<Flash>>,
 }

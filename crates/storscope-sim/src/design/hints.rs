@@ -94,6 +94,7 @@ pub fn form_of_table(key: &str, text: &str) -> Option<String> {
         "queueing" => "gamma = 0.6, depth = 32".to_owned(),
         "read_ahead" => "segments = 16, segment = \"512 KiB\"".to_owned(),
         "write_cache" => "size = \"16 MiB\", extents = 64, window = 8".to_owned(),
+        "limit" | "read_limit" | "write_limit" => "iops = 3000, bandwidth = \"125 MB/s\"".to_owned(),
         "flash_cache" => "size = \"20 GiB\"".to_owned(),
         "seek" => "form = \"data_sheet\", track_to_track = \"0.8 ms\", average = \"8.5 ms\", full_stroke = \"16 ms\""
             .to_owned(),

@@ -39,7 +39,7 @@ const UNITS: [(&str, &str); 22] = [
 ];
 
 /// Keys of designs, and other words for them. The first counts that exists where the word stands.
-const WORDS: [(&str, &[&str]); 62] = [
+const WORDS: [(&str, &[&str]); 72] = [
     ("segment", &["stripe", "stripe_size", "stripe_unit", "stripe_depth", "strip", "strip_size"]),
     ("segment", &["chunk", "chunk_size", "segment_size", "block_size"]),
     ("chunk", &["segment", "stripe", "block", "block_size", "step", "chunk_size"]),
@@ -62,6 +62,16 @@ const WORDS: [(&str, &[&str]); 62] = [
     ("volumes", &["lun", "disks"]),
     ("proxied_share", &["share", "ratio", "threshold"]),
     ("commands_per_s", &["iops", "max_iops"]),
+    ("limit", &["qos", "cap", "throttle", "throttling", "rate_limit", "limits", "max"]),
+    ("limit", &["iops", "max_iops", "iops_limit", "limit_iops", "bandwidth", "max_bandwidth", "bandwidth_limit"]),
+    ("limit", &["throughput", "max_throughput", "provisioned_iops", "provisioned_throughput", "io_limit"]),
+    ("read_limit", &["read_iops", "read_bandwidth", "max_read_iops", "read_iops_limit", "riops", "rbps"]),
+    ("write_limit", &["write_iops", "write_bandwidth", "max_write_iops", "write_iops_limit", "wiops", "wbps"]),
+    ("iops", &["max_iops", "iops_limit", "ops", "ops_per_s", "rate", "provisioned_iops", "baseline_iops", "base_iops"]),
+    ("burst_iops", &["max_burst_iops", "burst", "iops_burst", "burst_limit", "max_iops"]),
+    ("burst_bandwidth", &["burst_throughput", "max_burst_bandwidth", "bandwidth_burst", "burst"]),
+    ("burst_for", &["burst_time", "burst_duration", "burst_seconds", "duration", "credits", "burst_credits"]),
+    ("io_unit", &["io_size", "unit", "max_io_size", "block", "size_of_io", "per"]),
     ("background", &["task", "tasks", "job", "jobs", "rebuild", "scrub", "maintenance"]),
     ("at", &["change", "event", "events", "failure", "failures"]),
     ("program", &["write", "write_time", "program_time", "write_latency"]),
@@ -83,7 +93,7 @@ const WORDS: [(&str, &[&str]); 62] = [
     ("back_end", &["backend", "back", "loops", "drives", "disks", "sas"]),
     ("servers", &["cpus", "cpu", "cores", "processors", "threads"]),
     ("turns_per_min", &["rpm", "rotation", "spindle_speed", "speed"]),
-    ("bandwidth", &["speed", "rate", "throughput"]),
+    ("bandwidth", &["speed", "rate", "throughput", "bandwidth_limit", "max_bandwidth", "provisioned_throughput"]),
     ("rate", &["bandwidth", "speed", "throughput", "max_rate", "limit", "throttle"]),
     ("queueing", &["ncq", "tcq", "queue", "queue_depth", "qd"]),
     ("queue_limit", &["queue_depth", "qd", "queue", "depth", "lun_queue_depth", "max_queue", "iodepth", "port_queue"]),

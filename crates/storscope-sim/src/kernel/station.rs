@@ -88,12 +88,23 @@ impl Station {
     /// A job comes and needs `service` of a server.
     #[inline]
     pub fn arrive(&mut self, now: Nanos, job: u32, service: Nanos) -> Departure {
+        self.admit(now, job, service, service + self.latency)
+    }
+
+    /// A job comes, keeps a server from others for `service`, but leaves when it is its turn: a gate.
+    #[inline]
+    pub fn pass(&mut self, now: Nanos, job: u32, service: Nanos) -> Departure {
+        self.admit(now, job, service, Nanos::ZERO)
+    }
+
+    /// A job comes that leaves `stay` after it was taken by a server.
+    #[inline(always)]
+    fn admit(&mut self, now: Nanos, job: u32, service: Nanos, stay: Nanos) -> Departure {
         let free_at = self.free_at[self.first_free];
         let start = free_at.max(now);
         self.idle += now.since(free_at.max(self.since)).0;
-        let done = start + service;
-        self.occupy(done);
-        let leave = done + self.latency;
+        self.occupy(start + service);
+        let leave = start + stay;
         self.count(now);
         self.arrived += 1;
         self.service += service.0;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::rate_limit::{RateLimitDesign, RateLimits};
 use crate::Bytes;
 
 /// Drives under one layout.
@@ -144,6 +145,23 @@ pub struct VolumeDesign {
     /// Whether writes are done when they are in the cache.
     #[serde(default = "yes")]
     pub write_back: bool,
+    /// What it is allowed, whatever the array could do. Absent: no limit.
+    #[serde(default)]
+    pub limit: Option<RateLimitDesign>,
+    /// The same of its reads.
+    #[serde(default)]
+    pub read_limit: Option<RateLimitDesign>,
+    /// The same of its writes.
+    #[serde(default)]
+    pub write_limit: Option<RateLimitDesign>,
+}
+
+impl VolumeDesign {
+    /// Its limits of rates.
+    #[must_use]
+    pub fn rate_limits(&self) -> RateLimits {
+        RateLimits { all: self.limit, reads: self.read_limit, writes: self.write_limit }
+    }
 }
 
 fn segment_64_kib() -> Bytes {

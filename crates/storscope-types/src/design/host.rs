@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::rate_limit::{RateLimitDesign, RateLimits};
 use crate::{Bytes, Nanos};
 
 /// A host.
@@ -19,6 +20,23 @@ pub struct HostDesign {
     /// Most I/Os of its adapter in flight at the array, where that is less. Absent: no limit.
     #[serde(default)]
     pub adapter_queue_limit: Option<u32>,
+    /// What it is allowed on all its volumes together, whatever the array could do. Absent: no limit.
+    #[serde(default)]
+    pub limit: Option<RateLimitDesign>,
+    /// The same of its reads.
+    #[serde(default)]
+    pub read_limit: Option<RateLimitDesign>,
+    /// The same of its writes.
+    #[serde(default)]
+    pub write_limit: Option<RateLimitDesign>,
+}
+
+impl HostDesign {
+    /// Its limits of rates.
+    #[must_use]
+    pub fn rate_limits(&self) -> RateLimits {
+        RateLimits { all: self.limit, reads: self.read_limit, writes: self.write_limit }
+    }
 }
 
 /// A volume as a host sees it.

@@ -8,6 +8,7 @@ pub mod drive;
 mod group;
 mod host;
 mod link;
+mod rate_limit;
 mod shape;
 
 pub use array::{ArrayDesign, ControllerDesign, TransitionDesign};
@@ -17,4 +18,5 @@ pub use check::DesignFault;
 pub use group::{GroupDesign, JournalDesign, Layout, ParityUpdate, ReadChoice, Redundancy, VolumeDesign};
 pub use host::{AttachmentDesign, FlashCacheDesign, HostDesign};
 pub use link::{LinkDesign, LinkPreset, LinksDesign};
+pub use rate_limit::{RateLimitDesign, RateLimits};
 pub use shape::{POOL_ROUNDS, Shape};

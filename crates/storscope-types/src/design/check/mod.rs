@@ -3,6 +3,7 @@
 mod background;
 mod groups;
 mod paths;
+mod rate_limits;
 mod sizes;
 
 use std::collections::BTreeSet;
@@ -43,6 +44,7 @@ impl ArrayDesign {
         self.check_links()?;
         self.check_cache()?;
         self.check_hosts()?;
+        self.check_rate_limits()?;
         self.check_background()?;
         self.check_changes()
     }
