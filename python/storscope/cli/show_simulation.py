@@ -248,6 +248,7 @@ def _print_components(simulated: Simulated) -> None:
     rows, idle = [], []
     for used in used_components(components):
         name = f"{used.count} drives of {used.name}" if used.kind == "drive" and used.count > 1 else used.words
+        name = name.removeprefix("the ")
         if not used.most_ratio:
             idle.append(name)
             continue

@@ -33,7 +33,7 @@ _NEVER_IDLE, _OFTEN_IDLE = 0.98, 0.1
 _PARTS_OF = {
     "drive": ("drive_queue", "drive_service", "join"), "controller": ("controller_queue", "controller_service"),
     "front_end_link": ("front_end",), "back_end_link": ("back_end",), "mirror_link": ("mirror_link",),
-    "flash": ("host_flash",),
+    "flash": ("host_flash",), "rate_limit": ("rate_limit",),
 }  # fmt: skip
 _EMPTIES_CACHE = ("drive", "back_end_link", "controller")
 """What pages go through when they are destaged."""
@@ -73,8 +73,15 @@ class Used:
         return self.mean_ratio if self.is_alike else self.most_ratio
 
     @property
+    def is_many(self) -> bool:
+        """Whether its words name several things."""
+        return self.kind == "drive" and self.count > 1 and self.is_alike
+
+    @property
     def words(self) -> str:
         """With its kind."""
+        if self.kind == "rate_limit":
+            return f"the rate limit of {self.name}"
         if self.kind != "drive":
             return (
                 f"{self.kind.replace('_', '-')} {self.name}" if self.kind != "controller" else f"controller {self.name}"
@@ -107,7 +114,8 @@ class Bottleneck:
         if self.kind == "limit":
             return f"queue limit of {self.name}"
         ratio = "" if self.used_ratio is None else f" {format_ratio(self.used_ratio)}"
-        return f"{self.kind.replace('_', '-')} {self.name}{ratio}"
+        kind = "rate limit of" if self.kind == "rate_limit" else self.kind.replace("_", "-")
+        return f"{kind} {self.name}{ratio}"
 
 
 def waits(component: Mapping[str, Any]) -> bool:
@@ -253,8 +261,8 @@ def _share_at(kind: str, shares: Mapping[str, float]) -> float:
 def _used_words(alike: Sequence[Used]) -> str:
     """'The 20 drives of a and the 20 drives of b are used to 91 %'."""
     least, most = (format_ratio(bound(one.ratio for one in alike)) for bound in (min, max))
-    is_plural = len(alike) > 1 or alike[0].words.startswith("the ")
-    ratio = most if most == least else f"between {least} and {most}"
+    is_plural = len(alike) > 1 or alike[0].is_many
+    ratio = least if least == most or least.startswith(">") else f"between {least} and {most}"
     return f"{_first_upper(_listed([one.words for one in alike]))} {'are' if is_plural else 'is'} used to {ratio}"
 
 
@@ -274,7 +282,7 @@ def _elsewhere(used: Sequence[Used], shares: Mapping[str, float]) -> str:
     kind = [one.words for one in others if one.kind == most.kind]
     which = "which" if len(kind) == 1 else f"of which {most.words}"
     place = most.words if len(kind) == 1 else f"{most.kind.replace('_', ' ')}s"
-    verb = "are" if most.words.startswith("the ") else "is"
+    verb = "are" if most.is_many else "is"
     share = format_ratio(_share_at(most.kind, shares))
     return f" They spend {share} of it at {place}, {which} {verb} used to {format_ratio(most.ratio)}: both count."
 
@@ -283,7 +291,7 @@ def _limited(
     limit: Mapping[str, Any], share: float, top: Used | None, convoys: Mapping[str, tuple[float, float]], when: str
 ) -> Bottleneck:
     behind = "" if top is None else f" Behind it, {top.words} is the most used, to {format_ratio(top.ratio)}."
-    if top is not None and top.words.startswith("the "):
+    if top is not None and top.is_many:
         behind = behind.replace(" is the most used", " are the most used")
     gathered = f" What it lets through gathers at few drives at a time: {_gathered(convoys)}." if convoys else ""
     words = (
@@ -312,7 +320,7 @@ def _few_drives(
         return None
     words = (
         f"Few drives at a time: {_gathered(convoys)}. The most used "
-        f"{'are' if top.words.startswith('the ') else 'is'} {top.words}, to {format_ratio(top.ratio)} only, on average "
+        f"{'are' if top.is_many else 'is'} {top.words}, to {format_ratio(top.ratio)} only, on average "
         "over the time."
     )
     return Bottleneck("few_drives", _deepest(convoys), top.ratio, at_drives, words)

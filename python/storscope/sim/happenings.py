@@ -94,6 +94,7 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "cache_lost": lambda form: f"controller {form['controller']} loses its write cache: writes go through",
     "cache_restored": lambda form: f"controller {form['controller']} has its write cache again",
+    "credits_spent": lambda form: f"the credits of {form['limit']} for bursts are spent",
     "volume_moved": lambda form: f"volume {form['volume']} moves from controller {form['from']} to {form['to']}",
 }
 

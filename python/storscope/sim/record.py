@@ -106,6 +106,22 @@ def _record_entities(recorder: Recorder, system: str, design: Mapping[str, Any],
         if component["kind"] == "drive":
             disk = recorder.entity(EntityRef(system, "disk", component["name"]))
             recorder.link(disk, "member_of", groups[component["group"]])
+    for limit, volumes in rate_limits(design).items():
+        entity = recorder.entity(EntityRef(system, "rate_limit", limit))
+        for volume in volumes:
+            recorder.link(EntityRef(system, "vdisk", volume), "uses", entity)
+
+
+def rate_limits(design: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Each limit of rates by the name that the array gives it (build.rs), with the volumes whose I/Os it lets pass."""
+    found = {}
+    owners = [("volume", one["name"], [one["name"]], one) for one in design["volumes"]]
+    owners += [("host", one["name"], [volume["volume"] for volume in one["volumes"]], one) for one in design["hosts"]]
+    for kind, name, volumes, one in owners:
+        for key, suffix in (("limit", ""), ("read_limit", " reads"), ("write_limit", " writes")):
+            if one[key] is not None:
+                found[f"{kind} {name}{suffix}"] = volumes
+    return found
 
 
 def _record_volume(recorder: Recorder, system: str, start_ns: int, interval: VolumeInterval) -> None:
@@ -178,6 +194,9 @@ def _record_part(recorder: Recorder, system: str, part: Mapping[str, Any], start
         elif one["kind"] in _LINKS:
             values["busy_ratio"] = one["busy_ratio"]
             recorder.observe(EntityRef(system, "port", _link_name(one)), begin_ns, duration_ns, values)
+        elif one["kind"] == "rate_limit":
+            values["busy_ratio"] = one["busy_ratio"]
+            recorder.observe(EntityRef(system, "rate_limit", one["name"]), begin_ns, duration_ns, values)
     for group, drives in _working_drives(part["components"]).items():
         values = {
             "busy_ratio": sum(one["used_ratio"] for one in drives) / len(drives),

@@ -38,6 +38,8 @@ def _event(system: str, form: Mapping[str, Any]) -> tuple[EntityRef, str, dict[s
         return EntityRef(system, "disk", form["drive"]), "disk_failed", {}
     if kind == "data_lost":
         return EntityRef(system, "vdisk", form["volume"]), "data_lost", {}
+    if kind == "credits_spent":
+        return EntityRef(system, "array", system), _LOGGED, {"limit": form["limit"]}
     if kind in ("cache_lost", "cache_restored"):
         policy = "write-through" if kind == "cache_lost" else "write-back"
         return EntityRef(system, "controller", form["controller"]), "cache_policy_changed", {"policy": policy}

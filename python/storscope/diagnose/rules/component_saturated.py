@@ -1,9 +1,10 @@
-"""A controller, a link or a group of drives of an array is used to the full.
+"""A controller, a link, a group of drives or a limit of rates of an array is used to the full.
 
 Looks for
-    Processors of controllers, links and groups of drives that are at least 85 % busy for several intervals in a row,
-    with more requests at them than they serve, where that is known. Where operations spend little of their time in the
-    array at a processor or a link that has some room left, it does not decide alone, and is no more than a warning.
+    Processors of controllers, links, groups of drives and limits of rates that are at least 85 % busy for several
+    intervals in a row, with more requests at them than they serve, where that is known. Where operations spend little of
+    their time in the array at a processor or a link that has some room left, it does not decide alone, and is no more
+    than a warning.
     Nor is it more where no volume's operations, reads or writes are above the latency limits of their tier meanwhile.
 
 Why it matters
@@ -11,7 +12,8 @@ Why it matters
     whatever the rest of the array could do, and more drives do not help a processor or a link.
 
 Evidence
-    Processor load per controller (evaperf cs), or how busy controllers, links and groups of drives are (a simulation).
+    Processor load per controller (evaperf cs), or how busy controllers, links, groups of drives and limits of rates are
+    (a simulation). Of limits on measured storage throughput-cap tells.
 
 When it is wrong
     A single stream in sequence keeps a drive or a link busy and waits for nobody else: then hardly more than one
@@ -51,7 +53,9 @@ from storscope.domain.units import NS_PER_S, format_duration, format_ratio
 from storscope.store.series import Series
 
 _NAME = "component-saturated"
-_COLUMNS = {"controller": "cpu_busy_ratio", "port": "busy_ratio", "disk_group": "busy_ratio"}
+_COLUMNS = {
+    "controller": "cpu_busy_ratio", "port": "busy_ratio", "disk_group": "busy_ratio", "rate_limit": "busy_ratio",
+}  # fmt: skip
 """Of what an array's volumes share, how busy it is. Devices of hosts are left out: the kernel counts them as busy with
 one request at a time, which says nothing of what serves many."""
 
@@ -191,8 +195,10 @@ def _healthy_words(
 
 
 def _words(case: Case, entity: EntityRef) -> str:
-    """'controller A', 'front-end-link A out', 'the drives of pool', 'the drive of log'."""
+    """'controller A', 'front-end-link A out', 'the drives of pool', 'the rate limit of volume data'."""
     label = case.label(entity)
+    if entity.kind == "rate_limit":
+        return f"the rate limit of {label}"
     if entity.kind != "disk_group":
         return f"controller {label}" if entity.kind == "controller" else label
     return f"the drive{'' if _is_single(case, entity) else 's'} of {label}"
@@ -359,6 +365,11 @@ _REMEDIES = {
         "send larger I/Os, move backups and copies to another time; or take a faster controller."
     ),
     "port": "Take more or faster links of this kind, or move backups and copies to another time.",
+    "rate_limit": (
+        "Allow more: a larger size or class of the volume or machine, or another policy of the array. Or ask for less: "
+        "larger I/Os where it is I/Os that are counted, a cache before it, several volumes with a limit each. Faster "
+        "drives do not help."
+    ),
 }
 _LINK_REMEDIES = {
     "front-end-link": (
@@ -408,7 +419,7 @@ def _rows(case: Case, settings: Settings, full: list[_Component]) -> EvidenceRow
 
 RULE = Rule(
     name=_NAME,
-    title="a controller, a link or a group of drives is used to the full",
+    title="a controller, a link, a group of drives or a limit of rates is used to the full",
     evaluate=_evaluate,
     thresholds=(
         Threshold("busy_ratio_max", 0.85, "how busy from which it is used to the full",

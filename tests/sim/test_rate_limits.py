@@ -1,0 +1,111 @@
+"""What a volume or a host is allowed: named as what bounds a run, kept in the store, told by `diagnose`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.load import Closed
+from storscope.domain.units import NS_PER_S
+from storscope.domain.workload import Stream, Workload
+from storscope.sim.design import read_design
+from storscope.sim.record import rate_limits
+from storscope.store import Store
+from storscope.workbench.diagnosing import diagnose
+from storscope.workbench.simulated import Simulated
+from storscope.workbench.simulating import simulate
+from storscope.workbench.simulating_many import plan_of
+from storscope.workbench.simulation_store import store_simulation
+
+_DESIGN = """\
+name = "cloud"
+
+[[group]]
+name = "pool"
+drive = "nvme-ssd"
+count = 8
+layout = "raid10"
+
+[[volume]]
+name = "data"
+group = "pool"
+size = "500 GiB"
+{volume}
+
+[[volume]]
+name = "boot"
+group = "pool"
+size = "50 GiB"
+
+[[host]]
+name = "vm"
+volumes = [{{ volume = "data" }}, {{ volume = "boot" }}]
+{host}
+"""
+_READS = Workload("reads", (Stream(Mix((AccessSpec(8192),)), Closed(16), name="reads"),))
+_BURST = 'limit = { iops = 500, burst_iops = 5000, burst_for = "5 s" }'
+
+
+def _simulated(volume: str = "", host: str = "", duration: str = "20s") -> Simulated:
+    design = read_design(_DESIGN.format(volume=volume, host=host), "cloud.toml", None)
+    return simulate(plan_of(design, _READS, duration=duration), started_ns=1_795_132_800_000_000_000)
+
+
+def _kept(path: Path, simulated: Simulated) -> Store:
+    store = Store.open(path / "store", create=True)
+    store_simulation(store, simulated)
+    return store
+
+
+def test_a_limit_that_holds_a_volume_bounds_the_run() -> None:
+    told = _simulated("limit = { iops = 3000 }").bottleneck
+    assert (told.kind, told.name) == ("rate_limit", "volume data")
+    assert told.words.startswith("The rate limit of volume data is used to ")
+    assert told.short.startswith("rate limit of volume data ")
+
+
+def test_a_limit_that_holds_nobody_is_not_named() -> None:
+    free = _simulated().bottleneck
+    assert (
+        _simulated('limit = { iops = 5_000_000, bandwidth = "50 GB/s" }').bottleneck.kind == free.kind != "rate_limit"
+    )
+
+
+def test_diagnose_names_the_limit_and_not_the_drives(tmp_path: Path) -> None:
+    verdict = diagnose(_kept(tmp_path, _simulated(host="limit = { iops = 2000 }")))
+    first = verdict.findings[0]
+    assert (first.rule, first.title) == ("component-saturated", "The rate limit of host vm is used to the full")
+    assert "Faster drives do not help." in first.remedy
+    latency = next(one for one in verdict.findings if one.rule == "latency-above-tier")
+    assert "The rate limit of host vm is used to the full" in latency.remedy
+
+
+def test_the_store_says_whose_limit_it_is(tmp_path: Path) -> None:
+    store = _kept(tmp_path, _simulated("write_limit = { iops = 3000 }", "limit = { iops = 9000 }"))
+    rows = store.query("SELECT entity, target FROM links WHERE target_kind = 'rate_limit' ORDER BY ALL").to_pylist()
+    found = [(row["entity"], row["target"]) for row in rows]
+    assert found == [("boot", "host vm"), ("data", "host vm"), ("data", "volume data writes")]
+
+
+def test_spent_credits_part_the_run(tmp_path: Path) -> None:
+    simulated = _simulated(_BURST)
+    (spent,) = simulated.happenings
+    assert spent.words == "the credits of volume data for bursts are spent"
+    assert spent.time_ns == pytest.approx(5 * NS_PER_S, rel=0.01)
+    store = _kept(tmp_path, simulated)
+    query = "SELECT text FROM events WHERE attributes['limit'] = 'volume data'"
+    assert [row["text"] for row in store.query(query).to_pylist()] == [spent.words]
+
+
+def test_names_of_limits_are_those_of_the_array() -> None:
+    design = read_design(
+        _DESIGN.format(
+            volume="limit = { iops = 1 }\nread_limit = { iops = 2 }",
+            host='write_limit = { bandwidth = "1 MB/s" }\nlimit = { iops = 4 }',
+        ), "cloud.toml", None,
+    )  # fmt: skip
+    simulated = simulate(plan_of(design, _READS, duration="1s"), started_ns=0)
+    made = {one["name"] for one in simulated.window["components"] if one["kind"] == "rate_limit"}
+    assert made == set(rate_limits(design.form))
