@@ -2,10 +2,10 @@
 
 Looks for
     Processors of controllers, links, groups of drives and limits of rates that are at least 85 % busy for several
-    intervals in a row, with more requests at them than they serve, where that is known. Where operations spend little of
-    their time in the array at a processor or a link that has some room left, it does not decide alone, and is no more
-    than a warning.
-    Nor is it more where no volume's operations, reads or writes are above the latency limits of their tier meanwhile.
+    intervals in a row, with more requests at them than they serve, where that is known. Where operations spend
+    little of their time in the array at a processor or a link that has some room left, it does not decide alone,
+    and is no more than a warning. Nor is it more where no volume's operations, reads or writes are above the
+    latency limits of their tier meanwhile.
 
 Why it matters
     What is used to the full decides what the whole array does: more load brings longer waits and no more operations,
