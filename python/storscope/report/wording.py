@@ -24,7 +24,7 @@ from storscope.domain.units import (
 
 _KIND_WORDS = {
     "vdisk": "virtual disk", "disk_group": "disk group", "vm": "VM", "vm_disk": "VM disk", "nic": "NIC",
-    "vswitch": "vSwitch", "portgroup": "port group", "filesystem": "file system",
+    "vswitch": "vSwitch", "portgroup": "port group", "filesystem": "file system", "rate_limit": "rate limit",
 }  # fmt: skip
 
 _UNIT_WORDS = (
