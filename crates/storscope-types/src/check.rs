@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::{
-    Access, AccessSpec, Bytes, Copy, DataPool, Load, Nanos, Offsets, RateStep, Stream, Verification, Workload,
+    Access, AccessSpec, Bytes, Copy, DataPool, Flush, Load, Nanos, Offsets, RateStep, Stream, Verification, Workload,
 };
 
 /// The least unit a stamp fits in, twice over.
@@ -95,10 +95,18 @@ fn check_stream(stream: &Stream, path: &str, targets: usize) -> Result<(), Workl
     check_offsets(&stream.offsets, &format!("{path}.offsets"))?;
     let open_think = stream.load.is_open() && stream.think_time.is_some();
     require(!open_think, &format!("{path}.think_time"), "none in an open loop: arrivals do not wait", "a think time")?;
+    if let Some(flush) = stream.flush {
+        check_flush(flush, &stream.access, &format!("{path}.flush"))?;
+    }
     match &stream.access {
         Access::Mix { lines } => check_lines(lines, stream.load.is_open(), &format!("{path}.access")),
         Access::Copy(copy) => check_copy(copy, targets, &format!("{path}.access")),
     }
+}
+
+fn check_flush(flush: Flush, access: &Access, path: &str) -> Result<(), WorkloadError> {
+    require(flush.every > 0, &format!("{path}.every"), "a flush after every 1 write or more", "0")?;
+    require(access.writes(), path, "writes, which a flush follows", "a stream that only reads")
 }
 
 fn check_lines(lines: &[AccessSpec], open: bool, path: &str) -> Result<(), WorkloadError> {

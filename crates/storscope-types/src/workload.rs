@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Access, Bytes, DataPool, Load, Offsets, Region, Starts, ThinkTime, Verification};
+use crate::{Access, Bytes, DataPool, Flush, Load, Offsets, Region, Starts, ThinkTime, Verification};
 
 /// What is asked of the storage: one stream or several at the same time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,9 @@ pub struct Stream {
     /// Pause between a completion and the next request of the same place in the queue; closed loop only.
     #[serde(default)]
     pub think_time: Option<ThinkTime>,
+    /// Flushes that follow its writes.
+    #[serde(default)]
+    pub flush: Option<Flush>,
     /// Where random requests go.
     #[serde(default)]
     pub offsets: Offsets,
@@ -63,6 +66,7 @@ impl Stream {
             access,
             load,
             think_time: None,
+            flush: None,
             offsets: Offsets::Uniform,
             region: Region::default(),
             targets: Vec::new(),

@@ -1,6 +1,6 @@
 //! Workloads as JSON, and what is refused.
 
-use storscope_types::{Access, AccessSpec, Bytes, Load, Process, Stream, Verification, Workload};
+use storscope_types::{Access, AccessSpec, Bytes, Flush, FlushKind, Load, Process, Stream, Verification, Workload};
 
 fn simple() -> Workload {
     let lines = vec![AccessSpec::random_read(Bytes::from_kib(4))];
@@ -36,13 +36,14 @@ fn json_round_trips_every_kind() {
          "offsets": {"kind": "zipf", "exponent": 0.99}, "region": {"start_bytes": 4096, "length_bytes": null},
          "targets": [0], "workers": 2},
         {"access": {"kind": "mix", "lines": [{"size_bytes": 512, "reply_bytes": 64, "delay_ns": 5, "burst": 3}]},
-         "load": {"kind": "closed", "outstanding": 1}, "think_time": {"mean_ns": 100},
+         "load": {"kind": "closed", "outstanding": 1}, "think_time": {"mean_ns": 100}, "flush": {"every": 8, "kind": "fsync"},
          "offsets": {"kind": "hot_spot", "access_share": 0.8, "space_share": 0.2}},
         {"access": {"kind": "mix", "lines": [{"size_bytes": 512}]}, "load": {"kind": "open", "rate_per_s": 9}}],
         "data": {"compressible_ratio": 0.5, "seed": 7}, "verification": "none"}"#;
     let workload: Workload = serde_json::from_str(text).unwrap();
     workload.check(2).unwrap();
     assert!(matches!(workload.streams[2].load, Load::Open { process: Process::Poisson, max_outstanding: 1024, .. }));
+    assert_eq!(workload.streams[1].flush, Some(Flush { every: 8, kind: FlushKind::Full }));
     let again: Workload = serde_json::from_str(&serde_json::to_string(&workload).unwrap()).unwrap();
     assert_eq!(again, workload);
 }
@@ -69,6 +70,28 @@ fn errors_name_the_field() {
         (data.duplicate_ratio, data.duplicate_contents, data.duplicate_block) = (0.1, 257, Bytes(1 << 20));
     };
     assert_eq!(error_path(|w| many(&mut w.data)), "data.duplicate_contents");
+}
+
+#[test]
+fn a_flush_follows_writes_and_is_fdatasync_unless_told_otherwise() {
+    let flush: Flush = serde_json::from_str(r#"{"every": 1}"#).unwrap();
+    assert_eq!(flush, Flush { every: 1, kind: FlushKind::Data });
+    assert!(serde_json::from_str::<Flush>(r#"{"every": 1, "kind": "sync"}"#).is_err());
+    let refused = simple_with_flush(flush, 1.0).check(1).unwrap_err();
+    let said = "streams[0].flush: expected writes, which a flush follows, found a stream that only reads";
+    assert_eq!(refused.to_string(), said);
+    simple_with_flush(flush, 0.99).check(1).unwrap();
+    assert_eq!(
+        simple_with_flush(Flush { every: 0, ..flush }, 0.0).check(1).unwrap_err().path,
+        "streams[0].flush.every"
+    );
+}
+
+fn simple_with_flush(flush: Flush, read_share: f64) -> Workload {
+    let mut workload = simple();
+    line(&mut workload).read_share = read_share;
+    workload.streams[0].flush = Some(flush);
+    workload
 }
 
 #[test]
