@@ -1,6 +1,6 @@
 //! What a device is.
 
-use storscope_types::Nanos;
+use storscope_types::{FlushKind, Nanos};
 use thiserror::Error;
 
 /// Which way the bytes go.
@@ -40,12 +40,24 @@ pub struct Request {
     pub buffer: u32,
 }
 
+/// A flush: what was completed on a target before it was sent outlives a loss of power once it is done. It is no barrier:
+/// what is in flight beside it may or may not be covered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlushRequest {
+    /// Comes back in the completion; of the same kind as those of [`Request`].
+    pub token: u32,
+    /// Index of the target.
+    pub target: u32,
+    /// What is made durable.
+    pub kind: FlushKind,
+}
+
 /// A request that is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     /// Of the request.
     pub token: u32,
-    /// Bytes transferred, or the negative errno.
+    /// Bytes transferred, none by a flush, or the negative errno.
     pub result: i32,
     /// When the device saw it done.
     pub at: Nanos,
@@ -78,6 +90,9 @@ pub trait Device {
     /// Takes a request. It may start only at the next [`Device::wait`].
     fn submit(&mut self, request: Request);
 
+    /// Takes a flush, as [`Device::submit`] takes a request.
+    fn flush(&mut self, flush: FlushRequest);
+
     /// A request that starts at this offset of this target is likely to come next. Changes nothing but speed.
     fn expect(&mut self, _target: u32, _offset: u64) {}
 
@@ -105,6 +120,10 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn submit(&mut self, request: Request) {
         (**self).submit(request);
+    }
+
+    fn flush(&mut self, flush: FlushRequest) {
+        (**self).flush(flush);
     }
 
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {

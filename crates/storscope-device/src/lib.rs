@@ -15,7 +15,7 @@ mod queueing;
 mod stalling;
 
 pub use clock::{Clock, SystemClock, VirtualClock};
-pub use device::{Completion, Device, DeviceError, Direction, Request};
+pub use device::{Completion, Device, DeviceError, Direction, FlushRequest, Request};
 pub use null::NullDevice;
 pub use queueing::QueueingDevice;
 pub use stalling::{Stall, StallingDevice};

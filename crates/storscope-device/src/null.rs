@@ -2,13 +2,14 @@
 
 use storscope_types::Nanos;
 
-use crate::{Clock, Completion, Device, DeviceError, Request};
+use crate::{Clock, Completion, Device, DeviceError, FlushRequest, Request};
 
 /// Completes every request at the next wait, without I/O. What it costs is what the caller costs.
 #[derive(Debug)]
 pub struct NullDevice<C> {
     clock: C,
-    pending: Vec<Request>,
+    /// Token and result.
+    pending: Vec<(u32, i32)>,
     depth: usize,
 }
 
@@ -27,7 +28,11 @@ impl<C: Clock> Device for NullDevice<C> {
 
     #[inline]
     fn submit(&mut self, request: Request) {
-        self.pending.push(request);
+        self.pending.push((request.token, request.length as i32));
+    }
+
+    fn flush(&mut self, flush: FlushRequest) {
+        self.pending.push((flush.token, 0));
     }
 
     #[inline]
@@ -36,7 +41,7 @@ impl<C: Clock> Device for NullDevice<C> {
             self.clock.sleep_until(until);
         }
         let at = self.clock.now();
-        let complete = |request: Request| Completion { token: request.token, result: request.length as i32, at };
+        let complete = |(token, result)| Completion { token, result, at };
         done.extend(self.pending.drain(..).map(complete));
         Ok(at)
     }

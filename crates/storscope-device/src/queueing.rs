@@ -9,22 +9,23 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use storscope_types::Nanos;
 
-use crate::{Clock, Completion, Device, DeviceError, Request, VirtualClock};
+use crate::{Clock, Completion, Device, DeviceError, FlushRequest, Request, VirtualClock};
 
 /// Keeps service times independent of arrivals that a generator draws from the same seed: without it, an M/M/1 at 30 %
 /// answers 7 % too fast.
 const SEED_OF_DEVICES: u64 = 0x6465_7669_6365;
 
-/// First come, first served; service times are exponential and independent.
+/// First come, first served; service times are exponential and independent, those of flushes as well.
 #[derive(Debug)]
 pub struct QueueingDevice {
     clock: VirtualClock,
     random: Xoshiro256PlusPlus,
     service_mean_ns: f64,
     idle_servers: usize,
-    waiting: VecDeque<Request>,
+    /// Token and result.
+    waiting: VecDeque<(u32, i32)>,
     /// In service: when done, order of start (so that ties keep it), what.
-    serving: BinaryHeap<Reverse<(Nanos, u64, u32, u32)>>,
+    serving: BinaryHeap<Reverse<(Nanos, u64, u32, i32)>>,
     started: u64,
     depth: usize,
 }
@@ -47,10 +48,10 @@ impl QueueingDevice {
 
     fn start_waiting(&mut self) {
         while self.idle_servers > 0 {
-            let Some(request) = self.waiting.pop_front() else { return };
+            let Some((token, result)) = self.waiting.pop_front() else { return };
             self.idle_servers -= 1;
             let done_at = self.clock.now().saturating_add(self.draw_service());
-            self.serving.push(Reverse((done_at, self.started, request.token, request.length)));
+            self.serving.push(Reverse((done_at, self.started, token, result)));
             self.started += 1;
         }
     }
@@ -62,13 +63,13 @@ impl QueueingDevice {
 
     fn complete_due(&mut self, done: &mut Vec<Completion>) {
         let now = self.clock.now();
-        while let Some(&Reverse((at, _, token, length))) = self.serving.peek() {
+        while let Some(&Reverse((at, _, token, result))) = self.serving.peek() {
             if at > now {
                 return;
             }
             self.serving.pop();
             self.idle_servers += 1;
-            done.push(Completion { token, result: length as i32, at });
+            done.push(Completion { token, result, at });
             self.start_waiting();
         }
     }
@@ -82,7 +83,12 @@ impl Device for QueueingDevice {
     }
 
     fn submit(&mut self, request: Request) {
-        self.waiting.push_back(request);
+        self.waiting.push_back((request.token, request.length as i32));
+        self.start_waiting();
+    }
+
+    fn flush(&mut self, flush: FlushRequest) {
+        self.waiting.push_back((flush.token, 0));
         self.start_waiting();
     }
 

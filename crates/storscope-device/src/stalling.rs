@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use storscope_types::Nanos;
 
-use crate::{Clock, Completion, Device, DeviceError, Request, VirtualClock};
+use crate::{Clock, Completion, Device, DeviceError, FlushRequest, Request, VirtualClock};
 
 /// From `start` on nothing completes for `duration`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,14 +24,17 @@ impl Stall {
     }
 }
 
-/// Serves any number of requests side by side, each in the same time, except while it stalls: what is in service then,
+/// Serves any number of requests side by side, each in the same time and flushes in one of their own, except while it
+/// stalls: what is in service then,
 /// and what comes, is done when the stall is over and its service time has passed.
 #[derive(Debug)]
 pub struct StallingDevice {
     clock: VirtualClock,
     service: Nanos,
+    flush_service: Nanos,
     stalls: Vec<Stall>,
-    in_service: VecDeque<(Nanos, Request)>,
+    /// When done, token and result, in this order.
+    in_service: VecDeque<(Nanos, u32, i32)>,
     depth: usize,
 }
 
@@ -39,11 +42,25 @@ impl StallingDevice {
     /// A device with `service` per request; `stalls` in order of time and apart from each other.
     #[must_use]
     pub fn new(clock: VirtualClock, service: Nanos, stalls: Vec<Stall>, depth: usize) -> Self {
-        Self { clock, service, stalls, in_service: VecDeque::with_capacity(depth), depth }
+        let in_service = VecDeque::with_capacity(depth);
+        Self { clock, service, flush_service: service, stalls, in_service, depth }
     }
 
-    /// When a request that starts at `start` is done. Stalls interrupt it.
-    fn done_at(&self, start: Nanos) -> Nanos {
+    /// The same with `flush_service` per flush.
+    #[must_use]
+    pub fn with_flush_service(self, flush_service: Nanos) -> Self {
+        Self { flush_service, ..self }
+    }
+
+    /// Takes what is done after `service`, in order of time; of what is done at one instant the first to come is first.
+    fn start(&mut self, service: Nanos, token: u32, result: i32) {
+        let done_at = self.done_at(self.clock.now(), service);
+        let place = self.in_service.partition_point(|other| other.0 <= done_at);
+        self.in_service.insert(place, (done_at, token, result));
+    }
+
+    /// When what starts at `start` and takes `service` is done. Stalls interrupt it.
+    fn done_at(&self, start: Nanos, service: Nanos) -> Nanos {
         let interrupt = |done: Nanos, stall: &Stall| {
             if done < stall.start || start >= stall.end() {
                 done
@@ -51,7 +68,7 @@ impl StallingDevice {
                 done + stall.end().since(stall.start.max(start))
             }
         };
-        self.stalls.iter().fold(start + self.service, interrupt)
+        self.stalls.iter().fold(start + service, interrupt)
     }
 }
 
@@ -63,17 +80,20 @@ impl Device for StallingDevice {
     }
 
     fn submit(&mut self, request: Request) {
-        let done_at = self.done_at(self.clock.now());
-        self.in_service.push_back((done_at, request));
+        self.start(self.service, request.token, request.length as i32);
+    }
+
+    fn flush(&mut self, flush: FlushRequest) {
+        self.start(self.flush_service, flush.token, 0);
     }
 
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
         let next = self.in_service.front().map_or(Nanos::NEVER, |first| first.0);
         self.clock.sleep_until(next.min(until));
         let now = self.clock.now();
-        while let Some(&(at, request)) = self.in_service.front().filter(|first| first.0 <= now) {
+        while let Some(&(at, token, result)) = self.in_service.front().filter(|first| first.0 <= now) {
             self.in_service.pop_front();
-            done.push(Completion { token: request.token, result: request.length as i32, at });
+            done.push(Completion { token, result, at });
         }
         Ok(now)
     }

@@ -1,9 +1,10 @@
 //! The devices by themselves, before anything is measured with them.
 
 use storscope_device::{
-    Clock, Completion, Device, Direction, NullDevice, QueueingDevice, Request, Stall, StallingDevice, VirtualClock,
+    Clock, Completion, Device, Direction, FlushRequest, NullDevice, QueueingDevice, Request, Stall, StallingDevice,
+    VirtualClock,
 };
-use storscope_types::Nanos;
+use storscope_types::{FlushKind, Nanos};
 
 fn read(token: u32) -> Request {
     Request { token, target: 0, direction: Direction::Read, offset: 0, length: 4096, buffer: 0 }
@@ -77,4 +78,19 @@ fn several_servers_work_side_by_side() {
     }
     // The greatest of 64 exponential values has the mean H(64) = 4.74.
     assert!(done[63].at < Nanos(12_000), "took {:?}", done[63].at);
+}
+
+#[test]
+fn a_flush_transfers_nothing_and_overtakes_what_takes_longer() {
+    let flush = |token| FlushRequest { token, target: 0, kind: FlushKind::Data };
+    let clock = VirtualClock::default();
+    let mut device = StallingDevice::new(clock.clone(), Nanos(100), vec![], 4).with_flush_service(Nanos(30));
+    device.submit(read(0));
+    device.flush(flush(1));
+    let done = |token, result, at| (Nanos(at), vec![Completion { token, result, at: Nanos(at) }]);
+    assert_eq!(wait(&mut device, Nanos::NEVER), done(1, 0, 30));
+    assert_eq!(wait(&mut device, Nanos::NEVER), done(0, 4096, 100));
+    let mut device = NullDevice::new(clock, 4);
+    device.flush(flush(2));
+    assert_eq!(wait(&mut device, Nanos::NEVER), done(2, 0, 100));
 }

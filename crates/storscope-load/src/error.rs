@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use storscope_device::{DeviceError, Direction};
-use storscope_types::{WorkloadError, counted, grouped};
+use storscope_types::{FlushKind, WorkloadError, counted, grouped};
 use thiserror::Error;
 
 /// An error of the generator. What was measured until then was handed on, interval by interval.
@@ -34,26 +34,19 @@ pub enum LoadError {
     },
     /// More I/Os failed than the plan allows.
     #[error(
-        "{} failed, {}; the last was a {} of {} bytes at byte {} of target {target}: {reason}",
+        "{} failed, {}; the last was a {last} of target {target}: {reason}",
         counted(*failed, "I/O", "I/Os"),
-        allowance(*allowed),
-        word(*direction),
-        grouped(u64::from(*length)),
-        grouped(*offset)
+        allowance(*allowed)
     )]
     Failed {
         /// How many.
         failed: u64,
         /// How many the plan allows.
         allowed: u64,
-        /// The last one's target.
+        /// The last one.
+        last: FailedIo,
+        /// Its target.
         target: u32,
-        /// Its direction.
-        direction: Direction,
-        /// Its offset.
-        offset: u64,
-        /// Its size.
-        length: u32,
         /// The system's message, or how many bytes were transferred instead.
         reason: String,
     },
@@ -85,6 +78,34 @@ pub enum LoadError {
     Panicked,
 }
 
+/// What failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedIo {
+    /// A read or a write.
+    Transfer {
+        /// Which of both.
+        direction: Direction,
+        /// Its offset.
+        offset: u64,
+        /// Its size.
+        length: u32,
+    },
+    /// A flush.
+    Flush(FlushKind),
+}
+
+impl std::fmt::Display for FailedIo {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Transfer { direction, offset, length } => {
+                let (length, offset) = (grouped(u64::from(*length)), grouped(*offset));
+                write!(formatter, "{} of {length} bytes at byte {offset}", word(*direction))
+            }
+            Self::Flush(kind) => write!(formatter, "flush ({})", kind.word()),
+        }
+    }
+}
+
 /// The system starts no thread beyond the `found` first of the `wanted` ones that `users` need.
 pub(crate) fn no_thread(users: &str, wanted: usize, found: usize, source: &std::io::Error) -> DeviceError {
     let said = format!(
@@ -114,20 +135,29 @@ fn word(direction: Direction) -> &'static str {
 #[cfg(test)]
 mod tests {
     use storscope_device::Direction;
+    use storscope_types::FlushKind;
 
-    use super::LoadError;
+    use super::{FailedIo, LoadError};
 
     #[test]
     fn failures_are_counted_in_words() {
         let said = |failed, allowed| {
-            let (target, direction, offset, length) = (0, Direction::Write, 1_048_576, 65_536);
+            let last = FailedIo::Transfer { direction: Direction::Write, offset: 1_048_576, length: 65_536 };
             let reason = "Input/output error".to_owned();
-            LoadError::Failed { failed, allowed, target, direction, offset, length, reason }.to_string()
+            LoadError::Failed { failed, allowed, last, target: 0, reason }.to_string()
         };
         let last = "the last was a write of 65,536 bytes at byte 1,048,576 of target 0: Input/output error";
         assert_eq!(said(1, 0), format!("1 I/O failed, none is allowed; {last}"));
         assert_eq!(said(2, 1), format!("2 I/Os failed, 1 is allowed; {last}"));
         assert_eq!(said(1_001, 1_000), format!("1,001 I/Os failed, 1,000 are allowed; {last}"));
+    }
+
+    #[test]
+    fn a_flush_that_fails_is_told_by_its_system_call() {
+        let (last, reason) = (FailedIo::Flush(FlushKind::Data), "Input/output error".to_owned());
+        let error = LoadError::Failed { failed: 1, allowed: 0, last, target: 2, reason };
+        let said = "1 I/O failed, none is allowed; the last was a flush (fdatasync) of target 2: Input/output error";
+        assert_eq!(error.to_string(), said);
     }
 
     #[test]

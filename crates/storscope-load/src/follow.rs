@@ -17,7 +17,7 @@ pub struct Followed {
     pub stream: u32,
     /// The target's index.
     pub target: u32,
-    /// Read or write.
+    /// Read or write; traces have no flushes.
     pub direction: Direction,
     /// Its instants, since the start.
     pub times: Times,

@@ -33,7 +33,7 @@ mod zipf;
 
 pub use arrivals::Arrivals;
 pub use buffers::BufferPlan;
-pub use error::LoadError;
+pub use error::{FailedIo, LoadError};
 pub use follow::{Followed, Following};
 pub use generator::{Generator, fill_pool};
 pub use place::{RandomPlace, Span};

@@ -35,7 +35,7 @@ pub struct Plan {
     /// The run ends after this time...
     #[serde(default, rename = "duration_ns")]
     pub duration: Option<Nanos>,
-    /// ...or when each worker has made this many I/Os...
+    /// ...or when each worker has made this many I/Os, whose replies, copies and flushes come beside...
     #[serde(default)]
     pub max_ios_per_worker: Option<u64>,
     /// ...or transferred this much, whichever is first. At least one must be given, except for rate steps.
@@ -44,7 +44,7 @@ pub struct Plan {
     /// Length of an interval.
     #[serde(default = "one_second", rename = "interval_ns")]
     pub interval: Nanos,
-    /// How many I/Os of a worker may fail before the run ends with an error.
+    /// How many I/Os and flushes of a worker may fail before the run ends with an error.
     #[serde(default)]
     pub max_failures: u64,
     /// Whether the workers, once ready, wait for [`Run::begin`](crate::Run::begin). Trials of the engine are over then,

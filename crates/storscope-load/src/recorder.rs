@@ -16,6 +16,8 @@ use crate::usage::Usage;
 pub struct Recorder {
     stream: u32,
     targets: Vec<u32>,
+    /// Whether the stream flushes.
+    flushes: bool,
     start: Nanos,
     length: Nanos,
     boundary: Nanos,
@@ -45,13 +47,14 @@ struct Alike {
 impl Recorder {
     /// For a run that starts at `start` with intervals of `length`.
     #[must_use]
-    pub fn new(stream: u32, targets: Vec<u32>, start: Nanos, length: Nanos) -> Self {
-        let current = empty(stream, &targets, 0, Nanos::ZERO);
+    pub fn new(stream: u32, targets: Vec<u32>, flushes: bool, start: Nanos, length: Nanos) -> Self {
+        let current = empty(stream, &targets, flushes, 0, Nanos::ZERO);
         let usage_before = Usage::of_thread();
         let prompt = targets.iter().map(|_| Default::default()).collect();
         Self {
             stream,
             targets,
+            flushes,
             start,
             length,
             boundary: start + length,
@@ -153,7 +156,18 @@ impl Recorder {
         }
     }
 
-    /// An I/O failed.
+    /// A flush is done.
+    pub fn flushed(&mut self, cell: usize, times: Times) {
+        self.settle();
+        self.count_to(times.completed);
+        self.take_back_after(times.completed, 1);
+        self.in_flight -= 1;
+        if let Some(flushes) = &mut self.current.cells[cell].flushes {
+            flushes.record(times, 0);
+        }
+    }
+
+    /// An I/O or a flush failed.
     pub fn failed(&mut self, errno: i32, at: Nanos) {
         self.settle();
         self.count_to(at);
@@ -168,7 +182,7 @@ impl Recorder {
         self.spread_prompt();
         let end = end.max(self.start + self.current.start);
         let usage = Usage::of_thread();
-        let next = empty(self.stream, &self.targets, self.current.index + 1, end - self.start);
+        let next = empty(self.stream, &self.targets, self.flushes, self.current.index + 1, end - self.start);
         self.boundary = end + self.length;
         let mut done = std::mem::replace(&mut self.current, next);
         done.duration = end - self.start - done.start;
@@ -211,16 +225,16 @@ impl Alike {
 
 /// An interval in which nothing happened.
 pub(crate) fn empty_interval() -> Interval {
-    empty(0, &[], 0, Nanos::ZERO)
+    empty(0, &[], false, 0, Nanos::ZERO)
 }
 
-fn empty(stream: u32, targets: &[u32], index: u32, start: Nanos) -> Interval {
+fn empty(stream: u32, targets: &[u32], flushes: bool, index: u32, start: Nanos) -> Interval {
     Interval {
         index,
         start,
         duration: Nanos::ZERO,
         drain: false,
-        cells: targets.iter().map(|&target| Cell::new(stream, target)).collect(),
+        cells: targets.iter().map(|&target| Cell::flushing(stream, target, flushes)).collect(),
         submitted: 0,
         in_flight_at_end: 0,
         outstanding_mean: 0.0,
@@ -243,7 +257,7 @@ mod tests {
 
     /// The interval that these make, counted together or one by one.
     fn interval(completions: &[(usize, bool, u64, u64, u64)], one_by_one: bool) -> String {
-        let mut recorder = Recorder::new(0, vec![0, 1], Nanos::ZERO, Nanos(100));
+        let mut recorder = Recorder::new(0, vec![0, 1], false, Nanos::ZERO, Nanos(100));
         recorder.submitted(completions.len() as u64, Nanos(3));
         for &(cell, reads, intended, submitted, completed) in completions {
             let direction = if reads { Direction::Read } else { Direction::Write };

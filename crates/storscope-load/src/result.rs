@@ -253,10 +253,11 @@ pub fn lateness_doubts(interval: &Interval, workload: &Workload) -> Vec<Doubt> {
     let of = |is_open: bool| tally_where(interval, workload, is_open);
     let full = || interval.outstanding_mean > 0.9 * open_slots(workload);
     let place_ns = closed_slots(interval, workload) * interval.duration.0 as f64;
-    arrivals_doubt(&of(true), full).into_iter().chain(closed_doubt(&of(false), place_ns)).collect()
+    let flushes = flushes_of_closed(interval, workload);
+    arrivals_doubt(&of(true), full).into_iter().chain(closed_doubt(&of(false), &flushes, place_ns)).collect()
 }
 
-/// The I/Os of all open loops, or of all closed ones.
+/// The I/Os of all open loops, or of all closed ones, without flushes.
 fn tally_where(interval: &Interval, workload: &Workload, is_open: bool) -> Tally {
     let mut all = Tally::default();
     let fits = |stream: u32| workload.streams[stream as usize].load.is_open() == is_open;
@@ -264,6 +265,15 @@ fn tally_where(interval: &Interval, workload: &Workload, is_open: bool) -> Tally
         all.merge(&cell.reads);
         all.merge(&cell.writes);
     });
+    all
+}
+
+/// The flushes of all closed loops: they hold the places of their writes.
+fn flushes_of_closed(interval: &Interval, workload: &Workload) -> Tally {
+    let mut all = Tally::default();
+    let is_closed = |stream: u32| !workload.streams[stream as usize].load.is_open();
+    let cells = interval.cells.iter().filter(|cell| is_closed(cell.stream));
+    cells.filter_map(|cell| cell.flushes.as_ref()).for_each(|flushes| all.merge(flushes));
     all
 }
 
@@ -276,17 +286,17 @@ fn arrivals_doubt(all: &Tally, queue_was_full: impl FnOnce() -> bool) -> Option<
     })
 }
 
-/// `place_ns` is the time of all places together.
-fn closed_doubt(all: &Tally, place_ns: f64) -> Option<Doubt> {
+/// `place_ns` is the time of all places together, which I/Os and flushes hold in turn.
+fn closed_doubt(all: &Tally, flushes: &Tally, place_ns: f64) -> Option<Doubt> {
     let (lateness_ns_mean, response_ns_mean) = (all.lateness.mean()?, all.response.mean()?);
-    let empty_share = all.lateness.sum() as f64 / place_ns;
+    let empty_share = (all.lateness.sum() + flushes.lateness.sum()) as f64 / place_ns;
     if empty_share > TOLERATED_LATENESS {
         return Some(Doubt::PlacesEmpty { lateness_ns_mean, response_ns_mean, empty_share });
     }
     let (response_ns_p99, service_ns_p99) = (all.response.quantile(0.99)?, all.service.quantile(0.99)?);
     let (response_ns_p50, service_ns_p50) = (all.response.quantile(0.5)?, all.service.quantile(0.5)?);
     let is_longer = |response: u64, service: u64| response as f64 > (1.0 + TOLERATED_LATENESS) * service as f64;
-    let pauses = (all.response.sum() as f64) < MOST_WITHOUT_PAUSES * place_ns;
+    let pauses = ((all.response.sum() + flushes.response.sum()) as f64) < MOST_WITHOUT_PAUSES * place_ns;
     let is_late = lateness_ns_mean > TOLERATED_LATENESS * response_ns_mean;
     if pauses && (is_late || is_longer(response_ns_p50, service_ns_p50)) {
         let service_ns_mean = all.service.mean()?;

@@ -7,12 +7,12 @@ use storscope_types::Nanos;
 
 use crate::usage::Usage;
 
-/// I/Os of one direction, each timed three ways.
+/// I/Os of one direction, or flushes, each timed three ways.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Tally {
     /// How many completed.
     pub ios: u64,
-    /// What they transferred.
+    /// What they transferred; nothing by flushes.
     pub bytes: u64,
     /// From the instant the I/O should have started to its completion: what a user waits.
     pub response: Histogram,
@@ -78,13 +78,21 @@ pub struct Cell {
     pub reads: Tally,
     /// Writes.
     pub writes: Tally,
+    /// Flushes, which are no I/Os beside; none of a stream that asks for none.
+    pub flushes: Option<Tally>,
 }
 
 impl Cell {
     /// An empty cell.
     #[must_use]
     pub fn new(stream: u32, target: u32) -> Self {
-        Self { stream, target, reads: Tally::default(), writes: Tally::default() }
+        Self { stream, target, reads: Tally::default(), writes: Tally::default(), flushes: None }
+    }
+
+    /// An empty cell of a stream that flushes, if it `flushes`.
+    #[must_use]
+    pub fn flushing(stream: u32, target: u32, flushes: bool) -> Self {
+        Self { flushes: flushes.then(Tally::default), ..Self::new(stream, target) }
     }
 
     /// The tally of a direction.
@@ -100,6 +108,11 @@ impl Cell {
     pub fn merge(&mut self, other: &Self) {
         self.reads.merge(&other.reads);
         self.writes.merge(&other.writes);
+        match (&mut self.flushes, &other.flushes) {
+            (Some(own), Some(other)) => own.merge(other),
+            (own @ None, other) => own.clone_from(other),
+            (Some(_), None) => {}
+        }
     }
 }
 
@@ -127,34 +140,42 @@ pub struct Interval {
     pub drain: bool,
     /// I/Os per stream and target.
     pub cells: Vec<Cell>,
-    /// I/Os handed to the device.
+    /// I/Os and flushes handed to the device.
     pub submitted: u64,
-    /// I/Os in flight at the end.
+    /// I/Os and flushes in flight at the end.
     pub in_flight_at_end: u64,
-    /// Mean number of I/Os in flight.
+    /// Mean number of I/Os and flushes in flight.
     pub outstanding_mean: f64,
     /// Arrivals per second the plan asked for at the end of the interval; null in a closed loop.
     pub offered_per_s: Option<f64>,
-    /// Failed I/Os.
+    /// Failed I/Os and flushes.
     pub failures: Vec<Failures>,
     /// CPU and context switches of the workers' threads.
     pub usage: Usage,
 }
 
 impl Interval {
-    /// I/Os that completed.
+    /// Reads and writes that completed.
     #[must_use]
     pub fn ios(&self) -> u64 {
         self.cells.iter().map(|cell| cell.reads.ios + cell.writes.ios).sum()
     }
 
-    /// Failed I/Os.
+    /// All flushes together.
+    #[must_use]
+    pub fn flushes(&self) -> Tally {
+        let mut all = Tally::default();
+        self.cells.iter().filter_map(|cell| cell.flushes.as_ref()).for_each(|flushes| all.merge(flushes));
+        all
+    }
+
+    /// Failed I/Os and flushes.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failures.iter().map(|failures| failures.count).sum()
     }
 
-    /// All cells and both directions together.
+    /// All cells and both directions together, without flushes.
     #[must_use]
     pub fn all(&self) -> Tally {
         let mut all = Tally::default();

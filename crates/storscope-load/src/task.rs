@@ -28,7 +28,7 @@ pub struct Task<'a> {
     pub start: Nanos,
     /// How long after that the first request may go out, or arrivals begin.
     pub delay: Nanos,
-    /// How many I/Os may fail.
+    /// How many I/Os and flushes may fail.
     pub max_failures: u64,
 }
 
@@ -37,7 +37,8 @@ pub struct Task<'a> {
 pub struct Limit {
     /// After this time.
     pub duration: Nanos,
-    /// After this many I/Os, all of them completed.
+    /// After this many I/Os, all of them completed. Replies, writes of copies and flushes do not count; they follow all the
+    /// same.
     pub ios: u64,
     /// After this many bytes, all of them transferred.
     pub bytes: u64,
@@ -46,13 +47,13 @@ pub struct Limit {
 /// How a worker ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Ending {
-    /// I/Os handed to the device.
+    /// I/Os and flushes handed to the device.
     pub submitted: u64,
-    /// I/Os that completed well, those drained at the end included.
+    /// I/Os and flushes that completed well, those drained at the end included.
     pub completed: u64,
-    /// I/Os that failed.
+    /// I/Os and flushes that failed.
     pub failed: u64,
-    /// I/Os that completed after the end.
+    /// I/Os and flushes that completed after the end.
     pub drained: u64,
     /// Arrivals of the run that were never sent.
     pub unsent: u64,

@@ -2,6 +2,7 @@
 //!
 //! File systems may do reads at once and hand writes to threads, or the reverse. So directions are tried apart, and it is
 //! their shares of the workload that count: where a third of the I/Os is handed over, the ring is still the better engine.
+//! Flushes are left out: the kernel hands those of a ring to a thread always (io_uring/sync.c, `REQ_F_FORCE_ASYNC`).
 
 use std::sync::atomic::AtomicBool;
 
@@ -35,7 +36,8 @@ pub(crate) fn try_out<D: Device, C: Clock + Clone>(
     stop: &AtomicBool,
 ) -> Result<(D, bool), LoadError> {
     let mut handed_over = 0.0;
-    for (stream, share) in directions(&task.workload.streams[task.stream_index as usize]) {
+    let stream = Stream { flush: None, ..task.workload.streams[task.stream_index as usize].clone() };
+    for (stream, share) in directions(&stream) {
         let largest = stream.access.largest().0;
         let bytes = MOST_BYTES.0.max(LEAST_IOS * largest);
         let mut streams = task.workload.streams.clone();
@@ -82,8 +84,8 @@ fn directions(stream: &Stream) -> Vec<(Stream, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use storscope_device::{Completion, DeviceError, Request, StallingDevice, VirtualClock};
-    use storscope_types::{Load, Verification};
+    use storscope_device::{Completion, DeviceError, FlushRequest, NullDevice, Request, StallingDevice, VirtualClock};
+    use storscope_types::{Flush, FlushKind, Load, Verification};
 
     use super::*;
     use crate::place::Span;
@@ -101,6 +103,10 @@ mod tests {
 
         fn submit(&mut self, request: Request) {
             self.device.submit(request);
+        }
+
+        fn flush(&mut self, flush: FlushRequest) {
+            self.device.flush(flush);
         }
 
         fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
@@ -133,6 +139,54 @@ mod tests {
         let device = Blank { device: late, block: [0; 4096] };
         let outcome = try_out(device, &clock, &task, &AtomicBool::new(false));
         assert!(matches!(outcome.map(|_| ()), Err(LoadError::Mismatch { .. })));
+    }
+
+    /// Sees to it that nothing is flushed.
+    struct Unflushed<D>(D);
+
+    impl<D: Device> Device for Unflushed<D> {
+        const KEEPS_DATA: bool = D::KEEPS_DATA;
+
+        fn depth(&self) -> usize {
+            self.0.depth()
+        }
+
+        fn submit(&mut self, request: Request) {
+            self.0.submit(request);
+        }
+
+        fn flush(&mut self, flush: FlushRequest) {
+            panic!("{flush:?}");
+        }
+
+        fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
+            self.0.wait(until, done)
+        }
+    }
+
+    /// The kernel hands each to a thread, so that a stream which flushes each write would never be on a ring.
+    #[test]
+    fn flushes_are_not_tried() {
+        let clock = VirtualClock::default();
+        for lines in [vec![(1, 0.0, 0)], vec![(1, 0.5, 0)], vec![(1, 0.5, 512)]] {
+            let flushing = Stream { flush: Some(Flush { every: 1, kind: FlushKind::Data }), ..stream(&lines) };
+            let workload = Workload::of("test", flushing);
+            let task = Task {
+                workload: &workload,
+                stream_index: 0,
+                worker: 0,
+                global_worker: 0,
+                spans: &[Span { start: 0, length: 1 << 30 }],
+                seed: 1,
+                limit: Limit { duration: Nanos::SECOND, ios: u64::MAX, bytes: u64::MAX },
+                interval: Nanos::SECOND,
+                start: Nanos::ZERO,
+                delay: Nanos::ZERO,
+                max_failures: 0,
+            };
+            let device = Unflushed(NullDevice::new(clock.clone(), 1));
+            try_out(device, &clock, &task, &AtomicBool::new(false)).map(|_| ()).unwrap();
+        }
     }
 
     fn stream(lines: &[(u32, f64, u64)]) -> Stream {

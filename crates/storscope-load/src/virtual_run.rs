@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use storscope_device::{Clock, Completion, Device, DeviceError, Request, VirtualClock};
+use storscope_device::{Clock, Completion, Device, DeviceError, FlushRequest, Request, VirtualClock};
 use storscope_types::Nanos;
 
 use crate::error::LoadError;
@@ -61,6 +61,10 @@ impl<D: Device> Device for Port<D> {
         self.device.borrow_mut().submit(Request { token: self.base + request.token, ..request });
     }
 
+    fn flush(&mut self, flush: FlushRequest) {
+        self.device.borrow_mut().flush(FlushRequest { token: self.base + flush.token, ..flush });
+    }
+
     #[inline]
     fn expect(&mut self, target: u32, offset: u64) {
         self.device.borrow_mut().expect(target, offset);
@@ -106,6 +110,8 @@ pub struct VirtualRun<D> {
     error: Option<LoadError>,
     /// The run ends when so many more I/Os are done.
     ios_left: u64,
+    /// Whether any stream flushes.
+    flushes: bool,
 }
 
 /// Requests that all workers of a plan may have in flight together: what a device needs room for.
@@ -157,7 +163,8 @@ impl<D: Device> VirtualRun<D> {
         let gathering = Gathering::new(members.len());
         let earliest = Nanos::ZERO;
         let (error, ios_left) = (None, u64::MAX);
-        Ok(Self { plan, device, clock, members, owner, done, called, earliest, gathering, error, ios_left })
+        let flushes = plan.workload.streams.iter().any(|stream| stream.flush.is_some());
+        Ok(Self { plan, device, clock, members, owner, done, called, earliest, gathering, error, ios_left, flushes })
     }
 
     /// The same, but it also ends when all workers together have done so many I/Os: those of unlike streams would use
@@ -197,7 +204,7 @@ impl<D: Device> VirtualRun<D> {
             if at_once > MOST_AT_ONCE {
                 return Err(LoadError::TimeStands { ios: at_once });
             }
-            self.ios_left = self.ios_left.saturating_sub(self.done.len() as u64);
+            self.ios_left = self.ios_left.saturating_sub(self.ios_done());
             if !self.take_alone(now) {
                 self.deliver(now);
                 let is_due = self.earliest <= now;
@@ -217,6 +224,13 @@ impl<D: Device> VirtualRun<D> {
             }
         }
         Ok(())
+    }
+
+    /// I/Os among what is done: flushes that went well are none, and they alone transfer nothing.
+    #[inline]
+    fn ios_done(&self) -> u64 {
+        let flushes = if self.flushes { self.done.iter().filter(|done| done.result == 0).count() } else { 0 };
+        (self.done.len() - flushes) as u64
     }
 
     /// Where one I/O alone is done and its worker at most sends another in its place: nobody need be woken then.

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, OnceLock};
 
 use storscope_device::{Clock, Device, DeviceError, NullDevice};
-use storscope_types::Nanos;
+use storscope_types::{Nanos, Stream};
 
 use crate::buffers::BufferPlan;
 use crate::error::LoadError;
@@ -113,7 +113,7 @@ impl Worker {
         let shared = Arc::clone(&self.shared);
         let mut turnstile = Turnstile { shared: &shared, passed: false };
         end_timeouts_promptly();
-        if shared.plan.workload.streams[self.stream as usize].load.is_open() {
+        if self.stream().load.is_open() {
             run_promptly();
         }
         if matches!(shared.plan.targets[0], TargetSpec::Null { .. }) {
@@ -147,6 +147,9 @@ impl Worker {
                 }
                 Err(error) => return Err(error.into()),
             };
+        if self.stream().flush.is_some() {
+            ring.make_room_for_flushes();
+        }
         if engine == Engine::IoUring || self.shared.targets.iter().all(|target| target.fd().is_none()) {
             return Ok(Ok(ring));
         }
@@ -205,14 +208,18 @@ impl Worker {
         }
     }
 
+    fn stream(&self) -> &Stream {
+        &self.shared.plan.workload.streams[self.stream as usize]
+    }
+
     fn depth(&self) -> usize {
-        let stream = &self.shared.plan.workload.streams[self.stream as usize];
+        let stream = self.stream();
         stream.load.slots_per_worker(stream.target_indices(self.spans.len()).len())
     }
 
     fn arena(&self) -> Result<Arena, LoadError> {
         let workload = &self.shared.plan.workload;
-        let plan = BufferPlan::new(workload, &workload.streams[self.stream as usize], self.depth());
+        let plan = BufferPlan::new(workload, self.stream(), self.depth());
         Arena::new(&plan).map_err(|source| DeviceError::System { action: "memory for the I/Os", source }.into())
     }
 

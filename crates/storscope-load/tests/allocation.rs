@@ -5,9 +5,9 @@ mod support;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use storscope_device::{Clock, Completion, Device, DeviceError, NullDevice, Request, SystemClock};
+use storscope_device::{Clock, Completion, Device, DeviceError, FlushRequest, NullDevice, Request, SystemClock};
 use storscope_load::Generator;
-use storscope_types::{AccessSpec, Bytes, Nanos, Process, ThinkTime, Workload};
+use storscope_types::{AccessSpec, Bytes, Flush, FlushKind, Nanos, Process, ThinkTime, Workload};
 use support::{GIB, closed, mix, open, reads_4k, seconds, task};
 
 struct Counting;
@@ -49,6 +49,10 @@ impl<D: Device> Device for Watched<D> {
         self.device.submit(request);
     }
 
+    fn flush(&mut self, flush: FlushRequest) {
+        self.device.flush(flush);
+    }
+
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
         self.waits += 1;
         COUNTING.store(self.waits > 100, Ordering::Relaxed);
@@ -78,12 +82,14 @@ fn the_loop_allocates_nothing_per_io() {
     let lines = vec![reads_4k(), AccessSpec { read_share: 0.3, reply: Bytes(512), burst: 3, ..reads_4k() }];
     let mut thinking = mix(lines.clone(), closed(32));
     thinking.streams[0].think_time = Some(ThinkTime { mean: Nanos(1_000), process: Process::Poisson });
+    let mut flushing = thinking.clone();
+    flushing.streams[0].flush = Some(Flush { every: 2, kind: FlushKind::Data });
     let workloads =
-        [mix(lines.clone(), closed(32)), mix(lines.clone(), open(200_000.0, Process::Poisson, 64)), thinking];
+        [mix(lines.clone(), closed(32)), mix(lines.clone(), open(200_000.0, Process::Poisson, 64)), thinking, flushing];
     for workload in workloads {
         let (allocations, ios) = allocations(&workload);
         assert!(ios > 5_000, "{ios} I/Os");
-        // An interval begins with 6 histograms and 3 lists; the last rotation makes one that stays empty, twice.
+        // An interval begins with 6 histograms, 3 more for flushes, and 3 lists; the last rotation makes one that stays empty, twice.
         assert!(allocations <= 24, "{allocations} allocations in {ios} I/Os of {:?}", workload.streams[0].load);
     }
 }

@@ -56,7 +56,12 @@ fn what_the_generator_sends_is_exponential_at_every_rate() {
     for rate in [100.0, 2_000.0, 9_000.0, 60_000.0, 150_000.0, 300_000.0, 500_000.0] {
         let clock = VirtualClock::default();
         let seen = Rc::new(RefCell::new(Vec::new()));
-        let device = Spy { device: NullDevice::new(clock.clone(), 64), seen: Rc::clone(&seen), clock: clock.clone() };
+        let device = Spy {
+            device: NullDevice::new(clock.clone(), 64),
+            seen: Rc::clone(&seen),
+            flushes: Rc::default(),
+            clock: clock.clone(),
+        };
         let workload = mix(vec![reads_4k()], open(rate, Process::Poisson, 64));
         let outcome = run(device, clock, &task(&workload, &[GIB], ios(COUNT)));
         assert_eq!(outcome.total.all().lateness.max(), Some(0));
@@ -105,7 +110,12 @@ const BLOCKS: f64 = (1 << 18) as f64;
 fn sent(workload: &Workload, spans: &[Span]) -> Vec<(f64, u32, f64)> {
     let clock = VirtualClock::default();
     let seen = Rc::new(RefCell::new(Vec::new()));
-    let device = Spy { device: NullDevice::new(clock.clone(), 64), seen: Rc::clone(&seen), clock: clock.clone() };
+    let device = Spy {
+        device: NullDevice::new(clock.clone(), 64),
+        seen: Rc::clone(&seen),
+        flushes: Rc::default(),
+        clock: clock.clone(),
+    };
     run(device, clock, &task(workload, spans, ios(20_000)));
     let place = |offset: u64| (offset / 4_096) as f64 / BLOCKS;
     seen.borrow().iter().map(|(at, request)| (at.0 as f64, request.target, place(request.offset))).collect()

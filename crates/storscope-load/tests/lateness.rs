@@ -3,7 +3,7 @@
 mod support;
 
 use storscope_device::Direction;
-use storscope_load::{Cell, Doubt, Interval, Times, Usage, lateness_doubts};
+use storscope_load::{Cell, Doubt, Interval, Tally, Times, Usage, lateness_doubts};
 use storscope_types::{Load, Nanos, Process, Stream, Workload};
 use support::{closed, mix, open, reads_4k};
 
@@ -120,4 +120,17 @@ fn each_kind_of_loop_is_judged_by_its_own_ios() {
 #[test]
 fn nothing_measured_is_said() {
     assert_eq!(doubts(closed(1), &[]), [Doubt::Empty]);
+}
+
+/// Nine tenths of the time a flush holds the place: nobody pauses, and what is late is little beside the whole.
+#[test]
+fn a_flush_holds_the_place_of_its_write() {
+    let mut interval = interval(&[&[(1000, 20_000, 100_000)]]);
+    assert!(matches!(lateness_doubts(&interval, &mix(vec![reads_4k()], closed(1)))[..], [Doubt::PlacesEmpty { .. }]));
+    let mut flushes = Tally::default();
+    flushes.record_many(Times { intended: Nanos(0), submitted: Nanos(20_000), completed: Nanos(MS) }, 1000, 0);
+    interval.cells[0].flushes = Some(flushes);
+    interval.duration = Nanos(1_120_000_000);
+    let doubts = lateness_doubts(&interval, &mix(vec![reads_4k()], closed(1)));
+    assert!(matches!(doubts[..], [Doubt::TailLate { .. }]), "{doubts:?}");
 }

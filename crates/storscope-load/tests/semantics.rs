@@ -16,7 +16,7 @@ fn requests(workload: &Workload, spans: &[Span], limit: Limit) -> (Vec<(Nanos, R
     let clock = VirtualClock::default();
     let seen = Rc::new(RefCell::new(Vec::new()));
     let device = QueueingDevice::new(clock.clone(), 4, Nanos(1_000_000), 1024, 1);
-    let spy = Spy { device, seen: Rc::clone(&seen), clock: clock.clone() };
+    let spy = Spy { device, seen: Rc::clone(&seen), flushes: Rc::default(), clock: clock.clone() };
     let outcome = run(spy, clock, &task(workload, spans, limit));
     (seen.take(), outcome)
 }

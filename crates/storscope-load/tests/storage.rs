@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use storscope_load::{Doubt, Engine, Finished, Interval, LoadError, News, Plan, Run, TargetSpec};
 use storscope_types::{
-    Access, AccessSpec, Bytes, Copy, DataPool, Load, Nanos, Process, Stream, Verification, Workload,
+    Access, AccessSpec, Bytes, Copy, DataPool, Flush, FlushKind, Load, Nanos, Process, Stream, Verification, Workload,
 };
 use tempfile::NamedTempFile;
 
@@ -190,6 +190,27 @@ fn a_copy_copies() {
         let mut copied = vec![0; SIZE as usize];
         destination.as_file().read_exact_at(&mut copied, SIZE).unwrap();
         assert!(copied == pattern, "the copy differs");
+    }
+}
+
+#[test]
+fn flushes_follow_the_writes_on_both_engines_whatever_ends_the_run() {
+    for (engine, name) in ENGINES {
+        for (every, outstanding, direct) in [(1, 1, true), (3, 1, false), (2, 8, true)] {
+            let file = scratch(SIZE);
+            let line = AccessSpec { read_share: 0.25, ..sequential_writes() };
+            let mut plan = plan(vec![line], closed(outstanding), path_of(&file, direct), engine);
+            plan.workload.streams[0].flush = Some(Flush { every, kind: FlushKind::Data });
+            (plan.duration, plan.max_ios_per_worker) = (None, Some(60));
+            let result = without_error(execute(plan).1);
+            let (writes, flushes) = (result.total.cells[0].writes.ios, result.total.flushes());
+            assert_eq!((result.engines[0].engine, result.total.ios()), (name, 60));
+            assert_eq!((flushes.ios, flushes.bytes), (writes / u64::from(every), 0));
+            assert_eq!(
+                [&flushes.response, &flushes.service, &flushes.lateness].map(|times| times.count()),
+                [flushes.ios; 3]
+            );
+        }
     }
 }
 

@@ -6,9 +6,9 @@ mod support;
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
-use storscope_device::{Completion, Device, DeviceError, QueueingDevice, Request, VirtualClock};
+use storscope_device::{Completion, Device, DeviceError, FlushRequest, QueueingDevice, Request, VirtualClock};
 use storscope_load::{Engine, Lifetime, Plan, TargetSpec, VirtualRun, slots_of};
-use storscope_types::{AccessSpec, Bytes, Load, Nanos, Process, Stream, ThinkTime, Workload};
+use storscope_types::{AccessSpec, Bytes, Flush, FlushKind, Load, Nanos, Process, Stream, ThinkTime, Workload};
 use support::{closed, mix, open};
 
 /// A device that says it keeps data, so that nothing is taken alone.
@@ -23,6 +23,10 @@ impl<D: Device> Device for Keeping<D> {
 
     fn submit(&mut self, request: Request) {
         self.0.submit(request);
+    }
+
+    fn flush(&mut self, flush: FlushRequest) {
+        self.0.flush(flush);
     }
 
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
@@ -84,11 +88,16 @@ fn streams() -> impl Strategy<Value = (Stream, Lifetime)> {
             end: Nanos::from_millis(start + length),
         }),
     ];
-    (lines(), loads(), 1..4_u32, think, lifetime).prop_map(|(lines, load, workers, think_time, lifetime)| {
+    let flush = prop_oneof![3 => Just(None), 1 => (1..5_u32).prop_map(|every| {
+        Some(Flush { every, kind: FlushKind::Data })
+    })];
+    let all = (lines(), loads(), 1..4_u32, think, flush, lifetime);
+    all.prop_map(|(lines, load, workers, think_time, flush, lifetime)| {
         let is_closed = matches!(load, Load::Closed { .. });
         let mut stream = mix(lines, load).streams.remove(0);
         stream.workers = workers;
         stream.think_time = think_time.filter(|_| is_closed);
+        stream.flush = flush.filter(|_| stream.access.writes());
         (stream, lifetime)
     })
 }

@@ -5,8 +5,8 @@ mod support;
 use std::sync::atomic::AtomicBool;
 
 use storscope_device::{
-    Clock, Completion, Device, DeviceError, NullDevice, QueueingDevice, Request, Stall, StallingDevice, SystemClock,
-    VirtualClock,
+    Clock, Completion, Device, DeviceError, FlushRequest, NullDevice, QueueingDevice, Request, Stall, StallingDevice,
+    SystemClock, VirtualClock,
 };
 use storscope_load::{Generator, LoadError};
 use storscope_types::{Load, Nanos, Process, RateStep, ThinkTime};
@@ -248,6 +248,11 @@ impl Device for Failing {
     fn submit(&mut self, request: Request) {
         self.in_flight += 1;
         self.device.submit(request);
+    }
+
+    fn flush(&mut self, flush: FlushRequest) {
+        self.in_flight += 1;
+        self.device.flush(flush);
     }
 
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {

@@ -4,7 +4,7 @@ use storscope_device::{Clock, Completion, Device, Direction};
 use storscope_types::counted;
 
 use super::{Generator, Slot};
-use crate::error::LoadError;
+use crate::error::{FailedIo, LoadError};
 use crate::pace::Start;
 use crate::tally::Times;
 use crate::transfer::{FollowUp, Transfer};
@@ -28,6 +28,9 @@ impl<D: Device, C: Clock> Generator<D, C> {
     #[inline]
     pub(super) fn complete(&mut self, completion: Completion) -> Result<(), LoadError> {
         let slot = &self.slots[completion.token as usize];
+        if slot.is_flushing {
+            return self.flushed(completion);
+        }
         let Transfer { target, direction, offset, length, then } = slot.transfer;
         let buffer = slot.buffer;
         if completion.result != length as i32 {
@@ -43,6 +46,9 @@ impl<D: Device, C: Clock> Generator<D, C> {
         self.ending.completed += 1;
         if direction == Direction::Write {
             self.return_buffer(buffer);
+            if self.flushes.is_some() && self.flush_after(completion) {
+                return Ok(());
+            }
         } else if D::KEEPS_DATA && self.verify {
             let memory = self.device.buffer(buffer);
             self.stamper.check(&memory[..(length as usize).min(memory.len())], target, offset)?;
@@ -55,7 +61,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
     }
 
     /// Sends the dependent transfer: it should start the instant the first is done.
-    fn follow_up(&mut self, completion: Completion, then: FollowUp) {
+    pub(super) fn follow_up(&mut self, completion: Completion, then: FollowUp) {
         let slot = self.slots[completion.token as usize];
         let start = Start { slot: completion.token, track: slot.track as usize, intended: completion.at };
         match then {
@@ -81,11 +87,12 @@ impl<D: Device, C: Clock> Generator<D, C> {
         }
     }
 
-    fn fail(&mut self, completion: Completion, slot: Slot) -> Result<(), LoadError> {
+    /// An I/O failed, or a flush: then its write has counted, and what waited for it never goes.
+    pub(super) fn fail(&mut self, completion: Completion, slot: Slot) -> Result<(), LoadError> {
         let Transfer { target, direction, offset, length, .. } = slot.transfer;
         self.recorder.failed((-completion.result).max(0), completion.at);
         self.ending.failed += 1;
-        if direction == Direction::Write {
+        if direction == Direction::Write && !slot.is_flushing {
             self.return_buffer(slot.buffer);
         }
         self.pace.release(completion.token, completion.at);
@@ -93,7 +100,12 @@ impl<D: Device, C: Clock> Generator<D, C> {
             return Ok(());
         }
         let (failed, allowed) = (self.ending.failed, self.max_failures);
-        Err(LoadError::Failed { failed, allowed, target, direction, offset, length, reason: reason(completion.result) })
+        let last = if slot.is_flushing {
+            FailedIo::Flush(self.flush_kind())
+        } else {
+            FailedIo::Transfer { direction, offset, length }
+        };
+        Err(LoadError::Failed { failed, allowed, last, target, reason: reason(completion.result) })
     }
 }
 

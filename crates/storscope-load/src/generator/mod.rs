@@ -6,6 +6,7 @@
 //! service time is that of the batch.
 
 mod complete;
+mod flush;
 mod steps;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use storscope_device::{Clock, Completion, Device, Direction, Request};
 use storscope_types::{Access, Nanos, Stream, Verification};
 
+use self::flush::Flushes;
 use crate::buffers::{BufferPlan, Buffers};
 use crate::error::LoadError;
 use crate::pace::{Pace, PaceDraws, Start};
@@ -27,7 +29,7 @@ use crate::transfer::{FollowUp, Transfer, Transfers};
 /// How long a stop may go unnoticed while nothing completes.
 const LONGEST_WAIT: Nanos = Nanos::from_millis(100);
 
-/// An I/O in flight.
+/// An I/O in flight, or the flush that follows it in its place.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     intended: Nanos,
@@ -35,6 +37,7 @@ struct Slot {
     transfer: Transfer,
     track: u32,
     buffer: u32,
+    is_flushing: bool,
 }
 
 /// Runs a task on a device.
@@ -45,6 +48,8 @@ pub struct Generator<D, C> {
     transfers: Transfers,
     pace: Pace,
     buffers: Buffers,
+    /// None for a stream without flushes.
+    flushes: Option<Flushes>,
     stamper: Stamper,
     verify: bool,
     recorder: Recorder,
@@ -80,7 +85,8 @@ impl<D: Device, C: Clock> Generator<D, C> {
         let draws = PaceDraws { gaps, others };
         let pace = Pace::new(stream, task.worker, targets.len(), slots, task.start + task.delay, draws);
         let transfers = Transfers::new(stream, task.worker, &spans, places);
-        let is_in_time = C::STANDS_STILL && !D::KEEPS_DATA;
+        let flushes = Flushes::of(stream, task.spans.len());
+        let is_in_time = C::STANDS_STILL && !D::KEEPS_DATA && flushes.is_none();
         Self {
             device,
             clock,
@@ -88,9 +94,10 @@ impl<D: Device, C: Clock> Generator<D, C> {
             transfers,
             pace,
             buffers: Buffers::new(&BufferPlan::new(task.workload, stream, slots)),
+            recorder: Recorder::new(task.stream_index, cell_targets, flushes.is_some(), task.start, task.interval),
+            flushes,
             stamper: Stamper::new(task.workload, task.global_worker),
             verify: task.workload.verification == Verification::Stamps,
-            recorder: Recorder::new(task.stream_index, cell_targets, task.start, task.interval),
             slots: vec![Slot::EMPTY; slots],
             batch: Vec::with_capacity(2 * slots),
             done: Vec::with_capacity(2 * slots),
@@ -173,8 +180,8 @@ impl<D: Device, C: Clock> Generator<D, C> {
     #[inline(always)]
     fn submit(&mut self, start: Start, transfer: Transfer) {
         let buffer = self.buffer_for(start.slot, &transfer);
-        let slot =
-            Slot { intended: start.intended, submitted: Nanos::ZERO, transfer, track: start.track as u32, buffer };
+        let (intended, track) = (start.intended, start.track as u32);
+        let slot = Slot { intended, submitted: Nanos::ZERO, transfer, track, buffer, is_flushing: false };
         self.hand_over(start.slot, slot);
     }
 
@@ -197,6 +204,13 @@ impl<D: Device, C: Clock> Generator<D, C> {
     #[inline(always)]
     fn hand_over(&mut self, token: u32, slot: Slot) {
         let Transfer { target, direction, offset, length, .. } = slot.transfer;
+        self.take_place(token, slot);
+        self.device.submit(Request { token, target, direction, offset, length, buffer: slot.buffer });
+    }
+
+    /// Counts what is handed to the device next, or notes it for when its batch is.
+    #[inline(always)]
+    fn take_place(&mut self, token: u32, slot: Slot) {
         if C::STANDS_STILL {
             let submitted = self.clock.now();
             self.slots[token as usize] = Slot { submitted, ..slot };
@@ -205,7 +219,6 @@ impl<D: Device, C: Clock> Generator<D, C> {
             self.slots[token as usize] = slot;
             self.batch.push(token);
         }
-        self.device.submit(Request { token, target, direction, offset, length, buffer: slot.buffer });
     }
 
     /// Hands the batch over, waits, and takes what is done. Moves `now` to the instant after, also if an I/O failed.
@@ -323,6 +336,7 @@ impl Slot {
         transfer: Transfer { target: 0, direction: Direction::Read, offset: 0, length: 0, then: FollowUp::Nothing },
         track: 0,
         buffer: 0,
+        is_flushing: false,
     };
 }
 

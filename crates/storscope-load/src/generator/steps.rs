@@ -40,7 +40,7 @@ impl<D: Device, C: Clock> Generator<D, C> {
             self.replace(now, completion.token);
             return true;
         }
-        let is_last = slot.transfer.then == FollowUp::Nothing;
+        let is_last = slot.transfer.then == FollowUp::Nothing && self.flushes.is_none();
         if !(is_last && self.pace.release_early(completion.token, now)) {
             return false;
         }

@@ -1,4 +1,4 @@
-//! A device that is a pool of threads with pread(2) and pwrite(2).
+//! A device that is a pool of threads with pread(2), pwrite(2), fdatasync(2) and fsync(2).
 //!
 //! For systems that do not allow io_uring, and for targets where the kernel hands every I/O of a ring to a thread of
 //! its own, which costs more. With room for one I/O it is done by the caller's thread. Threads are started when needed,
@@ -11,8 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use storscope_device::{Clock, Completion, Device, DeviceError, Direction, Request};
-use storscope_types::Nanos;
+use storscope_device::{Clock, Completion, Device, DeviceError, Direction, FlushRequest, Request};
+use storscope_types::{FlushKind, Nanos};
 
 use super::arena::Arena;
 use super::target::Opened;
@@ -25,9 +25,15 @@ pub const MOST_THREADS: usize = 256;
 /// A system call that is ready to be made. Until it is complete only the kernel touches the buffer.
 #[derive(Debug, Clone, Copy)]
 struct Call {
-    request: Request,
+    token: u32,
     fd: RawFd,
-    memory: *mut u8,
+    what: What,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Transfer { direction: Direction, offset: u64, length: u32, memory: *mut u8 },
+    Flush(FlushKind),
 }
 
 // SAFETY: the memory outlives the threads, which are joined before it goes. No thread makes a reference to it: several
@@ -154,7 +160,14 @@ impl<C: Clock + Copy + Send + 'static> Device for ThreadedDevice<C> {
         let fd = self.targets[request.target as usize].fd().unwrap_or(-1);
         assert!(request.length as usize <= self.arena.buffer_size(), "{} bytes do not fit", request.length);
         self.arena.lend(request.token, request.buffer);
-        self.pending.push(Call { request, fd, memory: self.arena.pointer(request.buffer) });
+        let Request { token, direction, offset, length, buffer, .. } = request;
+        let memory = self.arena.pointer(buffer);
+        self.pending.push(Call { token, fd, what: What::Transfer { direction, offset, length, memory } });
+    }
+
+    fn flush(&mut self, flush: FlushRequest) {
+        let fd = self.targets[flush.target as usize].fd().unwrap_or(-1);
+        self.pending.push(Call { token: flush.token, fd, what: What::Flush(flush.kind) });
     }
 
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {
@@ -197,17 +210,25 @@ impl<C> Drop for ThreadedDevice<C> {
 
 impl Call {
     fn make<C: Clock>(self, clock: &C) -> Completion {
-        let Request { direction, offset, length, token, .. } = self.request;
-        let (memory, length, offset) = (self.memory.cast(), length as usize, offset as libc::off_t);
-        let transferred = match direction {
-            // SAFETY: the memory has that many bytes, as `submit` checks, and no reference to it exists until the call is
-            // complete; that another call writes to it as well changes nothing that anybody looks at.
-            Direction::Read => unsafe { libc::pread(self.fd, memory, length, offset) },
-            // SAFETY: as for reading; a write's buffer is its own.
-            Direction::Write => unsafe { libc::pwrite(self.fd, memory, length, offset) },
+        let Self { token, fd, what } = self;
+        let outcome = match what {
+            What::Transfer { direction, offset, length, memory } => {
+                let (memory, length, offset) = (memory.cast(), length as usize, offset as libc::off_t);
+                match direction {
+                    // SAFETY: the memory has that many bytes, as `submit` checks, and no reference to it exists until the
+                    // call is complete; that another call writes to it as well changes nothing that anybody looks at.
+                    Direction::Read => unsafe { libc::pread(fd, memory, length, offset) },
+                    // SAFETY: as for reading; a write's buffer is its own.
+                    Direction::Write => unsafe { libc::pwrite(fd, memory, length, offset) },
+                }
+            }
+            // SAFETY: the call takes a descriptor alone, which the targets keep open.
+            What::Flush(FlushKind::Data) => (unsafe { libc::fdatasync(fd) }) as isize,
+            // SAFETY: as above.
+            What::Flush(FlushKind::Full) => (unsafe { libc::fsync(fd) }) as isize,
         };
         let errno = || io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-        let result = if transferred < 0 { -errno() } else { transferred as i32 };
+        let result = if outcome < 0 { -errno() } else { outcome as i32 };
         Completion { token, result, at: clock.now() }
     }
 }
@@ -248,4 +269,34 @@ fn next_call(pool: &Pool, used: &mut Usage) -> Option<Call> {
 /// A thread that panicked cannot have left our plain data half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use storscope_device::SystemClock;
+    use storscope_types::Bytes;
+
+    use super::*;
+    use crate::buffers::BufferPlan;
+
+    /// A pipe has nothing to flush, which only the system call itself can know.
+    #[test]
+    fn flushes_are_system_calls_and_say_how_they_went() {
+        for depth in [1, 2] {
+            let (pipe, _writer) = std::io::pipe().unwrap();
+            let pipe = Opened::File { file: std::fs::File::from(std::os::fd::OwnedFd::from(pipe)), size: Bytes(1) };
+            let file = Opened::File { file: tempfile::tempfile().unwrap(), size: Bytes(1) };
+            let arena = Arena::new(&BufferPlan { size: 4096, reads: depth, writes: 0 }).unwrap();
+            let clock = SystemClock::start();
+            let mut device = ThreadedDevice::new(Arc::new(vec![pipe, file]), arena, depth, clock);
+            for (kind, target, result) in
+                [(FlushKind::Data, 0, -libc::EINVAL), (FlushKind::Full, 0, -libc::EINVAL), (FlushKind::Data, 1, 0)]
+            {
+                device.flush(FlushRequest { token: 0, target, kind });
+                let mut done = Vec::new();
+                device.wait(clock.now() + Nanos::from_millis(10_000), &mut done).unwrap();
+                assert_eq!(done.iter().map(|completion| completion.result).collect::<Vec<_>>(), [result]);
+            }
+        }
+    }
 }

@@ -14,6 +14,9 @@
 //! Of completions that are found together only a few are taken at a time, so that their successors are on their way
 //! before those of the others are prepared: what one call brings together, the kernel starts at the call's end, and
 //! storage that works by itself would stand still until then.
+//!
+//! Flushes are those of the ring, too; the kernel does each in a thread of its own (io_uring/sync.c, `REQ_F_FORCE_ASYNC`),
+//! which is expected and no reason for threads of ours. How many it does at a time is raised for streams that flush.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -22,12 +25,13 @@ use std::sync::Arc;
 use io_uring::squeue::Entry;
 use io_uring::types::{TimeoutFlags, Timespec};
 use io_uring::{IoUring, opcode};
-use storscope_device::{Clock, Completion, Device, DeviceError, Direction, Request};
-use storscope_types::Nanos;
+use storscope_device::{Clock, Completion, Device, DeviceError, Direction, FlushRequest, Request};
+use storscope_types::{FlushKind, Nanos};
 
 use super::arena::Arena;
 use super::entrance::Entrance;
 use super::target::Opened;
+use super::threads::MOST_THREADS;
 
 /// A completion queue has 65,536 entries at most (<linux/io_uring.h>, `IORING_MAX_CQ_ENTRIES`), two for each I/O.
 pub const MOST_IN_A_RING: usize = 32_768;
@@ -46,11 +50,14 @@ const MOST_TAKEN: usize = 4;
 const TICK: u64 = u64::MAX;
 // <linux/io_uring.h>: operations, and the flag for a registered file in its place of the entry's first word.
 const NOP: u8 = 0;
+const FSYNC: u8 = 3;
 const READ_FIXED: u8 = 4;
 const WRITE_FIXED: u8 = 5;
 const READ: u8 = 22;
 const WRITE: u8 = 23;
 const FIXED_FILE: u64 = 1 << 8;
+/// `IORING_FSYNC_DATASYNC`.
+const FSYNC_DATASYNC: u64 = 1 << 0;
 /// Descriptor -1 in its place of the first word.
 const NO_FILE: u64 = (u32::MAX as u64) << 32;
 /// How long we wait for I/Os in flight before their memory is given up.
@@ -61,7 +68,7 @@ pub struct UringDevice<C: Clock> {
     entrance: Entrance,
     ring: IoUring,
     /// Taken when the ring was full.
-    pending: Vec<Request>,
+    pending: Vec<Entry>,
     memory: Memory,
     /// Keeps the files open.
     _targets: Arc<Vec<Opened>>,
@@ -131,12 +138,27 @@ impl<C: Clock> UringDevice<C> {
         self.memory.registered
     }
 
-    /// Puts a request into the ring; false if that is full.
+    /// Lets the kernel do as many flushes at a time as there may be, where it would do four for each CPU
+    /// (io_uring/io-wq.c): others would wait, and that would count as service. If it refuses, they do.
+    pub fn make_room_for_flushes(&self) {
+        let bounded = self.depth.min(MOST_THREADS) as u32;
+        // Zero leaves what is not bounded as it is.
+        let _ = self.ring.submitter().register_iowq_max_workers(&mut [bounded, 0]);
+    }
+
+    /// Puts an entry into the ring, or keeps it for when there is room.
     #[inline(always)]
-    fn push(&mut self, request: &Request) -> bool {
-        let entry = self.memory.entry(request);
+    fn push_or_keep(&mut self, entry: Entry) {
+        if !self.pending.is_empty() || !self.push(&entry) {
+            self.pending.push(entry);
+        }
+    }
+
+    /// Puts an entry into the ring; false if that is full.
+    #[inline(always)]
+    fn push(&mut self, entry: &Entry) -> bool {
         // SAFETY: file and memory of the entry live until its completion: both are ours, and our drop waits.
-        let pushed = unsafe { self.ring.submission().push(&entry) }.is_ok();
+        let pushed = unsafe { self.ring.submission().push(entry) }.is_ok();
         self.in_flight += usize::from(pushed);
         pushed
     }
@@ -147,8 +169,8 @@ impl<C: Clock> UringDevice<C> {
     fn push_pending(&mut self) -> Result<(), DeviceError> {
         let mut moved = 0;
         while moved < self.pending.len() {
-            let request = self.pending[moved];
-            if self.push(&request) {
+            let entry = self.pending[moved].clone();
+            if self.push(&entry) {
                 moved += 1;
                 continue;
             }
@@ -275,6 +297,16 @@ impl Memory {
         entry([head, offset, self.address(buffer, length) as u64, u64::from(length), u64::from(token), piece])
     }
 
+    fn flush_entry(&self, flush: &FlushRequest) -> Entry {
+        let FlushRequest { token, target, kind } = *flush;
+        if self.is_nop[target as usize] {
+            return entry([NO_FILE | u64::from(NOP), 0, 0, 0, u64::from(token), 0]);
+        }
+        let flags = if kind == FlushKind::Data { FSYNC_DATASYNC } else { 0 };
+        let head = u64::from(FSYNC) | FIXED_FILE | u64::from(target) << 32;
+        entry([head, 0, 0, flags << 32, u64::from(token), 0])
+    }
+
     #[inline(always)]
     fn address(&self, buffer: u32, length: u32) -> *mut u8 {
         let Some(arena) = &self.arena else { return std::ptr::null_mut() };
@@ -304,9 +336,13 @@ impl<C: Clock> Device for UringDevice<C> {
         if let Some(arena) = &mut self.memory.arena {
             arena.lend(request.token, request.buffer);
         }
-        if !self.pending.is_empty() || !self.push(&request) {
-            self.pending.push(request);
-        }
+        let entry = self.memory.entry(&request);
+        self.push_or_keep(entry);
+    }
+
+    fn flush(&mut self, flush: FlushRequest) {
+        let entry = self.memory.flush_entry(&flush);
+        self.push_or_keep(entry);
     }
 
     #[inline]
@@ -391,7 +427,7 @@ fn failed(action: &'static str, source: io::Error) -> DeviceError {
 
 #[cfg(test)]
 mod tests {
-    use io_uring::types::Fixed;
+    use io_uring::types::{Fixed, FsyncFlags};
     use storscope_device::SystemClock;
     use storscope_types::Bytes;
 
@@ -525,6 +561,41 @@ mod tests {
         let memory = Memory { arena: None, is_nop: vec![true], registered: true, per_piece: 1 };
         let theirs = opcode::Nop::new().build().user_data(5 | 4096 << 32);
         assert_eq!(bytes(&memory.entry(&request(5))), bytes(&theirs));
+    }
+
+    #[test]
+    fn entries_of_flushes_are_those_of_the_crate() {
+        let memory = Memory { arena: None, is_nop: vec![true, false], registered: true, per_piece: 1 };
+        for (kind, flags) in [(FlushKind::Data, FsyncFlags::DATASYNC), (FlushKind::Full, FsyncFlags::empty())] {
+            let flush = FlushRequest { token: 77, target: 1, kind };
+            let theirs = opcode::Fsync::new(Fixed(1)).flags(flags).build().user_data(77);
+            assert_eq!(bytes(&memory.flush_entry(&flush)), bytes(&theirs));
+            let of_nothing = opcode::Nop::new().build().user_data(77);
+            assert_eq!(bytes(&memory.flush_entry(&FlushRequest { target: 0, ..flush })), bytes(&of_nothing));
+        }
+    }
+
+    /// A pipe has nothing to flush, which only the kernel's own flush can know.
+    #[test]
+    fn flushes_are_the_kernels_and_say_how_they_went() {
+        let (pipe, _writer) = std::io::pipe().unwrap();
+        let pipe = Opened::File { file: std::fs::File::from(std::os::fd::OwnedFd::from(pipe)), size: Bytes(1) };
+        let file = Opened::File { file: tempfile::tempfile().unwrap(), size: Bytes(1) };
+        let targets = Arc::new(vec![pipe, file, Opened::Nop { size: Bytes(1) }]);
+        let arena = Arena::new(&BufferPlan { size: 4096, reads: 6, writes: 0 }).unwrap();
+        let mut device = UringDevice::new(targets, arena, 6, SystemClock::start()).unwrap();
+        device.make_room_for_flushes();
+        for (kind, first) in [(FlushKind::Data, 0), (FlushKind::Full, 3)] {
+            (0..3).for_each(|target| device.flush(FlushRequest { token: first + target, target, kind }));
+        }
+        let (mut done, until) = (Vec::new(), device.clock.now() + Nanos::from_millis(10_000));
+        while done.len() < 6 {
+            device.wait(until, &mut done).unwrap();
+            assert!(device.clock.now() < until, "{} of 6 done", done.len());
+        }
+        done.sort_unstable_by_key(|completion| completion.token);
+        let results: Vec<i32> = done.iter().map(|completion| completion.result).collect();
+        assert_eq!(results, [-libc::EINVAL, 0, 0, -libc::EINVAL, 0, 0]);
     }
 
     /// What a ring holds open is let go at its end, not at the thread's.

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use storscope_device::{Clock, Completion, Device, DeviceError, Request};
+use storscope_device::{Clock, Completion, Device, DeviceError, FlushRequest, Request};
 use storscope_load::{Ending, Generator, Interval, Limit, LoadError, Span, Task};
 use storscope_types::{Access, AccessSpec, Bytes, Load, Nanos, Process, Stream, Workload};
 
@@ -90,14 +90,14 @@ pub fn assert_conservation(outcome: &Outcome) {
     let mut in_flight = 0;
     for interval in intervals.iter().chain([drain]) {
         in_flight += interval.submitted;
-        in_flight -= interval.ios() + interval.failed();
+        in_flight -= interval.ios() + interval.flushes().ios + interval.failed();
         assert_eq!(interval.in_flight_at_end, in_flight, "in interval {}", interval.index);
     }
     assert_eq!(in_flight, 0);
     assert_eq!(ending.submitted, ending.completed + ending.failed);
     let all: Vec<_> = intervals.iter().chain([drain]).collect();
     assert_eq!(ending.submitted, all.iter().map(|interval| interval.submitted).sum::<u64>());
-    assert_eq!(ending.completed, all.iter().map(|interval| interval.ios()).sum::<u64>());
+    assert_eq!(ending.completed, all.iter().map(|interval| interval.ios() + interval.flushes().ios).sum::<u64>());
 }
 
 /// The integral of what is in flight is the sum of the service times.
@@ -106,15 +106,16 @@ pub fn assert_little(outcome: &Outcome) {
     let mut service_sum = 0.0;
     for interval in outcome.intervals.iter().chain([&outcome.drain]) {
         area += interval.outstanding_mean * interval.duration.0 as f64;
-        service_sum += interval.all().service.sum() as f64;
+        service_sum += (interval.all().service.sum() + interval.flushes().service.sum()) as f64;
     }
     assert!((area - service_sum).abs() <= 1e-9 * service_sum + 1.0, "area {area}, sum of service times {service_sum}");
 }
 
-/// Hands everything on and remembers the requests.
+/// Hands everything on and remembers the requests and flushes.
 pub struct Spy<D> {
     pub device: D,
     pub seen: std::rc::Rc<std::cell::RefCell<Vec<(Nanos, Request)>>>,
+    pub flushes: std::rc::Rc<std::cell::RefCell<Vec<(Nanos, FlushRequest)>>>,
     pub clock: storscope_device::VirtualClock,
 }
 
@@ -126,6 +127,11 @@ impl<D: Device> Device for Spy<D> {
     fn submit(&mut self, request: Request) {
         self.seen.borrow_mut().push((self.clock.now(), request));
         self.device.submit(request);
+    }
+
+    fn flush(&mut self, flush: FlushRequest) {
+        self.flushes.borrow_mut().push((self.clock.now(), flush));
+        self.device.flush(flush);
     }
 
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<Nanos, DeviceError> {

@@ -38,7 +38,7 @@ mod sharing;
 mod slices;
 mod target;
 
-use storscope_device::{Clock, Completion, Device, DeviceError, Request, VirtualClock};
+use storscope_device::{Clock, Completion, Device, DeviceError, FlushRequest, Request, VirtualClock};
 use storscope_types::Nanos;
 use storscope_types::design::TransitionDesign;
 
@@ -181,6 +181,11 @@ impl Device for Array {
     fn submit(&mut self, request: Request) {
         self.catch_up();
         self.take(request);
+    }
+
+    /// Workloads with flushes are refused before: what one takes is not modelled.
+    fn flush(&mut self, flush: FlushRequest) {
+        unreachable!("{flush:?}: flushes are refused")
     }
 
     #[inline]
