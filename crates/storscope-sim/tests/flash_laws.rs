@@ -26,6 +26,7 @@ fn flash() -> FlashDesign {
         interface_rate_bytes_per_s: 500e6,
         write_accept: Nanos::from_micros(20),
         buffer_pages: 64,
+        power_loss_protection: true,
         write_amplification: 1.0,
         cleaning_burst_pages: 4,
         erase: Nanos::ZERO,

@@ -61,23 +61,46 @@ impl Part {
     ];
 }
 
-/// What I/Os of one target did.
+/// What a host can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// A read.
+    Read,
+    /// A write.
+    Write,
+    /// A flush.
+    Flush,
+}
+
+impl Asked {
+    /// How many there are.
+    pub const COUNT: usize = 3;
+
+    /// A read or a write.
+    #[inline]
+    #[must_use]
+    pub const fn of(write: bool) -> Self {
+        if write { Self::Write } else { Self::Read }
+    }
+}
+
+/// What I/Os of one target did; in each list reads, writes and flushes.
 #[derive(Debug, Clone)]
 pub struct Account {
-    /// Nanoseconds by direction (reads, writes) and part.
-    pub spent: [[u64; Part::ALL.len()]; 2],
-    /// I/Os that came, by direction.
-    pub submitted: [u64; 2],
+    /// Nanoseconds by part.
+    pub spent: [[u64; Part::ALL.len()]; Asked::COUNT],
+    /// I/Os that came.
+    pub submitted: [u64; Asked::COUNT],
     /// I/Os that were answered.
-    pub completed: [u64; 2],
+    pub completed: [u64; Asked::COUNT],
     /// Of those, with an error.
-    pub failed: [u64; 2],
+    pub failed: [u64; Asked::COUNT],
     /// Bytes of those answered.
-    pub bytes: [u64; 2],
+    pub bytes: [u64; Asked::COUNT],
     /// Their latencies.
-    pub latency: [Histogram; 2],
+    pub latency: [Histogram; Asked::COUNT],
     /// I/Os that came through another controller than the owner.
-    pub proxied: [u64; 2],
+    pub proxied: [u64; Asked::COUNT],
     /// Present when counting began.
     pub present_at_start: u64,
     /// Present now.
@@ -97,13 +120,13 @@ impl Account {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            spent: [[0; Part::ALL.len()]; 2],
-            submitted: [0; 2],
-            completed: [0; 2],
-            failed: [0; 2],
-            bytes: [0; 2],
-            latency: [Histogram::new(), Histogram::new()],
-            proxied: [0; 2],
+            spent: [[0; Part::ALL.len()]; Asked::COUNT],
+            submitted: [0; Asked::COUNT],
+            completed: [0; Asked::COUNT],
+            failed: [0; Asked::COUNT],
+            bytes: [0; Asked::COUNT],
+            latency: [Histogram::new(), Histogram::new(), Histogram::new()],
+            proxied: [0; Asked::COUNT],
             present_at_start: 0,
             present: 0,
             changed: Nanos::ZERO,
@@ -122,19 +145,19 @@ impl Account {
 
     /// An I/O comes.
     #[inline]
-    pub fn came(&mut self, write: bool, now: Nanos) {
+    pub fn came(&mut self, what: Asked, now: Nanos) {
         self.count(now);
         self.present += 1;
         self.present_since += now.0;
-        self.submitted[usize::from(write)] += 1;
+        self.submitted[what as usize] += 1;
     }
 
     /// An I/O that came at `since`, or was there when counting began, is answered.
     #[inline]
-    pub fn answered(&mut self, write: bool, bytes: u32, submitted: Nanos, began: Nanos, now: Nanos) {
+    pub fn answered(&mut self, what: Asked, bytes: u32, submitted: Nanos, began: Nanos, now: Nanos) {
         self.count(now);
         self.present -= 1;
-        let direction = usize::from(write);
+        let direction = what as usize;
         self.completed[direction] += 1;
         self.bytes[direction] += u64::from(bytes);
         self.latency[direction].record(now.0 - submitted.0);

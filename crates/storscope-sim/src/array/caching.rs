@@ -158,7 +158,7 @@ impl Array {
         self.destage();
     }
 
-    fn may_write_back(&self, place: u32) -> bool {
+    pub(super) fn may_write_back(&self, place: u32) -> bool {
         let job = &self.jobs[place];
         let volume = &self.volumes[usize::from(self.targets[usize::from(job.account)].volume)];
         let lost = self.controllers.get(usize::from(job.owner)).is_some_and(|controller| controller.cache_lost);

@@ -35,7 +35,9 @@ pub struct DriveStation {
 pub struct DriveTotals {
     /// Operations that came, by direction.
     pub submitted: [u64; 2],
-    /// Operations that were done.
+    /// Flushes that came.
+    pub flushes: u64,
+    /// Operations that were done, flushes among them.
     pub completed: u64,
     /// Bytes of those that came, by direction.
     pub bytes: [u64; 2],
@@ -93,6 +95,17 @@ impl DriveStation {
         self.totals.present_since += now.0;
         self.last_offset = op.offset;
         self.drive.submit(now, op);
+        self.drive.next_event()
+    }
+
+    /// Takes a flush. Returns when the drive's next event is.
+    pub fn flush(&mut self, now: Nanos, tag: u32) -> Nanos {
+        self.count(now);
+        self.present += 1;
+        self.slice_most = self.slice_most.max(self.present);
+        self.totals.flushes += 1;
+        self.totals.present_since += now.0;
+        self.drive.flush(now, tag);
         self.drive.next_event()
     }
 

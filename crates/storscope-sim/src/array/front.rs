@@ -3,7 +3,7 @@
 use storscope_types::Nanos;
 
 use super::Array;
-use super::account::Part;
+use super::account::{Asked, Part};
 use super::controller::{Cost, Link};
 use super::job::{Kind, Stage};
 
@@ -11,7 +11,11 @@ impl Array {
     /// A host I/O has passed all queue limits.
     #[inline]
     pub(super) fn enter(&mut self, place: u32) {
-        if self.rates.is_empty() { self.go_in(place) } else { self.pass_rates(place) }
+        if self.rates.is_empty() || self.jobs[place].asked == Asked::Flush {
+            self.go_in(place);
+        } else {
+            self.pass_rates(place);
+        }
     }
 
     /// A host I/O has passed all limits.
@@ -41,7 +45,7 @@ impl Array {
         job.via = target.via.unwrap_or(job.owner);
         job.proxied = job.via != job.owner;
         if job.proxied {
-            self.accounts[usize::from(job.account)].proxied[usize::from(job.write)] += 1;
+            self.accounts[usize::from(job.account)].proxied[job.asked as usize] += 1;
         }
         if self.watches_ownership && !job.write {
             self.watch_ownership(place);
@@ -160,6 +164,7 @@ impl Array {
             | Stage::ReadingOld
             | Stage::Journalling
             | Stage::Writing
+            | Stage::Flushing
             | Stage::WaitsForStripes => unreachable!("a job that waits for drives or memory is at no station"),
         }
     }

@@ -73,6 +73,19 @@ impl Array {
         self.tree.set(index, next);
     }
 
+    /// Has drives empty their caches.
+    #[cold]
+    pub(super) fn issue_flush(&mut self, place: u32, drives: &[u32]) {
+        for &index in drives {
+            let next = self.drives[index as usize].flush(self.now, place);
+            self.tree.set(index as usize, next);
+        }
+        self.begin_phase(place, Stage::Flushing, drives.len() as u32, 0);
+        if drives.is_empty() {
+            self.phase_over(place);
+        }
+    }
+
     #[inline]
     fn begin_phase(&mut self, place: u32, stage: Stage, count: u32, moved: u64) {
         let now = self.now;
@@ -206,7 +219,7 @@ impl Array {
     pub(super) fn spend_each<const PARTS: usize>(&mut self, place: u32, times: [(Part, Nanos); PARTS]) {
         let job = &self.jobs[place];
         let siblings = u64::from(job.siblings);
-        let spent = &mut self.accounts[usize::from(job.account)].spent[usize::from(job.write)];
+        let spent = &mut self.accounts[usize::from(job.account)].spent[job.asked as usize];
         for (part, time) in times {
             spent[part as usize] += shared(time.0, siblings);
         }

@@ -2,6 +2,7 @@
 
 use storscope_types::Nanos;
 
+use super::account::Asked;
 use crate::kernel::NONE;
 
 /// What a job is for.
@@ -60,6 +61,8 @@ pub enum Stage {
     Writing,
     /// Its stripes are being written.
     WaitsForStripes,
+    /// The drives empty their caches for it.
+    Flushing,
     /// Its data has crossed the mirror link back from the owner.
     BackFromOwner,
     /// It has crossed the front-end link towards the host.
@@ -73,7 +76,9 @@ pub struct Job {
     pub kind: Kind,
     /// What comes next.
     pub stage: Stage,
-    /// Whether it writes.
+    /// What its host asked for, or what it does for the array.
+    pub asked: Asked,
+    /// Whether it writes. A flush does, nothing.
     pub write: bool,
     /// Whether it cannot be done: too many drives have failed.
     pub lost: bool,
@@ -135,6 +140,7 @@ impl Job {
         Self {
             kind,
             stage: Stage::Arrived,
+            asked: Asked::of(write),
             write,
             lost: false,
             proxied: false,

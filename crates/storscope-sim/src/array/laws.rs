@@ -33,7 +33,7 @@ impl Array {
         for (index, station) in self.drives.iter().enumerate() {
             let name = || format!("drive {index}");
             let totals = &station.totals;
-            let came = totals.submitted.iter().sum::<u64>() + totals.present_at_start;
+            let came = totals.submitted.iter().sum::<u64>() + totals.flushes + totals.present_at_start;
             equal(name, "conservation of operations", came, totals.completed + u64::from(station.present()))?;
             equal(name, "Little's law", station.area(self.now), station.residence(self.now))?;
             at_most(name, "utilisation law", station.busy(self.now).0, time)?;

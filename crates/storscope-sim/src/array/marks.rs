@@ -8,7 +8,9 @@ use serde::Serialize;
 use storscope_types::Nanos;
 
 use super::Array;
+use super::account::Asked;
 use super::memory::MemoryTotals;
+use super::reporting::of_data;
 
 /// Regular marks that are kept. A little more than the 512 intervals into which a run is cut at most (`samples.py`): there
 /// is a mark wherever an interval ends.
@@ -51,8 +53,10 @@ pub struct TargetMark {
     pub proxied: [u64; 2],
     /// Came.
     pub submitted: [u64; 2],
-    /// Nanoseconds by part, in the order of `Part::ALL`.
-    pub spent: [Vec<u64>; 2],
+    /// Flushes that were answered.
+    pub flushed: u64,
+    /// Nanoseconds by part, in the order of `Part::ALL`: of reads, writes and flushes.
+    pub spent: [Vec<u64>; Asked::COUNT],
     /// Reads that the host's flash was asked for, and those it answered.
     pub flash: [u64; 2],
 }
@@ -179,10 +183,11 @@ impl Array {
         let account = &self.accounts[index];
         let flash = self.targets[index].flash.as_ref();
         TargetMark {
-            completed: account.completed,
-            failed: account.failed,
-            proxied: account.proxied,
-            submitted: account.submitted,
+            completed: of_data(account.completed),
+            failed: of_data(account.failed),
+            proxied: of_data(account.proxied),
+            submitted: of_data(account.submitted),
+            flushed: account.completed[Asked::Flush as usize],
             spent: account.spent.map(Vec::from),
             flash: flash.map_or([0, 0], |flash| [flash.reads, flash.hits]),
         }

@@ -50,8 +50,8 @@ pub use happening::{Happening, NoEffect, TaskNames, What};
 pub use marks::{Mark, TargetMark};
 pub use memory::MemoryTotals;
 pub use report::{
-    ArrayReport, CacheReport, ComponentKind, ComponentReport, FlashReport, LatencyReport, LimitKind, LimitReport,
-    PartReport, QueueMatrix, TargetReport, TaskReport, VolumeReport,
+    ArrayReport, CacheReport, ComponentKind, ComponentReport, FlashReport, FlushReport, LatencyReport, LimitKind,
+    LimitReport, PartReport, QueueMatrix, TargetReport, TaskReport, VolumeReport,
 };
 pub use target::{Target, Volume};
 
@@ -183,9 +183,9 @@ impl Device for Array {
         self.take(request);
     }
 
-    /// Workloads with flushes are refused before: what one takes is not modelled.
     fn flush(&mut self, flush: FlushRequest) {
-        unreachable!("{flush:?}: flushes are refused")
+        self.catch_up();
+        self.take_flush(flush);
     }
 
     #[inline]

@@ -72,8 +72,24 @@ pub struct TargetReport {
     pub reads: LatencyReport,
     /// Latencies of writes.
     pub writes: LatencyReport,
+    /// Flushes, if there were any. They count nowhere else but in `outstanding_mean`.
+    pub flushes: Option<FlushReport>,
     /// The host's flash.
     pub flash: Option<FlashReport>,
+}
+
+/// Flushes.
+#[derive(Debug, Clone, Serialize)]
+pub struct FlushReport {
+    /// Those that came.
+    pub submitted: u64,
+    /// Those that were answered.
+    pub completed: u64,
+    /// Of these, with an error.
+    pub failed: u64,
+    /// Their latencies.
+    #[serde(flatten)]
+    pub latency: LatencyReport,
 }
 
 /// Latencies of one direction and where they come from.

@@ -3,10 +3,10 @@
 use storscope_types::Nanos;
 
 use super::Array;
-use super::account::{Account, Part};
+use super::account::{Account, Asked, Part};
 use super::report::{
-    ArrayReport, CacheReport, ComponentKind, ComponentReport, LatencyReport, LimitKind, LimitReport, PartReport,
-    QueueMatrix, TargetReport, TaskReport, VolumeReport,
+    ArrayReport, CacheReport, ComponentKind, ComponentReport, FlushReport, LatencyReport, LimitKind, LimitReport,
+    PartReport, QueueMatrix, TargetReport, TaskReport, VolumeReport,
 };
 use crate::error::SimError;
 
@@ -48,18 +48,24 @@ impl Array {
 
     fn target_report(&self, index: usize) -> TargetReport {
         let (target, account) = (&self.targets[index], &self.accounts[index]);
-        let submitted: u64 = account.submitted.iter().sum();
+        let submitted = of_data(account.submitted);
         TargetReport {
             host: target.host.clone(),
             volume: target.volume_name.clone(),
-            submitted: account.submitted,
-            completed: account.completed,
-            failed: account.failed,
-            bytes: account.bytes,
+            submitted,
+            completed: of_data(account.completed),
+            failed: of_data(account.failed),
+            bytes: of_data(account.bytes),
             outstanding_mean: per_time(account.area(self.now) as f64, self.now - self.began),
-            proxied_share: ratio(account.proxied.iter().sum(), submitted),
-            reads: latency_report(account, 0),
-            writes: latency_report(account, 1),
+            proxied_share: ratio(of_data(account.proxied).iter().sum(), submitted.iter().sum()),
+            reads: latency_report(account, Asked::Read),
+            writes: latency_report(account, Asked::Write),
+            flushes: (account.submitted[FLUSH] + account.completed[FLUSH] > 0).then(|| FlushReport {
+                submitted: account.submitted[FLUSH],
+                completed: account.completed[FLUSH],
+                failed: account.failed[FLUSH],
+                latency: latency_report(account, Asked::Flush),
+            }),
             flash: target.flash.as_ref().map(|flash| flash.report()),
         }
     }
@@ -77,7 +83,7 @@ impl Array {
     }
 
     /// Drives between the end of a group's own and the next group.
-    fn spares_of(&self, first_drive: u32) -> u32 {
+    pub(super) fn spares_of(&self, first_drive: u32) -> u32 {
         let all = self.drives.len() as u32;
         let next = self.groups.iter().map(|group| group.first_drive).find(|&first| first > first_drive).unwrap_or(all);
         let own = self.groups.iter().find(|group| group.first_drive == first_drive).map_or(0, |group| group.count);
@@ -182,7 +188,15 @@ impl Array {
     }
 }
 
-fn latency_report(account: &Account, direction: usize) -> LatencyReport {
+const FLUSH: usize = Asked::Flush as usize;
+
+/// Of reads and of writes.
+pub(super) fn of_data(counts: [u64; Asked::COUNT]) -> [u64; 2] {
+    [counts[Asked::Read as usize], counts[Asked::Write as usize]]
+}
+
+fn latency_report(account: &Account, asked: Asked) -> LatencyReport {
+    let direction = asked as usize;
     let histogram = account.latency[direction].clone();
     let completed = account.completed[direction];
     let quantiles = [0.5, 0.95, 0.99, 0.999].map(|share| histogram.quantile(share).unwrap_or(0));

@@ -39,7 +39,7 @@ const UNITS: [(&str, &str); 22] = [
 ];
 
 /// Keys of designs, and other words for them. The first counts that exists where the word stands.
-const WORDS: [(&str, &[&str]); 72] = [
+const WORDS: [(&str, &[&str]); 73] = [
     ("segment", &["stripe", "stripe_size", "stripe_unit", "stripe_depth", "strip", "strip_size"]),
     ("segment", &["chunk", "chunk_size", "segment_size", "block_size"]),
     ("chunk", &["segment", "stripe", "block", "block_size", "step", "chunk_size"]),
@@ -74,6 +74,7 @@ const WORDS: [(&str, &[&str]); 72] = [
     ("io_unit", &["io_size", "unit", "max_io_size", "block", "size_of_io", "per"]),
     ("background", &["task", "tasks", "job", "jobs", "rebuild", "scrub", "maintenance"]),
     ("at", &["change", "event", "events", "failure", "failures"]),
+    ("power_loss_protection", &["plp", "capacitors", "capacitor", "power_fail_protection", "supercap", "protected"]),
     ("program", &["write", "write_time", "program_time", "write_latency"]),
     ("read", &["read_time", "read_latency"]),
     ("host", &["server", "servers", "client", "initiator"]),

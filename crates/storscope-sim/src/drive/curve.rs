@@ -57,6 +57,16 @@ impl Curve {
         }
     }
 
+    /// No cache is known of it.
+    pub fn is_volatile(&self) -> bool {
+        false
+    }
+
+    /// A flush has nothing to do.
+    pub fn flush(&mut self, now: Nanos, tag: u32) {
+        self.submit(now, DriveOp { tag, direction: Direction::Write, offset: 0, length: 0 });
+    }
+
     #[inline]
     pub fn next_event(&self) -> Nanos {
         self.done_at

@@ -15,6 +15,9 @@
 //! Where a drive suspends, reads go first: a program, a move or an erase under way stops for them within a given time and
 //! goes on afterwards (Wu and He, "Reducing SSD Read Latency via NAND Flash Program and Erase Suspension", FAST 2012).
 //!
+//! A flush is done at once where a loss of power takes nothing, else when all pages in the buffer are programmed, the one
+//! that is being filled included: what is not written of it is lost for other data.
+//!
 //! When a page will be programmed is told when it is full and does not move for reads that come later, so that writes of
 //! full buffers end a little early beside many reads.
 //!
@@ -47,6 +50,7 @@ pub struct Flash {
     suspend: Option<Nanos>,
     latency: LogNormal,
     buffer_pages: usize,
+    is_volatile: bool,
     cleaning: Cleaning,
 
     random: Random,
@@ -59,9 +63,12 @@ pub struct Flash {
     brought: Vec<Nanos>,
     alone: Alone,
     streams: WriteStreams,
-    /// Bytes in the page that is being filled, and from when on the buffer has room for it.
+    /// Bytes in the page that is being filled, from when on the buffer has room for it, and whether a stream fills it.
     open_bytes: u64,
     open_from: Nanos,
+    open_sequential: bool,
+    /// When all pages that were full so far will be programmed.
+    all_programmed: Nanos,
     /// When each page in the buffer will be programmed, in the order they came.
     buffer: VecDeque<Nanos>,
     /// When each operation will be done, its number, its tag, and how long it would have taken alone.
@@ -136,6 +143,7 @@ impl Flash {
             suspend: design.suspend,
             latency: LogNormal::new(design.latency_cv),
             buffer_pages: design.buffer_pages as usize,
+            is_volatile: !design.power_loss_protection && design.buffer_pages > 0,
             dies: (0..design.dies).map(|_| cleaning.worn_die(&mut random)).collect(),
             cleaning,
             random,
@@ -148,6 +156,8 @@ impl Flash {
             streams: WriteStreams::new(design.page.0 * u64::from(design.pages_per_block)),
             open_bytes: 0,
             open_from: Nanos::ZERO,
+            open_sequential: false,
+            all_programmed: Nanos::ZERO,
             buffer: VecDeque::with_capacity(design.buffer_pages as usize + 1),
             done: BinaryHeap::with_capacity(1024),
             taken: 0,
@@ -165,10 +175,30 @@ impl Flash {
             Direction::Read => self.read(passed + Nanos(self.overhead_ns), &op),
             Direction::Write => self.write(passed, &op),
         };
-        self.done.push(Reverse((at, self.taken, op.tag, alone + Nanos(self.command_ns))));
+        self.will_be_done(op.tag, at, alone);
+    }
+
+    /// Whether written data may be in a buffer that a loss of power empties.
+    pub fn is_volatile(&self) -> bool {
+        self.is_volatile
+    }
+
+    /// Takes a flush: its tag comes back when all that was written is programmed.
+    pub fn flush(&mut self, now: Nanos, tag: u32) {
+        self.now = now;
+        let passed = self.controller.give(now, now, Nanos(self.command_ns));
+        if self.is_volatile && self.open_bytes > 0 {
+            self.close_page(passed, passed.max(self.open_from), self.open_sequential);
+        }
+        let at = if self.is_volatile { passed.max(self.all_programmed) } else { passed };
+        self.will_be_done(tag, at + Nanos(self.accept_ns), at - passed + Nanos(self.accept_ns));
+    }
+
+    fn will_be_done(&mut self, tag: u32, at: Nanos, alone: Nanos) {
+        self.done.push(Reverse((at, self.taken, tag, alone + Nanos(self.command_ns))));
         self.taken += 1;
         if self.busy_since == Nanos::NEVER {
-            self.busy_since = now;
+            self.busy_since = self.now;
         }
     }
 
@@ -267,16 +297,25 @@ impl Flash {
             (self.open_bytes, left) = (self.open_bytes + part, left - part);
             let is_last_unbuffered = self.buffer_pages == 0 && left == 0;
             if self.open_bytes == self.page_bytes || is_last_unbuffered {
-                self.open_bytes = 0;
-                let programmed = self.program(at, taken, sequential);
+                let programmed = self.close_page(at, taken, sequential);
                 if self.buffer_pages == 0 {
                     taken = taken.max(programmed);
-                } else {
-                    self.buffer.push_back(programmed);
                 }
             }
         }
+        self.open_sequential = sequential;
         (taken + Nanos(self.accept_ns), Nanos(alone_ns as u64))
+    }
+
+    /// The page that was being filled goes to a die. Returns when it will be programmed.
+    fn close_page(&mut self, came: Nanos, at: Nanos, sequential: bool) -> Nanos {
+        self.open_bytes = 0;
+        let programmed = self.program(came, at, sequential);
+        if self.buffer_pages > 0 {
+            self.buffer.push_back(programmed);
+        }
+        self.all_programmed = self.all_programmed.max(programmed);
+        programmed
     }
 
     /// Bytes of the units that a write touches.

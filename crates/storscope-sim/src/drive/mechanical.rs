@@ -3,6 +3,9 @@
 //! Reads that are in the buffer and writes that go to the cache need only the link; the rest needs the arm. The arm takes
 //! the request it reaches first among a window of the oldest. It writes its cache back when nothing else waits for it, or,
 //! once writes wait for room, in competition with what does: one extent at a time or, if several wait, a batch of them.
+//!
+//! A flush is done when the cache is empty: until then the arm does nothing but write back, and no write is taken. So does
+//! a drive on ATA, whose FLUSH CACHE is no queued command (ACS, 7.10); one that can do other things meanwhile is quicker.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -115,6 +118,8 @@ pub struct Mechanical {
     ready: VecDeque<DriveOp>,
     /// Writes for which the cache has no room.
     blocked: VecDeque<DriveOp>,
+    /// Flushes that wait for the cache to be empty, by their tags.
+    flushing: Vec<u32>,
     link_tag: u32,
     read_ahead: Option<ReadAhead>,
     write_cache: Option<WriteCache>,
@@ -154,6 +159,7 @@ impl Mechanical {
             last_on_link: None,
             ready: VecDeque::new(),
             blocked: VecDeque::new(),
+            flushing: Vec::new(),
             link_tag: 0,
             read_ahead: design.read_ahead.as_ref().map(ReadAhead::new),
             write_cache: design.write_cache.as_ref().map(WriteCache::new),
@@ -175,6 +181,30 @@ impl Mechanical {
         }
     }
 
+    /// Whether written data may be in a cache that a loss of power empties.
+    pub fn is_volatile(&self) -> bool {
+        self.write_cache.is_some()
+    }
+
+    /// Takes a flush: its tag comes back when all that was written is on the media.
+    pub fn flush(&mut self, now: Nanos, tag: u32) {
+        self.flushing.push(tag);
+        self.answer_flushes();
+        self.start(now);
+        if self.busy_since == Nanos::NEVER {
+            self.busy_since = now;
+        }
+    }
+
+    /// Flushes are answered over the link once the cache is empty; writes are taken again then.
+    fn answer_flushes(&mut self) {
+        if self.write_cache.as_ref().is_some_and(|cache| !cache.is_clean()) {
+            return;
+        }
+        let answer = |tag: u32| DriveOp { tag, direction: Direction::Write, offset: 0, length: 0 };
+        self.ready.extend(self.flushing.drain(..).map(answer));
+    }
+
     #[inline]
     pub fn next_event(&self) -> Nanos {
         self.arm_done_at.min(self.link_done_at)
@@ -194,7 +224,7 @@ impl Mechanical {
     }
 
     pub fn queue_len(&self) -> usize {
-        self.waiting.len() + self.blocked.len() + self.ready.len()
+        self.waiting.len() + self.blocked.len() + self.ready.len() + self.flushing.len()
     }
 
     pub fn in_service(&self) -> usize {
@@ -253,7 +283,10 @@ impl Mechanical {
             return;
         };
         let arm = &self.arm;
-        if self.blocked.is_empty() && cache.take(op.offset, end, |offset| arm.stretch(offset)) {
+        if self.blocked.is_empty()
+            && self.flushing.is_empty()
+            && cache.take(op.offset, end, |offset| arm.stretch(offset))
+        {
             self.ready.push_back(op);
         } else {
             self.blocked.push_back(op);
@@ -283,6 +316,9 @@ impl Mechanical {
                 if let Some(cache) = &mut self.write_cache {
                     cache.written(&self.written);
                 }
+                if !self.flushing.is_empty() {
+                    self.answer_flushes();
+                }
                 self.admit_blocked();
                 None
             }
@@ -307,10 +343,11 @@ impl Mechanical {
         }
     }
 
-    /// Takes waiting writes into the cache, in their order, as far as there is room; none while a batch is written back.
+    /// Takes waiting writes into the cache, in their order, as far as there is room; none while a batch is written back, or
+    /// all that is there.
     fn admit_blocked(&mut self) {
         let Some(cache) = &mut self.write_cache else { return };
-        if cache.is_in_batch() {
+        if cache.is_in_batch() || !self.flushing.is_empty() {
             return;
         }
         let arm = &self.arm;
@@ -336,9 +373,12 @@ impl Mechanical {
         self.link_tag = op.tag;
         let fixed_ns = if op.direction == Direction::Read { self.times.hit_ns } else { self.times.accept_ns };
         let end = op.offset + u64::from(op.length);
+        let is_flush = op.length == 0;
         let goes_on = self.last_on_link == Some((op.direction, op.offset));
-        let switch_ns = if goes_on { 0.0 } else { self.times.switch_ns };
-        self.last_on_link = Some((op.direction, end));
+        let switch_ns = if goes_on || is_flush { 0.0 } else { self.times.switch_ns };
+        if !is_flush {
+            self.last_on_link = Some((op.direction, end));
+        }
         self.link_done_at = now + self.link_time(fixed_ns + switch_ns, op.length);
     }
 
@@ -351,7 +391,7 @@ impl Mechanical {
     #[inline]
     fn start_arm(&mut self, now: Nanos) -> bool {
         let requests = self.waiting.len();
-        if requests == 0 {
+        if requests == 0 || !self.flushing.is_empty() {
             return self.start_writing_back(now);
         }
         if let Some((from, to)) = self.run()

@@ -134,6 +134,19 @@ impl Drive {
         each!(&mut self.model, model => model.submit(now, op));
     }
 
+    /// Whether written data may be where a loss of power takes it: without flushes, that is.
+    #[inline]
+    #[must_use]
+    pub fn is_volatile(&self) -> bool {
+        each!(&self.model, model => model.is_volatile())
+    }
+
+    /// Takes a flush. Its tag comes back when all that was written before is safe. For drives that [are
+    /// volatile](Drive::is_volatile); others have nothing to flush.
+    pub fn flush(&mut self, now: Nanos, tag: u32) {
+        each!(&mut self.model, model => model.flush(now, tag));
+    }
+
     /// When [`Drive::advance`] must be called next; [`Nanos::NEVER`] when idle.
     #[inline]
     #[must_use]

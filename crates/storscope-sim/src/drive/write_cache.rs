@@ -1,7 +1,7 @@
 //! The buffer of a mechanical drive for writes: extents that are dirty until the arm has time.
 //!
-//! Adjacent writes join one extent, writes into an extent are absorbed. What is not there: flushes and forced writes, a
-//! time after which data is written at the latest, and loss on power failure.
+//! Adjacent writes join one extent, writes into an extent are absorbed. What is not there: forced writes, a time after which
+//! data is written at the latest, and loss on power failure.
 
 use storscope_types::design::drive::{WriteBackOrder, WriteCacheDesign};
 
@@ -67,6 +67,12 @@ impl WriteCache {
         if self.batch_left == 0 && writes_waiting >= self.batch_from && live >= self.most_extents {
             self.batch_left = self.batch.min(live);
         }
+    }
+
+    /// Whether all is on the media.
+    #[inline]
+    pub fn is_clean(&self) -> bool {
+        self.dirty_bytes == 0
     }
 
     /// Whether the drive takes no write until a batch is written back.

@@ -280,6 +280,9 @@ pub struct FlashDesign {
     /// Pages of writes held in memory before the next has to wait for a die; 0: none.
     #[serde(default = "default_flash_buffer")]
     pub buffer_pages: u32,
+    /// Whether what is held in memory outlives a loss of power, as in drives with capacitors: then a flush waits for nothing.
+    #[serde(default = "yes")]
+    pub power_loss_protection: bool,
     /// Pages programmed for each page written at random, in the steady state; 1 to 20. Of a sequential stream it is 1, once
     /// that has written a block: what it overwrites are whole blocks, from which nothing has to be moved.
     #[serde(default = "one")]
@@ -372,6 +375,10 @@ fn default_batch_from() -> u32 {
 
 fn default_flash_cv() -> f64 {
     0.2
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn default_flash_buffer() -> u32 {

@@ -26,6 +26,7 @@ pub struct Row {
     write_amplification: f64,
     cleaning_burst_pages: u32,
     suspend_us: Option<f64>,
+    power_loss_protection: bool,
 }
 
 impl Row {
@@ -46,6 +47,7 @@ impl Row {
             interface_rate_bytes_per_s: self.link_mb_per_s * 1e6,
             write_accept: time(self.accept_us),
             buffer_pages: 8 * self.dies,
+            power_loss_protection: self.power_loss_protection,
             write_amplification: self.write_amplification,
             cleaning_burst_pages: self.cleaning_burst_pages,
             suspend: self.suspend_us.map(time),
@@ -79,6 +81,11 @@ pub const ROWS: &[Row] = &[
                 "the Crucial 250 GB drive with twice the dies",
             ),
             source("cleaning", Origin::Class, "estimate: bursts of 8 pages"),
+            source(
+                "power loss",
+                Origin::Recalled,
+                "the three have capacitors for what is in flight (their data sheets)",
+            ),
         ],
         size_gb: 500.0,
         dies: 16,
@@ -93,6 +100,7 @@ pub const ROWS: &[Row] = &[
         write_amplification: 4.0,
         cleaning_burst_pages: 8,
         suspend_us: None,
+        power_loss_protection: true,
     },
     Row {
         name: "nvme-ssd",
@@ -112,6 +120,7 @@ pub const ROWS: &[Row] = &[
             source("dies", Origin::Class, "32 to 64 dies of two to four planes that work at a time"),
             source("size", Origin::Class, "2 TB, as the P4510"),
             source("overhead, accept, cleaning, spread", Origin::Class, "estimates"),
+            source("power loss", Origin::Recalled, "the P4510 has capacitors for what is in flight (data sheet)"),
             source(
                 "suspend",
                 Origin::Class,
@@ -131,6 +140,7 @@ pub const ROWS: &[Row] = &[
         write_amplification: 5.4,
         cleaning_burst_pages: 5,
         suspend_us: Some(20.0),
+        power_loss_protection: true,
     },
     Row {
         name: "crucial-250gb",
@@ -154,6 +164,7 @@ pub const ROWS: &[Row] = &[
             ),
             source("size", Origin::Read, "github.com/louwrentius/fio-plot"),
             source("channels, link, accept, spread", Origin::Class, "as sata-ssd"),
+            source("power loss", Origin::Class, "drives of desktops have no capacitors for what is in flight"),
         ],
         size_gb: 250.0,
         dies: 8,
@@ -168,5 +179,6 @@ pub const ROWS: &[Row] = &[
         write_amplification: 2.94,
         cleaning_burst_pages: 20,
         suspend_us: None,
+        power_loss_protection: false,
     },
 ];
