@@ -31,8 +31,8 @@ _SAMPLES = [*_samples(_PAGE), *_samples(command.epilog or "")]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What the page tells its reader to copy, and a recording in the form that its table of formats shows."""
-    texts = re.findall(r"```toml\n(.*?)```", _PAGE, re.DOTALL)
-    for name, text in zip(_FILES, texts, strict=True):
+    design, _limits, *others = re.findall(r"```toml\n(.*?)```", _PAGE, re.DOTALL)
+    for name, text in zip(_FILES, (design, *others), strict=True):
         (tmp_path / name).write_text(text)
     (recorded,) = re.findall(r"\| text of blkparse \| `(.*?)` \|", _PAGE)
     (tmp_path / "db.blkparse").write_text(f"{recorded}\n{recorded.replace('0.000001829', '0.5')}\n")
