@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from storscope.diagnose.rules._known_limits import KNOWN_LIMITS
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.load import Closed
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream, Workload
+from storscope.sim.bottleneck import allowed_words
 from storscope.sim.design import read_design
 from storscope.sim.record import rate_limits
 from storscope.store import Store
@@ -62,7 +64,7 @@ def _kept(path: Path, simulated: Simulated) -> Store:
 def test_a_limit_that_holds_a_volume_bounds_the_run() -> None:
     told = _simulated("limit = { iops = 3000 }").bottleneck
     assert (told.kind, told.name) == ("rate_limit", "volume data")
-    assert told.words.startswith("The rate limit of volume data is used to ")
+    assert told.words.startswith("The rate limit of volume data (3,000 IOPS) is used to ")
     assert told.short.startswith("rate limit of volume data ")
 
 
@@ -75,11 +77,11 @@ def test_a_limit_that_holds_nobody_is_not_named() -> None:
 
 def test_diagnose_names_the_limit_and_not_the_drives(tmp_path: Path) -> None:
     verdict = diagnose(_kept(tmp_path, _simulated(host="limit = { iops = 2000 }")))
-    first = verdict.findings[0]
-    assert (first.rule, first.title) == ("component-saturated", "The rate limit of host vm is used to the full")
+    first, said = verdict.findings[0], "The rate limit of host vm (2,000 IOPS)"
+    assert (first.rule, first.title) == ("component-saturated", f"{said} is used to the full")
     assert "Faster drives do not help." in first.remedy
     latency = next(one for one in verdict.findings if one.rule == "latency-above-tier")
-    assert "The rate limit of host vm is used to the full" in latency.remedy
+    assert f"{said} is used to the full" in latency.remedy
 
 
 def test_the_store_says_whose_limit_it_is(tmp_path: Path) -> None:
@@ -109,3 +111,22 @@ def test_names_of_limits_are_those_of_the_array() -> None:
     simulated = simulate(plan_of(design, _READS, duration="1s"), started_ns=0)
     made = {one["name"] for one in simulated.window["components"] if one["kind"] == "rate_limit"}
     assert made == set(rate_limits(design.form))
+
+
+def test_a_preset_has_figures_by_the_size_of_its_volume() -> None:
+    design = read_design(_DESIGN.format(volume='limit = { preset = "ebs-gp2" }', host=""), "cloud.toml", None)
+    limit = design.form["volumes"][0]["limit"]
+    assert (limit["iops"], limit["burst_iops"], limit["burst_for_ns"]) == (1_500.0, 3_000.0, 3_600 * NS_PER_S)
+    simulated = simulate(plan_of(design, _READS, duration="2s"), started_ns=0)
+    (told,) = [one for one in simulated.window["components"] if one["kind"] == "rate_limit"]
+    assert allowed_words(told["allows"]) == "1,500 IOPS, 262 MB/s, bursts of 3,000 IOPS"
+
+
+@pytest.mark.parametrize("gib", [4, 64, 128, 256, 512, 1024, 2048, 8192, 16384, 32767])
+def test_presets_and_the_limits_that_diagnose_knows_are_the_same(gib: int) -> None:
+    text = _DESIGN.format(volume='limit = { preset = "azure-premium" }', host="").replace('"500 GiB"', f'"{gib} GiB"')
+    limit = read_design(text.replace("count = 8", "count = 64"), "cloud.toml", None).form["volumes"][0]["limit"]
+    known = {(one.measure, one.rate_per_s) for one in KNOWN_LIMITS if one.source.startswith("Azure")}
+    assert {("ops", limit["iops"]), ("bytes", limit["bandwidth_bytes_per_s"])} <= known
+    if limit["burst_iops"] is not None:
+        assert {("ops", limit["burst_iops"]), ("bytes", limit["burst_bandwidth_bytes_per_s"])} <= known

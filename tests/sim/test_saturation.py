@@ -145,7 +145,7 @@ def test_waiting_for_what_is_read_ahead_is_no_want_of_room() -> None:
 def _component(kind: str, name: str, used: float, group: str | None = None) -> dict[str, object]:
     return {
         "kind": kind, "name": name, "group": group, "used_ratio": used, "busy_ratio": used, "is_spare": False,
-        "is_failed": False, "throughput_per_s": 1.0,
+        "is_failed": False, "throughput_per_s": 1.0, "allows": None,
     }  # fmt: skip
 
 

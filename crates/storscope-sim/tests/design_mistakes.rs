@@ -336,8 +336,12 @@ fn limits_of_rates_are_told_how_they_are_written() {
         ("owner = \"A\"", "qos = 3000", "did you mean limit?"),
         ("owner = \"A\"", "read_iops = 3000", "did you mean read_limit?"),
         ("owner = \"A\"", "limit = 3000", "try limit = { iops = 3000, bandwidth = \"125 MB/s\" }"),
-        ("owner = \"A\"", "limit = {}", "volume[0].limit: expected iops, a bandwidth, or both, found neither"),
-        ("owner = \"A\"", "limit = { max_iops = 3000 }", "volume[0].limit.max_iops: expected one of iops, bandwidth"),
+        (
+            "owner = \"A\"",
+            "limit = {}",
+            "volume[0].limit: expected iops, a bandwidth, or both, or a preset, found neither",
+        ),
+        ("owner = \"A\"", "limit = { max_iops = 3000 }", "volume[0].limit.max_iops: expected one of preset, iops, bandwidth"),
         ("owner = \"A\"", "limit = { iops = 0 }", "volume[0].limit.iops: expected 0.001 to 100,000,000 per second"),
         ("owner = \"A\"", "limit = { iops = 300, bandwidth = 125 }", "bandwidth: expected a rate with a unit"),
         (
@@ -366,6 +370,13 @@ fn limits_of_rates_are_told_how_they_are_written() {
             "limit = { iops = 3, burst_for = \"1 s\" }",
             "host[0].limit.burst_for: expected burst_iops",
         ),
+        (
+            "queue_limit = 128",
+            "limit = { preset = \"ebs-gp3\" }",
+            "host[0].limit.preset: expected nothing: a preset is of a",
+        ),
+        ("owner = \"A\"", "limit = { preset = \"gp3\" }", "did you mean \"ebs-gp3\"?"),
+        ("owner = \"A\"", "limit = { preset = \"P30\" }", "did you mean \"azure-premium\"?"),
         ("queue_limit = 128", "write_limit = {}", "host[0].write_limit: expected iops, a bandwidth, or both"),
     ]);
 }

@@ -67,6 +67,7 @@ FACTS: Final[dict[str, dict[str, str]]] = {
         "outstanding": "configured operations in flight",
     },
     "controller": {"cache_battery": "'good', 'degraded', 'failed'", "write_cache": "'enabled', 'disabled'"},
+    "rate_limit": {"allowed": "I/Os and bytes per second, in words"},
     "disk_group": {"media": "as for device, of all its drives"},
     "disk": {"media": "as for device", "rpm": "revolutions per minute", "state": "'normal', 'failed', 'spare', ..."},
 }

@@ -130,7 +130,7 @@ def _station(component: Report, numbers: Sequence[int], duration_ns: int) -> Rep
 
 
 def _named(component: Report) -> dict[str, Any]:
-    return {name: component[name] for name in ("kind", "name", "group", "servers", "parallel", "is_spare")}
+    return {name: component[name] for name in ("kind", "name", "group", "servers", "parallel", "is_spare", "allows")}
 
 
 def passed(target: Report, limits: Sequence[Report]) -> int:

@@ -63,6 +63,8 @@ impl Bucket {
 pub struct RateLimit {
     /// Index of the station at which I/Os wait for it.
     pub station: u16,
+    /// As designed.
+    pub design: RateLimitDesign,
     buckets: Vec<Bucket>,
     /// Whether the credits are spent when the last that came passes.
     is_spent: bool,
@@ -92,7 +94,7 @@ impl RateLimit {
         };
         add(design.iops, design.burst_iops, &ios, unit);
         add(design.bandwidth_bytes_per_s, design.burst_bandwidth_bytes_per_s, &bytes, 0);
-        Self { station, buckets, is_spent: false, to_be_said_at: Nanos::NEVER }
+        Self { station, design: *design, buckets, is_spent: false, to_be_said_at: Nanos::NEVER }
     }
 
     /// The first instant at which the next may pass.

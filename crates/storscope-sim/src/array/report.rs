@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use storscope_stats::Histogram;
-use storscope_types::design::BackgroundKind;
+use storscope_types::design::{BackgroundKind, RateLimitDesign};
 
 use super::account::Part;
 use super::happening::Happening;
@@ -178,6 +178,8 @@ pub struct ComponentReport {
     pub bytes: Option<[u64; 2]>,
     /// Operations that came to a drive, reads and writes.
     pub operations: Option<[u64; 2]>,
+    /// What a limit of rates allows.
+    pub allows: Option<RateLimitDesign>,
 }
 
 /// Whose queue limit it is.

@@ -108,6 +108,7 @@ impl Array {
             response_ns_mean: ratio(totals.response, totals.completed),
             bytes: Some(totals.bytes),
             operations: Some(totals.submitted),
+            allows: None,
         }
     }
 
@@ -130,6 +131,7 @@ impl Array {
             response_ns_mean: ratio(totals.residence, totals.arrived),
             bytes: None,
             operations: None,
+            allows: self.rates.iter().find(|limit| usize::from(limit.station) == index).map(|limit| limit.design),
         }
     }
 

@@ -4,7 +4,7 @@ use super::nearest::{nearest, nearest_within};
 use super::quantity::{Dimension, parse};
 
 /// Values of designs, and other words for them, in small letters and digits alone.
-const WORDS: [(&str, &[&str]); 18] = [
+const WORDS: [(&str, &[&str]); 23] = [
     ("raid0", &["0", "stripe", "striped", "jbod", "none"]),
     ("raid1", &["1", "mirror", "mirrored", "raid10"]),
     ("raid10", &["10", "01", "raid01", "mirroredstripes"]),
@@ -18,6 +18,14 @@ const WORDS: [(&str, &[&str]); 18] = [
     ("fc16", &["16gfc", "16gbfc", "fc16g", "fc16gb"]),
     ("iscsi1", &["iscsi", "gbe", "1gbe", "iscsi1g", "iscsi1gb", "iscsi1gbe"]),
     ("iscsi10", &["10gbe", "iscsi10g", "iscsi10gb", "iscsi10gbe"]),
+    ("ebs-gp2", &["gp2", "awsgp2"]),
+    ("ebs-gp3", &["gp3", "awsgp3"]),
+    ("ebs-st1", &["st1", "awsst1"]),
+    ("ebs-sc1", &["sc1", "awssc1"]),
+    (
+        "azure-premium",
+        &["premiumssd", "p1", "p2", "p3", "p4", "p6", "p10", "p15", "p20", "p30", "p40", "p50", "p60", "p70", "p80"],
+    ),
     ("mechanical", &["hdd", "disk", "harddisk", "sata", "sas", "fc", "magnetic", "rotating"]),
     ("flash", &["ssd", "nvme", "solidstate"]),
     ("rebuild", &["resilver", "resync", "reconstruct", "reconstruction", "recovery"]),

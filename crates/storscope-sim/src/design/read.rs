@@ -30,7 +30,7 @@ pub fn read_design(text: &str) -> Result<ArrayDesign, DesignError> {
     complete_design(design).map_err(|fault| reader.teller.at(&fault.path, fault.expected, fault.found, None))
 }
 
-/// Adds the drives of the catalogue that a design names, and checks it.
+/// Adds the drives of the catalogue that a design names, and the figures of presets that depend on it, and checks it.
 ///
 /// # Errors
 /// The first key that does not make sense, with its path in the JSON form.
@@ -40,6 +40,12 @@ pub fn complete_design(mut design: ArrayDesign) -> Result<ArrayDesign, storscope
             && let Some(drive) = drive_of_catalogue(&group.drive)
         {
             design.drives.insert(group.drive.clone(), drive);
+        }
+    }
+    for volume in &mut design.volumes {
+        let size = volume.size;
+        for limit in [&mut volume.limit, &mut volume.read_limit, &mut volume.write_limit] {
+            *limit = limit.map(|limit| limit.for_size(size));
         }
     }
     design.check()?;

@@ -18,5 +18,5 @@ pub use check::DesignFault;
 pub use group::{GroupDesign, JournalDesign, Layout, ParityUpdate, ReadChoice, Redundancy, VolumeDesign};
 pub use host::{AttachmentDesign, FlashCacheDesign, HostDesign};
 pub use link::{LinkDesign, LinkPreset, LinksDesign};
-pub use rate_limit::{RateLimitDesign, RateLimits};
+pub use rate_limit::{RateLimitDesign, RateLimitPreset, RateLimits};
 pub use shape::{POOL_ROUNDS, Shape};

@@ -195,10 +195,11 @@ def _healthy_words(
 
 
 def _words(case: Case, entity: EntityRef) -> str:
-    """'controller A', 'front-end-link A out', 'the drives of pool', 'the rate limit of volume data'."""
+    """'controller A', 'front-end-link A out', 'the drives of pool', 'the rate limit of volume data (3,000 IOPS)'."""
     label = case.label(entity)
     if entity.kind == "rate_limit":
-        return f"the rate limit of {label}"
+        allowed = case.fact(entity, "allowed")
+        return f"the rate limit of {label}" + (f" ({allowed.value})" if allowed is not None else "")
     if entity.kind != "disk_group":
         return f"controller {label}" if entity.kind == "controller" else label
     return f"the drive{'' if _is_single(case, entity) else 's'} of {label}"

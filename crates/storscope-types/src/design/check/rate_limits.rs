@@ -27,7 +27,9 @@ fn check_limits(limits: &RateLimits, path: &str) -> Result<usize, DesignFault> {
 
 fn check_limit(limit: &RateLimitDesign, path: &str) -> Result<(), DesignFault> {
     let says = limit.iops.is_some() || limit.bandwidth_bytes_per_s.is_some();
-    require(says, path, "iops, a bandwidth, or both", "neither")?;
+    let of_host = "nothing: a preset is of a volume, whose size it needs; iops, a bandwidth, or both";
+    require(limit.preset.is_none() || path.starts_with("volumes"), &format!("{path}.preset"), of_host, "a preset")?;
+    require(says, path, "iops, a bandwidth, or both, or a preset", "neither")?;
     check_iops(limit.iops, &format!("{path}.iops"))?;
     check_rate(limit.bandwidth_bytes_per_s, &format!("{path}.bandwidth_bytes_per_s"))?;
     if let Some(unit) = limit.io_unit {
