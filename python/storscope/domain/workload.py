@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 from storscope.domain.access import Access, AccessSpec, Copy, Mix, check_ratio, check_target
+from storscope.domain.flush import Flush, FlushKind
 from storscope.domain.json_form import U32, U64, decode, encode, require
 from storscope.domain.load import (
     Closed,
@@ -40,6 +41,8 @@ __all__ = [
     "Closed",
     "Copy",
     "DataPool",
+    "Flush",
+    "FlushKind",
     "HotSpot",
     "Load",
     "Mix",
@@ -115,14 +118,15 @@ class Stream:
     """Requests of one kind under one load.
 
     `think_time` is the pause between a completion and the next request of the same place in the queue (closed loop
-    only). `targets` are indices of targets; empty means all. Each of `workers` is a thread with its own queue, offsets
-    and draws.
+    only). `flush` follows its writes. `targets` are indices of targets; empty means all. Each of `workers` is a thread
+    with its own queue, offsets and draws.
     """
 
     access: Access
     load: Load
     name: str = ""
     think_time: ThinkTime | None = None
+    flush: Flush | None = None
     offsets: Offsets = _UNIFORM
     region: Region = _WHOLE
     targets: tuple[U32, ...] = ()
@@ -138,6 +142,8 @@ class Stream:
         self.offsets.check(f"{path}.offsets")
         sound = self.think_time is None or not self.load.is_open
         require(sound, f"{path}.think_time", "none in an open loop: arrivals do not wait", "a think time")
+        if self.flush is not None:
+            self.flush.check(f"{path}.flush", writes=self.access.writes)
         self.access.check(f"{path}.access", is_open=self.load.is_open, targets=targets)
 
     def unit_bytes(self) -> list[int]:
@@ -169,6 +175,11 @@ class Workload:
     def writes(self) -> bool:
         """Whether any stream writes. One that does not never needs more than a read-only target."""
         return any(stream.access.writes for stream in self.streams)
+
+    @property
+    def flushes(self) -> bool:
+        """Whether any stream flushes."""
+        return any(stream.flush is not None for stream in self.streams)
 
     @property
     def stamp_unit_bytes(self) -> int:

@@ -11,6 +11,8 @@ from storscope.domain.workload import (
     Closed,
     Copy,
     DataPool,
+    Flush,
+    FlushKind,
     HotSpot,
     Mix,
     Open,
@@ -70,11 +72,14 @@ def streams(draw: st.DrawFn) -> Stream:
     load = draw(loads)
     mixes = st.lists(lines(is_open=load.is_open), min_size=1, max_size=4).map(lambda found: Mix(tuple(found)))
     copies = st.builds(Copy, sectors, st.integers(0, 5), st.integers(0, 2**40), ratios)
+    access = draw(mixes | copies)
+    flushes = st.builds(Flush, st.integers(1, 2**31 - 1), st.sampled_from(FlushKind))
     return Stream(
-        access=draw(mixes | copies),
+        access=access,
         load=load,
         name=draw(st.just("") | names),
         think_time=None if load.is_open else draw(st.none() | st.builds(ThinkTime, st.integers(0, 10**10), processes)),
+        flush=draw(st.none() | flushes) if access.writes else None,
         offsets=draw(offsets),
         region=draw(regions),
         targets=draw(targets),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from storscope.bench.workloads import load_workload
 from storscope.bench.workloads.builtin import PRACTICE, builtins
 from storscope.bench.workloads.describe import describe
 from storscope.bench.workloads.percent import percents
+from storscope.bench.workloads.toml_write import write_toml
 from storscope.cli.main import run
 from storscope.domain.errors import ConfigError, StorscopeError, UnknownFormat, UsageError
-from storscope.domain.workload import Copy, Starts, Workload
+from storscope.domain.workload import Copy, Flush, FlushKind, Starts, Workload
 from tests.bench.workloads.strategies import workloads
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -39,11 +41,72 @@ def test_text_and_names_and_windows_encodings_are_taken(tmp_path: Path) -> None:
     assert load_workload(wide).form == "icf"
 
 
-@pytest.mark.parametrize("key", ["fsync", "fdatasync", "sync"])
-def test_a_flush_is_refused_with_what_goes_without_it(key: str) -> None:
-    text = f'name = "log"\n[[stream]]\noutstanding = 1\n{key} = true\nline = [{{ size = "8k", read_share = 0 }}]\n'
-    with pytest.raises(ConfigError, match=rf"{key}: expected no flush, as a workload has none.*\n.*power loss empties"):
+def _flushing(flush: str, line: str = "read_share = 0") -> str:
+    return f'name = "log"\n[[stream]]\noutstanding = 1\n{flush}\nline = [{{ size = "8k", {line} }}]\n'
+
+
+@pytest.mark.parametrize(("flush", "expected"), [
+    ("flush_every = 1", Flush(1, FlushKind.DATA)),
+    ('flush = "fdatasync"', Flush(1, FlushKind.DATA)),
+    ('flush = "fsync"', Flush(1, FlushKind.FULL)),
+    ('flush_every = 32\nflush = "fsync"', Flush(32, FlushKind.FULL)),
+    ("", None),
+])  # fmt: skip
+def test_a_stream_says_which_flush_follows_how_many_of_its_writes(flush: str, expected: Flush | None) -> None:
+    definition = load_workload(_flushing(flush))
+    assert definition.workloads[0].streams[0].flush == expected
+    assert load_workload(write_toml(definition)[0]).workloads == definition.workloads
+
+
+_OF_ITS_OWN = (
+    "A workload has no synchronous writes (O_SYNC, O_DSYNC); nearest is flush_every = 1 in its [[stream]], a flush of "
+    "its own after each write."
+)
+_UNKNOWN = "expected a key that storscope knows, found"
+_NO_WRITES = "expected writes, which a flush follows, found a stream that only reads."
+
+
+@pytest.mark.parametrize(("text", "message", "hint"), [
+    (_flushing("fdatasync = 1"), f"4:13: stream[0].fdatasync: {_UNKNOWN} 'fdatasync'.",
+     "A flush after each write is flush_every = 1 in its [[stream]]."),
+    (_flushing("fsync = true"), f"4:9: stream[0].fsync: {_UNKNOWN} 'fsync'.",
+     'A flush after each write, of all of a file, is flush_every = 1 and flush = "fsync" in its [[stream]].'),
+    (_flushing("sync = 1"), f"4:8: stream[0].sync: {_UNKNOWN} 'sync'.", _OF_ITS_OWN),
+    (_flushing("dsync = 1"), f"4:9: stream[0].dsync: {_UNKNOWN} 'dsync'.", _OF_ITS_OWN),
+    (_flushing("flush = 1"), '4:9: stream[0].flush: expected "fdatasync" or "fsync", found 1.',
+     "How often is said by flush_every, in writes."),
+    (_flushing("flush_every = 0"), "4:15: stream[0].flush_every: expected writes per flush, 1 or more, found 0.",
+     "Without flushes leave it out."),
+    (_flushing("", "read_share = 0, flush_every = 1"),
+     f"5:54: stream[0].line[0].flush_every: {_UNKNOWN} 'flush_every'.",
+     "It stands in the [[stream]] whose writes it follows."),
+    (_flushing('flush = "fsync"', "read_share = 1"), f"4:9: stream[0].flush: {_NO_WRITES}", ""),
+    (_flushing("flush_every = 3", "read_share = 1"), f"4:15: stream[0].flush_every: {_NO_WRITES}", ""),
+])  # fmt: skip
+def test_what_is_no_flush_is_refused_with_line_and_key_and_what_to_write(text: str, message: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as refused:
         load_workload(text)
+    assert str(refused.value) == f"the text:{message}" + (f"\n  {hint}" if hint else "")
+
+
+def test_a_flush_is_explained_with_who_waits_for_it() -> None:
+    text = _flushing("flush_every = 4\nthink_time = '1ms'")
+    words = describe(load_workload(text).workloads[0])
+    assert (
+        "After every 4 writes of a worker on a target follows a flush (fdatasync: the data), in the write's place, "
+        "whose next request waits for it." in words
+    )
+    assert any(line.startswith("After each completion, or the flush behind it, a place in the queue") for line in words)
+    text = _flushing('flush = "fsync"').replace("outstanding = 1", "rate_per_s = 10")
+    assert (
+        "After each write follows a flush (fsync: the data and all that is known of the file), sent the instant the "
+        "write is done." in describe(load_workload(text).workloads[0])
+    )
+
+
+def test_commits_are_the_log_with_its_flushes() -> None:
+    commits, log = (builtins()[name].workload.streams[0] for name in ("commits", "log"))
+    assert commits == replace(log, flush=Flush(1, FlushKind.DATA))
 
 
 def test_json_is_the_generators_own_form(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 from storscope.bench.workloads.definition import Definition
 from storscope.domain.errors import UsageError
 from storscope.domain.units import GIB, KIB
-from storscope.domain.workload import AccessSpec, Closed, Copy, Mix, Region, Starts, Stream, Workload
+from storscope.domain.workload import AccessSpec, Closed, Copy, Flush, Mix, Region, Starts, Stream, Workload
 
 OTHER_NAMES: Final = {"database": "oltp"}
 """Other names of built-in workloads; what is recorded is the first one."""
@@ -28,7 +28,12 @@ _FIO_SERVER = "fio's examples/iometer-file-access-server.fio, which cites Intel'
 _ITS_DEPTH = "the same file's 'moderate' load, iodepth=64"
 _PAGE = "page of PostgreSQL (BLCKSZ), SQL Server and, by default, Oracle (DB_BLOCK_SIZE): 8 KiB in their manuals"
 _LOG = "WAL is written in pages of 8 KiB (PostgreSQL manual, wal_block_size), from front to back"
-_CONVENTION = "one writer waits for each write, as a commit does; the flush behind it is not made"
+_CONVENTION = "one writer waits for each write, as a commit does; the flush behind it is not made, see 'commits'"
+_FLUSHED = (
+    "fdatasync after each write: what PostgreSQL does at a commit on Linux by default (its manual: fsync, "
+    "synchronous_commit, wal_sync_method), and what its pg_test_fsync measures with writes of 8 KiB"
+)
+_COMMITS = "one writer waits for write and flush, as a commit does; a database may put several commits into one"
 
 
 @dataclass(frozen=True)
@@ -108,9 +113,15 @@ _ALL = (
     ),
     _of(
         "log",
-        "A log: small writes from front to back, one at a time",
+        "A log: small writes from front to back, one at a time, without flushes",
         {"size": _LOG, "reads, random": _LOG, "outstanding": _CONVENTION},
         _mix("", _line(8, 0.0, 0.0), outstanding=1),
+    ),
+    _of(
+        "commits",
+        "A database's log with its flushes: each small write is followed by fdatasync",
+        {"size": _LOG, "reads, random": _LOG, "flush": _FLUSHED, "outstanding": _COMMITS},
+        replace(_mix("", _line(8, 0.0, 0.0), outstanding=1), flush=Flush(1)),
     ),
     _of(
         "copy",

@@ -14,6 +14,8 @@ from storscope.domain.workload import (
     Closed,
     Copy,
     DataPool,
+    Flush,
+    FlushKind,
     HotSpot,
     Load,
     Mix,
@@ -67,9 +69,12 @@ def _stream(stream: Stream, *, is_only: bool) -> Iterator[str]:
         yield _copy(stream.access)
     else:
         yield from _mix(stream.access)
+    if stream.flush is not None:
+        yield _flush(stream.flush, is_open=stream.load.is_open)
     if stream.think_time is not None:
         spread = "always" if stream.think_time.process is Process.FIXED else "on average, exponentially spread,"
-        yield f"After each completion a place in the queue rests {spread} {format_duration(stream.think_time.mean_ns)}."
+        after = "each completion" if stream.flush is None else "each completion, or the flush behind it,"
+        yield f"After {after} a place in the queue rests {spread} {format_duration(stream.think_time.mean_ns)}."
     yield from _places(stream)
 
 
@@ -142,6 +147,14 @@ def _line(line: AccessSpec, lines: Sequence[AccessSpec]) -> str:
     if line.reply_bytes:
         words += f"; then a transfer of {format_bytes(line.reply_bytes)} the other way"
     return words + "."
+
+
+def _flush(flush: Flush, *, is_open: bool) -> str:
+    """What follows writes, and who waits for it."""
+    writes = "each write" if flush.every == 1 else f"every {flush.every:,} writes of a worker on a target"
+    covers = "the data" if flush.kind is FlushKind.DATA else "the data and all that is known of the file"
+    waits = "sent the instant the write is done" if is_open else "in the write's place, whose next request waits for it"
+    return f"After {writes} follows a flush ({flush.kind}: {covers}), {waits}."
 
 
 def _places(stream: Stream) -> Iterator[str]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from storscope.bench.workloads.definition import Definition, Sweep
@@ -28,7 +28,7 @@ from storscope.domain.errors import ConfigError
 from storscope.domain.toml_lines import Path, find_places, place_of
 from storscope.domain.toml_text import parsed_toml
 from storscope.domain.units import SECTOR_BYTES, bytes_from_text
-from storscope.domain.workload import Workload
+from storscope.domain.workload import FlushKind, Workload
 
 _UNITS_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9,
              "h": 3600 * 10**9}  # fmt: skip
@@ -36,10 +36,17 @@ _PLAIN = re.compile(r"\s*[0-9.]+\s*")
 """A number without a unit."""
 
 
-_FLUSHES = ("fsync", "fdatasync", "sync", "dsync", "flush")
-_NO_FLUSHES = (
-    "Without it a write counts as done when the device has taken it, also into a cache that power loss empties."
-)
+_NEAR_FLUSH = {
+    **dict.fromkeys(("fdatasync", "flushes"), "A flush after each write is flush_every = 1 in its [[stream]]."),
+    "fsync": 'A flush after each write, of all of a file, is flush_every = 1 and flush = "fsync" in its [[stream]].',
+    **dict.fromkeys(
+        ("sync", "dsync", "o_sync", "o_dsync"),
+        "A workload has no synchronous writes (O_SYNC, O_DSYNC); nearest is flush_every = 1 in its [[stream]], a flush "
+        "of its own after each write.",
+    ),
+    **dict.fromkeys(("flush", "flush_every"), "It stands in the [[stream]] whose writes it follows."),
+}
+"""Words for a flush that are no keys where they stand, and what to write instead."""
 
 
 def read_toml(text: str, where: str = "the TOML file") -> Definition:
@@ -86,10 +93,9 @@ class _Reader:
         found = {}
         for key, item in value.items():
             if key not in parsers:
-                if key.lower() in _FLUSHES:
-                    self.fail((*path, key), "no flush, as a workload has none", repr(key)[:60], _NO_FLUSHES)
                 close = difflib.get_close_matches(key, parsers, 1)
                 hint = f"Did you mean {close[0]!r}?" if close else "Known here: " + ", ".join(parsers) + "."
+                hint = _NEAR_FLUSH.get(key.lower(), hint)
                 self.fail((*path, key), "a key that storscope knows", repr(key)[:60], hint)
             try:
                 found[key] = parsers[key](item)
@@ -125,7 +131,7 @@ class _Reader:
         try:
             return Workload.from_json(form)
         except ConfigError as error:
-            self.fail((*path, *_toml_path(error.where)), error.expected, error.found)
+            self.fail((*path, *_toml_path(error.where, streams)), error.expected, error.found)
             raise
 
     def stream(self, value: Any, path: Path) -> dict[str, Any]:
@@ -135,6 +141,8 @@ class _Reader:
         form["load"] = self.load(found, path)
         if "think_time" in found:
             form["think_time"] = self.think_time(found["think_time"], (*path, "think_time"))
+        if "flush" in found or "flush_every" in found:
+            form["flush"] = {"every": found.get("flush_every", 1), "kind": found.get("flush", FlushKind.DATA.value)}
         if "region" in found:
             form["region"] = _renamed(self.table(found["region"], (*path, "region"), {"start": _size, "length": _size}))
         if "offsets" in found:
@@ -263,6 +271,19 @@ def _counts(value: Any) -> tuple[int, ...]:
     return tuple(value)
 
 
+def _flush_kind(value: Any) -> str:
+    """The system call; who writes a number means how often."""
+    if value not in list(FlushKind):
+        raise ValueError('"fdatasync" or "fsync"', "How often is said by flush_every, in writes.")
+    return str(value)
+
+
+def _flush_every(value: Any) -> int:
+    if not _is_count(value) or not 0 < value < 2**32:
+        raise ValueError("writes per flush, 1 or more", "Without flushes leave it out.")
+    return value
+
+
 _LINE: Mapping[str, Callable[[Any], Any]] = {
     "size": _size, "share": _share, "read_share": _ratio, "random_share": _ratio, "delay": _duration, "burst": _keep,
     "align": _size, "reply": _size,
@@ -276,8 +297,8 @@ _DATA: Mapping[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 _STREAM: Mapping[str, Callable[[Any], Any]] = {
     "name": _text, "workers": _keep, "starts": _text, "targets": _keep, "outstanding": _keep, "rate_per_s": _keep,
-    "steps": _keep, "process": _keep, "max_outstanding": _keep, "think_time": _keep, "offsets": _keep, "region": _keep,
-    "line": _keep, "copy": _keep,
+    "steps": _keep, "process": _keep, "max_outstanding": _keep, "think_time": _keep, "flush_every": _flush_every,
+    "flush": _flush_kind, "offsets": _keep, "region": _keep, "line": _keep, "copy": _keep,
 }  # fmt: skip
 _JSON_NAMES = {
     "size": "size_bytes", "delay": "delay_ns", "align": "align_bytes", "reply": "reply_bytes", "pool": "pool_bytes",
@@ -293,8 +314,11 @@ def _renamed(table: Mapping[str, Any]) -> dict[str, Any]:
     return {_JSON_NAMES.get(key, key): value for key, value in table.items()}
 
 
-def _toml_path(where: str) -> Path:
-    """streams[0].access.lines[2].size_bytes as the path ('stream', 0, 'line', 2, 'size')."""
+def _toml_path(where: str, streams: Sequence[Any]) -> Path:
+    """streams[0].access.lines[2].size_bytes as the path ('stream', 0, 'line', 2, 'size').
+
+    Of a flush the key that its stream has: `streams` are as they are written.
+    """
     path: list[str | int] = []
     for name, index in re.findall(r"(\w+)(?:\[(\d+)\])?", where):
         if name == "load" or (name == "access" and "lines" in where):
@@ -302,4 +326,6 @@ def _toml_path(where: str) -> Path:
         path.append({"streams": "stream", "lines": "line", "access": "copy"}.get(name) or TOML_NAMES.get(name, name))
         if index:
             path.append(int(index))
+    if path[-1] == "flush" and "flush_every" in streams[int(path[1])]:
+        path[-1] = "flush_every"
     return tuple(path)

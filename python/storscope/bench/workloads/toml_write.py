@@ -65,6 +65,9 @@ def _stream_lines(stream: Mapping[str, Any], prefix: str) -> list[str]:
     if stream["think_time"] is not None:
         think = stream["think_time"]
         lines.append(f"think_time = {{ mean = {_time(think['mean_ns'])}, process = {_quoted(think['process'])} }}")
+    if stream["flush"] is not None:
+        flush = {"flush_every": stream["flush"]["every"], "flush": stream["flush"]["kind"]}
+        lines += _pairs(flush, {"flush": "fdatasync"})
     if stream["offsets"] != {"kind": "uniform"}:
         lines.append("offsets = { " + ", ".join(_pairs(stream["offsets"], {"start_share": 0.0})) + " }")
     region = _pairs(stream["region"], {"start_bytes": 0, "length_bytes": None})
