@@ -55,10 +55,10 @@ def test_every_field_of_a_measurement_is_explained(data: Path, capsys: pytest.Ca
 def test_what_the_file_asks_for_and_is_not_measured_is_a_doubt_of_each_run(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A log whose flushes were left out had 44 us for a commit, and nothing in the result said so."""
+    """A log whose writes were not synchronous had 44 us for a commit, and nothing in the result said so."""
     job = data.parent / "log.fio"
-    job.write_text("[log]\nrw=write\nbs=4k\nfdatasync=1\n")
-    said = "Not as the file of the workload asks: fdatasync=1 (a workload has no flushes"
+    job.write_text("[log]\nrw=write\nbs=4k\nsync=1\n")
+    said = "Not as the file of the workload asks: sync=1 (a workload has no synchronous writes"
     single = _printed(data, capsys, "--workload", str(job))
     sweep = _printed(data, capsys, "--workload", str(job), "--sweep", "depth=1")
     for form in (single, sweep):

@@ -26,6 +26,8 @@ from storscope.domain.workload import (
     Closed,
     Copy,
     DataPool,
+    Flush,
+    FlushKind,
     HotSpot,
     Mix,
     Open,
@@ -87,7 +89,6 @@ def test_zones_rates_and_places_are_read() -> None:
 def test_options_without_a_field_are_listed_each_with_its_reason() -> None:
     shown = "\n".join(map(str, read_fio(MIXED).losses))
     for what in (
-        "fsync=32",
         "write_hint=short: storscope does not know",
         "ioengine=libaio",
         "ioscheduler",
@@ -140,13 +141,51 @@ def test_a_job_says_how_much_is_asked(options: str, load: object) -> None:
     assert job(options).load == load
 
 
+@pytest.mark.parametrize(("options", "flush"), [
+    ("rw=write fdatasync=1", Flush(1)),
+    ("rw=write fsync=32", Flush(32, FlushKind.FULL)),
+    ("rw=write fdatasync=1k", Flush(1024)),
+    ("rw=write fdatasync=0", None),
+    ("rw=write fsync=0 fdatasync=2", Flush(2)),
+    ("rw=randrw fsync=2", Flush(2, FlushKind.FULL)),
+    ("rw=read fsync=1", None),
+    # fio takes fsync where both are due, and the more frequent one is kept.
+    ("rw=write fsync=1 fdatasync=1", Flush(1, FlushKind.FULL)),
+    ("rw=write fsync=2 fdatasync=4", Flush(2, FlushKind.FULL)),
+    ("rw=write fsync=10 fdatasync=1", Flush(1)),
+])  # fmt: skip
+def test_a_job_says_which_flushes_follow_its_writes(options: str, flush: Flush | None) -> None:
+    assert job(options).flush == flush
+
+
+def test_only_what_fio_makes_of_two_kinds_of_flushes_is_lost() -> None:
+    text = "[j]\nrw=write\nfilename=/tmp/a\nfsync=2\nfdatasync=4\n"
+    assert not [loss for loss in read_fio(text).losses if loss.kind is LossKind.LOST]
+
+
+def test_only_the_writes_are_flushed_where_they_alone_have_a_rate() -> None:
+    reads, writes = read_fio("[j]\nrw=rw\nfilename=/tmp/a\nrate_iops=,50\nfdatasync=1\n").workloads[0].streams
+    assert (reads.flush, writes.flush) == (None, Flush(1))
+
+
 @pytest.mark.parametrize(("options", "reason"), [
     ("rw=randread", "visits each block once"),
     ("rw=rw", "each have a sequential position"),
     ("rw=read iodepth=8", "keeps one I/O outstanding"),
     ("rw=read size=20%", "a share of a target"),
     ("rw=randread random_distribution=pareto:0.2", "no such distribution"),
-    ("rw=read sync=1", "no synchronous writes"),
+    ("rw=write sync=1", "lost: [j] line 3: sync=1: a workload has no synchronous writes (O_SYNC, O_DSYNC)"),
+    ("rw=write sync=dsync", "nearest is fdatasync=1, a flush of its own after each write"),
+    ("rw=write end_fsync=1", "lost: [j] line 3: end_fsync=1: a flush once, behind the last write"),
+    ("rw=write fsync_on_close=1", "when the file is closed"),
+    ("rw=write write_barrier=8", "makes every n-th write a barrier"),
+    ("rw=write sync_file_range=wait_before:8", "starts or awaits the writing of page cache"),
+    ("rw=read fdatasync=1", "elsewhere: [j] line 3: fdatasync=1: without effect beside the job's other options"),
+    ("rw=write fdatasync=1 iodepth=4 ioengine=io_uring", "approximated: [j] line 3: fdatasync=1: fio counts writes"),
+    ("rw=write fdatasync=1 iodepth=4 ioengine=io_uring", "may go out before they are done; here a flush follows"),
+    ("rw=write fdatasync=1 filename=/tmp/a:/tmp/b", "counts the writes of all its files together"),
+    ("rw=write fsync=10 fdatasync=3", "lost: [j] line 3: fsync=10: a stream has flushes of one kind: those of fdata"),
+    ("rw=write fsync=2 fdatasync=3", "lost: [j] line 4: fdatasync=3: a stream has flushes of one kind: those of fs"),
     ("rw=read bssplit=4k/50:6k/50", "6144 rounded down to multiples of 4096, as fio does"),
     ("rw=read bsrange=4k-16k bs_unaligned=1", "any number of bytes in between"),
     ("rw=read rate_iops=5 thinktime=9", "arrivals set the pace"),

@@ -22,6 +22,8 @@ from storscope.domain.workload import (
     AccessSpec,
     Closed,
     Copy,
+    Flush,
+    FlushKind,
     HotSpot,
     Mix,
     Offsets,
@@ -49,6 +51,13 @@ SINGLES = [
     Stream(Mix((AccessSpec(4096, read_share=0.0),)), Open(1000.0, Process.FIXED, 64), region=Region(MIB, 8 * MIB)),
     Stream(Mix((AccessSpec(4096, read_share=0.3),)), Open(900.0, Process.POISSON, 64), workers=3),
     Stream(Mix((AccessSpec(4096),)), Closed(1), offsets=HotSpot(0.8, 0.2, 0.5)),
+    Stream(Mix((AccessSpec(8192, read_share=0.0, random_share=0.0),)), Closed(1), flush=Flush(1)),
+    Stream(Mix((AccessSpec(8192, read_share=0.5),)), Closed(4), flush=Flush(32, FlushKind.FULL)),
+    Stream(
+        Mix((AccessSpec(4096, 0.5, 0.5, delay_ns=10**6), AccessSpec(8192, 0.5, delay_ns=10**7))),
+        Closed(8),
+        flush=Flush(3),
+    ),
     Stream(
         Mix((AccessSpec(4096, delay_ns=10**6, share=0.5), AccessSpec(65536, 0.5, random_share=0.0, delay_ns=10**7))),
         Closed(8),
@@ -132,6 +141,35 @@ def test_busy_places_are_not_repeated_in_the_part_of_each_job(
     text, shown = written(Workload("w", (stream,)))
     assert ("offset_increment" in text) is parts
     assert ("lost: w: streams[0].starts: apart" in shown) is lost
+
+
+def test_a_flush_of_what_is_not_one_write_at_a_time_is_nearly_the_same() -> None:
+    line = AccessSpec(8192, read_share=0.0)
+    text, shown = written(Workload("w", (Stream(Mix((line,)), Closed(1), targets=(0,), flush=Flush(1)),)))
+    assert "fdatasync=1" in text.splitlines()
+    assert "flush" not in shown
+    text, shown = written(
+        Workload("w", (Stream(Mix((line,)), Closed(4), targets=(0,), flush=Flush(8, FlushKind.FULL)),))
+    )
+    assert "fsync=8" in text.splitlines()
+    assert (
+        "approximated: w: streams[0].flush: a flush after every 8 writes: fio counts writes that it has sent, and its "
+        "flush may go out before they are done" in shown
+    )
+
+
+def test_the_flushes_of_a_copy_are_those_of_its_writing_job() -> None:
+    text, _ = written(Workload("w", (Stream(Copy(65536, 1), Closed(1), targets=(0,), flush=Flush(2)),)))
+    reading, writing = text.split("[w (1/2)]")[1].split("[w (2/2)]")
+    assert "fdatasync" not in reading
+    assert "fdatasync=2" in writing.splitlines()
+
+
+def test_flushes_of_replies_are_lost_with_them() -> None:
+    stream = Stream(Mix((AccessSpec(4096, reply_bytes=512),)), Closed(1), flush=Flush(1))
+    text, shown = written(Workload("w", (stream,)))
+    assert "fdatasync" not in text
+    assert "lost: w: streams[0].flush: fdatasync: the replies whose writes it follows are lost" in shown
 
 
 def test_poisson_arrivals_too_fast_for_fio_come_with_the_rate_to_expect() -> None:

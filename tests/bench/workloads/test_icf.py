@@ -17,6 +17,7 @@ from storscope.domain.workload import (
     Closed,
     Copy,
     DataPool,
+    Flush,
     Mix,
     Open,
     Region,
@@ -239,12 +240,14 @@ def test_what_iometer_cannot_ask_is_listed() -> None:
         Stream(Mix((line,)), Open(100.0), "a", offsets=Zipf(0.9)),
         Stream(Copy(4096, 0), Closed(2), "b", ThinkTime(5)),
         Stream(Mix((AccessSpec(8192, delay_ns=1500),)), Closed(2), "c", region=Region(100)),
+        Stream(Mix((line,)), Closed(1), "d", flush=Flush(1)),
     )
     data = DataPool(compressible_ratio=0.5, duplicate_ratio=0.1, seed=3)
     losses = write_icf(Definition("x", (Workload("w", streams, data=data),)))[1]
     shown = "\n".join(map(str, losses))
     for what in ("open loop", "zipf", "a copy to target 0", "think_time", "1500 ns", "12.3 % reads",
-                 "compressible_ratio", "duplicate_ratio", "seed", "start of 100 bytes", "name: 'w'"):  # fmt: skip
+                 "compressible_ratio", "duplicate_ratio", "seed", "start of 100 bytes", "name: 'w'",
+                 "lost: w: streams[3].flush: fdatasync after each write"):  # fmt: skip
         assert what in shown, what
     verified = Workload("v", (Stream(Mix((line,)), Closed(1)),), verification=Verification.STAMPS)
     assert "does not check" in str(write_icf(Definition("x", (verified,)))[1])

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from storscope.bench.workloads._fio_data import data_options
+from storscope.bench.workloads._fio_flush import flush_options
 from storscope.bench.workloads._fio_load import load_options, rate_options
 from storscope.bench.workloads._fio_parts import Part, parts_of
 from storscope.bench.workloads._fio_text import is_plain_name, time_text
@@ -188,6 +189,10 @@ class JobWriter:
                 reason = "fio has no replies; the first transfer of each pair is kept"
                 self.losses.lost(f"{where}.access.lines[{at}]", f"reply of {line.reply_bytes} bytes", reason)
         used = [line for line in mix.lines if line.share > 0]
+        only_replies_write = any(line.reply_bytes for line in used) and all(line.read_share >= 1 for line in used)
+        if stream.flush is not None and only_replies_write:
+            reason = "the replies whose writes it follows are lost"
+            self.losses.lost(f"{where}.flush", str(stream.flush.kind), reason)
         parts = parts_of(used, by_randomness=stream.load.is_open)
         self._flows += 1
         if len(parts) == 1:
@@ -221,6 +226,8 @@ class JobWriter:
         options = transfer_options(part, stream.offsets, where, self.losses)
         options += self._place(stream, where)
         options += load_options(load, len(self._indices(stream)), where, self.losses)
+        if part.reads < 1:
+            options += flush_options(stream, load, len(self._indices(stream)), where, self.losses)
         if stream.workers > 1:
             options.append(f"numjobs={stream.workers}")
         if isinstance(load, Open):

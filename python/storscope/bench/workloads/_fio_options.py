@@ -45,14 +45,19 @@ ELSEWHERE: dict[str, str] = {
 }  # fmt: skip
 """Option -> why it is no part of a workload."""
 
-NO_FLUSHES = (
-    "a workload has no flushes and no synchronous writes: a write counts as done when the device has taken it, also "
-    "into a cache that loses it without power"
+_SYNCHRONOUS_WRITES = (
+    "a workload has no synchronous writes (O_SYNC, O_DSYNC): a write counts as done when the device has taken it, also "
+    "into a cache that loses it without power; nearest is fdatasync=1, a flush of its own after each write"
+)
+_AT_THE_END = (
+    "a flush once, behind the last write or when the file is closed: a workload flushes after every n-th write"
 )
 
 LOST: dict[str, str] = {
-    **dict.fromkeys(("fsync", "fdatasync", "sync", "end_fsync", "fsync_on_close", "write_barrier", "sync_file_range"),
-                    NO_FLUSHES),
+    "sync": _SYNCHRONOUS_WRITES,
+    **dict.fromkeys(("end_fsync", "fsync_on_close"), _AT_THE_END),
+    "write_barrier": "makes every n-th write a barrier; a workload's requests in flight have no order among each other",
+    "sync_file_range": "starts or awaits the writing of page cache, without a flush of the device's cache",
     **dict.fromkeys(("rate_min", "rate_iops_min", "rate_cycle", "rate_ignore_thinktime", "rateminbw"),
                     "storscope reports a rate that was not reached instead of stopping"),
     **dict.fromkeys(("latency_target", "latency_window", "latency_percentile", "latency_run", "max_latency"),
@@ -88,10 +93,11 @@ OTHER_ENGINES: dict[str, str] = {
 """Engines whose jobs ask nothing that a workload can ask (fio(1), ioengine), and what they do."""
 
 UNDERSTOOD = frozenset({
-    "blockalign", "bs", "bs_unaligned", "bsrange", "bssplit", "buffer_compress_percentage", "dedupe_percentage", "flow",
-    "flow_id", "flow_sleep", "iodepth", "norandommap", "numjobs", "offset", "offset_increment", "percentage_random",
-    "ramp_time", "random_distribution", "rate", "rate_iops", "rate_process", "runtime", "rw", "rwmixread", "rwmixwrite",
-    "size", "thinktime", "thinktime_blocks", "thinktime_blocks_type", "verify", "zero_buffers",
+    "blockalign", "bs", "bs_unaligned", "bsrange", "bssplit", "buffer_compress_percentage", "dedupe_percentage",
+    "fdatasync", "flow", "flow_id", "flow_sleep", "fsync", "iodepth", "norandommap", "numjobs", "offset",
+    "offset_increment", "percentage_random", "ramp_time", "random_distribution", "rate", "rate_iops", "rate_process",
+    "runtime", "rw", "rwmixread", "rwmixwrite", "size", "thinktime", "thinktime_blocks", "thinktime_blocks_type",
+    "verify", "zero_buffers",
 })  # fmt: skip
 """What becomes part of a workload, if the job's other options leave it an effect: rwmixread says nothing of a job that
 only reads."""

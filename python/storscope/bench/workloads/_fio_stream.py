@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from storscope.bench.workloads._fio_asked import direction_with_rate, load_of, pauses_of
 from storscope.bench.workloads._fio_data import duplicate_block_of
+from storscope.bench.workloads._fio_flush import flush_of
 from storscope.bench.workloads._fio_given import GivenOptions
 from storscope.bench.workloads._fio_options import OTHER_ENGINES
 from storscope.bench.workloads._fio_places import offsets_of, places_of
@@ -92,6 +93,7 @@ class JobReader(GivenOptions):
             access=Mix(self._lines(read_share, delay_ns, burst)),
             load=load,
             think_time=think_time,
+            flush=flush_of(self, load) if read_share < 1 else None,
             offsets=offsets_of(self),
             region=region,
             targets=targets,

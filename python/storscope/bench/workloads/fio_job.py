@@ -123,9 +123,11 @@ def _streams(jobs: Sequence[JobReader], targets: JobTargets, losses: LossList) -
         return streams
     first = streams[0]
     depth = sum(stream.load.outstanding for stream in streams if isinstance(stream.load, Closed))
-    alike = all(
-        isinstance(stream.load, Closed) and replace(stream, name="", access=first.access, load=first.load)
-        == replace(first, name="")
+    flushes = {stream.flush for stream in streams if stream.access.writes}
+    flush = next(iter(flushes), None)
+    alike = len(flushes) <= 1 and all(
+        isinstance(stream.load, Closed) and replace(stream, name="", access=first.access, load=first.load, flush=flush)
+        == replace(first, name="", flush=flush)
         for stream in streams
     )  # fmt: skip
     if not alike:
@@ -137,4 +139,4 @@ def _streams(jobs: Sequence[JobReader], targets: JobTargets, losses: LossList) -
     for job, stream in zip(jobs, streams, strict=True):
         assert isinstance(stream.access, Mix)
         lines += [replace(line, share=line.share * job.flow / total) for line in stream.access.lines]
-    return [replace(first, name=_PART.sub("", first.name), access=Mix(tuple(lines)), load=Closed(depth))]
+    return [replace(first, name=_PART.sub("", first.name), access=Mix(tuple(lines)), load=Closed(depth), flush=flush)]

@@ -229,11 +229,18 @@ def _note_unknown(workload: Workload, losses: LossList) -> None:
             process = "" if stream.think_time.process is Process.FIXED else " with exponential spread"
             what = f"{stream.think_time.mean_ns / NS_PER_MS:g} ms{process}"
             losses.lost(f"{where}.think_time", what, "Iometer's delay is per worker, not per place in the queue")
+        if stream.flush is not None:
+            what = f"{stream.flush.kind} after {_writes_words(stream.flush.every)}"
+            losses.lost(f"{where}.flush", what, "Iometer has no flushes: a write is done when the device has taken it")
     if workload.verification is not Verification.NONE:
         losses.lost(f"{workload.name}: verification", workload.verification, "Iometer does not check what it reads")
     joined = " + ".join(dict.fromkeys(stream.name for stream in workload.streams))
     if len(workload.streams) > 1 and joined != workload.name:
         losses.elsewhere(f"{workload.name}: name", repr(workload.name), "a step of Iometer has its workers' names only")
+
+
+def _writes_words(every: int) -> str:
+    return "each write" if every == 1 else f"every {every} writes"
 
 
 def _pattern(workload: Workload, losses: LossList) -> int:
