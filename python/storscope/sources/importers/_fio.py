@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from storscope.domain import units
+from storscope.domain import flush, units
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions
@@ -328,6 +328,11 @@ def observe_directions(
         values |= _rates("", _together(moving, others), seconds)
         if (trimmed := directions.get("trim", Direction()).size_bytes) is not None and trimmed > 0:
             recorder.counter(job, start_ns, duration_ns, "trim.bytes_per_s", "B/s", trimmed / seconds, run=run)
+    syncs = directions.get("sync", Direction())
+    if syncs.ops or syncs.latency_ns_mean:
+        per_s = syncs.ops / seconds if syncs.ops else None
+        counted = (((flush.RATE, "1/s"), per_s), ((flush.LATENCY, "ns"), syncs.latency_ns_mean))
+        recorder.counters(job, start_ns, duration_ns, counted, run=run)
     values["latency_ns_max"] = max(
         (direction.latency_ns_max for direction in directions.values() if direction.latency_ns_max), default=None
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -65,6 +65,8 @@ class Job:
     @cached_property
     def directions(self) -> dict[str, Direction]:
         found = {name: self._direction(section) for name, section in self.sections().items()}
+        if "sync" in found:
+            found["sync"] = all_syncs(found["sync"])
         if "mixed" in found and {"read", "write"} & set(found):
             del found["mixed"]  # unified_rw_reporting=both: the sum of what is there already
         return found
@@ -115,6 +117,11 @@ class Job:
             return None
         is_kib = "io_kbytes" not in section and _fio.version_below(self.document.version, 2, 21) is not False
         return units.bytes_from_kib(value) if is_kib else value
+
+
+def all_syncs(found: Direction) -> Direction:
+    """Those that were timed: `total_ios` counts the calls of fsync alone, and none of fdatasync (fio 3.33)."""
+    return replace(found, ops=max((count for count in (found.ops, found.timed) if count is not None), default=None))
 
 
 def has_times(timed: Mapping[str, Any]) -> bool:

@@ -126,6 +126,8 @@ class TextJob:
         if ops is None and part.printed_iops is not None and part.runtime_ms is not None:
             ops = part.printed_iops * part.runtime_ms / 1000
         times = part.times_ns.get("lat") or part.times_ns.get("clat") or {}
+        if name == "sync" and not ops and times:
+            ops = None  # `issued` counts the calls of fsync alone, and none of fdatasync (fio 3.33)
         return Direction(
             ops=ops,
             size_bytes=self._size_bytes(name, part, ops),

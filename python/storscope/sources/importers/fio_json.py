@@ -252,7 +252,7 @@ def _record_direction(
     if name == "mixed" and name not in job.directions:
         recorder.omit("'mixed' section that sums the read and write sections")
         return
-    if not number(section.get("total_ios")) and not number(section.get("io_bytes")):
+    if not number(section.get("total_ios")) and not number(section.get("io_bytes")) and name != "sync":
         return
     for key, unit in _DIRECTION_COUNTERS.items():
         if _was_sampled(section, key):

@@ -152,6 +152,8 @@ def _record_run(recorder: Recorder, options: ImportOptions, names: _fio.Names, f
         outstanding=None if depth is None else depth * job.processes, status=_fio.status_words(job.error),
         parameters=sections[0].options if len(sections) == 1 else {},
     )  # fmt: skip
+    if "sync" in job.directions and job.directions["sync"].ops is None:
+        recorder.omit("rates of flushes with fdatasync, which fio's text times and does not count")
     history = [state.directions for state in found.states]
     for _, begin_ns, length_ns, added in _fio.intervals(history, start_ns):
         _fio.observe_directions(recorder, entity, begin_ns, length_ns, added, run=run)
