@@ -201,15 +201,17 @@ impl Doubt {
 pub fn doubts(interval: &Interval, drain: &Interval, ending: &Ending, workload: &Workload) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     doubts.extend(lateness_doubts(interval, workload));
-    doubts.extend(overload_doubt(ending).or_else(|| unanswered_doubt(interval, drain, ending, workload)));
+    let flushes = interval.flushes().ios + drain.flushes().ios;
+    doubts.extend(overload_doubt(ending, flushes).or_else(|| unanswered_doubt(interval, drain, ending, workload)));
     if interval.failed() > 0 {
         doubts.push(Doubt::Failures { failed: interval.failed() });
     }
     doubts
 }
 
-fn overload_doubt(ending: &Ending) -> Option<Doubt> {
-    let arrivals = ending.submitted + ending.unsent;
+/// No arrivals are among what was submitted: `flushes`, which follow what arrived.
+fn overload_doubt(ending: &Ending, flushes: u64) -> Option<Doubt> {
+    let arrivals = ending.submitted.saturating_sub(flushes) + ending.unsent;
     let oldest_unsent_ns = ending.oldest_unsent.unwrap_or(Nanos::ZERO).0;
     (ending.unsent as f64 > TOLERATED_UNSENT * arrivals as f64)
         .then_some(Doubt::Overloaded { unsent: ending.unsent, oldest_unsent_ns })

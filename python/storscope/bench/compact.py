@@ -15,13 +15,13 @@ import numpy as np
 
 from storscope.domain.arrays import IntArray
 
-_DIRECTIONS = ("reads", "writes")
+_TALLIES = ("reads", "writes", "flushes")
 _LISTS = ("bucket_low_ns", "bucket_high_ns", "bucket_count")
 
 
 def compact(form: dict[str, Any]) -> dict[str, Any]:
     """An interval as the engine writes it, with arrays for the lists of its histograms; `form` itself is changed."""
-    tallies = [cell[name] for cell in form["cells"] for name in _DIRECTIONS]
+    tallies = [cell[name] for cell in form["cells"] for name in _TALLIES if cell.get(name) is not None]
     histograms = []
     for tally in tallies:
         if tally["service"] == tally["response"]:

@@ -47,9 +47,10 @@ class DeviceWatch:
         """Counts from now on instead: what was done before to prepare the run is not the run's."""
         self._before = self._snapshot()
 
-    def compare(self, asked: Mapping[str, Asked]) -> DeviceCheck:
-        """What happened since it was made, against what was `asked` in each direction."""
-        evidence = Evidence(self._under, self._direct, self._extents, asked, *_deltas(self._before, self._snapshot()))
+    def compare(self, asked: Mapping[str, Asked], flushes: int = 0) -> DeviceCheck:
+        """What happened since it was made, against what was `asked` in each direction, beside so many flushes."""
+        deltas = _deltas(self._before, self._snapshot())
+        evidence = Evidence(self._under, self._direct, self._extents, asked, *deltas, flushes=flushes)
         return evidence.check(self._silent())
 
     def _snapshot(self) -> Snapshot:
@@ -86,3 +87,8 @@ def asked_of(result: Mapping[str, Any]) -> dict[str, Asked]:
         parts = [Interval(form).direction(engines_word) for form in (result["total"], result["drain"]) if form]
         asked[word] = Asked(sum(part.ios for part in parts), sum(part.bytes for part in parts))
     return asked
+
+
+def flushes_of(result: Mapping[str, Any]) -> int:
+    """The flushes of a run, those that were drained after the end included."""
+    return sum(Interval(form).flushes.ios for form in (result["total"], result["drain"]) if form)

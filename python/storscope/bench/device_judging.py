@@ -16,13 +16,15 @@ from storscope.bench.device_check import DONE, Answer, Asked, Below, DeviceCheck
 from storscope.bench.safety import ExtentMap
 from storscope.bench.underneath import Underneath
 from storscope.domain.diskstats import Counters
-from storscope.domain.units import MIB, SECTOR_BYTES, format_bytes, format_ratio
+from storscope.domain.units import KIB, MIB, SECTOR_BYTES, format_bytes, format_ratio
 
 MISSING_SHARE: Final = 0.05
 """Bytes that the device did not move, as a share of the generator's, from which it was not the device (ours)."""
 EXCESS_SHARE: Final = 0.25
 EXCESS_BYTES: Final = 8 * MIB
 """What the device may move in addition, as a share and at least: journals, metadata, a log being written (ours)."""
+JOURNAL_BYTES: Final = 32 * KIB
+"""What a file system may write of its own for a flush: its journal's blocks, and those of the metadata (ours)."""
 _BELOW_SHARE: Final = 0.5
 """Share of the nearest device's bytes below which a device further down did not do the work (ours)."""
 _FIELDS: Final = {"read": ("rio", "rmerge", "rsect"), "write": ("wio", "wmerge", "wsect")}
@@ -40,6 +42,8 @@ class Evidence:
     deltas: Mapping[str, Counters]
     """Device -> what it counted meanwhile; devices without counters are left out."""
     process: Mapping[str, int | None]
+    flushes: int = 0
+    """Of the run: on a file system each may write a journal."""
 
     def check(self, silent: Sequence[str]) -> DeviceCheck:
         """The judgement. `silent` are devices whose counting is switched off."""
@@ -145,13 +149,17 @@ class Evidence:
         doubts = []
         for word, asked in self.asked.items():
             more = moved[word].bytes - asked.bytes
-            if more > allowed:
+            if more > allowed + (self._journal_bytes if word == "write" else 0):
                 names, done = ", ".join(self.under.nearest), DONE[word]
                 doubts.append(
                     f"Not this run alone: {names} {done} {format_bytes(moved[word].bytes)} in {moved[word].ios:,} I/Os "
                     f"while the generator {done} {format_bytes(asked.bytes)}: {self._why_excess(word, more)}."
                 )
         return doubts
+
+    @property
+    def _journal_bytes(self) -> int:
+        return self.flushes * JOURNAL_BYTES if self.under.fs_type else 0
 
     def _why_excess(self, word: str, more: int) -> str:
         process, asked = self.process[word], self.asked[word].bytes

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from storscope.bench.device_counters import DeviceWatch, asked_of
+from storscope.bench.device_counters import DeviceWatch, asked_of, flushes_of
 from storscope.bench.figures import Outcome
 from storscope.bench.targets import Ready
 
@@ -31,8 +31,10 @@ class DeviceWatches:
 
         A doubt about some of several targets says which.
         """
+        parts = [_part(outcome.result, indices) for indices, _ in self._watches]
         checks = [
-            (indices, watch.compare(asked_of(_part(outcome.result, indices)))) for indices, watch in self._watches
+            (indices, watch.compare(asked_of(part), flushes_of(part)))
+            for (indices, watch), part in zip(self._watches, parts, strict=True)
         ]
         others = [
             f"{', '.join(self._names[index] for index in indices)}: {doubt}"

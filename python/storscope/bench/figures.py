@@ -22,6 +22,8 @@ PARTS_OF_SERVICE = ("slat", "clat")
 """What fio splits it into: until the kernel has taken the I/O, and from then on. Absent from other engines."""
 DIRECTIONS = {"reads": "read", "writes": "write"}
 """The engine's word and the tables' for each direction."""
+FLUSHES = "flushes"
+"""The engine's word for what is no I/O; absent, or None, of streams and engines without it."""
 
 
 @dataclass
@@ -78,7 +80,7 @@ class Latencies:
 
 @dataclass(frozen=True)
 class Direction:
-    """The I/Os of one direction, or of both, over all streams and targets."""
+    """The I/Os of one direction, or of both, or the flushes, over all streams and targets."""
 
     ios: int
     bytes: int
@@ -119,7 +121,7 @@ class Interval:
 
     @property
     def outstanding_mean(self) -> float | None:
-        """Mean number of I/Os in flight, as the engine counted them; None from one that does not (fio)."""
+        """Mean number of I/Os and flushes in flight, as the engine counted them; None from one that does not (fio)."""
         counted = self.form["outstanding_mean"]
         return None if counted is None else float(counted)
 
@@ -131,7 +133,7 @@ class Interval:
 
     @property
     def failed(self) -> int:
-        """I/Os that failed; they are in no latency."""
+        """I/Os and flushes that failed; they are in no latency."""
         return sum(item["count"] for item in self.form["failures"])
 
     @property
@@ -145,8 +147,8 @@ class Interval:
         return int(self.form["usage"]["voluntary_switches"] + self.form["usage"]["involuntary_switches"])
 
     def direction(self, *names: str) -> Direction:
-        """`reads`, `writes` or both together, over all streams and targets."""
-        tallies = [cell[name] for cell in self.form["cells"] for name in names]
+        """`reads`, `writes` or both together, or `flushes`, over all streams and targets."""
+        tallies = [tally for cell in self.form["cells"] for name in names if (tally := cell.get(name)) is not None]
         response, service, lateness = (Latencies.merged(tally[measure] for tally in tallies) for measure in MEASURES)
         ios, size = (sum(tally[name] for tally in tallies) for name in ("ios", "bytes"))
         return Direction(ios, size, response, service, lateness)
@@ -163,6 +165,11 @@ class Interval:
     def all(self) -> Direction:
         """Both directions."""
         return self.direction(*DIRECTIONS)
+
+    @property
+    def flushes(self) -> Direction:
+        """What is neither read nor written, and not among `all`."""
+        return self.direction(FLUSHES)
 
     def per_s(self, count: float) -> float | None:
         """A rate over the interval; None of an empty one."""

@@ -232,7 +232,7 @@ class FioEngineRun:
         return (f"fio uses {plan.ioengine}, not io_uring: {plan.reason}.{alone}",)
 
     def _result(self, total: Interval, is_valid: bool) -> dict[str, Any]:
-        completed = total.all.ios
+        completed = total.all.ios + total.flushes.ios
         name = f"fio {self._plan.program.version} {self._plan.ioengine}"
         ending: Mapping[str, Any] = {
             "completed": completed, "drained": None, "elapsed_ns": total.duration_ns, "failed": total.failed,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from storscope.bench.figures import DIRECTIONS, Interval
+from storscope.bench.figures import DIRECTIONS, FLUSHES, Interval
 from storscope.domain.load import Open, Steps
-from storscope.domain.units import NS_PER_S, format_rate
+from storscope.domain.units import NS_PER_S, format_count, format_rate
 from storscope.domain.workload import Stream, Workload
 
 _TOLERATED_RATE = 0.02
@@ -20,6 +22,7 @@ def doubts_of_fio(workload: Workload, total: Interval) -> tuple[tuple[str, ...],
         return ("no I/O completed",), False
     doubts, is_valid = [], True
     for index, stream in enumerate(workload.streams):
+        doubts += _doubt_of_flushes(stream, [cell for cell in total.form["cells"] if cell["stream"] == index])
         asked = asked_ios(stream, total.duration_ns)
         if asked is None:
             continue
@@ -33,6 +36,20 @@ def doubts_of_fio(workload: Workload, total: Interval) -> tuple[tuple[str, ...],
         else:
             doubts.append(f"fio made {rates}: its arrivals came too fast.")
     return tuple(doubts), is_valid
+
+
+def _doubt_of_flushes(stream: Stream, cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """fio flushes by what it has sent: in a queue more often than after every n-th write."""
+    if stream.flush is None:
+        return []
+    writes, flushes = (sum(cell[name]["ios"] for cell in cells if cell.get(name)) for name in ("writes", FLUSHES))
+    asked = writes / stream.flush.every
+    # Of each process and file the last writes have none yet, or no longer.
+    if abs(flushes - asked) <= max(_TOLERATED_RATE * asked, 1 + stream.workers * max(1, len(cells))):
+        return []
+    made = f"{format_count(flushes)} flushes in {format_count(writes)} writes"
+    much = "more" if flushes > asked else "less"
+    return [f"fio made {made}, {much} than the one after every {format_count(stream.flush.every)} that was asked for"]
 
 
 def asked_ios(stream: Stream, duration_ns: int) -> float | None:

@@ -5,6 +5,7 @@ fio's documents (json+, of 3.x) are cumulative, so that an interval is the diffe
 - `lat`, from when fio has prepared the I/O until it sees the completion, is our *service*: it holds the submission, as
   ours does. It is the sum of `slat` (until the kernel has taken the I/O) and `clat`, which are kept under these names.
 - Response and lateness are absent: fio does not keep when an I/O should have started.
+- Flushes are in the section `sync`, as many as were timed: its `total_ios` counts those of fsync alone (fio 3.33).
 
 Beware: counts of a document under way are not of one instant; the last one's are exact. fio looks at its clock and its
 bytes, then waits for each job to look at its own CPU time, then adds up the latencies (show_running_run_stats in fio's
@@ -21,15 +22,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from storscope.bench.figures import Interval
+from storscope.bench.figures import FLUSHES, Interval
 from storscope.bench.workloads._fio_jobs import FioJob
 from storscope.domain.errors import StorscopeError
 from storscope.domain.fio_buckets import bucket_from_value
+from storscope.domain.flush import FlushKind
 from storscope.domain.units import NS_PER_MS
 
 TIMES = {"lat": "service", "clat": "clat", "slat": "slat"}
 """fio's word and the name in our tallies."""
 _DIRECTIONS = {"read": "reads", "write": "writes"}
+_SYNC = "sync"
+_FLUSHES = tuple(f"{kind}=" for kind in FlushKind)
+"""What a job's options for them begin with."""
 _NOTHING: Mapping[str, Any] = {
     "count": 0, "mean_ns": None, "min_ns": None, "max_ns": None,
     "bucket_low_ns": [], "bucket_high_ns": [], "bucket_count": [],
@@ -74,7 +79,7 @@ def _bounds(value: int, greatest_ns: float) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Side:
-    """One direction of a stream, from the start of the run on."""
+    """One direction of a stream, or its flushes, from the start of the run on."""
 
     bytes: int = 0
     issued: int = 0
@@ -99,7 +104,7 @@ class State:
 
     reached_ns: int = 0
     sides: Mapping[tuple[int, int, str], Side] = field(default_factory=dict)
-    """By stream, target and direction."""
+    """By stream, target and fio's section."""
     user_ns: float = 0.0
     system_ns: float = 0.0
     switches: int = 0
@@ -135,8 +140,14 @@ class State:
                 word: self.sides[stream, target, name].since(before.sides.get((stream, target, name), Side()))
                 for name, word in _DIRECTIONS.items()
             }
+            | {FLUSHES: self._flushes((stream, target, _SYNC), before)}
             for stream, target in sorted({(stream, target) for stream, target, _ in self.sides})
         ]
+
+    def _flushes(self, key: tuple[int, int, str], before: State) -> dict[str, Any] | None:
+        """Those of a stream on a target; None if it asks for none."""
+        side = self.sides.get(key)
+        return None if side is None else side.since(before.sides.get(key, Side()))
 
 
 def state_of(document: Mapping[str, Any], jobs: Sequence[FioJob]) -> State:
@@ -159,6 +170,9 @@ def _with_job(state: State, entry: Mapping[str, Any], job: FioJob) -> State:
     for name in _DIRECTIONS:
         key = job.stream, job.targets[0], name
         sides[key] = sides.get(key, Side()) + _side(entry[name], size_bytes)
+    if any(option.startswith(_FLUSHES) for option in job.options):
+        key = job.stream, job.targets[0], _SYNC
+        sides[key] = sides.get(key, Side()) + _flushes(entry.get(_SYNC) or {})
     errors = Counter(state.failures) + Counter([entry["error"]] if entry.get("error") else [])
     return State(
         reached_ns=max(state.reached_ns, job.start_ns + round(runtime_ms * NS_PER_MS) if runtime_ms else 0),
@@ -182,6 +196,13 @@ def _side(section: Mapping[str, Any], size_bytes: int | None) -> Side:
     if size_bytes is not None and not section.get("short_ios"):
         moved = size_bytes * times["lat"].bins.total()
     return Side(moved, int(section["total_ios"]), times)
+
+
+def _flushes(section: Mapping[str, Any]) -> Side:
+    """They have one time, which is their service."""
+    times = {name: Histogram() for name in TIMES}
+    times["lat"] = _histogram(section.get("lat_ns") or {}, "lat")
+    return Side(0, times["lat"].bins.total(), times)
 
 
 def _histogram(timed: Mapping[str, Any], name: str) -> Histogram:

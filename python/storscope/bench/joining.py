@@ -5,7 +5,7 @@ What merge_next in crates/storscope-load/src/tally.rs does: counts add up, the n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from storscope.bench.buckets import Buckets
 from storscope.bench.compact import is_compact
-from storscope.bench.figures import DIRECTIONS, Interval
+from storscope.bench.figures import DIRECTIONS, FLUSHES, Interval
 from storscope.bench.histograms import Histograms
 
 Form = dict[str, Any]
@@ -69,11 +69,20 @@ def _cells(forms: Sequence[Any]) -> list[Form]:
     found: list[Form] = [{"stream": stream, "target": target} for stream, target in grouped]
     for name in DIRECTIONS:
         groups = [[cell[name] for cell in cells] for cells in grouped.values()]
-        tallies = list(chain.from_iterable(groups))
-        has_arrays = bool(tallies) and all(is_compact(tally["response"]) for tally in tallies)
-        for cell, tally in zip(found, _together(groups) if has_arrays else map(_tally, groups), strict=True):
+        for cell, tally in zip(found, _tallies(groups), strict=True):
             cell[name] = tally
+    flushes = [[cell[FLUSHES] for cell in cells if cell.get(FLUSHES) is not None] for cells in grouped.values()]
+    flushing = _tallies([group for group in flushes if group])
+    for cell, group in zip(found, flushes, strict=True):
+        cell[FLUSHES] = next(flushing) if group else None
     return found
+
+
+def _tallies(groups: Sequence[Sequence[Form]]) -> Iterator[Form]:
+    """Each group as one."""
+    tallies = list(chain.from_iterable(groups))
+    has_arrays = bool(tallies) and all(is_compact(tally["response"]) for tally in tallies)
+    return iter(_together(groups)) if has_arrays else map(_tally, groups)
 
 
 def _tally(tallies: Sequence[Form]) -> Form:

@@ -1,6 +1,7 @@
 """Writes the intervals of a run into the tables: the job and, of several streams or targets, each as a part of it.
 
-Block by block and column by column: a row at a time takes longer than many a simulation.
+Block by block and column by column: a row at a time takes longer than many a simulation. Flushes count among all
+operations and their latency, as fio's do, and have histograms and counters of their own (`domain.flush`).
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from storscope.bench.figures import DIRECTIONS, MEASURES, PARTS_OF_SERVICE, Interval
+from storscope.bench.figures import DIRECTIONS, FLUSHES, MEASURES, PARTS_OF_SERVICE, Interval
 from storscope.bench.histograms import Histograms
 from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.entity import EntityRef
+from storscope.domain.flush import LATENCY, OPERATION, RATE
 from storscope.domain.recorder import HistogramColumns, Recorder
 from storscope.domain.units import NS_PER_S
 
@@ -23,6 +26,9 @@ _TALLIES_AT_ONCE = 4096
 """How many are held as columns; a day's run has millions."""
 Cell = tuple[int, int]
 """Numbers of a stream and of a target."""
+_EMPTY = {"count": 0}
+"""A histogram as the engine writes it, of nothing."""
+_OF_FLUSHES = ((RATE, "1/s"), (LATENCY, "ns"))
 
 
 class IntervalWriter:
@@ -62,6 +68,7 @@ class IntervalWriter:
         whole = block.by_interval()
         self._observe(block, [self._job], whole, run)
         self._count(block, intervals, whole, run)
+        self._count_flushes(block, [self._job], whole, run)
         self._distribute(block, [self._job], whole.directed, run)
         if self.parts:
             self._write_parts(block, run)
@@ -70,6 +77,7 @@ class IntervalWriter:
         sums = block.by_cell()
         entities = [self.parts[cell] for cell in block.cells]
         self._observe(block, entities, sums, run)
+        self._count_flushes(block, entities, sums, run)
         self._distribute(block, entities, {measure: sums.directed[measure] for measure in MEASURES}, run)
 
     def _observe(self, block: _Block, entities: Sequence[EntityRef], sums: _Sums, run: str) -> None:
@@ -97,7 +105,7 @@ class IntervalWriter:
         self, block: _Block, entities: Sequence[EntityRef], latencies: Mapping[str, Sequence[Histograms]], run: str
     ) -> None:
         for measure, directed in latencies.items():
-            for word, found in zip(DIRECTIONS.values(), directed, strict=True):
+            for word, found in zip(block.operations.values(), directed, strict=True):
                 # The engine's buckets include both ends, the tables' only the upper one.
                 columns = HistogramColumns(
                     found.offsets, (found.low - 1).astype(np.float64), found.high.astype(np.float64), found.count
@@ -106,8 +114,22 @@ class IntervalWriter:
                     entities, block.times, block.durations, word, measure, columns, run=run
                 )
 
+    def _count_flushes(self, block: _Block, entities: Sequence[EntityRef], sums: _Sums, run: str) -> None:
+        """Rate and mean latency of those of a run that has any; of the latter, in an interval without one, nothing."""
+        if FLUSHES not in block.operations:
+            return
+        number = list(block.operations).index(FLUSHES)
+        shape = (len(entities), len(block.times))
+        rates = block.per_s(sums.ios[number]).reshape(shape)
+        means = sums.directed[self._seen][number].means_ns.reshape(shape)
+        for entity, *columns in zip(entities, rates.tolist(), means.tolist(), strict=True):
+            for time_ns, length_ns, *values in zip(
+                block.times.tolist(), block.durations.tolist(), *columns, strict=True
+            ):
+                self._recorder.counters(entity, time_ns, length_ns, zip(_OF_FLUSHES, values, strict=True), run=run)
+
     def _count(self, block: _Block, intervals: Sequence[Interval], whole: _Sums, run: str) -> None:
-        lateness, ios = whole.both["lateness"], whole.ios.sum(axis=0)
+        lateness, ios = whole.both["lateness"], whole.ios[: len(DIRECTIONS)].sum(axis=0)
         late = {share: lateness.quantiles_ns(share) for share in _PERCENTILES}
         means = lateness.means_ns
         for at, interval in enumerate(intervals):
@@ -131,13 +153,11 @@ def _own_cost(interval: Interval, ios: int) -> list[tuple[str, str, float | None
 
 
 class _Sums:
-    """I/Os, bytes and latencies added up: row 0 the reads, row 1 the writes, a column for each group."""
+    """I/Os, bytes and latencies added up: a row for each of the block's operations, a column for each group."""
 
     def __init__(self, block: _Block, group_of: IntArray, groups: int) -> None:
-        directions = len(DIRECTIONS)
         self.ios, self.bytes = (
-            np.stack([_integers_summed(of[number], group_of, groups) for number in range(directions)])
-            for of in (block.ios, block.bytes)
+            np.stack([_integers_summed(each, group_of, groups) for each in of]) for of in (block.ios, block.bytes)
         )
         self.directed: dict[str, list[Histograms]] = {}
         self.both: dict[str, Histograms] = {}
@@ -165,7 +185,10 @@ class _Block:
         self._interval_of = np.asarray([at for at, _ in forms], np.int64)
         numbers = {cell: number for number, cell in enumerate(self.cells)}
         self._cell_of = np.asarray([numbers[key] for key in keys], np.int64)
-        tallies = [[cell[name] for _, cell in forms] for name in DIRECTIONS]
+        flushes = any(cell.get(FLUSHES) is not None for _, cell in forms)
+        self.operations = {**DIRECTIONS, FLUSHES: OPERATION} if flushes else DIRECTIONS
+        """The engine's words and the tables': reads, writes, and flushes where a stream makes any."""
+        tallies = [[cell.get(name) or _nothing(cell) for _, cell in forms] for name in self.operations]
         self.ios, self.bytes = (
             [np.asarray([tally[name] for tally in directed], np.int64) for directed in tallies]
             for name in ("ios", "bytes")
@@ -199,6 +222,11 @@ class _Block:
         return rates * NS_PER_S
 
 
+def _nothing(cell: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A tally of no flushes, with the measures that the others of the cell have."""
+    return {name: _EMPTY if isinstance(value, Mapping) else 0 for name, value in cell["writes"].items()}
+
+
 def _integers_summed(values: IntArray, group_of: IntArray, groups: int) -> IntArray:
     """Exact, where the weights of bincount would be floats."""
     sums = np.zeros(groups, np.int64)
@@ -207,6 +235,6 @@ def _integers_summed(values: IntArray, group_of: IntArray, groups: int) -> IntAr
 
 
 def _together(pair: Sequence[Histograms], groups: int) -> Histograms:
-    """Reads and writes as one."""
+    """All operations as one."""
     both = Histograms.concatenated(pair)
     return both.summed(np.tile(np.arange(groups), len(pair)), groups)

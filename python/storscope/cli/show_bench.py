@@ -43,6 +43,7 @@ def print_benched(benched: Benched, store: Path) -> None:
     print_rate_steps(benched.steps)
     for name, words in (("reads", "reads"), ("writes", "writes")):
         _print_direction(total, total.direction(name), words)
+    _print_flushes(total)
     _print_cells(benched)
     _print_whole(total)
     if outcome.device is not None:
@@ -57,6 +58,17 @@ def _print_direction(total: Interval, direction: Direction, words: str) -> None:
         return
     rate, bandwidth = total.per_s(direction.ios), total.per_s(direction.bytes)
     click.echo(f"{click.style(words, bold=True)}: {format_rate(rate)}, {format_bandwidth(bandwidth)}")
+    _print_latencies(direction)
+
+
+def _print_flushes(total: Interval) -> None:
+    flushes = total.flushes
+    if flushes.ios:
+        click.echo(f"{click.style('flushes', bold=True)}: {format_rate(total.per_s(flushes.ios))}")
+        _print_latencies(flushes)
+
+
+def _print_latencies(direction: Direction) -> None:
     for measure, meaning in (("response", "what a user waits"), ("service", "what the device takes")):
         if direction.of(measure).count:
             click.echo(f"  {measure:<9} {_latency_words(direction.of(measure))}   ({meaning})")
@@ -138,6 +150,7 @@ def benched_to_json(benched: Benched) -> dict[str, Any]:
         "context_switches": total.context_switches, "failed": outcome.result["ending"]["failed"],
         **{word: _direction_to_json(total, total.direction(name))
            for name, word in (("reads", "read"), ("writes", "write"))},
+        "flush": _direction_to_json(total, total.flushes) if about.workload.flushes else None,
         "all": _direction_to_json(total, total.all),
         "cells": [_cell_to_json(benched, cell) for cell in total.cells],
         "rate_steps": rate_steps_to_json(benched.steps),

@@ -2,15 +2,15 @@
 
 Our latency is the response, from when an I/O should have started; fio's lat (slat + clat) and Iometer's begin when the
 I/O is handed over, as our service does (docs/bench.md). So of our runs the service is taken then, in means and in
-distributions. Of the service of reads and of writes apart no mean is kept: it is all of the service where a run has but
-one of them, and else comes from the distributions. What a run says itself of how sure its latencies are is of the
-response, and left out.
+distributions. Of the service of reads, writes and flushes apart no mean is kept: it is all of the service where a run
+has but one of them, and else comes from the distributions. What a run says itself of how sure its latencies are is of
+the response, and left out.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -23,19 +23,20 @@ from storscope.domain.arrays import FloatArray
 OWN_ENGINES: Final = frozenset({"storscope", "storscope-sim"})
 _FROM_SUBMISSION: Final = frozenset({"fio", "iometer", "diskspd", "elbencho"})
 _LATENCY = "latency_ns_mean"
-_DIRECTIONS: Final = {"read": "write_ops_per_s", "write": "read_ops_per_s"}
-"""A direction, and the rate that must be zero for all of the service to be of it."""
+_KINDS: Final = {"read": "reads", "write": "writes", "flush": "flushes"}
+"""What names of figures begin with, in words."""
+_DIRECTIONS: Final = ("read", "write")
 _NOTE: Final = (
     "Latencies begin at submission on both sides: {tools}, and of storscope the service. Its response, from when an "
     "I/O should have started, is not compared."
 )
 _APART: Final = (
-    "Of storscope's runs the service of reads and of writes apart is from distributions, whose buckets are at most "
-    "0.8 % wide, and their common mean, which is exact."
+    "Of storscope's runs the service of {kinds} apart is from distributions, whose buckets are at most 0.8 % wide, and "
+    "their common mean, which is exact."
 )
 _NOT_APART: Final = (
-    "{name}: not compared. Latencies are compared from submission, and of storscope's run the service of reads and of "
-    "writes apart is not kept, nor is it in distributions for its intervals."
+    "{name}: not compared. Latencies are compared from submission, and of storscope's run the service of {kinds} apart "
+    "is not kept, nor is it in distributions for its intervals."
 )
 _TOLD: Final = {
     "fio": "fio's lat (slat + clat)", "iometer": "Iometer's", "diskspd": "diskspd's", "elbencho": "elbencho's",
@@ -59,19 +60,29 @@ def alike(pair: Pair, metrics: Sequence[Metric]) -> Pair:
 
 
 def _about_directions(subjects: Sequence[Subject], metrics: Sequence[Metric]) -> list[str]:
-    """Where the means of reads and writes apart come from that are asked for, or why there are none."""
-    asked = [metric for metric in metrics if metric.column in {_column(word) for word in _DIRECTIONS}]
+    """Where the means of reads, writes and flushes apart come from that are asked for, or why there are none."""
     ours = [subject.measured() for subject in subjects if (subject.engine or "").lower() in OWN_ENGINES]
-    both = [one for one in ours if all(_rate(one, word) for word in _DIRECTIONS)]
-    if not asked or not both:
+    mixed = [one for one in ours if len(_made(one)) > 1]
+    made = [word for word in _KINDS if any(word in _made(one) for one in mixed)]
+    asked = [metric for metric in metrics if metric.column in {_column(word) for word in made}]
+    if not asked:
         return []
-    unknown = [metric for metric in asked if any(one.value(metric) is None for one in both)]
-    notes = [_NOT_APART.format(name=metric.name) for metric in unknown]
-    return notes if len(unknown) == len(asked) else [_APART, *notes]
+    kinds = " and of ".join(_KINDS[word] for word in made)
+    unknown = [
+        metric for metric in asked if any(one.value(metric) is None for one in mixed if _word(metric) in _made(one))
+    ]
+    notes = [_NOT_APART.format(name=metric.name, kinds=kinds) for metric in unknown]
+    return notes if len(unknown) == len(asked) else [_APART.format(kinds=kinds), *notes]
 
 
-def _rate(measured: Measured, word: str) -> float:
-    return measured.value(METRICS[f"{word}_iops"]) or 0.0
+def _made(measured: Measured) -> set[str]:
+    """What it did at all."""
+    rates = {"read": METRICS["read_iops"], "write": METRICS["write_iops"], "flush": METRICS["flush_rate"]}
+    return {word for word, rate in rates.items() if measured.value(rate)}
+
+
+def _word(metric: Metric) -> str:
+    return metric.column.partition("_")[0]
 
 
 def _column(word: str) -> str:
@@ -103,15 +114,21 @@ def _own(measured: Measured) -> Measured:
 def _of_service(intervals: Intervals, histograms: Sequence[HistogramPart]) -> Intervals:
     columns: dict[str, FloatArray] = dict(intervals.columns)
     service = columns.get(SERVICE)
-    for name in (_LATENCY, *map(_column, _DIRECTIONS)):
+    for name in (_LATENCY, *map(_column, _KINDS)):
         columns.pop(name, None)
     if service is None:
         return replace(intervals, columns=columns)
     columns[_LATENCY] = service
-    alone = [word for word, other in _DIRECTIONS.items() if other in columns and not columns[other].any()]
+    alone = [word for word in _DIRECTIONS if all(_is_idle(columns, other) for other in _KINDS if other != word)]
     means = dict.fromkeys(alone, service) if alone else service_apart(intervals, histograms)
     columns |= {_column(word): values for word, values in means.items()}
     return replace(intervals, columns=columns)
+
+
+def _is_idle(columns: Mapping[str, FloatArray], word: str) -> bool:
+    """Whether it is known that there was none; flushes are told of runs that make them."""
+    rates = columns.get(f"{word}_ops_per_s")
+    return word == "flush" if rates is None else not rates.any()
 
 
 def _others(measured: Measured) -> Measured:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from storscope.compare.metrics import FLUSH_LATENCY, FLUSH_RATE
 from storscope.compare.subjects import Intervals
 from storscope.domain.arrays import FloatArray
 
@@ -14,12 +15,13 @@ Row = Mapping[str, Any]
 
 _SUMS: Final = (
     "ops_per_s", "read_ops_per_s", "write_ops_per_s", "bytes_per_s", "read_bytes_per_s", "write_bytes_per_s",
-    "queue_depth_mean",
+    "queue_depth_mean", FLUSH_RATE,
 )  # fmt: skip
 _MEANS: Final = {
     "latency_ns_mean": "ops_per_s",
     "read_latency_ns_mean": "read_ops_per_s",
     "write_latency_ns_mean": "write_ops_per_s",
+    FLUSH_LATENCY: FLUSH_RATE,
 }
 """Column -> the rate it is weighted by."""
 _WHOLE_SHARE: Final = 0.9

@@ -16,6 +16,7 @@ from storscope.compare.subjects import HistogramPart, Subject
 from storscope.compare.wording import listed
 from storscope.domain.arrays import FloatArray
 from storscope.domain.comparison import Distribution
+from storscope.domain.flush import OPERATION
 from storscope.model.compare import (
     INTERVALS_MIN,
     Difference,
@@ -190,7 +191,7 @@ def _in_couples(pair: Pair) -> tuple[list[int], list[int]] | None:
 
 
 def _percentile(pair: Pair, metric: Metric, seed: int, level: float) -> Found | None:
-    measure = _common_measure(pair)
+    measure = _common_measure(pair, metric)
     if measure is None:
         return None
     share = metric.share or 0.0
@@ -203,8 +204,14 @@ def _percentile(pair: Pair, metric: Metric, seed: int, level: float) -> Found | 
     return _of_groups(metric, pair, [[one.percentile(share) for one in side] for side in (before, after)], level)
 
 
-def _common_measure(pair: Pair) -> str | None:
-    timed = [{part.measure for part in run.measured().histograms} for run in (*pair.before, *pair.after)]
+def _common_measure(pair: Pair, metric: Metric | None) -> str | None:
+    """What was timed on both sides; flushes, of which fio has the total alone, do not decide for reads and writes."""
+    operations = {part.operation for run in (*pair.before, *pair.after) for part in run.measured().histograms}
+    asked = metric.operations if metric is not None and metric.operations else operations - {OPERATION}
+    timed = [
+        {part.measure for part in run.measured().histograms if part.operation in asked}
+        for run in (*pair.before, *pair.after)
+    ]
     return next((measure for measure in _MEASURES if all(measure in own for own in timed)), None)
 
 
@@ -241,7 +248,7 @@ def _together(
 
 def distribution(pair: Pair) -> Distribution | None:
     """Mann-Whitney on the latency distributions, when both sides have them of the same part of an I/O."""
-    measure = _common_measure(pair)
+    measure = _common_measure(pair, None)
     groups = (pair.before, pair.after)
     if measure is None or not all(_histograms(run, None, measure) for group in groups for run in group):
         return None

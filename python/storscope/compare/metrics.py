@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from storscope.domain import flush
 from storscope.domain.errors import UsageError
 
 DURATION: Final = "duration"
 """Weight of what is a rate or a level: the length of the interval."""
 BANDWIDTH: Final = "B/s"
 """Unit of bandwidths."""
+FLUSH_RATE: Final = "flush_ops_per_s"
+FLUSH_LATENCY: Final = "flush_latency_ns_mean"
+"""Of flushes there are counters (`domain.flush`), which are read under these names beside the columns."""
 IN_FLIGHT: Final = "in_flight"
 """Operations per second x mean latency: Little's law."""
 
@@ -42,11 +46,13 @@ _PLAIN: Final = (
     Metric("latency", "latency_ns_mean", "ops_per_s", "ns", "lower"),
     Metric("read_latency", "read_latency_ns_mean", "read_ops_per_s", "ns", "lower"),
     Metric("write_latency", "write_latency_ns_mean", "write_ops_per_s", "ns", "lower"),
+    Metric("flush_latency", FLUSH_LATENCY, FLUSH_RATE, "ns", "lower"),
     Metric("device_latency", "device_latency_ns_mean", "ops_per_s", "ns", "lower"),
     Metric("kernel_latency", "kernel_latency_ns_mean", "ops_per_s", "ns", "lower"),
     _rate("iops", "ops_per_s", "1/s"),
     _rate("read_iops", "read_ops_per_s", "1/s"),
     _rate("write_iops", "write_ops_per_s", "1/s"),
+    _rate("flush_rate", FLUSH_RATE, "1/s"),
     _rate("bandwidth", "bytes_per_s", BANDWIDTH),
     _rate("read_bandwidth", "read_bytes_per_s", BANDWIDTH),
     _rate("write_bandwidth", "write_bytes_per_s", BANDWIDTH),
@@ -57,8 +63,13 @@ _PLAIN: Final = (
     Metric("read_hits", "read_hit_ratio", "read_ops_per_s", "ratio", "higher"),
 )
 METRICS: Final = {metric.name: metric for metric in _PLAIN}
-DEFAULT_NAMES: Final = ("latency", "p99", "iops", "bandwidth", "in_flight")
-_PERCENTILE = re.compile(r"(?:(read|write)_)?p(\d{1,2}(?:\.\d{1,4})?)")
+DEFAULT_NAMES: Final = (
+    "latency", "p99", "iops", "bandwidth", "in_flight", "flush_latency", "flush_p99", "flush_rate",
+)  # fmt: skip
+"""Those of flushes are told of runs that have any."""
+OPERATIONS: Final = {"read": "read", "write": "write", "flush": flush.OPERATION}
+"""What a metric's name begins with, and what the operation is called in the tables."""
+_PERCENTILE = re.compile(r"(?:(read|write|flush)_)?p(\d{1,2}(?:\.\d{1,4})?)")
 
 
 def metrics_named(names: Sequence[str]) -> list[Metric]:
@@ -74,5 +85,5 @@ def _metric(name: str) -> Metric:
         raise UsageError(
             "a metric", repr(name), hint="Known are: " + ", ".join([*METRICS, "p50, p99, p99.9, read_p99, ..."]) + "."
         )
-    operations = (match[1],) if match[1] else ()
+    operations = (OPERATIONS[match[1]],) if match[1] else ()
     return Metric(name, name, "", "ns", "lower", share=float(match[2]) / 100.0, operations=operations)

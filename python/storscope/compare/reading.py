@@ -22,10 +22,12 @@ from storscope.compare.asked_table import asked_of_row
 from storscope.compare.chosen_streams import are_all, chosen_names, only_chosen, rows_of, without_places
 from storscope.compare.combining import combined, in_step, split_whole
 from storscope.compare.marks import TABLE, marks_of_job, marks_of_row, marks_of_run
+from storscope.compare.metrics import FLUSH_LATENCY, FLUSH_RATE
 from storscope.compare.naming import SIMULATOR, place_of
 from storscope.compare.own_intervals import read_own
 from storscope.compare.selection import Selector, Times
 from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject
+from storscope.domain import flush
 from storscope.domain.comparison import Load
 from storscope.domain.json_form import encode
 from storscope.domain.schema import CANONICAL
@@ -40,6 +42,12 @@ _KINDS: Final = ("job", "process", "host", "device")
 _RATE_PARAMETERS: Final = ("rate", "rate_iops", "rate_process", "rate_per_s")
 _POINT_AXES: Final = re.compile(r" (?:size|jobs|depth|read)=")
 _COLUMNS: Final = ", ".join(CANONICAL)
+_FLUSHES: Final = f"""SELECT capture, run, system, kind, entity, time, duration_ns,
+    max(value) FILTER (name = '{flush.RATE}') AS {FLUSH_RATE},
+    max(value) FILTER (name = '{flush.LATENCY}') AS {FLUSH_LATENCY}
+    FROM counters WHERE name IN ('{flush.RATE}', '{flush.LATENCY}') AND list_contains($captures, capture)
+    GROUP BY ALL"""
+"""What counters tell of a run's flushes, beside the columns of its intervals."""
 
 
 def captures_of(store: Store, selector: Selector) -> dict[str, str]:
@@ -82,8 +90,11 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
         return []
     observed = _by_run(
         store.query(
-            f"""SELECT capture, run, system, kind, entity, epoch_ns(time) AS time_ns, duration_ns, {_COLUMNS}
-                FROM observations WHERE run IS NOT NULL AND list_contains($captures, capture) ORDER BY time""",
+            f"""SELECT capture, run, system, kind, entity, epoch_ns(time) AS time_ns, duration_ns, {_COLUMNS},
+                       {FLUSH_RATE}, {FLUSH_LATENCY}
+                FROM observations LEFT JOIN ({_FLUSHES})
+                USING (capture, run, system, kind, entity, time, duration_ns)
+                WHERE run IS NOT NULL AND list_contains($captures, capture) ORDER BY time""",
             parameters,
         ).to_pylist()
     )
@@ -264,7 +275,13 @@ def _measured_run(
             intervals = combined([arrays(steps) for steps in in_step(series)])
     if whole is None and intervals is None:
         return None
-    return Measured(whole, intervals, _histograms(histograms, times), own)
+    flushes = any(FLUSH_RATE in one.columns for one in (whole, intervals) if one is not None)
+    return Measured(whole, intervals, _histograms(histograms, times), _without_flushes(own) if flushes else own)
+
+
+def _without_flushes(own: Mapping[str, Known]) -> dict[str, Known]:
+    """What the run says of reads and writes, where the figures of all operations are those of flushes, too."""
+    return {name: known for name, known in own.items() if name == "bandwidth" or "_" in name}
 
 
 def _end_ns(row: Row) -> int | None:
@@ -282,9 +299,9 @@ def arrays(rows: Sequence[Row]) -> Intervals:
     """Rows of the table `observations` as arrays. A row without a length weighs as one second."""
     seconds = np.asarray([(row["duration_ns"] or NS_PER_S) / NS_PER_S for row in rows], dtype=np.float64)
     columns = {
-        name: np.asarray([np.nan if row[name] is None else row[name] for row in rows], dtype=np.float64)
-        for name in CANONICAL
-        if any(row[name] is not None for row in rows)
+        name: np.asarray([np.nan if row.get(name) is None else row[name] for row in rows], dtype=np.float64)
+        for name in (*CANONICAL, FLUSH_RATE, FLUSH_LATENCY)
+        if any(row.get(name) is not None for row in rows)
     }
     return Intervals(seconds, columns, [row["time_ns"] for row in rows])
 

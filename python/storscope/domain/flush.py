@@ -24,7 +24,10 @@ OPERATION: Final = "sync"
 """What flushes are called in the tables, as fio's are: the operation of their histograms."""
 RATE: Final = "sync.ops_per_s"
 LATENCY: Final = "sync.latency_ns_mean"
-"""Counters of a benchmark's intervals: flushes per second and their mean latency, for which there are no columns."""
+"""Counters of a benchmark's intervals: flushes per second and their mean latency, for which there are no columns.
+
+Among the columns `ops_per_s` counts flushes, too, and `latency_ns_mean` is of all operations.
+"""
 
 
 @dataclass(frozen=True)

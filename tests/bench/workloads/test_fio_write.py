@@ -153,8 +153,8 @@ def test_a_flush_of_what_is_not_one_write_at_a_time_is_nearly_the_same() -> None
     )
     assert "fsync=8" in text.splitlines()
     assert (
-        "approximated: w: streams[0].flush: a flush after every 8 writes: fio counts writes that it has sent, and its "
-        "flush may go out before they are done" in shown
+        "approximated: w: streams[0].flush: a flush after every 8 writes: in a queue fio flushes by the "
+        "writes it has sent, before they are done, and with io_uring more often than asked" in shown
     )
 
 

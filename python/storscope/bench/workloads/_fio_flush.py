@@ -1,8 +1,9 @@
 """Flushes of fio jobs: `fdatasync=n` and `fsync=n`, which follow every n-th write (fio(1)).
 
 fio counts the writes that each of its processes has sent, on all of its files together, and sends the flush as its next
-I/O (get_rw_ddir of its io_u.c). With one I/O in flight and one file that is what a workload says; else the flush may go
-out before its write is done, which is noted. Where both options are due fio takes fsync.
+I/O (get_rw_ddir of its io_u.c). With one I/O in flight and one file that is what a workload says. In a deeper queue the
+flush may go out before its write is done, and more often than asked: fio 3.33 with io_uring, iodepth=4 and fsync=10
+made 72 flushes in 200 writes, with libaio 20. That is noted. Where both options are due fio takes fsync.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from storscope.bench.workloads.loss import LossList
 from storscope.domain.workload import Closed, Flush, FlushKind, Load, Stream
 
 _ONE_AT_A_TIME = Closed(1)
-_SENT = "fio counts writes that it has sent, and its flush may go out before they are done"
+_SENT = (
+    "in a queue fio flushes by the writes it has sent, before they are done, and with io_uring more often than asked"
+)
 _TOGETHER = "fio counts the writes of all its files together, and flushes the one whose turn it is"
 
 
