@@ -46,7 +46,8 @@ _MOST_LINES = 40
 """Of queue limits that were reached, and of volumes with something to say."""
 _WORTH_NAMING = 0.005
 """Parts of the time that are less than this share of it are not named."""
-_DIRECTIONS = ("reads", "writes")
+_FLUSHES = "flushes"
+_ASKED = ("reads", "writes", _FLUSHES)
 _One = TypeVar("_One")
 _FIGURES = {"iops": "IOPS", "bandwidth": "throughput", "mean": "mean"}
 
@@ -199,15 +200,17 @@ def _print_volumes(simulated: Simulated) -> None:
     names = [one.name for one in simulated.plan.design.attachments]
     streams = [stream.name for stream in simulated.plan.workload.streams]
     rows = []
-    cells = [(cell, [cell.direction(name) for name in _DIRECTIONS]) for cell in measured.cells]
+    cells = [(cell, [cell.direction(name) for name in _ASKED]) for cell in measured.cells]
     shown, below = _busiest(cells, lambda one: sum(direction.ios for direction in one[1]))
     for cell, directions in shown:
         form = cell.form["cells"][0]
-        for direction, one in zip(_DIRECTIONS, directions, strict=True):
+        for direction, one in zip(_ASKED, directions, strict=True):
             if one.ios:
+                flushes, rate = direction == _FLUSHES, measured.per_s(one.ios)
                 rows.append((
-                    names[form["target"]], streams[form["stream"]], direction, format_rate(measured.per_s(one.ios)),
-                    format_bandwidth(measured.per_s(one.bytes)), format_duration(one.shown.mean_ns),
+                    names[form["target"]], streams[form["stream"]], direction,
+                    format_rate(rate, "/s") if flushes else format_rate(rate),
+                    "" if flushes else format_bandwidth(measured.per_s(one.bytes)), format_duration(one.shown.mean_ns),
                     *(format_duration(one.shown.quantile_ns(share)) for share in (0.5, 0.95, 0.99)),
                 ))  # fmt: skip
     heads = ("volume", "stream", "", "rate", "throughput", "mean", "p50", "p95", "p99")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _SHARES = {"p50_ns": 0.5, "p90_ns": 0.9, "p95_ns": 0.95, "p99_ns": 0.99, "p99.9_ns": 0.999}
-_WORDS = {"reads": "read", "writes": "write"}
+_WORDS = {"reads": "read", "writes": "write", "flushes": "flush"}
 
 
 def simulated_to_json(simulated: Simulated, capture: str) -> dict[str, Any]:
@@ -57,7 +57,9 @@ def _cells(simulated: Simulated, measured: Interval) -> list[dict[str, Any]]:
     for cell in measured.cells:
         form = cell.form["cells"][0]
         where = attachments[form["target"]]
-        sides = {_WORDS[name]: _direction(measured, cell.direction(name)) for name in _WORDS}
+        sides: dict[str, Any] = {word: _direction(measured, cell.direction(name)) for name, word in _WORDS.items()}
+        if not cell.flushes.ios:
+            sides["flush"] = None
         found.append({
             "host": where.host, "volume": where.volume,
             "stream": simulated.plan.workload.streams[form["stream"]].name, **sides,

@@ -139,7 +139,7 @@ def _parts(store: Store, run: Row) -> tuple[Table, int]:
     """Counters `HOST reads: part` of each volume, over the whole time, and how many are left out."""
     rows = store.query(
         "SELECT entity, name, max(value) AS mean_ns FROM counters WHERE capture = $1 AND system = $2 "
-        "AND kind = 'vdisk' AND run IS NULL AND unit = 'ns' AND (name LIKE '% reads: %' OR name LIKE '% writes: %') "
+        "AND kind = 'vdisk' AND run IS NULL AND unit = 'ns' AND regexp_matches(name, ' (reads|writes|flushes): ') "
         "GROUP BY entity, name "
         "ORDER BY entity, name", [run["capture"], run["system"]],
     ).to_pylist()  # fmt: skip

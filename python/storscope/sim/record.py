@@ -15,7 +15,7 @@ import numpy as np
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
-from storscope.domain.units import NS_PER_S, format_ratio
+from storscope.domain.units import NS_PER_MS, NS_PER_S, format_ratio
 from storscope.domain.vocabulary import SIMULATED_FACT
 from storscope.sim.bottleneck import allowed_words, used_components, works
 
@@ -30,6 +30,8 @@ _COUNTED = (("busy", "", "busy_ratio"), ("queue", "", "queue_mean"), ("rate", "/
 """Of these: word in the counter's name, unit, key in the report."""
 
 
+_OF_FLUSHES = (("f/s", "1/s"), ("f_await", "ms"))
+"""Counters of a volume as iostat has them of a device, which flush-bound reads."""
 _WAITS_IN_HOST = ("lun_queue", "adapter_queue", "host_queue")
 """Parts of an I/O's time before the host sends it."""
 
@@ -50,6 +52,9 @@ class VolumeInterval:
     latency_max_ns: int | None
     forwarded: int | None = None
     """I/Os that came through another controller than its owner; None where there is only one."""
+    flushes: int = 0
+    flush_latency_sum_ns: float = 0.0
+    """They count among no operations."""
 
 
 def record_array(
@@ -62,8 +67,9 @@ def record_array(
     `parts` is that time interval by interval (`sim.window.window`); `bounds` says what bounds the run.
     """
     _record_entities(recorder, system, design, report)
+    flushed = {target["volume"] for target in report["targets"] if target["flushes"] is not None}
     for interval in volumes:
-        _record_volume(recorder, system, start_ns, interval)
+        _record_volume(recorder, system, start_ns, interval, flushes=interval.volume in flushed)
     _record_components(recorder, system, report, start_ns)
     for part in parts:
         _record_part(recorder, system, part, start_ns)
@@ -126,14 +132,18 @@ def rate_limits(design: Mapping[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def _record_volume(recorder: Recorder, system: str, start_ns: int, interval: VolumeInterval) -> None:
+def _record_volume(
+    recorder: Recorder, system: str, start_ns: int, interval: VolumeInterval, *, flushes: bool
+) -> None:  # fmt: skip
+    """`flushes`: whether the volume is ever flushed."""
+    vdisk = EntityRef(system, "vdisk", interval.volume)
     seconds = interval.duration_ns / NS_PER_S
     if not seconds:
         return
     operations = interval.reads + interval.writes
     latency_sum = interval.read_latency_sum_ns + interval.write_latency_sum_ns
     recorder.observe(
-        EntityRef(system, "vdisk", interval.volume), start_ns + interval.start_ns, interval.duration_ns,
+        vdisk, start_ns + interval.start_ns, interval.duration_ns,
         {
             "ops_per_s": operations / seconds,
             "read_ops_per_s": interval.reads / seconds,
@@ -149,6 +159,10 @@ def _record_volume(recorder: Recorder, system: str, start_ns: int, interval: Vol
             "forwarded_per_s": None if interval.forwarded is None else interval.forwarded / seconds,
         },
     )  # fmt: skip
+    if flushes:
+        mean_ms = interval.flush_latency_sum_ns / interval.flushes / NS_PER_MS if interval.flushes else None
+        for (name, unit), value in zip(_OF_FLUSHES, (interval.flushes / seconds, mean_ms), strict=True):
+            recorder.counter(vdisk, start_ns + interval.start_ns, interval.duration_ns, name, unit, value)
 
 
 def _record_components(recorder: Recorder, system: str, report: Mapping[str, Any], start_ns: int) -> None:
@@ -266,8 +280,8 @@ def _record_parts(recorder: Recorder, system: str, report: Mapping[str, Any], st
     begin_ns, duration_ns = start_ns + report["start_ns"], report["duration_ns"]
     for target in report["targets"]:
         vdisk = EntityRef(system, "vdisk", target["volume"])
-        for operation in ("reads", "writes"):
-            for part in target[operation]["parts"]:
+        for operation in ("reads", "writes", "flushes"):
+            for part in (target[operation] or {"parts": ()})["parts"]:
                 name = f"{target['host']} {operation}: {part['part'].replace('_', ' ')}"
                 recorder.counter(vdisk, begin_ns, duration_ns, name, "ns", part["mean_ns"])
 

@@ -18,7 +18,7 @@ from storscope.domain.units import NS_PER_S
 Report = Mapping[str, Any]
 """ArrayReport of crates/storscope-sim as JSON, or a part of it: `start_ns`, `duration_ns`, `targets`, `components`,
 `limits`, `cache` and `background`."""
-_DIRECTIONS = ("reads", "writes")
+_ASKED = ("reads", "writes", "flushes")
 _COUNTERS = ("drives", "stations")
 """What marks have rows of counters for, in the order of the components."""
 _QUEUES = ("mean", "max")
@@ -158,9 +158,10 @@ def _targets(report: Report, first: Report, last: Report, limits: Sequence[Repor
             name: [late - early for early, late in zip(before[name], after[name], strict=True)]
             for name in ("completed", "failed", "proxied", "submitted", "flash")
         }
+        flushed = after["flushed"] - before["flushed"]
         parts = {
-            direction: _parts(report, before["spent"][index], after["spent"][index], counts["completed"][index])
-            for index, direction in enumerate(_DIRECTIONS)
+            asked: _parts(report, before["spent"][index], after["spent"][index], answered)
+            for index, (asked, answered) in enumerate(zip(_ASKED, (*counts["completed"], flushed), strict=True))
         }
         flash = None if target["flash"] is None else target["flash"] | dict(
             zip(("reads", "hits"), counts["flash"], strict=True)
@@ -169,7 +170,7 @@ def _targets(report: Report, first: Report, last: Report, limits: Sequence[Repor
             "host": target["host"], "volume": target["volume"],
             **{name: counts[name] for name in ("submitted", "completed", "failed")},
             "proxied_share": _proxied_share(sum(counts["proxied"]), {**target, **counts}, limits),
-            "flash": flash, **parts,
+            "flash": flash, "flushed": flushed, **parts,
         })  # fmt: skip
     return found
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from storscope.bench.figures import DIRECTIONS
+from storscope.bench.figures import DIRECTIONS, FLUSHES
 from storscope.workbench.simulation_figures import PhaseFigures
 
 P99: Final = 0.99
@@ -17,7 +17,7 @@ P99: Final = 0.99
 
 @dataclass(frozen=True)
 class CellFigures:
-    """One phase of one stream on one volume, in one direction."""
+    """One phase of one stream on one volume, in one direction, or of its flushes."""
 
     rate_per_s: float | None
     mean_ns: float | None
@@ -44,7 +44,7 @@ def cells_by_phase(phases: Sequence[PhaseFigures]) -> list[CellByPhase]:
     for number, one in enumerate(phases):
         for cell in one.measured.cells if one.measured is not None else ():
             form = cell.form["cells"][0]
-            for direction in DIRECTIONS:
+            for direction in (*DIRECTIONS, FLUSHES):
                 own = cell.direction(direction)
                 if not own.ios:
                     continue

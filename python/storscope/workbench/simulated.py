@@ -205,10 +205,11 @@ def _volume_interval(
     def latency_sum(tallies: Sequence[Mapping[str, Any]]) -> float:
         return math.fsum((tally["service"]["mean_ns"] or 0.0) * tally["ios"] for tally in tallies)
 
+    flushes = [cell["flushes"] for cell in cells if cell.get("flushes") is not None]
     maxima = [tally["service"]["max_ns"] for tally in (*reads, *writes) if tally["ios"]]
     return VolumeInterval(
         volume, interval.start_ns, interval.duration_ns, sum(tally["ios"] for tally in reads),
         sum(tally["ios"] for tally in writes), sum(tally["bytes"] for tally in reads),
         sum(tally["bytes"] for tally in writes), latency_sum(reads), latency_sum(writes), max(maxima, default=None),
-        moved_on,
+        moved_on, sum(tally["ios"] for tally in flushes), latency_sum(flushes),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from storscope.bench.figures import Interval
+from storscope.bench.figures import DIRECTIONS, FLUSHES, Interval
 from storscope.bench.joining import joined
 from storscope.domain.units import NS_PER_S
 from storscope.sim.bottleneck import BEFORE_SENDING, Bottleneck, Used, bottleneck, used_components
@@ -14,12 +14,12 @@ from storscope.sim.phases import Phase
 from storscope.sim.window import Report, inner_marks, passed, window
 from storscope.workbench.convoys import convoys_of
 
-DIRECTIONS = ("reads", "writes")
+_ASKED = (*DIRECTIONS, FLUSHES)
 
 
 @dataclass(frozen=True)
 class TimeSpent:
-    """Where the time of the I/Os of one host on one volume went, in one direction."""
+    """Where the time of the I/Os of one host on one volume went, in one direction, or of its flushes."""
 
     target: int
     """Index of the attachment."""
@@ -39,7 +39,7 @@ def time_spent(measured: Interval, part_of_run: Report) -> list[TimeSpent]:
         cells_of.setdefault(cell["target"], []).append(cell)
     for index, target in enumerate(part_of_run["targets"]):
         cells = cells_of.get(index, [])
-        for direction in DIRECTIONS:
+        for direction in _ASKED:
             whole = Interval({**measured.form, "cells": cells}).direction(direction)
             if not whole.ios or whole.response.mean_ns is None:
                 continue
@@ -55,9 +55,9 @@ def time_spent(measured: Interval, part_of_run: Report) -> list[TimeSpent]:
 def _noted(part: Report) -> list[TimeSpent]:
     """The same by the array's own account, for a time that no whole interval lies in."""
     return [
-        TimeSpent(index, direction, target["completed"][at], sum(parts.values()), parts)
+        TimeSpent(index, direction, answered, sum(parts.values()), parts)
         for index, target in enumerate(part["targets"])
-        for at, direction in enumerate(DIRECTIONS)
+        for direction, answered in zip(_ASKED, (*target["completed"], target["flushed"]), strict=True)
         if (parts := {one["part"]: one["mean_ns"] for one in target[direction]["parts"]})
     ]
 

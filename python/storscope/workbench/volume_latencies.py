@@ -6,13 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storscope.bench.figures import DIRECTIONS, Interval
+from storscope.bench.figures import DIRECTIONS, FLUSHES, Interval
 from storscope.bench.histograms import Histograms
 from storscope.domain.entity import EntityRef
+from storscope.domain.flush import OPERATION
 from storscope.domain.recorder import HistogramColumns, Recorder
 
 _MEASURE = "service"
 """From submission to completion: what the array took. What its generator added is in the run's own."""
+
+_NOTHING = {_MEASURE: {"count": 0}}
+"""The tally of flushes of a stream without any."""
 
 
 def record_volume_latencies(
@@ -30,8 +34,9 @@ def record_volume_latencies(
     times = np.asarray([start_ns + interval.start_ns for interval in intervals], np.int64)
     durations = np.asarray([interval.duration_ns for interval in intervals], np.int64)
     entities = [EntityRef(system, "vdisk", volume) for volume in volumes]
-    for name, word in DIRECTIONS.items():
-        found = Histograms.from_forms([cell[name][_MEASURE] for _, cell in cells])
+    flushes = any(cell.get(FLUSHES) is not None for _, cell in cells)
+    for name, word in {**DIRECTIONS, **({FLUSHES: OPERATION} if flushes else {})}.items():
+        found = Histograms.from_forms([(cell.get(name) or _NOTHING)[_MEASURE] for _, cell in cells])
         summed = found.summed(group_of, len(volumes) * instants)
         # The engine's buckets include both ends, the tables' only the upper one.
         columns = HistogramColumns(

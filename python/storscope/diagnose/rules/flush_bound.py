@@ -11,7 +11,8 @@ Why it matters
 
 Evidence
     Flushes and their latency per device: iostat -x of sysstat 12 or later, or pages of node_exporter or /proc/diskstats
-    over time, of Linux 5.5 or later; with the rate and latency of writes. Ten intervals and half a minute of it.
+    over time, of Linux 5.5 or later; or a simulation; with the rate and latency of writes. Ten intervals and half a
+    minute of it.
 
 When it is wrong
     A batch that syncs all the time (the installation of packages, a restore) has it for as long as it lasts, and nobody
@@ -77,7 +78,10 @@ class _Flushes:
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     systems: dict[str, list[_Flushes]] = defaultdict(list)
-    for entity, counters in sorted(case.counters((_RATE, _LATENCY_MS), "device").items()):
+    found = {
+        entity: of for kind in ("device", "vdisk") for entity, of in case.counters((_RATE, _LATENCY_MS), kind).items()
+    }
+    for entity, counters in sorted(found.items()):
         series = case.all_series.get(entity)
         if series is not None and {_RATE, _LATENCY_MS} <= counters.keys():
             systems[entity.system].append(_flushes(settings, series, counters[_RATE], counters[_LATENCY_MS]))
@@ -153,8 +157,7 @@ def _finding(case: Case, settings: Settings, told: Sequence[_Flushes]) -> Findin
         innocent="A batch syncs all the time and nobody waits; or the database puts many commits into each flush.",
         check=(
             "Compare commits (or fsyncs) a second of the application with flushes: as many mean that each waits "
-            "for one. What a flush takes by itself: fio --rw=write --bs=4k --fdatasync=1 on a scratch file in a quiet "
-            "time."
+            "for one. What a flush takes by itself: storscope bench DIRECTORY --workload commits, in a quiet time."
         ),
         remedy=(
             "Put commits together (group commit, larger transactions, commit delay); put the log on a drive with "

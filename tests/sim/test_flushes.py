@@ -1,0 +1,105 @@
+"""Flushes of a simulated volume: what hosts see of them, what the store keeps, what `diagnose` and `compare` say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from storscope.bench.workloads.builtin import builtin
+from storscope.cli.simulation_json import simulated_to_json
+from storscope.domain.units import NS_PER_S
+from storscope.sim.design import read_design
+from storscope.store import Store
+from storscope.workbench.diagnosing import diagnose
+from storscope.workbench.simulated import Simulated
+from storscope.workbench.simulating import simulate
+from storscope.workbench.simulating_many import plan_of
+from storscope.workbench.simulation_store import store_simulation
+
+_DESIGN = """\
+name = "mirror"
+{cache}
+
+[[group]]
+name = "g"
+drive = "7200-sata"
+count = 2
+layout = "raid1"
+
+[[volume]]
+name = "log"
+group = "g"
+size = "100 GiB"
+
+[[controller]]
+name = "A"
+cost_per_op = "50 us"
+
+[[host]]
+name = "db"
+volumes = [{{ volume = "log" }}]
+"""
+_BATTERY = 'cache = { write = { size = "1 GiB" } }'
+_TURN_NS = 60 * NS_PER_S / 7200
+
+
+def _simulated(cache: str = "") -> Simulated:
+    design = read_design(_DESIGN.format(cache=cache), "mirror.toml", None)
+    commits = builtin("commits").workloads[0]
+    return simulate(plan_of(design, commits, duration="60s"), started_ns=1_795_132_800_000_000_000)
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Simulated:
+    return _simulated()
+
+
+def test_commits_in_sequence_take_a_turn_of_the_platters(simulated: Simulated) -> None:
+    (cell,) = simulated_to_json(simulated, "capture")["cells"]
+    write, flush = cell["write"], cell["flush"]
+    assert write["response"]["mean_ns"] + flush["response"]["mean_ns"] == pytest.approx(_TURN_NS, rel=0.02)
+    assert flush["ops_per_s"] == pytest.approx(7200 / 60, rel=0.02)
+    assert cell["read"]["ios"] == flush["bytes_per_s"] == 0
+
+
+def test_their_time_is_spent_at_drives(simulated: Simulated) -> None:
+    flushes = next(one for one in simulated.time_spent if one.direction == "flushes")
+    assert sum(flushes.parts_ns.values()) == pytest.approx(flushes.mean_ns)
+    assert flushes.parts_ns["drive_service"] + flushes.parts_ns["join"] > 0.99 * flushes.mean_ns
+    assert simulated.bottleneck.kind == "drive"
+
+
+def test_a_battery_takes_the_wait_away() -> None:
+    (cell,) = simulated_to_json(_simulated(_BATTERY), "capture")["cells"]
+    assert cell["flush"]["response"]["mean_ns"] == pytest.approx(50_000, rel=1e-3)
+
+
+def test_reads_have_no_flushes() -> None:
+    design = read_design(_DESIGN.format(cache=""), "mirror.toml", None)
+    of_reads = simulate(plan_of(design, builtin("oltp").workloads[0], duration="5s"), started_ns=0)
+    cells = simulated_to_json(of_reads, "capture")["cells"]
+    assert cells and all(cell["flush"] is None for cell in cells)
+    assert all(target["flushed"] == 0 for target in of_reads.window["targets"])
+
+
+def test_the_store_keeps_them_and_diagnose_says_that_they_take_the_time(tmp_path: Path, simulated: Simulated) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    store_simulation(store, simulated)
+    finding = next(one for one in diagnose(store).findings if one.rule == "flush-bound")
+    assert finding.title.startswith("Volume log: flushes take 9")
+    assert finding.numbers["flush_latency_ns"] == pytest.approx(_TURN_NS, rel=0.02)
+    rows = store.query("SELECT DISTINCT name FROM counters WHERE kind = 'vdisk' AND name LIKE '%flush%'").to_pylist()
+    assert {row["name"] for row in rows} >= {"db flushes: drive service"}
+    (row,) = store.query(
+        "SELECT sum(list_sum(counts))::DOUBLE AS flushes FROM histograms WHERE kind = 'vdisk' AND operation = 'sync'"
+    ).to_pylist()
+    assert row["flushes"] == pytest.approx(60 * 7200 / 60, rel=0.02)
+
+
+def test_a_healthy_array_is_told_to_be_so(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    store_simulation(store, _simulated(_BATTERY))
+    verdict = diagnose(store)
+    assert not [one for one in verdict.findings if one.rule == "flush-bound"]
+    assert any(one.rule == "flush-bound" for one in verdict.healthy)
