@@ -13,6 +13,6 @@ def test_arrivals_that_the_end_cut_off_are_told_in_units_and_of_the_array() -> N
     }  # fmt: skip
     (said,) = worded(Outcome({"doubts": [doubt]}, ("words of a real run",), None), []).doubts
     assert said == (
-        "12,345 I/Os were not done at the end and are in no latency: the first of them waited 3.01 s, of a response of "
+        "12,345 I/Os were not done at the end and are in no latency: one of them took 3.01 s in all, of a response of "
         "310 ms at p99. The array stood still or fell behind; a longer run tells how long that lasts."
     )

@@ -11,9 +11,8 @@ from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.load import Closed
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream, Workload
-from storscope.sim.bottleneck import allowed_words
 from storscope.sim.design import read_design
-from storscope.sim.record import rate_limits
+from storscope.sim.rate_limits import allowed_words, limit_words, rate_limits
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
@@ -130,3 +129,24 @@ def test_presets_and_the_limits_that_diagnose_knows_are_the_same(gib: int) -> No
     assert {("ops", limit["iops"]), ("bytes", limit["bandwidth_bytes_per_s"])} <= known
     if limit["burst_iops"] is not None:
         assert {("ops", limit["burst_iops"]), ("bytes", limit["burst_bandwidth_bytes_per_s"])} <= known
+
+
+def test_what_is_allowed_is_said_with_credits() -> None:
+    design = read_design(_DESIGN.format(volume='limit = { preset = "ebs-gp2" }', host=""), "cloud.toml", None)
+    assert limit_words(design.form["volumes"][0]["limit"]) == (
+        "1,500 IOPS, 262 MB/s, bursts of 3,000 IOPS for 60 min (5,400,000 credits), I/Os up to 256 KiB count as one"
+    )
+
+
+def test_a_run_that_lives_on_credits_is_doubted() -> None:
+    limit = 'limit = { iops = 500, burst_iops = 5000, burst_for = "100 s" }'
+    (doubt,) = (one for one in _simulated(limit).doubts if "credits" in one)
+    assert "limit of volume data: 5,0" in doubt and "500 IOPS are allowed for good" in doubt
+    assert "What was left lasts 80" in doubt and "--duration 150s" in doubt
+    assert not [one for one in _simulated("limit = { iops = 5000 }").doubts if "credits" in one]
+    assert not [one for one in _simulated(_BURST).doubts if "credits" in one], "they were spent, which is told"
+
+
+def test_a_limit_that_lets_nothing_through_is_doubted() -> None:
+    (doubt,) = (one for one in _simulated("limit = { iops = 0.001 }", "limit = { iops = 0.001 }").doubts)
+    assert doubt.startswith("No I/O was answered in the time that counts. Most wait at rate limit host vm.")

@@ -341,7 +341,11 @@ fn limits_of_rates_are_told_how_they_are_written() {
             "limit = {}",
             "volume[0].limit: expected iops, a bandwidth, or both, or a preset, found neither",
         ),
-        ("owner = \"A\"", "limit = { max_iops = 3000 }", "volume[0].limit.max_iops: expected one of preset, iops, bandwidth"),
+        (
+            "owner = \"A\"",
+            "limit = { max_iops = 3000 }",
+            "volume[0].limit.max_iops: expected one of preset, iops, bandwidth",
+        ),
         ("owner = \"A\"", "limit = { iops = 0 }", "volume[0].limit.iops: expected 0.001 to 100,000,000 per second"),
         ("owner = \"A\"", "limit = { iops = 300, bandwidth = 125 }", "bandwidth: expected a rate with a unit"),
         (

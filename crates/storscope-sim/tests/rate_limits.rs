@@ -111,7 +111,8 @@ fn a_burst_lasts_as_long_as_its_credits() {
     }
     let (_, happenings) = done_by(&with("limit", burst.clone()), 4 * KIB, Nanos(40 * Nanos::SECOND.0));
     assert_eq!(happenings.as_array().map(Vec::len), Some(1), "{happenings}");
-    assert_eq!((&happenings[0]["kind"], &happenings[0]["limit"]), (&json!("credits_spent"), &json!("volume v")));
+    let told = ["kind", "limit", "counted"].map(|key| happenings[0][key].as_str().expect("text"));
+    assert_eq!(told, ["credits_spent", "volume v", "ios"]);
     let at = happenings[0]["time_ns"].as_u64().expect("a time") as f64;
     assert!(relative(at, 20e9) < 5e-3, "{at}");
     // A quarter of the credits last a quarter of the time.
@@ -119,6 +120,47 @@ fn a_burst_lasts_as_long_as_its_credits() {
     quarter["burst_left"] = json!(0.25);
     let (count, _) = done_by(&with("limit", quarter), 4 * KIB, Nanos(20 * Nanos::SECOND.0));
     assert!(relative(count, 5.0 * 3000.0 + 15.0 * 300.0) < 2e-3, "{count}");
+}
+
+#[test]
+fn credits_of_ios_and_of_bytes_are_spent_each_at_its_time() {
+    // 64 KiB at a time: 1,000 I/Os a second of 300 allowed spend 7,000 credits in 10 s. Until then 62.5 MiB of 10 allowed
+    // spend 525 of 900 MiB; the rest goes at 300 I/Os a second, 8.75 MiB more than allowed, in 42.86 s.
+    let limit = json!({"iops": 300.0, "burst_iops": 1000.0, "burst_for_ns": 10 * Nanos::SECOND.0,
+        "bandwidth_bytes_per_s": 10 * MIB, "burst_bandwidth_bytes_per_s": 100 * MIB});
+    let (_, happenings) = done_by(&with("limit", limit), 64 * KIB, Nanos(60 * Nanos::SECOND.0));
+    let told: Vec<(&str, f64)> = happenings
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| (one["counted"].as_str().expect("text"), one["time_ns"].as_u64().expect("a time") as f64 / 1e9))
+        .collect();
+    assert_eq!(told.iter().map(|one| one.0).collect::<Vec<_>>(), ["ios", "bytes"], "{told:?}");
+    for ((counted, at), expected) in told.iter().zip([10.0, 10.0 + 375.0 / 8.75]) {
+        assert!(relative(*at, expected) < 0.01, "{counted} at {at} s, expected {expected}");
+    }
+}
+
+#[test]
+fn credits_that_are_left_are_told() {
+    let burst = json!({"iops": 300.0, "burst_iops": 3000.0, "burst_for_ns": 20 * Nanos::SECOND.0, "burst_left": 0.5});
+    let left = |seconds: u64| {
+        let mut array = array(&with("limit", burst.clone()), 1);
+        closed(&mut array, 64, 3_000 * seconds, 0.0, |_, _| Io::read(0, 4 * KIB));
+        let report = array.report().expect("laws hold");
+        let [credits] = limit_of(&report).credits[..] else { panic!("one of I/Os") };
+        assert_eq!((credits.at_first, credits.earned_in_ns), (0.5, Nanos(180 * Nanos::SECOND.0)));
+        credits.left
+    };
+    // Half of the bucket lasts 10 s.
+    assert!((left(4) - 0.3).abs() < 0.01 && left(10) < 0.01, "{} {}", left(4), left(10));
+    let mut design = with("limit", burst);
+    design["volumes"][0]["limit"]["burst_left"] = json!(0.0);
+    let (count, happenings) = done_by(&design, 4 * KIB, Nanos(10 * Nanos::SECOND.0));
+    assert!(
+        relative(count, 3_000.0) < 0.01 && happenings.as_array().is_some_and(Vec::is_empty),
+        "{count} {happenings}"
+    );
 }
 
 #[test]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from storscope.cli.text_table import harmless, print_sentences
 from storscope.domain.units import format_bytes, format_count, format_ratio
+from storscope.sim.rate_limits import limit_words, limits_of
 
 if TYPE_CHECKING:
     from storscope.domain.sweep import Point
@@ -50,7 +51,12 @@ def print_design(
     for volume in form["volumes"]:
         owner = f", served by {volume['owner']}" if volume["owner"] else ""
         click.echo(f"  volume {volume['name']}: {format_bytes(volume['size_bytes'])} on {volume['group']}{owner}")
+        _print_limits(volume)
     click.echo(f"  controllers: {', '.join(one['name'] for one in form['controllers']) or 'none'}")
+    for host in form["hosts"]:
+        if any(limits_of(host)):
+            click.echo(f"  host {host['name']}")
+            _print_limits(host)
     groups = {group["name"]: group for group in form["groups"]}
     for task in form["background"]:
         idle = _idle(task, groups[task["group"]])
@@ -62,6 +68,11 @@ def print_design(
             click.echo(f"  stream {stream.name}: on {places}")
     if points:
         _print_points(points)
+
+
+def _print_limits(one: Mapping[str, Any]) -> None:
+    for suffix, limit in limits_of(one):
+        print_sentences(f"limit of{suffix or ' all I/Os'}: {limit_words(limit)}", "    ")
 
 
 def _print_points(points: Sequence[Point]) -> None:

@@ -18,7 +18,6 @@ from storscope.domain.units import (
     format_ratio,
     format_span,
 )
-from storscope.report.wording import kind_word
 from storscope.store import Store
 
 ENGINE = "storscope-sim"
@@ -177,8 +176,10 @@ def _components(store: Store, run: Row) -> list[list[str]]:
 
 def _name(row: Row) -> str:
     if row["kind"] != "disk":
-        return f"{row['kind']} {row['name']}".strip().replace("_", "-")
-    return f"{row['members']} {kind_word('disk', row['members'])} of {row['name']}"
+        words = f"{row['kind']} {row['name']}".strip()
+        is_limit = words.startswith("rate_limit ")
+        return f"rate limit of {words.removeprefix('rate_limit ')}" if is_limit else words.replace("_", "-")
+    return f"{row['members']} {'drive' if row['members'] == 1 else 'drives'} of {row['name']}"
 
 
 _COMPONENTS = """

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from storscope.domain.units import format_bandwidth, format_rate, format_ratio
+from storscope.domain.units import format_ratio
+from storscope.sim.rate_limits import allowed_words
 
 BEFORE_SENDING = "before_sending"
 """The part of an I/O's time before it is sent, because the workload allows no more in flight."""
@@ -146,18 +147,6 @@ def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
         allows = allowed_words(most["allows"]) if most["allows"] else ""
         found.append(Used(kind, name, len(members), mean, most["used_ratio"], most["name"], busy, allows))
     return sorted(found, key=lambda one: -one.ratio)
-
-
-def allowed_words(limit: Mapping[str, Any]) -> str:
-    """'3,000 IOPS, 131 MB/s' of a limit of rates; with a burst '300 IOPS, bursts of 3,000 IOPS'."""
-    plain = _rates_words(limit["iops"], limit["bandwidth_bytes_per_s"])
-    burst = _rates_words(limit["burst_iops"], limit["burst_bandwidth_bytes_per_s"])
-    return f"{plain}, bursts of {burst}" if burst else plain
-
-
-def _rates_words(iops: float | None, bytes_per_s: float | None) -> str:
-    said = [] if iops is None else [format_rate(iops)]
-    return ", ".join(said + ([] if bytes_per_s is None else [format_bandwidth(bytes_per_s)]))
 
 
 def bottleneck(

@@ -94,7 +94,9 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "cache_lost": lambda form: f"controller {form['controller']} loses its write cache: writes go through",
     "cache_restored": lambda form: f"controller {form['controller']} has its write cache again",
-    "credits_spent": lambda form: f"the credits of {form['limit']} for bursts are spent",
+    "credits_spent": lambda form: (
+        f"the credits of {form['limit']} for bursts{' of bytes' if form['counted'] == 'bytes' else ''} are spent"
+    ),
     "volume_moved": lambda form: f"volume {form['volume']} moves from controller {form['from']} to {form['to']}",
 }
 

@@ -17,7 +17,8 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_MS, NS_PER_S, format_ratio
 from storscope.domain.vocabulary import SIMULATED_FACT
-from storscope.sim.bottleneck import allowed_words, used_components, works
+from storscope.sim.bottleneck import used_components, works
+from storscope.sim.rate_limits import allowed_words, rate_limits
 
 _LINKS = ("front_end_link", "back_end_link", "mirror_link")
 _LIMITS = {"lun": "device", "adapter": "adapter", "host": "host", "port": "port"}
@@ -118,18 +119,6 @@ def _record_entities(recorder: Recorder, system: str, design: Mapping[str, Any],
         recorder.fact(entity, "allowed", allowed_words(allowed[limit]))
         for volume in volumes:
             recorder.link(EntityRef(system, "vdisk", volume), "uses", entity)
-
-
-def rate_limits(design: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Each limit of rates by the name that the array gives it (build.rs), with the volumes whose I/Os it lets pass."""
-    found = {}
-    owners = [("volume", one["name"], [one["name"]], one) for one in design["volumes"]]
-    owners += [("host", one["name"], [volume["volume"] for volume in one["volumes"]], one) for one in design["hosts"]]
-    for kind, name, volumes, one in owners:
-        for key, suffix in (("limit", ""), ("read_limit", " reads"), ("write_limit", " writes")):
-            if one[key] is not None:
-                found[f"{kind} {name}{suffix}"] = volumes
-    return found
 
 
 def _record_volume(

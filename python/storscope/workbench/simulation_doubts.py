@@ -15,6 +15,7 @@ from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.window import window
 from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
+from storscope.workbench.credits_left import doubts_of_credits
 from storscope.workbench.curve_doubts import doubts_of_curves
 from storscope.workbench.falling_behind import doubts_of_short_steps, doubts_of_steps
 from storscope.workbench.no_time import doubts_of_no_time
@@ -33,7 +34,7 @@ def doubts_of_run(
     found = doubts_of_no_time(counted)
     if isinstance(plan, TracePlan):
         return (*doubts_of_replay(plan, samples.between(0)), *found)
-    found = (*_few(counted), *doubts_of_curves(plan), *found)
+    found = (*_few(counted, array), *doubts_of_curves(plan), *doubts_of_credits(array), *found)
     if not stretches:
         return found
     filling = _filling(plan, array, judgement, stretches, has_changes=has_changes)
@@ -42,11 +43,15 @@ def doubts_of_run(
     return (*filling, *doubts_of_steps(steps), *short, *order, *found)
 
 
-def _few(samples: Sequence[Sample]) -> tuple[str, ...]:
-    """A sentence if so few I/Os were answered that the slowest of them is their p99."""
+def _few(samples: Sequence[Sample], array: Mapping[str, Any]) -> tuple[str, ...]:
+    """A sentence if so few I/Os were answered that the slowest of them is their p99, or none at all."""
     ios = sum(part.ios for sample in samples for part in sample.parts(None))
-    if not 0 < ios < _LEAST_IOS:
+    if ios >= _LEAST_IOS:
         return ()
+    if not ios:
+        waiting = max(array["components"], key=lambda one: one["queue_mean"], default=None)
+        where = f" Most wait at {waiting['kind'].replace('_', ' ')} {waiting['name']}." if waiting is not None else ""
+        return (f"No I/O was answered in the time that counts.{where} Simulate longer, with --duration.",)
     counted = "1 I/O counts" if ios == 1 else f"{ios} I/Os count"
     few = f"Only {counted}, which is too few to tell: of fewer than {_LEAST_IOS} p99 is the slowest"
     return (f"{few}. Simulate more, with --ios or --duration.",)

@@ -207,9 +207,9 @@ def _doubt(doubt: Mapping[str, Any], said: str, *, is_bound: bool) -> str:
     if kind == "unanswered":
         waiting, response = format_count(doubt["waiting"]), format_duration(doubt["response_ns_p99"])
         return (
-            f"{waiting} I/Os were not done at the end and are in no latency: the first of them waited "
-            f"{format_duration(doubt['oldest_ns'])}, of a response of {response} at p99. The array stood still or fell "
-            "behind; a longer run tells how long that lasts."
+            f"{waiting} I/Os were not done at the end and are in no latency: one of them took "
+            f"{format_duration(doubt['oldest_ns'])} in all, of a response of {response} at p99. The array stood still "
+            "or fell behind; a longer run tells how long that lasts."
         )
     if kind == "empty":
         return "No I/O completed."

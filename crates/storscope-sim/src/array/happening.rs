@@ -7,6 +7,7 @@ use storscope_types::Nanos;
 use storscope_types::design::BackgroundKind;
 
 use super::Array;
+use super::rates::Counted;
 use super::target::Volume;
 
 /// More are only counted.
@@ -81,6 +82,8 @@ pub enum What {
     CreditsSpent {
         /// Whose limit.
         limit: String,
+        /// Of what the credits were.
+        counted: Counted,
     },
 }
 

@@ -49,6 +49,7 @@ pub use build::Settings;
 pub use happening::{Happening, NoEffect, TaskNames, What};
 pub use marks::{Mark, TargetMark};
 pub use memory::MemoryTotals;
+pub use rates::{Counted, CreditsReport};
 pub use report::{
     ArrayReport, CacheReport, ComponentKind, ComponentReport, FlashReport, FlushReport, LatencyReport, LimitKind,
     LimitReport, PartReport, QueueMatrix, TargetReport, TaskReport, VolumeReport,

@@ -5,6 +5,7 @@
 //! is deep. So when an I/O will pass is known when it comes, as at a station. Until the next may pass the limit counts as
 //! busy: at a rate as great as is allowed, that is all the time.
 
+use serde::Serialize;
 use storscope_types::Nanos;
 use storscope_types::design::RateLimitDesign;
 
@@ -20,9 +21,21 @@ pub const RATES: usize = 4;
 /// Share of a bucket that has to have come back before it is said again that it was spent.
 const COMES_BACK: f64 = 0.1;
 
+/// What a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// I/Os, large ones as several.
+    Ios,
+    /// Bytes.
+    Bytes,
+}
+
 /// One figure of a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Bucket {
+    /// What it counts.
+    counts: Counted,
     /// Time it takes to earn what an I/O costs.
     cost: Cost,
     /// Bytes that count as one I/O; 0: the whole I/O.
@@ -31,12 +44,35 @@ struct Bucket {
     full_at: Nanos,
     /// Time it takes to earn what it holds; 0 of one that saves nothing.
     depth: Nanos,
+    /// Share of that it held at first.
+    at_first: f64,
+    /// Whether its credits are spent when the last that came passes.
+    is_spent: bool,
+    /// When the first passes that waited for its credits, if that has not been said.
+    to_be_said_at: Nanos,
 }
 
 impl Bucket {
-    /// Of a rate; `per_s` in the unit of its cost.
-    fn of_rate(cost: Cost, unit: u64) -> Self {
-        Self { cost, unit, full_at: Nanos::ZERO, depth: Nanos::ZERO }
+    /// Of a rate, by what one I/O or byte costs; saves nothing.
+    fn of_rate(counts: Counted, rate: f64, unit: u64) -> Self {
+        let cost = match counts {
+            Counted::Ios => Cost::new(1e9 / rate, 0.0),
+            Counted::Bytes => Cost::new(0.0, 1_024e9 / rate),
+        };
+        let (full_at, depth, to_be_said_at) = (Nanos::ZERO, Nanos::ZERO, Nanos::NEVER);
+        Self { counts, cost, unit, full_at, depth, at_first: 1.0, is_spent: false, to_be_said_at }
+    }
+
+    /// Holds what a burst takes beyond the rate in a time, filled to a share.
+    fn saves(self, rate: f64, burst: f64, time: Nanos, at_first: f64) -> Self {
+        let depth = time.0 as f64 * (burst - rate) / rate;
+        let full_at = Nanos((depth * (1.0 - at_first)).round() as u64);
+        Self { depth: Nanos(depth.round() as u64), full_at, at_first, is_spent: at_first == 0.0, ..self }
+    }
+
+    /// Share of what it holds that is there.
+    fn left(&self, now: Nanos) -> f64 {
+        (1.0 - self.full_at.since(now).0 as f64 / self.depth.0 as f64).max(0.0)
     }
 
     /// The first instant at which the next may pass.
@@ -45,9 +81,16 @@ impl Bucket {
         self.full_at.since(self.depth)
     }
 
-    /// Whether it holds enough at an instant to be worth a word when it is spent again.
-    fn has_come_back(&self, at: Nanos) -> bool {
-        self.full_at.since(at).0 as f64 <= (1.0 - COMES_BACK) * self.depth.0 as f64
+    /// An I/O that came at `now` will pass at `at`: is it the first that waits for credits?
+    fn notes(&mut self, now: Nanos, at: Nanos) {
+        if self.depth == Nanos::ZERO {
+            return;
+        }
+        let is_spent = at > now && self.opens_at() == at;
+        if is_spent && !self.is_spent {
+            self.to_be_said_at = self.to_be_said_at.min(at);
+        }
+        self.is_spent = is_spent || (self.is_spent && self.left(at) < COMES_BACK);
     }
 
     #[inline]
@@ -66,35 +109,52 @@ pub struct RateLimit {
     /// As designed.
     pub design: RateLimitDesign,
     buckets: Vec<Bucket>,
-    /// Whether the credits are spent when the last that came passes.
-    is_spent: bool,
-    /// When the first passes that waited for credits, if that has not been said.
-    to_be_said_at: Nanos,
+}
+
+/// The credits of a limit: of its I/Os or of its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CreditsReport {
+    /// Of what they are.
+    pub counted: Counted,
+    /// How long it takes to earn all that are kept.
+    pub earned_in_ns: Nanos,
+    /// Share of them that was there when the run began.
+    pub at_first: f64,
+    /// Share that is there.
+    pub left: f64,
 }
 
 impl RateLimit {
     /// As designed, with I/Os waiting at this station.
     #[must_use]
     pub fn new(design: &RateLimitDesign, station: u16) -> Self {
-        let ios = |rate: f64| Cost::new(1e9 / rate, 0.0);
-        let bytes = |rate: f64| Cost::new(0.0, 1_024e9 / rate);
         let unit = design.io_unit.map_or(0, |unit| unit.0);
+        let ios = (Counted::Ios, design.iops, design.burst_iops, unit);
+        let bytes = (Counted::Bytes, design.bandwidth_bytes_per_s, design.burst_bandwidth_bytes_per_s, 0);
         let mut buckets = Vec::new();
-        let mut add = |rate: Option<f64>, burst: Option<f64>, cost: &dyn Fn(f64) -> Cost, unit: u64| {
-            let Some(rate) = rate else { return };
-            let mut allowed = Bucket::of_rate(cost(rate), unit);
+        for (counts, rate, burst, unit) in [ios, bytes] {
+            let Some(rate) = rate else { continue };
+            let mut allowed = Bucket::of_rate(counts, rate, unit);
             if let Some(burst) = burst {
-                let time = design.burst_for.unwrap_or_default().0 as f64;
-                let depth = time * (burst - rate) / rate;
-                allowed.depth = Nanos(depth.round() as u64);
-                allowed.full_at = Nanos((depth * (1.0 - design.burst_left.unwrap_or(1.0))).round() as u64);
-                buckets.push(Bucket::of_rate(cost(burst), unit));
+                let (time, at_first) = (design.burst_for.unwrap_or_default(), design.burst_left.unwrap_or(1.0));
+                allowed = allowed.saves(rate, burst, time, at_first);
+                buckets.push(Bucket::of_rate(counts, burst, unit));
             }
             buckets.push(allowed);
+        }
+        Self { station, design: *design, buckets }
+    }
+
+    /// Its credits, if it keeps any.
+    #[must_use]
+    pub fn credits(&self, now: Nanos) -> Vec<CreditsReport> {
+        let report = |bucket: &Bucket| CreditsReport {
+            counted: bucket.counts,
+            earned_in_ns: bucket.depth,
+            at_first: bucket.at_first,
+            left: bucket.left(now),
         };
-        add(design.iops, design.burst_iops, &ios, unit);
-        add(design.bandwidth_bytes_per_s, design.burst_bandwidth_bytes_per_s, &bytes, 0);
-        Self { station, design: *design, buckets, is_spent: false, to_be_said_at: Nanos::NEVER }
+        self.buckets.iter().filter(|bucket| bucket.depth > Nanos::ZERO).map(report).collect()
     }
 
     /// The first instant at which the next may pass.
@@ -105,15 +165,18 @@ impl RateLimit {
     /// An I/O comes. Returns the time from when it passes until the next may.
     fn pass(&mut self, now: Nanos, bytes: u64) -> Nanos {
         let at = self.opens_at().max(now);
-        let saves = |bucket: &&Bucket| bucket.depth > Nanos::ZERO;
-        let is_spent = at > now && self.buckets.iter().filter(saves).any(|bucket| bucket.opens_at() == at);
-        if is_spent && !self.is_spent {
-            self.to_be_said_at = self.to_be_said_at.min(at);
+        for bucket in &mut self.buckets {
+            bucket.notes(now, at);
+            bucket.pass(at, bytes);
         }
-        let has_come_back = || self.buckets.iter().filter(saves).all(|bucket| bucket.has_come_back(at));
-        self.is_spent = is_spent || (self.is_spent && !has_come_back());
-        self.buckets.iter_mut().for_each(|bucket| bucket.pass(at, bytes));
         self.opens_at().since(at)
+    }
+
+    /// Credits that are spent by now, which has not been said; each is told once.
+    fn spent_by(&mut self, now: Nanos) -> Option<Counted> {
+        let bucket = self.buckets.iter_mut().find(|bucket| now >= bucket.to_be_said_at)?;
+        bucket.to_be_said_at = Nanos::NEVER;
+        Some(bucket.counts)
     }
 }
 
@@ -144,11 +207,10 @@ impl Array {
 
     /// A limit lets a job pass.
     pub(super) fn allowed(&mut self, place: u32) {
-        let limit = &mut self.rates[usize::from(self.jobs[place].rate)];
-        if self.now >= limit.to_be_said_at {
-            limit.to_be_said_at = Nanos::NEVER;
-            let name = self.station_names[usize::from(limit.station)].1.clone();
-            self.happened(false, What::CreditsSpent { limit: name }, None);
+        let index = usize::from(self.jobs[place].rate);
+        while let Some(counted) = self.rates[index].spent_by(self.now) {
+            let limit = self.station_names[usize::from(self.rates[index].station)].1.clone();
+            self.happened(false, What::CreditsSpent { limit, counted }, None);
         }
         self.pass_rates(place);
     }

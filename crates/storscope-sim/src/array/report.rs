@@ -8,6 +8,7 @@ use super::account::Part;
 use super::happening::Happening;
 use super::marks::Mark;
 use super::memory::MemoryTotals;
+use super::rates::CreditsReport;
 
 /// Everything that was found since statistics began. Means over no events are absent.
 #[derive(Debug, Clone, Serialize)]
@@ -180,6 +181,8 @@ pub struct ComponentReport {
     pub operations: Option<[u64; 2]>,
     /// What a limit of rates allows.
     pub allows: Option<RateLimitDesign>,
+    /// The credits of a limit of rates.
+    pub credits: Vec<CreditsReport>,
 }
 
 /// Whose queue limit it is.

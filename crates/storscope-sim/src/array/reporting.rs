@@ -109,6 +109,7 @@ impl Array {
             bytes: Some(totals.bytes),
             operations: Some(totals.submitted),
             allows: None,
+            credits: Vec::new(),
         }
     }
 
@@ -116,6 +117,7 @@ impl Array {
         let (kind, name) = &self.station_names[index];
         let totals = self.stations[index].totals(self.now);
         let busy_ratio = per_time(totals.busy.0 as f64 / totals.servers as f64, totals.time);
+        let limit = self.rates.iter().find(|limit| usize::from(limit.station) == index);
         ComponentReport {
             kind: *kind,
             name: name.clone(),
@@ -131,7 +133,8 @@ impl Array {
             response_ns_mean: ratio(totals.residence, totals.arrived),
             bytes: None,
             operations: None,
-            allows: self.rates.iter().find(|limit| usize::from(limit.station) == index).map(|limit| limit.design),
+            allows: limit.map(|limit| limit.design),
+            credits: limit.map_or_else(Vec::new, |limit| limit.credits(self.now)),
         }
     }
 

@@ -55,6 +55,9 @@ pub fn hint_for_variant(message: &str) -> Option<String> {
 /// How a quantity is written right, from what its key takes and what stands there.
 pub fn hint_for_quantity(expected: &str, found: &str) -> Option<String> {
     let text = found.strip_prefix('"')?.strip_suffix('"')?;
+    if expected.starts_with("a number") {
+        return hint_for_number(text);
+    }
     let with_point = text.replace(',', ".");
     if with_point != text && parse(&with_point).is_some() {
         return Some(format!("a decimal point, not a comma: \"{with_point}\""));
@@ -81,6 +84,20 @@ pub fn hint_for_quantity(expected: &str, found: &str) -> Option<String> {
     }
     (text.starts_with(|first: char| first.is_ascii_digit()) && parse(text).is_none())
         .then(|| units(expected).to_owned())
+}
+
+/// A number that was written as text, perhaps with a unit that its key does not take.
+fn hint_for_number(text: &str) -> Option<String> {
+    let end = text.find(|letter: char| !(letter.is_ascii_digit() || "._,".contains(letter))).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let number: f64 = number.replace([',', '_'], "").parse().ok()?;
+    let factor = match unit.trim().to_ascii_lowercase().split(' ').next().unwrap_or_default() {
+        "k" => 1e3,
+        "m" => 1e6,
+        "" | "iops" | "io/s" | "/s" | "ops" | "ops/s" | "rpm" => 1.0,
+        _ => return None,
+    };
+    Some(format!("a number stands without quotes: {}", number * factor))
 }
 
 fn units(expected: &str) -> &'static str {

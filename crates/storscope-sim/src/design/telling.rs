@@ -40,6 +40,9 @@ impl<'text> Teller<'text> {
         if is_cache && ["size", "capacity", "memory"].contains(&key) {
             return Some("memory for writes and for reads is given apart, as size of write and of read".to_owned());
         }
+        if let Some(advice) = advice_on_limits(path, key, known) {
+            return Some(advice.to_owned());
+        }
         let Some(guess) = guess(key, known) else {
             let is_drive = !path.contains('.') && self.places.contains_key(&format!("{path}.kind"));
             return is_drive.then(|| format!("if it is a drive: [drive.{key}]"));
@@ -64,6 +67,7 @@ impl<'text> Teller<'text> {
         }
         let (expected, found) = expected_and_found(message);
         let hint = hint_for_variant(message).or_else(|| self.form_hint(path, &expected, &found));
+        let hint = hint.or_else(|| hint_for_quantity(&expected, &found).filter(|_| expected.starts_with("a number")));
         self.at(path, expected, found, hint)
     }
 
@@ -153,6 +157,29 @@ impl<'text> Teller<'text> {
         let tries = format!("try \"{number} KiB\", \"{number} MiB\" or \"{number} GiB\"");
         Some(format!("a number without a unit is bytes: {tries}"))
     }
+}
+
+/// Of limits of rates in a table that has none, and of what does not stand within one.
+fn advice_on_limits(path: &str, key: &str, known: &[String]) -> Option<&'static str> {
+    let has = |name: &str| names(known).any(|other| other == name);
+    let parent = path.rsplit('.').nth(1).unwrap_or_default();
+    if has("burst_left") {
+        return match key {
+            "read" | "reads" | "read_iops" | "read_bandwidth" => {
+                Some("limits of reads stand beside it, as read_limit = { ... }")
+            }
+            "write" | "writes" | "write_iops" | "write_bandwidth" => {
+                Some("limits of writes stand beside it, as write_limit = { ... }")
+            }
+            "credits" | "burst_credits" | "credit" | "bucket" => {
+                Some("credits are told by how long they last: burst_for = credits / (burst_iops - iops)")
+            }
+            _ => None,
+        };
+    }
+    let is_of_rates = ["limit", "read_limit", "write_limit", "iops_limit", "max_iops", "qos", "bandwidth_limit"];
+    let is_elsewhere = !has("limit") && !has("commands_per_s") && !parent.starts_with("background");
+    (is_of_rates.contains(&key) && is_elsewhere).then_some("limits of rates belong to a [[volume]] or a [[host]]")
 }
 
 /// A number as it is written, with its unit, where the message has it without.

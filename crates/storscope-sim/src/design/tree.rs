@@ -37,7 +37,7 @@ pub const LISTS: [(&str, &str); 6] = [
 ];
 
 /// Tables that are there once at most.
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 21] = [
     "cache",
     "links",
     "transition",
@@ -56,6 +56,9 @@ const TABLES: [&str; 18] = [
     "channels",
     "drive_fails",
     "volume_moves",
+    "limit",
+    "read_limit",
+    "write_limit",
 ];
 
 /// Where a key stands: the offset in the text, and the key as it is written.
@@ -223,7 +226,7 @@ fn canonical_key(path: &str, name: &str, value: &DeValue<'_>) -> (String, Option
 
 /// What "m" is: minutes for the few keys that are durations of that length.
 fn is_duration(path: &str, name: &str) -> bool {
-    ["time", "window", "latency"].contains(&name) || (name == "start" && path.starts_with("background"))
+    ["time", "window", "latency", "burst_for"].contains(&name) || (name == "start" && path.starts_with("background"))
 }
 
 /// Whole numbers stay whole, so that they fit fields of whole units. What is beyond all bounds becomes the greatest of them,

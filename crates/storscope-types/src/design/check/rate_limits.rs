@@ -68,8 +68,8 @@ fn check_burst(limit: &RateLimitDesign, path: &str) -> Result<(), DesignFault> {
         "how long the burst lasts, such as \"30 min\"",
         found,
     )?;
-    let longest = limit.burst_for.map_or(0.0, |time| time.0 as f64);
-    within(longest, 0.0, 1e17, &format!("{path}.burst_for_ns"), "at most 3 years")?;
+    let lasts_ns = limit.burst_for.map_or(1e9, |time| time.0 as f64);
+    within(lasts_ns, 1e6, 1e17, &format!("{path}.burst_for_ns"), "1 ms to 3 years")?;
     within(limit.burst_left.unwrap_or(1.0), 0.0, 1.0, &format!("{path}.burst_left"), "a ratio from 0 to 1")
 }
 
