@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from storscope.domain import flush
 from storscope.domain.comparison import Comparison, Outcome
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
@@ -190,3 +191,85 @@ def test_where_fio_kept_no_lat_it_is_said_which_parts_there_are(tmp_path: Path) 
     assert (
         "p99: the sides timed different parts of an I/O (clat before, service after; run fio with lat_percentiles=1)."
     ) in _notes(comparison)
+
+
+# Flushes --------------------------------------------------------------------------------------------------------------
+
+_FLUSH_NS = 3e6
+
+
+def _flushing(engine: str, *, flush_ns: float = _FLUSH_NS, late_ns: float = 0.0) -> Writer:
+    """As many flushes as writes, one after the other; ours are known by histograms of their service alone."""
+    is_fio = engine == "fio"
+
+    def write(recorder: Recorder) -> None:
+        job = EntityRef("host", "job", "log")
+        recorder.run("log", engine=engine, name="w", system="host", time_ns=START, duration_ns=60 * SECOND, **LOAD)
+        for index in range(60):
+            at = START + index * SECOND
+            mean = (_SERVICE_NS + flush_ns) / 2
+            figures = {
+                "ops_per_s": 400.0,
+                "write_ops_per_s": 200.0,
+                "read_ops_per_s": 0.0,
+                "latency_ns_mean": mean + late_ns,
+            }
+            figures |= {"write_latency_ns_mean": _SERVICE_NS + late_ns}
+            recorder.observe(job, at, SECOND, figures | ({} if is_fio else {"device_latency_ns_mean": mean}), run="log")
+            recorder.counter(job, at, SECOND, flush.RATE, "1/s", 200.0, run="log")
+            recorder.counter(job, at, SECOND, flush.LATENCY, "ns", flush_ns + late_ns, run="log")
+            for operation, middle in (("write", _SERVICE_NS), (flush.OPERATION, flush_ns)):
+                buckets = [(middle * 0.996, middle * 1.004, 200)]
+                recorder.histogram(job, at, SECOND, operation, "lat" if is_fio else "service", buckets, run="log")
+        for name in ("mean", "iops"):
+            for part in ("", " low", " high", " independent"):
+                recorder.fact(EntityRef("host", "job", "log"), f"{name}{part}", 1e9)
+
+    return write
+
+
+def test_flushes_are_compared_where_runs_made_any(tmp_path: Path) -> None:
+    comparison = compared(tmp_path, [_flushing("storscope")], [_flushing("storscope", flush_ns=2 * _FLUSH_NS)])
+    found = {result.metric: result for result in only(comparison).rows}
+    assert {"flush_latency", "flush_p99", "flush_rate"} <= set(found)
+    assert (found["flush_latency"].before, found["flush_latency"].after) == (_FLUSH_NS, 2 * _FLUSH_NS)
+    assert found["flush_latency"].outcome is Outcome.WORSE
+    assert found["flush_rate"].before == found["flush_rate"].after == 200.0
+    assert found["flush_p99"].before == pytest.approx(_FLUSH_NS, rel=0.005)
+    # What the run says of reads and writes alone does not stand for all operations.
+    assert found["iops"].before == 400.0
+
+
+def test_of_runs_without_flushes_nothing_is_said_of_them(tmp_path: Path) -> None:
+    comparison = compared(tmp_path, [_ours()], [_ours()])
+    assert not any("flush" in result.metric for result in only(comparison).rows)
+    assert "flush" not in _notes(comparison)
+
+
+def test_flushes_of_fio_are_compared_with_the_service_of_ours(tmp_path: Path) -> None:
+    comparison = compared(tmp_path, [_flushing("storscope", late_ns=5e6)], [_flushing("fio")])
+    found = {result.metric: result for result in only(comparison).rows}
+    assert found["flush_latency"].before == pytest.approx(_FLUSH_NS, rel=0.001)
+    assert found["flush_latency"].outcome is Outcome.SAME
+    assert found["flush_p99"].before == pytest.approx(found["flush_p99"].after)
+    assert "of storscope's runs the service of writes and of flushes apart is from distributions" in _notes(
+        comparison
+    ).replace("Of storscope", "of storscope")
+
+
+def test_what_flushes_alone_have_does_not_stand_for_writes(tmp_path: Path) -> None:
+    """fio keeps the total of flushes, and of writes perhaps the completion alone."""
+
+    def with_clat(recorder: Recorder) -> None:
+        job = EntityRef("host", "job", "log")
+        recorder.run("log", engine="fio", name="w", system="host", time_ns=START, duration_ns=60 * SECOND, **LOAD)
+        for index in range(60):
+            at = START + index * SECOND
+            recorder.observe(job, at, SECOND, {"ops_per_s": 400.0, "write_ops_per_s": 200.0}, run="log")
+            for operation, measure, middle in (("write", "clat", _SERVICE_NS), (flush.OPERATION, "lat", _FLUSH_NS)):
+                buckets = [(middle * 0.996, middle * 1.004, 200)]
+                recorder.histogram(job, at, SECOND, operation, measure, buckets, run="log")
+
+    found = {result.metric: result for result in only(compared(tmp_path, [with_clat], [with_clat])).rows}
+    assert found["p99"].before == pytest.approx(_SERVICE_NS, rel=0.005)
+    assert found["flush_p99"].before == pytest.approx(_FLUSH_NS, rel=0.005)

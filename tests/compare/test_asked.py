@@ -21,6 +21,8 @@ from storscope.domain.workload import (
     Closed,
     Copy,
     DataPool,
+    Flush,
+    FlushKind,
     HotSpot,
     Mix,
     Open,
@@ -42,6 +44,7 @@ _IMPORTERS = Path(__file__).parent.parent / "importers"
 
 RANDOM = AccessSpec(4096)
 CLOSED = Stream(Mix((RANDOM,)), Closed(16))
+WRITES = Stream(Mix((AccessSpec(4096, read_share=0.0),)), Closed(16))
 OPEN = Stream(Mix((RANDOM,)), Open(100.0, Process.FIXED))
 
 
@@ -116,6 +119,12 @@ _SLOW = replace(RANDOM, delay_ns=NS_PER_MS, burst=8)
             replace(CLOSED, region=Region(0, 4 * MIB)),
             replace(CLOSED, region=Region(0, 256 * MIB)),
             "part of the target 4 MiB before, 256 MiB after",
+        ),
+        (WRITES, replace(WRITES, flush=Flush(1)), "flushes none before, fdatasync after each write after"),
+        (
+            replace(WRITES, flush=Flush(1)),
+            replace(WRITES, flush=Flush(32, FlushKind.FULL)),
+            "flushes fdatasync after each write before, fsync after every 32 writes after",
         ),
         (CLOSED, replace(CLOSED, region=Region(0, MIB)), "use of the target all of it before, 1 MiB of it after"),
         (CLOSED, replace(CLOSED, region=Region(MIB)), "start of the part of the target 0 B before, 1 MiB after"),
@@ -337,6 +346,13 @@ def fio_differences(before: Mapping[str, str], after: Mapping[str, str], load: L
         ({}, {"size": "256M"}, "size 64 MiB before, 256 MiB after"),
         ({"filename": "/dev/sdb"}, {"filename": "/dev/sdc", "size": "1g"}, "part of the target 64 MiB before, 1 GiB"),
         ({"size": "50%"}, {"size": "80%"}, "size 50% before, 80% after"),
+        ({}, {"fdatasync": "1"}, "flushes none before, fdatasync after each write after"),
+        ({"fsync": "32"}, {"fdatasync": "32"}, "flushes fsync after every 32 writes before, fdatasync after every 32"),
+        (
+            {"fsync": "10", "fdatasync": "1"},
+            {"fdatasync": "1"},
+            "flushes as fdatasync=1 and fsync=10 says before, fdata",
+        ),
         ({}, {"direct": "0"}, "I/O direct before, through the page cache after"),
         ({"direct": ""}, {"direct": "1", "offset": "1g"}, "start of the part of the target 0 B before, 1 GiB after"),
     ],
@@ -356,6 +372,7 @@ def test_options_of_fio_that_ask_for_another_load(
         ({"random_distribution": "zipf:1.2/0.3"}, {"random_distribution": "zipf:1.2"}),
         ({"rate_iops": "1000,", "rate_process": "linear"}, {"rate_iops": "1000,500"}),
         ({"thinktime": "0"}, {}),
+        ({"fsync": "0"}, {}),
         ({"thinktime": "2ms", "thinktime_blocks": "1"}, {"thinktime": "2000us"}),
         ({"random_distribution": "random"}, {}),
         ({"filename": "/dev/sdb", "runtime": "60", "randseed": "7", "ioengine": "libaio", "name": "a"}, {}),
@@ -419,6 +436,7 @@ def test_fio_and_ours_differ_only_in_what_both_say(tmp_path: Path) -> None:
     assert "part of the target 64 MiB before, 8 MiB after" in said(against(store.path, size="8m"))
     assert "I/O direct before, through the page cache after" in said(against(store.path, direct="0"))
     assert "rate 100/s before, 500/s after" in said(against(rated.path, rate_iops="500"))
+    assert "flushes none before, fdatasync after each write after" in said(against(store.path, fdatasync="1"))
     document = json.loads(Path(_fio_result(tmp_path / "unsaid.json", iodepth="16")).read_text())
     del document["jobs"][0]["job options"]["direct"]
     (tmp_path / "unsaid.json").write_text(json.dumps(document))

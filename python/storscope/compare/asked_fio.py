@@ -15,6 +15,8 @@ from storscope.compare.asked_things import (
     ARRIVALS,
     BUFFERED,
     DIRECT,
+    FLUSHES,
+    NO_FLUSHES,
     NO_PAUSE,
     NO_RATE,
     OFFSETS,
@@ -25,6 +27,7 @@ from storscope.compare.asked_things import (
     THINK_TIME,
     UNIFORM,
     arrivals_thing,
+    flush_thing,
     pause_thing,
     per_s,
     rate_thing,
@@ -34,7 +37,7 @@ from storscope.compare.asked_things import (
 )
 from storscope.domain.comparison import Load
 from storscope.domain.units import NS_PER_US, bytes_from_text, ns_from_text
-from storscope.domain.workload import Process
+from storscope.domain.workload import Flush, FlushKind, Process
 
 FORMAT: Final = "fio_json"
 """Of the captures whose runs have all of fio's options as parameters."""
@@ -72,6 +75,7 @@ def _is_on(text: str) -> bool:
 
 
 def _pace(options: Mapping[str, str], load: Load) -> Iterator[tuple[str, Thing]]:
+    yield FLUSHES, _flushes(options)
     rate = _rate(options, load)
     yield RATE, rate
     if rate.value is not None:
@@ -83,6 +87,18 @@ def _pace(options: Mapping[str, str], load: Load) -> Iterator[tuple[str, Thing]]
     yield THINK_TIME, pause
     if pause.value is not None:
         yield from _as_written(options, _BENDS_A_PAUSE)
+
+
+def _flushes(options: Mapping[str, str]) -> Thing:
+    """None where it says nothing: that is no habit of fio's but what was asked for. Of two kinds both are told."""
+    given = {kind: options[kind].strip() for kind in FlushKind if options.get(kind, "0").strip() != "0"}
+    if not given:
+        return NO_FLUSHES
+    words = " and ".join(f"{kind}={text}" for kind, text in given.items())
+    ((kind, text), *others) = given.items()
+    if others or not text.isdecimal():
+        return Thing(words, f"as {words} says")
+    return flush_thing(Flush(int(text), kind))
 
 
 def _as_written(options: Mapping[str, str], defaults: Mapping[str, str]) -> Iterator[tuple[str, Thing]]:

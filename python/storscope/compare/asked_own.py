@@ -15,6 +15,8 @@ from storscope.compare.asked_things import (
     ARRIVALS,
     BUFFERED,
     DIRECT,
+    FLUSHES,
+    NO_FLUSHES,
     NO_PAUSE,
     NO_RATE,
     OFFSETS,
@@ -26,6 +28,7 @@ from storscope.compare.asked_things import (
     UNIFORM,
     activity_thing,
     arrivals_thing,
+    flush_thing,
     pause_thing,
     per_s,
     rate_thing,
@@ -78,7 +81,9 @@ def asked_of_own(parameters: Mapping[str, str], active: Sequence[ActiveStream], 
     for one in active:
         pace = {} if is_visit else dict(_pace(one.stream))
         places = dict(_places(one.stream, volumes, is_scratch, scratch_bytes))
-        streams.append((one.stream.name, {ACTIVITY: activity_thing(one.share)} | pace | places))
+        flushes = NO_FLUSHES if one.stream.flush is None else flush_thing(one.stream.flush)
+        always = {ACTIVITY: activity_thing(one.share), FLUSHES: flushes}
+        streams.append((one.stream.name, always | pace | places))
     path = _PATHS.get(parameters.get("direct", ""), {})
     return Asked(_TOOL, path, streams, has_pauses=any(one.share < 1 or _pauses(one.stream) for one in active))
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from storscope.compare.asked import Thing
 from storscope.domain.units import format_bytes, format_count, format_ratio, format_span
-from storscope.domain.workload import Process
+from storscope.domain.workload import Flush, Process
 
 ACTIVITY: Final = "activity"
 RATE: Final = "rate"
@@ -16,9 +16,11 @@ OFFSETS: Final = "distribution of random offsets"
 START: Final = "start of the part of the target"
 SIZE: Final = "part of the target"
 PATH: Final = "I/O"
+FLUSHES: Final = "flushes"
 
 NO_RATE: Final = Thing(None, "none", is_usual=True)
 NO_PAUSE: Final = Thing(None, "none", is_usual=True)
+NO_FLUSHES: Final = Thing(None, "none", is_usual=True)
 UNIFORM: Final = Thing("uniform", "uniform", is_usual=True)
 DIRECT: Final = Thing("direct", "direct", is_usual=True)
 BUFFERED: Final = Thing("buffered", "through the page cache")
@@ -49,6 +51,12 @@ def arrivals_thing(process: Process) -> Thing:
 def pause_thing(pause_ns: float) -> Thing:
     """A think time, a delay: of 0 it is none."""
     return Thing(float(pause_ns), format_span(pause_ns)) if pause_ns else NO_PAUSE
+
+
+def flush_thing(flush: Flush) -> Thing:
+    """Which follow how many writes."""
+    writes = "each write" if flush.every == 1 else f"every {format_count(flush.every)} writes"
+    return Thing((flush.kind.value, float(flush.every)), f"{flush.kind} after {writes}")
 
 
 def zipf_thing(exponent: float) -> Thing:
