@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from storscope.domain import flush
 from storscope.domain.arrays import FloatArray
 from storscope.domain.units import NS_PER_S, format_bandwidth, format_count, format_duration, format_rate
 from storscope.store import Store
@@ -27,8 +28,17 @@ Told = tuple[str, Callable[[Row], str]]
 P99_NOTE = "p99 is the upper bound of the bucket that holds it."
 _PART = ": "
 
-_SQL = """
-WITH marked AS (
+_SQL = f"""
+WITH flushed AS (
+    SELECT capture, run, kind, entity, time, duration_ns,
+           max(value) FILTER (name = '{flush.RATE}') AS per_s, max(value) FILTER (name = '{flush.LATENCY}') AS mean_ns
+    FROM counters WHERE run IS NOT NULL AND name IN ('{flush.RATE}', '{flush.LATENCY}') GROUP BY ALL
+), f AS (
+    SELECT capture, run, kind, entity, sum(per_s * duration_ns) / sum(duration_ns) AS flushes_per_s,
+           coalesce(sum(mean_ns * per_s * duration_ns) / sum(per_s * duration_ns) FILTER (mean_ns IS NOT NULL),
+                    avg(mean_ns)) AS flush_latency_ns_mean
+    FROM flushed GROUP BY capture, run, kind, entity
+), marked AS (
     SELECT *, count(*) OVER own AS rows_of_entity, max(duration_ns) OVER own AS longest_ns,
            sum(duration_ns) OVER own AS sum_ns, max(duration_ns) OVER (PARTITION BY capture, run) AS whole_ns
     FROM observations WHERE run IS NOT NULL WINDOW own AS (PARTITION BY capture, run, system, kind, entity)
@@ -52,9 +62,10 @@ WITH marked AS (
 SELECT r.capture, r.run, r.name, r.engine, r.engine_version, r.block_bytes, r.read_ratio, r.random_ratio,
        r.outstanding, r.workers, r.system, r.status, epoch_ns(r.time) AS time_ns, r.duration_ns AS run_ns,
        coalesce(r.parameters['target'], r.parameters['filename'], r.parameters['device']) AS target, o.kind, o.entity,
-       o.ops_per_s, o.bytes_per_s, o.latency_ns_mean, o.latency_ns_max
+       o.ops_per_s, o.bytes_per_s, o.latency_ns_mean, o.latency_ns_max, f.flushes_per_s, f.flush_latency_ns_mean
 FROM (SELECT *, row_number() OVER () AS position FROM runs) r
 LEFT JOIN o ON o.capture = r.capture AND o.run = r.run
+LEFT JOIN f ON f.capture = o.capture AND f.run = o.run AND f.kind = o.kind AND f.entity = o.entity
 ORDER BY r.capture, r.time, r.position, o.entity
 """
 """A run joined with the observations of its whole length, or, where there are only intervals, with their means.
@@ -112,12 +123,17 @@ def _in_flight(row: Row) -> str:
 
 IN_FLIGHT = "In flight"
 """The column of what follows by Little's law."""
+FLUSHES = "Flushes"
+"""The column of how many there are, of runs that make any."""
+FLUSHES_NOTE = "Operations and their latency are of reads, writes and flushes together."
 OBSERVED: Sequence[Column] = (
     (IN_FLIGHT, "latency_ns_mean", _in_flight),
     ("Operations", "ops_per_s", lambda row: format_rate(row["ops_per_s"])),
     ("Throughput", "bytes_per_s", lambda row: format_bandwidth(row["bytes_per_s"])),
     ("Mean latency", "latency_ns_mean", lambda row: format_duration(row["latency_ns_mean"])),
     ("Highest", "latency_ns_max", lambda row: format_duration(row["latency_ns_max"])),
+    (FLUSHES, "flushes_per_s", lambda row: format_rate(row["flushes_per_s"], "/s")),
+    ("Mean flush", "flush_latency_ns_mean", lambda row: format_duration(row["flush_latency_ns_mean"])),
 )
 """What came of it."""
 
@@ -127,27 +143,32 @@ _MEASURES = ("clat", "service", "response", "lat")
 
 _TAILS = f"""
 WITH buckets AS (
-    SELECT capture, run, entity, measure, unnest(bucket_high_ns) AS high, unnest(counts) AS count
+    SELECT capture, run, entity, measure, operation = '{flush.OPERATION}' AS flushes, unnest(bucket_high_ns) AS high,
+           unnest(counts) AS count
     FROM histograms WHERE run IS NOT NULL AND measure IN {_MEASURES}
+      AND ($operation::VARCHAR IS NULL OR operation = $operation::VARCHAR)
 ), added AS (
-    SELECT capture, run, entity, measure, grouping(entity) AS together, high, sum(count)::DOUBLE AS count FROM buckets
-    GROUP BY GROUPING SETS ((capture, run, entity, measure, high), (capture, run, measure, high))
+    SELECT capture, run, entity, measure, grouping(entity) AS together, high, sum(count)::DOUBLE AS count,
+           bool_and(flushes) AS flushes
+    FROM buckets GROUP BY GROUPING SETS ((capture, run, entity, measure, high), (capture, run, measure, high))
 ), ranked AS (
     SELECT *, sum(count) OVER (own ORDER BY high NULLS LAST) AS rank, sum(count) OVER own AS total FROM added
     WINDOW own AS (PARTITION BY capture, run, entity, measure, together)
 )
 SELECT capture, run, entity, measure, min(high) FILTER (rank >= $share::DOUBLE * total AND total > 0) AS high_ns
 FROM ranked GROUP BY capture, run, entity, measure, together
+HAVING $operation::VARCHAR IS NOT NULL OR NOT bool_and(flushes)
 """
-"""Buckets are added up here: those of all intervals may be tens of millions."""
+"""Buckets are added up here: those of all intervals may be tens of millions. A measure that flushes alone have says
+nothing of other operations."""
 
 
-def tails_ns(store: Store) -> dict[Key, float | None]:
-    """(capture, run, entity) -> 99th percentile over all operations, from the histograms of the best measure.
+def tails_ns(store: Store, operation: str | None = None) -> dict[Key, float | None]:
+    """(capture, run, entity) -> 99th percentile over all operations or one, from the histograms of the best measure.
 
     Under the entity None it is of all entities of the run together; None beyond the last bucket.
     """
-    rows = store.query(_TAILS, {"share": 0.99}).to_pylist()
+    rows = store.query(_TAILS, {"share": 0.99, "operation": operation}).to_pylist()
     rows.sort(key=lambda row: _MEASURES.index(row["measure"]))
     return {key_of(row): row["high_ns"] for row in rows}
 

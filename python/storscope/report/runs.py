@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from storscope.domain.flush import OPERATION
 from storscope.domain.units import format_bytes, format_count, format_ratio
 from storscope.report.pack import Packer
 from storscope.report.run_grids import RunGrid, best_of, run_grids, targets_of
 from storscope.report.run_parts import RunParts, run_parts
 from storscope.report.run_rows import (
+    FLUSHES,
+    FLUSHES_NOTE,
     IN_FLIGHT,
     OBSERVED,
     P99_NOTE,
@@ -61,6 +64,7 @@ def run_table(store: Store, packer: Packer) -> RunTable | None:
         return None
     words_of_parts, p99_ns = parts_among(found), tails_ns(store)
     p99 = {key: tail_words(high_ns) for key, high_ns in p99_ns.items()}
+    flush_p99 = {key: tail_words(high_ns) for key, high_ns in tails_ns(store, OPERATION).items()}
     rows = [row for row in found if key_of(row) not in words_of_parts]
     names = _names(found, words_of_parts)
     columns: list[Told] = [("Run", lambda row: names[run_of(row)]), *told(_COLUMNS, rows)]
@@ -68,7 +72,9 @@ def run_table(store: Store, packer: Packer) -> RunTable | None:
     if several:
         columns.insert(1, ("Of", lambda row: str(row["entity"] or "–")))
     if p99:
-        columns.append(("p99", lambda row: p99.get(key_of(row), p99.get((*run_of(row), None), "–"))))
+        columns.append(("p99", lambda row: _tail_of(row, p99)))
+    if flush_p99:
+        columns.append(("p99 of flushes", lambda row: _tail_of(row, flush_p99)))
     return RunTable(
         heads=[head for head, _ in columns],
         rows=[[words(row) for _, words in columns] for row in rows[:ROWS_MAX]],
@@ -80,6 +86,10 @@ def run_table(store: Store, packer: Packer) -> RunTable | None:
         best=best_of(rows),
         targets=targets_of(rows),
     )
+
+
+def _tail_of(row: Row, words: Mapping[Key, str]) -> str:
+    return words.get(key_of(row), words.get((*run_of(row), None), "–"))
 
 
 def _paths(store: Store) -> dict[str, str]:
@@ -115,6 +125,8 @@ def _note(count: int, heads: Sequence[str], any_tail: bool) -> str:
         said.append("In flight is operations per second × mean latency (Little's law).")
         if "Outstanding" in heads:
             said.append("A run that is not slowed down on purpose keeps its outstanding I/Os in flight.")
+    if FLUSHES in heads:
+        said.append(FLUSHES_NOTE)
     if any_tail:
         said.append(P99_NOTE)
     if count > ROWS_MAX:
