@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from storscope.bench.samples import BANDWIDTH, IOPS, MEAN, Figure, Sample, Samples
+from storscope.bench.samples import BANDWIDTH, FLUSH, IOPS, MEAN, Figure, Sample, Samples
 from storscope.bench.settling import LEAST_SAMPLES, Estimate, LevelChange, WarmUp, estimate, level_change, warm_up
 from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_span
 
@@ -30,6 +30,7 @@ class Judgement:
     """By the figures' names: `iops` (1/s), `bandwidth` (B/s), and of the response (ns) `mean`, `p50`, `p99`, `p99.9`.
 
     These are of all I/Os; where there were both reads and writes, `read-iops`, `write-p99` and so on are of one kind.
+    Flushes are apart: `flush-iops`, `flush-p99` and so on.
     A figure that nothing tells is absent: there is none of a run without I/Os.
     """
     doubts: tuple[str, ...] = ()
@@ -58,11 +59,13 @@ class Judgement:
 
 
 def estimates_of(samples: Sequence[Sample], figure: Figure) -> dict[str, Estimate]:
-    """The usual figures and the chosen one, of all I/Os and, where there are both, of reads and of writes."""
+    """The usual figures and the chosen one, of all I/Os; where there are both, of reads and of writes; of flushes."""
     both = all(any(part.ios for part in side) for side in zip(*(sample.parts(None) for sample in samples), strict=True))
     figures = [Figure(name) for name in _STATISTICS]
     if samples and both:
         figures += [Figure(name, direction) for direction in ("read", "write") for name in _STATISTICS]
+    if any(sample.flushes.ios for sample in samples):
+        figures += [Figure(name, FLUSH) for name in _STATISTICS if name != BANDWIDTH]
     if figure not in figures:
         figures.append(figure)
     found = ((one.name, estimate(one, samples)) for one in figures)
@@ -146,7 +149,7 @@ def _up_to(value_ns: int, step_ns: int) -> int:
 def shown_value(figure: Figure, value: float | None) -> str:
     """A figure's value with its unit."""
     if figure.statistic == IOPS:
-        return format_rate(value)
+        return format_rate(value, "/s" if figure.direction == FLUSH else "IOPS")
     return format_bandwidth(value) if figure.statistic == BANDWIDTH else format_duration(value)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from storscope.bench.buckets import Buckets
-from storscope.bench.figures import DIRECTIONS, Interval
+from storscope.bench.figures import DIRECTIONS, FLUSHES, Interval
 from storscope.domain.arrays import FloatArray
 from storscope.domain.errors import UsageError
 from storscope.domain.units import NS_PER_S
@@ -26,7 +26,7 @@ _WHOLE_SHARE = 0.75
 
 @dataclass(frozen=True)
 class Part:
-    """The I/Os of one direction in a sample."""
+    """The I/Os of one direction in a sample, or the flushes."""
 
     ios: int = 0
     bytes: int = 0
@@ -50,20 +50,22 @@ class Sample:
     duration_ns: int
     reads: Part
     writes: Part = Part()
+    flushes: Part = Part()
 
     @classmethod
     def of(cls, interval: Interval, measure: str = "response") -> Sample:
         """An interval of the engine, all streams and targets together; `measure` is what stands for the latency."""
-        reads, writes = (
+        reads, writes, flushes = (
             Part.merged(
                 [
-                    Part(cell[name]["ios"], cell[name]["bytes"], Buckets.from_form(cell[name][measure]))
+                    Part(tally["ios"], tally["bytes"], Buckets.from_form(tally[measure]))
                     for cell in interval.form["cells"]
+                    if (tally := cell.get(name)) is not None
                 ]
             )
-            for name in DIRECTIONS
+            for name in (*DIRECTIONS, FLUSHES)
         )
-        return cls(interval.start_ns, interval.duration_ns, reads, writes)
+        return cls(interval.start_ns, interval.duration_ns, reads, writes, flushes)
 
     @classmethod
     def merged(cls, samples: Sequence[Sample]) -> Sample:
@@ -73,6 +75,7 @@ class Sample:
             sum(sample.duration_ns for sample in samples),
             Part.merged([sample.reads for sample in samples]),
             Part.merged([sample.writes for sample in samples]),
+            Part.merged([sample.flushes for sample in samples]),
         )
 
     @property
@@ -81,10 +84,10 @@ class Sample:
         return self.start_ns + self.duration_ns
 
     def parts(self, direction: str | None) -> tuple[Part, ...]:
-        """Of `read`, `write`, or both (None)."""
+        """Of `read`, `write`, or both (None); or of `flush`."""
         if direction is None:
             return self.reads, self.writes
-        return (self.reads,) if direction == "read" else (self.writes,)
+        return ({"read": self.reads, "write": self.writes, FLUSH: self.flushes}[direction],)
 
     def part(self, direction: str | None) -> Part:
         """The same as one."""
@@ -137,12 +140,16 @@ class Samples:
 IOPS, BANDWIDTH, MEAN = "iops", "bandwidth", "mean"
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999, "p99.99": 0.9999}
 STATISTICS = (IOPS, BANDWIDTH, MEAN, *QUANTILES)
-_DIRECTED = ("read", "write")
+FLUSH = "flush"
+_DIRECTED = {"read": "reads", "write": "writes", FLUSH: "flushes"}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What a measurement is for: a statistic of all I/Os, or of one direction ('read-p99')."""
+    """What a measurement is for: a statistic of all I/Os, of one direction ('read-p99'), or of flushes ('flush-p99').
+
+    Flushes are none of all I/Os, and move nothing, so that they have no throughput.
+    """
 
     statistic: str
     direction: str | None = None
@@ -152,8 +159,8 @@ class Figure:
         """The figure of that name. UsageError lists what there is."""
         head, dash, rest = name.partition("-")
         figure = cls(rest, head) if dash and head in _DIRECTED else cls(name)
-        if figure.statistic not in STATISTICS:
-            expected = f"one of {', '.join(STATISTICS)}, perhaps with read- or write- before it"
+        if figure.statistic not in STATISTICS or (figure.direction == FLUSH and figure.statistic == BANDWIDTH):
+            expected = f"one of {', '.join(STATISTICS)}, perhaps with read-, write- or flush- before it"
             raise UsageError(expected, repr(name), where="--figure")
         return figure
 
@@ -170,9 +177,13 @@ class Figure:
     @property
     def words(self) -> str:
         """As a sentence names it."""
-        named = {IOPS: "IOPS", BANDWIDTH: "the throughput", MEAN: "the mean response"}
+        named = {
+            IOPS: "the rate" if self.direction == FLUSH else "IOPS",
+            BANDWIDTH: "the throughput",
+            MEAN: "the mean response",
+        }
         what = named.get(self.statistic, f"the response at {self.statistic}")
-        return what if self.direction is None else f"{what} of {self.direction}s"
+        return what if self.direction is None else f"{what} of {_DIRECTED[self.direction]}"
 
     @property
     def is_rate(self) -> bool:

@@ -108,8 +108,12 @@ def _check(chosen: Mapping[str, Any]) -> None:
 
 def _check_direction(figure: Figure, workload: Workload) -> None:
     """A figure of writes that nobody makes would be waited for in vain."""
+    from storscope.bench.samples import FLUSH
     from storscope.domain.errors import UsageError
 
+    if figure.direction == FLUSH and not workload.flushes:
+        raise UsageError(f"a figure of what {workload.name!r} does, which flushes nothing", figure.name,
+                         where="--figure", hint="A stream flushes by flush_every = 1.")  # fmt: skip
     reads = any(stream.access.reads for stream in workload.streams)
     if (figure.direction == "read" and not reads) or (figure.direction == "write" and not workload.writes):
         raise UsageError(f"a figure of what {workload.name!r} does, which only {'reads' if reads else 'writes'}",

@@ -64,7 +64,7 @@ def _print_direction(total: Interval, direction: Direction, words: str) -> None:
 def _print_flushes(total: Interval) -> None:
     flushes = total.flushes
     if flushes.ios:
-        click.echo(f"{click.style('flushes', bold=True)}: {format_rate(total.per_s(flushes.ios))}")
+        click.echo(f"{click.style('flushes', bold=True)}: {format_rate(total.per_s(flushes.ios), '/s')}")
         _print_latencies(flushes)
 
 

@@ -15,13 +15,16 @@ if TYPE_CHECKING:
     from storscope.bench.settling import Estimate
 
 _NEARLY_ALL = 0.95
-_SHOWN = {"iops": "IOPS", "bandwidth": "throughput", "mean": "mean", "p50": "p50", "p99": "p99", "p99.9": "p99.9"}
+_SHOWN = {
+    "iops": "IOPS", "bandwidth": "throughput", "mean": "mean", "p50": "p50", "p99": "p99", "p99.9": "p99.9",
+    "flush-iops": "flushes", "flush-mean": "flush mean", "flush-p99": "flush p99",
+}  # fmt: skip
 
 
 def print_judgement(
     judgement: Judgement, measured_ns: int, run_ns: int | None = None, *, marks: bool = True
 ) -> None:  # fmt: skip
-    """The figures of all I/Os, each with its interval, and doubts of them; with `marks` the chosen one is marked."""
+    """The figures of all I/Os and of flushes, each with its interval, and doubts; with `marks` the chosen one is marked."""
     click.secho("figures, with 95 % intervals", bold=True)
     for name, words in _shown(judgement).items():
         estimate = judgement.estimates.get(name)

@@ -14,7 +14,7 @@ from storscope.model.compare import Known
 from storscope.store import Store
 
 _NAMES: Final = {"mean": "latency", "iops": "iops", "bandwidth": "bandwidth"}
-_DIRECTIONS: Final = ("read", "write")
+_DIRECTIONS: Final = ("read", "write", "flush")
 _PARTS: Final = ("low", "high", "independent")
 
 
@@ -43,7 +43,9 @@ def _known(facts: Mapping[str, float]) -> dict[str, Known]:
 
 
 def _metric(figure: str) -> str:
-    """'read-mean' is 'read_latency' here, 'write-p99' is 'write_p99'."""
+    """'read-mean' is 'read_latency' here, 'write-p99' is 'write_p99', and 'flush-iops' is 'flush_rate'."""
+    if figure == "flush-iops":
+        return "flush_rate"
     direction, dash, statistic = figure.partition("-")
     if not dash or direction not in _DIRECTIONS:
         return _NAMES.get(figure, figure)
