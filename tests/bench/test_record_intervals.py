@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 
 from storscope.bench import record_intervals
 from storscope.bench.compact import compact, is_compact
-from storscope.bench.figures import DIRECTIONS, MEASURES, Interval, Latencies
+from storscope.bench.figures import DIRECTIONS, FLUSHES, MEASURES, Interval, Latencies
 from storscope.bench.histograms import Histograms
 from storscope.bench.joining import joined
 from storscope.bench.record_intervals import Cell, IntervalWriter
+from storscope.domain import flush
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
@@ -61,12 +62,14 @@ def _tallies(draw: st.DrawFn) -> dict[str, Any]:
 def _intervals(draw: st.DrawFn) -> list[Interval]:
     cells = draw(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=4, unique=True))
     intervals = []
+    flushing = draw(st.integers(0, 5))
     for index in range(draw(st.integers(1, 5))):
         present = [cell for cell in cells if draw(st.booleans())]
         intervals.append(Interval({
             "index": index, "start_ns": index * NS_PER_S, "duration_ns": NS_PER_S // draw(st.integers(1, 3)),
             "cells": [
-                {"stream": stream, "target": target, **{name: draw(_tallies()) for name in DIRECTIONS}}
+                {"stream": stream, "target": target, **{name: draw(_tallies()) for name in DIRECTIONS},
+                 FLUSHES: draw(_tallies()) if stream == flushing else None}
                 for stream, target in present
             ],
             "outstanding_mean": draw(st.none() | st.floats(0, 9)), "offered_per_s": draw(st.none() | st.floats(0, 9)),
@@ -120,12 +123,13 @@ def test_columns_say_what_rows_would_say(at_once: int, intervals: list[Interval]
     for entity, interval in said:
         key = (entity.name, _START_NS + interval.start_ns)
         _check_observation(observed[key], interval, is_job=entity == _JOB)
-        for name, word in DIRECTIONS.items():
+        for name, word in {**DIRECTIONS, FLUSHES: flush.OPERATION}.items():
             for measure in MEASURES:
                 buckets = interval.direction(name).of(measure).buckets()
                 row = drawn.pop((*key, word, measure), None)
                 assert ([] if row is None else _buckets(row)) == buckets
     assert not drawn
+    _check_flushes(tables, said)
 
 
 @settings(max_examples=60)
@@ -183,7 +187,7 @@ def _buckets(row: dict[str, Any]) -> list[tuple[float, float, int]]:
 
 
 def _check_observation(row: dict[str, Any], interval: Interval, *, is_job: bool) -> None:
-    whole = interval.all
+    whole = interval.direction(*DIRECTIONS, FLUSHES)
     assert row["duration_ns"] == interval.duration_ns
     assert row["ops_per_s"] == pytest.approx(interval.per_s(whole.ios))
     assert row["bytes_per_s"] == pytest.approx(interval.per_s(whole.bytes))
@@ -195,6 +199,29 @@ def _check_observation(row: dict[str, Any], interval: Interval, *, is_job: bool)
         direction = interval.direction(name)
         assert row[f"{word}_ops_per_s"] == pytest.approx(interval.per_s(direction.ios))
         assert row[f"{word}_latency_ns_mean"] == pytest.approx(direction.response.mean_ns)
+
+
+def _check_flushes(tables: dict[str, list[dict[str, Any]]], said: list[tuple[EntityRef, Interval]]) -> None:
+    """Counters of a block of intervals that have any; without one in an interval there is no latency."""
+    counted = {
+        (row["entity"], _ns(time), row["name"]): value
+        for row in tables.get("series", [])
+        if row["name"] in {flush.RATE, flush.LATENCY}
+        for time, value in zip(_times(tables, row), row["values"], strict=True)
+        if value is not None
+    }
+    for entity, interval in said:
+        flushes, key = interval.flushes, (entity.name, _START_NS + interval.start_ns)
+        assert counted.get((*key, flush.RATE), 0.0) == pytest.approx(interval.per_s(flushes.ios))
+        assert counted.get((*key, flush.LATENCY)) == (
+            None if flushes.response.mean_ns is None else pytest.approx(flushes.response.mean_ns)
+        )
+
+
+def _times(tables: dict[str, list[dict[str, Any]]], series: dict[str, Any]) -> list[datetime]:
+    (line,) = (line for line in tables["timelines"] if line["timeline"] == series["timeline"])
+    found: list[datetime] = line["times"]
+    return found
 
 
 @given(

@@ -24,7 +24,7 @@ _SHOWN = {
 def print_judgement(
     judgement: Judgement, measured_ns: int, run_ns: int | None = None, *, marks: bool = True
 ) -> None:  # fmt: skip
-    """The figures of all I/Os and of flushes, each with its interval, and doubts; with `marks` the chosen one is marked."""
+    """The figures of I/Os and of flushes, each with its interval, and doubts; with `marks` the chosen one is marked."""
     click.secho("figures, with 95 % intervals", bold=True)
     for name, words in _shown(judgement).items():
         estimate = judgement.estimates.get(name)
