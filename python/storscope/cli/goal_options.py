@@ -24,7 +24,7 @@ def goal_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """When a measurement ends; they arrive as keywords, and `goal_of` knows them."""
     options = [
         click.option("--figure", metavar="NAME", help="What the measurement is for: iops, bandwidth, mean, p50, p99, "
-                     "p99.9, ... of all I/Os, or read-p99, write-iops, ...  [default: iops; mean in an open loop]"),
+                     "p99.9, ... of all I/Os, or read-p99, flush-p99, ...  [default: iops; mean in an open loop]"),
         click.option("--within", type=ShareType(above_0=True, below_1=True),
                      help="Measure until the 95 % interval of the figure is within this "
                      "share of it.  [default: 2%]"),

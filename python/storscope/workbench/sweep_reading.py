@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from storscope.bench.sweep import Planned
+from storscope.domain import flush
 from storscope.domain.sweep import DIRECTED, FIGURES, Cell, Estimate, Point
 from storscope.domain.units import NS_PER_S, format_span, format_time
 from storscope.model.student import two_sided_quantile
@@ -102,12 +103,23 @@ def _sweep_run(
 _RATES = """
 SELECT run, sum(duration_ns) AS ns, {rates},
        sum(latency_ns_mean * ops_per_s * duration_ns) / nullif(sum(ops_per_s * duration_ns), 0) AS latency_ns_mean
-FROM observations WHERE kind = 'job' AND run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?) GROUP BY run
+FROM (
+    SELECT * REPLACE (
+        read_ops_per_s + write_ops_per_s AS ops_per_s,
+        (coalesce(read_latency_ns_mean * read_ops_per_s, 0) + coalesce(write_latency_ns_mean * write_ops_per_s, 0))
+            / nullif(read_ops_per_s + write_ops_per_s, 0) AS latency_ns_mean
+    ) FROM observations WHERE (capture, run) IN (SELECT capture, run FROM counters WHERE name = '{flushes}')
+    UNION ALL
+    SELECT * FROM observations
+    WHERE run IS NOT NULL AND (capture, run) NOT IN (SELECT capture, run FROM counters WHERE name = '{flushes}')
+)
+WHERE kind = 'job' AND run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?) GROUP BY run
 """
-"""Of the job, which is the whole: its streams on their targets are parts of it, with rows of their own."""
+"""Of the job, which is the whole: its streams on their targets are parts of it, with rows of their own. Flushes, which
+count among all operations, are left out, as in the figures that a run gives of itself."""
 _TAILS = """
 WITH timed AS (
-    SELECT * FROM histograms WHERE kind = 'job' AND measure IN ('response', 'service')
+    SELECT * FROM histograms WHERE kind = 'job' AND measure IN ('response', 'service') AND operation <> '{flushes}'
     AND run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?)
 ), buckets AS (
     SELECT run, unnest(bucket_high_ns) AS high, unnest(counts) AS ios FROM timed
@@ -134,9 +146,9 @@ def _figures(store: Store, sweep: str) -> dict[str, dict[str, float]]:
     names = ["ops_per_s", "bytes_per_s", *DIRECTED]
     rates = ", ".join(f"sum({name} * duration_ns) / nullif(sum(duration_ns), 0) AS {name}" for name in names)
     found: dict[str, dict[str, float]] = defaultdict(dict)
-    for row in store.query(_RATES.format(rates=rates), [sweep]).to_pylist():
+    for row in store.query(_RATES.format(rates=rates, flushes=flush.RATE), [sweep]).to_pylist():
         found[row["run"]] |= {name: row[name] for name in (*names, "latency_ns_mean") if row[name] is not None}
-    for row in store.query(_TAILS, [sweep, _SHARE]).to_pylist():
+    for row in store.query(_TAILS.format(flushes=flush.OPERATION), [sweep, _SHARE]).to_pylist():
         found[row["run"]]["latency_ns_p99"] = float(row["latency_ns_p99"])
     return found
 

@@ -19,6 +19,7 @@ Examples:
   storscope bench /mnt/array --workload oltp
   storscope bench /mnt/array --workload job.fio --duration 5m --size 20G
   storscope bench /mnt/array --workload oltp --figure p99 --within 3% --max-duration 5m
+  storscope bench /mnt/array --workload commits --figure flush-p99
   storscope bench /dev/sdb --workload random-8k-70-read --steady-state --precondition
   storscope bench /mnt/old /mnt/new --workload copy.toml
   storscope bench /mnt/array --workload oltp --knee --slo 'p99<5ms' --report knee.html

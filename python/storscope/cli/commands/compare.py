@@ -62,7 +62,7 @@ _NOT_OF_A_PAGE: Final = {"as_json", "fail_on", "form", "report", "verbose"}
 @click.argument("before")
 @click.argument("after")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Compare this: latency, p99, iops, bandwidth, "
-              "read_latency, write_p99.9, ... (docs/compare.md). May be given more than once.")  # fmt: skip
+              "read_latency, write_p99.9, flush_p99, ... (docs/compare.md). May be given more than once.")  # fmt: skip
 @click.option(
     "--threshold", type=ShareType(below_1=True), default="5%", show_default=True, help="Smallest change that matters."
 )
