@@ -20,9 +20,10 @@ from storscope.domain.workload import Starts, Workload
 Form = Callable[[Workload], Any]
 """A workload as it is hashed: plain JSON values."""
 
-_NO_BLOCKS_OF_DUPLICATES: Final = {"duplicate_block_bytes": 4 * KIB}
+_NO_FLUSHES: Final[Mapping[str, object]] = {"flush": None}
+_NO_BLOCKS_OF_DUPLICATES: Final = {**_NO_FLUSHES, "duplicate_block_bytes": 4 * KIB}
 _NO_STARTS: Final = {**_NO_BLOCKS_OF_DUPLICATES, "starts": Starts.TOGETHER.value}
-_AGES: Final[tuple[Mapping[str, object], ...]] = ({}, _NO_BLOCKS_OF_DUPLICATES, _NO_STARTS)
+_AGES: Final[tuple[Mapping[str, object], ...]] = (_NO_FLUSHES, _NO_BLOCKS_OF_DUPLICATES, _NO_STARTS)
 """Fields that workloads did not have yet, with their defaults, at each age in which they were hashed whole.
 
 A field that is added from now on was in none: it belongs into each."""
