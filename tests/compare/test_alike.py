@@ -221,9 +221,6 @@ def _flushing(engine: str, *, flush_ns: float = _FLUSH_NS, late_ns: float = 0.0)
             for operation, middle in (("write", _SERVICE_NS), (flush.OPERATION, flush_ns)):
                 buckets = [(middle * 0.996, middle * 1.004, 200)]
                 recorder.histogram(job, at, SECOND, operation, "lat" if is_fio else "service", buckets, run="log")
-        for name in ("mean", "iops"):
-            for part in ("", " low", " high", " independent"):
-                recorder.fact(EntityRef("host", "job", "log"), f"{name}{part}", 1e9)
 
     return write
 
@@ -236,8 +233,11 @@ def test_flushes_are_compared_where_runs_made_any(tmp_path: Path) -> None:
     assert found["flush_latency"].outcome is Outcome.WORSE
     assert found["flush_rate"].before == found["flush_rate"].after == 200.0
     assert found["flush_p99"].before == pytest.approx(_FLUSH_NS, rel=0.005)
-    # What the run says of reads and writes alone does not stand for all operations.
-    assert found["iops"].before == 400.0
+    # They are no I/Os, but in flight while they last.
+    assert (found["iops"].before, found["latency"].before) == (200.0, pytest.approx(_SERVICE_NS))
+    assert found["p99"].before == pytest.approx(_SERVICE_NS, rel=0.005)
+    assert found["in_flight"].before == pytest.approx(400.0 * (_SERVICE_NS + _FLUSH_NS) / 2 / SECOND)
+    assert found["in_flight"].after == pytest.approx(400.0 * (_SERVICE_NS + 2 * _FLUSH_NS) / 2 / SECOND)
 
 
 def test_of_runs_without_flushes_nothing_is_said_of_them(tmp_path: Path) -> None:
@@ -252,6 +252,8 @@ def test_flushes_of_fio_are_compared_with_the_service_of_ours(tmp_path: Path) ->
     assert found["flush_latency"].before == pytest.approx(_FLUSH_NS, rel=0.001)
     assert found["flush_latency"].outcome is Outcome.SAME
     assert found["flush_p99"].before == pytest.approx(found["flush_p99"].after)
+    assert (found["latency"].before, found["latency"].after) == (pytest.approx(_SERVICE_NS, rel=0.001), _SERVICE_NS)
+    assert found["iops"].before == found["iops"].after == 200.0
     assert "of storscope's runs the service of writes and of flushes apart is from distributions" in _notes(
         comparison
     ).replace("Of storscope", "of storscope")

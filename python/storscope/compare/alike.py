@@ -14,10 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
+from storscope.compare.flushes_apart import mean_of_ios
 from storscope.compare.matching import Pair
-from storscope.compare.metrics import METRICS, Metric
+from storscope.compare.metrics import FLUSH_RATE, IN_FLIGHT, METRICS, Metric
 from storscope.compare.service_apart import SERVICE, service_apart
-from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject
+from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject, in_flight
 from storscope.domain.arrays import FloatArray
 
 OWN_ENGINES: Final = frozenset({"storscope", "storscope-sim"})
@@ -118,10 +121,17 @@ def _of_service(intervals: Intervals, histograms: Sequence[HistogramPart]) -> In
         columns.pop(name, None)
     if service is None:
         return replace(intervals, columns=columns)
-    columns[_LATENCY] = service
     alone = [word for word in _DIRECTIONS if all(_is_idle(columns, other) for other in _KINDS if other != word)]
     means = dict.fromkeys(alone, service) if alone else service_apart(intervals, histograms)
     columns |= {_column(word): values for word, values in means.items()}
+    if FLUSH_RATE not in columns:
+        columns[_LATENCY] = service
+        return replace(intervals, columns=columns)
+    rates = {word: intervals.column(f"{word}_ops_per_s") for word in _DIRECTIONS if word in means}
+    columns[IN_FLIGHT] = in_flight(intervals.column("ops_per_s") + np.nan_to_num(columns[FLUSH_RATE]), service)
+    if rates:
+        spent = sum(np.where(rate > 0, rate * means[word], 0.0) for word, rate in rates.items())
+        columns[_LATENCY] = mean_of_ios(np.asarray(spent), intervals.column("ops_per_s"))
     return replace(intervals, columns=columns)
 
 

@@ -216,15 +216,17 @@ def _common_measure(pair: Pair, metric: Metric | None) -> str | None:
 
 
 def _histograms(subject: Subject, metric: Metric | None, measure: str | None) -> list[HistogramPart]:
-    """The histograms of the metric's operations; those of all operations together where there are such."""
+    """The histograms of the metric's operations; else those of I/Os, of all together where there are such."""
     wanted = metric.operations if metric else ()
     parts = [
         part
         for part in subject.measured().histograms
         if part.measure in _MEASURES and part.counts.sum() and (measure is None or part.measure == measure)
     ]
+    if wanted:
+        return [part for part in parts if part.operation in wanted]
     together = [part for part in parts if part.operation == "all"]
-    return [part for part in parts if part.operation in wanted] if wanted else together or parts
+    return together or [part for part in parts if part.operation != OPERATION]
 
 
 def _buckets(subject: Subject, metric: Metric | None, measure: str) -> Buckets:

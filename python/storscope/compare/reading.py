@@ -21,6 +21,7 @@ from storscope.compare.asked_own import asked_of_own, read_scratch_bytes
 from storscope.compare.asked_table import asked_of_row
 from storscope.compare.chosen_streams import are_all, chosen_names, only_chosen, rows_of, without_places
 from storscope.compare.combining import combined, in_step, split_whole
+from storscope.compare.flushes_apart import of_ios
 from storscope.compare.marks import TABLE, marks_of_job, marks_of_row, marks_of_run
 from storscope.compare.metrics import FLUSH_LATENCY, FLUSH_RATE
 from storscope.compare.naming import SIMULATOR, place_of
@@ -145,15 +146,21 @@ def _warm_up_ns(row: Row) -> int:
     return round(float(dict(row["parameters"] or ()).get("warm_up_s") or 0.0) * NS_PER_S)
 
 
-def _changes(row: Row, times: Times) -> tuple[str, ...]:
-    """How phases began within the times that are meant, in words; not the one that was under way before."""
+def _changes(row: Row, times: Times, measured: Measured) -> tuple[str, ...]:
+    """How phases began within the times that are meant, in words; not the one that was under way before, nor one that
+    began behind the last interval within them."""
     zero_ns = _start_ns(row) or 0
     phases = json.loads(dict(row["parameters"] or ()).get("phases") or "[]")
+    until_ns = times.until_ns
+    if until_ns is not None and measured.intervals is not None and len(measured.intervals.time_ns):
+        begins = [time_ns for time_ns in measured.intervals.time_ns if time_ns is not None]
+        last_ns = max(begins, default=until_ns) + round(float(measured.intervals.duration_s[-1]) * NS_PER_S)
+        until_ns = min(until_ns, last_ns)
     return tuple(
         one["begins"]
         for one in phases[1:]
         if (times.since_ns is None or zero_ns + one["from_ns"] > times.since_ns)
-        and (times.until_ns is None or zero_ns + one["from_ns"] < times.until_ns)
+        and (until_ns is None or zero_ns + one["from_ns"] < until_ns)
     )
 
 
@@ -183,7 +190,7 @@ def _run(
         time_ns=row["time_ns"],
         duration_ns=None if times.are_bounded else row["duration_ns"],
         warm_up_ns=_warm_up_ns(row),
-        changes=_changes(row, times),
+        changes=_changes(row, times, measured),
         doubts=parameters.get("doubts") or "",
         status=_status(row, times),
         has_fixed_rate=(names is None and any(parameters.get(name) for name in _RATE_PARAMETERS))
@@ -275,13 +282,8 @@ def _measured_run(
             intervals = combined([arrays(steps) for steps in in_step(series)])
     if whole is None and intervals is None:
         return None
-    flushes = any(FLUSH_RATE in one.columns for one in (whole, intervals) if one is not None)
-    return Measured(whole, intervals, _histograms(histograms, times), _without_flushes(own) if flushes else own)
-
-
-def _without_flushes(own: Mapping[str, Known]) -> dict[str, Known]:
-    """What the run says of reads and writes, where the figures of all operations are those of flushes, too."""
-    return {name: known for name, known in own.items() if name == "bandwidth" or "_" in name}
+    whole, intervals = (None if one is None else of_ios(one) for one in (whole, intervals))
+    return Measured(whole, intervals, _histograms(histograms, times), own)
 
 
 def _end_ns(row: Row) -> int | None:

@@ -38,7 +38,7 @@ class Intervals:
 
     def column(self, name: str) -> FloatArray:
         """A canonical column or `IN_FLIGHT`; all NaN when the source did not have it."""
-        if name == IN_FLIGHT:
+        if name == IN_FLIGHT and name not in self.columns:
             return in_flight(self.column("ops_per_s"), self.column("latency_ns_mean"))
         found = self.columns.get(name)
         return np.full(len(self), np.nan) if found is None else found
