@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from storscope.cli.show_verdict import print_verdict
-from storscope.domain.finding import Finding, Severity
-from storscope.domain.verdict import Note, NotePlace, Provenance, Verdict
+from storscope.diagnose.rules import rules
+from storscope.domain.finding import Finding, Healthy, Severity
+from storscope.domain.verdict import OF_THE_DATA, Note, NotePlace, Provenance, Verdict
 from storscope.domain.verdict_json import verdict_to_json
 
 _FINDING = Finding("path-dead", Severity.WARNING, 0.9, "A path is dead", "It is.", "w", "i", "c", "r", "s")
@@ -40,3 +41,15 @@ def test_everything_is_told_once_to_who_asks_for_all(capsys: pytest.CaptureFixtu
 
 def test_programs_get_every_note_as_a_sentence() -> None:
     assert verdict_to_json(_verdict(*_NOTES))["provenance"]["notes"] == [note.words for note in _NOTES]
+
+
+def test_numbers_that_fit_together_make_no_storage_healthy(capsys: pytest.CaptureFixture[str]) -> None:
+    def headed(*names: str) -> str:
+        healthy = [Healthy(name, "It fits.") for name in names]
+        verdict = Verdict([], healthy, [], None, None, _verdict().provenance)
+        print_verdict(verdict, Severity.INFO, verbose=False, is_kept=True)
+        return capsys.readouterr().out.splitlines()[0]
+
+    assert headed(*OF_THE_DATA).startswith("UNDECIDED: the numbers fit together; of the storage itself nothing")
+    assert headed(*OF_THE_DATA, "heavy-hitter").startswith("HEALTHY in what could be judged: 5 of 5 rules")
+    assert set(rules()) > OF_THE_DATA

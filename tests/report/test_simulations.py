@@ -42,7 +42,7 @@ def test_parts_of_the_time_and_components_are_those_of_the_simulation(tmp_path: 
     }
     assert all("drive" in row[3] for row in view.parts)
     drives = [one for one in simulated.array["components"] if one["kind"] == "drive"]
-    assert view.components[0][0] == f"{len(drives)} disks of g"
+    assert view.components[0][0] == f"{len(drives)} drives of g"
     used = used_components(simulated.window["components"])
     assert [row[1] for row in view.components] == [format_ratio(one.mean_ratio) for one in used]
     assert view.components[0][2] == f"{format_ratio(used[0].most_ratio)} ({used[0].most_name})"

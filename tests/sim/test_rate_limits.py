@@ -150,3 +150,12 @@ def test_a_run_that_lives_on_credits_is_doubted() -> None:
 def test_a_limit_that_lets_nothing_through_is_doubted() -> None:
     (doubt,) = (one for one in _simulated("limit = { iops = 0.001 }", "limit = { iops = 0.001 }").doubts)
     assert doubt.startswith("No I/O was answered in the time that counts. Most wait at rate limit host vm.")
+
+
+def test_of_several_limits_that_is_told_first_which_holds_most_back(tmp_path: Path) -> None:
+    """That of the volume is used to the full all the time and holds hardly any; that of the host holds the rest."""
+    simulated = _simulated("limit = { iops = 1100 }", "limit = { iops = 2000 }")
+    held = {one["name"]: one["queue_mean"] for one in simulated.window["components"] if one["kind"] == "rate_limit"}
+    first = diagnose(_kept(tmp_path, simulated)).findings[0]
+    most = max(held, key=lambda name: held[name])
+    assert first.title.startswith(f"The rate limit of {most} (")

@@ -60,6 +60,12 @@ def _print_headline(verdict: Verdict) -> None:
     if verdict.findings:
         first = verdict.findings[0]
         click.secho(f"{first.severity.word.upper()}: {harmless(first.title)}", fg=_COLOURS[first.severity], bold=True)
+    elif verdict.healthy and not verdict.is_of_storage:
+        click.secho(
+            "UNDECIDED: the numbers fit together; of the storage itself nothing could be judged.",
+            fg="yellow",
+            bold=True,
+        )
     elif verdict.healthy:
         judged = len({item.rule for item in verdict.healthy})
         rules = judged + len({item.rule for item in verdict.not_evaluated} - {item.rule for item in verdict.healthy})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -59,6 +60,10 @@ class Provenance:
     seed: int = 0
 
 
+OF_THE_DATA: Final = frozenset({"littles-law", "units-suspected", "impossible-values", "outstanding-mismatch"})
+"""Rules that look whether the numbers fit together: that they do tells nothing of the storage."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Findings first by severity then by weight and confidence; healthy conditions; rules without evidence."""
@@ -85,6 +90,11 @@ class Verdict:
     def worst(self) -> Severity | None:
         """The greatest severity, None when there is no finding."""
         return max((finding.severity for finding in self.findings), default=None)
+
+    @property
+    def is_of_storage(self) -> bool:
+        """Whether anything was found or found healthy besides that the numbers fit together."""
+        return bool(self.findings) or any(one.rule not in OF_THE_DATA for one in self.healthy)
 
 
 def ordered(outcomes: Sequence[Outcome]) -> tuple[list[Finding], list[Healthy], list[NotEvaluated]]:

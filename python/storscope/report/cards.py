@@ -78,6 +78,11 @@ def headline(verdict: Verdict) -> Headline:
         return Headline(
             first.severity.word, first.severity.word.capitalize(), _sentence(first.title), first.summary, counts
         )
+    if verdict.healthy and not verdict.is_of_storage:
+        return Headline(
+            "unknown", "Not judged", "The numbers fit together; of the storage itself nothing could be judged.",
+            "What each rule needs is listed below.", counts,
+        )  # fmt: skip
     if verdict.healthy:
         looked = counted(len(verdict.healthy), "condition was", "conditions were")
         missing = len(verdict.not_evaluated)

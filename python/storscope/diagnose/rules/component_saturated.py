@@ -159,8 +159,20 @@ def _outcome(case: Case, settings: Settings, system: str, components: list[_Comp
     if not full:
         return Healthy(_NAME, _healthy_words(case, settings, system, own, left))
     severity = {one.entity: _severity(case, settings, system, one) for one in full}
-    full.sort(key=lambda one: (-severity[one.entity], -one.time_share * one.level, one.entity))
+    held = sum(_held(one) for one in full)
+    full.sort(key=lambda one: (-severity[one.entity], -_weight(one, held), one.entity))
     return _finding(case, settings, system, full, components)
+
+
+def _held(one: _Component) -> float:
+    """Requests that a limit of rates held back over the whole time, on average; 0 of what is no limit."""
+    return one.queue * one.time_share if one.entity.kind == "rate_limit" and np.isfinite(one.queue) else 0.0
+
+
+def _weight(one: _Component, held: float) -> float:
+    """How much it matters: how busy it is for how much of the time. Limits stand one behind the other, and each is used
+    to the full by what it lets through; so of them that matters most which holds most back."""
+    return _held(one) / held if held and one.entity.kind == "rate_limit" else one.time_share * one.level
 
 
 def _is_told_as_deep(case: Case, settings: Settings, system: str, one: _Component) -> bool:
