@@ -15,7 +15,7 @@ from storscope.domain.finding import Severity
 from storscope.domain.units import KIB, MIB, NS_PER_S
 from storscope.store import Store
 from storscope.workbench.importing import import_paths
-from tests.diagnose.evidence import only_finding, statements
+from tests.diagnose.evidence import needs, only_finding, statements
 from tests.diagnose.limited_volume import Limits, Load, Seen, iostat_json, serve, serve_together, steady, wandering_load
 from tests.support.cases import findings, judge
 
@@ -126,6 +126,64 @@ def test_a_limit_of_the_kernel_that_was_lowered_is_found_in_what_iostat_told_of_
     finding = only_finding(judge(RULE, _imported(tmp_path, CAPTURED)))
     assert finding.title == "Device loop0 fell to a limit: 1,500 to 200 IOPS"
     assert finding.confidence < 0.8
+
+
+_P20 = Limits(ops_per_s=2_300, burst_ops_per_s=3_500, credits=1_200.0 * 2_000)
+"""An Azure P20, with credits for 2,000 s above its base."""
+
+
+def test_credits_of_a_volume_that_is_never_without_a_queue_are_told_by_two_even_rates(tmp_path: Path) -> None:
+    """It was called healthy: latency rose 1.5-fold, and no time showed how long an operation takes alone."""
+    for jitter in (0.0, 0.01):
+        seen = serve(steady(_COUNT, 9_000, most=32), _P20, rng(), jitter=jitter)
+        finding = only_finding(judge(RULE, case_of(tmp_path / str(jitter), sdc=seen)))
+        assert finding.title.startswith("Device sdc spent credits: 3,5")
+        assert finding.numbers["ops_per_s_after"] == pytest.approx(2_300, rel=0.01)
+        assert finding.numbers["before_s"] == pytest.approx(2_000, abs=20)
+        assert "Never were so few in flight" in finding.summary
+        assert finding.severity <= Severity.WARNING
+        assert finding.confidence == 0.5
+
+
+def test_more_in_flight_after_the_fall_is_as_much_asked(tmp_path: Path) -> None:
+    load = steady(_COUNT, 9_000, most=32)
+    load.most_in_flight[200:] = 44
+    assert only_finding(judge(RULE, case_of(tmp_path, sdc=serve(load, _P20, rng())))).numbers["falls"] == 1
+
+
+def test_undocumented_rates_without_a_light_time_are_information(tmp_path: Path) -> None:
+    """A rebuild or another load may do the same, however even."""
+    limits = dataclasses.replace(_P20, ops_per_s=1_700, burst_ops_per_s=2_700)
+    finding = only_finding(judge(RULE, case_of(tmp_path, sdc=serve(steady(_COUNT, 9_000, most=32), limits, rng()))))
+    assert finding.title.startswith("Device sdc fell: 2,7")
+    assert finding.severity is Severity.INFO
+    assert "rebuild" in finding.innocent
+
+
+def test_a_device_that_gets_slower_with_as_much_in_flight_is_doubted_and_neither_a_fall_nor_healthy(
+    tmp_path: Path,
+) -> None:
+    """What works for itself is uneven: here by 4 %, as an array under several loads."""
+    ops = np.where(np.arange(_COUNT) < 200, 3_500, 2_300) * rng().normal(1, 0.04, _COUNT)
+    in_flight, reads, full = np.full(_COUNT, 32.0), np.full(_COUNT, 0.7), np.ones(_COUNT)
+    outcomes = judge(RULE, case_of(tmp_path, sdc=Seen(ops, 8 * KIB * ops, reads, in_flight / ops, in_flight, full)))
+    [needed] = needs(outcomes)
+    assert "a time of light load of device sdc, which always has 32 or so in flight" in needed
+    assert len(outcomes) == 1
+
+
+def test_storage_that_takes_more_at_once_has_not_fallen_where_less_is_asked(tmp_path: Path) -> None:
+    """Never fewer than four in flight, and nobody waits: the rate goes with what is asked."""
+    in_flight = np.where(np.arange(_COUNT) < 200, 32.0, 4.0) * rng().normal(1, 0.01, _COUNT)
+    ops = in_flight / 0.001
+    full = np.ones(_COUNT)
+    seen = Seen(ops, 8 * KIB * ops, full, np.full(_COUNT, 0.001), in_flight, full)
+    assert statements(judge(RULE, case_of(tmp_path, sdc=seen)))
+
+
+def test_a_rate_that_never_changed_did_not_fall_though_there_is_always_a_queue(tmp_path: Path) -> None:
+    seen = serve(steady(_COUNT, 9_000, most=32), Limits(ops_per_s=3_000), rng())
+    assert statements(judge(RULE, case_of(tmp_path, sdc=seen)))
 
 
 # What is no fall ---------------------------------------------------------------------------------------------------

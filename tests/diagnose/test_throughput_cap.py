@@ -201,6 +201,36 @@ def test_a_constant_number_in_flight_is_no_queue(tmp_path: Path) -> None:
     assert findings(RULE, case) == []
 
 
+def test_what_always_has_as_many_in_flight_is_not_called_free_of_waiting(tmp_path: Path) -> None:
+    """A constant 32 in flight was "never wait behind each other", since latency never was twice that of any time."""
+    seen = serve(steady(_COUNT, 9_000, most=32), Limits(ops_per_s=3_000), rng())
+    outcomes = judge(RULE, case_of(tmp_path, sdc=seen))
+    [needed] = needs(outcomes)
+    assert needed.startswith("a time of light load of device sdc, which always has 34 or so in flight")
+    assert "stands at 3,000 IOPS" in needed
+    assert "EBS gp3" in needed
+    assert len(outcomes) == 1
+
+
+def test_those_with_a_light_time_are_judged_beside_one_that_has_none(tmp_path: Path) -> None:
+    deep = serve(steady(_COUNT, 9_000, most=32), Limits(ops_per_s=3_000), rng())
+    light = serve(steady(_COUNT, 1_000), Limits(ops_per_s=3_000), rng())
+    outcomes = judge(RULE, case_of(tmp_path, sdb=light, sdc=deep))
+    assert statements(outcomes) == [
+        "Operations on 1 device of db1 never wait behind each other for all of an interval."
+    ]
+    assert "device sdc" in needs(outcomes)[0]
+
+
+def test_storage_that_takes_as_many_at_once_as_are_asked_needs_no_light_time(tmp_path: Path) -> None:
+    """Never fewer than four in flight, with a latency that hardly changes."""
+    in_flight = 4 * 16 ** rng(3).uniform(size=_COUNT)
+    latency = 0.3 * MS * rng().gamma(100, 1 / 100, _COUNT)
+    ops = in_flight * 1e9 / latency
+    case = make_case(tmp_path, _device(ops_per_s=ops, bytes_per_s=8 * KIB * ops, latency_ns_mean=latency))
+    assert statements(judge(RULE, case))
+
+
 def test_bursts_with_pauses_between_them_are_the_pace_of_an_application(tmp_path: Path) -> None:
     size = 4 * KIB * 8 ** rng(3).uniform(size=_COUNT)
     latency = np.where(np.arange(_COUNT) < 60, 0.3, 9.0) * MS

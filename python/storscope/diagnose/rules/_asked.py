@@ -23,6 +23,7 @@ from storscope.diagnose.tier_limits import ENTITY_OPS_MIN, LARGE_BYTES_PER_S
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.units import NS_PER_S
+from storscope.model.plateau import elasticity, spread_factor
 from storscope.store.series import Series
 
 LIMITED_KINDS = ("device", "vdisk", "datastore", "vm_disk", "vm", "partition", "filesystem")
@@ -105,14 +106,40 @@ class Asked:
         return result
 
     @cached_property
+    def queues(self) -> BoolArray:
+        """Intervals in which two or more (of several things two of each) are in flight all the time, whether they wait
+        or the storage works on all of them at once."""
+        return self._with_in_flight(IN_FLIGHT_MIN * max(1, len(self.parts)))
+
+    @cached_property
     def waits(self) -> BoolArray:
         """Intervals in which operations wait all the time; where a queue of the host's is full, for a place in it."""
         with np.errstate(invalid="ignore"):
             slow = self.series["latency_ns_mean"] >= WAITING_FACTOR * self.alone_ns
+        result: BoolArray = self._with_in_flight(IN_FLIGHT_MIN) & slow
+        return result
+
+    def _with_in_flight(self, least: float) -> BoolArray:
+        with np.errstate(invalid="ignore"):
             pauses = self.series["busy_ratio"] < BUSY_MIN
             held = self.series["queue_depth_mean"] >= _FULL * self.series["queue_limit"]
-        result: BoolArray = self.at_work & slow & (self.in_flight >= IN_FLIGHT_MIN) & ~pauses & ~held
+        result: BoolArray = self.at_work & (self.in_flight >= least) & ~pauses & ~held
         return result
+
+    @cached_property
+    def is_never_alone(self) -> bool:
+        """Whether two or more are in flight even in the quickest intervals, and the rate does not go with how many.
+
+        Then nothing tells how long an operation takes alone, so nothing tells who waits: with a constant number in
+        flight the latency is their number over the rate whatever the storage does (Little 1961). Where the rate goes
+        with it, the storage takes more at once, and nobody waits.
+        """
+        quick = self.at_work & _are_quickest(self.series["latency_ns_mean"], self.at_work)
+        if not quick.any() or not self.queues[quick].mean() > _MOST:
+            return False
+        in_flight = self.in_flight[self.queues]
+        varies = spread_factor(in_flight) >= _DEPTHS_DIFFER
+        return not (varies and elasticity(self.rates["ops"][self.queues], in_flight) >= _GOES_ALONG)
 
     def is_quick(self, when: BoolArray) -> bool:
         """Whether it is flash, or answers reads as quickly in times when nobody waits.
@@ -128,6 +155,14 @@ class Asked:
         return share > 0 and median(self.alone_ns[when]) / share < QUICK_NS
 
 
+_MOST = 0.5
+"""Part of the quickest intervals with a queue from which nobody was alone in them (ours)."""
+_DEPTHS_DIFFER = 1.5
+"""Operations in flight of the tenth with the most over those of the tenth with the least from which it can be told how
+the rate goes with them (ours)."""
+_GOES_ALONG = 0.5
+"""Exponent by which the rate goes with what is in flight from which the storage takes more at once (ours): 1 while
+nobody waits, 0 of a limit, about 0.25 of a disk that sorts."""
 _CACHED = 0.5
 """Part of the time alone of a read below which a write is answered by a cache (ours)."""
 
@@ -171,12 +206,20 @@ def alone_ns(part: Series) -> FloatArray:
         at_work = (np.nan_to_num(part["ops_per_s"]) >= ENTITY_OPS_MIN) & (latency > 0)
     if not at_work.any():
         return np.full(len(part), np.nan)
-    with np.errstate(invalid="ignore"):
-        quick = at_work & (latency <= np.quantile(latency[at_work], QUICK_SHARE))
+    quick = at_work & _are_quickest(latency, at_work)
     sizes = size[quick & np.isfinite(size)]
     usual = float(np.median(sizes)) if len(sizes) else 0.0
     larger = np.maximum(np.nan_to_num(size) - usual, 0.0) if len(sizes) else np.zeros(len(part))
     result: FloatArray = float(np.median(latency[quick])) + larger * NS_PER_S / LARGE_BYTES_PER_S
+    return result
+
+
+def _are_quickest(latency: FloatArray, at_work: BoolArray) -> BoolArray:
+    """Which latencies are no greater than that of the quickest tenth at work."""
+    if not at_work.any():
+        return at_work
+    with np.errstate(invalid="ignore"):
+        result: BoolArray = latency <= np.quantile(latency[at_work], QUICK_SHARE)
     return result
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rules._asked import Asked
 from storscope.diagnose.rules._entities import counted
+from storscope.diagnose.rules._intervals import median
 from storscope.diagnose.rules._load import kind_word, named
 from storscope.domain.entity import EntityRef
 from storscope.domain.units import MIB, format_bandwidth, format_count, format_rate
@@ -33,6 +34,14 @@ def things_words(entities: Iterable[EntityRef]) -> str:
     if len(kinds) > 1:
         return counted(len(listed), "entity", "entities")
     return f"{len(listed):,} {kind_word(kinds.pop(), len(listed))}"
+
+
+def never_alone_words(case: Case, every: Sequence[Asked]) -> str:
+    """'a time of light load of device sdb, which always has 32 or so in flight', and how many more are so."""
+    first = every[0]
+    number = flight_words(median(first.in_flight[first.queues]))
+    also = f" (so have {len(every) - 1:,} more)" if len(every) > 1 else ""
+    return f"a time of light load of {subject_words(case, first)}, which always has {number} or so in flight{also}"
 
 
 def rate_words(measure: str, per_s: float) -> str:

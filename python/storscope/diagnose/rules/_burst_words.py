@@ -47,6 +47,10 @@ def fall_words(case: Case, falls: Sequence[Fall]) -> str:
     fall = falls[0]
     before, after = fall.both(fall.asked.in_flight)
     quick, slow = fall.both(fall.asked.series["latency_ns_mean"])
+    even = (
+        "" if fall.is_waiting_seen else " Never were so few in flight that it shows how long one takes alone; but both "
+        f"rates were even, the earlier one to {format_ratio(fall.spread_before)}, as limits are."
+    )  # fmt: skip
     again = (
         f" It fell so {len(falls):,} times; told is the one with the most waiting after it." if len(falls) > 1 else ""
     )
@@ -55,7 +59,8 @@ def fall_words(case: Case, falls: Sequence[Fall]) -> str:
         f"{subject_words(case, fall.asked)} did {rate_words(fall.measure, fall.high)}, then "
         f"{rate_words(fall.measure, fall.low)} for {format_span(fall.end_ns - fall.fell_ns)}, deviating by "
         f"{format_ratio(fall.spread)}. As much was asked, with {flight_words(after)} in flight instead of "
-        f"{flight_words(before)}: an operation took {format_duration(slow)} instead of {format_duration(quick)}.{again}"
+        f"{flight_words(before)}: an operation took {format_duration(slow)} instead of {format_duration(quick)}."
+        f"{even}{again}"
     )
 
 

@@ -7,7 +7,7 @@ seen, a documented limit at that rate suggests a cap, and else nothing is said o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,6 +102,22 @@ def caps_of(asked: Asked, settings: Settings) -> list[Cap]:
         for measure, plateau in kept.items()
         if _holds_most(asked, settings, plateau, [one for one in kept.values() if one is not plateau])
     ]
+
+
+def plateaus_of(asked: Asked, settings: Settings, measure: str, waits: BoolArray) -> Iterator[Plateau]:
+    """Even values of a rate in the intervals in which operations wait, that of most intervals first; at most three."""
+    left = waits.copy()
+    for _ in range(_PLATEAUS_MOST):
+        plateau = densest_plateau(asked.rates[measure], left, settings["width_ratio"])
+        if plateau is None or plateau.count < settings["samples_min"]:
+            return
+        if plateau.spread <= settings["spread_ratio_max"] and goes_with_nothing(asked, settings, measure, plateau):
+            yield plateau
+        left &= ~plateau.members
+
+
+_PLATEAUS_MOST = 3
+"""Values that one rate is looked at for: that of credits, that without, one of another limit."""
 
 
 def _stands(asked: Asked, settings: Settings, plateau: Plateau) -> bool:

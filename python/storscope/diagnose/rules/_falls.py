@@ -2,31 +2,34 @@
 
 So credits end. The higher rate need not be even; the lower one is, and operations wait there. What is asked is the
 same as far as it is seen: as many in flight or more, of about the same size and mix.
+
+Where two or more are in flight all the time, nothing shows who waits, and latency rises as the rate falls whatever the
+reason (Little 1961). Then both rates must be as even as limits are, which storage that gets slower seldom is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from storscope.diagnose.rule import Settings
 from storscope.diagnose.rules._asked import Asked
-from storscope.diagnose.rules._caps import cap_at, goes_with_nothing
+from storscope.diagnose.rules._caps import cap_at, plateaus_of
 from storscope.diagnose.rules._intervals import median, seconds
 from storscope.diagnose.tier_limits import LARGE_BYTES
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.units import NS_PER_S
 from storscope.model.overload import bridged, runs_of
-from storscope.model.plateau import Plateau, densest_plateau
+from storscope.model.plateau import Plateau
 
-_PLATEAUS_MOST = 3
-"""Values that one rate is looked at for: that of the credits, that without, one of another limit."""
 _CHANGE_INTERVALS = 2
 """Intervals that the fall may take: the one in which it happens is of both, and samples are not exact (ours)."""
 _BEFORE_MIN = 3
 """Intervals above that are no chance (ours)."""
+_EVEN_MIN = 5
+"""Intervals before from which it can be told whether they are even (ours)."""
 _KEPT = 0.8
 """Part of what was in flight before that must be after, for as much to be asked (ours)."""
 _MIX_CHANGE = 0.2
@@ -44,6 +47,8 @@ class Fall:
     """The intervals above the plateau."""
     after: slice
     """Those at it."""
+    is_waiting_seen: bool = True
+    """False where operations were never few enough to show how quick they are alone."""
 
     @property
     def high(self) -> float:
@@ -65,6 +70,12 @@ class Fall:
         """Deviation over mean after it."""
         rate = self.asked.rates[self.measure][self.after][self.plateau.members[self.after]]
         return float(rate.std() / rate.mean())
+
+    @property
+    def spread_before(self) -> float:
+        """The same before it, without the first and the last interval, in which it may have begun and ended."""
+        rate = self.asked.rates[self.measure][self.before][1:-1]
+        return float(np.nanstd(rate) / np.nanmean(rate))
 
     @property
     def start_ns(self) -> int:
@@ -119,25 +130,28 @@ _FEW_READS = 0.1
 
 def falls_of(asked: Asked, settings: Settings, measure: str) -> list[Fall]:
     """Every fall of one rate to one value, in order of time; by the thresholds of throughput-cap and those of falls."""
-    found: list[Fall] = []
-    for plateau in _plateaus(asked, settings, measure):
+    found = _falls_among(asked, settings, measure, asked.waits)
+    if found or not asked.is_never_alone:
+        return found
+    unseen = (replace(fall, is_waiting_seen=False) for fall in _falls_among(asked, settings, measure, asked.queues))
+    return [fall for fall in unseen if _is_between_even_rates(settings, fall)]
+
+
+def _is_between_even_rates(settings: Settings, fall: Fall) -> bool:
+    """Whether both rates are as even as limits are, with a queue all the time."""
+    lasted = fall.before.stop - fall.before.start >= _EVEN_MIN
+    even = max(fall.spread, fall.spread_before) <= settings["spread_ratio_exact"]
+    return lasted and even and bool(fall.asked.queues[fall.before].all())
+
+
+def _falls_among(asked: Asked, settings: Settings, measure: str, waits: BoolArray) -> list[Fall]:
+    """The falls to the first even value of the intervals in which operations wait that has any."""
+    for plateau in plateaus_of(asked, settings, measure, waits):
         unmoved = cap_at(asked, settings, measure, plateau).is_unmoved
         found = [fall for fall in _falls_to(asked, settings, measure, plateau) if _is_fall(settings, fall, unmoved)]
         if found:
-            break
-    return found
-
-
-def _plateaus(asked: Asked, settings: Settings, measure: str) -> Iterator[Plateau]:
-    """Even values at which operations wait, the one of most intervals first."""
-    left = asked.waits.copy()
-    for _ in range(_PLATEAUS_MOST):
-        plateau = densest_plateau(asked.rates[measure], left, settings["width_ratio"])
-        if plateau is None or plateau.count < settings["samples_min"]:
-            return
-        if plateau.spread <= settings["spread_ratio_max"] and goes_with_nothing(asked, settings, measure, plateau):
-            yield plateau
-        left &= ~plateau.members
+            return found
+    return []
 
 
 def _falls_to(asked: Asked, settings: Settings, measure: str, plateau: Plateau) -> Iterator[Fall]:

@@ -21,7 +21,10 @@ When it is wrong
     Where only writes fell, a write cache is full, or an SSD has filled the part of its cells that it writes quickly
     (SLC cache): both look the same, and are told as such. Another kind of load that has the same size and mix looks the
     same: reads that a cache no longer answers, random ones after ones in sequence. So where nothing but the fall speaks
-    for credits, it is information. A drive that gets too hot does less, too, and so does one that is rebuilt.
+    for credits, it is information. Where two or more are in flight all the time, nobody saw how quick one is alone, and
+    anything that gets slower has a longer latency (Little 1961): there both rates must be even, what they are moved by
+    shows nothing, and of uneven ones it is said that they cannot be judged. A drive
+    that gets too hot does less, too, and so does one that is rebuilt.
 
 References
     "Amazon EBS volume types": gp2 has a base of 3 IOPS for each GiB, at least 100, bursts to 3,000 and holds 5.4
@@ -32,13 +35,15 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.peers import rests_on
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._asked import Asked, asked_by_system, asked_together
-from storscope.diagnose.rules._asked_words import rate_words, subject_words, things_words
+from storscope.diagnose.rules._asked_words import never_alone_words, rate_words, subject_words, things_words
 from storscope.diagnose.rules._burst_words import (
     check_words,
     credit_words,
@@ -57,6 +62,7 @@ from storscope.diagnose.rules.throughput_cap import cap_settings
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
 from storscope.domain.units import NS_PER_S
+from storscope.model.plateau import spread_factor
 
 _NAME = "burst-credits-spent"
 _NEEDS = "operations and latency of devices or volumes over time (iostat -x -t, sar -d, esxtop -b, perfmon)"
@@ -64,20 +70,40 @@ _NEEDS = "operations and latency of devices or volumes over time (iostat -x -t, 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     both = {**cap_settings(case), **settings}
-    outcomes = [_judge(case, both, system, every) for system, every in asked_by_system(case).items()]
-    return [one for one in outcomes if one is not None] or [NotEvaluated(_NAME, _NEEDS)]
+    outcomes = [one for system, every in asked_by_system(case).items() for one in _judge(case, both, system, every)]
+    return outcomes or [NotEvaluated(_NAME, _NEEDS)]
 
 
-def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef, Sequence[Asked]]) -> Outcome | None:
+def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef, Sequence[Asked]]) -> list[Outcome]:
     judged = {entity: asked for entity, asked in every.items() if len(asked[0].series) > settings["samples_min"]}
     if not judged:
-        return None
+        return []
     found = {entity: falls for entity, asked in judged.items() if (falls := _best(settings, asked))}
     told = _lowest(case, found) or [falls for one in asked_together(case, system) if (falls := _best(settings, [one]))]
-    if not told:
-        return Healthy(_NAME, f"No rate of {things_words(judged)} of {system} fell while as much was asked.")
-    told.sort(key=lambda falls: (-_severity(case, settings, falls[0]), -falls[0].waiting_share))
-    return _finding(case, settings, told)
+    if told:
+        told.sort(key=lambda falls: (-_severity(case, settings, falls[0]), -falls[0].waiting_share))
+        return [_finding(case, settings, told)]
+    unclear = {entity: asked[0] for entity, asked in judged.items() if _is_unclear(settings, asked[0])}
+    clear = judged.keys() - unclear.keys()
+    outcomes: list[Outcome] = [NotEvaluated(_NAME, _doubt(case, unclear.values()))] if unclear else []
+    if clear:
+        outcomes.append(Healthy(_NAME, f"No rate of {things_words(clear)} of {system} fell while as much was asked."))
+    return outcomes
+
+
+def _is_unclear(settings: Settings, asked: Asked) -> bool:
+    """Whether its rate changed as much as in a fall while nothing shows if operations waited."""
+    return asked.is_never_alone and spread_factor(asked.rates["ops"][asked.queues]) >= settings["fall_factor"]
+
+
+def _doubt(case: Case, unclear: Iterable[Asked]) -> str:
+    every = list(unclear)
+    first = every[0]
+    low, high = (rate_words("ops", float(rate)) for rate in np.quantile(first.rates["ops"][first.queues], (0.1, 0.9)))
+    return (
+        f"{never_alone_words(case, every)}: the rate of {subject_words(case, first)} went from {low} to {high}, and "
+        "nothing shows whether operations waited then"
+    )
 
 
 def _best(settings: Settings, every: Sequence[Asked]) -> list[Fall]:
@@ -109,14 +135,17 @@ def _is_imposed(settings: Settings, fall: Fall) -> bool:
 
 
 def _is_shown(settings: Settings, fall: Fall) -> bool:
-    """Whether more than the fall speaks for credits: documented rates, or a lower one that no storage has by itself."""
-    return bool(documented(fall)) or _is_imposed(settings, fall)
+    """Whether more than the fall speaks for credits: documented rates, or a lower one that no storage has by itself.
+
+    Where nobody saw how quick it is alone, what sizes and mix do not move may be what all of them take.
+    """
+    return bool(documented(fall)) or (fall.is_waiting_seen and _is_imposed(settings, fall))
 
 
 def _confidence(settings: Settings, fall: Fall) -> float:
     if not _is_shown(settings, fall):
         return 0.4
-    if fall.is_of_writes:
+    if fall.is_of_writes or not fall.is_waiting_seen:
         return 0.5
     return 0.85 if documented(fall) else 0.7
 
@@ -125,7 +154,7 @@ def _severity(case: Case, settings: Settings, fall: Fall) -> Severity:
     if not _is_shown(settings, fall):
         return Severity.INFO
     harm = harm_to(case, fall.asked.entities) or Severity.WARNING
-    severe = fall.waiting_share >= settings["waiting_share_severe"] and not fall.is_of_writes
+    severe = fall.waiting_share >= settings["waiting_share_severe"] and not fall.is_of_writes and fall.is_waiting_seen
     return harm if severe else min(harm, Severity.WARNING)
 
 
@@ -138,7 +167,7 @@ def _finding(case: Case, settings: Settings, told: Sequence[Sequence[Fall]]) -> 
         rule=_NAME,
         severity=_severity(case, settings, fall),
         confidence=_confidence(settings, fall),
-        title=title_words(case, fall, _is_imposed(settings, fall)),
+        title=title_words(case, fall, shown),
         summary=" ".join(
             part for part in (fall_words(case, falls), credit_words(fall), hint_words(fall), also) if part
         ),

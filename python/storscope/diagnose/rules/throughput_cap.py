@@ -22,7 +22,8 @@ When it is wrong
     file system or cache above may have answered the light load. Of an array's volume with a full write cache writes
     stand at the rate of destaging: so writes must change in size or mix to be told. A limiter above the place that is
     watched is not seen: of a device that io.max limits, iostat counts no time of waiting. An application that paces
-    itself, and one that always has as much in flight, have no queue that grows, and nothing is said of them.
+    itself has no queue, and nothing is said of it. Of one that always has as much in flight nothing tells waiting from
+    what the storage does at once: there a time of light load is asked for.
 
 References
     Serving while work waits: a queue that is "work-conserving" does at least what one operation at a time does
@@ -43,6 +44,7 @@ from storscope.diagnose.peers import rests_on
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._asked import Asked, asked_by_system, asked_together
 from storscope.diagnose.rules._asked_words import is_plural, subject_words, things_words
+from storscope.diagnose.rules._cap_doubts import depth_doubt, plateau_doubt
 from storscope.diagnose.rules._cap_words import (
     check_words,
     confidence_of,
@@ -67,8 +69,8 @@ _NEEDS = "operations and latency of devices or volumes over time (iostat -x -t, 
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
-    outcomes = [_judge(case, settings, system, every) for system, every in asked_by_system(case).items()]
-    return [one for one in outcomes if one is not None] or [NotEvaluated(_NAME, _NEEDS)]
+    outcomes = [one for system, every in asked_by_system(case).items() for one in _judge(case, settings, system, every)]
+    return outcomes or [NotEvaluated(_NAME, _NEEDS)]
 
 
 def cap_settings(case: Case) -> Settings:
@@ -76,20 +78,36 @@ def cap_settings(case: Case) -> Settings:
     return RULE.defaults() | dict(case.settings.get(_NAME, {}))
 
 
-def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef, Sequence[Asked]]) -> Outcome | None:
+def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef, Sequence[Asked]]) -> list[Outcome]:
     judged = {entity: asked for entity, asked in every.items() if len(asked[0].series) >= settings["samples_min"]}
     if not judged:
-        return None
+        return []
     best = {entity: caps for entity, asked in judged.items() if (caps := _best(settings, asked))}
     told = [cap for cap in _lowest(case, best) if _is_told(case, settings, cap)] or _of_sums(case, settings, system)
     if told:
-        return _finding(case, settings, sorted(told, key=lambda cap: (-_severity(case, settings, cap), *_rank(cap))))
+        return [_finding(case, settings, sorted(told, key=lambda cap: (-_severity(case, settings, cap), *_rank(cap))))]
     if best:
-        return NotEvaluated(_NAME, _doubt(case, min((caps[0] for caps in best.values()), key=_rank)))
-    things = f"{things_words(judged)} of {system}"
-    if any(asked[0].waits.any() for asked in judged.values()):
-        return Healthy(_NAME, f"No rate of {things} is the same whenever operations wait.")
-    return Healthy(_NAME, f"Operations on {things} never wait behind each other for all of an interval.")
+        return [NotEvaluated(_NAME, plateau_doubt(case, min((caps[0] for caps in best.values()), key=_rank)))]
+    return _without_any(case, settings, system, {entity: asked[0] for entity, asked in judged.items()})
+
+
+def _without_any(case: Case, settings: Settings, system: str, judged: Mapping[EntityRef, Asked]) -> list[Outcome]:
+    """What is said where no rate stands at one value in nearly all of the waiting."""
+    never_alone = {entity: asked for entity, asked in judged.items() if asked.is_never_alone}
+    outcomes: list[Outcome] = []
+    if never_alone:
+        outcomes.append(NotEvaluated(_NAME, depth_doubt(case, list(never_alone.values()), settings)))
+    clear = sorted(judged.keys() - never_alone.keys())
+    if clear:
+        outcomes.append(Healthy(_NAME, _healthy(system, clear, waits=any(judged[one].waits.any() for one in clear))))
+    return outcomes
+
+
+def _healthy(system: str, clear: Sequence[EntityRef], *, waits: bool) -> str:
+    things = f"{things_words(clear)} of {system}"
+    if waits:
+        return f"No rate of {things} is the same whenever operations wait."
+    return f"Operations on {things} never wait behind each other for all of an interval."
 
 
 def _best(settings: Settings, every: Sequence[Asked]) -> list[Cap]:
@@ -160,13 +178,6 @@ def _severity(case: Case, settings: Settings, cap: Cap) -> Severity:
     if cap.time_share < settings["time_share_real"]:
         return min(harm, Severity.INFO)
     return harm if cap.waiting_share >= settings["waiting_share_severe"] else min(harm, Severity.WARNING)
-
-
-def _doubt(case: Case, cap: Cap) -> str:
-    return (
-        f"a time with operations of other sizes, or another mix, at the limit of {subject_words(case, cap.asked)}: it "
-        f"stands at {level_words(cap)} while operations wait, which may be set, or all that the storage can do of these"
-    )
 
 
 def _finding(case: Case, settings: Settings, told: Sequence[Cap]) -> Finding:

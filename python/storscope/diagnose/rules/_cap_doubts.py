@@ -1,0 +1,42 @@
+"""What it would take to tell whether a rate is held: where it stands at a value that storage may have by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from storscope.diagnose.case import Case
+from storscope.diagnose.rule import Settings
+from storscope.diagnose.rules._asked import Asked
+from storscope.diagnose.rules._asked_words import never_alone_words, subject_words
+from storscope.diagnose.rules._cap_words import hint_words, level_words
+from storscope.diagnose.rules._caps import Cap, cap_at
+from storscope.model.plateau import densest_plateau
+
+
+def plateau_doubt(case: Case, cap: Cap) -> str:
+    """Of a rate that stands still, while nothing changed that would move that of storage."""
+    return (
+        f"a time with operations of other sizes, or another mix, at the limit of {subject_words(case, cap.asked)}: it "
+        f"stands at {level_words(cap)} while operations wait, which may be set, or all that the storage can do of these"
+    )
+
+
+def depth_doubt(case: Case, never_alone: Sequence[Asked], settings: Settings) -> str:
+    """Of what always has so many operations in flight that nobody sees how long one takes alone."""
+    stands = [cap for asked in never_alone if (cap := _standing(asked, settings)) is not None]
+    first = min(stands, key=lambda cap: (not cap.known, cap.plateau.spread)).asked if stands else never_alone[0]
+    words = never_alone_words(case, [first, *(one for one in never_alone if one is not first)])
+    cap = _standing(first, settings)
+    if cap is None:
+        return f"{words}: nothing tells whether they wait, or the storage works on all of them at once"
+    hint = f" ({hint})" if (hint := hint_words(cap).rstrip(".")) else ""
+    return f"{words}: it stands at {level_words(cap)}, a limit or what the storage does with so many at once{hint}"
+
+
+def _standing(asked: Asked, settings: Settings) -> Cap | None:
+    """The one even rate of operations that it has all the time."""
+    plateau = densest_plateau(asked.rates["ops"], asked.queues, settings["width_ratio"])
+    if plateau is None or plateau.spread > settings["spread_ratio_exact"]:
+        return None
+    is_all = plateau.count >= (1 - settings["above_share_max"]) * int(asked.queues.sum())
+    return cap_at(asked, settings, "ops", plateau) if is_all else None
