@@ -12,12 +12,14 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.rules.burst_credits_spent import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
+from storscope.domain.recorder import Recorder
 from storscope.domain.units import KIB, MIB, NS_PER_S
 from storscope.store import Store
 from storscope.workbench.importing import import_paths
+from tests.diagnose.days import MS, record
 from tests.diagnose.evidence import needs, only_finding, statements
 from tests.diagnose.limited_volume import Limits, Load, Seen, iostat_json, serve, serve_together, steady, wandering_load
-from tests.support.cases import findings, judge
+from tests.support.cases import findings, judge, make_case
 
 CAPTURED = Path(__file__).parent / "throughput_cap" / "iostat_blk_throttle_1500_then_200_iops.json"
 _COUNT = 480
@@ -202,6 +204,32 @@ def test_fewer_and_larger_operations_are_no_fall(tmp_path: Path) -> None:
     load.size_bytes[240:] = 64 * KIB
     found = findings(RULE, case_of(tmp_path, sdb=serve(load, Limits(bytes_per_s=100 * MIB), rng())))
     assert found == []
+
+
+def test_reads_that_are_fewer_as_writes_are_more_have_not_fallen(tmp_path: Path) -> None:
+    """It said that reads fell, of a volume that did 3,000 all the time, while the mix went from 90 to 40 % of reads."""
+    load = begun(_COUNT, 60, 9_000, most=32)
+    load.read_share[:] = np.where(np.arange(_COUNT) < 240, 0.9, 0.4)
+    load.most_in_flight[240:] = 72
+    [statement] = statements(judge(RULE, case_of(tmp_path, sdb=serve(load, Limits(ops_per_s=3_000), rng()))))
+    assert statement.startswith("No rate of 1 device")
+
+
+def test_reads_that_fall_beside_writes_that_go_on_are_told(tmp_path: Path) -> None:
+    """A limit of reads alone: their part of all changes since they fell."""
+    reads = serve(steady(_COUNT, 9_000, most=32), dataclasses.replace(_GP2, ops_per_s=900), rng())
+    writes = 800 * rng().normal(1, 0.02, _COUNT)
+
+    def write(recorder: Recorder) -> None:
+        columns = {
+            "read_ops_per_s": reads.ops_per_s, "read_bytes_per_s": reads.bytes_per_s,
+            "read_latency_ns_mean": reads.latency_s * NS_PER_S, "write_ops_per_s": writes,
+            "write_bytes_per_s": 8 * KIB * writes, "write_latency_ns_mean": np.full(_COUNT, 0.4 * MS),
+        }  # fmt: skip
+        record(recorder, {name: values[None, :] for name, values in columns.items()}, ["v1"], step_s=10)
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, write)))
+    assert finding.title.startswith("Reads of volume v1 spent credits: 3,0")
 
 
 def test_other_operations_of_the_same_size_are_information_at_most(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from storscope.diagnose.rule import Settings
 from storscope.diagnose.rules._asked import Asked
-from storscope.diagnose.rules._caps import cap_at, plateaus_of
+from storscope.diagnose.rules._caps import MEASURES, cap_at, plateaus_of
 from storscope.diagnose.rules._intervals import median, seconds
 from storscope.diagnose.tier_limits import LARGE_BYTES
 from storscope.domain.arrays import BoolArray, FloatArray
@@ -119,11 +119,32 @@ class Fall:
         read, written = (self.both(self.asked.series[f"{one}_{self.measure}_per_s"]) for one in ("read", "write"))
         return read[1] >= _KEPT * read[0] and written[1] < _KEPT * written[0]
 
+    @property
+    def is_of_the_mix(self) -> bool:
+        """Whether reads (or writes) fell while writes (or reads) rose by a good part of it: another mix is asked for.
+
+        Where both share a limit, what the ones do the others lack, and nothing of it fell.
+        """
+        return any(self._taken_over(measure) >= _TAKEN_OVER for measure in MEASURES)
+
+    def _taken_over(self, measure: str) -> float:
+        """What the other direction did more after it, as a part of what this one did less; 0 where that is not told."""
+        if self.asked.whole is None:
+            return 0.0
+        own, other = ("read", "write") if self.asked.of == "reads" else ("write", "read")
+        lost, gained = (
+            after - before
+            for before, after in (self.both(self.asked.whole.series[f"{way}_{measure}_per_s"]) for way in (own, other))
+        )
+        return gained / -lost if lost < 0 and np.isfinite(gained) else 0.0
+
     def _end_ns(self, part: slice) -> int:
         series = self.asked.series
         return int(series.time_ns[part.stop - 1]) + int(seconds(series)[part.stop - 1] * NS_PER_S)
 
 
+_TAKEN_OVER = 0.2
+"""Part of what reads do less from which on writes that do as much more have taken it (ours); the reverse as well."""
 _FEW_READS = 0.1
 """Part of reads up to which what fell is the writes (ours)."""
 
@@ -178,7 +199,7 @@ def _is_fall(settings: Settings, fall: Fall, unmoved: bool) -> bool:
     in_flight, size, reads = (
         fall.both(each) for each in (fall.asked.in_flight, fall.asked.size, fall.asked.read_share)
     )
-    if not in_flight[1] >= _KEPT * in_flight[0]:
+    if not in_flight[1] >= _KEPT * in_flight[0] or fall.is_of_the_mix:
         return False
     if unmoved:
         return True
