@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -280,6 +281,29 @@ def test_a_single_server_with_random_arrivals_is_none(tmp_path: Path) -> None:
         ops, latency = single_server(rng(4), 2_000, 2_000 * use, 10, fixed)
         columns = {"ops_per_s": ops, "bytes_per_s": 8 * KIB * ops, "latency_ns_mean": latency}
         assert findings(RULE, make_case(tmp_path / str(fixed), _device(**columns))) == []
+
+
+def test_a_limit_that_changed_is_not_called_none(tmp_path: Path) -> None:
+    """Of 3,500 until the credits are spent and 2,300 then it said that no rate is the same."""
+    burst = Limits(ops_per_s=2_300, burst_ops_per_s=3_500, credits=1_200.0 * 700)
+    seen = serve(busy_day(low=4_000, high=9_000), burst, rng(), jitter=0.02)
+    light = serve(steady(_COUNT, 300), burst, rng())
+    early = np.arange(_COUNT) < 30
+    together = Seen(*(np.where(early, getattr(light, name), getattr(seen, name)) for name in _SEEN))
+    [needed] = needs(judge(RULE, case_of(tmp_path, sdc=together)))
+    assert re.search(r"device sdc stands at 3,5\d\d IOPS and 2,3\d\d IOPS at different times", needed)
+    assert "burst-credits-spent" in needed
+
+
+_SEEN = ("ops_per_s", "bytes_per_s", "read_share", "latency_s", "in_flight", "busy_ratio")
+
+
+def test_rates_of_full_storage_that_go_up_and_down_are_no_levels(tmp_path: Path) -> None:
+    ops = np.where(np.arange(_COUNT) < 60, 200, wandering(rng(), _COUNT, 1_000, 4_000))
+    latency = np.where(np.arange(_COUNT) < 60, 0.5 * MS, 24e9 / ops)
+    case = make_case(tmp_path, _device(ops_per_s=ops, bytes_per_s=8 * KIB * ops, latency_ns_mean=latency))
+    [statement] = statements(judge(RULE, case))
+    assert statement == "No rate of 1 device of array is the same whenever operations wait."
 
 
 def test_where_size_and_mix_never_changed_it_says_what_would_decide(tmp_path: Path) -> None:

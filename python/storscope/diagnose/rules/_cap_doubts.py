@@ -10,6 +10,7 @@ from storscope.diagnose.rules._asked import Asked
 from storscope.diagnose.rules._asked_words import never_alone_words, subject_words
 from storscope.diagnose.rules._cap_words import hint_words, level_words
 from storscope.diagnose.rules._caps import Cap, cap_at
+from storscope.diagnose.rules._entities import joined
 from storscope.model.plateau import densest_plateau
 
 
@@ -18,6 +19,16 @@ def plateau_doubt(case: Case, cap: Cap) -> str:
     return (
         f"a time with operations of other sizes, or another mix, at the limit of {subject_words(case, cap.asked)}: it "
         f"stands at {level_words(cap)} while operations wait, which may be set, or all that the storage can do of these"
+    )
+
+
+def levels_doubt(case: Case, levels: Sequence[Cap]) -> str:
+    """Of a rate that stands at one value for a time, and then at another."""
+    first = levels[0]
+    said = joined([level_words(one) for one in sorted(levels, key=lambda one: -one.plateau.level)])
+    return (
+        f"a time (--since, --until) with one rate while operations wait: that of {subject_words(case, first.asked)} "
+        f"stands at {said} at different times; burst-credits-spent tells of a fall from one to the other"
     )
 
 

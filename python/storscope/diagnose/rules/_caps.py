@@ -120,6 +120,27 @@ _PLATEAUS_MOST = 3
 """Values that one rate is looked at for: that of credits, that without, one of another limit."""
 
 
+def levels_of(asked: Asked, settings: Settings) -> list[Cap]:
+    """Two or more even values of one rate that hold nearly all of the waiting, one at a time; none where there is one.
+
+    So it looks when credits end, or when a limit is set anew.
+    """
+    for measure in MEASURES:
+        found = [
+            plateau
+            for plateau in plateaus_of(asked, settings, measure, asked.waits)
+            if float(seconds(asked.series)[plateau.members].sum()) >= settings["plateau_s"]
+        ]
+        held = sum(plateau.count for plateau in found)
+        if len(found) > 1 and held >= _LEVELS_SHARE * int(asked.waits.sum()):
+            return [cap_at(asked, settings, measure, plateau) for plateau in found]
+    return []
+
+
+_LEVELS_SHARE = 0.8
+"""Part of the intervals with waiting that several values must hold to be levels (ours): one alone must hold 0.6."""
+
+
 def _stands(asked: Asked, settings: Settings, plateau: Plateau) -> bool:
     """Whether there are enough intervals, alike enough, with hardly any above them."""
     lasted_s = float(seconds(asked.series)[plateau.members].sum())

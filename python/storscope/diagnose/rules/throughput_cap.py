@@ -44,7 +44,7 @@ from storscope.diagnose.peers import rests_on
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._asked import Asked, asked_by_system, asked_together
 from storscope.diagnose.rules._asked_words import is_plural, subject_words, things_words
-from storscope.diagnose.rules._cap_doubts import depth_doubt, plateau_doubt
+from storscope.diagnose.rules._cap_doubts import depth_doubt, levels_doubt, plateau_doubt
 from storscope.diagnose.rules._cap_words import (
     check_words,
     confidence_of,
@@ -55,7 +55,7 @@ from storscope.diagnose.rules._cap_words import (
     reason_words,
     remedy_words,
 )
-from storscope.diagnose.rules._caps import Cap, caps_of
+from storscope.diagnose.rules._caps import Cap, caps_of, levels_of
 from storscope.diagnose.rules._entities import in_use, joined
 from storscope.diagnose.rules._harm import harm_to
 from storscope.diagnose.rules._intervals import ends, hull, median
@@ -93,11 +93,12 @@ def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef
 
 def _without_any(case: Case, settings: Settings, system: str, judged: Mapping[EntityRef, Asked]) -> list[Outcome]:
     """What is said where no rate stands at one value in nearly all of the waiting."""
-    never_alone = {entity: asked for entity, asked in judged.items() if asked.is_never_alone}
-    outcomes: list[Outcome] = []
+    levels = {entity: found for entity, asked in judged.items() if (found := levels_of(asked, settings))}
+    never_alone = {entity: asked for entity, asked in judged.items() if entity not in levels and asked.is_never_alone}
+    outcomes: list[Outcome] = [NotEvaluated(_NAME, levels_doubt(case, found)) for found in list(levels.values())[:1]]
     if never_alone:
         outcomes.append(NotEvaluated(_NAME, depth_doubt(case, list(never_alone.values()), settings)))
-    clear = sorted(judged.keys() - never_alone.keys())
+    clear = sorted(judged.keys() - levels.keys() - never_alone.keys())
     if clear:
         outcomes.append(Healthy(_NAME, _healthy(system, clear, waits=any(judged[one].waits.any() for one in clear))))
     return outcomes
