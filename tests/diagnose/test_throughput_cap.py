@@ -162,6 +162,44 @@ def test_volumes_that_trade_what_their_machine_may_do_share_a_limit(tmp_path: Pa
     assert len(finding.entities) == 3
 
 
+_TRADED = np.stack([0.5 + 0.35 * np.sin(np.arange(_COUNT) / 17), 0.25 + 0.15 * np.sin(np.arange(_COUNT) / 29)])
+
+
+def _trading(limit: float, alone_s: float) -> list[Seen]:
+    """Three devices, light at first, that then share a limit in parts that change; sizes and mix never do."""
+    shares = np.stack([*_TRADED, 1 - _TRADED.sum(axis=0)])
+    asked = np.where(np.arange(_COUNT) < 60, 0.1 * limit / 3, 3 * limit * np.maximum(shares, 0.05))
+    return serve_together([_asking(ops, 40) for ops in asked], Limits(limit), rng(), alone_s=alone_s, jitter=0.003)
+
+
+def _asking(ops_per_s: FloatArray, most: float) -> Load:
+    load = steady(_COUNT, 1, most=most)
+    load.ops_per_s[:] = ops_per_s
+    return load
+
+
+@pytest.mark.parametrize("alone_s", [5e-4, 1.5e-4])
+def test_the_limit_of_a_machine_is_told_though_its_volumes_are_several_devices(alone_s: float, tmp_path: Path) -> None:
+    """Held to what one device keeps in flight, 3,600 IOPS of three were none; nor were 70 % of reads enough."""
+    one, two, three = _trading(3_600, alone_s)
+    finding = only_finding(judge(RULE, case_of(tmp_path, nvme1n1=one, nvme2n1=two, nvme3n1=three)))
+    assert re.fullmatch(r"3 devices of db1 together are held at 3,60\d IOPS", finding.title)
+    assert ("on 3 of them" in finding.summary) == (alone_s > 3e-4)
+
+
+def test_one_storage_behind_several_devices_is_doubted(tmp_path: Path) -> None:
+    """As namespaces of one SSD that does what it can: its dies have far more than one in flight."""
+    one, two, three = _trading(70_000, 1e-4)
+    [needed] = needs(judge(RULE, case_of(tmp_path, nvme0n1=one, nvme0n2=two, nvme0n3=three)))
+    assert "the limit of 3 devices of db1 together: they stand at " in needed
+
+
+def test_disks_of_one_array_at_a_steady_sum_are_doubted_and_not_healthy(tmp_path: Path) -> None:
+    one, two, three = _trading(300, 6e-3)
+    [needed] = needs(judge(RULE, case_of(tmp_path, sdb=one, sdc=two, sdd=three)))
+    assert "3 devices of db1 together" in needed
+
+
 def test_a_rate_that_a_link_carries_is_told_as_such(tmp_path: Path) -> None:
     seen = serve(busy_day(high=20_000), Limits(bytes_per_s=118e6), rng())
     finding = only_finding(judge(RULE, case_of(tmp_path, sdb=seen)))

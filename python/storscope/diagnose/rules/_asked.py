@@ -17,7 +17,7 @@ import numpy as np
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.directions import directions, size_bytes
-from storscope.diagnose.peers import grids
+from storscope.diagnose.peers import grids, rests_on
 from storscope.diagnose.rules._intervals import median
 from storscope.diagnose.tier_limits import ENTITY_OPS_MIN, LARGE_BYTES_PER_S
 from storscope.domain.arrays import BoolArray, FloatArray
@@ -58,6 +58,8 @@ class Asked:
     """Of several added up what each did."""
     known_quick: bool = False
     """Whether a fact, a name or your settings say flash."""
+    are_apart: bool = False
+    """Whether several added up are devices of their own: quick, with nothing known that two rest on but their host."""
     cached_writes: bool = True
     """Whether writes may be answered by a cache: far quicker than reads, or not to be compared with them."""
     whole: Asked | None = None
@@ -80,6 +82,18 @@ class Asked:
         every = self.whole or self
         result: FloatArray = every.series["ops_per_s"] * every.alone_ns / NS_PER_S
         return result
+
+    @cached_property
+    def parts_in_flight(self) -> FloatArray:
+        """Of several added up the operations of each in flight, in arrays of (parts, intervals)."""
+        rows = [one["ops_per_s"] * one["latency_ns_mean"] / NS_PER_S for one in self.parts]
+        return np.nan_to_num(np.stack(rows)) if rows else np.zeros((0, len(self.series)))
+
+    @cached_property
+    def parts_alone_in_flight(self) -> FloatArray:
+        """The same if none waited."""
+        rows = [one["ops_per_s"] * _alone_of_all(one) / NS_PER_S for one in self.parts]
+        return np.nan_to_num(np.stack(rows)) if rows else np.zeros((0, len(self.series)))
 
     @cached_property
     def size(self) -> FloatArray:
@@ -286,4 +300,14 @@ def _added_up(case: Case, parts: Sequence[Series], whole: EntityRef) -> Asked | 
     captures = tuple(sorted({capture for one in parts for capture in one.captures}))
     series = Series(whole, first.time_ns, first.duration_ns, columns, captures)
     quick = all(case.tier(one.entity).name == "flash" for one in parts)
-    return Asked(tuple(one.entity for one in parts), series, alone, parts=tuple(parts), known_quick=quick)
+    return Asked(
+        tuple(one.entity for one in parts), series, alone, parts=tuple(parts), known_quick=quick,
+        are_apart=quick and _are_apart(case, [one.entity for one in parts]),
+        cached_writes=any(_are_writes_cached(directions(one)) for one in parts),
+    )  # fmt: skip
+
+
+def _are_apart(case: Case, entities: Sequence[EntityRef]) -> bool:
+    """Whether no two of them are known to rest on one thing but their host, or on one another."""
+    every = [{one, *(below for below in rests_on(case, one) if below.kind != "host")} for one in entities]
+    return sum(map(len, every)) == len(set().union(*every))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Settings
 from storscope.diagnose.rules._asked import Asked
-from storscope.diagnose.rules._asked_words import never_alone_words, subject_words
+from storscope.diagnose.rules._asked_words import is_plural, never_alone_words, subject_words
 from storscope.diagnose.rules._cap_words import hint_words, level_words
 from storscope.diagnose.rules._caps import Cap, cap_at
 from storscope.diagnose.rules._entities import joined
@@ -16,9 +16,11 @@ from storscope.model.plateau import densest_plateau
 
 def plateau_doubt(case: Case, cap: Cap) -> str:
     """Of a rate that stands still, while nothing changed that would move that of storage."""
+    stands = "they stand" if is_plural(cap.asked) else "it stands"
     return (
-        f"a time with operations of other sizes, or another mix, at the limit of {subject_words(case, cap.asked)}: it "
-        f"stands at {level_words(cap)} while operations wait, which may be set, or all that the storage can do of these"
+        f"a time with operations of other sizes, or another mix, at the limit of {subject_words(case, cap.asked)}: "
+        f"{stands} at {level_words(cap)} while operations wait, which may be set, or all that the storage can do of "
+        "these"
     )
 
 

@@ -61,10 +61,7 @@ def reason_words(cap: Cap) -> str:
     """Why the storage by itself would not do so; or that this was not seen."""
     told = []
     if cap.is_idle:
-        told.append(
-            f"at the latency of light load this rate would keep {cap.alone_in_flight:.2f} operations in flight, so "
-            "storage that does what it can would do more of them even one at a time"
-        )
+        told.append(_idle_words(cap))
     if cap.is_unmoved:
         told.append("no storage does as much whatever its operations are like")
     if cap.asked.parts:
@@ -75,6 +72,14 @@ def reason_words(cap: Cap) -> str:
         words = "; ".join(told)
         return f"{words[:1].upper()}{words[1:]}."
     return "Size and mix hardly changed, so that it may be all that the storage can do of these."
+
+
+def _idle_words(cap: Cap) -> str:
+    """Why a rate is less than what storage does that does what it can."""
+    rate = f"at the latency of light load this rate would keep {cap.alone_in_flight:.2f} operations in flight"
+    if cap.alone_in_flight < 1:
+        return f"{rate}, so storage that does what it can would do more of them even one at a time"
+    return f"{rate} on {len(cap.asked.parts)} of them: while all had work, one was idle for a part of the time"
 
 
 def hint_words(cap: Cap) -> str:

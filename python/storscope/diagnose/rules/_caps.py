@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storscope.diagnose.rule import Settings
-from storscope.diagnose.rules._asked import DISK_NS, Asked
+from storscope.diagnose.rules._asked import DISK_NS, IN_FLIGHT_MIN, Asked
 from storscope.diagnose.rules._intervals import median, seconds
 from storscope.diagnose.rules._known_limits import KnownLimit, known_limits, link_gbit_per_s
 from storscope.diagnose.tier_limits import LARGE_BYTES, LARGE_BYTES_PER_S
@@ -39,7 +39,8 @@ class Cap:
     alone_in_flight: float
     """Operations in flight that the rate would take if none waited."""
     is_idle: bool
-    """True where that is less than one: storage that does what it can would do more, one at a time."""
+    """True where that is less than one (of several devices, where one of them has less): storage that does what it can
+    would do more, one at a time."""
     is_unmoved: bool
     """True where sizes or the mix differed and the rate did not."""
     known: Sequence[KnownLimit]
@@ -196,11 +197,31 @@ def _width(share: FloatArray) -> float:
 def cap_at(asked: Asked, settings: Settings, measure: str, plateau: Plateau) -> Cap:
     """What a plateau is as a cap."""
     alone_in_flight = median(asked.alone_in_flight[plateau.members])
-    done = median(asked.done_share[plateau.members])
-    is_idle = alone_in_flight <= settings["alone_in_flight_max"] and done >= _DONE_MIN
+    is_idle = alone_in_flight <= settings["alone_in_flight_max"] or _is_one_idle(asked, settings, plateau)
+    is_idle = is_idle and median(asked.done_share[plateau.members]) >= _DONE_MIN
     known = known_limits(measure, plateau.level, settings["known_ratio"])
     varied = _was_varied(asked, settings, measure, plateau)
     return Cap(asked, measure, plateau, alone_in_flight, is_idle, varied, known)
+
+
+def _is_one_idle(asked: Asked, settings: Settings, plateau: Plateau) -> bool:
+    """Whether of several devices one has work all the time and is idle for a part of it, at a sum that is very even.
+
+    Together they would keep fewer operations in flight than there are devices with work. One storage behind all of
+    them keeps one busy at the least, flash with its many dies far more: so this is for what is known to be quick.
+    """
+    if not asked.are_apart or plateau.spread > settings["spread_ratio_exact"]:
+        return False
+    members = plateau.members
+    alone, working = asked.parts_alone_in_flight[:, members], asked.parts_in_flight[:, members] >= IN_FLIGHT_MIN
+    is_fewer = median(alone.sum(axis=0)) < median(working.sum(axis=0).astype(float))
+    often = [bool(row.mean() >= _WORKS_OFTEN) for row in working]
+    idle = [median(row) <= settings["alone_in_flight_max"] for row in alone]
+    return is_fewer and any(one and other for one, other in zip(often, idle, strict=True))
+
+
+_WORKS_OFTEN = 0.5
+"""Part of the intervals at a limit in which a device must have work waiting to be told idle there (ours)."""
 
 
 def _was_varied(asked: Asked, settings: Settings, measure: str, plateau: Plateau) -> bool:

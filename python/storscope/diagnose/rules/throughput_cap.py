@@ -6,7 +6,8 @@ Looks for
     And several of them whose rates change while their sum is the same. So a limiter looks: that of a cloud volume
     (EBS, Azure managed disks, Persistent Disk), of the machine it is attached to, of an array's or a hypervisor's QoS,
     of io.max of a control group. It is told by one of two things: the rate is below what operations one at a time
-    gave, when nobody waited; or sizes or the mix changed and the rate did not. Where neither was seen, only a rate
+    gave, when nobody waited (of several quick devices: one of them was idle for a part of the time while all had work);
+    or sizes or the mix changed and the rate did not. Where neither was seen, only a rate
     that a provider documents is told, for information. Which documented limit it may be is a hint and no proof.
 
 Why it matters
@@ -83,11 +84,14 @@ def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef
     if not judged:
         return []
     best = {entity: caps for entity, asked in judged.items() if (caps := _best(settings, asked))}
-    told = [cap for cap in _lowest(case, best) if _is_told(case, settings, cap)] or _of_sums(case, settings, system)
+    told = [cap for cap in _lowest(case, best) if _is_told(case, settings, cap)]
+    sums = [] if told else _of_sums(case, settings, system)
+    told = told or [cap for cap in sums if _is_told(case, settings, cap)][:1]
     if told:
         return [_finding(case, settings, sorted(told, key=lambda cap: (-_severity(case, settings, cap), *_rank(cap))))]
-    if best:
-        return [NotEvaluated(_NAME, plateau_doubt(case, min((caps[0] for caps in best.values()), key=_rank)))]
+    doubtful = [caps[0] for caps in best.values()] or sums
+    if doubtful:
+        return [NotEvaluated(_NAME, plateau_doubt(case, min(doubtful, key=_rank)))]
     return _without_any(case, settings, system, {entity: asked[0] for entity, asked in judged.items()})
 
 
@@ -154,14 +158,9 @@ _SAME = 0.1
 
 
 def _of_sums(case: Case, settings: Settings, system: str) -> list[Cap]:
-    """What several hold in turn: each changes, their sum does not."""
-    found = [
-        cap
-        for asked in asked_together(case, system)
-        for cap in caps_of(asked, settings)
-        if _is_traded(settings, cap) and _is_told(case, settings, cap)
-    ]
-    return sorted(found, key=_rank)[:1]
+    """What several hold in turn, the surest first: each changes, their sum does not."""
+    every = (cap for asked in asked_together(case, system) for cap in caps_of(asked, settings))
+    return sorted((cap for cap in every if _is_traded(settings, cap)), key=_rank)
 
 
 def _is_traded(settings: Settings, cap: Cap) -> bool:
