@@ -217,6 +217,39 @@ def test_a_limit_of_the_kernel_is_found_in_what_iostat_told_of_it(tmp_path: Path
     assert finding.severity is Severity.CRITICAL
 
 
+def _disks(recorder: Recorder, *others: EntityRef) -> None:
+    """Disks held at 3,000 IOPS, as a table names them, beside other things of the same system."""
+    seen = serve(busy_day(), Limits(ops_per_s=3_000), rng())
+    reads = seen.read_share
+    columns = {
+        "read_ops_per_s": reads * seen.ops_per_s, "write_ops_per_s": (1 - reads) * seen.ops_per_s,
+        "read_bytes_per_s": reads * seen.bytes_per_s, "write_bytes_per_s": (1 - reads) * seen.bytes_per_s,
+        "latency_ns_mean": seen.latency_s * NS_PER_S,
+    }  # fmt: skip
+    spread = {name: values[None, :] for name, values in columns.items()}
+    record(recorder, spread, ["data1"], kind="disk", step_s=10, on=None)
+    for other in others:
+        recorder.entity(other)
+
+
+def test_a_disk_of_a_cloud_is_a_volume(tmp_path: Path) -> None:
+    """Azure calls its volumes disks, and a table of them said to lack the operations and latency that it has."""
+    finding = only_finding(judge(RULE, make_case(tmp_path, _disks)))
+    assert finding.title == "Disk data1 is held at 3,000 IOPS"
+
+
+@pytest.mark.parametrize("kind", ["vdisk", "disk_group", "controller", "array"])
+def test_a_drive_of_an_array_has_no_limit_of_a_provider(kind: str, tmp_path: Path) -> None:
+    outcomes = judge(RULE, make_case(tmp_path, lambda recorder: _disks(recorder, EntityRef("array", kind, "x"))))
+    assert "not of an array's drives" in needs(outcomes)[0]
+
+
+def test_a_disk_of_which_more_is_known_is_a_drive(tmp_path: Path) -> None:
+    disk = EntityRef("array", "disk", "data1")
+    known = make_case(tmp_path / "1", _disks, lambda recorder: recorder.fact(disk, "rpm", 10_000.0))
+    assert findings(RULE, known) == []
+
+
 # What is no limit --------------------------------------------------------------------------------------------------
 
 

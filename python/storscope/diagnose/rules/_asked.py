@@ -27,7 +27,14 @@ from storscope.model.plateau import elasticity, spread_factor
 from storscope.store.series import Series
 
 LIMITED_KINDS = ("device", "vdisk", "datastore", "vm_disk", "vm", "partition", "filesystem")
-"""What limits are set on."""
+"""What limits are set on; disks as well where they are no drives of an array (`_limited`)."""
+NEEDS = (
+    "operations and latency of devices or volumes, not of an array's drives, over time (iostat -x -t, sar -d, "
+    "esxtop -b, perfmon, a table)"
+)
+"""The evidence that all of this takes."""
+_OF_ARRAYS = frozenset({"vdisk", "disk_group", "controller", "array"})
+"""Kinds beside which a disk is a drive: nobody sets a limit on it, and what it does others asked for."""
 WAITING_FACTOR = 2.0
 """Times the latency alone from which operations wait (ours; what defines the knee for load-at-limit)."""
 IN_FLIGHT_MIN = 2.0
@@ -255,12 +262,27 @@ def _weighted(values: FloatArray, weights: FloatArray) -> FloatArray:
     return np.where(total > 0, result / np.where(total > 0, total, 1.0), np.nan)
 
 
+def _limited(case: Case, system: str) -> tuple[str, ...]:
+    """The kinds of a system that limits are set on: disks where nothing but disks is known, as cloud disks are called.
+
+    Facts of a disk (its media, its speed, a state) are an array's.
+    """
+    beside = {entity.kind for entity in case.entities if entity.system == system}
+    told = any(entity.kind == "disk" and entity.system == system for entity in case.facts_by_entity)
+    grouped = any(link.source.kind == "disk" and link.source.system == system for link in case.links)
+    return LIMITED_KINDS if beside & _OF_ARRAYS or told or grouped else (*LIMITED_KINDS, "disk")
+
+
 def asked_by_system(case: Case) -> dict[str, dict[EntityRef, list[Asked]]]:
     """System -> thing -> what is asked of it; without what has no rate and latency."""
     if "asked" not in case.memo:
         found: dict[str, dict[EntityRef, list[Asked]]] = defaultdict(dict)
-        for entity, series in sorted(case.series(*LIMITED_KINDS, needs=("ops_per_s", "latency_ns_mean")).items()):
-            found[entity.system][entity] = asked_of(case, series)
+        kinds = {system: _limited(case, system) for system in {entity.system for entity in case.all_series}}
+        for entity, series in sorted(
+            case.series(*LIMITED_KINDS, "disk", needs=("ops_per_s", "latency_ns_mean")).items()
+        ):
+            if entity.kind in kinds[entity.system]:
+                found[entity.system][entity] = asked_of(case, series)
         case.memo["asked"] = dict(found)
     result: dict[str, dict[EntityRef, list[Asked]]] = case.memo["asked"]
     return result
@@ -272,7 +294,7 @@ def asked_together(case: Case, system: str) -> list[Asked]:
     if key not in case.memo:
         peers = [
             [one for one in grid.series if one.has("ops_per_s", "latency_ns_mean")]
-            for grid in grids(case, LIMITED_KINDS)
+            for grid in grids(case, _limited(case, system))
             if grid.system == system
         ]
         added = (_added_up(case, parts, EntityRef(system, "host", system)) for parts in peers if len(parts) > 1)

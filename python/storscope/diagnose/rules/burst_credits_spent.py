@@ -42,7 +42,7 @@ import numpy as np
 from storscope.diagnose.case import Case
 from storscope.diagnose.peers import rests_on
 from storscope.diagnose.rule import Rule, Settings, Threshold
-from storscope.diagnose.rules._asked import Asked, asked_by_system, asked_together
+from storscope.diagnose.rules._asked import NEEDS, Asked, asked_by_system, asked_together
 from storscope.diagnose.rules._asked_words import never_alone_words, rate_words, subject_words, things_words
 from storscope.diagnose.rules._burst_words import (
     check_words,
@@ -65,13 +65,12 @@ from storscope.domain.units import NS_PER_S
 from storscope.model.plateau import spread_factor
 
 _NAME = "burst-credits-spent"
-_NEEDS = "operations and latency of devices or volumes over time (iostat -x -t, sar -d, esxtop -b, perfmon)"
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     both = {**cap_settings(case), **settings}
     outcomes = [one for system, every in asked_by_system(case).items() for one in _judge(case, both, system, every)]
-    return outcomes or [NotEvaluated(_NAME, _NEEDS)]
+    return outcomes or [NotEvaluated(_NAME, NEEDS)]
 
 
 def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef, Sequence[Asked]]) -> list[Outcome]:

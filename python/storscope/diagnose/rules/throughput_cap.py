@@ -43,7 +43,7 @@ import numpy as np
 from storscope.diagnose.case import Case
 from storscope.diagnose.peers import rests_on
 from storscope.diagnose.rule import Rule, Settings, Threshold
-from storscope.diagnose.rules._asked import Asked, asked_by_system, asked_together
+from storscope.diagnose.rules._asked import NEEDS, Asked, asked_by_system, asked_together
 from storscope.diagnose.rules._asked_words import is_plural, subject_words, things_words
 from storscope.diagnose.rules._cap_doubts import depth_doubt, levels_doubt, plateau_doubt
 from storscope.diagnose.rules._cap_words import (
@@ -66,12 +66,11 @@ from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluate
 from storscope.domain.units import format_ratio
 
 _NAME = "throughput-cap"
-_NEEDS = "operations and latency of devices or volumes over time (iostat -x -t, sar -d, esxtop -b, perfmon)"
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     outcomes = [one for system, every in asked_by_system(case).items() for one in _judge(case, settings, system, every)]
-    return outcomes or [NotEvaluated(_NAME, _NEEDS)]
+    return outcomes or [NotEvaluated(_NAME, NEEDS)]
 
 
 def cap_settings(case: Case) -> Settings:
