@@ -76,6 +76,7 @@ def test_the_limit_of_a_cloud_volume_is_found_whatever_its_sizes_and_mix(tmp_pat
     assert "whatever its operations are like" in finding.summary
     assert "A hint and no proof: 3,000 IOPS is what EBS gp3 comes with" in finding.summary
     assert "VolumeIOPSExceededCheck" in finding.check
+    assert "`limit = { iops = ... }` on its volume" in finding.remedy
     assert finding.entities == (EntityRef("db1", "device", "nvme1n1"),)
 
 
@@ -159,6 +160,7 @@ def test_volumes_that_trade_what_their_machine_may_do_share_a_limit(tmp_path: Pa
     finding = only_finding(judge(RULE, case_of(tmp_path, nvme1n1=one, nvme2n1=two, nvme3n1=three)))
     assert finding.title == "3 devices of db1 together are held at 4,000 IOPS"
     assert "share the limit" in finding.summary
+    assert "on its host" in finding.remedy
     assert len(finding.entities) == 3
 
 

@@ -132,18 +132,28 @@ def check_words(cap: Cap) -> str:
 
 
 def remedy_words(cap: Cap) -> str:
-    """What to do, by what is limited."""
+    """What to do, by what is limited, and how to try it first."""
     whole = (
         "that of the machine over all of its volumes" if cap.asked.parts else "and see that the machine's is not next"
     )
-    raised = f"Raise the limit ({whole}), or take load away. "
+    return f"Raise the limit ({whole}), or take load away. {_lighter_words(cap)} {_trial_words(cap)}"
+
+
+def _lighter_words(cap: Cap) -> str:
     if cap.measure == "ops":
-        return raised + (
+        return (
             "Fewer and larger operations pass as one each: larger blocks, read-ahead, merging (on SSD, EBS counts up "
             "to 256 KiB as one)."
         )
     if cap.asked.parts:
-        return raised + "Keep what is heavy (backup, scan) apart in time."
+        return "Keep what is heavy (backup, scan) apart in time."
+    return "Spread the data over several volumes, compress, or keep what is heavy (backup, scan) apart in time."
+
+
+def _trial_words(cap: Cap) -> str:
+    """How to see what a higher limit would bring before it is ordered."""
+    what, on = "iops" if cap.measure == "ops" else "bandwidth", "host" if cap.asked.parts else "volume"
     return (
-        raised + "Spread the data over several volumes, compress, or keep what is heavy (backup, scan) apart in time."
+        "To try a higher one: `storscope workload derive ... --closed`, then `storscope simulate` a design with "
+        f"`limit = {{ {what} = ... }}` on its {on} (docs/simulate.md), as it is and higher, and compare."
     )
