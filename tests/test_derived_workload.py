@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from storscope.bench.workloads import load_workload
@@ -23,9 +24,13 @@ from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.domain.workload import Stream
 from storscope.sim.assignment import Assignment, Attachment, assigned
+from storscope.store import Store
 from storscope.workbench.derived_words import Assumed
 from storscope.workbench.derived_workload import Derived, derived_workload
+from storscope.workbench.held_loads import held_loads
+from storscope.workbench.importing import import_paths
 from storscope.workbench.measured_loads import measured_loads
+from tests.diagnose.limited_volume import Limits, iostat_json, serve, steady
 from tests.sim.designs import SMALL
 from tests.support.cases import make_case, make_store
 
@@ -142,6 +147,54 @@ def _holds_again(folder: Path, figures: Mapping[str, Any], *names: str) -> None:
     again = _simulate(folder, "derived.toml")
     for name in names:
         assert again["figures"][name]["value"] == pytest.approx(figures["figures"][name]["value"], rel=0.1), name
+
+
+# At a limit ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def limited(tmp_path: Path) -> Path:
+    """What iostat tells of 20 minutes: light at first, then twice as much asked as the 400 I/Os per second allowed."""
+    rng = np.random.default_rng(2)
+    load = steady(120, 50, reads=1.0, most=32)
+    load.ops_per_s[40:] = 800
+    file = tmp_path / "iostat.json"
+    file.write_text(iostat_json({"sdb": serve(load, Limits(ops_per_s=400), rng)}))
+    return file
+
+
+def test_what_a_limit_let_through_is_told_as_less_than_was_wanted(
+    limited: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["workload", "derive", str(limited)]) == 0
+    said = capsys.readouterr()
+    assert "# sdb: held at 400 IOPS for 67 % of the time (throughput-cap). What more was wanted" in said.out
+    assert "# With --closed as many I/Os are in flight" in said.out
+    assert "lost  sdb: asked for beyond its limit: held at 400 IOPS" in said.err
+
+
+def test_as_many_in_flight_as_waited_are_nearly_what_was_asked(
+    limited: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["workload", "derive", str(limited), "--closed"]) == 0
+    said = capsys.readouterr()
+    assert "held at 400 IOPS" in said.out
+    assert "With --closed" not in said.out
+    assert "approximated  sdb: asked for beyond its limit" in said.err
+
+
+def test_of_a_time_before_the_limit_nothing_is_said(limited: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["workload", "derive", str(limited), "--until", "2026-11-21T00:06"]) == 0
+    assert "held at" not in "".join(capsys.readouterr())
+
+
+def test_only_the_time_of_the_load_counts(limited: Path) -> None:
+    store = Store.open(limited.parent / "store", create=True)
+    assert not import_paths(store, [limited]).failures
+    case = Case(store)
+    (held,) = held_loads(case, measured_loads(case, at_peak=True, window_ns=60 * NS_PER_S))
+    assert held.share == pytest.approx(1, abs=0.01)
+    assert (held.level, held.is_shown) == ("400 IOPS", True)
 
 
 # Of any evidence -----------------------------------------------------------------------------------------------------

@@ -81,6 +81,7 @@ def _derived(store: Store, chosen: dict[str, Any]) -> Derived:
     from storscope.workbench.asked_case import asked_case
     from storscope.workbench.derived_words import Assumed
     from storscope.workbench.derived_workload import derived_workload
+    from storscope.workbench.held_loads import held_loads
     from storscope.workbench.measured_loads import measured_loads
 
     asked = asked_case(store, since=chosen["since"], until=chosen["until"], run=chosen["run"])
@@ -92,7 +93,8 @@ def _derived(store: Store, chosen: dict[str, Any]) -> Derived:
         window_ns=None if window_s is None else round(window_s * NS_PER_S),
     )  # fmt: skip
     assumed = Assumed(chosen["random_share"], chosen["read_share"], chosen["size_bytes"])
-    return derived_workload(measured, asked.case.zero_ns, is_closed=chosen["is_closed"], assumed=assumed)
+    held = held_loads(asked.case, measured)
+    return derived_workload(measured, asked.case.zero_ns, is_closed=chosen["is_closed"], assumed=assumed, held=held)
 
 
 def _write(derived: Derived, output: Path | None, *, as_json: bool) -> None:

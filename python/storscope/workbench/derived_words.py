@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.units import format_bytes, format_duration, format_ratio, format_span, format_time
+from storscope.workbench.held_loads import HeldLoad
 from storscope.workbench.measured_loads import MeasuredLoad, MeasuredLoads
 
 _MOST_NAMED = 8
@@ -59,6 +60,21 @@ def not_taken(measured: MeasuredLoads, losses: LossList) -> None:
         losses.lost(one_line(upper.name), "its I/Os are counted twice", reason)
 
 
+def held_back(load: MeasuredLoad, held: HeldLoad, losses: LossList, *, is_closed: bool) -> None:
+    """What a limit let through is not what was asked for."""
+    if is_closed:
+        losses.approximated(load.label, "asked for beyond its limit", f"{_held(held)}; as many are in flight as waited")
+        return
+    reason = f"{_held(held)}, so nothing tells how much more was wanted; --closed has as many in flight as waited then"
+    losses.lost(load.label, "asked for beyond its limit", reason)
+
+
+def _held(held: HeldLoad) -> str:
+    together = f" with {len(held.entities) - 1:,} more" if len(held.entities) > 1 else ""
+    at = f"{'' if held.is_shown else 'perhaps '}held at {held.level}"
+    return f"{at}{together} for {format_ratio(held.share)} of the time (throughput-cap)"
+
+
 def _measured_shorter(measured: MeasuredLoads) -> list[MeasuredLoad]:
     """Those that were measured for less of the time than the one with most; empty where all were alike."""
     longest_ns = max(load.measured_ns for load in measured.loads)
@@ -74,7 +90,9 @@ def source(measured: MeasuredLoads, zero_ns: int | None) -> str:
     return f"counters, {span}, {'the busiest time' if measured.is_peak else 'the mean'}"
 
 
-def comment(measured: MeasuredLoads, zero_ns: int | None, *, is_closed: bool) -> Iterator[str]:
+def comment(
+    measured: MeasuredLoads, zero_ns: int | None, held: Sequence[HeldLoad] = (), *, is_closed: bool
+) -> Iterator[str]:
     """The lines above the workload in its file."""
     what = "the busiest time of all together" if measured.is_peak else "the mean"
     length = format_span(measured.end_ns - measured.start_ns) + _measured_part(measured)
@@ -92,6 +110,11 @@ def comment(measured: MeasuredLoads, zero_ns: int | None, *, is_closed: bool) ->
     yield "In flight is rate x latency (Little's law)."
     loop = "as many in flight as were measured" if is_closed else "the measured rate, whatever the storage does"
     yield f"Asked for: {loop} (docs/workloads.md says when which)."
+    for one in held:
+        names = one_line(", ".join(entity.name for entity in one.entities))
+        yield f"{names}: {_held(one)}. What more was wanted is not known."
+    if held and not is_closed:
+        yield "With --closed as many I/Os are in flight as waited then: compare latencies, and higher limits, by that."
     yield "Not known, and assumed: what is random, where in a volume I/Os go, bursts within an interval, single sizes."
     yield "Targets are names of volumes of a design; if it calls them otherwise, change them here."
 

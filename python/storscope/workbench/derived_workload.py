@@ -25,7 +25,8 @@ from storscope.domain.errors import UsageError
 from storscope.domain.load import Closed, Load, Open, ThinkTime
 from storscope.domain.units import KIB, NS_PER_S, NS_PER_US, SECTOR_BYTES, format_duration
 from storscope.domain.workload import Stream, Workload
-from storscope.workbench.derived_words import Assumed, comment, not_taken, one_line, source, untold
+from storscope.workbench.derived_words import Assumed, comment, held_back, not_taken, one_line, source, untold
+from storscope.workbench.held_loads import HeldLoad, held_of
 from storscope.workbench.measured_loads import MeasuredLoad, MeasuredLoads
 
 _STREAM = "the stream"
@@ -49,9 +50,17 @@ class Derived:
 
 
 def derived_workload(
-    measured: MeasuredLoads, zero_ns: int | None = None, *, is_closed: bool = False, assumed: Assumed | None = None
+    measured: MeasuredLoads,
+    zero_ns: int | None = None,
+    *,
+    is_closed: bool = False,
+    assumed: Assumed | None = None,
+    held: Sequence[HeldLoad] = (),
 ) -> Derived:
-    """One stream for each load, on a target of its volume's name. Raises UsageError if too little is known of all."""
+    """One stream for each load, on a target of its volume's name. Raises UsageError if too little is known of all.
+
+    Of what was `held` at a limit it is said that more may have been wanted.
+    """
     assumed = assumed or Assumed()
     _refuse_idle(measured, assumed)
     losses = LossList()
@@ -66,6 +75,8 @@ def derived_workload(
         stream = _stream(load, name, [*used, name].index(name), assumed, losses, is_closed=is_closed)
         if stream is not None:
             streams.append(stream)
+            if (limit := held_of(held, load.entity)) is not None:
+                held_back(load, limit, losses, is_closed=is_closed)
             used += [] if name in used else [name]
     if not streams:
         left_out = " ".join(f"{one.where}: {one.reason}." for one in losses if one.what == _STREAM)
@@ -75,7 +86,7 @@ def derived_workload(
     workload = Workload(f"measured on {one_line(systems)}", tuple(streams), source=source(measured, zero_ns))
     workload.check(len(used))
     definition = Definition("measured", (workload,), targets=tuple(map(glob.escape, used)), losses=losses.as_tuple())
-    return Derived(definition, tuple(comment(measured, zero_ns, is_closed=is_closed)))
+    return Derived(definition, tuple(comment(measured, zero_ns, held, is_closed=is_closed)))
 
 
 def _refuse_idle(measured: MeasuredLoads, assumed: Assumed) -> None:

@@ -37,6 +37,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -59,7 +60,7 @@ from storscope.diagnose.rules._cap_words import (
 from storscope.diagnose.rules._caps import Cap, caps_of, levels_of
 from storscope.diagnose.rules._entities import in_use, joined
 from storscope.diagnose.rules._harm import harm_to
-from storscope.diagnose.rules._intervals import ends, hull, median
+from storscope.diagnose.rules._intervals import ends, hull, median, seconds
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -78,20 +79,64 @@ def cap_settings(case: Case) -> Settings:
     return RULE.defaults() | dict(case.settings.get(_NAME, {}))
 
 
+@dataclass(frozen=True)
+class HeldRate:
+    """What is held, at which rate, and when: what was asked for beyond it is not known."""
+
+    cap: Cap
+
+    @property
+    def entities(self) -> tuple[EntityRef, ...]:
+        """One thing, or those that share the limit."""
+        return self.cap.asked.entities
+
+    @property
+    def level(self) -> str:
+        """'3,000 IOPS'."""
+        return level_words(self.cap)
+
+    def share_of(self, start_ns: int, end_ns: int) -> float:
+        """Part of what was measured of a time that it was held."""
+        series = self.cap.asked.series
+        length_s = np.where((series.time_ns >= start_ns) & (series.time_ns < end_ns), seconds(series), 0.0)
+        return float(length_s[self.cap.members].sum() / max(float(length_s.sum()), 1e-9))
+
+
+def held_rates(case: Case) -> list[HeldRate]:
+    """Every rate that is told to be held, by the thresholds in force; only supposed ones as well."""
+    settings = cap_settings(case)
+    return [
+        HeldRate(cap)
+        for system, every in asked_by_system(case).items()
+        for cap in _caps_of_system(case, settings, system, _judged(settings, every))[0]
+    ]
+
+
+def _judged(settings: Settings, every: Mapping[EntityRef, Sequence[Asked]]) -> dict[EntityRef, Sequence[Asked]]:
+    return {entity: asked for entity, asked in every.items() if len(asked[0].series) >= settings["samples_min"]}
+
+
 def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef, Sequence[Asked]]) -> list[Outcome]:
-    judged = {entity: asked for entity, asked in every.items() if len(asked[0].series) >= settings["samples_min"]}
+    judged = _judged(settings, every)
     if not judged:
         return []
+    told, doubtful = _caps_of_system(case, settings, system, judged)
+    if told:
+        return [_finding(case, settings, sorted(told, key=lambda cap: (-_severity(case, settings, cap), *_rank(cap))))]
+    if doubtful:
+        return [NotEvaluated(_NAME, plateau_doubt(case, min(doubtful, key=_rank)))]
+    return _without_any(case, settings, system, {entity: asked[0] for entity, asked in judged.items()})
+
+
+def _caps_of_system(
+    case: Case, settings: Settings, system: str, judged: Mapping[EntityRef, Sequence[Asked]]
+) -> tuple[list[Cap], list[Cap]]:
+    """The caps that are told, of single things or else of several together; and those that may be none."""
     best = {entity: caps for entity, asked in judged.items() if (caps := _best(settings, asked))}
     told = [cap for cap in _lowest(case, best) if _is_told(case, settings, cap)]
     sums = [] if told else _of_sums(case, settings, system)
     told = told or [cap for cap in sums if _is_told(case, settings, cap)][:1]
-    if told:
-        return [_finding(case, settings, sorted(told, key=lambda cap: (-_severity(case, settings, cap), *_rank(cap))))]
-    doubtful = [caps[0] for caps in best.values()] or sums
-    if doubtful:
-        return [NotEvaluated(_NAME, plateau_doubt(case, min(doubtful, key=_rank)))]
-    return _without_any(case, settings, system, {entity: asked[0] for entity, asked in judged.items()})
+    return told, [caps[0] for caps in best.values()] or sums
 
 
 def _without_any(case: Case, settings: Settings, system: str, judged: Mapping[EntityRef, Asked]) -> list[Outcome]:
