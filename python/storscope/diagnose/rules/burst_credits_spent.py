@@ -6,7 +6,7 @@ Looks for
     and mix were in flight and waited. So it is when credits are spent that let a volume do more than its base for some
     time: EBS gp2, st1 and sc1, Azure disks up to P20, machines with burst credits for all of their volumes. It
     says when it fell, from what to what, and how much was done above the lower rate: so many credits there were.
-    What reads and writes do alone is looked at, too.
+    What reads and writes do alone is looked at, too, but is no fall where the others do more by a fifth of it.
 
 Why it matters
     What was measured or accepted in the first half hour is not what there is. The lower rate lasts until less is asked
