@@ -38,6 +38,7 @@ _MODULES: Final = (
     "diskspd_text",
     "vdbench",
     "elbencho_csv",
+    "cloudwatch_json",
     "results_table",
     "counter_table",
     "wide_table",

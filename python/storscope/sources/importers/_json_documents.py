@@ -1,0 +1,67 @@
+"""The JSON documents of one file: one, several that were appended, or a list of them.
+
+A document begins with a brace or a bracket in column 0. A line `# NAME` before one says which file it was: so files
+that belong together become one (`for f in *.json; do echo "# $f"; cat "$f"; done`), and what only a file's name told
+stays. A document that is cut or damaged is counted, and the others are read; a file without a whole one is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from storscope.domain.recorder import Recorder
+from storscope.sources.evidence import Evidence
+from storscope.sources.importer import broken
+
+_START: Final = re.compile(r"(?:\A\s*|^)(?=[{\[])", re.MULTILINE)
+_NAME: Final = re.compile(r"^# ?(.{1,1000})$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Document:
+    """One JSON object, and the name of the file that it was."""
+
+    value: dict[str, Any]
+    name: str
+
+
+def documents_of(evidence: Evidence, recorder: Recorder, expected: str, hint: str) -> list[Document]:
+    """Every whole document, each once. Raises MalformedInput when there is none."""
+    text = evidence.text()
+    found: list[Document] = []
+    seen: set[str] = set()
+    name, position = evidence.name, 0
+    error: ValueError | RecursionError | None = None
+    while match := _START.search(text, position):
+        if names := _NAME.findall(text, position, match.end()):
+            name = names[-1].strip()
+        start = match.end()
+        try:
+            value, position = json.JSONDecoder().raw_decode(text, start)
+        except (ValueError, RecursionError) as broke:
+            error = error or broke
+            following = _START.search(text, start + 1)
+            position = following.start() if following else len(text)
+            recorder.omit("documents that are cut or damaged")
+            continue
+        if (said := text[start:position]) in seen:
+            recorder.omit("documents that repeat an earlier one to the letter")
+            continue
+        seen.add(said)
+        found += [Document(one, name) for one in _objects(value)]
+    if not found:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        said = error.msg if isinstance(error, json.JSONDecodeError) else str(error or "no document")
+        raise broken(evidence, expected, said, line=line, hint=hint)
+    return found
+
+
+def _objects(value: object) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    elif isinstance(value, list):
+        yield from (one for one in value if isinstance(one, dict))
