@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import zoneinfo
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from storscope.domain.errors import MalformedInput
+from storscope.sources.evidence import Evidence
 from storscope.sources.importer import ImportOptions
-from storscope.sources.importers import cloudwatch_json
+from storscope.sources.importers import cloudwatch_csv, cloudwatch_json, recognise
 from tests.support.golden import check_golden
 from tests.support.tables import Tables, read_tables, read_text
 
 SAMPLES = Path(__file__).parent / "cloudwatch_json"
 DATA = SAMPLES / "get_metric_data_written.json"
 STATISTICS = SAMPLES / "get_metric_statistics_written.json"
+SHEETS = Path(__file__).parent / "cloudwatch_csv"
+CONSOLE, HEADINGS = SHEETS / "console_written.csv", SHEETS / "headings_written.csv"
 MINUTES = (0, 1, 2, 3, 4, 5)
 
 
@@ -47,6 +51,11 @@ def counters(tables: Tables) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("path", [DATA, STATISTICS], ids=lambda path: path.stem)
 def test_a_sample_yields_the_expected_tables(path: Path) -> None:
     check_golden(read_tables(cloudwatch_json.IMPORTER, path), path.with_suffix(".expected.jsonl"))
+
+
+@pytest.mark.parametrize("path", [CONSOLE, HEADINGS], ids=lambda path: path.stem)
+def test_a_sheet_yields_the_expected_tables(path: Path) -> None:
+    check_golden(read_tables(cloudwatch_csv.IMPORTER, path), path.with_suffix(".expected.jsonl"))
 
 
 def test_a_rate_is_the_sum_by_the_seconds_of_the_period_and_latency_the_time_of_an_operation() -> None:
@@ -232,3 +241,89 @@ def test_a_document_that_is_cut_leaves_the_others(tmp_path: Path) -> None:
     tables = read(f"{whole}\n{whole[: len(whole) // 2]}\n{whole.replace('vol-1', 'vol-2')}\n", tmp_path)
     assert {row["entity"] for row in tables.rows("observations")} == {"vol-1", "vol-2"}
     assert tables.notes.omitted["documents that are cut or damaged"] == 1
+
+
+# CSV -------------------------------------------------------------------------------------------------------------
+
+
+def sheet(heading: str, *rows: str) -> str:
+    """A table with minutes from 08:00 on."""
+    return "\n".join([heading, *(f"2026-11-20T08:{n:02}:00Z,{row}" for n, row in enumerate(rows))]) + "\n"
+
+
+def read_sheet(text: str, tmp_path: Path, options: ImportOptions | None = None) -> Tables:
+    return read_text(cloudwatch_csv.IMPORTER, text, tmp_path, options)
+
+
+def test_the_console_s_words_above_a_column_tell_metric_statistic_volume_and_period() -> None:
+    tables = read_tables(cloudwatch_csv.IMPORTER, CONSOLE)
+    rows = of(tables, "vol-0aa11")
+    assert [row["read_ops_per_s"] for row in rows] == [100, 200, 0]
+    assert [row["read_latency_ns_mean"] for row in rows] == [1e6, 1.5e6, None]
+    assert {row["duration_ns"] for row in rows} == {300 * 10**9}
+    assert not tables.notes.warnings
+
+
+def test_an_average_is_told_by_the_console_s_words(tmp_path: Path) -> None:
+    tables = read_sheet(CONSOLE.read_text().replace('"Sum"', '"Average"', 2), tmp_path)
+    assert all(row["read_ops_per_s"] is None for row in tables.rows("observations"))
+    assert any("VolumeReadOps, VolumeReadBytes" in warning for warning in tables.notes.warnings)
+
+
+def test_headings_as_cloudwatch_spells_them_are_sums_of_the_volume_in_each_row(tmp_path: Path) -> None:
+    text = "timestamp,volume,VolumeReadOps,VolumeTotalReadTime\n" + "".join(
+        f"2026-11-20T08:0{n}:00Z,vol-{volume},{60 * volume},{0.12 * volume}\n" for n in range(3) for volume in (1, 2)
+    )
+    tables = read_sheet(text, tmp_path)
+    assert [row["read_ops_per_s"] for row in of(tables, "vol-2")] == [2, 2, 2]
+    assert [row["read_latency_ns_mean"] for row in of(tables, "vol-1")] == [pytest.approx(2e6)] * 3
+
+
+def test_a_heading_may_name_the_volume_by_its_id_or_by_a_name(tmp_path: Path) -> None:
+    heading = "Time,{} VolumeReadOps (Count),{} VolumeReadOps (Count)"
+    for names in (("vol-1", "vol-2"), ("data", "log")):
+        tables = read_sheet(sheet(heading.format(*names), "60,120", "60,120"), tmp_path)
+        assert [row["read_ops_per_s"] for row in of(tables, names[1])] == [2, 2]
+
+
+def test_units_in_headings_are_no_names_of_volumes(tmp_path: Path) -> None:
+    text = sheet("Time,VolumeReadOps (Count),VolumeReadBytes (Bytes)", "60,491520", "60,491520")
+    assert {row["read_bytes_per_s"] for row in of(read_sheet(text, tmp_path), "volume")} == {8192}
+
+
+def test_instances_have_names_of_their_own(tmp_path: Path) -> None:
+    text = sheet("Time,InstanceId,EBSReadOps,EBSByteBalance%", "i-1,60,99", "i-1,60,0")
+    tables = read_sheet(text, tmp_path)
+    assert {(row["kind"], row["read_ops_per_s"]) for row in of(tables, "i-1")} == {("vm", 1.0)}
+    assert counters(tables) == {("EBSByteBalance%", "Percent")}
+
+
+def test_operations_without_their_times_have_no_latency_which_is_said() -> None:
+    tables = read_tables(cloudwatch_csv.IMPORTER, HEADINGS)
+    assert any("VolumeTotalReadTime" in warning for warning in tables.notes.warnings)
+
+
+def test_times_of_a_sheet_may_be_local(tmp_path: Path) -> None:
+    options = ImportOptions(timezone=zoneinfo.ZoneInfo("Europe/Berlin"))
+    rows = of(read_sheet(CONSOLE.read_text(), tmp_path, options), "vol-0aa11")
+    assert rows[0]["time"].isoformat() == "2026-11-20T07:00:00+00:00"
+
+
+def test_columns_of_other_metrics_are_named(tmp_path: Path) -> None:
+    tables = read_sheet(sheet("Time,VolumeReadOps,CPUUtilization", "60,5", "60,5"), tmp_path)
+    assert any("'CPUUtilization'" in warning for warning in tables.notes.warnings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "VolumeReadOps,VolumeWriteOps\n1,2\n", "time,VolumeReadOpsPerSecond\n2026-11-20T08:00:00Z,5\n",
+        "A note on VolumeReadOps, and time\n",
+    ],
+)  # fmt: skip
+def test_what_has_no_time_or_no_metric_of_its_own_is_no_sheet_of_cloudwatch(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text(text)
+    assert recognise(Evidence(path).head) is not cloudwatch_csv.IMPORTER
+    with pytest.raises(MalformedInput, match="CloudWatch"):
+        read_tables(cloudwatch_csv.IMPORTER, path)

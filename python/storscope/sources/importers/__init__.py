@@ -39,6 +39,7 @@ _MODULES: Final = (
     "vdbench",
     "elbencho_csv",
     "cloudwatch_json",
+    "cloudwatch_csv",
     "results_table",
     "counter_table",
     "wide_table",

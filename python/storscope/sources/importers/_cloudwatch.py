@@ -53,6 +53,8 @@ class CloudWatchWriter:
     options: ImportOptions
     _no_sums: dict[str, str] = field(default_factory=dict)
     """Metric -> why it is not converted."""
+    _without_times: list[EntityRef] = field(default_factory=list)
+    """Volumes that have operations and no latency."""
     _is_taken: bool = False
     """Whether an amount was taken as a Sum that nothing called so."""
 
@@ -67,6 +69,11 @@ class CloudWatchWriter:
             self.recorder.warn(
                 "Nothing says by which statistic amounts were asked for: they were taken as sums over the period. Ask "
                 "for Stat=Sum, of VolumeQueueLength and balances for Average."
+            )
+        if self._without_times:
+            self.recorder.warn(
+                f"No latency of {shortened(_named(self._without_times))}, which most rules need: ask for "
+                "VolumeTotalReadTime and VolumeTotalWriteTime too."
             )
         for why in dict.fromkeys(self._no_sums.values()):
             names = [name for name, reason in self._no_sums.items() if reason == why]
@@ -86,7 +93,7 @@ class CloudWatchWriter:
         for name, kept in sums.items():
             column = METRICS[name].column
             if column and periods[kept] == main_ns:
-                columns[column] = self._not_negative(usable[kept], units.NS_PER_S / main_ns)
+                columns[column] = self._not_negative(usable[kept], 1.0, main_ns / units.NS_PER_S)
         for name, kept in means.items():
             column = METRICS[name].column
             if column and periods[kept] == main_ns:
@@ -96,6 +103,8 @@ class CloudWatchWriter:
                 spent = self._not_negative(usable[sums[time]], units.NS_PER_S)
                 columns[column] = _by(spent, usable[sums[operations]])
             _without_idle(columns, column)
+        if entity.kind == "vdisk" and columns and not any("latency" in name for name in columns):
+            self._without_times.append(entity)
         others = [kept for name, kept in (sums | means).items() if METRICS[name].column and periods[kept] != main_ns]
         self.recorder.omit(
             "values of another period than most of their volume's", sum(len(usable[kept]) for kept in others)
@@ -157,8 +166,8 @@ class CloudWatchWriter:
         self._no_sums[name] = "an operation would have less than is possible, so it is a mean and no sum"
         return True
 
-    def _not_negative(self, points: Points, factor: float) -> Points:
-        kept = {time_ns: value * factor for time_ns, value in points.items() if value >= 0}
+    def _not_negative(self, points: Points, factor: float, seconds: float = 1.0) -> Points:
+        kept = {time_ns: value * factor / seconds for time_ns, value in points.items() if value >= 0}
         self.recorder.omit("values below zero, which no amount has", len(points) - len(kept))
         return kept
 
@@ -171,6 +180,11 @@ def _means(metrics: Mapping[Kept, Points]) -> dict[str, Kept]:
         for name in wanted
         if (kept := next((one for said in (AVERAGE, UNSAID) if (one := Kept(name, said)) in metrics), None))
     }
+
+
+def _named(entities: list[EntityRef]) -> str:
+    more = f" and {len(entities) - 3} more" if len(entities) > 3 else ""
+    return ", ".join(entity.name for entity in entities[:3]) + more
 
 
 def _is_counter(metric: str) -> bool:

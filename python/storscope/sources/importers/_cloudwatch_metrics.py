@@ -70,6 +70,7 @@ _STATISTICS: Final = {name.casefold(): name for name in STATISTICS} | {
 }  # fmt: skip
 _NO_NAME: Final = re.compile(r"(?:AWS/)?E(?:BS|C2)|[a-z]{2}(?:-[a-z]+)+-\d|\d{12}|[\W_]*", re.IGNORECASE)
 """Words of a label that name nothing: namespaces, regions, accounts, signs."""
+_UNITS: Final = frozenset(metric.unit.casefold() for metric in METRICS.values())
 
 
 def is_of_instance(metric: str) -> bool:
@@ -101,8 +102,11 @@ def thing_in(texts: Iterable[str], *, of_instance: bool) -> str | None:
 
 def rest_of(label: str) -> str:
     """What a label says beside metric and statistic: perhaps a name that somebody gave the volume."""
-    known = (word in METRICS or word.casefold() in _STATISTICS or _NO_NAME.fullmatch(word) for word in _words(label))
-    return " ".join(word for word, is_known in zip(_words(label), known, strict=True) if not is_known)
+    return " ".join(word for word in _words(label) if not (word in METRICS or _is_known(word.casefold())))
+
+
+def _is_known(word: str) -> bool:
+    return word in _STATISTICS or word in _UNITS or _NO_NAME.fullmatch(word) is not None
 
 
 def _words(text: str) -> list[str]:
