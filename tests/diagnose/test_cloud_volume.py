@@ -1,0 +1,93 @@
+"""A volume behind a token bucket, as its cloud's monitoring tells of it: the limit itself is the truth."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from storscope.diagnose.case import Case
+from storscope.diagnose.engine import evaluate
+from storscope.diagnose.rules import rules
+from storscope.diagnose.thresholds import load_thresholds
+from storscope.domain.finding import Finding, Outcome
+from storscope.domain.units import KIB
+from storscope.store import Store
+from storscope.workbench.importing import import_paths
+from tests.diagnose.limited_volume import Limits, Seen, serve, steady, wandering_load
+
+_COUNT = 240
+_STEP_S = 60.0
+_START = dt.datetime(2026, 11, 20, 8, tzinfo=dt.UTC)
+_VOLUME = "vol-0123456789abcdef0"
+
+
+def seen(limits: Limits, high: float = 6_000) -> Seen:
+    load = wandering_load(np.random.default_rng(1), _COUNT, 500, high)
+    return serve(load, limits, np.random.default_rng(2), step_s=_STEP_S)
+
+
+def amounts(one: Seen) -> dict[str, np.ndarray]:
+    """Metric -> sums of each minute, but for the mean queue."""
+    found = {}
+    for way, share in (("Read", one.read_share), ("Write", 1 - one.read_share)):
+        found[f"Volume{way}Ops"] = np.round(one.ops_per_s * share * _STEP_S)
+        found[f"Volume{way}Bytes"] = np.round(one.bytes_per_s * share * _STEP_S)
+        found[f"VolumeTotal{way}Time"] = found[f"Volume{way}Ops"] * one.latency_s
+    found["VolumeQueueLength"] = one.in_flight
+    return found
+
+
+def get_metric_data(one: Seen) -> str:
+    """As the API answers: newest first, a label for each metric."""
+    times = [(_START + dt.timedelta(seconds=_STEP_S * n)).isoformat() for n in range(_COUNT)]
+    results = [
+        {"Id": f"m{n}", "Label": f"{_VOLUME} {name}", "Timestamps": times[::-1], "StatusCode": "Complete",
+         "Values": [float(value) for value in values[::-1]]}
+        for n, (name, values) in enumerate(amounts(one).items())
+    ]  # fmt: skip
+    return json.dumps({"MetricDataResults": results, "Messages": []})
+
+
+def found_in(folder: Path, *files: Path) -> list[Outcome]:
+    store = Store.open(folder / "store", create=True)
+    assert not import_paths(store, list(files)).failures
+    return list(evaluate(Case(store), rules(), load_thresholds(rules())))
+
+
+def of(outcomes: list[Outcome], rule: str) -> list[Finding]:
+    return [one for one in outcomes if isinstance(one, Finding) and one.rule == rule]
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "evidence.json"
+    path.write_text(text)
+    return path
+
+
+def test_the_limit_of_an_ebs_volume_is_found_in_cloudwatch_s_minutes(tmp_path: Path) -> None:
+    path = write(tmp_path, get_metric_data(seen(Limits(ops_per_s=3_000))))
+    outcomes = found_in(tmp_path, path)
+    [cap] = of(outcomes, "throughput-cap")
+    assert cap.title == f"Volume {_VOLUME} is held at 3,000 IOPS"
+    assert cap.numbers["limit_ops_per_s"] == pytest.approx(3_000, rel=0.005)
+    assert not of(outcomes, "impossible-values")
+    assert not of(outcomes, "littles-law")
+    assert not of(outcomes, "units-suspected")
+
+
+def test_a_volume_that_nothing_holds_has_no_limit_in_its_minutes(tmp_path: Path) -> None:
+    outcomes = found_in(tmp_path, write(tmp_path, get_metric_data(seen(Limits()))))
+    assert not of(outcomes, "throughput-cap")
+    assert not of(outcomes, "burst-credits-spent")
+
+
+def test_credits_that_are_spent_are_told_by_cloudwatch_s_minutes(tmp_path: Path) -> None:
+    limits = Limits(ops_per_s=300, burst_ops_per_s=3_000, credits=5.4e6 / 2)
+    load = steady(_COUNT, 4_000, 16 * KIB, most=32)
+    one = serve(load, limits, np.random.default_rng(2), step_s=_STEP_S)
+    [burst] = of(found_in(tmp_path, write(tmp_path, get_metric_data(one))), "burst-credits-spent")
+    assert burst.numbers["ops_per_s_after"] == pytest.approx(300, rel=0.02)
