@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,3 +93,42 @@ def test_credits_that_are_spent_are_told_by_cloudwatch_s_minutes(tmp_path: Path)
     one = serve(load, limits, np.random.default_rng(2), step_s=_STEP_S)
     [burst] = of(found_in(tmp_path, write(tmp_path, get_metric_data(one))), "burst-credits-spent")
     assert burst.numbers["ops_per_s_after"] == pytest.approx(300, rel=0.02)
+
+
+def statistics(metric: str, values: np.ndarray) -> str:
+    """As get-metric-statistics prints one metric: in no order, and the volume nowhere."""
+    said = "Average" if metric == "VolumeQueueLength" else "Sum"
+    points: list[dict[str, Any]] = [
+        {"Timestamp": (_START + dt.timedelta(seconds=_STEP_S * n)).isoformat(), said: float(value), "Unit": "Count"}
+        for n, value in enumerate(values)
+    ]
+    return json.dumps({"Label": metric, "Datapoints": points[::2] + points[1::2]})
+
+
+def test_a_file_for_each_metric_is_one_volume_where_they_lie_in_one_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "volumes"
+    folder.mkdir()
+    for name, values in amounts(seen(Limits(ops_per_s=3_000))).items():
+        (folder / f"{_VOLUME}_{name}.json").write_text(statistics(name, values))
+    [cap] = of(found_in(tmp_path, folder), "throughput-cap")
+    assert cap.title == f"Volume {_VOLUME} is held at 3,000 IOPS"
+    store = Store.open(tmp_path / "store")
+    assert [row["path"] for row in store.captures()] == [f"{folder}/{_VOLUME}_VolumeQueueLength.json and 6 more"]
+    assert import_paths(store, [folder]).known, "the same files are known"
+
+
+def test_a_file_for_each_metric_is_one_volume_in_an_archive_too(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name, values in amounts(seen(Limits(ops_per_s=3_000))).items():
+            archive.writestr(f"{_VOLUME}/{name}.json", statistics(name, values))
+    [cap] = of(found_in(tmp_path, tmp_path / "all.zip"), "throughput-cap")
+    assert cap.title == f"Volume {_VOLUME} is held at 3,000 IOPS"
+
+
+def test_one_that_is_damaged_leaves_the_others(tmp_path: Path) -> None:
+    folder = tmp_path / "volumes"
+    folder.mkdir()
+    for name, values in amounts(seen(Limits(ops_per_s=3_000))).items():
+        text = statistics(name, values)
+        (folder / f"{_VOLUME}_{name}.json").write_text(text[:5_000] if name == "VolumeQueueLength" else text)
+    assert of(found_in(tmp_path, folder), "throughput-cap")

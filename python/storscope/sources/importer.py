@@ -75,6 +75,9 @@ class Importer:
     """How sure it is that this is its format, 0 to 1. Looks at content, never at the name. Must not raise."""
     read: Callable[[Evidence, Recorder, ImportOptions], None]
     """Writes everything to the recorder. Raises MalformedInput where the format is contradicted."""
+    is_part: Callable[[Head], bool] | None = None
+    """Whether a file is one of several of its folder that are one capture; they are read as one (see `parts.py` of the
+    workbench), each behind a line `# NAME`. Asked of what `recognise` is sure of. Must not raise."""
     version: int = 1
     """Raised when the same file would yield other rows."""
     carries: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -24,6 +25,7 @@ from storscope.store import CaptureInfo, Store
 from storscope.workbench.captures import capture_id, capture_info
 from storscope.workbench.hosts_beside import hosts_of_unnamed
 from storscope.workbench.not_evidence import not_evidence
+from storscope.workbench.parts import Parts
 
 _HASHED_MEANWHILE_BYTES = 8 * 1024**2
 """A larger file is hashed while it is read; a smaller one before, so that a known one is not read at all."""
@@ -110,8 +112,29 @@ def _import_all(
     stdin_file: Path | None,
     progress: Progress | None,
 ) -> ImportSummary:
-    forced = _importer_named(as_format) if as_format else None
     summary = ImportSummary()
+    with tempfile.TemporaryDirectory(prefix="storscope-") as directory:
+        parts = Parts(Path(directory))
+        _import_each(store, paths, options, as_format, replace, stdin_file, progress, parts, summary)
+        for whole, format_name in parts.joined():
+            _import_or_tell(store, whole, importers()[format_name], options, replace, summary)
+    _name_the_unnamed(store, paths, options, stdin_file, summary)
+    return summary
+
+
+def _import_each(
+    store: Store,
+    paths: list[Path],
+    options: ImportOptions,
+    as_format: str | None,
+    replace: bool,
+    stdin_file: Path | None,
+    progress: Progress | None,
+    parts: Parts,
+    summary: ImportSummary,
+) -> None:
+    """Imports every file but those that are parts of one capture, which `parts` gathers."""
+    forced = _importer_named(as_format) if as_format else None
     named = {shown_name(str(path)) for path in paths} | {STANDARD_INPUT}
     for item in expand(paths, stdin_file, progress):
         is_named = item.name in named
@@ -122,12 +145,17 @@ def _import_all(
         if importer is None:
             summary.skipped.append(Skipped(item.name, _not_recognised(item), is_named))
             continue
-        try:
-            _import_one(store, item, importer, options, replace, summary)
-        except InputError as error:
-            summary.skipped.append(Skipped(item.name, error.message(), is_error=True))
-    _name_the_unnamed(store, paths, options, stdin_file, summary)
-    return summary
+        if not parts.take(item, importer):
+            _import_or_tell(store, item, importer, options, replace, summary)
+
+
+def _import_or_tell(
+    store: Store, evidence: Evidence, importer: Importer, options: ImportOptions, replace: bool, summary: ImportSummary
+) -> None:
+    try:
+        _import_one(store, evidence, importer, options, replace, summary)
+    except InputError as error:
+        summary.skipped.append(Skipped(evidence.name, error.message(), is_error=True))
 
 
 def _name_the_unnamed(

@@ -166,6 +166,7 @@ IMPORTER = Importer(
     "--end-time ... > cloudwatch.json, with Period 60 and Stat Sum (docs/import.md has the queries)",
     recognise=_recognise,
     read=_read,
+    is_part=_is_statistics,
     carries=(
         "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean",
         "write_latency_ns_mean", "queue_depth_mean",
