@@ -132,3 +132,31 @@ def test_one_that_is_damaged_leaves_the_others(tmp_path: Path) -> None:
         text = statistics(name, values)
         (folder / f"{_VOLUME}_{name}.json").write_text(text[:5_000] if name == "VolumeQueueLength" else text)
     assert of(found_in(tmp_path, folder), "throughput-cap")
+
+
+def azure(one: Seen) -> str:
+    """As az prints the metrics of a machine, by LUN."""
+    metrics = {
+        "Data Disk Read Operations/Sec": one.ops_per_s * one.read_share,
+        "Data Disk Write Operations/Sec": one.ops_per_s * (1 - one.read_share),
+        "Data Disk Read Bytes/sec": one.bytes_per_s * one.read_share,
+        "Data Disk Write Bytes/sec": one.bytes_per_s * (1 - one.read_share),
+        "Data Disk Latency": 1e3 * one.latency_s, "Data Disk Queue Depth": one.in_flight,
+    }  # fmt: skip
+    lun = {"name": {"value": "LUN"}, "value": "2"}
+    machine = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/db1/providers/x"
+    value = [
+        {"id": machine, "name": {"value": name}, "timeseries": [{"metadatavalues": [lun], "data": [
+            {"timeStamp": (_START + dt.timedelta(seconds=_STEP_S * n)).isoformat(), "average": float(average)}
+            for n, average in enumerate(values)
+        ]}]}
+        for name, values in metrics.items()
+    ]  # fmt: skip
+    return json.dumps({"interval": "PT1M", "value": value})
+
+
+def test_the_limit_of_an_azure_disk_is_found_in_its_machine_s_minutes(tmp_path: Path) -> None:
+    outcomes = found_in(tmp_path, write(tmp_path, azure(seen(Limits(ops_per_s=2_300)))))
+    [cap] = of(outcomes, "throughput-cap")
+    assert cap.title == "Device LUN 2 is held at 2,300 IOPS"
+    assert not of(outcomes, "littles-law")

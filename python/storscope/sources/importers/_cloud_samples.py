@@ -70,20 +70,23 @@ class CloudSamples:
 
     def periods(self, interval_s: float | None) -> dict[tuple[EntityRef, Kept], int]:
         """The period of each metric, ns. A single value has that of its thing's others, else that of all."""
-        found: dict[tuple[EntityRef, Kept], int] = {}
+        found = {entity: self._told(entity, interval_s) for entity in self.things}
+        usual = _most_common(length_ns for lengths in found.values() for length_ns in lengths.values())
+        periods: dict[tuple[EntityRef, Kept], int] = {}
         for entity, metrics in self.things.items():
-            for kept, points in metrics.items():
-                said = self.said_ns.get((entity, kept))
-                period_ns = round(interval_s * units.NS_PER_S) if interval_s else said or usual_step(points)
-                if period_ns:
-                    found[entity, kept] = period_ns
-        usual = _most_common(found.values())
-        for entity, metrics in self.things.items():
-            of_thing = _most_common(length for (one, _), length in found.items() if one == entity) or usual
-            for kept in metrics:
-                if of_thing:
-                    found.setdefault((entity, kept), of_thing)
-        return found
+            of_thing = _most_common(found[entity].values()) or usual
+            lengths = ((kept, found[entity].get(kept) or of_thing) for kept in metrics)
+            periods |= {(entity, kept): length_ns for kept, length_ns in lengths if length_ns}
+        return periods
+
+    def _told(self, entity: EntityRef, interval_s: float | None) -> dict[Kept, int]:
+        """The periods of a thing's metrics that are said, or that their own steps tell."""
+        asked_ns = round(interval_s * units.NS_PER_S) if interval_s else 0
+        lengths = (
+            (kept, asked_ns or self.said_ns.get((entity, kept)) or usual_step(points))
+            for kept, points in self.things[entity].items()
+        )
+        return {kept: length_ns for kept, length_ns in lengths if length_ns}
 
 
 def usual_step(times_ns: Iterable[int]) -> int | None:
