@@ -230,6 +230,11 @@ def test_a_time_that_is_none_is_left_out_and_counted(time: str, tmp_path: Path) 
     assert tables.notes.omitted["values whose time is none"] == 1
 
 
+def test_what_seems_to_begin_over_and_over_is_given_up(tmp_path: Path) -> None:
+    with pytest.raises(MalformedInput, match="over 1,000"):
+        read(answer({"VolumeReadOps vol-1": [60] * 6}) + "\n" + "[1,\n" * 100_000, tmp_path)
+
+
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000, '{"MetricDataResults": [{"Values": [' * 20_000])
 def test_what_is_no_whole_document_is_refused(text: str, tmp_path: Path) -> None:
     with pytest.raises(MalformedInput):

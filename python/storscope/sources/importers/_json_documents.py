@@ -19,6 +19,8 @@ from storscope.sources.importer import broken
 
 _START: Final = re.compile(r"(?:\A\s*|^)(?=[{\[])", re.MULTILINE)
 _NAME: Final = re.compile(r"^# ?(.{1,1000})$", re.MULTILINE)
+_MOST_DAMAGED: Final = 1_000
+"""Beginnings of documents that come to nothing: each is read until it breaks, so that more would take hours."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ def documents_of(evidence: Evidence, recorder: Recorder, expected: str, hint: st
     found: list[Document] = []
     seen: set[str] = set()
     name, position = evidence.name, 0
+    damaged = 0
     error: ValueError | RecursionError | None = None
     while match := _START.search(text, position):
         if names := _NAME.findall(text, position, match.end()):
@@ -46,13 +49,18 @@ def documents_of(evidence: Evidence, recorder: Recorder, expected: str, hint: st
             error = error or broke
             following = _START.search(text, start + 1)
             position = following.start() if following else len(text)
+            damaged += 1
             recorder.omit("documents that are cut or damaged")
+            if damaged > _MOST_DAMAGED:
+                break
             continue
         if (said := text[start:position]) in seen:
             recorder.omit("documents that repeat an earlier one to the letter")
             continue
         seen.add(said)
         found += [Document(one, name) for one in _objects(value)]
+    if damaged > _MOST_DAMAGED:
+        raise broken(evidence, f"{expected}, with few documents that are cut", f"over {_MOST_DAMAGED:,}", hint=hint)
     if not found:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
         said = error.msg if isinstance(error, json.JSONDecodeError) else str(error or "no document")
