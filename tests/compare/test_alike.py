@@ -233,6 +233,9 @@ def test_flushes_are_compared_where_runs_made_any(tmp_path: Path) -> None:
     assert found["flush_latency"].outcome is Outcome.WORSE
     assert found["flush_rate"].before == found["flush_rate"].after == 200.0
     assert found["flush_p99"].before == pytest.approx(_FLUSH_NS, rel=0.005)
+    # Whether the write or its flush has the wait says nothing of a commit.
+    assert [found[name].outcome for name in ("latency", "p99")] == [None, None]
+    assert found["latency"].reason == "without its flushes, not judged"
     # They are no I/Os, but in flight while they last.
     assert (found["iops"].before, found["latency"].before) == (200.0, pytest.approx(_SERVICE_NS))
     assert found["p99"].before == pytest.approx(_SERVICE_NS, rel=0.005)

@@ -357,3 +357,9 @@ def test_figures_with_intervals_of_their_own_are_compared_by_welch() -> None:
         assert found.p_value == pytest.approx(exact.p_value)
         wrong += (found.p_value or 0.0) < 0.05
     assert 0.03 <= wrong / trials <= 0.07
+
+
+def test_a_percentile_of_values_that_are_0_is_0() -> None:
+    """The lower edge of a bucket is not in it, so that one which holds 0 begins before it."""
+    low, high, counts = np.array([-1.0]), np.array([0.0]), np.array([100], np.int64)
+    assert buckets_of([(low, high, counts)]).percentile(0.99) == 0.0

@@ -97,6 +97,26 @@ def test_the_store_keeps_them_and_diagnose_says_that_they_take_the_time(tmp_path
     assert row["flushes"] == pytest.approx(60 * 7200 / 60, rel=0.02)
 
 
+def test_a_short_run_is_not_called_healthy(tmp_path: Path) -> None:
+    design = read_design(_DESIGN.format(cache=""), "mirror.toml", None)
+    short = simulate(plan_of(design, builtin("commits").workloads[0], duration="10s"), started_ns=0)
+    store = Store.open(tmp_path / "store", create=True)
+    store_simulation(store, short)
+    verdict = diagnose(store)
+    assert not [one for one in (*verdict.findings, *verdict.healthy) if one.rule == "flush-bound"]
+    (lacks,) = (one.needs for one in verdict.not_evaluated if one.rule == "flush-bound")
+    assert lacks.startswith("flushes of log over a longer time: they took the time for ")
+
+
+def test_where_the_load_waits_for_flushes_that_is_what_bounds_it() -> None:
+    text = _DESIGN.format(cache="").replace("7200-sata", "crucial-250gb")
+    design = read_design(text, "flash.toml", None)
+    told = simulate(plan_of(design, builtin("commits").workloads[0], duration="5s"), started_ns=0).bottleneck
+    assert told.kind == "load"
+    assert "the load is the limit, and waits for its flushes 8" in told.words
+    assert "More writers at a time, or fewer flushes, would get more done." in told.words
+
+
 def test_a_healthy_array_is_told_to_be_so(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "store", create=True)
     store_simulation(store, _simulated(_BATTERY))

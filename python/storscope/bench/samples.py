@@ -160,7 +160,7 @@ class Figure:
         head, dash, rest = name.partition("-")
         figure = cls(rest, head) if dash and head in _DIRECTED else cls(name)
         if figure.statistic not in STATISTICS or (figure.direction == FLUSH and figure.statistic == BANDWIDTH):
-            expected = f"one of {', '.join(STATISTICS)}, perhaps with read-, write- or flush- before it"
+            expected = f"one of {', '.join(STATISTICS)}, perhaps with read-, write- or flush- (not bandwidth) before it"
             raise UsageError(expected, repr(name), where="--figure")
         return figure
 

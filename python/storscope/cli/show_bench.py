@@ -88,8 +88,16 @@ def _print_cells(benched: Benched) -> None:
         click.echo(
             f"  {harmless(f'{stream} on {target}')}: {format_rate(cell.per_s(whole.ios))}, "
             f"{format_bandwidth(cell.per_s(whole.bytes))}, mean {format_duration(whole.shown.mean_ns)}, "
-            f"p99 {format_duration(whole.shown.quantile_ns(0.99))}"
+            f"p99 {format_duration(whole.shown.quantile_ns(0.99))}{_flush_words(cell)}"
         )
+
+
+def _flush_words(cell: Interval) -> str:
+    flushes = cell.flushes
+    if not flushes.ios:
+        return ""
+    rate, p99 = format_rate(cell.per_s(flushes.ios), "/s"), format_duration(flushes.shown.quantile_ns(0.99))
+    return f"; flushes {rate}, mean {format_duration(flushes.shown.mean_ns)}, p99 {p99}"
 
 
 def _latency_words(latencies: Latencies) -> str:
@@ -163,7 +171,8 @@ def _cell_to_json(benched: Benched, cell: Interval) -> dict[str, Any]:
     from storscope.bench.record import cell_words
 
     stream, target = cell_words(benched.about, cell)
-    return {"stream": stream, "target": target, **_direction_to_json(cell, cell.all)}
+    flush = _direction_to_json(cell, cell.flushes) if cell.flushes.ios else None
+    return {"stream": stream, "target": target, **_direction_to_json(cell, cell.all), "flush": flush}
 
 
 def _direction_to_json(total: Interval, direction: Direction) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from storscope.compare.differences import Found, differences, distribution, othe
 from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
 from storscope.compare.judging import Circumstances, row_of
 from storscope.compare.matching import Matched, Pair, match_entities, match_runs
-from storscope.compare.metrics import BANDWIDTH, metrics_named
+from storscope.compare.metrics import BANDWIDTH, METRICS, metrics_named
 from storscope.compare.naming import RUNS_IN_SQL, counters_words, names_of, runs_words
 from storscope.compare.prediction import predicted_side
 from storscope.compare.reading import captures_of, captures_of_simulated, read_entities, read_runs
@@ -266,6 +266,7 @@ def _judge(
             level=settings.level,
             comparisons=len(measured),
             allow_failed=settings.allow_failed,
+            flushes=all(subject.measured().value(METRICS["flush_rate"]) for subject in subjects),
             predicted=predicted_side(item.pair),
         )
         loud = [f"NOT THE SAME LOAD: {'; '.join(item.conflicts)}."] if item.conflicts else []

@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, replace
 
 from storscope.compare.differences import Found
+from storscope.compare.metrics import Metric
 from storscope.compare.prediction import off_by
 from storscope.compare.wording import percent
-from storscope.domain.comparison import AFTER, NOT_THE_SAME_LOAD, PREDICTION, MetricRow, Outcome, Side
+from storscope.domain.comparison import AFTER, NOT_THE_SAME_LOAD, PART_OF_COMMITS, PREDICTION, MetricRow, Outcome, Side
 from storscope.model.bootstrap import Interval
 from storscope.model.compare import INDEPENDENT_MIN, Difference, Method
 
@@ -26,6 +27,8 @@ class Circumstances:
     """How many access specifications this metric is compared for."""
     allow_failed: bool = False
     """Judge also figures that are barred by how their runs ended."""
+    flushes: bool = False
+    """Whether both sides flush what they write."""
     predicted: Side | None = None
     """The side that is simulated where the other one was measured: then nothing is better or worse."""
 
@@ -33,11 +36,18 @@ class Circumstances:
 Said = tuple[Outcome | None, str]
 
 
+def _is_of_writes(metric: Metric) -> bool:
+    """Whether it is a latency that writes are in."""
+    return metric.unit == "ns" and not metric.name.startswith(("read_", "flush_"))
+
+
 def row_of(found: Found, circumstances: Circumstances, p_adjusted: float | None) -> MetricRow:
     """The figure as a row, with its outcome."""
     metric, difference = found.metric, found.difference
     judged = metric.better is not None and not (metric.is_demand and circumstances.rates_are_load)
     outcome, reason = _judged(found, circumstances, p_adjusted) if judged else (None, "load, not judged")
+    if judged and circumstances.flushes and _is_of_writes(metric):
+        judged, outcome, reason = False, None, PART_OF_COMMITS
     if circumstances.predicted and not _barred(found, circumstances):
         judged, outcome, reason = False, None, PREDICTION
     ratio, absolute = difference.ratio, difference.difference

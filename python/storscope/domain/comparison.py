@@ -13,6 +13,8 @@ NOT_THE_SAME_LOAD: Final = "not the same load"
 """The reason of rows whose two sides were driven differently."""
 PREDICTION: Final = "prediction, not judged"
 """The reason of rows of which one side is simulated and the other measured."""
+PART_OF_COMMITS: Final = "without its flushes, not judged"
+"""The reason of rows on writes of runs that flush: a commit waits for both, and it says little which has the wait."""
 Side = Literal["before", "after"]
 BEFORE: Final = "before"
 AFTER: Final = "after"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from storscope.domain.comparison import BEFORE, PREDICTION, Comparison, MetricRow, PairResult, Side
+from storscope.domain.comparison import BEFORE, PART_OF_COMMITS, PREDICTION, Comparison, MetricRow, PairResult, Side
 from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
 
 _FORMATS: Final[dict[str, Callable[[float | None], str]]] = {
@@ -95,8 +95,10 @@ def chance(p_value: float | None) -> str:
 
 
 def verdict(row: MetricRow) -> str:
-    """Its outcome; '(load)' of what is not judged."""
-    return row.outcome.value if row.outcome else "(load)"
+    """Its outcome; '(load)' of what is not judged, '(part)' of writes that flushes follow."""
+    if row.outcome:
+        return row.outcome.value
+    return "(part)" if row.reason == PART_OF_COMMITS else "(load)"
 
 
 def has_barred(pairs: Sequence[PairResult]) -> bool:

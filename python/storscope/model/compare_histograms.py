@@ -53,12 +53,14 @@ class Buckets:
         return int(self.counts.sum())
 
     def percentile(self, share: float) -> float:
-        """The middle of the bucket that holds it (the lower edge where that has no upper one); NaN without counts."""
+        """The middle of the bucket that holds it (the lower edge where that has no upper one); NaN without counts.
+
+        Never below 0: a bucket that holds the value 0 begins before it, as its lower edge is not in it."""
         if not self.size:
             return math.nan
         at = int(_bucket_of(self.total[None].astype(np.float64), share)[0])
         low, high = float(self.low[at]), float(self.high[at])
-        return (low + high) / 2.0 if math.isfinite(high) else low
+        return max(0.0, (low + high) / 2.0) if math.isfinite(high) else low
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,9 @@ def _facts(store: Store, run: Row, said: Mapping[str, str]) -> list[tuple[str, s
         ("Throughput", _with_interval(numbers, "bandwidth", format_bandwidth)),
         ("Mean latency", _with_interval(numbers, "mean", format_duration)),
         ("99th percentile", _with_interval(numbers, "p99", format_duration)),
+        ("Flushes", _with_interval(numbers, "flush-iops", lambda rate: format_rate(rate, "/s"))),
+        ("Mean of flushes", _with_interval(numbers, "flush-mean", format_duration)),
+        ("99th percentile of flushes", _with_interval(numbers, "flush-p99", format_duration)),
         ("What bounds it", array.get("what bounds it", "")),
         ("Seed", str(run["seed"] or "")),
     ]

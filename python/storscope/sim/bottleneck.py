@@ -151,14 +151,14 @@ def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
 
 def bottleneck(
     window: Mapping[str, Any], parts: Mapping[str, float], convoys: Mapping[str, tuple[float, float]], *,
-    is_open: bool, room_ns: float = 0.0, ios: int = 0,
+    is_open: bool, room_ns: float = 0.0, ios: int = 0, flush_share: float = 0.0,
 ) -> Bottleneck:  # fmt: skip
     """What bounds a part of a run.
 
     `parts` has the time of all I/Os by part, `convoys` the groups in which requests gather at one drive after
     another, with the share of them that the fullest drive holds and what chance would give it; `is_open` is whether
     I/Os arrive whatever the array does; `room_ns` is the time that writes wait for room in the cache; `ios` is how many
-    were answered.
+    were answered; `flush_share` is what flushes take of the time.
 
     Shares are of the time from when I/Os were sent: how many wait before that is a matter of how many may be in flight,
     and grows with the time that the run is overloaded for, whatever it is that they wait for.
@@ -175,7 +175,7 @@ def bottleneck(
     unsent_share = parts.get(BEFORE_SENDING, 0.0) / whole
     found = _behind(used, shares, window["limits"], convoys, room_share, unsent_share)
     if found is None:
-        return _load({name: time / whole for name, time in parts.items()}, top, is_open=is_open)
+        return _load({name: time / whole for name, time in parts.items()}, top, is_open=is_open, flushes=flush_share)
     if unsent_share < _MUCH:
         return found
     before = f" Before that, {format_ratio(unsent_share)} of all their time, they wait to be sent."
@@ -343,13 +343,18 @@ def _gathered(convoys: Mapping[str, tuple[float, float]]) -> str:
     )
 
 
-def _load(shares: Mapping[str, float], top: Used | None, *, is_open: bool) -> Bottleneck:
+def _load(shares: Mapping[str, float], top: Used | None, *, is_open: bool, flushes: float) -> Bottleneck:
     most = max(shares, key=lambda part: shares[part], default=None)
     where = "" if most is None else f" {format_ratio(shares[most])} of an I/O's time is {most.replace('_', ' ')}."
     if is_open and shares.get(BEFORE_SENDING, 0.0) >= _MUCH:
         first = "The workload's own limit binds: as many I/Os as it allows are in flight, and others wait to be sent."
     elif is_open:
         first = "Nothing is used to the full: the array does what it is asked for."
+    elif flushes >= _MUCH:
+        first = (
+            f"Nothing is used to the full: the load is the limit, and waits for its flushes {format_ratio(flushes)} of "
+            "the time. More writers at a time, or fewer flushes, would get more done."
+        )
     else:
         first = "Nothing is used to the full: the load is the limit, and more outstanding I/Os would get more done."
     return Bottleneck(

@@ -71,7 +71,12 @@ def bottleneck_of(array: Report, part: Report, spent: Sequence[TimeSpent], *, is
     convoys = {group: (one.fullest_share, one.chance_share) for group, one in found.items()}
     room_ns = sum(one.parts_ns.get("cache_wait", 0.0) * one.ios for one in spent if one.direction == "writes")
     ios = sum(one.ios for one in spent)
-    return bottleneck(part, all_parts(spent), convoys, is_open=is_open, room_ns=room_ns, ios=ios)
+    whole_ns = sum(one.mean_ns * one.ios for one in spent)
+    flushed_ns = sum(one.mean_ns * one.ios for one in spent if one.direction == FLUSHES)
+    return bottleneck(
+        part, all_parts(spent), convoys, is_open=is_open, room_ns=room_ns, ios=ios,
+        flush_share=flushed_ns / whole_ns if whole_ns else 0.0,
+    )  # fmt: skip
 
 
 def _ends_ns(part: Report) -> tuple[int, int]:

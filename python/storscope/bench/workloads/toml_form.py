@@ -280,7 +280,7 @@ def _flush_kind(value: Any) -> str:
 
 def _flush_every(value: Any) -> int:
     if not _is_count(value) or not 0 < value < 2**32:
-        raise ValueError("writes per flush, 1 or more", "Without flushes leave it out.")
+        raise ValueError("writes per flush, a whole number from 1 to 4294967295", "Without flushes leave it out.")
     return value
 
 

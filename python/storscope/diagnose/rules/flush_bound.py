@@ -38,8 +38,9 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._asked_words import things_words
 from storscope.diagnose.rules._entities import in_use, joined
-from storscope.diagnose.rules._intervals import ends, median, seconds, weighted_mean
+from storscope.diagnose.rules._intervals import ends, mean, median, seconds, weighted_mean
 from storscope.diagnose.rules._load import named, opening
+from storscope.diagnose.rules._simulated import is_simulated
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -112,16 +113,32 @@ def _judge(case: Case, settings: Settings, system: str, every: Sequence[_Flushes
     told = [one for one in every if _lasts(settings, one)]
     if told:
         return _finding(case, settings, sorted(told, key=lambda one: (-int(one.bound.sum()), one.entity)))
+    short = [one for one in every if one.bound.any()]
+    if short:
+        return NotEvaluated(_NAME, _longer(settings, max(short, key=lambda one: int(one.bound.sum()))))
     things = things_words(one.entity for one in every)
     most = max(every, key=lambda one: (_most(one.busy), one.entity))
     if not _most(most.busy) > 0:
         return Healthy(_NAME, f"Nothing flushed {things} of {system}.")
-    usual_ns = weighted_mean(most.latency_ns, most.per_s)
+    usual_ns, share = weighted_mean(most.latency_ns, most.per_s), format_ratio(min(_most(most.busy), 1.0))
     return Healthy(
         _NAME,
-        f"Flushes take the time of none of {things} of {system}: at most {format_ratio(_most(most.busy))} of an "
-        f"interval, with {format_duration(usual_ns)} each ({named(case, most.entity)}).",
+        f"Flushes take the time of none of {things} of {system}: at most {share} of an interval, "
+        f"with {format_duration(usual_ns)} each ({named(case, most.entity)}).",
     )
+
+
+def _longer(settings: Settings, one: _Flushes) -> str:
+    """What is needed to tell of flushes that took the time for too short a while."""
+    lasted, needed = (format_span(length * NS_PER_S) for length in (_lasted_s(one), settings["bound_s"]))
+    return (
+        f"flushes of {one.entity.name} over a longer time: they took the time for {lasted}, and {needed} of it in "
+        f"{settings['samples_min']:g} intervals are no chance"
+    )
+
+
+def _lasted_s(one: _Flushes) -> float:
+    return float(seconds(one.series)[one.bound].sum())
 
 
 def _most(values: FloatArray) -> float:
@@ -129,17 +146,24 @@ def _most(values: FloatArray) -> float:
 
 
 def _lasts(settings: Settings, one: _Flushes) -> bool:
-    lasted_s = float(seconds(one.series)[one.bound].sum())
-    return int(one.bound.sum()) >= settings["samples_min"] and lasted_s >= settings["bound_s"]
+    return int(one.bound.sum()) >= settings["samples_min"] and _lasted_s(one) >= settings["bound_s"]
+
+
+_CHECK_SIMULATED = (
+    "Give the drives power_loss_protection, or the array a write cache, simulate again and compare the two runs: if "
+    "writes per second rise, it was the flushes."
+)
 
 
 def _finding(case: Case, settings: Settings, told: Sequence[_Flushes]) -> Finding:
     worst = told[0]
     bound = worst.series.where(worst.bound)
-    share, latency_ns = median(worst.busy[worst.bound]), median(worst.latency_ns[worst.bound])
-    per_s, write_ns = median(worst.per_s[worst.bound]), median(bound["write_latency_ns_mean"])
+    latency_ns = weighted_mean(worst.latency_ns[worst.bound], worst.per_s[worst.bound])
+    per_s, write_ns = mean(worst.per_s[worst.bound]), median(bound["write_latency_ns_mean"])
+    share = per_s * latency_ns / NS_PER_S
+    commit_ns = latency_ns + (write_ns if np.isfinite(write_ns) else 0.0)
     start, end = ends(worst.series, worst.bound) or (None, None)
-    lasted = format_span(float(seconds(worst.series)[worst.bound].sum()) * NS_PER_S)
+    lasted = format_span(_lasted_s(worst) * NS_PER_S)
     writes = f", a write {format_duration(write_ns)}" if np.isfinite(write_ns) else ""
     also = f" Also: {joined([case.label(one.entity) for one in told[1:]], 3)}." if len(told) > 1 else ""
     return Finding(
@@ -151,12 +175,14 @@ def _finding(case: Case, settings: Settings, told: Sequence[_Flushes]) -> Findin
             f"For {lasted} ({format_ratio(worst.time_share)} of the intervals with flushes) a flush of "
             f"{named(case, worst.entity)} took {format_duration(latency_ns)}{writes}, and "
             f"{format_rate(per_s, 'flushes a second')} took {format_ratio(min(share, 1.0))} of the time. So commits "
-            f"that wait for each other are at most {format_rate(NS_PER_S / latency_ns, 'a second')}.{also}"
+            f"that wait for each other are at most {format_rate(NS_PER_S / commit_ns, 'a second')}.{also}"
         ),
         why="Commits wait for flushes, which no rate or latency of reads and writes shows.",
         innocent="A batch syncs all the time and nobody waits; or the database puts many commits into each flush.",
         check=(
-            "Compare commits (or fsyncs) a second of the application with flushes: as many mean that each waits "
+            _CHECK_SIMULATED
+            if is_simulated(case, worst.entity.system)
+            else "Compare commits (or fsyncs) a second of the application with flushes: as many mean that each waits "
             "for one. What a flush takes by itself: storscope bench DIRECTORY --workload commits, in a quiet time."
         ),
         remedy=(
