@@ -139,6 +139,22 @@ def test_a_point_is_what_a_run_of_its_workload_alone_gives(capsys: pytest.Captur
 
 
 @pytest.mark.usefixtures("folder")
+def test_flushes_have_figures_of_their_own_with_which_littles_law_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    cells = _cells(capsys, "small.toml", "--workload", "esx1/log=commits", "--sweep", "jobs=1,2", "--duration", "20s")
+    for cell in cells:
+        assert _value(cell, "flush_ops_per_s") == pytest.approx(_value(cell), rel=0.01)
+        wait_ns = _value(cell, "latency_ns_mean") + _value(cell, "flush_latency_ns_mean")
+        assert _value(cell) * wait_ns / 1e9 == pytest.approx(cell["jobs"], rel=0.01)
+        assert _value(cell, "flush_latency_ns_p99") >= _value(cell, "flush_latency_ns_mean")
+    assert (
+        run(["simulate", "small.toml", "--workload", "esx1/log=commits", "--sweep", "jobs=1", "--duration", "5s"]) == 0
+    )
+    assert "flush p99" in capsys.readouterr().out
+    (plain,) = _cells(capsys, "small.toml", "--sweep", "modes=randwrite", "--duration", "5s")
+    assert not [name for name in plain["figures"] if name.startswith("flush")]
+
+
+@pytest.mark.usefixtures("folder")
 def test_a_part_of_a_volume_is_a_short_stroke(capsys: pytest.CaptureFixture[str]) -> None:
     def iops(*more: str) -> float:
         (cell,) = _cells(capsys, "small.toml", "esx1/data", "--sweep", "depth=1", "--duration", "20s", *more)

@@ -10,7 +10,7 @@ import click
 
 from storscope.cli.live_line import LiveLine, sparkline
 from storscope.cli.text_table import harmless, print_sentences, table_lines, terminal_width
-from storscope.domain.sweep import Cell, Point, SweepResult
+from storscope.domain.sweep import OF_FLUSHES, Cell, Point, SweepResult
 from storscope.domain.units import (
     format_bandwidth,
     format_bytes,
@@ -147,6 +147,11 @@ def _columns(result: SweepResult, cells: Sequence[Cell], *, is_narrow: bool) -> 
         _Column("mean latency", lambda cell: _estimated(cell, "latency_ns_mean", format_duration, bare=is_narrow)),
         _Column("p99", lambda cell: _estimated(cell, "latency_ns_p99", format_duration, bare=is_narrow)),
     ]
+    if any(cell.get(name) for cell in cells for name in OF_FLUSHES):
+        columns += [
+            _Column("flush mean", lambda cell: _estimated(cell, OF_FLUSHES[1], format_duration, bare=is_narrow)),
+            _Column("flush p99", lambda cell: _estimated(cell, OF_FLUSHES[2], format_duration, bare=is_narrow)),
+        ]
     if any(cell.bounds for cell in cells):
         columns.append(_Column("bound by", lambda cell: cell.bounds, is_text=True))
     if any(cell.invalid_runs or cell.doubts for cell in cells):

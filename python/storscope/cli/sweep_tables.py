@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from storscope.domain.sweep import DIRECTED, FIGURES, Cell, Estimate, SweepResult
+from storscope.domain.sweep import DIRECTED, FIGURES, OF_FLUSHES, Cell, Estimate, SweepResult
 from storscope.domain.units import GIB, KIB, MIB, NS_PER_S
 
 
@@ -59,7 +59,8 @@ def sweep_csv(result: SweepResult) -> str:
         ("runs", lambda cell: str(cell.runs)),
         ("invalid_runs", lambda cell: str(cell.invalid_runs)),
     ]
-    for name in (*FIGURES, *DIRECTED):
+    flushes = [name for name in OF_FLUSHES if any(cell.get(name) for cell in result.cells)]
+    for name in (*FIGURES, *DIRECTED, *flushes):
         heads += [(name + end, _part(name, part)) for end, part in (("", "value"), ("_low", "low"), ("_high", "high"))]
     if result.is_simulated:
         heads.append(("bounds", lambda cell: cell.bounds))

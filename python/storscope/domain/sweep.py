@@ -24,6 +24,9 @@ _LEAST_SHOWN = 0.0005
 DIRECTED = ("read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s")
 """The same load by direction, for tables that have a column for each."""
 
+OF_FLUSHES = ("flush_ops_per_s", "flush_latency_ns_mean", "flush_latency_ns_p99")
+"""Of a workload whose writes are flushed; a flush is none of the I/Os that the others are of."""
+
 
 @dataclass(frozen=True)
 class Point:

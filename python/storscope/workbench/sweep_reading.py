@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from storscope.bench.sweep import Planned
 from storscope.domain import flush
-from storscope.domain.sweep import DIRECTED, FIGURES, Cell, Estimate, Point
+from storscope.domain.sweep import DIRECTED, FIGURES, OF_FLUSHES, Cell, Estimate, Point
 from storscope.domain.units import NS_PER_S, format_span, format_time
 from storscope.model.student import two_sided_quantile
 from storscope.store import Store
@@ -119,7 +119,7 @@ WHERE kind = 'job' AND run IN (SELECT run FROM runs WHERE parameters['sweep'] = 
 count among all operations, are left out, as in the figures that a run gives of itself."""
 _TAILS = """
 WITH timed AS (
-    SELECT * FROM histograms WHERE kind = 'job' AND measure IN ('response', 'service') AND operation <> '{flushes}'
+    SELECT * FROM histograms WHERE kind = 'job' AND measure IN ('response', 'service') AND {which}
     AND run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?)
 ), buckets AS (
     SELECT run, unnest(bucket_high_ns) AS high, unnest(counts) AS ios FROM timed
@@ -135,8 +135,19 @@ SELECT run, min(high) AS latency_ns_p99 FROM ranked WHERE seen >= ? * total GROU
 
 Of the response; of the service with an engine that has no response (fio).
 """
+_FLUSHED = f"""
+SELECT run, sum(rate * duration_ns) / nullif(sum(duration_ns), 0) AS flush_ops_per_s,
+       sum(mean_ns * rate * duration_ns) / nullif(sum(rate * duration_ns), 0) AS flush_latency_ns_mean
+FROM (
+    SELECT run, time, duration_ns, max(value) FILTER (name = '{flush.RATE}') AS rate,
+           max(value) FILTER (name = '{flush.LATENCY}') AS mean_ns
+    FROM counters WHERE kind = 'job' AND name IN ('{flush.RATE}', '{flush.LATENCY}')
+    AND run IN (SELECT run FROM runs WHERE parameters['sweep'] = ?) GROUP BY run, time, duration_ns
+) GROUP BY run
+"""
 FIGURES_OF_RUN: Final = {
     "iops": "ops_per_s", "bandwidth": "bytes_per_s", "mean": "latency_ns_mean", "p99": "latency_ns_p99",
+    "flush-iops": "flush_ops_per_s", "flush-mean": "flush_latency_ns_mean", "flush-p99": "flush_latency_ns_p99",
 }  # fmt: skip
 """A run's facts of its figures (`bench.samples`), and what they are called here."""
 
@@ -148,8 +159,12 @@ def _figures(store: Store, sweep: str) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for row in store.query(_RATES.format(rates=rates, flushes=flush.RATE), [sweep]).to_pylist():
         found[row["run"]] |= {name: row[name] for name in (*names, "latency_ns_mean") if row[name] is not None}
-    for row in store.query(_TAILS.format(flushes=flush.OPERATION), [sweep, _SHARE]).to_pylist():
-        found[row["run"]]["latency_ns_p99"] = float(row["latency_ns_p99"])
+    for name, which in (("latency_ns_p99", "<>"), ("flush_latency_ns_p99", "=")):
+        tails = _TAILS.format(which=f"operation {which} '{flush.OPERATION}'")
+        for row in store.query(tails, [sweep, _SHARE]).to_pylist():
+            found[row["run"]][name] = float(row["latency_ns_p99"])
+    for row in store.query(_FLUSHED, [sweep]).to_pylist():
+        found[row["run"]] |= {name: row[name] for name in OF_FLUSHES if row.get(name) is not None}
     return found
 
 
@@ -190,7 +205,7 @@ def cells_of(planned: Sequence[Planned], runs: Iterable[SweepRun], *, start_ns: 
 
 def _cell(point: Point, runs: Sequence[SweepRun], slot: int | None, start_ns: int | None) -> Cell:
     figures = {}
-    for name in (*FIGURES, *DIRECTED):
+    for name in (*FIGURES, *DIRECTED, *OF_FLUSHES):
         values = [run.figures[name] for run in runs if name in run.figures]
         if len(values) == 1:
             figures[name] = Estimate(values[0], *runs[0].bounds.get(name, (None, None)))

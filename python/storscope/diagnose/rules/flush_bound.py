@@ -212,8 +212,8 @@ def _rows(case: Case, settings: Settings, told: Sequence[_Flushes]) -> EvidenceR
         f"""WITH flushed AS (SELECT capture, system, kind, entity, time,
         max(value) FILTER (name = '{_RATE}') AS flushes, max(value) FILTER (name = '{_LATENCY_MS}') AS flush_ms
         FROM counters WHERE name IN ('{_RATE}', '{_LATENCY_MS}') GROUP BY ALL)
-        SELECT entity, count(*) AS intervals, round(median({busy}), 3) AS flush_busy_ratio,
-        round(median(flushes), 1) AS flushes_per_s, round(median(flush_ms) * 1e6) AS flush_latency_ns,
+        SELECT entity, count(*) AS intervals, round(avg({busy}), 3) AS flush_busy_ratio,
+        round(avg(flushes), 1) AS flushes_per_s, round(sum({busy}) / sum(flushes) * 1e9) AS flush_latency_ns,
         round(median(write_ops_per_s), 1) AS write_ops_per_s, round(median(write_latency_ns_mean)) AS write_latency_ns,
         round(median(read_ops_per_s), 1) AS read_ops_per_s, round(median(read_latency_ns_mean)) AS read_latency_ns
         FROM observations JOIN flushed USING (capture, system, kind, entity, time)
