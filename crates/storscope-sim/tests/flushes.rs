@@ -196,6 +196,24 @@ fn a_flush_takes_a_place_of_the_luns_queue_and_passes_limits_of_rates() {
 }
 
 #[test]
+fn a_spare_is_flushed_only_while_it_stands_in_for_another() {
+    let operations = |design: &Value| {
+        let mut array = array(design, 1);
+        for index in 0..50 {
+            write(&mut array, index * GIB, 4 * KIB);
+            flush(&mut array);
+        }
+        let report = array.report().expect("laws hold");
+        report.components.iter().map(|drive| drive.throughput_per_s > 0.0).collect::<Vec<_>>()
+    };
+    let mut design = design(cached(sata()), json!({"count": 2, "spares": 1, "layout": "raid1"}), 100 * GIB);
+    assert_eq!(operations(&design), [true, true, false]);
+    design["background"] = json!([{"name": "rebuild", "kind": "rebuild", "group": "g"}]);
+    design["changes"] = json!([{"time_ns": 0, "drive_fails": {"group": "g", "index": 0}}]);
+    assert_eq!(operations(&design), [false, true, true]);
+}
+
+#[test]
 fn a_target_that_is_not_there_is_refused() {
     let mut array = array(&one(sata()), 1);
     array.flush(FlushRequest { token: 0, target: 7, kind: FlushKind::Data });

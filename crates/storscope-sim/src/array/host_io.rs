@@ -4,6 +4,7 @@ use storscope_device::{Completion, Direction, FlushRequest, Request};
 
 use super::Array;
 use super::account::Asked;
+use super::group::Spare;
 use super::job::{Job, Kind};
 
 /// EINVAL of Linux: the request does not lie within the target.
@@ -61,13 +62,16 @@ impl Array {
             return self.answer(place);
         }
         let group = &self.groups[usize::from(self.jobs[place].group)];
-        let (first, count) = (group.first_drive, group.count);
-        let drives = first..first + count + self.spares_of(first);
+        let own = group.first_drive..group.first_drive + group.count;
+        let spares = group.dead.iter().filter_map(|dead| match dead.spare {
+            Spare::Drive(index) => Some(index),
+            Spare::None | Spare::Distributed => None,
+        });
         let holds = |&index: &u32| {
             let drive = &self.drives[index as usize].drive;
             drive.is_volatile() && !drive.is_failed()
         };
-        let drives: Vec<u32> = drives.filter(holds).collect();
+        let drives: Vec<u32> = own.chain(spares).filter(holds).collect();
         self.issue_flush(place, &drives);
     }
 

@@ -83,7 +83,7 @@ impl Array {
     }
 
     /// Drives between the end of a group's own and the next group.
-    pub(super) fn spares_of(&self, first_drive: u32) -> u32 {
+    fn spares_of(&self, first_drive: u32) -> u32 {
         let all = self.drives.len() as u32;
         let next = self.groups.iter().map(|group| group.first_drive).find(|&first| first > first_drive).unwrap_or(all);
         let own = self.groups.iter().find(|group| group.first_drive == first_drive).map_or(0, |group| group.count);
