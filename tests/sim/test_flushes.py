@@ -97,6 +97,14 @@ def test_the_store_keeps_them_and_diagnose_says_that_they_take_the_time(tmp_path
     assert row["flushes"] == pytest.approx(60 * 7200 / 60, rel=0.02)
 
 
+def test_flushes_are_none_of_the_ios_that_were_asked_for() -> None:
+    """595 writes and as many flushes in 5 s: no 1,000 I/Os."""
+    design = read_design(_DESIGN.format(cache=""), "mirror.toml", None)
+    plan = plan_of(design, builtin("commits").workloads[0], duration="5s", ios=1000)
+    ended = simulate(plan, started_ns=0).judgement.ended
+    assert ended == "It ran for the 5.00 s that were asked for."
+
+
 def test_a_short_run_is_not_called_healthy(tmp_path: Path) -> None:
     design = read_design(_DESIGN.format(cache=""), "mirror.toml", None)
     short = simulate(plan_of(design, builtin("commits").workloads[0], duration="10s"), started_ns=0)

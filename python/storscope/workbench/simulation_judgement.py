@@ -142,7 +142,7 @@ def _replay_words(plan: TracePlan, outcome: Outcome) -> str:
 
 def _asked_words(plan: SimulationPlan, outcome: Outcome, end_ns: int) -> str:
     ending = outcome.result["ending"]
-    made = ending["completed"] - ending["drained"]
+    made = ending["completed"] - ending["drained"] - outcome.total.flushes.ios
     if plan.ios is not None and made >= plan.ios:
         asked = "the I/O that was asked for was" if plan.ios == 1 else f"the {plan.ios:,} I/Os that were asked for were"
         return f"It ran for {format_span(end_ns)}, until {asked} made."
