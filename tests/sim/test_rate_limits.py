@@ -152,10 +152,22 @@ def test_a_limit_that_lets_nothing_through_is_doubted() -> None:
     assert doubt.startswith("No I/O was answered in the time that counts. Most wait at rate limit host vm.")
 
 
-def test_of_several_limits_that_is_told_first_which_holds_most_back(tmp_path: Path) -> None:
-    """That of the volume is used to the full all the time and holds hardly any; that of the host holds the rest."""
-    simulated = _simulated("limit = { iops = 1100 }", "limit = { iops = 2000 }")
-    held = {one["name"]: one["queue_mean"] for one in simulated.window["components"] if one["kind"] == "rate_limit"}
+@pytest.mark.parametrize(("outstanding", "most"), [((32, 4), "volume data"), ((4, 32), "host vm")])
+def test_of_several_limits_that_is_told_first_which_holds_most_back(
+    tmp_path: Path, outstanding: tuple[int, int], most: str
+) -> None:
+    """Both are used to the full all the time."""
+    design = read_design(
+        _DESIGN.format(volume="limit = { iops = 300 }", host="limit = { iops = 5000 }"), "cloud.toml", None
+    )
+    streams = [
+        Stream(Mix((AccessSpec(8192),)), Closed(depth), name=f"on {target}", targets=(target,))
+        for target, depth in enumerate(outstanding)
+    ]
+    simulated = simulate(
+        plan_of(design, Workload("two", tuple(streams)), duration="20s"), started_ns=1_795_132_800_000_000_000
+    )
+    limits = [one for one in simulated.window["components"] if one["kind"] == "rate_limit"]
+    assert all(one["busy_ratio"] > 0.99 for one in limits)
     first = diagnose(_kept(tmp_path, simulated)).findings[0]
-    most = max(held, key=lambda name: held[name])
     assert first.title.startswith(f"The rate limit of {most} (")

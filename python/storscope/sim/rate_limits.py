@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from storscope.domain.units import NS_PER_S, format_bandwidth, format_bytes, format_count, format_rate, format_span
+from storscope.domain.units import (
+    NS_PER_S,
+    format_bandwidth,
+    format_bytes,
+    format_count,
+    format_rate,
+    format_ratio,
+    format_span,
+)
 
 _KEYS: Final = (("limit", ""), ("read_limit", " reads"), ("write_limit", " writes"))
 """Keys of a volume or a host, and what the name of the limit ends with (build.rs)."""
@@ -40,7 +48,7 @@ def limit_words(limit: Mapping[str, Any]) -> str:
     if limit["burst_for_ns"] is not None:
         said += f" for {format_span(limit['burst_for_ns'])} ({', '.join(_credits(limit))})"
     if limit["burst_left"] is not None:
-        said += f", {limit['burst_left']:.0%} of them at first"
+        said += f", {format_ratio(limit['burst_left'])} of them at first"
     return said + (
         f", I/Os up to {format_bytes(limit['io_unit_bytes'])} count as one" if limit["io_unit_bytes"] else ""
     )
