@@ -122,19 +122,7 @@ mod tests {
     fn a_wrong_block_that_comes_after_the_trials_end_is_told_at_once() {
         let clock = VirtualClock::default();
         let workload = Workload { verification: Verification::Stamps, ..Workload::of("test", stream(&[(1, 1.0, 0)])) };
-        let task = Task {
-            workload: &workload,
-            stream_index: 0,
-            worker: 0,
-            global_worker: 0,
-            spans: &[Span { start: 0, length: 1 << 30 }],
-            seed: 1,
-            limit: Limit { duration: Nanos::SECOND, ios: u64::MAX, bytes: u64::MAX },
-            interval: Nanos::SECOND,
-            start: Nanos::ZERO,
-            delay: Nanos::ZERO,
-            max_failures: 0,
-        };
+        let task = task(&workload);
         let late = StallingDevice::new(clock.clone(), LONGEST + LONGEST, Vec::new(), 1);
         let device = Blank { device: late, block: [0; 4096] };
         let outcome = try_out(device, &clock, &task, &AtomicBool::new(false));
@@ -171,21 +159,26 @@ mod tests {
         for lines in [vec![(1, 0.0, 0)], vec![(1, 0.5, 0)], vec![(1, 0.5, 512)]] {
             let flushing = Stream { flush: Some(Flush { every: 1, kind: FlushKind::Data }), ..stream(&lines) };
             let workload = Workload::of("test", flushing);
-            let task = Task {
-                workload: &workload,
-                stream_index: 0,
-                worker: 0,
-                global_worker: 0,
-                spans: &[Span { start: 0, length: 1 << 30 }],
-                seed: 1,
-                limit: Limit { duration: Nanos::SECOND, ios: u64::MAX, bytes: u64::MAX },
-                interval: Nanos::SECOND,
-                start: Nanos::ZERO,
-                delay: Nanos::ZERO,
-                max_failures: 0,
-            };
+            let task = task(&workload);
             let device = Unflushed(NullDevice::new(clock.clone(), 1));
             try_out(device, &clock, &task, &AtomicBool::new(false)).map(|_| ()).unwrap();
+        }
+    }
+
+    /// A second of its first stream on one target.
+    fn task(workload: &Workload) -> Task<'_> {
+        Task {
+            workload,
+            stream_index: 0,
+            worker: 0,
+            global_worker: 0,
+            spans: &[Span { start: 0, length: 1 << 30 }],
+            seed: 1,
+            limit: Limit { duration: Nanos::SECOND, ios: u64::MAX, bytes: u64::MAX },
+            interval: Nanos::SECOND,
+            start: Nanos::ZERO,
+            delay: Nanos::ZERO,
+            max_failures: 0,
         }
     }
 
