@@ -30,6 +30,19 @@ from storscope.sources.importers._cloudwatch_metrics import (
 )
 
 DEFAULT_SYSTEM: Final = "aws"
+CARRIES: Final = (
+    "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean",
+    "write_latency_ns_mean", "queue_depth_mean",
+    "BurstBalance, EBSIOBalance%, EBSByteBalance% and others as counters",
+)  # fmt: skip
+"""What its metrics give, in whatever form they come; and what they do not."""
+NOT_YET: Final = {
+    "VolumeIdleTime as a busy share": "it counts seconds without a new operation, which slow volumes have too"
+}
+NEVER: Final = {
+    "what limits a volume": "aws ec2 describe-volumes says it",
+    "what happens within a minute": "the period is 60 s at least",
+}
 _LEAST_SIZE_BYTES: Final = 512.0
 """Of an operation: a sector."""
 _LEAST_TIME_S: Final = 20e-6

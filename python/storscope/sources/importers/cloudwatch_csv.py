@@ -25,7 +25,7 @@ from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._cloud_samples import CloudSamples, Kept
-from storscope.sources.importers._cloudwatch import CloudWatchWriter, entity_of
+from storscope.sources.importers._cloudwatch import CARRIES, NEVER, NOT_YET, CloudWatchWriter, entity_of
 from storscope.sources.importers._cloudwatch_metrics import (
     is_of_instance,
     metric_in,
@@ -269,17 +269,10 @@ IMPORTER = Importer(
     how_to_capture="CloudWatch's console: a graph with Statistic Sum and Period 1 minute > Actions > Download as .csv",
     recognise=_recognise,
     read=_read,
-    carries=(
-        "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean",
-        "write_latency_ns_mean", "queue_depth_mean",
-        "BurstBalance, EBSIOBalance%, EBSByteBalance% and others as counters",
-    ),
+    carries=CARRIES,
     not_yet={
-        "VolumeIdleTime as a busy share": "it counts seconds without a new operation, which slow volumes have too",
+        **NOT_YET,
         "other columns": "only metrics of EBS are read; --as counter_table reads what else a table has",
     },
-    never={
-        "what limits a volume": "aws ec2 describe-volumes says it",
-        "what happens within a minute": "the period is 60 s at least",
-    },
+    never=NEVER,
 )  # fmt: skip

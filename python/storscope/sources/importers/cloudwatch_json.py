@@ -22,7 +22,7 @@ from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken, shortened
 from storscope.sources.importers._cloud_samples import CloudSamples, Kept
 from storscope.sources.importers._cloud_times import instant_of, number_of
-from storscope.sources.importers._cloudwatch import CloudWatchWriter, entity_of
+from storscope.sources.importers._cloudwatch import CARRIES, NEVER, NOT_YET, CloudWatchWriter, entity_of
 from storscope.sources.importers._cloudwatch_metrics import (
     STATISTICS,
     is_of_instance,
@@ -167,17 +167,10 @@ IMPORTER = Importer(
     recognise=_recognise,
     read=_read,
     is_part=_is_statistics,
-    carries=(
-        "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean",
-        "write_latency_ns_mean", "queue_depth_mean",
-        "BurstBalance, EBSIOBalance%, EBSByteBalance% and others as counters",
-    ),
+    carries=CARRIES,
     not_yet={
-        "VolumeIdleTime as a busy share": "it counts seconds without a new operation, which slow volumes have too",
+        **NOT_YET,
         "metrics of other namespaces (RDS, FSx, EFS)": "their metrics have other names",
     },
-    never={
-        "what limits a volume": "aws ec2 describe-volumes says it",
-        "what happens within a minute": "the period is 60 s at least",
-    },
+    never=NEVER,
 )  # fmt: skip
