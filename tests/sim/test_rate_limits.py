@@ -142,7 +142,7 @@ def test_a_run_that_lives_on_credits_is_doubted() -> None:
     limit = 'limit = { iops = 500, burst_iops = 5000, burst_for = "100 s" }'
     (doubt,) = (one for one in _simulated(limit).doubts if "credits" in one)
     assert "limit of volume data: 5,0" in doubt and "500 IOPS are allowed for good" in doubt
-    assert "What was left lasts 80" in doubt and "--duration 150s" in doubt
+    assert "At this pace what was left lasts 80" in doubt and "--duration 150s" in doubt
     assert not [one for one in _simulated("limit = { iops = 5000 }").doubts if "credits" in one]
     assert not [one for one in _simulated(_BURST).doubts if "credits" in one], "they were spent, which is told"
 

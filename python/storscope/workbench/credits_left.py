@@ -37,8 +37,9 @@ def _running_out(report: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
             after = report["duration_ns"] + lasts_ns
             said = (
                 f"The load lives on credits of the limit of {limit['name']}: {rate} were let through, of which "
-                f"{words(allowed)} are allowed for good. What was left lasts {format_span(lasts_ns)} more. Simulate "
-                f"longer, with --duration {_longer(after)}, or without credits: burst_left = 0 in the limit."
+                f"{words(allowed)} are allowed for good. At this pace what was left lasts {format_span(lasts_ns)} "
+                f"more. Simulate longer, with --duration {_longer(after)}, or without credits: burst_left = 0 in the "
+                "limit."
             )
             yield lasts_ns, said
 
