@@ -60,6 +60,29 @@ def test_the_page_says_on_which_host_it_was_measured(tmp_path: Path) -> None:
     assert "/dev/sdx on esx07 (device, " in (tmp_path / "host.html").read_text()
 
 
+def test_flushes_have_charts_and_columns_of_their_own_where_there_are_any(browser: Browser, tmp_path: Path) -> None:
+    flush = {"flush_latency_ns_mean": Estimate(8.28e6, 8.2e6, 8.36e6), "flush_latency_ns_p99": Estimate(8.29e6)}
+    plain = replace(_sweep(), cells=_sweep().cells[:6])
+    cells = tuple(replace(cell, figures={**cell.figures, **flush}) for cell in plain.cells)
+    page = render_sweep(replace(plain, cells=cells))
+    for words in (
+        "Mean latency of flushes",
+        "Latency of flushes, 99th percentile",
+        "Mean of flushes",
+        "p99 of flushes",
+    ):
+        assert words in page and words not in render_sweep(plain)
+    assert "8.28 ms ± 80.0 µs" in page.replace("\N{NO-BREAK SPACE}", " ")
+    drawn = []
+    for result in (plain, replace(plain, cells=cells)):
+        path = tmp_path / f"{len(drawn)}.html"
+        write_sweep_report(result, path)
+        view = opened(browser, path)
+        assert not view.said
+        drawn.append(view.page.locator("canvas").count())
+    assert drawn[1] == drawn[0] + 2
+
+
 def _series() -> SweepResult:
     """A cache that warms up; slot 5 was missed."""
     cells = [

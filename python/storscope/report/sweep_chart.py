@@ -30,11 +30,17 @@ PANELS = {
     "latency_ns_mean": "Mean latency",
     "latency_ns_p99": "Latency, 99th percentile",
 }
+_OF_FLUSHES = {
+    "flush_latency_ns_mean": "Mean latency of flushes",
+    "flush_latency_ns_p99": "Latency of flushes, 99th percentile",
+}
+_TITLES = PANELS | _OF_FLUSHES
 _WORDS: Mapping[str, Callable[[float | None], str]] = {
     "ops_per_s": format_rate,
     "bytes_per_s": format_bandwidth,
     "latency_ns_mean": format_duration,
     "latency_ns_p99": format_duration,
+    **dict.fromkeys(_OF_FLUSHES, format_duration),
 }
 
 
@@ -84,13 +90,14 @@ def _chart(mode: str, cells: Sequence[Cell], is_series: bool, packer: Packer) ->
     axis = _TIME if is_series else max(_AXES, key=lambda one: len(_values(one, cells)))
     values = _values(axis, cells)
     lines = _lines(cells, axis)
-    panels = [PANELS[name] for name in FIGURES if any(cell.get(name) for cell in cells)]
+    panels = [_TITLES[name] for name in _TITLES if any(cell.get(name) for cell in cells)]
+    flushes = ["Mean of flushes", "p99 of flushes"] if _has_flushes(cells) else []
     return SweepChart(
         title=mode,
         note=_note(axis, lines, cells),
         heads=[*(["After"] if is_series else []), "Block size", "Jobs", "Depth", "Operations", "Throughput",
-               "Mean latency", "p99", "Bound by" if any(cell.bounds for cell in cells) else "Runs"],
-        rows=[_row(cell, is_series) for cell in cells],
+               "Mean latency", "p99", *flushes, "Bound by" if any(cell.bounds for cell in cells) else "Runs"],
+        rows=[_row(cell, is_series, flushes=bool(flushes)) for cell in cells],
         chart=_drawn(axis, values, lines, is_series, packer) if len(values) > 1 else None,
         aria=f"{mode}: {', '.join(panels)} against {_inside(axis.title)}; {len(lines)} lines.",
     )  # fmt: skip
@@ -122,11 +129,11 @@ def _drawn(
     panels = [
         {
             "name": name,
-            "title": PANELS[name],
+            "title": _TITLES[name],
             "log": _spans(name, lines),
             "lines": [_columns(name, cells, packer) for cells in aligned],
         }
-        for name in FIGURES
+        for name in _TITLES
         if any(cell.get(name) for cells in lines.values() for cell in cells)
     ]
     return {
@@ -193,13 +200,17 @@ def _inside(title: str) -> str:
     return title[:1].lower() + title[1:]
 
 
-def _row(cell: Cell, is_series: bool) -> list[str]:
+def _has_flushes(cells: Sequence[Cell]) -> bool:
+    return any(cell.get(name) for cell in cells for name in _OF_FLUSHES)
+
+
+def _row(cell: Cell, is_series: bool, *, flushes: bool) -> list[str]:
     runs = (cell.bounds or f"{cell.runs}") + (f", {cell.invalid_runs} INVALID" if cell.invalid_runs else "")
     point = cell.point
     return [
         *([format_span(cell.elapsed_ns)] if is_series else []),
         format_bytes(point.block_bytes), format_count(point.jobs), format_count(point.depth),
-        *(figure_words(cell, name) for name in FIGURES), runs,
+        *(figure_words(cell, name) for name in (*FIGURES, *(_OF_FLUSHES if flushes else ()))), runs,
     ]  # fmt: skip
 
 

@@ -5,7 +5,10 @@
   const marks = page.marks, { drawBars, drawMarker, known, parts, pressed, roundValues, strokeLine } = marks;
   const HEIGHT = 250, TWO_COLUMNS = 700, GAP = 20, AXIS_WIDTH = 68;
   const MARKED = 60; // of a line with more places only some have a marker: they would hide it
-  const KIND = { ops_per_s: "ops_per_s", bytes_per_s: "bytes_per_s", latency_ns_mean: "latency", latency_ns_p99: "latency" };
+  const KIND = {
+    ops_per_s: "ops_per_s", bytes_per_s: "bytes_per_s", latency_ns_mean: "latency", latency_ns_p99: "latency",
+    flush_latency_ns_mean: "latency", flush_latency_ns_p99: "latency",
+  };
 
   /** Draws one mode into `host`; keeps what the reader chose over redraws. */
   page.sweep = function (host, chart, columns) {
