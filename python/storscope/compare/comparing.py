@@ -280,7 +280,7 @@ def _judge(
                 rows=[row_of(found, circumstances, adjusted.get(id(found))) for found in item.found],
                 is_comparable=is_comparable,
                 warnings=[*loud, *item.warnings],
-                notes=item.notes,
+                notes=[*item.notes, *([_PART] if circumstances.flushes else [])],
                 distribution=distribution(item.pair),
                 pairing=item.pair.pairing,
                 missing=item.missing,
@@ -289,6 +289,12 @@ def _judge(
             )
         )
     return results
+
+
+_PART = (
+    "(part): writes without the flushes behind them, not judged; a commit waits for both, and it says little which of "
+    "them has the wait."
+)
 
 
 def _adjusted(found: Iterable[Found]) -> dict[int, float]:
