@@ -14,6 +14,7 @@ from storscope.bench.rate_steps import rate_step_figures
 from storscope.bench.samples import Part, Sample
 from storscope.cli.main import run
 from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.flush import Flush
 from storscope.domain.load import Closed, Open, RateStep, Steps
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.domain.workload import Stream, Workload
@@ -41,6 +42,17 @@ def test_each_step_has_the_samples_within_it() -> None:
     assert slow.ops_per_s == pytest.approx(160 / 1.6)
     assert fast.bytes_per_s == pytest.approx(1_040 * 4096 / 2.6)
     assert (slow.mean_ns, fast.mean_ns, fast.p99_ns) == (1_000_000, 2_000_000, 2_000_000)
+
+
+def test_flushes_are_told_beside_the_ios_of_a_workload_that_has_them() -> None:
+    beside = replace(_sample(0, 2000, 200, 1_000_000), flushes=_sample(0, 2000, 50, 7_000_000).reads)
+    flushing = Stream(Mix((AccessSpec(4096, read_share=0.0),)), _STEPPED.load, name="a", flush=Flush(4))
+    slow, fast = rate_step_figures(Workload("w", (flushing,)), [beside, _sample(2000, 3000, 9, 1_000_000)])
+    assert (slow.ops_per_s, slow.mean_ns) == (100.0, 1_000_000)
+    assert (slow.flushes_per_s, slow.flush_mean_ns, slow.flush_p99_ns) == (25.0, 7_000_000, 7_000_000)
+    assert (fast.flushes_per_s, fast.flush_mean_ns, fast.flush_p99_ns) == (0.0, None, None)
+    without = rate_step_figures(Workload("w", (_STEPPED,)), [beside])
+    assert without[0].flushes_per_s is None
 
 
 def test_steps_of_several_streams_are_cut_where_any_changes_and_added_up() -> None:

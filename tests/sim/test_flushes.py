@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from storscope.bench.workloads.builtin import builtin
+from storscope.bench.workloads.toml_form import read_toml
+from storscope.cli.show_simulation import print_simulated
 from storscope.cli.simulation_json import simulated_to_json
 from storscope.domain.units import NS_PER_S
 from storscope.sim.design import read_design
@@ -39,6 +41,21 @@ cost_per_op = "50 us"
 [[host]]
 name = "db"
 volumes = [{{ volume = "log" }}]
+"""
+_FAILS = """
+[[at]]
+time = "15s"
+drive_fails = { group = "g", index = 1 }
+"""
+_STEPPED = """
+[[workload]]
+name = "log"
+
+[[workload.stream]]
+flush_every = 2
+process = "fixed"
+steps = [{ rate_per_s = 20, duration = "20s" }, { rate_per_s = 60, duration = "20s" }]
+line = [{ size = "4k", read_share = "0%" }]
 """
 _BATTERY = 'cache = { write = { size = "1 GiB" } }'
 _TURN_NS = 60 * NS_PER_S / 7200
@@ -95,6 +112,30 @@ def test_the_store_keeps_them_and_diagnose_says_that_they_take_the_time(tmp_path
         "SELECT sum(list_sum(counts))::DOUBLE AS flushes FROM histograms WHERE kind = 'vdisk' AND operation = 'sync'"
     ).to_pylist()
     assert row["flushes"] == pytest.approx(60 * 7200 / 60, rel=0.02)
+
+
+def test_phases_and_rate_steps_tell_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """An open loop of 20, then 60 writes a second with a flush after every other; a drive fails at 15 s."""
+    workload = read_toml(_STEPPED).workloads[0]
+    design = read_design(_DESIGN.format(cache="") + _FAILS, "mirror.toml", None)
+    stepped = simulate(plan_of(design, workload), started_ns=0)
+    form = simulated_to_json(stepped, "capture")
+    assert [one["flushes_per_s"] for one in form["rate_steps"]] == [pytest.approx(rate, abs=0.2) for rate in (10, 30)]
+    before, after = form["phases"]
+    assert [before["flushes_per_s"], after["flushes_per_s"]] == [pytest.approx(10, abs=0.2), pytest.approx(26, abs=0.3)]
+    assert 0.3 * _TURN_NS < after["flush_response"]["mean_ns"] < before["flush_response"]["mean_ns"] < 2 * _TURN_NS
+    print_simulated(stepped)
+    said = capsys.readouterr().out
+    heads = [line.split() for line in said.splitlines() if "their p99" in line]
+    assert len(heads) == 2
+    assert [line.split()[5:7] for line in said.splitlines() if "flushes  15 s" in line] == [["26.0", "/s"]]
+
+
+def test_a_workload_without_flushes_tells_none_of_its_phases() -> None:
+    design = read_design(_DESIGN.format(cache="") + _FAILS, "mirror.toml", None)
+    reads = simulate(plan_of(design, builtin("oltp").workloads[0], duration="20s"), started_ns=0)
+    form = simulated_to_json(reads, "capture")
+    assert [(one["flushes_per_s"], one["flush_response"]) for one in form["phases"]] == [(None, None)] * 2
 
 
 def test_flushes_are_none_of_the_ios_that_were_asked_for() -> None:

@@ -1,7 +1,7 @@
 """What a run did at each of its rate steps: figures over all of them together mean little.
 
-I/Os count where they complete. Steps of several streams are cut where any of them changes, and what they ask for is
-added up.
+I/Os and flushes count where they complete. Steps of several streams are cut where any of them changes, and what they
+ask for is added up.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from storscope.bench.samples import Figure, Sample
+from storscope.bench.samples import BANDWIDTH, FLUSH, IOPS, MEAN, Figure, Sample
 from storscope.domain.load import Open, Steps
 from storscope.domain.workload import Stream, Workload
 
-_IOPS, _BANDWIDTH, _MEAN, _P50, _P99 = map(Figure, ("iops", "bandwidth", "mean", "p50", "p99"))
+_FIGURES = tuple(map(Figure.from_name, (IOPS, BANDWIDTH, MEAN, "p50", "p99")))
+_OF_FLUSHES = tuple(Figure(name, FLUSH) for name in (IOPS, MEAN, "p99"))
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class RateStepFigures:
     mean_ns: float | None
     p50_ns: float | None
     p99_ns: float | None
+    flushes_per_s: float | None = None
+    """None of a workload without flushes, which are no I/Os."""
+    flush_mean_ns: float | None = None
+    flush_p99_ns: float | None = None
 
 
 def rate_step_figures(
@@ -51,7 +56,7 @@ def rate_step_figures(
     for start_ns, end_ns in pairwise(sorted(bounds)):
         there = [piece for piece in pieces if piece.start_ns <= start_ns and end_ns <= piece.end_ns]
         if start_ns < ended_ns and any(piece.is_step for piece in there):
-            found.append(_figures(there, round(start_ns), round(end_ns), every))
+            found.append(_figures(there, round(start_ns), round(end_ns), every, flushes=workload.flushes))
     return tuple(found)
 
 
@@ -79,11 +84,13 @@ def _pieces(stream: Stream, start_ns: float, end_ns: float) -> Iterator[_Piece]:
         start_ns = upto_ns
 
 
-def _figures(pieces: Sequence[_Piece], start_ns: int, end_ns: int, samples: Sequence[Sample]) -> RateStepFigures:
+def _figures(
+    pieces: Sequence[_Piece], start_ns: int, end_ns: int, samples: Sequence[Sample], *, flushes: bool
+) -> RateStepFigures:  # fmt: skip
     inside = [one for one in samples if one.start_ns >= start_ns and one.end_ns <= end_ns]
     rates = [piece.rate_per_s for piece in pieces]
     known = [rate for rate in rates if rate is not None]
     return RateStepFigures(
         start_ns, end_ns, sum(known) if len(known) == len(rates) else None, sum(one.duration_ns for one in inside),
-        *(figure.of(inside) for figure in (_IOPS, _BANDWIDTH, _MEAN, _P50, _P99)),
+        *(figure.of(inside) for figure in (*_FIGURES, *(_OF_FLUSHES if flushes else ()))),
     )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from storscope.cli.show_judgement import other_doubts, print_judgement, print_own_doubts
-from storscope.cli.show_rate_steps import print_rate_steps
+from storscope.cli.show_rate_steps import FLUSH_HEADS, print_rate_steps
 from storscope.cli.text_table import harmless, print_sentences, print_table
 from storscope.domain.units import (
     format_bandwidth,
@@ -29,7 +29,7 @@ from storscope.domain.units import (
 )
 
 if TYPE_CHECKING:
-    from storscope.bench.figures import Interval
+    from storscope.bench.figures import Direction, Interval
     from storscope.bench.goals import Progress
     from storscope.sim.bottleneck import Used
     from storscope.workbench.phase_cells import CellFigures
@@ -151,19 +151,26 @@ def _unfinished(simulated: Simulated) -> list[str]:
 
 
 def _print_phases(phases: Sequence[PhaseFigures]) -> None:
-    rows = []
-    for one in phases:
-        latencies = None if one.measured is None else one.measured.all.response
-        rows.append((
-            format_instant(one.phase.from_ns), format_instant(one.phase.duration_ns),
-            format_rate(one.rate_per_s),
-            format_duration(None if latencies is None else latencies.mean_ns),
-            format_duration(None if latencies is None else latencies.quantile_ns(0.99)),
-            "–" if one.top is None else f"{one.top.words} {format_ratio(one.top.ratio)}",
-            one.phase.words,
-        ))  # fmt: skip
-    heads = ("from", "length", "rate", "mean", "p99", "most used", "begins with")
+    flushes = any(one.flushes_per_s is not None for one in phases)
+    rows = [
+        (
+            format_instant(one.phase.from_ns), format_instant(one.phase.duration_ns), format_rate(one.rate_per_s),
+            *_mean_and_p99(None if one.measured is None else one.measured.all),
+            *((format_rate(one.flushes_per_s, "/s"),
+               *_mean_and_p99(None if one.measured is None else one.measured.flushes)) if flushes else ()),
+            "–" if one.top is None else f"{one.top.words} {format_ratio(one.top.ratio)}", one.phase.words,
+        )
+        for one in phases
+    ]  # fmt: skip
+    of_flushes = FLUSH_HEADS if flushes else ()
+    heads = ("from", "length", "rate", "mean", "p99", *of_flushes, "most used", "begins with")
     print_table("phases", heads, rows, left=(-1,))
+
+
+def _mean_and_p99(direction: Direction | None) -> tuple[str, str]:
+    if direction is None:
+        return "–", "–"
+    return format_duration(direction.response.mean_ns), format_duration(direction.response.quantile_ns(0.99))
 
 
 def _print_cells_by_phase(simulated: Simulated) -> None:
@@ -179,7 +186,7 @@ def _print_cells_by_phase(simulated: Simulated) -> None:
     rows = [
         (
             names[cell.target], streams[cell.stream], cell.direction, format_instant(phase.phase.from_ns),
-            *(("–", "–", "–") if own is None else _cell_figures(own)),
+            *(("–", "–", "–") if own is None else _cell_figures(cell.direction, own)),
         )
         for cell in shown
         for phase, own in zip(simulated.phase_figures, cell.phases, strict=True)
@@ -190,8 +197,8 @@ def _print_cells_by_phase(simulated: Simulated) -> None:
     print_table("latency a host sees, by phase", heads, rows, left=(0, 1, 2), below=below)
 
 
-def _cell_figures(own: CellFigures) -> tuple[str, str, str]:
-    return format_rate(own.rate_per_s), format_duration(own.mean_ns), format_duration(own.p99_ns)
+def _cell_figures(direction: str, own: CellFigures) -> tuple[str, str, str]:
+    return _rate(direction, own.rate_per_s), format_duration(own.mean_ns), format_duration(own.p99_ns)
 
 
 def _print_volumes(simulated: Simulated) -> None:
@@ -206,15 +213,19 @@ def _print_volumes(simulated: Simulated) -> None:
         form = cell.form["cells"][0]
         for direction, one in zip(_ASKED, directions, strict=True):
             if one.ios:
-                flushes, rate = direction == _FLUSHES, measured.per_s(one.ios)
+                bandwidth = "" if direction == _FLUSHES else format_bandwidth(measured.per_s(one.bytes))
                 rows.append((
                     names[form["target"]], streams[form["stream"]], direction,
-                    format_rate(rate, "/s") if flushes else format_rate(rate),
-                    "" if flushes else format_bandwidth(measured.per_s(one.bytes)), format_duration(one.shown.mean_ns),
+                    _rate(direction, measured.per_s(one.ios)), bandwidth, format_duration(one.shown.mean_ns),
                     *(format_duration(one.shown.quantile_ns(share)) for share in (0.5, 0.95, 0.99)),
                 ))  # fmt: skip
     heads = ("volume", "stream", "", "rate", "throughput", "mean", "p50", "p95", "p99")
     print_table("latency a host sees", heads, rows, left=(0, 1, 2), below=below)
+
+
+def _rate(direction: str, per_s: float | None) -> str:
+    """Flushes are no I/Os."""
+    return format_rate(per_s, "/s") if direction == _FLUSHES else format_rate(per_s)
 
 
 def _busiest(every: Sequence[_One], ios: Callable[[_One], int]) -> tuple[list[_One], str]:

@@ -107,9 +107,16 @@ def _phase(simulated: Simulated, one: PhaseFigures) -> dict[str, Any]:
         "from_ns": one.phase.from_ns, "to_ns": one.phase.to_ns, "begins": [begin.words for begin in one.phase.begins],
         "changes_within": one.phase.changes_within, "ops_per_s": one.rate_per_s, "proxied_share": one.proxied_share,
         "response": None if one.measured is None else _latencies(one.measured.all.response),
+        "flushes_per_s": one.flushes_per_s, "flush_response": _flush_response(one),
         "most_used": None if one.top is None else {"words": one.top.words, "used_ratio": one.top.ratio},
         "bottleneck": asdict(one.bounds), "cells": [] if one.measured is None else _cells(simulated, one.measured),
     }  # fmt: skip
+
+
+def _flush_response(one: PhaseFigures) -> dict[str, Any] | None:
+    if one.measured is None or one.flushes_per_s is None:
+        return None
+    return _latencies(one.measured.flushes.response)
 
 
 def _queue(simulated: Simulated) -> dict[str, Any]:

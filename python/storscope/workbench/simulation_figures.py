@@ -99,6 +99,8 @@ class PhaseFigures:
     phase: Phase
     rate_per_s: float | None
     """I/Os answered between the first and the last mark within it; None of a phase without length."""
+    flushes_per_s: float | None
+    """Flushes answered in the same time; None too of a workload without any."""
     measured: Interval | None
     """Whole intervals within it, for latencies; None if there is none."""
     proxied_share: float | None
@@ -132,7 +134,8 @@ def _phase(array: Report, phase: Phase, intervals: Sequence[Interval], *, is_ope
         one for one in intervals if one.start_ns >= from_ns and one.start_ns + one.duration_ns <= phase.to_ns
     ]  # fmt: skip
     answered = sum(sum(target["completed"]) - sum(target["failed"]) for target in part["targets"])
-    rate = answered / part["duration_ns"] * NS_PER_S if part["duration_ns"] else None
+    has_flushes = any(target["flushes"] is not None for target in array["targets"])
+    flushed = sum(target["flushed"] for target in part["targets"])
     came, proxied = 0, 0.0
     for target in part["targets"]:
         came += (through := passed(target, part["limits"]))
@@ -141,6 +144,10 @@ def _phase(array: Report, phase: Phase, intervals: Sequence[Interval], *, is_ope
     measured = joined(inside)
     spent = _noted(part) if measured is None else time_spent(measured, part)
     return PhaseFigures(
-        phase, rate, measured, proxied / came if came else None, used[0] if used else None,
-        bottleneck_of(array, part, spent, is_open=is_open),
+        phase, _rate(part, answered), _rate(part, flushed) if has_flushes else None, measured,
+        proxied / came if came else None, used[0] if used else None, bottleneck_of(array, part, spent, is_open=is_open),
     )  # fmt: skip
+
+
+def _rate(part: Report, count: int) -> float | None:
+    return count / part["duration_ns"] * NS_PER_S if part["duration_ns"] else None
