@@ -118,6 +118,31 @@ def test_without_a_knee_the_reason_stands_in_its_place(data: Path, capsys: pytes
     assert within["reason"]
 
 
+def test_the_flushes_of_a_log_may_be_what_the_objective_is_of(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(_arguments(data, data, *_SHORT, "--workload", "commits", "--slo", "flush-p50<10s", "--json"))
+    result = json.loads(capsys.readouterr().out)
+    assert result["objective"] == "flush-p50 < 10.0 s"
+    assert result["within_objective"]["figure"].endswith("flush-p50")
+    told = [one for one in result["visits"] if one["kind"] == "valid" and one["figures_ns"]["service flush-p50"]]
+    assert told and all(one["requests"] > 0 for one in told)
+
+
+@pytest.mark.parametrize(
+    ("workload", "objective", "said"),
+    [
+        ("oltp", "flush-p99<5ms", "which flushes nothing"),
+        ("commits", "read-p99<5ms", "For example --slo 'p99 < 5.00 ms'"),
+        ("commits", "sync-p99<5ms", "with read-, write- or flush- before it"),
+    ],
+)
+def test_an_objective_of_what_nobody_does_is_refused(
+    workload: str, objective: str, said: str, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(_arguments(data, data, *_SHORT, "--workload", workload, "--slo", objective)) == 2
+    assert said in capsys.readouterr().err
+    assert list(data.iterdir()) == []
+
+
 def test_a_dry_run_of_a_search_writes_nothing(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(_arguments(data, data, *_SHORT, "--dry-run")) == 0
     assert "at most 10 s" in capsys.readouterr().out

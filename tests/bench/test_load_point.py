@@ -24,6 +24,7 @@ class _Served:
     lateness_ns: int = 0
     in_flight: float = 1.0
     requests: int = 50
+    flushed: _Served | None = None
 
 
 def _histogram(value_ns: int, count: int) -> dict[str, Any]:
@@ -34,16 +35,21 @@ def _histogram(value_ns: int, count: int) -> dict[str, Any]:
 
 
 def _interval(served: _Served) -> Interval:
-    reads = {
+    none = {"ios": 0, "bytes": 0, **{name: {"count": 0} for name in ("service", "lateness", "response")}}
+    others = {"writes": none, "flushes": None if served.flushed is None else _tally(served.flushed)}
+    return Interval({
+        "duration_ns": INTERVAL_NS, "outstanding_mean": served.in_flight,
+        "cells": [{"reads": _tally(served), **others}],
+    })  # fmt: skip
+
+
+def _tally(served: _Served) -> dict[str, Any]:
+    return {
         "ios": served.requests, "bytes": served.requests * 4096,
         "service": _histogram(served.service_ns, served.requests),
         "lateness": _histogram(served.lateness_ns, served.requests),
         "response": _histogram(served.service_ns + served.lateness_ns, served.requests),
     }  # fmt: skip
-    none = {"ios": 0, "bytes": 0, **{name: {"count": 0} for name in ("service", "lateness", "response")}}
-    return Interval({
-        "duration_ns": INTERVAL_NS, "outstanding_mean": served.in_flight, "cells": [{"reads": reads, "writes": none}],
-    })  # fmt: skip
 
 
 def _watched(
@@ -170,3 +176,24 @@ def test_the_interval_of_service_is_not_that_of_response() -> None:
 def test_a_lower_bound_and_an_invalid_visit_have_no_interval() -> None:
     assert _visit(_watched(*[_Served(NS_PER_MS, in_flight=1000)] * 20), unsent=500).intervals_ns == {}
     assert _visit(_watched(*[_Served(NS_PER_MS)] * 20), unsent=500).intervals_ns == {}
+
+
+def test_an_objective_of_flushes_is_told_by_them_alone() -> None:
+    flushes = _Served(7 * NS_PER_MS, requests=25)
+    visit = _visit(_watched(*[_Served(NS_PER_MS, flushed=flushes)] * 20, objective="flush-p99<9ms"))
+    assert visit.figures_ns["flush-p99"] == visit.figures_ns["service flush-p99"] == 7 * NS_PER_MS
+    assert visit.figures_ns["p99"] == NS_PER_MS
+    assert visit.requests == 25 * 16
+    assert visit.achieved_per_s == pytest.approx(1000.0), "a flush is no arrival"
+
+
+def test_flushes_too_few_for_a_percentile_do_not_tell_it() -> None:
+    few = [_Served(NS_PER_MS, flushed=_Served(7 * NS_PER_MS, requests=10))] * 20
+    assert _visit(_watched(*few, objective="flush-p99<9ms")).figures_ns["flush-p99"] is None
+    assert _visit(_watched(*few, objective="flush-p50<9ms")).figures_ns["flush-p50"] == 7 * NS_PER_MS
+
+
+def test_an_objective_of_reads_is_told_by_them_alone() -> None:
+    reads = [_Served(NS_PER_MS)] * 20
+    assert _visit(_watched(*reads, objective="read-p99<9ms")).figures_ns["read-p99"] == NS_PER_MS
+    assert _visit(_watched(*reads, objective="write-p99<9ms")).figures_ns["write-p99"] is None

@@ -23,11 +23,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from storscope.bench.buckets import Buckets
-from storscope.bench.figures import DIRECTIONS, Direction, Interval, Latencies, Outcome
+from storscope.bench.figures import DIRECTIONS, FLUSHES, Direction, Interval, Latencies, Outcome
 from storscope.bench.goals import Progress
 from storscope.bench.judgement import Judgement, estimates_of
+from storscope.bench.samples import FLUSH, Figure, Samples
 from storscope.bench.samples import MEAN as MEAN_LATENCY
-from storscope.bench.samples import Figure, Samples
 from storscope.bench.settling import latency_estimate
 from storscope.domain.load_curve import SERVICE, PointKind, Visit
 from storscope.domain.objective import MEAN, P99, LatencyFigure, Objective
@@ -48,6 +48,8 @@ _LATE_RATIO = {"": 0.05, SERVICE: 0.5}
 _LUMPED_SHARE = 0.1
 """So many requests sent together with another change the mean at light load by half of that at most."""
 _KEPT_SHARE_MIN = 0.3
+_NAMES = {**{word: name for name, word in DIRECTIONS.items()}, FLUSH: FLUSHES}
+"""The engine's word for what a figure is of."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +102,25 @@ class _Part:
     whole: Direction
     service_ns: float | None
     """Its mean."""
+    asked: Direction
+    """What the objective is of: the whole, or one direction."""
     interval: Interval
 
-    def buckets(self, measure: str) -> Buckets:
-        """The latencies that `measure` timed."""
-        tallies = (cell[name] for cell in self.interval.form["cells"] for name in DIRECTIONS)
+    @classmethod
+    def of(cls, interval: Interval, asked: str | None) -> _Part:
+        """`asked` is the objective's direction."""
+        whole = interval.all
+        only = whole if asked is None else interval.direction(_NAMES[asked])
+        return cls(interval.duration_ns, interval.outstanding_mean or 0.0, whole, whole.service.mean_ns, only, interval)
+
+    def told(self, figure: LatencyFigure) -> Direction:
+        """What the figure is of."""
+        return self.whole if figure.direction is None else self.asked
+
+    def buckets(self, figure: LatencyFigure, measure: str) -> Buckets:
+        """The latencies of what the figure is of that `measure` timed."""
+        names = DIRECTIONS if figure.direction is None else (_NAMES[figure.direction],)
+        tallies = (tally for cell in self.interval.form["cells"] for name in names if (tally := cell.get(name)))
         return Buckets.merged(Buckets.from_form(tally[measure]) for tally in tallies)
 
 
@@ -130,6 +146,7 @@ class PointWatch:
         """
         self._offered_per_s, self._slots, self._cut_ns = offered_per_s, slots, cut_ns
         asked = () if objective is None else (objective.figure,)
+        self._asked = None if objective is None else objective.figure.direction
         self._figures = tuple(dict.fromkeys((MEAN, P99, *asked)))
         self._limit_ns = {} if objective is None else {objective.figure: objective.limit_ns}
         self._limit_ns.pop(MEAN, None)  # the mean at light load is what the knee is told by
@@ -139,8 +156,7 @@ class PointWatch:
 
     def __call__(self, interval: Interval) -> None:
         """The next interval."""
-        whole = interval.all
-        part = _Part(interval.duration_ns, interval.outstanding_mean or 0.0, whole, whole.service.mean_ns, interval)
+        part = _Part.of(interval, self._asked)
         self._parts.append(part)
         self._bad_on_end = self._bad_on_end + 1 if self._is_bad(part) else 0
 
@@ -165,7 +181,10 @@ class PointWatch:
         ios = sum(part.whole.ios for part in kept)
         achieved = ios / self._ios_per_arrival / duration_ns * NS_PER_S if duration_ns else None
         intervals = {} if kind is PointKind.INVALID else self._intervals(told)
-        return Visit(self._offered_per_s, achieved, kind, reason, figures, duration_ns, cost_ns, run, intervals)
+        requests = None if self._asked is None else sum(part.asked.ios for part in kept)
+        return Visit(
+            self._offered_per_s, achieved, kind, reason, figures, duration_ns, cost_ns, run, intervals, requests
+        )  # fmt: skip
 
     def _kept(self) -> list[_Part]:
         """What counts: without the start, and without a last interval that was cut off."""
@@ -194,7 +213,7 @@ class PointWatch:
         if unsent > _TOLERATED_UNSENT and not any(map(self._is_full, kept)) and not self.is_hopeless:
             return f"the generator did not keep up: {unsent:.0%} of the arrivals were never sent"
         if self._overload(kept, outcome) and not any(map(self._is_full, kept)):
-            lateness_ns, service_ns = (_pooled(kept, name).mean_ns or 0.0 for name in ("lateness", "service"))
+            lateness_ns, service_ns = (_pooled(kept, MEAN, name).mean_ns or 0.0 for name in ("lateness", "service"))
             if lateness_ns > service_ns:
                 late, took = format_duration(lateness_ns), format_duration(service_ns)
                 return f"the generator did not keep up: requests left {late} late, and the storage took {took}"
@@ -212,10 +231,8 @@ class PointWatch:
 
     def _bounds(self, kept: Sequence[_Part]) -> dict[str, float | None]:
         """What an overloaded visit saw, the same for both ways to count."""
-        pooled = _pooled(kept, "response")
-        return {
-            prefix + figure.name: _value(pooled, figure) for prefix in _LATE_RATIO for figure in self._figures
-        }  # fmt: skip
+        values = {figure.name: _value(_pooled(kept, figure, "response"), figure) for figure in self._figures}
+        return {prefix + name: value for prefix in _LATE_RATIO for name, value in values.items()}
 
     def _intervals(self, told: Mapping[str, _Told | None]) -> dict[str, tuple[float | None, float | None]]:
         found = {}
@@ -224,7 +241,7 @@ class PointWatch:
                 one = told.get(prefix + figure.name)
                 if one is not None:
                     measure = "service" if prefix else "response"
-                    of = latency_estimate(figure.share, [part.buckets(measure) for part in one.parts])
+                    of = latency_estimate(figure.share, [part.buckets(figure, measure) for part in one.parts])
                     if of is not None and (of.low is not None or of.high is not None):
                         found[prefix + figure.name] = (of.low, of.high)
         return found
@@ -256,7 +273,7 @@ class PointWatch:
         late = [name for name, value in figures.items() if value is None and not name.startswith(SERVICE)]
         if not late:
             return ""
-        lateness = _pooled(kept, "lateness")
+        lateness = _pooled(kept, MEAN, "lateness")
         p99 = format_duration(lateness.quantile_ns(0.99))
         return f"late by {format_duration(lateness.mean_ns)} on average, {p99} at p99"
 
@@ -276,7 +293,7 @@ def _enough(some: Sequence[_Part], kept: Sequence[_Part], figure: LatencyFigure,
     """The figure over some of the parts, if they and their requests are enough for it."""
     if sum(part.duration_ns for part in some) < _KEPT_SHARE_MIN * sum(part.duration_ns for part in kept):
         return None
-    pooled = _pooled(some, measure)
+    pooled = _pooled(some, figure, measure)
     value = _value(pooled, figure) if pooled.count >= figure.requests_needed else None
     return None if value is None else _Told(value, tuple(some))
 
@@ -284,20 +301,21 @@ def _enough(some: Sequence[_Part], kept: Sequence[_Part], figure: LatencyFigure,
 def _usual(kept: Sequence[_Part], figure: LatencyFigure, measure: str) -> float | None:
     """What the figure is about: the median of its means, which a pause of the machine does not move."""
     if figure.share is not None:
-        return _value(_pooled(kept, measure), figure)
-    means = [mean for part in kept if (mean := part.whole.of(measure).mean_ns) is not None]
+        return _value(_pooled(kept, figure, measure), figure)
+    means = [mean for part in kept if (mean := part.told(figure).of(measure).mean_ns) is not None]
     return statistics.median(means) if means else None
 
 
 def _lateness(part: _Part, figure: LatencyFigure) -> float:
-    value = _value(part.whole.lateness, figure)
+    value = _value(part.told(figure).lateness, figure)
     return 0.0 if value is None else value
 
 
-def _pooled(parts: Iterable[_Part], measure: str) -> Latencies:
+def _pooled(parts: Iterable[_Part], figure: LatencyFigure, measure: str) -> Latencies:
+    """Of what the figure is of."""
     pooled = Latencies()
     for part in parts:
-        latencies = part.whole.of(measure)
+        latencies = part.told(figure).of(measure)
         pooled.counts.update(latencies.counts)
         pooled.sum_ns += latencies.sum_ns
         if latencies.max_ns is not None:

@@ -73,7 +73,7 @@ def goal_of(chosen: Mapping[str, Any], workload: Workload, asked: Sweep) -> Goal
 
     _check(chosen)
     figure = default_figure(workload) if chosen["figure"] is None else Figure.from_name(chosen["figure"])
-    _check_direction(figure, workload)
+    check_direction("--figure", figure.direction, figure.name, figure.statistic, workload)
     if chosen["steady"]:
         _check_timed(chosen, figure, workload)
         return _steady_state(chosen, figure)
@@ -106,18 +106,18 @@ def _check(chosen: Mapping[str, Any]) -> None:
         raise UsageError("--round with --steady-state", "--round alone")
 
 
-def _check_direction(figure: Figure, workload: Workload) -> None:
-    """A figure of writes that nobody makes would be waited for in vain."""
+def check_direction(option: str, direction: str | None, given: str, instead: str, workload: Workload) -> None:
+    """A figure of writes that nobody makes would be waited for in vain. `instead` is what could be given."""
     from storscope.bench.samples import FLUSH
     from storscope.domain.errors import UsageError
 
-    if figure.direction == FLUSH and not workload.flushes:
-        raise UsageError(f"a figure of what {workload.name!r} does, which flushes nothing", figure.name,
-                         where="--figure", hint="A stream flushes by flush_every = 1.")  # fmt: skip
+    if direction == FLUSH and not workload.flushes:
+        raise UsageError(f"a figure of what {workload.name!r} does, which flushes nothing", given,
+                         where=option, hint="A stream flushes by flush_every = 1.")  # fmt: skip
     reads = any(stream.access.reads for stream in workload.streams)
-    if (figure.direction == "read" and not reads) or (figure.direction == "write" and not workload.writes):
+    if (direction == "read" and not reads) or (direction == "write" and not workload.writes):
         raise UsageError(f"a figure of what {workload.name!r} does, which only {'reads' if reads else 'writes'}",
-                         figure.name, where="--figure", hint=f"For example --figure {figure.statistic}.")  # fmt: skip
+                         given, where=option, hint=f"For example {option} {instead}.")  # fmt: skip
 
 
 def _check_precision(chosen: Mapping[str, Any], figure: Figure, workload: Workload) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from storscope.cli.bench_settings import settings_of
+from storscope.cli.goal_options import check_direction
 from storscope.cli.options import DEFAULT_STORE
 from storscope.cli.store_for_work import check_store_for_work, store_for_work
 from storscope.cli.text_table import harmless
@@ -36,7 +38,8 @@ def knee_options(function: Callable[..., Any]) -> Callable[..., Any]:
                      "at light load), in open loop, within --max-duration, and draw it with --report.  [default of "
                      "--max-duration here: 75s]"),
         click.option("--slo", metavar="FIGURE<LIMIT", help="With --knee: also the greatest load that meets it, as "
-                     "'p99<5ms', 'mean<2ms', 'p99.9<20ms' (in quotes)."),
+                     "'p99<5ms', 'mean<2ms' (in quotes); with read-, write- or flush- before it of these alone, as "
+                     "'flush-p99<20ms'."),
     ]  # fmt: skip
     for option in reversed(options):
         function = option(function)
@@ -84,6 +87,9 @@ def _task(targets: Sequence[str], chosen: Mapping[str, Any]) -> KneeTask:
     if longest_s < _SHORTEST_S:
         raise UsageError(f"at least {_SHORTEST_S:g} s for a search", f"{longest_s:g} s", where="--max-duration")
     definition = definition_of(chosen)
+    if objective is not None:
+        instead = replace(objective, figure=replace(objective.figure, direction=None))
+        check_direction("--slo", objective.figure.direction, str(objective), f"'{instead}'", definition.workloads[0])
     budget_ns = round(longest_s * NS_PER_S)
     settings = settings_of(chosen, budget_ns, losses=definition.losses)
     return KneeTask(tuple(targets), definition.workloads[0], settings, budget_ns, objective)

@@ -47,6 +47,8 @@ class Visit:
     """Its run in the store."""
     intervals_ns: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
     """Figure's name -> ends of its 95 % interval within this visit; an end that cannot be told is None."""
+    requests: float | None = None
+    """What the objective's figure is of, where that is reads, writes or flushes alone: how many of them; else None."""
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> Visit:

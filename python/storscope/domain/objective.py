@@ -1,4 +1,4 @@
-"""What latency is asked for: `p99<5ms`, `mean<2ms`."""
+"""What latency is asked for: `p99<5ms`, `mean<2ms`, `flush-p99<10ms`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from storscope.domain.errors import UsageError
 from storscope.domain.units import NS_PER_MS, NS_PER_S, NS_PER_US, format_duration
 
-_FORM = re.compile(r"(mean|p\d{1,2}(?:\.\d{1,4})?)\s*<=?\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)")
+_FORM = re.compile(
+    r"((?:(?:read|write|flush)-)?(?:mean|p\d{1,2}(?:\.\d{1,4})?))\s*<=?\s*(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)"
+)
 _UNIT_NS = {"ns": 1, "us": NS_PER_US, "µs": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S}
 
 
@@ -18,16 +20,20 @@ class LatencyFigure:
     """The mean (`share` is None), or what that share of all requests does not exceed."""
 
     share: float | None = None
+    direction: str | None = None
+    """Of `read`, `write` or `flush` alone; None is of reads and writes, which flushes are not among."""
 
     @classmethod
     def from_name(cls, name: str) -> LatencyFigure:
         """What `name` gives."""
-        return cls(None if name == "mean" else float(name[1:]) / 100)
+        direction, dash, statistic = name.rpartition("-")
+        return cls(None if statistic == "mean" else float(statistic[1:]) / 100, direction if dash else None)
 
     @property
     def name(self) -> str:
-        """As users write it: mean, p50, p99.9."""
-        return "mean" if self.share is None else f"p{100 * self.share:.6g}"
+        """As users write it: mean, p50, p99.9, flush-p99."""
+        statistic = "mean" if self.share is None else f"p{100 * self.share:.6g}"
+        return statistic if self.direction is None else f"{self.direction}-{statistic}"
 
     @property
     def requests_needed(self) -> int:
@@ -72,4 +78,7 @@ def _hint(text: str) -> str:
         return "It is what latency stays below, so with <."
     if re.search(r"\d\s*$", text):
         return "The limit needs its unit: us, ms or s."
-    return "The figure is mean or a percentile below 100 (p50, p99, p99.9), the limit above 0 with us, ms or s."
+    return (
+        "The figure is mean or a percentile below 100 (p50, p99, p99.9), of reads, writes or flushes alone with read-, "
+        "write- or flush- before it, the limit above 0 with us, ms or s."
+    )

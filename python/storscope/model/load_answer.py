@@ -9,12 +9,13 @@ import numpy as np
 
 from storscope.domain.load_curve import SERVICE, Bounds, Crossing, PointKind, Visit
 from storscope.domain.objective import MEAN, LatencyFigure
-from storscope.domain.units import NS_PER_S, format_duration, format_rate, format_span
+from storscope.domain.units import format_duration, format_rate, format_span
 from storscope.model.load_credit import outlasted
 from storscope.model.load_curve import VISITS_MIN, CurveFit
-from storscope.model.load_figures import figure_of
+from storscope.model.load_figures import figure_of, requests_of
 from storscope.model.load_goal import Goal
 
+_WHAT = {None: "requests", "read": "reads", "write": "writes", "flush": "flushes"}
 _WIDE = 0.5
 """An estimate that may be wrong by so much is none."""
 _DOUBTFUL = 0.07
@@ -77,14 +78,10 @@ def _why_not_told(goal: Goal, valid: Sequence[Visit], told: Sequence[Visit]) -> 
     """Too few requests is a matter of time; with enough of them, too many left late."""
     needed = goal.figure.requests_needed
     others = [visit for visit in valid if visit not in told]
-    late = [visit for visit in others if visit.reason and _requests(visit) >= needed]
+    late = [visit for visit in others if visit.reason and requests_of(visit, goal.figure) >= needed]
     if 2 * len(late) > len(others):
         return f": in the others this machine submitted too late, the last {late[-1].reason}"
-    return f", for which {needed:,} requests in time are needed; allow more time (--max-duration)"
-
-
-def _requests(visit: Visit) -> float:
-    return (visit.achieved_per_s or 0.0) * visit.duration_ns / NS_PER_S
+    return f", for which {needed:,} {_WHAT[goal.figure.direction]} in time are needed; allow more time (--max-duration)"
 
 
 def _why_none(goal: Goal, found: Bounds, visits: Sequence[Visit], limit_ns: float) -> str:
@@ -118,9 +115,9 @@ def _not_even(visits: Sequence[Visit], figure: LatencyFigure, basis: str) -> str
 def _is_never_met(goal: Goal, valid: Sequence[Visit]) -> bool:
     """Whether the mean alone was above the limit of a high percentile in all that tell it: no time would help.
 
-    A percentile may be below a mean that stalls made, but hardly in every visit.
+    A percentile may be below a mean that stalls made, but hardly in every visit. That of one direction may well be.
     """
-    if goal.objective is None or (goal.figure.share or 0.0) < _HIGH_SHARE:
+    if goal.objective is None or goal.figure.direction is not None or (goal.figure.share or 0.0) < _HIGH_SHARE:
         return False
     means = [mean for visit in valid if (mean := figure_of(visit, MEAN, goal.basis)) is not None]
     return len(means) >= VISITS_MIN and min(means) > goal.objective.limit_ns

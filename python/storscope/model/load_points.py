@@ -16,11 +16,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from storscope.domain.load_curve import SERVICE, PointKind, Visit
-from storscope.domain.objective import LatencyFigure
-from storscope.domain.units import NS_PER_S
+from storscope.domain.objective import MEAN, LatencyFigure
 from storscope.model.load_credit import lasting_per_s, outlasted
 from storscope.model.load_curve import Points
-from storscope.model.load_figures import figure_of
+from storscope.model.load_figures import figure_of, requests_of
 
 _IN_TIME_SHARE = 0.7
 _DISTURBED_LOG, _DISTURBED_CHANCE = 0.3, 6.0
@@ -49,20 +48,21 @@ def points_of(
     credit, what lasts is such a bound too, if an overloaded visit tells it.
     """
     told, latency = _told(visits, figure, basis), _latency(figure, basis, bound_ns)
-    credit, gone = _outlasted_and_disturbed(told, latency, least_ns)
+    credit, gone = _outlasted_and_disturbed(told, figure, latency, least_ns)
     unwanted = {id(visit) for visit in (*credit, *gone)}
     kept = [visit for visit in told if id(visit) not in unwanted]
     rows = [
-        (visit.offered_per_s, latency(visit), visit.kind is PointKind.OVERLOADED, _requests(visit)) for visit in kept
+        (visit.offered_per_s, latency(visit), visit.kind is PointKind.OVERLOADED, _requests(visit, figure))
+        for visit in kept
     ]
     rows += [
-        (visit.offered_per_s * _ITS_ERROR, bound_ns, True, _requests(visit))
+        (visit.offered_per_s * _ITS_ERROR, bound_ns, True, _requests(visit, figure))
         for visit in kept
         if visit.kind is PointKind.VALID and latency(visit) > bound_ns
     ]
     overloaded = [visit for visit in kept if visit.kind is PointKind.OVERLOADED]
     if credit and overloaded:
-        rows.append((lasting_per_s(told), bound_ns, True, sum(map(_requests, overloaded))))
+        rows.append((lasting_per_s(told), bound_ns, True, sum(_requests(visit, figure) for visit in overloaded)))
     load, latency_ns, is_bound, requests = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     return Points(load, np.log(latency_ns), is_bound > 0, requests, _variance(figure) / requests)
 
@@ -72,7 +72,7 @@ def left_out(
 ) -> tuple[tuple[int, str], ...]:
     """Which visits tell the figure and still do not count for it: their places, and why. See `points_of`."""
     latency = _latency(figure, basis, bound_ns)
-    credit, gone = _outlasted_and_disturbed(_told(visits, figure, basis), latency, least_ns)
+    credit, gone = _outlasted_and_disturbed(_told(visits, figure, basis), figure, latency, least_ns)
     why = {id(visit): ON_CREDIT for visit in credit} | {id(visit): DISTURBED for visit in gone}
     return tuple((place, why[id(visit)]) for place, visit in enumerate(visits) if id(visit) in why)
 
@@ -89,17 +89,21 @@ def _latency(figure: LatencyFigure, basis: str, bound_ns: float) -> Callable[[Vi
 
 
 def _outlasted_and_disturbed(
-    told: Sequence[Visit], latency: Callable[[Visit], float], least_ns: float
+    told: Sequence[Visit], figure: LatencyFigure, latency: Callable[[Visit], float], least_ns: float
 ) -> tuple[list[Visit], list[Visit]]:
     credit = outlasted(told)
     gone = {id(visit) for visit in credit}
     lasting = [visit for visit in told if id(visit) not in gone]
     disturbing_time = _DISTURBING_TIME_WITH_CREDIT if credit else _DISTURBING_TIME
-    return credit, [visit for visit in disturbed(lasting, latency, disturbing_time) if latency(visit) > least_ns]
+    found = disturbed(lasting, latency, disturbing_time, figure)
+    return credit, [visit for visit in found if latency(visit) > least_ns]
 
 
 def disturbed(
-    visits: Sequence[Visit], latency_ns: Callable[[Visit], float], time_share: float = _DISTURBING_TIME
+    visits: Sequence[Visit],
+    latency_ns: Callable[[Visit], float],
+    time_share: float = _DISTURBING_TIME,
+    figure: LatencyFigure = MEAN,
 ) -> list[Visit]:
     """Those with a latency that a higher load, visited for at least that share of the time, did not have.
 
@@ -114,19 +118,20 @@ def disturbed(
             other.offered_per_s >= visit.offered_per_s
             and (other.achieved_per_s or 0.0) >= (least_done_per_s or 0.0)
             and other.duration_ns >= time_share * visit.duration_ns
-            and math.log(latency_ns(visit) / latency_ns(other)) > _tolerance(visit, other)
+            and math.log(latency_ns(visit) / latency_ns(other))
+            > _tolerance(_requests(visit, figure), _requests(other, figure))
             for other in calm
         )
 
     return [visit for visit in visits if is_disturbed(visit)]
 
 
-def _tolerance(one: Visit, other: Visit) -> float:
-    return _DISTURBED_LOG + _DISTURBED_CHANCE / math.sqrt(min(_requests(one), _requests(other)))
+def _tolerance(*requests: float) -> float:
+    return _DISTURBED_LOG + _DISTURBED_CHANCE / math.sqrt(min(requests))
 
 
-def _requests(visit: Visit) -> float:
-    return max(1.0, (visit.achieved_per_s or 0.0) * visit.duration_ns / NS_PER_S)
+def _requests(visit: Visit, figure: LatencyFigure) -> float:
+    return max(1.0, requests_of(visit, figure))
 
 
 def _variance(figure: LatencyFigure) -> float:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from storscope.domain.load_curve import PointKind, Visit
-from storscope.domain.objective import MEAN, Objective
+from storscope.domain.objective import MEAN, LatencyFigure, Objective
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.model.load_credit import KNEE_RATIO, light_guess_ns, outlasted
+from storscope.model.load_figures import requests_of
 
 HALF_WIDTH_RATIO = 0.02
 """Intervals are narrow enough when half their width is at most this share of the estimate."""
@@ -107,11 +108,17 @@ class Visits:
     def short_ns(self, rate_per_s: float) -> int:
         """How long a visit of a short round lasts."""
         objective = self.plan.objective
-        needed = max(MEAN.requests_needed, objective.figure.requests_needed if objective else 0)
+        needed = max(MEAN.requests_needed, objective.figure.requests_needed / self._share_of(objective.figure)
+                     if objective else 0)  # fmt: skip
         services_ns = _VISIT_SERVICES * (self.light_guess_ns() or 0.0)
         requests_ns = _VISIT_REQUESTS * needed / rate_per_s * NS_PER_S
         wanted_ns = max(_VISIT_NS, services_ns, requests_ns, self.plan.budget_ns / _VISITS_IN_BUDGET)
         return round(min(wanted_ns, self.plan.budget_ns * _LONGEST_SHARE))
+
+    def _share_of(self, figure: LatencyFigure) -> float:
+        """How many of what the figure is of there are for each request, by the visits made."""
+        there, every = (sum(requests_of(visit, one) for visit in self.made) for one in (figure, MEAN))
+        return there / every if there and every else 1.0
 
     def long_ns(self, rate_per_s: float) -> int:
         """How long a visit of a long round lasts."""

@@ -71,8 +71,16 @@ class KneeTask:
     def _asked(self, form: Form) -> dict[str, Any]:
         return {
             "paths": self.paths, "workload": form(self.workload), "settings": [self.settings.size_bytes,
-            self.settings.direct], "objective": None if self.objective is None else asdict(self.objective),
+            self.settings.direct], "objective": None if self.objective is None else _form_of(self.objective),
         }  # fmt: skip
+
+
+def _form_of(objective: Objective) -> dict[str, Any]:
+    """As it was written before directions were known, where it has none."""
+    form = asdict(objective)
+    if objective.figure.direction is None:
+        del form["figure"]["direction"]
+    return form
 
 
 class KneeWatch(Protocol):
