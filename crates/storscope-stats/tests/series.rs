@@ -96,6 +96,38 @@ fn intervals_of_short_dependent_series_do_not_promise_too_much() {
 }
 
 #[test]
+fn values_that_make_up_for_each_other_are_taken_together() {
+    let mut normals = Normals::new(31);
+    let runs = 2_000;
+    for rho in [-0.3, -0.6, -0.9] {
+        let mut widths = 0.0;
+        let held = (0..runs)
+            .filter(|_| {
+                let found = mean_interval(&normals.autoregressive(rho, 400), 0.95).unwrap();
+                widths += found.half_width / f64::from(runs);
+                found.contains(0.0)
+            })
+            .count();
+        let held = held as f64 / f64::from(runs);
+        assert!((0.93..=0.999).contains(&held), "{rho}: {held}");
+        // The variance of the mean of an AR(1) is that of its innovations over n (1 - rho)^2.
+        let true_width = 1.96 / (1.0 - rho) / 20.0;
+        assert!(widths < 1.9 * true_width, "{rho}: {widths} of {true_width}");
+    }
+}
+
+#[test]
+fn a_cycle_shorter_than_two_values_is_none_of_the_uncertainty() {
+    // A cache that is emptied every 2.5 values: all of it in one value, nothing in the others.
+    let mut normals = Normals::new(7);
+    let series: Vec<f64> =
+        (0..200).map(|at| if (2 * at) % 5 < 2 { 1000.0 + 20.0 * normals.next() } else { 0.0 }).collect();
+    let found = mean_interval(&series, 0.95).unwrap();
+    assert!(found.contains(400.0));
+    assert!(found.half_width < 25.0, "{}", found.half_width);
+}
+
+#[test]
 fn intervals_are_not_wider_than_dependence_demands() {
     let series = Normals::new(3).autoregressive(0.0, 10_000);
     let half_width = mean_interval(&series, 0.95).unwrap().half_width;
