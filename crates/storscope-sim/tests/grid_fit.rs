@@ -74,6 +74,28 @@ fn writes_faster_than_reads_mean_a_cache_and_slower_ones_a_settle() {
 }
 
 #[test]
+fn writes_that_gain_with_depth_as_reads_do_go_into_no_cache() {
+    let DriveDesign::Mechanical(truth) = catalogue("10k-sas") else { panic!("a mechanical drive") };
+    let settle = storscope_types::Nanos(400_000);
+    let truth = MechanicalDesign { write_settle: settle, ..truth };
+    let grid = measure(&DriveDesign::Mechanical(truth.clone()), &[1, 4, 16, 64], &[1, 4, 16, 64]);
+    assert!(grid.writes[3].iops > 1.1 * grid.reads[0].iops, "many writes are faster than one read: {grid:?}");
+    let DriveDesign::Mechanical(sata) = catalogue("7200-sata") else { panic!("a mechanical drive") };
+    let cached = DriveDesign::Mechanical(MechanicalDesign { write_cache: sata.write_cache, ..truth.clone() });
+    for like in [catalogue("10k-sas"), cached] {
+        let found = fit(&like, &grid);
+        assert!(
+            matches!(&found.design, DriveDesign::Mechanical(one) if one.write_cache.is_none()),
+            "{:?}",
+            found.design
+        );
+        for point in &found.writes {
+            assert!((point.fitted_per_s / point.measured_per_s - 1.0).abs() < 0.05, "{point:?}");
+        }
+    }
+}
+
+#[test]
 fn a_known_flash_drive_is_found_again_and_a_limit_it_never_reached_is_not_known() {
     let truth = catalogue("crucial-250gb");
     let whole = fit(&catalogue("sata-ssd"), &measure(&truth, &[1, 4, 16, 64], &[8, 32]));

@@ -16,6 +16,8 @@ use super::simplex;
 
 /// How much faster than reads writes are that go into a cache.
 const CACHED: f64 = 1.1;
+/// How much more reads get done at the greatest depth than at the least for writes to tell by whether they gain as much.
+const RISES: f64 = 1.2;
 /// The cache of a drive that must have one: that of the catalogue's SATA drives.
 const CACHE: WriteCacheDesign = WriteCacheDesign {
     size: Bytes::from_mib(16),
@@ -81,9 +83,10 @@ fn shallow(grid: &Grid, least_depth: u32) -> usize {
 pub fn with_writes(design: &MechanicalDesign, grid: &Grid) -> MechanicalDesign {
     let Some(iops) = geometric_mean(&grid.writes) else { return design.clone() };
     let mut design = design.clone();
-    let reads = geometric_mean(&grid.reads[..1.min(grid.reads.len())]);
-    if design.write_cache.is_none() && reads.is_some_and(|reads| iops > CACHED * reads) {
-        design.write_cache = Some(CACHE);
+    match is_cached(grid) {
+        Some(true) => design.write_cache = design.write_cache.or(Some(CACHE)),
+        Some(false) => design.write_cache = None,
+        None => {}
     }
     let Some(cache) = design.write_cache else { return with_settle(&design, grid) };
     let with_window =
@@ -102,6 +105,23 @@ pub fn with_writes(design: &MechanicalDesign, grid: &Grid) -> MechanicalDesign {
     }
     let off = |window: u32| (writes(window) / iops).ln().abs();
     with_window(if off(low) <= off(high) { low } else { high })
+}
+
+/// Whether writes go into a cache, by writes and reads of the same depth; None where they do not tell.
+///
+/// Writes into a cache are sorted whatever their depth, so that a single one is faster than a read, and more of them gain
+/// nothing. Writes without one gain as reads do.
+fn is_cached(grid: &Grid) -> Option<bool> {
+    let beside = |write: &DepthPoint| {
+        let at_most = grid.reads.iter().rev().find(|read| read.qd <= write.qd).or(grid.reads.first());
+        at_most.map(|read| (write.iops, read.iops))
+    };
+    let (first, last) = (beside(grid.writes.first()?)?, beside(grid.writes.last()?)?);
+    if first.0 > CACHED * first.1 {
+        return Some(true);
+    }
+    let (writes, reads) = (last.0 / first.0, last.1 / first.1);
+    (reads > RISES && writes.ln() > 0.5 * reads.ln()).then_some(false)
 }
 
 /// Without a cache: the settle that the writes at the least depth show.
