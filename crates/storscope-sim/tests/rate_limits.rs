@@ -66,6 +66,32 @@ fn a_large_io_counts_as_several() {
 }
 
 #[test]
+fn what_is_sequential_counts_by_its_bytes_where_it_is_put_together() {
+    let limit = json!({"iops": 500.0, "io_unit_bytes": MIB, "merge_sequential": true});
+    let design = with("limit", limit);
+    let in_sequence = |streams: u64, bytes: u64| {
+        let mut array = array(&design, 3);
+        let mut at = vec![0; streams as usize];
+        let mut turn = 0;
+        closed(&mut array, 8, 20_000, 0.0, |_, _| {
+            turn = (turn + 1) % streams as usize;
+            at[turn] += bytes;
+            Io::read(turn as u64 * SIZE / streams + at[turn] - bytes, bytes)
+        });
+        let report = array.report().expect("laws hold");
+        report.targets[0].completed[0] as f64 * bytes as f64 / (report.duration_ns as f64 / 1e9)
+    };
+    // As many bytes as whole I/Os would move, of one stream and of several side by side.
+    for (streams, bytes) in [(1, 16 * KIB), (1, 64 * KIB), (1, MIB), (6, 64 * KIB)] {
+        let found = in_sequence(streams, bytes);
+        assert!(relative(found, (500 * MIB) as f64) < 0.01, "{streams} of {bytes}: {found} per second");
+    }
+    // Random ones cost a whole one each.
+    let (per_s, _) = closed_reads(&design, 8, 5_000, 16 * KIB);
+    assert!(relative(per_s, 500.0) < 4e-3, "{per_s} per second");
+}
+
+#[test]
 fn random_arrivals_wait_as_before_a_server_of_constant_times_but_are_not_served() {
     for load in [0.4, 0.8] {
         let mut array = array(&with("limit", json!({"iops": 1000.0})), 5);

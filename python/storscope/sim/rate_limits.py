@@ -49,9 +49,10 @@ def limit_words(limit: Mapping[str, Any]) -> str:
         said += f" for {format_span(limit['burst_for_ns'])} ({', '.join(_credits(limit))})"
     if limit["burst_left"] is not None:
         said += f", {format_ratio(limit['burst_left'])} of them at first"
-    return said + (
-        f", I/Os up to {format_bytes(limit['io_unit_bytes'])} count as one" if limit["io_unit_bytes"] else ""
-    )
+    if limit["io_unit_bytes"] is not None:
+        sequential = ", sequential ones together" if limit["merge_sequential"] else ""
+        said += f", I/Os up to {format_bytes(limit['io_unit_bytes'])} count as one{sequential}"
+    return said
 
 
 def _credits(limit: Mapping[str, Any]) -> Iterator[str]:

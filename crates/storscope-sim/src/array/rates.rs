@@ -18,6 +18,9 @@ use super::job::Stage;
 /// Limits on the way of an I/O: of all of the host's, of its direction, and the same of the volume.
 pub const RATES: usize = 4;
 
+/// Sequential streams that are told apart where a limit puts their I/Os together.
+const STREAMS: usize = 8;
+
 /// Share of a bucket that has to have come back before it is said again that it was spent.
 const COMES_BACK: f64 = 0.1;
 
@@ -94,10 +97,37 @@ impl Bucket {
     }
 
     #[inline]
-    fn pass(&mut self, at: Nanos, bytes: u64) {
-        let count = if self.unit == 0 { 1 } else { bytes.div_ceil(self.unit).max(1) };
-        let cost = Nanos(self.cost.of(0).0 * count) + self.cost.of(bytes) - self.cost.of(0);
-        self.full_at = self.full_at.max(at) + cost;
+    fn pass(&mut self, at: Nanos, bytes: u64, goes_on: bool) {
+        let one = self.cost.of(0);
+        let ios = match (self.unit, goes_on) {
+            (0, _) => one,
+            (unit, true) => Nanos((u128::from(one.0) * u128::from(bytes) / u128::from(unit)) as u64),
+            (unit, false) => Nanos(one.0 * bytes.div_ceil(unit).max(1)),
+        };
+        self.full_at = self.full_at.max(at) + ios + self.cost.of(bytes) - one;
+    }
+}
+
+/// Where the last I/Os ended, of a few streams side by side.
+#[derive(Debug, Clone, Copy, Default)]
+struct Ends {
+    /// Of each the account, the direction and the offset after its last byte.
+    ends: [(u16, bool, u64); STREAMS],
+    /// The place that was longest without one that went on.
+    oldest: usize,
+}
+
+impl Ends {
+    /// Whether an I/O begins where an earlier one ended.
+    fn goes_on(&mut self, (account, write, from): (u16, bool, u64), bytes: u64) -> bool {
+        let to = (account, write, from + bytes);
+        if let Some(end) = self.ends.iter_mut().find(|end| **end == (account, write, from)) {
+            *end = to;
+            return bytes > 0;
+        }
+        self.ends[self.oldest] = to;
+        self.oldest = (self.oldest + 1) % STREAMS;
+        false
     }
 }
 
@@ -109,6 +139,8 @@ pub struct RateLimit {
     /// As designed.
     pub design: RateLimitDesign,
     buckets: Vec<Bucket>,
+    /// If it puts sequential I/Os together.
+    ends: Option<Ends>,
 }
 
 /// The credits of a limit: of its I/Os or of its bytes.
@@ -142,7 +174,8 @@ impl RateLimit {
             }
             buckets.push(allowed);
         }
-        Self { station, design: *design, buckets }
+        let ends = design.merge_sequential.then(Ends::default);
+        Self { station, design: *design, buckets, ends }
     }
 
     /// Its credits, if it keeps any.
@@ -162,12 +195,13 @@ impl RateLimit {
         self.buckets.iter().map(Bucket::opens_at).max().unwrap_or_default()
     }
 
-    /// An I/O comes. Returns the time from when it passes until the next may.
-    fn pass(&mut self, now: Nanos, bytes: u64) -> Nanos {
+    /// An I/O of an account comes, in a direction from an offset on. Returns the time from when it passes until the next may.
+    fn pass(&mut self, now: Nanos, place: (u16, bool, u64), bytes: u64) -> Nanos {
         let at = self.opens_at().max(now);
+        let goes_on = self.ends.as_mut().is_some_and(|ends| ends.goes_on(place, bytes));
         for bucket in &mut self.buckets {
             bucket.notes(now, at);
-            bucket.pass(at, bytes);
+            bucket.pass(at, bytes, goes_on);
         }
         self.opens_at().since(at)
     }
@@ -195,9 +229,9 @@ impl Array {
     fn meet_rate(&mut self, place: u32, index: u16, met: u8) {
         let job = &mut self.jobs[place];
         (job.rates_met, job.rate, job.stage) = (met, index, Stage::Allowed);
-        let bytes = u64::from(job.length);
+        let (bytes, from) = (u64::from(job.length), (job.account, job.write, job.offset));
         let limit = &mut self.rates[usize::from(index)];
-        let (station, occupied) = (usize::from(limit.station), limit.pass(self.now, bytes));
+        let (station, occupied) = (usize::from(limit.station), limit.pass(self.now, from, bytes));
         let departure = self.stations[station].pass(self.now, place, occupied);
         if departure.is_next {
             self.late_tree.set(station, self.stations[station].next_event());

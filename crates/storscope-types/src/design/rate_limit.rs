@@ -27,6 +27,10 @@ pub struct RateLimitDesign {
     /// Bytes up to which an I/O counts as one; a larger one counts as several. Absent: every I/O counts as one.
     #[serde(default, rename = "io_unit_bytes")]
     pub io_unit: Option<Bytes>,
+    /// Whether an I/O that begins where an earlier one ended counts by its share of `io_unit` alone, as if both had been one:
+    /// providers put what is sequential together before they count it.
+    #[serde(default)]
+    pub merge_sequential: bool,
     /// I/Os per second while there are credits. Absent: as without.
     #[serde(default)]
     pub burst_iops: Option<f64>,
@@ -43,8 +47,9 @@ pub struct RateLimitDesign {
 
 /// Volumes of providers, as documented; recalled, not read again in 2026.
 ///
-/// AWS: "Amazon EBS volume types". Azure: "Azure managed disk types" and "Managed disk bursting". Both count an I/O of up to
-/// 256 KiB as one. AWS counts MiB/s, Azure MB/s.
+/// AWS: "Amazon EBS volume types", "Amazon EBS I/O characteristics". Azure: "Azure managed disk types" and "Managed disk
+/// bursting". Both count an I/O of up to 256 KiB as one, on disks of AWS (st1, sc1) of up to 1 MiB, and AWS merges what is
+/// sequential before. AWS counts MiB/s, Azure MB/s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RateLimitPreset {
@@ -53,9 +58,10 @@ pub enum RateLimitPreset {
     EbsGp2,
     /// 3,000 I/Os per second and 125 MiB/s, whatever the size; more is bought.
     EbsGp3,
-    /// 40 MiB/s for each TiB, bursts of 250 for each, 500 at most; credits for as many bytes as it has.
+    /// 40 MiB/s for each TiB, bursts of 250 for each, 500 at most; credits for as many bytes as it has. Counted in I/Os of 1 MiB:
+    /// a small one that is not sequential costs as much as a whole one.
     EbsSt1,
-    /// 12 MiB/s for each TiB, bursts of 80 for each, 192 and 250 at most; credits for as many bytes as it has.
+    /// 12 MiB/s for each TiB, bursts of 80 for each, 192 and 250 at most; the rest as of `EbsSt1`.
     EbsSc1,
     /// Premium SSD by its tier, P1 to P80; up to P20 (512 GiB) bursts of 3,500 I/Os per second and 170 MB/s for 30 minutes.
     AzurePremium,
@@ -86,17 +92,21 @@ impl RateLimitPreset {
     pub fn figures(self, size: Bytes) -> RateLimitDesign {
         let bytes = size.0 as f64;
         let none = RateLimitDesign { io_unit: Some(Bytes::from_kib(256)), ..RateLimitDesign::default() };
+        let merging = RateLimitDesign { merge_sequential: true, ..none };
         match self {
             Self::EbsGp2 => {
                 let iops = (3.0 * (bytes / GIB).round()).clamp(100.0, 16_000.0);
                 let (burst, bandwidth) = (3_000.0, if bytes <= 170.0 * GIB { 128.0 } else { 250.0 });
-                let plain = RateLimitDesign { iops: Some(iops), bandwidth_bytes_per_s: Some(bandwidth * MIB), ..none };
+                let plain =
+                    RateLimitDesign { iops: Some(iops), bandwidth_bytes_per_s: Some(bandwidth * MIB), ..merging };
                 if iops >= burst {
                     return plain;
                 }
                 RateLimitDesign { burst_iops: Some(burst), burst_for: Some(seconds(5.4e6 / (burst - iops))), ..plain }
             }
-            Self::EbsGp3 => RateLimitDesign { iops: Some(3_000.0), bandwidth_bytes_per_s: Some(125.0 * MIB), ..none },
+            Self::EbsGp3 => {
+                RateLimitDesign { iops: Some(3_000.0), bandwidth_bytes_per_s: Some(125.0 * MIB), ..merging }
+            }
             Self::EbsSt1 => by_size(bytes, [40.0, 250.0], [500.0, 500.0]),
             Self::EbsSc1 => by_size(bytes, [12.0, 80.0], [192.0, 250.0]),
             Self::AzurePremium => {
@@ -117,20 +127,17 @@ impl RateLimitPreset {
     }
 }
 
-/// A limit of bytes that grows with the size, allowed and in a burst: MiB/s for each TiB, and at most. The credits are for
-/// as many bytes as the volume has.
+/// A limit of I/Os of 1 MiB that grows with the size, allowed and in a burst: so many for each TiB, and at most. The credits
+/// are for as many bytes as the volume has.
 fn by_size(bytes: f64, [allowed, burst]: [f64; 2], [most_allowed, most_burst]: [f64; 2]) -> RateLimitDesign {
-    let rate = |per_tib: f64, most: f64| (per_tib * bytes / TIB).min(most) * MIB;
+    let rate = |per_tib: f64, most: f64| (per_tib * bytes / TIB).min(most);
     let (allowed, burst) = (rate(allowed, most_allowed), rate(burst, most_burst));
-    let plain = RateLimitDesign { bandwidth_bytes_per_s: Some(allowed), ..RateLimitDesign::default() };
+    let io_unit = Some(Bytes::from_mib(1));
+    let plain = RateLimitDesign { iops: Some(allowed), io_unit, merge_sequential: true, ..RateLimitDesign::default() };
     if burst <= allowed {
         return plain;
     }
-    RateLimitDesign {
-        burst_bandwidth_bytes_per_s: Some(burst),
-        burst_for: Some(seconds(bytes / (burst - allowed))),
-        ..plain
-    }
+    RateLimitDesign { burst_iops: Some(burst), burst_for: Some(seconds(bytes / MIB / (burst - allowed))), ..plain }
 }
 
 fn seconds(time: f64) -> Nanos {
@@ -155,6 +162,7 @@ impl RateLimitDesign {
             iops,
             bandwidth_bytes_per_s,
             io_unit: self.io_unit.or(known.io_unit).filter(|_| iops.is_some()),
+            merge_sequential: self.merge_sequential || (known.merge_sequential && iops.is_some()),
             burst_iops,
             burst_bandwidth_bytes_per_s,
             burst_for: self.burst_for.or(known.burst_for.filter(|_| is_burst)),
@@ -211,9 +219,10 @@ mod tests {
         assert_eq!(figures(&of(RateLimitPreset::EbsGp2, 9_000)), (Some(16_000.0), Some(250.0), None));
         assert_eq!(figures(&of(RateLimitPreset::EbsGp3, 9_000)), (Some(3_000.0), Some(125.0), None));
         // A TiB of st1: 40 MiB/s, bursts of 250 until a TiB of credits is gone.
-        assert_eq!(figures(&of(RateLimitPreset::EbsSt1, 1_024)), (None, Some(40.0), Some(4_993)));
-        assert_eq!(figures(&of(RateLimitPreset::EbsSt1, 13_000)), (None, Some(500.0), None));
-        assert_eq!(figures(&of(RateLimitPreset::EbsSc1, 16_384)).1, Some(192.0));
+        assert_eq!(figures(&of(RateLimitPreset::EbsSt1, 1_024)), (Some(40.0), None, Some(4_993)));
+        assert_eq!(of(RateLimitPreset::EbsSt1, 1_024).io_unit, Some(Bytes::from_mib(1)));
+        assert_eq!(figures(&of(RateLimitPreset::EbsSt1, 13_000)), (Some(500.0), None, None));
+        assert_eq!(figures(&of(RateLimitPreset::EbsSc1, 16_384)).0, Some(192.0));
     }
 
     #[test]

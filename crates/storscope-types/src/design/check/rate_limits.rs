@@ -37,6 +37,9 @@ fn check_limit(limit: &RateLimitDesign, path: &str) -> Result<(), DesignFault> {
         require(limit.iops.is_some(), &path, "iops beside it, of which it says how they are counted", "none")?;
         within(unit.0 as f64, 512.0, f64::from(1 << 30), &path, "512 bytes to 1 GiB")?;
     }
+    let merges = format!("{path}.merge_sequential");
+    let of_unit = "io_unit beside it, up to which I/Os are put together";
+    require(!limit.merge_sequential || limit.io_unit.is_some(), &merges, of_unit, "none")?;
     check_burst(limit, path)
 }
 
