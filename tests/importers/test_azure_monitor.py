@@ -69,10 +69,37 @@ def test_a_total_is_no_rate_which_is_said() -> None:
     assert any("--aggregation Average" in warning for warning in tables.notes.warnings)
 
 
-def test_shares_and_credits_are_counters_with_their_unit() -> None:
+def test_shares_are_counters_with_their_unit() -> None:
     found = {(row["entity"], row["name"], row["unit"]) for row in read_tables(IMPORTER, VM).rows("series")}
-    assert ("LUN 0", "Data Disk Used Burst IO Credits Percentage", "Percent") in found
     assert ("db1", "VM Uncached IOPS Consumed Percentage", "Percent") in found
+
+
+@pytest.mark.parametrize(
+    ("metric", "entity", "counter"),
+    [
+        ("Data Disk Used Burst IO Credits Percentage", "data disk", "credits_left_ratio_ops"),
+        ("OS Disk Used Burst BPS Credits Percentage", "OS disk", "credits_left_ratio_bytes"),
+        ("VM Uncached Used Burst IO Credits Percentage", "db1", "credits_left_ratio_ops"),
+        ("VM Cached Used Burst BPS Credits Percentage", "db1", "credits_left_ratio_bytes_cached"),
+    ],
+)
+def test_credits_that_are_used_are_told_as_those_that_are_left(
+    metric: str, entity: str, counter: str, tmp_path: Path
+) -> None:
+    rows = read_text(IMPORTER, answer({metric: [0, 25, 100]}), tmp_path).rows("series")
+    assert [(row["entity"], row["name"], row["unit"], row["values"]) for row in rows] == [
+        (entity, counter, "ratio", [1, 0.75, 0])
+    ]
+
+
+def test_credits_in_another_unit_or_statistic_stay_as_they_are(tmp_path: Path) -> None:
+    metric = "Data Disk Used Burst IO Credits Percentage"
+    odd = read_text(IMPORTER, answer({metric: [5, 6]}).replace('"unit": ""', '"unit": "Count"'), tmp_path)
+    assert counters(odd) == {metric}
+    assert any("not its unit" in warning for warning in odd.notes.warnings)
+    most = read_text(IMPORTER, answer({metric: [5, 6]}, "maximum"), tmp_path)
+    assert counters(most) == {f"{metric}, maximum"}
+    assert any("--aggregation Average" in warning for warning in most.notes.warnings)
 
 
 def test_without_a_lun_the_average_of_several_disks_is_doubted(tmp_path: Path) -> None:

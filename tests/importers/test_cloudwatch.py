@@ -127,9 +127,34 @@ def test_sample_counts_are_left_out_and_counted(tmp_path: Path) -> None:
     assert tables.notes.omitted["values of SampleCount, which count samples and no operations"] == 6
 
 
-def test_balances_are_counters_with_their_unit() -> None:
-    found = counters(read_tables(cloudwatch_json.IMPORTER, DATA))
-    assert {("BurstBalance", "Percent"), ("EBSIOBalance%", "Percent")} <= found
+def test_a_balance_is_the_share_of_credits_that_is_left() -> None:
+    tables = read_tables(cloudwatch_json.IMPORTER, DATA)
+    found = {(row["entity"], row["name"], row["unit"]): row["values"] for row in tables.rows("series")}
+    assert found["vol-0aa11", "credits_left_ratio", "ratio"] == [1, 0.995, 0.9925, 0.98, 0.975]
+    assert found["i-0cc33", "credits_left_ratio_ops", "ratio"] == [0.99, 0.98, 0.98, 0.97, 0.97]
+
+
+@pytest.mark.parametrize(
+    ("said", "values"), [("Average", [0.5, 0.25]), ("Minimum", [0.5, 0.25]), ("", [0.5, 0.25]), ("Maximum", None)]
+)
+def test_a_balance_is_the_mean_of_a_period_or_else_its_least(
+    said: str, values: list[float] | None, tmp_path: Path
+) -> None:
+    tables = read(answer({f"BurstBalance vol-1 {said}": [50.0, 25.0]}, (0, 1)), tmp_path)
+    found = {row["name"]: row["values"] for row in tables.rows("series")}
+    assert found.get("credits_left_ratio") == values
+
+
+def test_the_mean_of_a_balance_goes_before_its_least(tmp_path: Path) -> None:
+    labels = {"BurstBalance vol-1 Minimum": [40.0, 20.0], "BurstBalance vol-1 Average": [50.0, 25.0]}
+    found = {row["name"]: row["values"] for row in read(answer(labels, (0, 1)), tmp_path).rows("series")}
+    assert found == {"credits_left_ratio": [0.5, 0.25], "BurstBalance, Minimum": [40, 20]}
+
+
+def test_a_balance_that_is_no_share_is_left_out_and_counted(tmp_path: Path) -> None:
+    tables = read(answer({"BurstBalance vol-1": [100.5, 100, -0.0, -1]}, (0, 1, 2, 3)), tmp_path)
+    assert [str(row["values"]) for row in tables.rows("series")] == ["[1.0, 0.0]"]
+    assert tables.notes.omitted["balances of credits below 0 or above 100 %"] == 2
 
 
 def test_what_all_volumes_of_an_instance_did_is_of_the_instance() -> None:
@@ -300,7 +325,7 @@ def test_instances_have_names_of_their_own(tmp_path: Path) -> None:
     text = sheet("Time,InstanceId,EBSReadOps,EBSByteBalance%", "i-1,60,99", "i-1,60,0")
     tables = read_sheet(text, tmp_path)
     assert {(row["kind"], row["read_ops_per_s"]) for row in of(tables, "i-1")} == {("vm", 1.0)}
-    assert counters(tables) == {("EBSByteBalance%", "Percent")}
+    assert counters(tables) == {("credits_left_ratio_bytes", "ratio")}
 
 
 def test_operations_without_their_times_have_no_latency_which_is_said() -> None:

@@ -25,6 +25,8 @@ from storscope.domain.recorder import Recorder
 
 _LEAST_SHARE: Final = 0.1
 """Of all steps, from which the shortest one is the period and no exception (ours)."""
+_ROUNDING: Final = 1e-6
+"""Per cent by which a mean of shares may pass 0 or 100 by the arithmetic alone (ours)."""
 _MOST_CLASHES: Final = 1 / 3
 """Of all values, from which several things have been taken as one (ours)."""
 
@@ -124,6 +126,14 @@ def write_counters(
         timeline = recorder.timeline(times_ns, np.full(len(times_ns), period_ns, dtype=np.int64))
         names, said = zip(*counters, strict=True)
         recorder.series(timeline, [entity] * len(names), names, said, values)
+
+
+def left_of_percent(recorder: Recorder, points: Points, *, is_used: bool = False) -> Points:
+    """The share of credits that is left, 0 to 1, of per cent that are left or that are used; others are counted."""
+    near = ((time_ns, value, min(max(0.0, value), 100.0)) for time_ns, value in points.items())
+    kept = {time_ns: share / 100 for time_ns, value, share in near if abs(value - share) <= _ROUNDING}
+    recorder.omit("balances of credits below 0 or above 100 %", len(points) - len(kept))
+    return {time_ns: 1 - share for time_ns, share in kept.items()} if is_used else kept
 
 
 def _grid(

@@ -14,14 +14,22 @@ from typing import Final
 
 import numpy as np
 
-from storscope.domain import units
+from storscope.domain import burst_credits, units
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions, shortened
-from storscope.sources.importers._cloud_samples import CloudSamples, Kept, Points, write_columns, write_counters
+from storscope.sources.importers._cloud_samples import (
+    CloudSamples,
+    Kept,
+    Points,
+    left_of_percent,
+    write_columns,
+    write_counters,
+)
 from storscope.sources.importers._cloudwatch_metrics import (
     AVERAGE,
     METRICS,
+    MINIMUM,
     OPERATIONS_OF,
     SUM,
     TIMES,
@@ -33,7 +41,7 @@ DEFAULT_SYSTEM: Final = "aws"
 CARRIES: Final = (
     "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean",
     "write_latency_ns_mean", "queue_depth_mean",
-    "BurstBalance, EBSIOBalance%, EBSByteBalance% and others as counters",
+    "BurstBalance, EBSIOBalance% and EBSByteBalance% as counters of credits that are left, others as they are",
 )  # fmt: skip
 """What its metrics give, in whatever form they come; and what they do not."""
 NOT_YET: Final = {
@@ -123,7 +131,12 @@ class CloudWatchWriter:
             "values of another period than most of their volume's", sum(len(usable[kept]) for kept in others)
         )
         write_columns(self.recorder, entity, {name: points for name, points in columns.items() if points}, main_ns)
+        balances = _balances(usable)
+        for name, kept in balances.items():
+            left = left_of_percent(self.recorder, usable[kept])
+            write_counters(self.recorder, entity, {(name, burst_credits.UNIT): left}, periods[kept])
         converted = {*sums.values(), *means.values()} - {kept for kept in sums.values() if _is_counter(kept.metric)}
+        converted |= set(balances.values())
         self._write_counters(
             entity, {kept: points for kept, points in usable.items() if kept not in converted}, periods
         )
@@ -193,6 +206,16 @@ def _means(metrics: Mapping[Kept, Points]) -> dict[str, Kept]:
         for name in wanted
         if (kept := next((one for said in (AVERAGE, UNSAID) if (one := Kept(name, said)) in metrics), None))
     }
+
+
+def _balances(metrics: Mapping[Kept, Points]) -> dict[str, Kept]:
+    """Counter of credits that are left -> the values that tell it: the mean of a period, or else its least."""
+    found: dict[str, Kept] = {}
+    for name, metric in METRICS.items():
+        said = (Kept(name, one) for one in (AVERAGE, UNSAID, MINIMUM))
+        if metric.balance and (kept := next((one for one in said if one in metrics), None)):
+            found[metric.balance] = kept
+    return found
 
 
 def _named(entities: list[EntityRef]) -> str:

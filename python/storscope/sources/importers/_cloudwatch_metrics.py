@@ -13,10 +13,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from storscope.domain.burst_credits import LEFT, LEFT_BYTES, LEFT_OPS
+
 SUM: Final = "Sum"
 AVERAGE: Final = "Average"
 UNSAID: Final = ""
-STATISTICS: Final = (SUM, AVERAGE, "Minimum", "Maximum", "SampleCount")
+MINIMUM: Final = "Minimum"
+STATISTICS: Final = (SUM, AVERAGE, MINIMUM, "Maximum", "SampleCount")
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Metric:
     """The canonical column of an amount by second, or of a mean; of what has none it stays a counter."""
     factor: float = 1.0
     """From the metric's unit to the column's."""
+    balance: str | None = None
+    """The counter of credits that are left, of a share of them in per cent."""
 
 
 _OPS, _BYTES, _SECONDS, _SHARE = "Count", "Bytes", "Seconds", "Percent"
@@ -42,13 +47,14 @@ METRICS: Final = {
     "VolumeAvgWriteLatency": Metric("Milliseconds", False, "write_latency_ns_mean", 1e6),
     "VolumeQueueLength": Metric(_OPS, False, "queue_depth_mean"),
     "VolumeIdleTime": Metric(_SECONDS, True), "VolumeConsumedReadWriteOps": Metric(_OPS, True),
-    "VolumeThroughputPercentage": Metric(_SHARE, False), "BurstBalance": Metric(_SHARE, False),
+    "VolumeThroughputPercentage": Metric(_SHARE, False), "BurstBalance": Metric(_SHARE, False, balance=LEFT),
     "VolumeIOPSExceededCheck": Metric("None", False), "VolumeThroughputExceededCheck": Metric("None", False),
     "VolumeStalledIOCheck": Metric("None", False),
     "EBSReadOps": Metric(_OPS, True, "read_ops_per_s"), "EBSWriteOps": Metric(_OPS, True, "write_ops_per_s"),
     "EBSReadBytes": Metric(_BYTES, True, "read_bytes_per_s"),
     "EBSWriteBytes": Metric(_BYTES, True, "write_bytes_per_s"),
-    "EBSIOBalance%": Metric(_SHARE, False), "EBSByteBalance%": Metric(_SHARE, False),
+    "EBSIOBalance%": Metric(_SHARE, False, balance=LEFT_OPS),
+    "EBSByteBalance%": Metric(_SHARE, False, balance=LEFT_BYTES),
     "InstanceEBSIOPSExceededCheck": Metric("None", False), "InstanceEBSThroughputExceededCheck": Metric("None", False),
 }  # fmt: skip
 """By name, as CloudWatch spells it."""
@@ -66,7 +72,7 @@ _FOLDED: Final = {name.casefold(): name for name in METRICS}
 _VOLUME: Final = re.compile(r"(?<![\w-])vol-[0-9A-Za-z]+")
 _INSTANCE: Final = re.compile(r"(?<![\w-])i-[0-9A-Za-z]+")
 _STATISTICS: Final = {name.casefold(): name for name in STATISTICS} | {
-    "avg": AVERAGE, "min": "Minimum", "max": "Maximum", "sample count": "SampleCount", "samples": "SampleCount",
+    "avg": AVERAGE, "min": MINIMUM, "max": "Maximum", "sample count": "SampleCount", "samples": "SampleCount",
 }  # fmt: skip
 _NO_NAME: Final = re.compile(r"(?:AWS/)?E(?:BS|C2)|[a-z]{2}(?:-[a-z]+)+-\d|\d{12}|[\W_]*", re.IGNORECASE)
 """Words of a label that name nothing: namespaces, regions, accounts, signs."""

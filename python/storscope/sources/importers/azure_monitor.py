@@ -17,13 +17,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from storscope.domain import units
+from storscope.domain import burst_credits, units
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken, shortened
 from storscope.sources.importers._azure_metrics import AzureMetric, contradicts, metric_called
-from storscope.sources.importers._cloud_samples import CloudSamples, Kept, Points, write_columns, write_counters
+from storscope.sources.importers._cloud_samples import (
+    CloudSamples,
+    Kept,
+    Points,
+    left_of_percent,
+    write_columns,
+    write_counters,
+)
 from storscope.sources.importers._cloud_times import instant_of, number_of
 from storscope.sources.importers._json_documents import Document, documents_of
 from storscope.sources.importers._left_out import LeftOut
@@ -81,7 +88,7 @@ class _Reader:
             count = sum(len(series["data"]) for series in metric["timeseries"])
             self.left_out.add(name, "no metric of disks that is known", count)
             return
-        if known.column and contradicts(known.column, unit):
+        if contradicts(known, unit):
             self.contradicted[name] = unit
             known = AzureMetric(known.of, None)
         resource = _RESOURCE.search(str(metric.get("id", ""))) or _RESOURCE.search(
@@ -97,7 +104,11 @@ class _Reader:
                     self.samples.said_ns[entity, kept] = length_ns
                 for time_ns, value in points:
                     self.samples.add(entity, kept, time_ns, value)
-            if known.column and not any(_AVERAGE in point for point in series["data"]) and series["data"]:
+            if (
+                (known.column or known.balance)
+                and not any(_AVERAGE in point for point in series["data"])
+                and series["data"]
+            ):
                 self.without_average.add(name)
 
     def _points(self, data: list[dict[str, Any]]) -> dict[str, list[tuple[int, float]]]:
@@ -180,8 +191,8 @@ def _tell(reader: _Reader) -> None:
     if reader.without_average:
         shown = ", ".join(shortened(name) for name in sorted(reader.without_average)[:8])
         reader.recorder.warn(
-            f"Kept as counters that no rule reads, since a rate or a latency is the average alone: {shown}. Ask for "
-            "--aggregation Average."
+            f"Kept as counters that no rule reads, since a rate, a latency or a balance is the average alone: {shown}. "
+            "Ask for --aggregation Average."
         )
     if reader.has_no_lun:
         shown = ", ".join(shortened(name) for name in sorted(reader.has_no_lun)[:8])
@@ -226,6 +237,8 @@ def _write_one(reader: _Reader, entity: EntityRef, metrics: Mapping[Kept, Points
             some = {time_ns: value * known.factor for time_ns, value in points.items() if value >= 0}
             reader.recorder.omit("values below zero, which no rate has", len(points) - len(some))
             columns[known.column] = some
+        elif known.balance and kept.statistic == _AVERAGE:
+            counters[known.balance, burst_credits.UNIT] = left_of_percent(reader.recorder, points, is_used=True)
         else:
             name = kept.metric if kept.statistic == _AVERAGE else f"{kept.metric}, {kept.statistic}"
             counters[name, reader.units[kept]] = points
@@ -238,7 +251,7 @@ def _write_one(reader: _Reader, entity: EntityRef, metrics: Mapping[Kept, Points
             if any(rate.get(time_ns) != 0 for rate in rates)
         }
     write_columns(reader.recorder, entity, {name: points for name, points in columns.items() if points}, period_ns)
-    write_counters(reader.recorder, entity, counters, period_ns)
+    write_counters(reader.recorder, entity, {name: points for name, points in counters.items() if points}, period_ns)
 
 
 IMPORTER = Importer(
@@ -252,7 +265,7 @@ IMPORTER = Importer(
     read=_read,
     carries=(
         "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "latency_ns_mean",
-        "queue_depth_mean", "shares of what is allowed and credits as counters",
+        "queue_depth_mean", "credits that are left and shares of what is allowed as counters",
     ),
     not_yet={"what a whole machine did ('Disk Read Operations/Sec')": "its disks are read; it would count them twice"},
     never={
