@@ -12,7 +12,7 @@ import datetime as dt
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,8 @@ class Seen:
     latency_s: FloatArray
     in_flight: FloatArray
     busy_ratio: FloatArray
+    credits_left: FloatArray = field(default_factory=lambda: np.ones(0))
+    """Mean share of the credits that is left; empty where nobody counts them."""
 
 
 def steady(count: int, ops_per_s: float, size_bytes: float = 8 * KIB, reads: float = 0.7, most: float = 64) -> Load:
@@ -99,6 +101,7 @@ def serve_together(
     slice_s = step_s / _SLICES
     done, waited, busy = np.zeros(ops.shape), np.zeros(ops.shape), np.zeros(ops.shape)
     backlog, left = np.zeros(len(loads)), limits.credits
+    credits_left = np.ones(ops.shape[1])
     for index in range(ops.shape[1]):
         for arrivals in rng.poisson(ops[:, index] * slice_s, (_SLICES, len(loads))):
             backlog = np.minimum(backlog + arrivals, most[:, index] + ops[:, index] * slice_s)
@@ -108,6 +111,7 @@ def serve_together(
             passed = backlog * allowed
             earned = limits.ops_per_s * slice_s if limits.credits else 0.0
             left = min(limits.credits, left + earned - float(passed.sum())) if limits.credits else 0.0
+            credits_left[index] -= (1 - max(left, 0.0) / limits.credits) / _SLICES if limits.credits else 0.0
             backlog = np.minimum(backlog - passed, most[:, index])
             done[:, index] += passed
             waited[:, index] += backlog * slice_s
@@ -119,7 +123,8 @@ def serve_together(
         rate = done[row] / step_s
         at_work = np.maximum(busy[row] / _SLICES, np.minimum(rate * alone_s, 1.0))
         seen = uneven * rate
-        found.append(Seen(seen, seen * load.size_bytes, load.read_share, latency_s, seen * latency_s, at_work))
+        moved, in_flight = seen * load.size_bytes, seen * latency_s
+        found.append(Seen(seen, moved, load.read_share, latency_s, in_flight, at_work, credits_left))
     return found
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rules._asked_words import flight_words, rate_words, subject_words
+from storscope.diagnose.rules._balance_words import credits_words
+from storscope.diagnose.rules._balances import AtFall
 from storscope.diagnose.rules._falls import Fall
 from storscope.domain.units import (
     MIB,
@@ -31,10 +33,10 @@ _NEAR = 0.03
 """Part by which a rate may differ from a documented one (ours)."""
 
 
-def title_words(case: Case, fall: Fall, is_imposed: bool) -> str:
+def title_words(case: Case, fall: Fall, is_imposed: bool, spent: AtFall | None) -> str:
     """'Device sdb spent credits: 3,000 to 300 IOPS'; of others 'fell to a limit', or only 'fell'."""
     words = subject_words(case, fall.asked)
-    happened = "spent credits" if documented(fall) else "fell to a limit" if is_imposed else "fell"
+    happened = "spent credits" if spent is not None or documented(fall) else "fell to a limit" if is_imposed else "fell"
     if fall.measure == "ops":
         rates = f"{format_rate(fall.high, '').strip()} to {format_rate(fall.low)}"
     else:
@@ -64,19 +66,29 @@ def fall_words(case: Case, falls: Sequence[Fall]) -> str:
     )
 
 
-def credit_words(fall: Fall) -> str:
+def balance_words(case: Case, spent: AtFall | None) -> str:
+    """What was left of the credits before and after it; empty where no balance tells it."""
+    if spent is None:
+        return ""
+    words = credits_words(case, spent.balance)
+    return (
+        f"Of {words} {format_ratio(spent.at_first)} were left when this began, and {format_ratio(spent.left)} when it "
+        "fell: they were spent."
+    )
+
+
+def credit_words(fall: Fall, spent: AtFall | None) -> str:
     """How much was done above the lower rate, and how long it takes to earn that again."""
-    spent = (
+    done = (
         format_count(float(f"{fall.credits:.3g}")) + " operations"
         if fall.measure == "ops"
         else format_bytes(fall.credits)
     )
-    if fall.is_of_writes and not documented(fall):
-        return (
-            f"Above the lower rate {spent} were written in that time: so much a cache, or an SSD's quick cells, took."
-        )
+    if spent is None and fall.is_of_writes and not documented(fall):
+        return f"Above the lower rate {done} were written in that time: so much a cache, or an SSD's quick cells, took."
+    if_so = "if these were credits, they come back" if spent is None else "they come back"
     return (
-        f"Above the lower rate {spent} were done in that time; if these were credits, they come back in "
+        f"Above the lower rate {done} were done in that time; {if_so} in "
         f"{format_span(fall.credits / fall.low * NS_PER_S)} without any load, and more slowly with some."
     )
 
@@ -113,8 +125,10 @@ def _is_near(rate: float, known: float) -> bool:
     return abs(rate / known - 1) <= _NEAR
 
 
-def innocent_words(fall: Fall) -> str:
-    """What would make it another matter."""
+def innocent_words(fall: Fall, spent: AtFall | None) -> str:
+    """What would make it another matter, or harmless."""
+    if spent is not None:
+        return "Nobody minds what waits since then (a backup, a batch), or little is asked for the rest of the day."
     if fall.is_of_writes:
         return (
             "Only writes fell: a write cache is full and they now go at the rate at which it is emptied, or an SSD has "
@@ -128,8 +142,13 @@ def innocent_words(fall: Fall) -> str:
     )
 
 
-def check_words(fall: Fall) -> str:
+def check_words(fall: Fall, spent: AtFall | None) -> str:
     """What decides."""
+    if spent is not None:
+        return (
+            "See that the balance rises when less is asked for than the lower rate, and that as much is done again "
+            "then: how long that lasts tells what the load may be."
+        )
     aws, azure = ("IO", "IO") if fall.measure == "ops" else ("Byte", "BPS")
     cloud = (
         f"EBS: BurstBalance in CloudWatch (EBS{aws}Balance% of the instance) falls to 0 at that time. Azure: 'Data "
@@ -140,10 +159,10 @@ def check_words(fall: Fall) -> str:
     return f"{cloud} Else: let it rest and ask for as much again; with credits it is quick at first."
 
 
-def remedy_words(fall: Fall) -> str:
+def remedy_words(fall: Fall, spent: AtFall | None) -> str:
     """What it takes to keep the earlier rate, or to live with the lower one."""
     keep = f"To keep {rate_words(fall.measure, fall.high)}, "
-    if fall.is_of_writes:
+    if spent is None and fall.is_of_writes:
         return keep + "take storage that writes so quickly for good; else spread the writes over time."
     return keep + (
         "take a volume (or machine) that has it as its base (EBS: gp3, io2 or a larger gp2 or st1; Azure: a greater "

@@ -9,7 +9,7 @@ reason (Little 1961). Then both rates must be as even as limits are, which stora
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -149,13 +149,16 @@ _FEW_READS = 0.1
 """Part of reads up to which what fell is the writes (ours)."""
 
 
-def falls_of(asked: Asked, settings: Settings, measure: str) -> list[Fall]:
-    """Every fall of one rate to one value, in order of time; by the thresholds of throughput-cap and those of falls."""
+def falls_of(asked: Asked, settings: Settings, measure: str, is_known: Callable[[Fall], bool]) -> list[Fall]:
+    """Every fall of one rate to one value, in order of time; by the thresholds of throughput-cap and those of falls.
+
+    `is_known` says of a fall whether something else shows what happened, so that it need not be between even rates.
+    """
     found = _falls_among(asked, settings, measure, asked.waits)
     if found or not asked.is_never_alone:
         return found
     unseen = (replace(fall, is_waiting_seen=False) for fall in _falls_among(asked, settings, measure, asked.queues))
-    return [fall for fall in unseen if _is_between_even_rates(settings, fall)]
+    return [fall for fall in unseen if _is_between_even_rates(settings, fall) or is_known(fall)]
 
 
 def _is_between_even_rates(settings: Settings, fall: Fall) -> bool:

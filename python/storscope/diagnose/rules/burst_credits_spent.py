@@ -7,6 +7,9 @@ Looks for
     time: EBS gp2, st1 and sc1, Azure disks up to P20, machines with burst credits for all of their volumes. It
     says when it fell, from what to what, and how much was done above the lower rate: so many credits there were.
     What reads and writes do alone is looked at, too, but is no fall where the others do more by a fifth of it.
+    Where a cloud counts the credits, its balance decides: one that came to nothing when the rate fell shows that they
+    were spent, and where one had credits left the rate fell for another reason, and is none of this. A balance at
+    nothing is told by itself, too.
 
 Why it matters
     What was measured or accepted in the first half hour is not what there is. The lower rate lasts until less is asked
@@ -15,7 +18,8 @@ Why it matters
 Evidence
     Operations and latency over time (iostat -x -t, sar -d, esxtop -b, perfmon), with at least three intervals before
     the fall and 10 after it, each half a minute or more. What is even, and what no storage does by itself, is judged by
-    the thresholds of throughput-cap.
+    the thresholds of throughput-cap. Balances over time (BurstBalance and EBSIOBalance% of CloudWatch, '... Used Burst
+    IO Credits Percentage' of Azure Monitor), of the same things or of their one machine.
 
 When it is wrong
     Where only writes fell, a write cache is full, or an SSD has filled the part of its cells that it writes quickly
@@ -24,7 +28,8 @@ When it is wrong
     for credits, it is information. Where two or more are in flight all the time, nobody saw how quick one is alone, and
     anything that gets slower has a longer latency (Little 1961): there both rates must be even, what they are moved by
     shows nothing, and of uneven ones it is said that they cannot be judged. A drive
-    that gets too hot does less, too, and so does one that is rebuilt.
+    that gets too hot does less, too, and so does one that is rebuilt. With a balance none of this is in question; but
+    that of a volume says nothing of the credits of its machine, and the other way round.
 
 References
     "Amazon EBS volume types": gp2 has a base of 3 IOPS for each GiB, at least 100, bursts to 3,000 and holds 5.4
@@ -44,7 +49,10 @@ from storscope.diagnose.peers import rests_on
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._asked import NEEDS, Asked, asked_by_system, asked_together
 from storscope.diagnose.rules._asked_words import never_alone_words, rate_words, subject_words, things_words
+from storscope.diagnose.rules._balance_words import rows_of_balances
+from storscope.diagnose.rules._balances import AtFall, balances_by_system, is_told, ruled_out_by, spent_at
 from storscope.diagnose.rules._burst_words import (
+    balance_words,
     check_words,
     credit_words,
     documented,
@@ -55,13 +63,14 @@ from storscope.diagnose.rules._burst_words import (
     title_words,
 )
 from storscope.diagnose.rules._caps import MEASURES, cap_at
-from storscope.diagnose.rules._entities import in_use, joined
+from storscope.diagnose.rules._entities import counted, in_use, joined
 from storscope.diagnose.rules._falls import Fall, falls_of
 from storscope.diagnose.rules._harm import harm_to
+from storscope.diagnose.rules._spent_balances import judged_balances
 from storscope.diagnose.rules.throughput_cap import cap_settings
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
-from storscope.domain.units import NS_PER_S
+from storscope.domain.units import NS_PER_S, format_ratio
 from storscope.model.plateau import spread_factor
 
 _NAME = "burst-credits-spent"
@@ -69,25 +78,61 @@ _NAME = "burst-credits-spent"
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
     both = {**cap_settings(case), **settings}
-    outcomes = [one for system, every in asked_by_system(case).items() for one in _judge(case, both, system, every)]
-    return outcomes or [NotEvaluated(_NAME, NEEDS)]
+    every, balances = asked_by_system(case), balances_by_system(case)
+    systems = sorted(every.keys() | balances.keys())
+    outcomes = [one for system in systems for one in _judge(case, both, system, every.get(system, {}))]
+    return outcomes or [NotEvaluated(_NAME, f"{NEEDS}; or {_BALANCES}")]
+
+
+_BALANCES = "balances of burst credits (BurstBalance of CloudWatch)"
 
 
 def _judge(case: Case, settings: Settings, system: str, every: Mapping[EntityRef, Sequence[Asked]]) -> list[Outcome]:
     judged = {entity: asked for entity, asked in every.items() if len(asked[0].series) > settings["samples_min"]}
-    if not judged:
-        return []
-    found = {entity: falls for entity, asked in judged.items() if (falls := _best(settings, asked))}
-    told = _lowest(case, found) or [falls for one in asked_together(case, system) if (falls := _best(settings, [one]))]
+    fallen = {entity: _falls(case, settings, asked) for entity, asked in judged.items()}
+    found = {entity: falls for entity, (falls, _) in fallen.items() if falls}
+    others = {entity: fall for entity, (_, fall) in fallen.items() if fall is not None}
+    told = _lowest(case, found) or _together(case, settings, system, others.values())
+    told.sort(key=lambda falls: (-_severity(case, settings, falls[0]), -falls[0].waiting_share))
+    decided = [spent_at(case, settings, falls[0]) for falls in told]
+    outcomes: list[Outcome] = [_finding(case, settings, told)] if told else []
+    outcomes += judged_balances(case, settings, system, {one.balance.entity for one in decided if one is not None})
     if told:
-        told.sort(key=lambda falls: (-_severity(case, settings, falls[0]), -falls[0].waiting_share))
-        return [_finding(case, settings, told)]
+        return outcomes
     unclear = {entity: asked[0] for entity, asked in judged.items() if _is_unclear(settings, asked[0])}
-    clear = judged.keys() - unclear.keys()
-    outcomes: list[Outcome] = [NotEvaluated(_NAME, _doubt(case, unclear.values()))] if unclear else []
-    if clear:
+    doubted = [asked for asked in unclear.values() if not is_told(case, settings, asked)]
+    if doubted:
+        outcomes.append(NotEvaluated(_NAME, _doubt(case, doubted)))
+    if others:
+        outcomes.append(_with_credits_left(case, settings, list(others.values())))
+    if clear := judged.keys() - unclear.keys() - others.keys():
         outcomes.append(Healthy(_NAME, f"No rate of {things_words(clear)} of {system} fell while as much was asked."))
     return outcomes
+
+
+def _together(case: Case, settings: Settings, system: str, others: Iterable[Fall]) -> list[list[Fall]]:
+    """What fell of several things together, where it is not what one of them did though it had credits left."""
+    found = [falls for one in asked_together(case, system) if (falls := _falls(case, settings, [one])[0])]
+    ruled_out = list(others)
+    return [
+        falls
+        for falls in found
+        if spent_at(case, settings, falls[0]) is not None or not any(_is_same(falls[0], other) for other in ruled_out)
+    ]
+
+
+def _with_credits_left(case: Case, settings: Settings, others: Sequence[Fall]) -> Healthy:
+    """That what fell had credits left."""
+    fall = others[0]
+    left = ruled_out_by(case, settings, fall)
+    share = format_ratio(left.left) if left is not None else "enough"
+    low, high = (rate_words(fall.measure, rate) for rate in (fall.low, fall.high))
+    more = f" So it is with {counted(len(others) - 1, 'more thing')}." if len(others) > 1 else ""
+    return Healthy(
+        _NAME,
+        f"Credits are not why the rate of {subject_words(case, fall.asked)} fell from {high} to {low} at "
+        f"{case.time_words(fall.fell_ns)}: {share} of them were left.{more}",
+    )
 
 
 def _is_unclear(settings: Settings, asked: Asked) -> bool:
@@ -105,15 +150,27 @@ def _doubt(case: Case, unclear: Iterable[Asked]) -> str:
     )
 
 
-def _best(settings: Settings, every: Sequence[Asked]) -> list[Fall]:
-    """Of the rates of one thing that fell the one that says most, with all of its falls, most waiting first."""
-    found = [falls for asked in every for measure in MEASURES if (falls := falls_of(asked, settings, measure))]
-    best = min(found, key=lambda falls: _rank(falls[0]), default=[])
-    return sorted(best, key=lambda fall: -fall.waiting_share)
+def _falls(case: Case, settings: Settings, every: Sequence[Asked]) -> tuple[list[Fall], Fall | None]:
+    """Of the rates of one thing that fell the one that says most, with all of its falls, those first of which a balance
+    tells that credits were spent, then those with most waiting; and one that fell though credits were left."""
+    found: list[list[Fall]] = []
+    others: list[Fall] = []
+    for asked in every:
+        for measure in MEASURES:
+            falls = falls_of(asked, settings, measure, lambda fall: spent_at(case, settings, fall) is not None)
+            ruled_out = [fall for fall in falls if ruled_out_by(case, settings, fall) is not None]
+            others += ruled_out
+            if kept := [fall for fall in falls if fall not in ruled_out]:
+                found.append(kept)
+    best = min(found, key=lambda falls: _rank(case, settings, falls[0]), default=[])
+    return sorted(best, key=lambda fall: (spent_at(case, settings, fall) is None, -fall.waiting_share)), next(
+        iter(others), None
+    )
 
 
-def _rank(fall: Fall) -> tuple[bool, bool, bool]:
-    return bool(fall.asked.of), not documented(fall), not fall.is_natural
+def _rank(case: Case, settings: Settings, fall: Fall) -> tuple[bool, bool, bool, bool]:
+    is_decided = spent_at(case, settings, fall) is not None
+    return not is_decided, bool(fall.asked.of), not documented(fall), not fall.is_natural
 
 
 def _lowest(case: Case, found: Mapping[EntityRef, list[Fall]]) -> list[list[Fall]]:
@@ -141,7 +198,9 @@ def _is_shown(settings: Settings, fall: Fall) -> bool:
     return bool(documented(fall)) or (fall.is_waiting_seen and _is_imposed(settings, fall))
 
 
-def _confidence(settings: Settings, fall: Fall) -> float:
+def _confidence(settings: Settings, fall: Fall, spent: AtFall | None) -> float:
+    if spent is not None:
+        return 0.95
     if not _is_shown(settings, fall):
         return 0.4
     if fall.is_of_writes or not fall.is_waiting_seen:
@@ -150,45 +209,59 @@ def _confidence(settings: Settings, fall: Fall) -> float:
 
 
 def _severity(case: Case, settings: Settings, fall: Fall) -> Severity:
-    if not _is_shown(settings, fall):
+    is_decided = spent_at(case, settings, fall) is not None
+    if not (is_decided or _is_shown(settings, fall)):
         return Severity.INFO
     harm = harm_to(case, fall.asked.entities) or Severity.WARNING
-    severe = fall.waiting_share >= settings["waiting_share_severe"] and not fall.is_of_writes and fall.is_waiting_seen
-    return harm if severe else min(harm, Severity.WARNING)
+    is_sure = is_decided or (not fall.is_of_writes and fall.is_waiting_seen)
+    is_severe = is_sure and fall.waiting_share >= settings["waiting_share_severe"]
+    return harm if is_severe else min(harm, Severity.WARNING)
 
 
 def _finding(case: Case, settings: Settings, told: Sequence[Sequence[Fall]]) -> Finding:
     falls = told[0]
-    fall, shown = falls[0], _is_shown(settings, falls[0])
+    fall, spent = falls[0], spent_at(case, settings, falls[0])
+    shown = spent is not None or _is_shown(settings, fall)
     quick, slow = fall.both(fall.asked.series["latency_ns_mean"])
     also = f"So fell: {joined([_short(case, one[0]) for one in told[1:]], 3)}." if len(told) > 1 else ""
     return Finding(
         rule=_NAME,
         severity=_severity(case, settings, fall),
-        confidence=_confidence(settings, fall),
-        title=title_words(case, fall, shown),
+        confidence=_confidence(settings, fall, spent),
+        title=title_words(case, fall, shown, spent),
         summary=" ".join(
-            part for part in (fall_words(case, falls), credit_words(fall), hint_words(fall), also) if part
+            part
+            for part in (fall_words(case, falls), balance_words(case, spent), credit_words(fall, spent),
+                         hint_words(fall), also)
+            if part
         ),
         why="The earlier rate does not last: what waits now goes on waiting until less is asked for hours.",
-        innocent=innocent_words(fall),
-        check=check_words(fall),
-        remedy=remedy_words(fall),
+        innocent=innocent_words(fall, spent),
+        check=check_words(fall, spent),
+        remedy=remedy_words(fall, spent),
         source=f"A rate {settings['fall_factor']:g} times as high as the even one after it: ours. Credits: AWS, EBS "
         "volume types; Azure, managed disk bursting.",
         entities=tuple(dict.fromkeys(entity for one in told for entity in one[0].asked.entities)),
         start_ns=fall.start_ns,
         end_ns=fall.end_ns,
-        evidence=(_rows(case, fall),),
+        evidence=(_rows(case, fall), *_rows_of_credits(case, spent)),
         weight=min(1.0, 0.8 + 0.2 * fall.waiting_share) * (1.0 if shown else 0.5),
         numbers={
             f"{fall.measure}_per_s_before": fall.high, f"{fall.measure}_per_s_after": fall.low,
             f"credits_{'count' if fall.measure == 'ops' else 'bytes'}": fall.credits, "falls": len(falls),
             "before_s": (fall.fell_ns - fall.start_ns) / NS_PER_S, "after_s": (fall.end_ns - fall.fell_ns) / NS_PER_S,
             "refill_s": fall.credits / fall.low, "latency_ns_before": quick, "latency_ns_after": slow,
-            "waiting_share": fall.waiting_share,
+            "waiting_share": fall.waiting_share, **_left(spent),
         },
     )  # fmt: skip
+
+
+def _left(spent: AtFall | None) -> dict[str, float]:
+    return {} if spent is None else {"left_ratio_before": spent.at_first, "left_ratio_after": spent.left}
+
+
+def _rows_of_credits(case: Case, spent: AtFall | None) -> list[EvidenceRows]:
+    return [] if spent is None else [rows_of_balances(case, "Credits left", [spent.balance])]
 
 
 def _short(case: Case, fall: Fall) -> str:
@@ -221,6 +294,9 @@ RULE = Rule(
     thresholds=(
         Threshold("fall_factor", 1.3, "the rate before over that after it", "ours"),
         Threshold("phase_s", 30, "time before and after it below which nothing is said", "ours"),
+        Threshold("left_ratio_spent", 0.02, "share of the credits that is as good as none", "ours"),
+        Threshold("left_ratio_there", 0.1, "share of the credits that must be left to say that they were not spent",
+                  "ours"),
         Threshold("waiting_share_severe", 0.5, "share of all waiting that is after it, from which it can be critical",
                   "ours"),
     ),
