@@ -14,6 +14,7 @@ _MODULES: Final = (
     "load_at_limit",
     "throughput_cap",
     "burst_credits_spent",
+    "burst_credits_falling",
     "flush_bound",
     "latency_above_tier",
     "latency_follows_io_size",
