@@ -333,6 +333,14 @@ def test_operations_without_their_times_have_no_latency_which_is_said() -> None:
     assert any("VolumeTotalReadTime" in warning for warning in tables.notes.warnings)
 
 
+def test_a_queue_beside_the_operations_tells_a_latency_which_is_said(tmp_path: Path) -> None:
+    labels = {f"{name} vol-1": [60.0] * 6 for name in ("VolumeReadOps", "VolumeWriteOps")}
+    queue = {"VolumeQueueLength vol-1": [0.5] * 6}
+    assert any("derived from VolumeQueueLength" in one for one in read(answer(labels | queue), tmp_path).notes.warnings)
+    for less in (labels, {"VolumeReadOps vol-1": [60.0] * 6} | queue):
+        assert any("which most rules need" in one for one in read(answer(less), tmp_path).notes.warnings)
+
+
 def test_times_of_a_sheet_may_be_local(tmp_path: Path) -> None:
     options = ImportOptions(timezone=zoneinfo.ZoneInfo("Europe/Berlin"))
     rows = of(read_sheet(CONSOLE.read_text(), tmp_path, options), "vol-0aa11")

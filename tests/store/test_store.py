@@ -149,6 +149,39 @@ def test_the_latency_of_one_direction_is_that_of_all_only_where_the_other_did_no
     assert store.query("SELECT latency_ns_mean FROM observations").column(0).to_pylist() == [mean_ns]
 
 
+@pytest.mark.parametrize(
+    ("row", "latency_ns", "is_derived"),
+    [
+        ({"ops_per_s": 10.0, "queue_depth_mean": 0.5}, 5e7, True),
+        ({"read_ops_per_s": 4.0, "write_ops_per_s": 6.0, "queue_depth_mean": 0.5}, 5e7, True),
+        ({"ops_per_s": 10.0, "queue_depth_mean": 0.5, "latency_ns_mean": 1e6}, 1e6, False),
+        (_READS | {"queue_depth_mean": 0.5}, 1e6, False),
+        ({"ops_per_s": 10.0, "queue_depth_mean": 0.5, "device_latency_ns_mean": 1e6}, None, False),
+        ({"read_ops_per_s": 10.0, "queue_depth_mean": 0.5}, None, False),
+        ({"ops_per_s": 0.0, "queue_depth_mean": 0.5}, None, False),
+        ({"ops_per_s": 10.0, "queue_depth_mean": 0.0}, None, False),
+        ({"ops_per_s": 0.4, "queue_depth_mean": 0.5}, None, False),
+        ({"ops_per_s": 10.0}, None, False),
+    ],
+    ids=["both", "by direction", "measured", "reads measured", "below the host", "reads alone", "nothing done",
+         "nothing in flight", "longer than its interval", "no queue"],
+)  # fmt: skip
+def test_a_latency_follows_from_the_queue_where_none_is_told_which_is_marked(
+    row: dict[str, float], latency_ns: float | None, is_derived: bool, tmp_path: Path
+) -> None:
+    store = make_store(tmp_path / "store", lambda recorder: recorder.observe(DEVICE, 0, SECOND, row))
+    rows = store.query("SELECT latency_ns_mean, latency_is_derived FROM observations").to_pylist()
+    assert rows == [{"latency_ns_mean": latency_ns, "latency_is_derived": is_derived}]
+
+
+def test_a_run_keeps_in_flight_what_it_was_asked_to_and_no_latency_follows(tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        recorder.observe(DEVICE, 0, SECOND, {"ops_per_s": 10.0, "queue_depth_mean": 0.5}, run="r1")
+
+    store = make_store(tmp_path / "store", write)
+    assert store.query("SELECT latency_ns_mean FROM observations").column(0).to_pylist() == [None]
+
+
 def test_a_write_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "store", create=True)
     with pytest.raises(RuntimeError), store.writer(_info("ab")) as writer:

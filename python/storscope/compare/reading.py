@@ -35,6 +35,7 @@ from storscope.domain.schema import CANONICAL
 from storscope.domain.units import NS_PER_S
 from storscope.model.compare import Known
 from storscope.store import Store
+from storscope.store.views import DERIVED
 
 Row = Mapping[str, Any]
 
@@ -43,6 +44,11 @@ _KINDS: Final = ("job", "process", "host", "device")
 _RATE_PARAMETERS: Final = ("rate", "rate_iops", "rate_process", "rate_per_s")
 _POINT_AXES: Final = re.compile(r" (?:size|jobs|depth|read)=")
 _COLUMNS: Final = ", ".join(CANONICAL)
+_MEASURED: Final = ", ".join(
+    f"CASE WHEN NOT {DERIVED} THEN {name} END AS {name}" if name == "latency_ns_mean" else name for name in CANONICAL
+)
+"""The same without a latency that follows from the queue: it tells no more of a side than its queue does, and is not
+like a measured one of the other side."""
 _FLUSHES: Final = f"""SELECT capture, run, system, kind, entity, time, duration_ns,
     max(value) FILTER (name = '{flush.RATE}') AS {FLUSH_RATE},
     max(value) FILTER (name = '{flush.LATENCY}') AS {FLUSH_LATENCY}
@@ -391,7 +397,7 @@ def _of_times(times: Times) -> str:
 
 def _measured_entity(store: Store, within: str, entity: Row) -> Measured:
     rows = store.query(
-        f"""SELECT capture, epoch_ns(time) AS time_ns, duration_ns, {_COLUMNS} FROM observations
+        f"""SELECT capture, epoch_ns(time) AS time_ns, duration_ns, {_MEASURED} FROM observations
             WHERE run IS NULL AND list_contains($captures, capture) AND system = $system AND kind = $kind
               AND entity = $entity AND {within} ORDER BY time""",
         {name: entity[name] for name in ("captures", "system", "kind", "entity")},

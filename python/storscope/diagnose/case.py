@@ -119,6 +119,7 @@ class Case:
                 set_aside[entity] = frozenset(capture for capture, _ in aside)
         self._note_clashes(found.values())
         self._note_holes(recorded)
+        self._note_derived([entity for entity, series in found.items() if series.has_derived_latency])
         return found, set_aside
 
     @property
@@ -130,6 +131,11 @@ class Case:
     def set_aside(self) -> dict[EntityRef, frozenset[str]]:
         """Entity -> captures that are not used for it, as fuller ones cover the same time."""
         return self._chosen[1]
+
+    @cached_property
+    def derived_latency(self) -> frozenset[EntityRef]:
+        """Entities whose latency was derived from their queue, as nothing told it."""
+        return frozenset(entity for entity, series in self.all_series.items() if series.has_derived_latency)
 
     def series(self, *kinds: str, needs: Sequence[str] = ()) -> dict[EntityRef, Series]:
         """The series of entities of these kinds (all when none is named) that have every needed column."""
@@ -376,6 +382,16 @@ class Case:
             words = (
                 f"not recorded: nothing of {system} for {longest_words}, {when}{more}. What happened then is not "
                 "judged, and a host that hangs records nothing"
+            )
+            self.notes.append(Note(words, NotePlace.LAST))
+
+    def _note_derived(self, entities: Sequence[EntityRef]) -> None:
+        """Of each system how much of it has a latency that nobody measured."""
+        for system, count in sorted(Counter(entity.system for entity in entities).items()):
+            things = "one thing" if count == 1 else f"{count:,} things"
+            words = (
+                f"latency: nothing tells that of {things} of {system}; it was taken as the mean queue by the rate of "
+                "operations (Little's law), of reads and writes together"
             )
             self.notes.append(Note(words, NotePlace.LAST))
 

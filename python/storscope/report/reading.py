@@ -83,7 +83,7 @@ def read_evidence(judged: Judged) -> Evidence:
     """The tracks of every entity that has something to draw."""
     labels = read_labels(judged.store)
     tracks = [
-        Track(entity, one.time_ns, one.duration_ns, one.columns, one.captures, labels.get(entity, entity.name))
+        Track(entity, one.time_ns, one.duration_ns, one.columns, one.captures, label=labels.get(entity, entity.name))
         for entity, one in read_series(judged, *COLUMNS).items()
         if one.columns
     ]

@@ -19,7 +19,9 @@ from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.store.directory import Store
 from storscope.store.time_frame import TimeFrame
+from storscope.store.views import DERIVED
 
+_LATENCY = "latency_ns_mean"
 _MANY_ROWS = 200_000
 """Observations of a kind of entity that are worth a query of their own: 2,000 drives have millions."""
 
@@ -34,6 +36,8 @@ class Series:
     """0 where the source gave none."""
     columns: Mapping[str, FloatArray]
     captures: tuple[str, ...] = ()
+    has_derived_latency: bool = False
+    """Whether `latency_ns_mean` is the mean queue over the rate, as its source told no latency."""
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -55,7 +59,7 @@ class Series:
     def where(self, keep: BoolArray) -> Series:
         """The intervals for which `keep` is true."""
         columns = {name: values[keep] for name, values in self.columns.items()}
-        return Series(self.entity, self.time_ns[keep], self.duration_ns[keep], columns, self.captures)
+        return replace(self, time_ns=self.time_ns[keep], duration_ns=self.duration_ns[keep], columns=columns)
 
     @property
     def interval_ns(self) -> int:
@@ -81,10 +85,11 @@ def read_pieces(
     and capture, in the order of entities. A column that a piece has no value of is left out of it."""
     where = f"{running} AND time IS NOT NULL AND {frame.condition()}"
     pieces: dict[EntityRef, list[Series]] = defaultdict(list)
-    for block, names in _blocks(store, where, columns, kinds):
+    for block, names, has_derived in _blocks(store, where, columns, kinds):
+        flag = f", {DERIVED}, queue_depth_mean AS queue" if has_derived else ""
         table = store.query(
             f"SELECT capture, system, kind, entity, {frame.instant()} AS time_ns, "
-            f"coalesce(duration_ns, 0) AS duration_ns{''.join(', ' + name for name in names)} FROM observations "
+            f"coalesce(duration_ns, 0) AS duration_ns{''.join(', ' + name for name in names)}{flag} FROM observations "
             f"WHERE {where} AND list_contains($kinds, kind) "
             "ORDER BY system, kind, entity, capture, time",
             {"kinds": block},
@@ -93,24 +98,47 @@ def read_pieces(
             entity = EntityRef(system, kind, name)
             held = {column: floats(rows, column) for column in names if rows.column(column).null_count < rows.num_rows}
             piece = Series(entity, ints(rows, "time_ns"), ints(rows, "duration_ns"), held, (capture,))
+            if has_derived:
+                piece = _with_one_latency(piece, rows.column(DERIVED).to_numpy().astype(bool), floats(rows, "queue"))
             pieces[entity].append(_without_repeats(piece))
     return {entity: pieces[entity] for entity in sorted(pieces)}
 
 
+def _with_one_latency(piece: Series, derived: BoolArray, queue: FloatArray) -> Series:
+    """Latency is measured all along, or derived from the queue: what is measured is not filled up with what is derived.
+
+    A queue in whole numbers alone is no mean: it was counted at moments, and what it gives is no latency.
+    """
+    if not derived.any():
+        return piece
+    measured = np.isfinite(piece[_LATENCY]) & ~derived
+    if not measured.any() and not (queue[derived] == np.floor(queue[derived])).all():
+        return replace(piece, has_derived_latency=True)
+    columns = {name: values for name, values in piece.columns.items() if name != _LATENCY}
+    if measured.any():
+        columns[_LATENCY] = np.where(measured, piece[_LATENCY], np.nan)
+    return replace(piece, columns=columns)
+
+
 def _blocks(
     store: Store, where: str, columns: Sequence[str], kinds: Sequence[str]
-) -> list[tuple[list[str], list[str]]]:
-    """Kinds to read together, with the columns they have: one of very many rows is read alone, so that of millions
-    no empty columns are held."""
+) -> list[tuple[list[str], list[str], bool]]:
+    """Kinds to read together, with the columns they have, and whether latency is derived in some rows: a kind of very
+    many rows is read alone, so that of millions no empty columns are held."""
     counts = ", ".join(f"count({name}) AS {name}" for name in columns)
     rows = store.query(
-        f"SELECT kind, count(*) AS rows, {counts} FROM observations WHERE {where} GROUP BY kind"
+        f"SELECT kind, count(*) AS rows, count(*) FILTER ({DERIVED}) AS derived, {counts} FROM observations "
+        f"WHERE {where} GROUP BY kind"
     ).to_pylist()
     rows = [row for row in rows if not kinds or row["kind"] in kinds]
     alone = [[row] for row in rows if row["rows"] > _MANY_ROWS]
     others = [row for row in rows if row["rows"] <= _MANY_ROWS]
     return [
-        ([row["kind"] for row in block], [name for name in columns if any(row[name] for row in block)])
+        (
+            [row["kind"] for row in block],
+            [name for name in columns if any(row[name] for row in block)],
+            _LATENCY in columns and any(row["derived"] for row in block),
+        )
         for block in (others, *alone)
         if block
     ]
@@ -143,13 +171,18 @@ def fuller(pieces: Sequence[Series]) -> tuple[list[Series], list[tuple[str, str]
     """Of an entity's pieces with all their columns those to use, and (capture, the fuller one) of those set aside."""
     kept: list[Series] = []
     aside: list[tuple[str, str]] = []
-    for piece in sorted(pieces, key=lambda piece: (-len(piece.columns), -len(piece), piece.captures)):
+    for piece in sorted(pieces, key=lambda piece: (-_told(piece), -len(piece), piece.captures)):
         rival = next((other for other in kept if _overlap(piece, other)), None)
         if rival is None:
             kept.append(piece)
         else:
             aside.append((piece.captures[0], rival.captures[0]))
     return kept, aside
+
+
+def _told(piece: Series) -> int:
+    """How many columns the source told."""
+    return len(piece.columns) - piece.has_derived_latency
 
 
 def joined(pieces: Sequence[Series]) -> Series:
@@ -164,6 +197,7 @@ def joined(pieces: Sequence[Series]) -> Series:
         np.concatenate([piece.duration_ns for piece in ordered]),
         {name: np.concatenate([piece[name] for piece in ordered]) for name in names},
         tuple(capture for piece in ordered for capture in piece.captures),
+        any(piece.has_derived_latency for piece in ordered),
     )
 
 

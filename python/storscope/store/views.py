@@ -18,8 +18,18 @@ def _is_idle(direction: str, other: str) -> str:
     return f"{other}_ops_per_s > 0 AND ({direction}_ops_per_s = 0 OR ({untold} AND {has_all}))"
 
 
+_LATENCIES: Final = "coalesce(latency_ns_mean, read_latency_ns_mean, write_latency_ns_mean, device_latency_ns_mean)"
+_OPS: Final = "coalesce(ops_per_s, read_ops_per_s + write_ops_per_s)"
+_BY_QUEUE_NS: Final = f"1e9 * queue_depth_mean / {_OPS}"
+_IS_BY_QUEUE: Final = f"""({_LATENCIES} IS NULL AND run IS NULL AND {_OPS} > 0 AND queue_depth_mean > 0
+    AND {_BY_QUEUE_NS} <= coalesce(duration_ns, 'infinity'::DOUBLE))"""
+"""Where a latency is taken from the queue: mean in flight over rate (Little, Operations Research 9, 1961), of reads and
+writes together. No latency at all is told of the row, something was done, and in a system that runs: what a benchmark
+is asked to keep in flight is no mean. The law is of times far longer than one latency: what is told is off by at most
+the latency over the interval, so one that is longer than its interval is none.
+"""
 _TOTALS: Final = {
-    "ops_per_s": "coalesce(ops_per_s, read_ops_per_s + write_ops_per_s)",
+    "ops_per_s": _OPS,
     "bytes_per_s": "coalesce(bytes_per_s, read_bytes_per_s + write_bytes_per_s)",
     # Mean over both directions, weighted by operations; an idle direction has no latency and needs none.
     "latency_ns_mean": f"""coalesce(latency_ns_mean, CASE
@@ -28,9 +38,12 @@ _TOTALS: Final = {
              / (read_ops_per_s + write_ops_per_s)
         WHEN {_is_idle("write", "read")} THEN read_latency_ns_mean
         WHEN {_is_idle("read", "write")} THEN write_latency_ns_mean
-        END)""",
+        END, CASE WHEN {_IS_BY_QUEUE} THEN {_BY_QUEUE_NS} END)""",
 }
-"""Totals that a source did not give, where both parts are known, or nothing is told of the other."""
+"""Totals that a source did not give, where both parts are known, or nothing is told of the other; and a latency that
+none was told of, from the queue."""
+DERIVED: Final = "latency_is_derived"
+"""A column of the view: whether `latency_ns_mean` was taken from the queue."""
 
 
 def stored_columns(schema: pa.Schema) -> str:
@@ -40,7 +53,10 @@ def stored_columns(schema: pa.Schema) -> str:
 
 def _observations() -> str:
     replacements = ", ".join(f"{expression} AS {name}" for name, expression in _TOTALS.items())
-    return f"CREATE VIEW observations AS SELECT * REPLACE ({replacements}) FROM stored_observations"
+    return (
+        f"CREATE VIEW observations AS SELECT * REPLACE ({replacements}), coalesce({_IS_BY_QUEUE}, false) AS {DERIVED} "
+        "FROM stored_observations"
+    )
 
 
 def _plain(table: str) -> str:

@@ -61,7 +61,8 @@ def comparisons(case: Case, settings: Settings) -> list[Comparison]:
     if "little" not in case.memo:
         case.memo["little"] = [
             best for series in case.series(needs=("ops_per_s", "queue_depth_mean")).values()
-            if (best := _best(series, case.seed)) is not None
+            # A latency that was derived from the queue fits it whatever is wrong.
+            if not series.has_derived_latency and (best := _best(series, case.seed)) is not None
         ]  # fmt: skip
     found: list[Comparison] = case.memo["little"]
     return [one for one in found if _is_enough(one, settings)]

@@ -76,6 +76,8 @@ class CloudWatchWriter:
     """Metric -> why it is not converted."""
     _without_times: list[EntityRef] = field(default_factory=list)
     """Volumes that have operations and no latency."""
+    _by_queue: list[EntityRef] = field(default_factory=list)
+    """Those of them whose queue tells one."""
     _is_taken: bool = False
     """Whether an amount was taken as a Sum that nothing called so."""
 
@@ -91,11 +93,15 @@ class CloudWatchWriter:
                 "Nothing says by which statistic amounts were asked for: they were taken as sums over the period. Ask "
                 "for Stat=Sum, of VolumeQueueLength and balances for Average."
             )
-        if self._without_times:
-            self.recorder.warn(
-                f"No latency of {shortened(_named(self._without_times))}, which most rules need: ask for "
-                "VolumeTotalReadTime and VolumeTotalWriteTime too."
-            )
+        for entities, so in (
+            (self._without_times, ", which most rules need"),
+            (self._by_queue, ": that of reads and writes together is derived from VolumeQueueLength"),
+        ):
+            if entities:
+                self.recorder.warn(
+                    f"No latency of {shortened(_named(entities))}{so}. Ask for VolumeTotalReadTime and "
+                    "VolumeTotalWriteTime too."
+                )
         for why in dict.fromkeys(self._no_sums.values()):
             names = [name for name, reason in self._no_sums.items() if reason == why]
             more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
@@ -125,7 +131,8 @@ class CloudWatchWriter:
                 columns[column] = _by(spent, usable[sums[operations]])
             _without_idle(columns, column)
         if entity.kind == "vdisk" and columns and not any("latency" in name for name in columns):
-            self._without_times.append(entity)
+            is_told = all(columns.get(name) for name in ("read_ops_per_s", "write_ops_per_s", "queue_depth_mean"))
+            (self._by_queue if is_told else self._without_times).append(entity)
         others = [kept for name, kept in (sums | means).items() if METRICS[name].column and periods[kept] != main_ns]
         self.recorder.omit(
             "values of another period than most of their volume's", sum(len(usable[kept]) for kept in others)
