@@ -40,6 +40,7 @@ _MODULES: Final = (
     "elbencho_csv",
     "cloudwatch_json",
     "cloudwatch_csv",
+    "cloudwatch_rows",
     "azure_monitor",
     "results_table",
     "counter_table",

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._cloud_samples import CloudSamples, Kept
 from storscope.sources.importers._cloudwatch import CARRIES, NEVER, NOT_YET, CloudWatchWriter, entity_of
+from storscope.sources.importers._cloudwatch_cells import number_of, period_s, rows_below
 from storscope.sources.importers._cloudwatch_metrics import (
     is_of_instance,
     metric_in,
@@ -33,20 +33,17 @@ from storscope.sources.importers._cloudwatch_metrics import (
     statistic_in,
     thing_in,
 )
-from storscope.sources.importers._decimal_comma import Commas, plain
+from storscope.sources.importers._decimal_comma import Commas
 from storscope.sources.importers._headings import words_of
 from storscope.sources.importers._left_out import LeftOut
 from storscope.sources.importers._table_cells import ABSENT
 from storscope.sources.importers._table_heading import KINDS, cells_of, separator_of, time_columns, zone_of
 from storscope.sources.importers._table_times import TableTimes
-from storscope.sources.importers._whole_lines import CUT_OFF, ends_with_newline
 
 _MOST_LINES_ABOVE: Final = 30
 _LONGEST_LINE: Final = 64 * 1024
 _REMEDY: Final = "Its heading is to be the metric as CloudWatch spells it, such as 'VolumeReadOps'."
 _PERIOD_WORDS: Final = (("period",), ("period", "s"), ("period", "seconds"))
-_PERIOD: Final = re.compile(r"([1-9]\d{0,5}) ?(second|minute|hour|day)?s?")
-_SECONDS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 _LABELS: Final = ("label", "full label")
 _INSTANCES: Final = ("instance", "instance id", "instance name")
 
@@ -78,6 +75,11 @@ class _Sheet:
     columns: tuple[_Column, ...]
     others: dict[int, str]
     """Columns that are no metric which is known, with what stands above them."""
+
+    @property
+    def width(self) -> int:
+        """Cells of a row."""
+        return 1 + max(*self.times, *self.names, *self.others, *(column.index for column in self.columns))
 
 
 # The heading -----------------------------------------------------------------------------------------------------
@@ -152,13 +154,7 @@ def _column(index: int, metric: str, said: dict[int, str], above: Sequence[Seque
     texts = list(said.values())
     rest = next((rest for text in texts if metric in text and (rest := rest_of(text))), None)
     name = thing_in(texts, of_instance=is_of_instance(metric))
-    return _Column(index, metric, statistic_in(texts), name, rest, _period(periods))
-
-
-def _period(cells: Sequence[str]) -> float | None:
-    """Seconds: '60', or '1 minute' as the console shows it."""
-    matches = (_PERIOD.fullmatch(cell.lower()) for cell in cells)
-    return next((float(match[1]) * _SECONDS[match[2] or "second"] for match in matches if match), None)
+    return _Column(index, metric, statistic_in(texts), name, rest, period_s(periods))
 
 
 def _recognise(head: Head) -> float:
@@ -178,7 +174,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
             next((line for line in lines if line.strip()), "an empty file"),
             hint="For instance: timestamp,volume,VolumeReadOps,VolumeWriteOps,VolumeTotalReadTime",
         )  # fmt: skip
-    rows = _rows(evidence, recorder, sheet, lines[sheet.lines :])
+    rows = rows_below(evidence, recorder, lines[sheet.lines :], sheet.separator, sheet.width)
     times = TableTimes(options, zone_of(sheet.time_name), evidence.name)
     times.learn(_stamp(sheet, row) for row in rows)
     samples, left_out = CloudSamples(recorder), LeftOut()
@@ -196,22 +192,6 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
             recorder.warn(doubt)
 
 
-def _rows(evidence: Evidence, recorder: Recorder, sheet: _Sheet, lines: Sequence[str]) -> list[list[str]]:
-    try:
-        rows = list(csv.reader((line for line in lines if line.strip()), delimiter=sheet.separator))
-    except csv.Error as error:
-        raise broken(evidence, "cells between separators", str(error)) from error
-    width = 1 + max(*sheet.times, *sheet.names, *sheet.others, *(column.index for column in sheet.columns))
-    if rows and len(rows[-1]) < width and not ends_with_newline(evidence):
-        recorder.omit(CUT_OFF)
-        rows = rows[:-1]
-    kept = [row for row in rows if len(row) >= width and not any(cell.strip() for cell in row[width:])]
-    recorder.omit("rows with more or fewer cells than the heading", len(rows) - len(kept))
-    if not kept:
-        raise broken(evidence, "rows below the heading", "none")
-    return kept
-
-
 def _gather(
     sheet: _Sheet, rows: Sequence[Sequence[str]], evidence: Evidence, times: TableTimes, samples: CloudSamples
 ) -> None:
@@ -227,7 +207,7 @@ def _gather(
             cell = row[column.index].strip()
             if cell.lower() in ABSENT:
                 continue
-            value = _number(cell, has_comma)
+            value = number_of(cell, decimal_comma=has_comma)
             if math.isnan(value):
                 recorder.omit("cells that are no number")
                 continue
@@ -251,14 +231,6 @@ def _has_decimal_comma(sheet: _Sheet, rows: Sequence[Sequence[str]], recorder: R
     if doubt := commas.doubt(sheet.separator):
         recorder.warn(doubt)
     return commas.are_decimal(sheet.separator)
-
-
-def _number(cell: str, has_comma: bool) -> float:
-    try:
-        number = float(plain(cell.removesuffix("%"), decimal_comma=has_comma))
-    except ValueError:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
 
 
 IMPORTER = Importer(

@@ -336,7 +336,6 @@ IMPORTER = Importer(
         "cpu_busy_ratio", "other metrics as counters",
     ),
     not_yet={
-        "CloudWatch with a row for each metric": "its metrics are amounts over a period; JSON and wide CSV are read",
         "VMware's storagePath": "paths of adapters; storageAdapter and disk are read",
         "metrics without a unit in name or column": "a number alone does not tell ms from us",
     },
