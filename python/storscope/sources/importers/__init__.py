@@ -41,6 +41,7 @@ _MODULES: Final = (
     "cloudwatch_json",
     "cloudwatch_csv",
     "cloudwatch_rows",
+    "cloudwatch_text",
     "azure_monitor",
     "results_table",
     "counter_table",
