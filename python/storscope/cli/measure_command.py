@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from storscope.cli.after_printing import after_printing
 from storscope.cli.bench_settings import settings_of
 from storscope.cli.goal_options import goal_of
 from storscope.cli.store_for_work import check_store_for_work, store_for_work
@@ -40,7 +42,7 @@ def measure_command(targets: Sequence[str], chosen: Mapping[str, Any]) -> int:
         check_store_for_work(chosen["store_path"])
         return _dry_run(task)
     _check_memory(task)
-    return _measure(task, chosen["store_path"], as_json=chosen["as_json"])
+    return _measure(task, chosen)
 
 
 def _check_memory(task: Task) -> None:
@@ -155,31 +157,63 @@ def _dry_run_of(
     return found.is_allowed
 
 
-def _measure(task: Task, chosen_store: Path | None, *, as_json: bool) -> int:
+def _measure(task: Task, chosen: Mapping[str, Any]) -> int:
     from storscope.workbench.benchmarking import NotStored
 
-    with store_for_work(chosen_store) as store:
+    with store_for_work(chosen["store_path"]) as store:
         try:
             benched = _benched(store, task)
         except NotStored as error:
-            _show(error.benched, store, as_json=as_json)
+            _show(error.benched, store, chosen)
             raise
     if benched is None:
         return _INTERRUPTED
-    _show(benched, store, as_json=as_json)
+    _show(benched, store, chosen)
     if benched.outcome.error is not None:
         click.echo(f"error: the run ended early: {harmless(benched.outcome.error[1])}", err=True)
         return 2
     return _INTERRUPTED if benched.outcome.stopped else 0
 
 
-def _show(benched: Benched, store: Store, *, as_json: bool) -> None:
+def _show(benched: Benched, store: Store, chosen: Mapping[str, Any]) -> None:
     from storscope.cli.show_bench import benched_to_json, print_benched
 
-    if as_json:
-        click.echo(json.dumps(benched_to_json(benched), indent=2, ensure_ascii=False))
-    else:
-        print_benched(benched, store.path)
+    with after_printing(partial(_write_report, benched, chosen)):
+        if chosen["as_json"]:
+            click.echo(json.dumps(benched_to_json(benched), indent=2, ensure_ascii=False))
+        else:
+            print_benched(benched, store.path)
+
+
+def _write_report(benched: Benched, chosen: Mapping[str, Any]) -> None:
+    if chosen["report"] is None:
+        return
+    from storscope.report import write_run_report
+    from storscope.workbench.run_result import run_result
+
+    write_run_report(
+        run_result(benched, (chosen["target"], *chosen["axes"])), chosen["report"], _again(benched, chosen)
+    )
+    click.echo(f"report: {chosen['report']}", err=True)
+
+
+def _again(benched: Benched, chosen: Mapping[str, Any]) -> str:
+    """The command that measures again with the same draws; a permission to overwrite is for one run only."""
+
+    def seconds(name: str) -> str | None:
+        return None if chosen[name] is None else f"{chosen[name]:g}s"
+
+    words = ["storscope", "bench", chosen["target"], *chosen["axes"], "--workload", chosen["source"]]
+    given = {
+        "--only": chosen["only"], "--duration": seconds("duration"), "--size": chosen["size"],
+        "--seed": benched.about.seed, "--engine": None if chosen["engine"] == "storscope" else chosen["engine"],
+        "--figure": chosen["figure"], "--within": chosen["within"], "--max-duration": seconds("longest"),
+        "--round": seconds("round_length"),
+    }  # fmt: skip
+    for option, value in given.items():
+        words += [] if value is None else [option, str(value)]
+    flags = {"--buffered": "buffered", "--steady-state": "steady", "--precondition": "precondition"}
+    return shlex.join([*words, *(option for option, name in flags.items() if chosen[name])])
 
 
 def _benched(store: Store, task: Task) -> Benched | None:

@@ -23,9 +23,9 @@ FORMATS = ("table", "fio-table", "csv", "json")
 _INTERRUPTED = 130
 _ONLY_HERE = {
     "repeats": "--repeat", "continues": "--resume or --fresh", "shows": "--show", "total": "--for",
-    "output": "--format", "report": "--report",
+    "output": "--format",
 }  # fmt: skip
-_ALSO_OF_A_KNEE = {"shows", "report"}
+_ALSO_OF_A_KNEE = {"shows"}
 
 
 def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,7 +45,7 @@ def sweep_options(function: Callable[..., Any]) -> Callable[..., Any]:
                      "search for the knee that asked the same; measure nothing."),
         click.option("--format", "output", type=click.Choice(FORMATS), help="Of a sweep or series. [default: table]"),
         click.option("--report", type=OutputFile(is_page=True), metavar="FILE",
-                     help="Draw a sweep, a time series or the knee in a self-contained HTML page."),
+                     help="Draw what was measured in a self-contained HTML page."),
         replace_option("Replace the FILE of --report also if it is no earlier report of storscope.", of="report"),
     ]  # fmt: skip
     for option in reversed(options):

@@ -11,6 +11,7 @@ and scripts only lay out and draw what they get. Nothing is drawn that was not o
 from storscope.report.comparison_page import write_comparison_report
 from storscope.report.knee_page import write_knee_report
 from storscope.report.page import write_report
+from storscope.report.run_page import write_run_report
 from storscope.report.sweep_page import write_sweep_report
 
-__all__ = ["write_comparison_report", "write_knee_report", "write_report", "write_sweep_report"]
+__all__ = ["write_comparison_report", "write_knee_report", "write_report", "write_run_report", "write_sweep_report"]

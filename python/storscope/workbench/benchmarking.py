@@ -23,6 +23,7 @@ from storscope.bench.preconditioning import TIMES, Amount, preconditioning
 from storscope.bench.rate_steps import RateStepFigures, rate_step_figures
 from storscope.bench.record import ENGINE, About, doubts_of, latency_of, record_run, status_of
 from storscope.bench.safety import Swept, sweep
+from storscope.bench.samples import Sample
 from storscope.bench.spool import (
     Spooled,
     SpoolWriter,
@@ -79,6 +80,8 @@ class Benched:
     """That part; see `measured`."""
     steps: tuple[RateStepFigures, ...] = ()
     """What it did at each rate step, if it has any."""
+    samples: tuple[Sample, ...] = ()
+    """The whole run in short pieces, warm-up included: a few hundred at most."""
 
     @property
     def measured(self) -> Interval:
@@ -288,7 +291,7 @@ def _measure(
         judgement = measurement.judgement(outcome)
         counted = joined(each for each in Spooled(spool.path).intervals() if judgement.counts(each.start_ns))
         steps = rate_step_figures(about.workload, measurement.samples)
-        benched = Benched("", about, outcome, judgement, counted, steps)
+        benched = Benched("", about, outcome, judgement, counted, steps, tuple(measurement.samples))
         try:
             if keeper.full is not None:
                 raise _says_where(spool.path, keeper.full)

@@ -16,7 +16,7 @@ from storscope.cli.sweep_command import is_sweep, sweep_command, sweep_options
 
 _EPILOG = """\b
 Examples:
-  storscope bench /mnt/array --workload oltp
+  storscope bench /mnt/array --workload oltp --report run.html
   storscope bench /mnt/array --workload job.fio --duration 5m --size 20G
   storscope bench /mnt/array --workload oltp --figure p99 --within 3% --max-duration 5m
   storscope bench /mnt/array --workload commits --figure flush-p99

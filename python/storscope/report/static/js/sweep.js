@@ -7,7 +7,7 @@
   const MARKED = 60; // of a line with more places only some have a marker: they would hide it
   const KIND = {
     ops_per_s: "ops_per_s", bytes_per_s: "bytes_per_s", latency_ns_mean: "latency", latency_ns_p99: "latency",
-    flush_latency_ns_mean: "latency", flush_latency_ns_p99: "latency",
+    flush_latency_ns_mean: "latency", flush_latency_ns_p99: "latency", response_ns: "latency", service_ns: "latency",
   };
 
   /** Draws one mode into `host`; keeps what the reader chose over redraws. */
