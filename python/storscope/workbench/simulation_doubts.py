@@ -14,6 +14,7 @@ from storscope.sim.phases import Phase
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.window import window
+from storscope.workbench.below_a_sector import doubts_of_sectors
 from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
 from storscope.workbench.credits_left import doubts_of_credits
 from storscope.workbench.curve_doubts import doubts_of_curves
@@ -34,7 +35,8 @@ def doubts_of_run(
     found = doubts_of_no_time(counted)
     if isinstance(plan, TracePlan):
         return (*doubts_of_replay(plan, samples.between(0)), *found)
-    found = (*_few(counted, array), *doubts_of_curves(plan), *doubts_of_credits(array), *found)
+    sectors = doubts_of_sectors(plan.workload)
+    found = (*_few(counted, array), *sectors, *doubts_of_curves(plan), *doubts_of_credits(array), *found)
     if not stretches:
         return found
     filling = _filling(plan, array, judgement, stretches, has_changes=has_changes)
