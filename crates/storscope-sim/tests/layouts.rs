@@ -56,6 +56,36 @@ proptest! {
     }
 
     #[test]
+    fn what_lies_at_a_place_of_a_pools_drive_is_what_was_put_there(group in groups(), seed: u64, part in 1_u64..5) {
+        let mut map = Map::new(&group, DRIVE, seed);
+        map.restrict(map.stripes() / part * map.stripe_bytes());
+        prop_assume!(!map.has_rows());
+        for stripe in 0..map.stripes() {
+            for position in 0..map.width() {
+                let place = map.place(stripe, position);
+                prop_assert!(place.offset < map.used_of_drive());
+                prop_assert_eq!(map.unit_at(place.drive, place.offset), Some((stripe, position)));
+            }
+        }
+        let offsets = || (0..map.used_of_drive()).step_by(4_096);
+        let held = (0..group.count).map(|drive| offsets().filter(|&at| map.unit_at(drive, at).is_some()).count() as u64);
+        prop_assert_eq!(held.sum::<u64>(), map.stripes() * map.width());
+    }
+
+    #[test]
+    fn bytes_touch_the_sets_that_their_stripes_lie_on(group in groups(), start in 0_u64..400_000, length in 1_u64..100_000) {
+        let map = Map::new(&group, DRIVE, 1);
+        prop_assume!(map.has_rows());
+        let end = (start + length).min(map.stripes() * map.stripe_bytes());
+        let start = start.min(end - 1);
+        let stripes = start / map.stripe_bytes()..end.div_ceil(map.stripe_bytes());
+        let touched: HashSet<u64> = stripes.map(|stripe| u64::from(map.place(stripe, 0).drive) / map.width()).collect();
+        for set in 0..map.sets() {
+            prop_assert_eq!(map.touches(set, start, end), touched.contains(&set), "{}", set);
+        }
+    }
+
+    #[test]
     fn data_and_parity_share_the_positions_of_a_stripe(group in groups(), stripe in 0_u64..300) {
         let map = Map::new(&group, DRIVE, 1);
         let stripe = stripe % map.stripes();

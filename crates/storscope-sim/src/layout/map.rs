@@ -228,6 +228,45 @@ impl Map {
         }
     }
 
+    /// How many drives of a stripe may fail without loss.
+    #[inline]
+    #[must_use]
+    pub const fn tolerance(&self) -> u64 {
+        self.parity + self.copies - 1
+    }
+
+    /// Whether bytes of the group's space lie on a set of drives, a part of a stripe counted as all of it.
+    #[must_use]
+    pub const fn touches(&self, set: u64, start: u64, end: u64) -> bool {
+        let (first, beyond) = (start / self.stripe_bytes(), end.div_ceil(self.stripe_bytes()));
+        match &self.form {
+            Form::Sets(sets) => {
+                let sets = sets.value();
+                first + (set + sets - first % sets) % sets < beyond
+            }
+            Form::Chain(per_set) => first < (set + 1) * per_set.value() && set * per_set.value() < beyond,
+            Form::Pool(_) => true,
+        }
+    }
+
+    /// The stripe, and the position of it, that has a segment of a drive of a pool. Nothing has one that is left over.
+    #[must_use]
+    pub fn unit_at(&self, drive: u32, offset: u64) -> Option<(u64, u64)> {
+        match &self.form {
+            Form::Pool(arrangement) => arrangement.unit_at(drive, offset).filter(|unit| unit.0 < self.stripes),
+            Form::Sets(_) | Form::Chain(_) => None,
+        }
+    }
+
+    /// Bytes of each drive that have stripes.
+    #[must_use]
+    pub const fn used_of_drive(&self) -> u64 {
+        match &self.form {
+            Form::Pool(arrangement) => arrangement.used_of_drive(self.stripes),
+            Form::Sets(_) | Form::Chain(_) => self.stripes / self.sets() * self.segment(),
+        }
+    }
+
     /// The parts of an I/O, in order.
     pub fn pieces(&self, offset: u64, length: u64) -> impl Iterator<Item = Piece> {
         let mut at = offset;

@@ -28,6 +28,8 @@ const PURPOSE: u64 = 0x706f_6f6c;
 pub struct Arrangement {
     /// For each round, set and position: the drive, and which of its slots of the cycle.
     table: Box<[(u16, u16)]>,
+    /// For each drive and slot of the cycle: what has it in the table. The inverse of the table.
+    owners: Box<[u32]>,
     sets: Divisor,
     width: usize,
     slots: u64,
@@ -52,6 +54,9 @@ struct Scattered {
     steps: Box<[u64]>,
 }
 
+/// Nothing has a slot of a drive that is left over.
+const NOBODY: u32 = u32::MAX;
+
 /// Orders in which the sets of a repeat are visited, and in which drives have parts in it, each from any of them on.
 const ORDERS: usize = 64;
 
@@ -71,6 +76,7 @@ impl Arrangement {
             }
         }
         let mut arrangement = Self {
+            owners: owners(&table, drives, shape.slots),
             drives: Divisor::new(u64::from(drives)),
             orders: orders(drives as u16, &mut random),
             table: table.into_boxed_slice(),
@@ -127,14 +133,50 @@ impl Arrangement {
         Place { drive: self.drive_of(cycle, u64::from(part)), offset: segment * self.segment }
     }
 
+    /// The stripe, and the position of it, that has a segment of a drive: the inverse of [`Arrangement::place`]. Nothing has
+    /// a segment that is left over.
+    #[must_use]
+    pub fn unit_at(&self, drive: u32, offset: u64) -> Option<(u64, u64)> {
+        let (extent, within) = self.rows.split(offset / self.segment);
+        let (cycle, slot) = (extent / self.slots, extent % self.slots);
+        let owner = self.owners[(self.part_of(cycle, drive) * self.slots + slot) as usize];
+        if owner == NOBODY {
+            return None;
+        }
+        let (row, position) = (u64::from(owner) / self.width as u64, u64::from(owner) % self.width as u64);
+        let (cycle, row) = self.scattered.as_ref().map_or((cycle, row), |scattered| scattered.origin(cycle, row));
+        Some(((cycle * POOL_ROUNDS * self.sets.value() + row) * self.rows.value() + within, position))
+    }
+
+    /// Bytes of each drive that so many stripes take, whole repeats.
+    #[must_use]
+    pub const fn used_of_drive(&self, stripes: u64) -> u64 {
+        let of_a_repeat = self.sets.value() * POOL_ROUNDS * self.rows.value();
+        stripes.div_ceil(of_a_repeat) * self.slots * self.rows.value() * self.segment
+    }
+
     /// The drive that has a part in a repeat of the arrangement.
     #[inline]
     fn drive_of(&self, cycle: u64, part: u64) -> u32 {
-        let draw = cycle.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let order = (draw >> 48) % ORDERS as u64;
-        let place = self.drives.split(part + (draw >> 32 & 0xffff)).1;
+        let (order, turn) = turn_of(cycle);
+        let place = self.drives.split(part + turn).1;
         u32::from(self.orders[(order * self.drives.value() + place) as usize])
     }
+
+    /// The part that a drive has in a repeat of the arrangement.
+    fn part_of(&self, cycle: u64, drive: u32) -> u64 {
+        let ((order, turn), drives) = (turn_of(cycle), self.drives.value());
+        let order = &self.orders[(order * drives) as usize..((order + 1) * drives) as usize];
+        let place = order.iter().position(|&one| u32::from(one) == drive).expect("each order has all drives");
+        self.drives.split(place as u64 + drives - self.drives.split(turn).1).1
+    }
+}
+
+/// Which order of the drives a repeat has, and from which of them on.
+#[inline]
+const fn turn_of(cycle: u64) -> (u64, u64) {
+    let draw = cycle.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((draw >> 48) % ORDERS as u64, draw >> 32 & 0xffff)
 }
 
 impl Scattered {
@@ -145,11 +187,51 @@ impl Scattered {
         if cycle >= self.repeats.value() {
             return (cycle, row);
         }
-        let draw = cycle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let step = self.steps[draw as usize % ORDERS];
+        let (draw, step) = self.step_of(cycle);
         let row = self.sets.split(row * step + draw).1;
         (self.repeats.split(cycle * self.step + u64::from(self.first[row as usize])).1, row)
     }
+
+    /// In place of which repeat, and which set of it, another is used: the inverse of [`Scattered::place`].
+    fn origin(&self, cycle: u64, row: u64) -> (u64, u64) {
+        let (repeats, sets) = (self.repeats.value(), self.sets.value());
+        if cycle >= repeats {
+            return (cycle, row);
+        }
+        let before = cycle + repeats - u64::from(self.first[row as usize]);
+        let cycle = self.repeats.split(before % repeats * inverse(self.step, repeats)).1;
+        let (draw, step) = self.step_of(cycle);
+        (cycle, self.sets.split((row + sets - draw % sets) % sets * inverse(step, sets)).1)
+    }
+
+    /// From where on the sets of a repeat are visited, and in which steps.
+    #[inline]
+    fn step_of(&self, cycle: u64) -> (u64, u64) {
+        let draw = cycle.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        (draw, self.steps[draw as usize % ORDERS])
+    }
+}
+
+/// The inverse of a table of drives and slots.
+fn owners(table: &[(u16, u16)], drives: u32, slots: u64) -> Box<[u32]> {
+    let mut owners = vec![NOBODY; drives as usize * slots as usize];
+    for (place, &(drive, slot)) in table.iter().enumerate() {
+        owners[usize::from(drive) * slots as usize + usize::from(slot)] = place as u32;
+    }
+    owners.into_boxed_slice()
+}
+
+/// What multiplied by a number leaves 1 of `count`, with which it has no divisor in common (the extended Euclidean
+/// algorithm; Knuth, volume 2, 4.5.2).
+fn inverse(number: u64, count: u64) -> u64 {
+    let (mut left, mut right) = ((number % count) as i64, count as i64);
+    let (mut of_left, mut of_right) = (1_i64, 0_i64);
+    while left > 1 {
+        let quotient = right / left;
+        (left, right) = (right - quotient * left, left);
+        (of_left, of_right) = (of_right - quotient * of_left, of_left);
+    }
+    of_left.rem_euclid(count as i64) as u64
 }
 
 /// The number nearest to the golden ratio of `count` that has no divisor in common with it, so that steps of it reach all.
