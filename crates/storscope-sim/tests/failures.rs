@@ -280,28 +280,131 @@ fn a_rebuild_that_was_stopped_begins_again() {
     assert!(relative(finished_ns as f64 / 1e9, 60.0 + 32.0) < 0.02);
 }
 
+/// The memory of the array has them, but nothing can be done with them: it takes the volume offline, as its set is.
 #[test]
-fn writes_that_no_drive_takes_any_more_are_lost_when_they_are_destaged() {
-    let mut design = failed(raid5(), &[0, 2]);
+fn writes_in_memory_are_of_no_use_when_their_volume_is_lost() {
+    let mut design = failed(raid5(), &[0]);
+    design["changes"].as_array_mut().expect("a list").push(fails_at(1, 2));
     design["cache"] = json!({"write": {"size_bytes": MIB}});
     let mut array = array(&design, 1);
-    assert_eq!(batch(&mut array, &[Io::write(0, 4 * KIB)])[0].result, 4_096, "it is in memory");
-    closed(&mut array, 4, 2_000, 0.0, |random, _| Io::write(random.below(1 << 12) * 4 * KIB, 4 * KIB));
+    assert_eq!(batch(&mut array, &[Io::write(0, 4 * KIB)])[0].result, 4_096, "one drive has failed");
+    until(&mut array, 2);
     assert_eq!(told(&mut array), ["data_lost v"]);
     assert_eq!(batch(&mut array, &[Io::write(0, 4 * KIB)])[0].result, -5);
+    assert_eq!(batch(&mut array, &[Io::read(0, 4 * KIB)])[0].result, -5);
 }
 
 #[test]
 fn what_was_read_ahead_of_lost_data_answers_nobody() {
-    let mut design = failed(json!({"count": 4, "layout": "raid0", "segment_bytes": SEGMENT}), &[2]);
+    let mut design = design(constant(100.0), json!({"count": 4, "layout": "raid0", "segment_bytes": SEGMENT}), GIB);
+    design["changes"] = json!([fails_at(60, 2)]);
     design["cache"] = json!({"read": {"size_bytes": 16 * MIB}, "prefetch": {"depth_bytes": MIB, "streams": 8}});
     let mut array = array(&design, 1);
-    let mut results = Vec::new();
-    for block in 0..64 {
-        results.push(batch(&mut array, &[Io::read(block * 16 * KIB, 16 * KIB)])[0].result);
-    }
-    assert_eq!(results.iter().position(|&result| result == -5), Some(8), "the third segment is lost: {results:?}");
+    let read = |array: &mut Array, block: u64| batch(array, &[Io::read(block * 16 * KIB, 16 * KIB)])[0].result;
+    assert!((0..8).all(|block| read(&mut array, block) == 16_384), "and the third segment was read ahead");
+    until(&mut array, 61);
     assert_eq!(told(&mut array), ["data_lost v"]);
+    assert!((8..64).all(|block| read(&mut array, block) == -5));
+}
+
+fn until(array: &mut Array, seconds: u64) {
+    let end = Nanos(seconds * Nanos::SECOND.0);
+    while array.wait(end, &mut Vec::new()).expect("works") < end {}
+}
+
+/// A group of drives of 64 MiB with these volumes, of so many segments each, and drives that fail second after second.
+fn failing(group: &Value, segments: &[u64], drives: &[u32]) -> Value {
+    let mut design = design(constant(1_000.0), group.clone(), GIB);
+    design["drives"]["d"]["size_bytes"] = json!(64 * MIB);
+    let volume = |(index, count): (usize, &u64)| json!({"name": format!("v{index}"), "group": "g", "size_bytes": count * SEGMENT});
+    design["volumes"] = segments.iter().enumerate().map(volume).collect();
+    design["hosts"] = json!([{"name": "h", "volumes": [{"volume": "v0"}]}]);
+    design["changes"] = drives.iter().enumerate().map(|(at, drive)| fails_at(at as u64 + 1, *drive)).collect();
+    design
+}
+
+/// What is told until all of these drives have failed, of an array that is asked for nothing.
+fn told_of(group: &Value, segments: &[u64], drives: &[u32]) -> Vec<String> {
+    let mut array = array(&failing(group, segments, drives), 1);
+    until(&mut array, drives.len() as u64 + 1);
+    told(&mut array)
+}
+
+#[test]
+fn a_set_with_too_many_failed_drives_has_failed_before_anybody_asks_for_it() {
+    let of = |layout: &str, count: u32| json!({"count": count, "layout": layout, "segment_bytes": SEGMENT});
+    let wide = |layout: &str| json!({"count": 8, "layout": layout, "width": 4, "segment_bytes": SEGMENT});
+    let survive: [(Value, &[u32]); 7] = [
+        (of("raid1", 4), &[0, 2]),
+        (of("raid10", 6), &[0, 3, 4]),
+        (of("raid5", 5), &[4]),
+        (of("raid6", 6), &[0, 5]),
+        (wide("raid50"), &[0, 7]),
+        (wide("raid60"), &[0, 1, 6, 7]),
+        (json!({"count": 9, "layout": "pool", "redundancy": "raid6", "segment_bytes": SEGMENT}), &[0, 1]),
+    ];
+    for (group, drives) in survive {
+        assert!(told_of(&group, &[256], drives).is_empty(), "{group}");
+        // Another drive of a set that has no failure left.
+        let more = [drives, &[if drives.contains(&1) { 5 } else { 1 }]].concat();
+        assert_eq!(told_of(&group, &[256], &more), ["data_lost v0"], "{group} {more:?}");
+    }
+    assert_eq!(told_of(&of("raid0", 4), &[256], &[3]), ["data_lost v0"]);
+}
+
+#[test]
+fn volumes_without_space_on_a_set_that_failed_live_on() {
+    let raid10 = json!({"count": 6, "layout": "raid10", "segment_bytes": SEGMENT});
+    // Segments go to the pairs in turn: the first volume lies on the first two, the others on one each.
+    assert_eq!(told_of(&raid10, &[2, 1, 1, 1], &[2, 3]), ["data_lost v0", "data_lost v3"]);
+    // Pairs one after the other, of 1,024 segments each.
+    let raid1 = json!({"count": 4, "layout": "raid1", "segment_bytes": SEGMENT});
+    assert_eq!(told_of(&raid1, &[1_000, 30, 500], &[2, 3]), ["data_lost v1", "data_lost v2"]);
+    let raid0 = json!({"count": 4, "layout": "raid0", "segment_bytes": SEGMENT});
+    assert_eq!(told_of(&raid0, &[1, 1, 2, 4], &[1]), ["data_lost v1", "data_lost v3"]);
+    // Of a pool with mirrors of two drives of eight, a stripe in 28 or so lies on these.
+    let pool = json!({"count": 8, "layout": "pool", "redundancy": "raid1", "segment_bytes": SEGMENT});
+    let lost = told_of(&pool, &[1; 512], &[0, 5]).len();
+    assert!((9..30).contains(&lost), "{lost} of 512, {} expected", 512 / 28);
+}
+
+/// Eleven twelfths of the group are rebuilt; the volume is in the first quarter. A controller takes the set offline.
+#[test]
+fn what_was_rebuilt_of_a_set_that_fails_is_lost_as_well() {
+    let mut array = meanwhile(raid5(), &[fails_at(29, 3)]);
+    assert_eq!(told(&mut array), ["task_started g/1", "task_failed g/1", "data_lost v"]);
+    let report = serde_json::to_value(array.report().expect("laws hold")).expect("JSON");
+    let happenings = report["happenings"].as_array().expect("a list");
+    let lost = happenings.iter().find(|one| one["kind"] == "data_lost").expect("lost");
+    assert_eq!(lost["time_ns"], json!(29 * Nanos::SECOND.0));
+    assert_eq!(lost["drives"], json!(["g/1", "g/3"]));
+}
+
+#[test]
+fn a_drive_that_was_rebuilt_before_the_next_fails_counts_no_more() {
+    let mut array = meanwhile(raid5(), &[fails_at(40, 3)]);
+    let words = ["task_started g/1", "task_finished g/1", "task_started g/3", "task_finished g/3"];
+    assert_eq!(told(&mut array), words);
+    assert_eq!(batch(&mut array, &[Io::read(0, 4 * KIB)])[0].result, 4_096);
+}
+
+#[test]
+fn a_set_that_failed_does_not_keep_another_from_being_rebuilt() {
+    let raid50 = json!({"count": 8, "layout": "raid50", "width": 4, "segment_bytes": SEGMENT});
+    let mut array = meanwhile(raid50, &[fails_at(2, 6), fails_at(4, 0)]);
+    let words = ["task_started g/1", "task_failed g/1", "data_lost v", "task_started g/6"];
+    assert_eq!(told(&mut array)[..4], words);
+}
+
+/// Where in a log a volume's data lie is not known.
+#[test]
+fn all_volumes_of_a_group_with_a_log_are_lost_with_a_set() {
+    let raid10 = json!({"count": 6, "layout": "raid10", "segment_bytes": SEGMENT});
+    let mut design = failing(&raid10, &[1, 1, 1], &[2, 3]);
+    design["cache"] = json!({"write": {"size_bytes": MIB, "placement": "log"}});
+    let mut array = array(&design, 1);
+    until(&mut array, 4);
+    assert_eq!(told(&mut array), ["data_lost v0", "data_lost v1", "data_lost v2"]);
 }
 
 #[test]

@@ -4,6 +4,9 @@
 //! survivors, computes, and writes to the spare; scrub reads everything; restripe reads a segment and writes it to
 //! another drive of the group, chosen at random, at the same offset.
 //!
+//! What a rebuild of a pool can read no more it passes over; a set of drives with too little left is given up when its drives
+//! fail (see `losses`).
+//!
 //! Ignored: that data has moved after a restripe. Reads and writes still go to the old place.
 
 use storscope_device::Direction;
@@ -48,7 +51,7 @@ pub struct Task {
     /// See `started`.
     pub finished: Option<Nanos>,
     /// The failed drive that is rebuilt, by its place in the group's list.
-    dead: usize,
+    pub(super) dead: usize,
 }
 
 impl Task {
@@ -92,13 +95,13 @@ impl Task {
         (all as f64 * self.share) as u64
     }
 
-    /// The stripe a step begins with.
-    fn stripe(&self, step: u64, group: &Group) -> u64 {
+    /// The stripe a step begins with; of a rebuild, of a failed drive by its place in the list.
+    fn stripe(&self, step: u64, dead: usize, group: &Group) -> u64 {
         let map = &group.map;
         let rows_of_chunk = self.chunk / map.segment();
         let (block, set) = match self.kind {
             BackgroundKind::Rebuild => {
-                let dead = group.dead.get(self.dead).map_or(0, |dead| u64::from(dead.drive));
+                let dead = group.dead.get(dead).map_or(0, |dead| u64::from(dead.drive));
                 (step, if map.has_rows() { dead / map.width() } else { 0 })
             }
             BackgroundKind::Scrub => (step / map.sets(), step % map.sets()),
@@ -111,7 +114,7 @@ impl Task {
     fn has_work(&self, step: u64, group: &Group) -> bool {
         self.kind != BackgroundKind::Rebuild
             || group.map.has_rows()
-            || position_of_dead(group, self.stripe(step, group), self.dead).is_some()
+            || position_of_dead(group, self.stripe(step, self.dead, group), self.dead).is_some()
     }
 
     /// Bytes, steps begun, steps in all, of the present or the last time it ran.
@@ -167,6 +170,11 @@ impl Array {
     pub(super) fn stop_task(&mut self, index: usize) {
         let reason = (!self.tasks[index].running).then_some(NoEffect::AlreadySo);
         self.happened(true, What::TaskStopped(self.task_names(index)), reason);
+        self.halt_task(index);
+    }
+
+    /// Begins no more steps of a task.
+    pub(super) fn halt_task(&mut self, index: usize) {
         self.tasks[index].running = false;
         self.late_tree.set(self.task_leaf(index), Nanos::NEVER);
     }
@@ -212,34 +220,16 @@ impl Array {
         }
     }
 
-    /// What a rebuild would read is lost, too: it is given up.
-    #[cold]
-    fn fail_task(&mut self, index: usize, step: u64) {
-        let task = &mut self.tasks[index];
-        (task.running, task.cursor) = (false, step);
-        let (group, dead) = (task.group, task.dead);
-        self.groups[group].dead[dead].is_given_up = true;
-        let map = &self.groups[group].map;
-        let start = self.tasks[index].stripe(step, &self.groups[group]) * map.stripe_bytes();
-        // Of rows, what lies behind on the same drives is lost as well.
-        let end = if map.has_rows() { u64::MAX } else { start + map.stripe_bytes() };
-        self.happened(false, What::TaskFailed(self.task_names(index)), None);
-        self.lost_space(group as u16, start..end);
-    }
-
     fn begin_step(&mut self, index: usize, step: u64) {
         let task = &self.tasks[index];
         let (group, chunk) = (task.group, task.chunk);
-        let stripe = task.stripe(step, &self.groups[group]);
-        if !self.plan_step(index, step, stripe) {
-            self.plan.clear();
-            return self.fail_task(index, step);
-        }
+        let stripe = task.stripe(step, task.dead, &self.groups[group]);
+        self.plan_step(index, step, stripe);
         self.tasks[index].cursor += 1;
         self.tasks[index].active += 1;
         let task = &self.tasks[index];
         let mut job = Job::new(Kind::Background, false, self.own_account(), group as u16, step, chunk as u32, self.now);
-        job.token = index as u32;
+        (job.token, job.via) = (index as u32, task.dead as u16);
         job.owner = self.owner_at(group as u16, stripe * self.groups[group].map.stripe_bytes());
         if task.kind == BackgroundKind::Rebuild && self.groups[group].map.parity() > 0 {
             job.degraded = true;
@@ -249,8 +239,8 @@ impl Array {
         self.issue(place, Direction::Read, Stage::Reading);
     }
 
-    /// Plans what a step reads. Returns whether that is enough: of what is rebuilt too much may be lost.
-    fn plan_step(&mut self, index: usize, step: u64, stripe: u64) -> bool {
+    /// Plans what a step reads: nothing, if of what is to be rebuilt too much is lost.
+    fn plan_step(&mut self, index: usize, step: u64, stripe: u64) {
         let task = &self.tasks[index];
         let group = &self.groups[task.group];
         let map = &group.map;
@@ -279,18 +269,20 @@ impl Array {
                 }
             }
         }
-        missing == 0
+        if missing > 0 {
+            plan.clear();
+        }
     }
 
     /// What a step writes.
     pub(super) fn plan_background_write(&mut self, place: u32) {
         let job = &self.jobs[place];
-        let task = &self.tasks[job.token as usize];
+        let (task, dead) = (&self.tasks[job.token as usize], usize::from(job.via));
         let group = &self.groups[task.group];
-        let stripe = task.stripe(job.offset, group);
+        let stripe = task.stripe(job.offset, dead, group);
         let to = match task.kind {
             BackgroundKind::Scrub => None,
-            BackgroundKind::Rebuild => place_of_dead(group, stripe, task.dead),
+            BackgroundKind::Rebuild => place_of_dead(group, stripe, dead),
             BackgroundKind::Restripe => another_drive(group, stripe, job.offset),
         };
         self.plan.extend(to.map(|place| PlannedOp { place, length: task.chunk as u32 }));
@@ -304,16 +296,17 @@ impl Array {
             job.write = true;
             return self.send_write(place);
         }
-        let (step, useful) = (job.offset, job.ops > 0);
+        let (step, dead, useful) = (job.offset, usize::from(job.via), job.ops > 0);
         self.jobs.remove(place);
         let task = &mut self.tasks[index];
         task.active -= 1;
         let group = &mut self.groups[task.group];
-        if useful {
+        // A step of a set that was given up may end when another drive is rebuilt already.
+        if useful && dead == task.dead {
             task.bytes += task.bytes_of_step(group);
         }
         if task.kind == BackgroundKind::Rebuild && group.map.has_rows() {
-            let dead = &mut group.dead[task.dead];
+            let dead = &mut group.dead[dead];
             dead.rebuilt = dead.rebuilt.max((step + 1) * task.chunk);
         }
         // A step that can read nothing ends while it begins.

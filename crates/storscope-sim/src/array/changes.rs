@@ -135,8 +135,9 @@ impl Array {
         self.drives[place as usize].drive.fail();
         let has_spare = self.groups[group].fail(drive);
         self.happened(true, what(has_spare), has_failed.then_some(NoEffect::AlreadySo));
-        if let Some(task) = rebuild.filter(|_| has_spare) {
-            // One that runs goes on to this drive by itself.
+        let gave_up = !has_failed && self.lose_beyond_redundancy(group, drive);
+        if let Some(task) = rebuild.filter(|_| has_spare || gave_up) {
+            // One that runs goes on to this drive by itself; one that was given up, to a drive of another set.
             let _ = self.start_task(task, false);
         }
     }

@@ -50,13 +50,7 @@ impl Array {
     pub(super) fn destage_done(&mut self, place: u32) {
         let job = &self.jobs[place];
         let (mut page, group, length) = (job.extra as u32, job.group, u64::from(job.length));
-        let (space, is_lost) = (job.offset..job.offset + length, job.lost);
         self.jobs.remove(place);
-        if is_lost {
-            // Where in a log a volume's data go is not known.
-            let is_log = self.cache.as_ref().is_some_and(|memory| memory.placement == Placement::Log);
-            self.lost_space(group, if is_log { 0..u64::MAX } else { space });
-        }
         if let Some(memory) = &mut self.cache {
             memory.sharing.ends(group, self.groups[usize::from(group)].map.segments_of(length));
             while page != NONE {

@@ -57,6 +57,14 @@ pub struct Dead {
     pub is_given_up: bool,
 }
 
+impl Dead {
+    /// Whether a rebuild has not put all of it elsewhere.
+    #[must_use]
+    pub const fn is_failed(&self) -> bool {
+        self.rebuilt < u64::MAX
+    }
+}
+
 /// Where the data of a failed drive goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spare {
@@ -157,11 +165,11 @@ impl Group {
         Some(Place { drive: self.first_drive + place.drive, offset })
     }
 
-    /// Whether more of a stripe is lost than its parity makes up for.
+    /// Whether more of a stripe is lost than its redundancy makes up for.
     #[must_use]
     pub fn has_lost(&self, stripe: u64) -> bool {
         let dead = (0..self.map.width()).filter(|&position| self.locate(stripe, position, 0).is_none()).count();
-        dead as u64 > self.map.parity()
+        dead as u64 > self.map.tolerance()
     }
 
     /// Where what lay at a place of the group is now.

@@ -1,14 +1,11 @@
 //! What happened during a run that is no I/O: by the schedule, or by the array itself.
 
-use std::ops::Range;
-
 use serde::Serialize;
 use storscope_types::Nanos;
 use storscope_types::design::BackgroundKind;
 
 use super::Array;
 use super::rates::Counted;
-use super::target::Volume;
 
 /// More are only counted.
 const MOST: usize = 4_096;
@@ -42,7 +39,7 @@ pub enum What {
         /// Whether a rebuild of the group is in the design.
         has_rebuild: bool,
     },
-    /// Data of a volume could not be read, written, destaged or rebuilt, for the first time: too many drives have failed.
+    /// A volume is lost: more drives have failed than its group's redundancy makes up for.
     DataLost {
         /// The volume.
         volume: String,
@@ -57,7 +54,7 @@ pub enum What {
     TaskFinished(TaskNames),
     /// It was stopped.
     TaskStopped(TaskNames),
-    /// A rebuild could not go on: what it would have read is lost, too.
+    /// A rebuild was given up: more of its set has failed than can be rebuilt.
     TaskFailed(TaskNames),
     /// A controller's volumes are written through from now on.
     CacheLost {
@@ -143,19 +140,6 @@ impl Array {
         self.happenings.kept.push(Happening { time_ns: self.now, scheduled, what, no_effect });
     }
 
-    /// What lay between two bytes of a group's space is lost: so is data of the volumes that lie there.
-    #[cold]
-    pub(super) fn lost_space(&mut self, group: u16, space: Range<u64>) {
-        let lies_there = |volume: &Volume| {
-            volume.group == group && volume.start < space.end && space.start < volume.start + volume.size
-        };
-        for index in 0..self.volumes.len() {
-            if lies_there(&self.volumes[index]) {
-                self.lost_data(index);
-            }
-        }
-    }
-
     /// Data of a volume is lost, which is told once. From then on all of its I/Os fail.
     #[cold]
     pub(super) fn lost_data(&mut self, volume: usize) {
@@ -164,7 +148,7 @@ impl Array {
         }
         let volume = &self.volumes[volume];
         let group = &self.groups[usize::from(volume.group)];
-        let drives = group.dead.iter().filter(|dead| dead.rebuilt < u64::MAX);
+        let drives = group.dead.iter().filter(|dead| dead.is_failed());
         let what = What::DataLost {
             volume: volume.name.clone(),
             group: group.name.clone(),

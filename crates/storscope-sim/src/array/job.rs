@@ -100,7 +100,7 @@ pub struct Job {
     pub account: u16,
     /// Index of the group.
     pub group: u16,
-    /// The controller it was sent to, and the owner when it arrived.
+    /// The controller it was sent to, and the owner when it arrived. Of a rebuild, the failed drive by its place in the list.
     pub via: u16,
     /// See `via`.
     pub owner: u16,

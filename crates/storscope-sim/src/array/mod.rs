@@ -28,6 +28,7 @@ mod issue;
 mod job;
 mod laws;
 mod limits;
+mod losses;
 mod marks;
 mod memory;
 mod planning;
