@@ -388,6 +388,69 @@ fn a_drive_that_was_rebuilt_before_the_next_fails_counts_no_more() {
     assert_eq!(batch(&mut array, &[Io::read(0, 4 * KIB)])[0].result, 4_096);
 }
 
+/// Drive 1 of this pool has failed, and its rebuild is stopped when it is about half done.
+fn half_rebuilt(redundancy: &str, changes: &[Value]) -> (Array, f64) {
+    let pool =
+        json!({"count": 9, "layout": "pool", "redundancy": redundancy, "segment_bytes": SEGMENT, "spare_share": 0.2});
+    let mut design = rebuilding(pool, json!({"rate_bytes_per_s": 1.048_576e6, "outstanding": 4}));
+    design["volumes"] = json!([{"name": "v", "group": "g", "size_bytes": 8 * MIB},
+        {"name": "middle", "group": "g", "size_bytes": 200 * MIB}, {"name": "last", "group": "g", "size_bytes": 8 * MIB}]);
+    design["hosts"] = json!([{"name": "h", "volumes": [{"volume": "v"}, {"volume": "middle"}, {"volume": "last"}]}]);
+    let stops = json!({"time_ns": 25 * Nanos::SECOND.0, "background_stops": "rebuild"});
+    design["changes"].as_array_mut().expect("a list").extend(changes.iter().cloned().chain([stops]));
+    let mut array = array(&design, 1);
+    until(&mut array, 40);
+    let bytes = array.report().expect("laws hold").background[0].bytes;
+    (array, bytes as f64 / MIB as f64)
+}
+
+#[test]
+fn what_is_rebuilt_of_a_pool_is_read_where_it_is_now() {
+    let (mut array, rebuilt_mib) = half_rebuilt("raid5", &[]);
+    assert!((24.0..26.0).contains(&rebuilt_mib), "{rebuilt_mib}");
+    let reads = |array: &mut Array, target: u32| {
+        let before = drive_operations(&array.report().expect("laws hold"))[0];
+        for segment in 0..128 {
+            batch(array, &[Io { target, ..Io::read(segment * SEGMENT, 4 * KIB) }]);
+        }
+        drive_operations(&array.report().expect("laws hold"))[0] - before
+    };
+    assert_eq!(reads(&mut array, 0), 128, "all of it is rebuilt");
+    // One in nine lay on the failed drive, and is computed of four others.
+    let degraded = reads(&mut array, 2);
+    assert!((150..200).contains(&degraded), "{degraded}");
+}
+
+/// The first volume has lost nothing twice, since it was rebuilt before; the rebuild goes on with what can be read.
+#[test]
+fn of_a_pool_the_volumes_that_lost_too_much_are_lost_and_no_others() {
+    let (mut array, _) = half_rebuilt("raid5", &[fails_at(15, 6)]);
+    assert_eq!(told(&mut array), ["task_started g/1", "data_lost middle", "data_lost last", "task_stopped g/1"]);
+    assert_eq!(batch(&mut array, &[Io::read(0, 4 * KIB)])[0].result, 4_096);
+    assert_eq!(batch(&mut array, &[Io { target: 2, ..Io::read(0, 4 * KIB) }])[0].result, -5);
+    let (mut array, _) = half_rebuilt("raid6", &[fails_at(15, 6)]);
+    assert_eq!(told(&mut array), ["task_started g/1", "task_stopped g/1"]);
+}
+
+#[test]
+fn a_rebuild_of_a_pool_passes_over_what_is_lost() {
+    let pool =
+        json!({"count": 9, "layout": "pool", "redundancy": "raid5", "segment_bytes": SEGMENT, "spare_share": 0.3});
+    let mut design = rebuilding(pool, json!({"rate_bytes_per_s": 2.097_152e6}));
+    design["volumes"][0]["size_bytes"] = json!(200 * MIB);
+    design["changes"].as_array_mut().expect("a list").push(fails_at(10, 6));
+    let mut array = array(&design, 1);
+    until(&mut array, 200);
+    let words = ["task_started g/1", "data_lost v", "task_finished g/1", "task_started g/6", "task_finished g/6"];
+    assert_eq!(told(&mut array), words);
+    let report = serde_json::to_value(array.report().expect("laws hold")).expect("JSON");
+    let happenings = report["happenings"].as_array().expect("a list");
+    let first = happenings.iter().find(|one| one["kind"] == "task_finished").expect("finished");
+    // 20 MiB before, and of the 24 MiB behind what has no part on the second drive: half of it, with 5 of 9 drives.
+    let bytes = first["bytes"].as_u64().expect("bytes");
+    assert!((28 * MIB..37 * MIB).contains(&bytes), "{bytes}");
+}
+
 #[test]
 fn a_set_that_failed_does_not_keep_another_from_being_rebuilt() {
     let raid50 = json!({"count": 8, "layout": "raid50", "width": 4, "segment_bytes": SEGMENT});

@@ -1,6 +1,7 @@
 //! Work that the array does by itself: rebuild, restripe, scrub. A step at a time, throttled.
 //!
-//! A step handles a chunk of some rows of one set of drives, or a stripe of a pool. Rebuild reads what is needed of the
+//! A step handles a chunk of some rows of one set of drives, or a stripe of a pool; a rebuild of a pool goes along the failed
+//! drive (see `rebuild`). Rebuild reads what is needed of the
 //! survivors, computes, and writes to the spare; scrub reads everything; restripe reads a segment and writes it to
 //! another drive of the group, chosen at random, at the same offset.
 //!
@@ -8,6 +9,8 @@
 //! fail (see `losses`).
 //!
 //! Ignored: that data has moved after a restripe. Reads and writes still go to the old place.
+
+use std::ops::Range;
 
 use storscope_device::Direction;
 use storscope_types::Nanos;
@@ -39,6 +42,8 @@ pub struct Task {
     rate_bytes_per_s: Option<f64>,
     share: f64,
     active: u32,
+    /// Steps that are not done, of what is rebuilt now.
+    under_way: Vec<u64>,
     cursor: u64,
     end: u64,
     next_at: Nanos,
@@ -71,6 +76,7 @@ impl Task {
             rate_bytes_per_s: design.rate_bytes_per_s,
             share: design.share,
             active: 0,
+            under_way: Vec::with_capacity(design.outstanding as usize),
             cursor: 0,
             end: 0,
             next_at: Nanos::ZERO,
@@ -85,6 +91,9 @@ impl Task {
     /// Steps of the whole group.
     fn steps(&self, group: &Group) -> u64 {
         let map = &group.map;
+        if self.goes_along_drive(group) {
+            return (map.used_of_drive().div_ceil(self.chunk) as f64 * self.share).ceil() as u64;
+        }
         let rows_of_chunk = self.chunk / map.segment();
         let blocks = map.stripes() / map.sets() / rows_of_chunk;
         let all = match self.kind {
@@ -95,26 +104,28 @@ impl Task {
         (all as f64 * self.share) as u64
     }
 
-    /// The stripe a step begins with; of a rebuild, of a failed drive by its place in the list.
+    /// Whether its steps are those along a failed drive of a pool.
+    fn goes_along_drive(&self, group: &Group) -> bool {
+        self.kind == BackgroundKind::Rebuild && !group.map.has_rows()
+    }
+
+    /// What a step along a failed drive takes of it.
+    fn range(&self, step: u64) -> Range<u64> {
+        step * self.chunk..(step + 1) * self.chunk
+    }
+
+    /// The stripe another step begins with; of a rebuild, of a failed drive by its place in the list.
     fn stripe(&self, step: u64, dead: usize, group: &Group) -> u64 {
         let map = &group.map;
         let rows_of_chunk = self.chunk / map.segment();
         let (block, set) = match self.kind {
             BackgroundKind::Rebuild => {
-                let dead = group.dead.get(dead).map_or(0, |dead| u64::from(dead.drive));
-                (step, if map.has_rows() { dead / map.width() } else { 0 })
+                (step, group.dead.get(dead).map_or(0, |dead| u64::from(dead.drive) / map.width()))
             }
             BackgroundKind::Scrub => (step / map.sets(), step % map.sets()),
             BackgroundKind::Restripe => (step / map.width() / map.sets(), step / map.width() % map.sets()),
         };
         map.stripe_of(block * rows_of_chunk, set)
-    }
-
-    /// Whether a step does anything: a stripe of a pool that does not lie on the failed drive needs no rebuild.
-    fn has_work(&self, step: u64, group: &Group) -> bool {
-        self.kind != BackgroundKind::Rebuild
-            || group.map.has_rows()
-            || position_of_dead(group, self.stripe(step, self.dead, group), self.dead).is_some()
     }
 
     /// Bytes, steps begun, steps in all, of the present or the last time it ran.
@@ -123,12 +134,13 @@ impl Task {
         [self.bytes, self.cursor, self.end]
     }
 
-    fn bytes_of_step(&self, group: &Group) -> u64 {
-        if self.kind == BackgroundKind::Scrub { self.chunk * group.map.width() } else { self.chunk }
+    /// What a step counts as that handles so many bytes of a drive.
+    fn bytes_of_step(&self, bytes: u64, group: &Group) -> u64 {
+        if self.kind == BackgroundKind::Scrub { bytes * group.map.width() } else { bytes }
     }
 
-    fn pace(&self, group: &Group) -> Nanos {
-        let seconds = |rate: f64| self.bytes_of_step(group) as f64 / rate;
+    fn pace(&self, bytes: u64, group: &Group) -> Nanos {
+        let seconds = |rate: f64| self.bytes_of_step(bytes, group) as f64 / rate;
         self.rate_bytes_per_s.map_or(Nanos::ZERO, |rate| Nanos::from_secs_f64(seconds(rate)))
     }
 }
@@ -145,6 +157,7 @@ impl Array {
             task.dead = to_rebuild(group)?;
         }
         (task.running, task.cursor, task.bytes, task.next_at) = (true, 0, 0, self.now);
+        task.under_way.clear();
         (task.started, task.finished) = (Some(self.now), None);
         task.end = task.steps(group);
         self.happened(scheduled, What::TaskStarted(self.task_names(index)), None);
@@ -188,10 +201,6 @@ impl Array {
             if !task.running || task.active >= task.outstanding {
                 return;
             }
-            let group = &self.groups[task.group];
-            while task.cursor < task.end && !task.has_work(task.cursor, group) {
-                task.cursor += 1;
-            }
             if task.cursor >= task.end {
                 return self.end_task(index);
             }
@@ -199,7 +208,6 @@ impl Array {
                 let at = task.next_at;
                 return self.late_tree.set(leaf, at);
             }
-            task.next_at = self.now + task.pace(group);
             let step = task.cursor;
             self.begin_step(index, step);
         }
@@ -222,24 +230,33 @@ impl Array {
 
     fn begin_step(&mut self, index: usize, step: u64) {
         let task = &self.tasks[index];
-        let (group, chunk) = (task.group, task.chunk);
-        let stripe = task.stripe(step, task.dead, &self.groups[group]);
-        self.plan_step(index, step, stripe);
-        self.tasks[index].cursor += 1;
-        self.tasks[index].active += 1;
-        let task = &self.tasks[index];
-        let mut job = Job::new(Kind::Background, false, self.own_account(), group as u16, step, chunk as u32, self.now);
-        (job.token, job.via) = (index as u32, task.dead as u16);
-        job.owner = self.owner_at(group as u16, stripe * self.groups[group].map.stripe_bytes());
-        if task.kind == BackgroundKind::Rebuild && self.groups[group].map.parity() > 0 {
+        let (group, dead, goes_along) = (task.group, task.dead, task.goes_along_drive(&self.groups[task.group]));
+        let (stripe, bytes) = if goes_along {
+            self.groups[group].plan_recovery_of(dead, task.range(step), &mut self.plan)
+        } else {
+            let (stripe, bytes) = (task.stripe(step, dead, &self.groups[group]), task.chunk);
+            self.plan_step(index, step, stripe);
+            (stripe, bytes)
+        };
+        let task = &mut self.tasks[index];
+        task.next_at = self.now + task.pace(bytes, &self.groups[group]);
+        task.cursor += 1;
+        task.active += 1;
+        task.under_way.push(step);
+        let rebuilds = task.kind == BackgroundKind::Rebuild;
+        let mut job = Job::new(Kind::Background, false, self.own_account(), group as u16, step, bytes as u32, self.now);
+        (job.token, job.via) = (index as u32, dead as u16);
+        let map = &self.groups[group].map;
+        job.owner = self.owner_at(group as u16, stripe * map.stripe_bytes());
+        if rebuilds && map.parity() > 0 {
             job.degraded = true;
-            job.extra = chunk * self.groups[group].map.data();
+            job.extra = bytes * map.data();
         }
         let place = self.jobs.insert(job);
         self.issue(place, Direction::Read, Stage::Reading);
     }
 
-    /// Plans what a step reads: nothing, if of what is to be rebuilt too much is lost.
+    /// Plans what a step reads of sets of drives, or of a stripe.
     fn plan_step(&mut self, index: usize, step: u64, stripe: u64) {
         let task = &self.tasks[index];
         let group = &self.groups[task.group];
@@ -251,7 +268,6 @@ impl Array {
             plan.extend(found.map(|place| PlannedOp { place, length }));
             found.is_some()
         };
-        let mut missing = 0;
         match task.kind {
             BackgroundKind::Scrub => (0..map.width()).for_each(|position| {
                 read(position);
@@ -260,7 +276,8 @@ impl Array {
                 read(step % map.width());
             }
             BackgroundKind::Rebuild => {
-                missing = if map.copies() > 1 { 1 } else { map.data() };
+                // A set that has too little left is given up before.
+                let mut missing = if map.copies() > 1 { 1 } else { map.data() };
                 let own = position_of_dead(group, stripe, task.dead);
                 for position in group.recovery_order(stripe).filter(|&position| Some(position) != own) {
                     if missing > 0 && read(position) {
@@ -269,9 +286,6 @@ impl Array {
                 }
             }
         }
-        if missing > 0 {
-            plan.clear();
-        }
     }
 
     /// What a step writes.
@@ -279,6 +293,9 @@ impl Array {
         let job = &self.jobs[place];
         let (task, dead) = (&self.tasks[job.token as usize], usize::from(job.via));
         let group = &self.groups[task.group];
+        if task.goes_along_drive(group) {
+            return group.plan_rebuilt(dead, task.range(job.offset), &mut self.plan);
+        }
         let stripe = task.stripe(job.offset, dead, group);
         let to = match task.kind {
             BackgroundKind::Scrub => None,
@@ -296,22 +313,36 @@ impl Array {
             job.write = true;
             return self.send_write(place);
         }
-        let (step, dead, useful) = (job.offset, usize::from(job.via), job.ops > 0);
+        let (step, dead, bytes) = (job.offset, usize::from(job.via), u64::from(job.length));
+        let (useful, began_before) = (job.ops > 0, job.ops > 0 || job.write);
         self.jobs.remove(place);
         let task = &mut self.tasks[index];
         task.active -= 1;
-        let group = &mut self.groups[task.group];
         // A step of a set that was given up may end when another drive is rebuilt already.
-        if useful && dead == task.dead {
-            task.bytes += task.bytes_of_step(group);
-        }
-        if task.kind == BackgroundKind::Rebuild && group.map.has_rows() {
-            let dead = &mut group.dead[dead];
-            dead.rebuilt = dead.rebuilt.max((step + 1) * task.chunk);
+        if dead == task.dead {
+            if useful {
+                task.bytes += task.bytes_of_step(bytes, &self.groups[task.group]);
+            }
+            self.step_done(index, step);
         }
         // A step that can read nothing ends while it begins.
-        if useful {
+        if began_before {
             self.continue_task(index);
+        }
+    }
+}
+
+impl Array {
+    /// What lies before the steps that are not done is rebuilt.
+    fn step_done(&mut self, index: usize, step: u64) {
+        let task = &mut self.tasks[index];
+        if let Some(place) = task.under_way.iter().position(|&one| one == step) {
+            task.under_way.swap_remove(place);
+        }
+        if task.kind == BackgroundKind::Rebuild {
+            let first = task.under_way.iter().copied().min().unwrap_or(task.cursor);
+            let dead = &mut self.groups[task.group].dead[task.dead];
+            dead.rebuilt = dead.rebuilt.max(first * task.chunk);
         }
     }
 }

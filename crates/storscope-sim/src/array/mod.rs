@@ -33,6 +33,7 @@ mod marks;
 mod memory;
 mod planning;
 mod rates;
+mod rebuild;
 mod report;
 mod reporting;
 mod sharing;
