@@ -1,9 +1,8 @@
 //! Work that the array does by itself: rebuild, restripe, scrub. A step at a time, throttled.
 //!
 //! A step handles a chunk of some rows of one set of drives, or a stripe of a pool; a rebuild of a pool goes along the failed
-//! drive (see `rebuild`). Rebuild reads what is needed of the
-//! survivors, computes, and writes to the spare; scrub reads everything; restripe reads a segment and writes it to
-//! another drive of the group, chosen at random, at the same offset.
+//! drive (see `rebuild`). Rebuild reads what is needed of the survivors, computes, and writes to the spare; scrub reads
+//! everything; restripe reads a segment and writes it to another drive of the group, chosen at random, at the same offset.
 //!
 //! What a rebuild of a pool can read no more it passes over; a set of drives with too little left is given up when its drives
 //! fail (see `losses`).
@@ -21,12 +20,13 @@ use super::group::{Dead, Group, Spare};
 use super::happening::{NoEffect, TaskNames, What};
 use super::issue::PlannedOp;
 use super::job::{Job, Kind, Stage};
+use super::rebuild::usual_outstanding;
 use crate::kernel::Random;
 use crate::layout::Place;
 
 /// Bytes of a drive in a step of a rebuild or a scrub, unless the design says otherwise: with a segment of 64 KiB at a time
 /// an idle drive of 7,200 rpm would be rebuilt at 7 MB/s, a tenth of what arrays do.
-const USUAL_CHUNK_BYTES: u64 = 1 << 20;
+pub(super) const USUAL_CHUNK_BYTES: u64 = 1 << 20;
 
 /// Background work.
 #[derive(Debug, Clone)]
@@ -64,19 +64,21 @@ impl Task {
     #[must_use]
     pub fn new(design: &BackgroundDesign, index: usize, group: &Group) -> Self {
         let segment = group.map.segment();
+        let in_chunks = design.kind == BackgroundKind::Rebuild || group.map.has_rows();
         let usual = if design.kind == BackgroundKind::Restripe { segment } else { segment.max(USUAL_CHUNK_BYTES) };
         let chunk = design.chunk.map_or(usual, |chunk| chunk.0);
-        let rows = if group.map.has_rows() { (chunk / segment).max(1) } else { 1 };
+        let rows = if in_chunks { (chunk / segment).max(1) } else { 1 };
+        let outstanding = design.outstanding.unwrap_or_else(|| usual_outstanding(design.kind, group));
         Self {
             name: design.name.clone(),
             kind: design.kind,
             group: index,
             chunk: rows * segment,
-            outstanding: design.outstanding,
+            outstanding,
             rate_bytes_per_s: design.rate_bytes_per_s,
             share: design.share,
             active: 0,
-            under_way: Vec::with_capacity(design.outstanding as usize),
+            under_way: Vec::with_capacity(outstanding as usize),
             cursor: 0,
             end: 0,
             next_at: Nanos::ZERO,
@@ -288,6 +290,19 @@ impl Array {
         }
     }
 
+    /// What lies before the steps that are not done is rebuilt.
+    fn step_done(&mut self, index: usize, step: u64) {
+        let task = &mut self.tasks[index];
+        if let Some(place) = task.under_way.iter().position(|&one| one == step) {
+            task.under_way.swap_remove(place);
+        }
+        if task.kind == BackgroundKind::Rebuild {
+            let first = task.under_way.iter().copied().min().unwrap_or(task.cursor);
+            let dead = &mut self.groups[task.group].dead[task.dead];
+            dead.rebuilt = dead.rebuilt.max(first * task.chunk);
+        }
+    }
+
     /// What a step writes.
     pub(super) fn plan_background_write(&mut self, place: u32) {
         let job = &self.jobs[place];
@@ -328,21 +343,6 @@ impl Array {
         // A step that can read nothing ends while it begins.
         if began_before {
             self.continue_task(index);
-        }
-    }
-}
-
-impl Array {
-    /// What lies before the steps that are not done is rebuilt.
-    fn step_done(&mut self, index: usize, step: u64) {
-        let task = &mut self.tasks[index];
-        if let Some(place) = task.under_way.iter().position(|&one| one == step) {
-            task.under_way.swap_remove(place);
-        }
-        if task.kind == BackgroundKind::Rebuild {
-            let first = task.under_way.iter().copied().min().unwrap_or(task.cursor);
-            let dead = &mut self.groups[task.group].dead[task.dead];
-            dead.rebuilt = dead.rebuilt.max(first * task.chunk);
         }
     }
 }

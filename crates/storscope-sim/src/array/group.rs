@@ -3,6 +3,7 @@
 use storscope_types::Bytes;
 use storscope_types::design::{GroupDesign, Layout, ParityUpdate, ReadChoice};
 
+use super::background::USUAL_CHUNK_BYTES;
 use crate::kernel::Random;
 use crate::layout::{Map, Piece, Place};
 
@@ -34,6 +35,8 @@ pub struct Group {
     /// Spares not in use, by index in the array.
     pub spares: Vec<u32>,
     distributed_from: Option<u64>,
+    /// What is rebuilt to one drive before the next takes its turn, where the spare is distributed.
+    run: u64,
     /// The copy that was read last, by the drive of the first one.
     turns: Box<[u8]>,
     /// What is destaged to one of its drives at a time, unless the design says how much in all.
@@ -53,6 +56,8 @@ pub struct Dead {
     pub spare: Spare,
     /// What lies below this offset has been rebuilt.
     pub rebuilt: u64,
+    /// How many drives before it are rebuilt to the free parts of others.
+    before: u64,
     /// Whether the rest cannot be rebuilt.
     pub is_given_up: bool,
 }
@@ -96,6 +101,7 @@ impl Group {
             dead: Vec::new(),
             spares: (0..design.spares).map(|spare| first_drive + design.count + spare).collect(),
             distributed_from: distributed.then_some(kept),
+            run: run_of(design.segment.0, drive_size.0 - kept),
             turns: vec![1; design.count as usize].into_boxed_slice(),
             destages_per_drive: DESTAGES_PER_ARM.max(parallel.ceil() as usize),
         }
@@ -186,25 +192,30 @@ impl Group {
         match dead.spare {
             Spare::None => None,
             Spare::Drive(drive) => Some(Place { drive, offset }),
-            Spare::Distributed => self.distributed_place(dead.drive, offset),
+            Spare::Distributed => self.distributed_place(dead, offset),
         }
     }
 
-    /// A pseudo-random drive that works, in the part of it that is kept free. Neighbours of the stripe are not avoided:
-    /// that matters for safety, not for speed.
-    fn distributed_place(&self, drive: u32, offset: u64) -> Option<Place> {
+    /// A place in the free part of another drive: run after run the next drive, so that what is rebuilt together is written
+    /// together, and all drives get as much. Where one has failed, another that works is drawn.
+    ///
+    /// Ignored: neighbours of the stripe are not avoided, and what was rebuilt to a drive that fails later counts as being on
+    /// another one at once. Both matter for safety, not for speed.
+    fn distributed_place(&self, dead: &Dead, offset: u64) -> Option<Place> {
         let from = self.distributed_from?;
-        let segment = offset / self.map.segment();
-        let mut random = Random::new(u64::from(drive) << 40 | segment, 1);
-        let free = (self.drive_size - from) / self.map.segment();
-        let slot = random.below(free.max(1));
+        let (count, others) = (u64::from(self.count), u64::from(self.count) - 1);
+        let (run, within) = (offset / self.run, offset % self.run);
         let works = |drive: &u32| self.dead.iter().all(|dead| dead.drive != *drive);
-        (0..self.count).find(works)?;
-        // Drawn again where the drive has failed, so that all that work get as much, and data stay where they are when
-        // another fails.
-        let target = std::iter::repeat_with(|| random.below(u64::from(self.count)) as u32).find(works)?;
-        let offset = from + slot * self.map.segment() + offset % self.map.segment();
-        Some(Place { drive: self.first_drive + target, offset: offset.min(self.drive_size - self.map.segment()) })
+        let mut drive = ((u64::from(dead.drive) + 1 + run % others.max(1)) % count) as u32;
+        if !works(&drive) {
+            (0..self.count).find(works)?;
+            let mut random = Random::new(u64::from(dead.drive) << 40 | run, 1);
+            drive = std::iter::repeat_with(|| random.below(count) as u32).find(works)?;
+        }
+        let runs = self.map.used_of_drive().div_ceil(self.run).div_ceil(others.max(1));
+        let slot = (dead.before * runs + run / others.max(1)) % ((self.drive_size - from) / self.run).max(1);
+        let offset = from + slot * self.run + within;
+        Some(Place { drive: self.first_drive + drive, offset: offset.min(self.drive_size - self.map.segment()) })
     }
 
     /// Whether the free parts of the drives that are left hold what another one that fails kept, and those before it.
@@ -224,8 +235,14 @@ impl Group {
             (None, false) => Spare::Drive(self.spares.remove(0)),
             _ => Spare::None,
         };
-        self.dead.push(Dead { drive, spare, rebuilt: 0, is_given_up: false });
+        let before = self.dead.iter().filter(|dead| dead.spare == Spare::Distributed).count() as u64;
+        self.dead.push(Dead { drive, spare, rebuilt: 0, before, is_given_up: false });
         self.degraded = true;
         spare != Spare::None
     }
+}
+
+/// Whole segments in the free part of a drive that are written in a row: a chunk of a rebuild, if there is as much room.
+fn run_of(segment: u64, free: u64) -> u64 {
+    (USUAL_CHUNK_BYTES.min(free) / segment).max(1) * segment
 }

@@ -20,9 +20,9 @@ pub struct BackgroundDesign {
     /// Bytes of each drive that one step handles. Absent: a segment, of a rebuild or a scrub at least 1 MiB.
     #[serde(default, rename = "chunk_bytes")]
     pub chunk: Option<Bytes>,
-    /// Steps at a time; 1 to 256.
-    #[serde(default = "super::array::one")]
-    pub outstanding: u32,
+    /// Steps at a time; 1 to 256. Absent: 1; of a rebuild of a pool as many as it has drives besides the failed one.
+    #[serde(default)]
+    pub outstanding: Option<u32>,
     /// Throttle: most bytes per second that are rebuilt, moved or checked. Absent: as fast as the drives allow.
     #[serde(default)]
     pub rate_bytes_per_s: Option<f64>,

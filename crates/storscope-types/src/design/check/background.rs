@@ -31,14 +31,16 @@ impl ArrayDesign {
         let expected = "a group with redundancy";
         let rebuilds = task.kind == BackgroundKind::Rebuild;
         require(!rebuilds || shape.tolerance() > 0, &format!("{path}.group"), expected, &task.group)?;
-        within(f64::from(task.outstanding), 1.0, 256.0, &format!("{path}.outstanding"), "1 to 256")?;
+        let outstanding = format!("{path}.outstanding");
+        task.outstanding.map_or(Ok(()), |count| within(f64::from(count), 1.0, 256.0, &outstanding, "1 to 256"))?;
         let share = format!("{path}.share");
         require(task.share > 0.0 && task.share <= 1.0, &share, "a ratio above 0, at most 1", &task.share.to_string())?;
         check_rate(task.rate_bytes_per_s, &format!("{path}.rate_bytes_per_s"))?;
         let chunk = task.chunk.map_or(group.segment.0, |chunk| chunk.0);
         let sound = chunk > 0 && chunk.is_multiple_of(group.segment.0) && chunk <= size.0 && chunk <= 1 << 30;
-        let single = group.layout != Layout::Pool || chunk == group.segment.0;
-        let expected = "nothing: stripes of a pool are handled one by one; outstanding says how many at a time";
+        let single = rebuilds || group.layout != Layout::Pool || chunk == group.segment.0;
+        let expected =
+            "nothing: stripes of a pool are scrubbed and moved one by one; outstanding says how many at a time";
         require(single, &format!("{path}.chunk_bytes"), expected, &chunk.to_string())?;
         let expected = format!("a multiple of the segment of {} bytes, at most 1 GiB and a drive", group.segment.0);
         require(sound, &format!("{path}.chunk_bytes"), &expected, &chunk.to_string())
