@@ -289,6 +289,11 @@ fn what_would_have_no_effect_is_refused() {
             "parity_update: expected nothing: only layouts with parity",
         ),
         ("\"raid10\"", "\"raid5\"\nread_choice = \"round_robin\"", "read_choice: expected nothing: only mirrors"),
+        (
+            "\"fc4\"",
+            "\"fc4\", duplex = true",
+            "front_end.duplex: expected nothing: both directions of a front-end link",
+        ),
         ("\"raid10\"", "\"raid0\"", "group[0].spares: expected 0: without redundancy there is nothing to rebuild"),
         (
             "[[at]]",

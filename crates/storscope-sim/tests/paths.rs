@@ -261,3 +261,77 @@ fn copies_that_are_alike_are_read_alike_also_with_writes_between() {
         }
     }
 }
+
+/// Bytes per second of reads and writes, half of each, and the names of the links of a kind.
+fn of_both_ways(design: &Value, kind: &str) -> (f64, Vec<String>) {
+    let mut array = array(design, 1);
+    let hosts = design["hosts"][0]["volumes"].as_array().expect("a list").len() as u64;
+    closed(&mut array, 64, 8_000, 0.0, |random, _| {
+        let target = random.below(hosts) as u32;
+        Io { target, write: random.below(2) == 0, ..random_read(random, GIB, 64 * KIB) }
+    });
+    let report = serde_json::to_value(array.report().expect("laws hold")).expect("JSON");
+    let of_kind = |one: &&Value| one["kind"] == kind;
+    let names = report["components"].as_array().expect("a list").iter().filter(of_kind);
+    let names = names.map(|one| one["name"].as_str().expect("text").to_owned()).collect();
+    let bytes: u64 = (0..hosts as usize)
+        .flat_map(|target| [0, 1].map(|way| report["targets"][target]["bytes"][way].as_u64().expect("a number")))
+        .sum();
+    (bytes as f64 / (report["duration_ns"].as_f64().expect("a number") / 1e9), names)
+}
+
+#[test]
+fn a_back_end_link_carries_one_direction_at_a_time_unless_it_is_duplex() {
+    let mut design = plain();
+    design["drives"]["d"] = constant(1e6);
+    design["controllers"] = json!([{"name": "a"}]);
+    design["links"] = json!({"back_end": {"bandwidth_bytes_per_s": 100e6, "latency_ns": 30_000}});
+    let (half, names) = of_both_ways(&design, "back_end_link");
+    assert!(relative(half, 100e6) < 0.01, "{half}");
+    assert_eq!(names, ["a"]);
+    let alone = [Io::read(0, 64 * KIB), Io::write(0, 64 * KIB)].map(|io| done_at(&design, io));
+    design["links"]["back_end"]["duplex"] = json!(true);
+    let (both, names) = of_both_ways(&design, "back_end_link");
+    assert!((185e6..200.1e6).contains(&both), "{both}");
+    assert_eq!(names, ["a out", "a in"]);
+    assert_eq!([Io::read(0, 64 * KIB), Io::write(0, 64 * KIB)].map(|io| done_at(&design, io)), alone);
+}
+
+#[test]
+fn a_mirror_link_carries_one_direction_at_a_time_unless_it_is_duplex() {
+    let mut design = plain();
+    design["drives"]["d"] = constant(1e6);
+    design["controllers"] = json!([{"name": "a"}, {"name": "b"}]);
+    design["links"] = json!({"mirror": {"bandwidth_bytes_per_s": 100e6}});
+    design["cache"] = json!({"write": {"size_bytes": GIB, "mirrored": true}});
+    design["volumes"] = json!([{"name": "v", "group": "g", "size_bytes": GIB, "owner": "a"},
+        {"name": "w", "group": "g", "size_bytes": GIB, "owner": "b"}]);
+    design["hosts"] = json!([{"name": "h", "volumes": [{"volume": "v"}, {"volume": "w"}]}]);
+    // Only writes cross: as many of one controller's volume as of the other's.
+    let (half, names) = of_both_ways(&design, "mirror_link");
+    assert!(relative(half, 200e6) < 0.03, "{half}");
+    assert_eq!(names, ["mirror"]);
+    design["links"]["mirror"]["duplex"] = json!(true);
+    let (both, names) = of_both_ways(&design, "mirror_link");
+    assert!((360e6..400.1e6).contains(&both), "{both}");
+    assert_eq!(names, ["mirror a to b", "mirror b to a"]);
+}
+
+#[test]
+fn proxied_ios_use_the_direction_in_which_their_data_go() {
+    let mut design = two_controllers("b");
+    let alone = [Io::read(0, 8_000), Io::write(0, 8_000)].map(|io| done_at(&design, io));
+    design["links"]["mirror"]["duplex"] = json!(true);
+    assert_eq!([Io::read(0, 8_000), Io::write(0, 8_000)].map(|io| done_at(&design, io)), alone);
+    for (io, busy) in [(Io::read(0, 8_000), "mirror a to b"), (Io::write(0, 8_000), "mirror b to a")] {
+        let mut array = array(&design, 1);
+        batch(&mut array, &[io]);
+        let report = serde_json::to_value(array.report().expect("laws hold")).expect("JSON");
+        let links = report["components"].as_array().expect("a list").iter().filter(|one| one["kind"] == "mirror_link");
+        let used: Vec<&str> = links
+            .filter(|one| one["busy_ratio"].as_f64() > Some(0.0))
+            .map(|one| one["name"].as_str().expect("text"))
+            .collect();
+        assert_eq!(used, [busy]);
+    }
+}

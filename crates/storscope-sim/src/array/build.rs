@@ -72,6 +72,14 @@ impl Stock {
         Link::new(self.station(kind, name, design.ports, latency), design)
     }
 
+    /// Both directions of a link: a station for each if it is duplex, else one for both.
+    fn both_ways(&mut self, kind: ComponentKind, name: String, ways: [String; 2], design: &LinkDesign) -> [Link; 2] {
+        if design.duplex {
+            return ways.map(|way| self.link(kind, way, design, design.latency()));
+        }
+        [self.link(kind, name, design, design.latency()); 2]
+    }
+
     fn limit(&mut self, kind: LimitKind, name: &str, most: Option<u32>) -> u16 {
         let Some(most) = most else { return u16::MAX };
         self.limits.push(Limit::new(most));
@@ -110,11 +118,10 @@ impl Array {
         }
         let mut stock = Stock::default();
         let controllers = build_controllers(design, &mut stock);
-        let mirror = design
-            .links
-            .mirror
-            .filter(|_| controllers.len() > 1)
-            .map(|link| stock.link(ComponentKind::MirrorLink, "mirror".to_owned(), &link, link.latency()));
+        let mirror = design.links.mirror.filter(|_| controllers.len() > 1).map(|link| {
+            let ways = ways_of_mirror(&controllers);
+            stock.both_ways(ComponentKind::MirrorLink, "mirror".to_owned(), ways, &link)
+        });
         let targets = build_targets(design, &volumes, &mut stock)?;
         let cache = design.cache.as_ref().map(|cache| Box::new(Memory::new(cache, design, &groups, &volumes)));
         let tasks = build_tasks(design, &groups)?;
@@ -235,6 +242,16 @@ fn build_volumes(design: &ArrayDesign) -> Result<Vec<Volume>, SimError> {
     Ok(volumes)
 }
 
+/// What the directions of a mirror link are called.
+fn ways_of_mirror(controllers: &[Controller]) -> [String; 2] {
+    match controllers {
+        [first, second] => {
+            [[first, second], [second, first]].map(|[from, to]| format!("mirror {} to {}", from.name, to.name))
+        }
+        _ => ["mirror forth", "mirror back"].map(str::to_owned),
+    }
+}
+
 /// Links without controllers belong to one that costs nothing.
 fn build_controllers(design: &ArrayDesign, stock: &mut Stock) -> Vec<Controller> {
     let mut controllers: Vec<Controller> = design.controllers.iter().map(Controller::new).collect();
@@ -255,7 +272,8 @@ fn build_controllers(design: &ArrayDesign, stock: &mut Stock) -> Vec<Controller>
             controller.front_out = Some(stock.link(kind, from, link, Nanos::ZERO));
         }
         if let Some(link) = &design.links.back_end {
-            controller.back = Some(stock.link(ComponentKind::BackEndLink, name.clone(), link, link.latency()));
+            let ways = [format!("{name} out"), format!("{name} in")];
+            controller.back = Some(stock.both_ways(ComponentKind::BackEndLink, name.clone(), ways, link));
         }
     }
     controllers

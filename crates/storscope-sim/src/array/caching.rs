@@ -180,11 +180,12 @@ impl Array {
     /// The data goes into memory, and to the other controller if it is mirrored; then the host has its answer.
     fn accept(&mut self, place: u32) {
         let job = &self.jobs[place];
-        let (group, offset, length) = (job.group, job.offset, u64::from(job.length));
+        let (group, offset, length, owner) = (job.group, job.offset, u64::from(job.length), job.owner);
         let Some(memory) = &mut self.cache else { return };
         memory.put(group, offset, length);
-        match self.mirror {
-            Some(link) if memory.mirrored => self.cross(place, link, length, Part::MirrorLink, Stage::Mirrored),
+        let is_mirrored = memory.mirrored;
+        match self.mirror_link(owner, self.keeper_of_copies(owner)) {
+            Some(link) if is_mirrored => self.cross(place, link, length, Part::MirrorLink, Stage::Mirrored),
             _ => self.answer(place),
         }
     }

@@ -66,8 +66,8 @@ pub struct Controller {
     pub front_in: Option<Link>,
     /// To the hosts.
     pub front_out: Option<Link>,
-    /// To and from the drives.
-    pub back: Option<Link>,
+    /// To the drives, and from them: one link twice if it carries one direction at a time.
+    pub back: Option<[Link; 2]>,
     /// A host I/O.
     pub op: Cost,
     /// A host I/O that is handed on.

@@ -67,7 +67,7 @@ impl Array {
     pub(super) fn proxied(&mut self, place: u32) {
         let job = &self.jobs[place];
         let bytes = if job.write { job.length } else { 0 };
-        match self.mirror {
+        match self.mirror_link(job.via, job.owner) {
             Some(link) => self.cross(place, link, u64::from(bytes), Part::MirrorLink, Stage::AtOwner),
             None => self.at_owner(place),
         }
@@ -87,13 +87,25 @@ impl Array {
         if job.write || self.controllers.is_empty() {
             return self.finish(place);
         }
-        match self.mirror {
+        match self.mirror_link(job.owner, job.via) {
             Some(link) if job.proxied => {
                 let bytes = u64::from(job.length);
                 self.cross(place, link, bytes, Part::MirrorLink, Stage::BackFromOwner);
             }
             _ => self.send_out(place),
         }
+    }
+
+    /// The link from one controller to another.
+    #[inline]
+    pub(super) fn mirror_link(&self, from: u16, to: u16) -> Option<Link> {
+        self.mirror.map(|ways| ways[usize::from(to < from)])
+    }
+
+    /// The controller that keeps the copies of what is in a controller's write cache: the next one.
+    #[inline]
+    pub(super) fn keeper_of_copies(&self, owner: u16) -> u16 {
+        if usize::from(owner) + 1 < self.controllers.len() { owner + 1 } else { 0 }
     }
 
     /// Over the front-end link to the host.

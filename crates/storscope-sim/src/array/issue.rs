@@ -116,7 +116,7 @@ impl Array {
     fn bring_back(&mut self, place: u32) {
         let job = &self.jobs[place];
         match self.back_end(job.owner) {
-            Some(link) if job.moved > 0 => {
+            Some([_, link]) if job.moved > 0 => {
                 let moved = job.moved;
                 self.cross(place, link, moved, Part::BackEnd, Stage::ReadBack);
             }
@@ -125,7 +125,7 @@ impl Array {
     }
 
     #[inline]
-    fn back_end(&self, owner: u16) -> Option<super::controller::Link> {
+    fn back_end(&self, owner: u16) -> Option<[super::controller::Link; 2]> {
         self.controllers.get(usize::from(owner)).and_then(|controller| controller.back)
     }
 
@@ -169,7 +169,7 @@ impl Array {
     /// What is written crosses the back-end link.
     #[inline]
     pub(super) fn send_write(&mut self, place: u32) {
-        let Some(link) = self.back_end(self.jobs[place].owner) else { return self.write_now(place) };
+        let Some([link, _]) = self.back_end(self.jobs[place].owner) else { return self.write_now(place) };
         self.plan_write(place);
         let bytes = self.plan.iter().map(|op| u64::from(op.length)).sum();
         self.plan.clear();

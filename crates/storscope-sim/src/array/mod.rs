@@ -96,7 +96,8 @@ pub struct Array {
     volumes: Vec<Volume>,
     targets: Vec<Target>,
     controllers: Vec<Controller>,
-    mirror: Option<Link>,
+    /// From controllers to those behind them in the design, and back: one link twice if it carries one direction at a time.
+    mirror: Option<[Link; 2]>,
     cache: Option<Box<Memory>>,
     /// Whether reads that missed stay in memory.
     keeps_reads: bool,

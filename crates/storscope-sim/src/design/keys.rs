@@ -39,7 +39,7 @@ const UNITS: [(&str, &str); 22] = [
 ];
 
 /// Keys of designs, and other words for them. The first counts that exists where the word stands.
-const WORDS: [(&str, &[&str]); 73] = [
+const WORDS: [(&str, &[&str]); 74] = [
     ("segment", &["stripe", "stripe_size", "stripe_unit", "stripe_depth", "strip", "strip_size"]),
     ("segment", &["chunk", "chunk_size", "segment_size", "block_size"]),
     ("chunk", &["segment", "stripe", "block", "block_size", "step", "chunk_size"]),
@@ -92,6 +92,7 @@ const WORDS: [(&str, &[&str]); 73] = [
     ("mirror", &["interconnect", "inter_controller", "cmi", "controllers"]),
     ("front_end", &["frontend", "front", "host", "hosts", "host_ports"]),
     ("back_end", &["backend", "back", "loops", "drives", "disks", "sas"]),
+    ("duplex", &["full_duplex", "bidirectional", "both_ways"]),
     ("servers", &["cpus", "cpu", "cores", "processors", "threads"]),
     ("turns_per_min", &["rpm", "rotation", "spindle_speed", "speed"]),
     ("bandwidth", &["speed", "rate", "throughput", "bandwidth_limit", "max_bandwidth", "provisioned_throughput"]),

@@ -11,10 +11,10 @@ pub struct LinksDesign {
     /// Between hosts and each controller; both directions at the same time.
     #[serde(default)]
     pub front_end: Option<LinkDesign>,
-    /// Between each controller and the drives; one direction at a time, as on a loop.
+    /// Between each controller and the drives; one direction at a time, as on a loop, unless it is `duplex`.
     #[serde(default)]
     pub back_end: Option<LinkDesign>,
-    /// Between the controllers: mirrored writes and proxied I/Os.
+    /// Between the controllers: mirrored writes and proxied I/Os; one direction at a time unless it is `duplex`.
     #[serde(default)]
     pub mirror: Option<LinkDesign>,
 }
@@ -35,6 +35,15 @@ pub struct LinkDesign {
     /// Ports side by side; an I/O uses one. 1 to 64.
     #[serde(default = "super::array::one")]
     pub ports: u32,
+    /// Whether both directions go at the same time, each at the bandwidth. Not of front-end links, of which they always do.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub duplex: bool,
+}
+
+/// Designs without it look as before.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// Usual links. Rates are payload: 8b/10b Fibre Channel carries 100 MB/s per Gbit/s of its name (FC-PI-4, FC-PI-5 for

@@ -70,6 +70,9 @@ impl ArrayDesign {
         ] {
             link.as_ref().map_or(Ok(()), |link| check_link(link, path))?;
         }
+        let apart = self.links.front_end.is_some_and(|link| link.duplex);
+        let expected = "nothing: both directions of a front-end link are apart already";
+        require(!apart, "links.front_end.duplex", expected, "true")?;
         let several = self.controllers.len() > 1;
         let expected = "nothing, or a second controller at the other end of it";
         let found =
