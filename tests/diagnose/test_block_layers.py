@@ -65,6 +65,55 @@ def test_a_disk_is_no_neighbour_of_its_own_volumes_and_the_hog_among_them_is_nam
     assert heavy.numbers["share_of_operations"] > 0.9, "of its own layer, in which each load is once"
 
 
+def _without_rows(
+    ops: Mapping[str, FloatArray], latency: FloatArray | float, absent: Mapping[str, np.ndarray]
+) -> Callable[[Recorder], None]:
+    """The host without the rows of some devices in some intervals."""
+
+    def write(recorder: Recorder) -> None:
+        for name, rate in ops.items():
+            kept = ~absent.get(name, np.zeros(_COUNT, dtype=bool))
+            slow = np.broadcast_to(np.asarray(latency), _COUNT)
+            columns = {"ops_per_s": rate, "bytes_per_s": rate * 16_384, "latency_ns_mean": slow}
+            for index in np.flatnonzero(kept):
+                values = {column: float(cells[index]) for column, cells in columns.items()}
+                recorder.observe(entity(name, "device", "lab"), int(index) * 10**10, 10**10, values)
+
+    return write
+
+
+@pytest.mark.parametrize("incomplete", ["sda", "dm-0", "dm-1"])
+def test_a_row_that_is_missing_hides_no_shared_disk(incomplete: str, tmp_path: Path) -> None:
+    one_row = np.arange(_COUNT) == 100
+    case = make_case(tmp_path, _without_rows(*_lvm(), {incomplete: one_row}))
+    [finding] = findings(noisy_neighbour.RULE, case)
+    assert finding.title == "Device dm-1 slows down dm-0"
+    assert "They share device sda." in finding.summary
+
+
+def test_what_shares_a_disk_is_told_where_idle_devices_have_no_rows(tmp_path: Path) -> None:
+    ops, slow = _lvm()
+    hog = np.where(_loud(), ops["dm-1"], 0.0)
+    ops = {"sda": ops["dm-0"] + hog, "dm-0": ops["dm-0"], "dm-1": hog}
+    case = make_case(tmp_path, _without_rows(ops, slow, {"dm-1": hog == 0}))
+    assert {one.name for one in rests_on(case, entity("dm-1", "device", "lab"))} == {"sda"}
+    assert {one.name for one in rests_on(case, entity("dm-0", "device", "lab"))} == {"sda"}
+
+
+def test_where_idle_devices_have_rows_one_without_them_was_not_measured(tmp_path: Path) -> None:
+    one, other = _loads(2)
+    quiet_half = np.arange(_COUNT) < _COUNT // 2
+    ops = {"sda": np.where(quiet_half, 0.0, one + other), "dm-0": np.where(quiet_half, 0.0, one), "dm-1": other}
+    case = make_case(tmp_path, _without_rows(ops, 5 * MS, {"dm-1": quiet_half}))
+    assert not rests_on(case, entity("dm-0", "device", "lab"))
+
+
+def test_a_row_that_is_missing_hides_no_volumes_on_luks(tmp_path: Path) -> None:
+    ops, slow = _over_luks()
+    case = make_case(tmp_path, _without_rows(ops, slow, {"dm-1": np.arange(_COUNT) == 50}))
+    assert "dm-0" in {one.name for one in rests_on(case, entity("dm-1", "device", "lab"))}
+
+
 def test_a_disk_and_the_volume_on_all_of_it_are_one_thing_and_not_judged_against_each_other(tmp_path: Path) -> None:
     load = _loads(1)[0] * np.where(_loud(), 5, 1)
     slow = np.where(_loud(), 30 * MS, 4 * MS)

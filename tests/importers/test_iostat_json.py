@@ -69,6 +69,16 @@ def test_an_interrupted_file_loses_only_its_last_report(tmp_path: Path) -> None:
     assert any("unfinished" in warning for warning in tables.notes.warnings)
 
 
+def test_of_a_report_that_was_cut_no_device_is_kept(tmp_path: Path) -> None:
+    whole = CAPTURED.read_text()
+    ends = [match.end() for match in re.finditer(r'"util": [0-9.]+\}', whole)]
+    complete = read_tables(IMPORTER, CAPTURED).rows("observations")
+    tables = read_text(IMPORTER, whole[: ends[-1]], tmp_path)
+    last = max(row["time"] for row in complete)
+    assert tables.rows("observations") == [row for row in complete if row["time"] < last]
+    assert tables.notes.omitted["unfinished last report"] == 1
+
+
 def test_what_is_no_json_is_refused_with_the_place(tmp_path: Path) -> None:
     with pytest.raises(MalformedInput, match="line 1"):
         read_text(IMPORTER, '{"sysstat": nonsense', tmp_path)

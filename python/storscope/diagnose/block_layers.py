@@ -23,6 +23,7 @@ from typing import Final
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.common_intervals import loads, on_common_intervals
 from storscope.diagnose.stacked_devices import Stack, stack_of
 from storscope.domain.entity import EntityRef
 from storscope.store.series import Series
@@ -83,8 +84,7 @@ def carriers(case: Case, system: str) -> Mapping[EntityRef, frozenset[EntityRef]
     """Device -> devices of a lower layer that it rests on, where no link says it and loads do."""
     key = ("carriers", system)
     if key not in case.memo:
-        known = case.series("device", needs=("ops_per_s",))
-        case.memo[key] = _told_by_load(case, [one for entity, one in known.items() if entity.system == system])
+        case.memo[key] = _told_by_load(case, _devices(case, system))
     found: Mapping[EntityRef, frozenset[EntityRef]] = case.memo[key]
     return found
 
@@ -92,11 +92,20 @@ def carriers(case: Case, system: str) -> Mapping[EntityRef, frozenset[EntityRef]
 def _stack(case: Case, system: str) -> Stack:
     key = ("stack", system)
     if key not in case.memo:
-        known = case.series("device", needs=("ops_per_s",))
-        own = [known[entity] for entity in sorted(known) if entity.system == system]
+        own = _devices(case, system)
         mapped, disks = ([one for one in own if _rank(one) == rank] for rank in (_MAPPED, _DISKS))
         case.memo[key] = Stack() if are_linked(case, own) else stack_of(case, mapped, disks, _are_alike)
     found: Stack = case.memo[key]
+    return found
+
+
+def _devices(case: Case, system: str) -> Sequence[Series]:
+    """The devices of a system on common intervals, in order of name."""
+    key = ("devices on common intervals", system)
+    if key not in case.memo:
+        known = case.series("device", needs=("ops_per_s",))
+        case.memo[key] = on_common_intervals([known[entity] for entity in sorted(known) if entity.system == system])
+    found: Sequence[Series] = case.memo[key]
     return found
 
 
@@ -157,20 +166,20 @@ def _only(pairs: Sequence[tuple[Series, Series]]) -> dict[EntityRef, EntityRef]:
 
 def _fits(carrier: Series, one: Series) -> bool:
     """Whether the load of one hardly ever exceeds that of the carrier."""
-    column = _measure([carrier, one])
-    if not np.array_equal(one.time_ns, carrier.time_ns) or not np.nansum(one[column]) > 0:
+    compared = loads([carrier, one], _measure([carrier, one]))
+    if compared is None or not compared[1].any():
         return False
-    below = np.nan_to_num(one[column]) <= (1 + _SAME) * np.nan_to_num(carrier[column])
-    return bool(below.mean() >= _MOST_INTERVALS)
+    return bool((compared[1] <= (1 + _SAME) * compared[0]).mean() >= _MOST_INTERVALS)
 
 
 def _are_alike(carrier: Series, ones: Sequence[Series]) -> bool:
     """Whether the loads of some add up to that of the carrier, interval by interval."""
     if not ones or not all(_fits(carrier, one) for one in ones):
         return False
-    column = _measure([carrier, *ones])
-    load = np.nan_to_num(carrier[column])
-    together = np.sum([np.nan_to_num(one[column]) for one in ones], axis=0)
+    compared = loads([carrier, *ones], _measure([carrier, *ones]))
+    if compared is None:
+        return False
+    load, together = compared[0], compared[1:].sum(axis=0)
     working = np.maximum(load, together) > 0
     alike = np.abs(together - load)[working] <= _SAME * load[working]
     return bool(working.sum() >= _INTERVALS_MIN and alike.mean() >= _MOST_INTERVALS)

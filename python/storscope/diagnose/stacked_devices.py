@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from storscope.diagnose.case import Case
-from storscope.domain.arrays import FloatArray
+from storscope.diagnose.common_intervals import loads
 from storscope.domain.entity import EntityRef
 from storscope.store.series import Series
 
@@ -117,25 +117,27 @@ def _is_carried_once(
 
 def _parts(whole: Series, others: Sequence[Series], alike: Alike, part_min: float) -> list[Series]:
     """Those of the others whose loads make up the whole's by least squares, the shortest solution of several."""
-    others = [
-        one for one in others
-        if one.entity != whole.entity and np.array_equal(one.time_ns, whole.time_ns)
-    ]  # fmt: skip
+    others = [one for one in others if one.entity != whole.entity]
     column = _columns([whole, *others])[0]
-    load = np.nan_to_num(whole[column])
-    candidates = [one for one in others if _can_be_part(load, np.nan_to_num(one[column]), part_min)]
-    if len(candidates) < 2 or sum(float(np.nansum(one[column])) for one in candidates) < load.sum() * 0.9:
+    candidates = [one for one in others if _can_be_part(whole, one, column, part_min)]
+    if len(candidates) < 2:
+        return []
+    compared = loads([whole, *candidates], column)
+    if compared is None or compared[1:].sum() < compared[0].sum() * 0.9:
         return []
     if alike(whole, candidates):
         return candidates
-    step = max(1, len(load) // _INTERVALS_LOOKED_AT)
-    table = np.stack([np.nan_to_num(one[column])[::step] for one in candidates], axis=1)
-    weights = np.linalg.lstsq(table, load[::step], rcond=1e-6)[0]
+    step = max(1, compared.shape[1] // _INTERVALS_LOOKED_AT)
+    weights = np.linalg.lstsq(compared[1:, ::step].T, compared[0, ::step], rcond=1e-6)[0]
     return [one for one, weight in zip(candidates, weights, strict=True) if weight > 0.5]
 
 
-def _can_be_part(load: FloatArray, part: FloatArray, part_min: float) -> bool:
-    return bool(part.any() and part_min * load.sum() <= part.sum() < load.sum())
+def _can_be_part(whole: Series, one: Series, column: str, part_min: float) -> bool:
+    compared = loads([whole, one], column)
+    if compared is None or not compared[1].any():
+        return False
+    load, part = compared.sum(axis=1)
+    return bool(part_min * load <= part < load)
 
 
 def _are_parts(whole: Series, parts: Sequence[Series], alike: Alike) -> bool:
@@ -146,10 +148,11 @@ def _are_paths(whole: Series, parts: Sequence[Series], alike: Alike) -> bool:
     """Whether disks are parts of a map, or trade its load with one another while their sum stays with it."""
     if len(parts) < 2 or not alike(whole, parts):
         return False
-    column = _columns([whole, *parts])[0]
-    loads = np.stack([np.nan_to_num(one[column]) for one in parts])
-    left = float(np.std(loads.sum(axis=0) - np.nan_to_num(whole[column])))
-    return _go_together(whole, parts) or left <= _LEFT_PART * float(np.sqrt(loads.var(axis=1).sum()))
+    compared = loads([whole, *parts], _columns([whole, *parts])[0])
+    if compared is None:
+        return False
+    left = float(np.std(compared[1:].sum(axis=0) - compared[0]))
+    return _go_together(whole, parts) or left <= _LEFT_PART * float(np.sqrt(compared[1:].var(axis=1).sum()))
 
 
 def _go_together(whole: Series, parts: Sequence[Series]) -> bool:
@@ -158,8 +161,10 @@ def _go_together(whole: Series, parts: Sequence[Series]) -> bool:
 
 
 def _changes_agree(whole: Series, parts: Sequence[Series], column: str) -> bool:
-    load = np.nan_to_num(whole[column])
-    together = np.sum([np.nan_to_num(one[column]) for one in parts], axis=0)
+    compared = loads([whole, *parts], column)
+    if compared is None:
+        return False
+    load, together = compared[0], compared[1:].sum(axis=0)
     if not load.any() and not together.any():
         return True
     one, other = np.diff(load), np.diff(together)

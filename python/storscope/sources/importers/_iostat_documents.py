@@ -16,8 +16,9 @@ from storscope.sources.evidence import Evidence
 from storscope.sources.importer import broken
 
 _START: Final = re.compile(r"(?:\A\s*|^)\{", re.MULTILINE)
-_ENDINGS: Final = ("]}]}}", "}]}]}}", "]}]}]}}", "}]}]}]}}")
-"""What an interrupted report lacks, from a cut between reports to a cut inside the disk list."""
+_BETWEEN_REPORTS: Final = "]}]}}"
+_IN_A_REPORT: Final = ("}]}]}}", "]}]}]}}", "}]}]}]}}")
+"""What an interrupted document lacks: between two reports, and in one, up to a cut inside its list of disks."""
 _MOST_CUT: Final = 100_000
 """Characters; a report with a thousand devices has 300,000, and most of them are whole."""
 
@@ -77,12 +78,23 @@ def _repaired(text: str) -> Any | None:
     cut = text.rstrip()
     while (end := cut.rfind("}")) > 0:
         cut = cut[: end + 1]
-        for ending in _ENDINGS:
+        for ending in (_BETWEEN_REPORTS, *_IN_A_REPORT):
             try:
-                return json.loads(cut + ending)
+                value = json.loads(cut + ending)
             except (ValueError, RecursionError):
                 continue
+            return value if ending == _BETWEEN_REPORTS else _without_last_report(value)
         cut = cut[:-1]
         if len(text) - len(cut) > _MOST_CUT:
             break
     return None
+
+
+def _without_last_report(value: Any) -> Any | None:
+    """The document without the report that was cut: a device that it lacks was not idle. None where none is left."""
+    try:
+        statistics = value["sysstat"]["hosts"][-1]["statistics"]
+        del statistics[-1]
+    except (LookupError, TypeError):
+        return None
+    return value if statistics else None

@@ -92,7 +92,7 @@ IMPORTER = Importer(
     how_to_capture="S_TIME_FORMAT=ISO iostat -x -y -t -o JSON 10 > iostat.json",
     recognise=_recognise,
     read=_read,
-    version=2,
+    version=3,
     carries=(
         "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean",
         "write_latency_ns_mean", "queue_depth_mean", "busy_ratio", "merges, discards and flushes as counters",
