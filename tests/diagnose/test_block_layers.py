@@ -176,6 +176,50 @@ def test_what_rests_on_what_is_told_by_load_only_where_one_disk_fits(tmp_path: P
     assert below(tmp_path / "mirrored", mirrored, "md0") == set()
 
 
+def _with_small_volumes(path: Path, *, left_out: int = 0) -> dict[str, set[str]]:
+    """What each of a large volume, two small ones and one on another disk rests on."""
+    large, *small = _loads(4) * np.array([[50.0], [1.0], [0.5], [0.4]])
+    ops = {"sda": large + sum(small[left_out:2]), "sdb": small[2] + 90, "dm-0": large}
+    ops |= {f"dm-{number}": one for number, one in enumerate(small, 1)}
+    case = make_case(path, _host(ops))
+    return {f"dm-{n}": {one.name for one in rests_on(case, entity(f"dm-{n}", "device", "lab"))} for n in range(4)}
+
+
+def test_small_volumes_are_seen_to_share_the_disk_with_a_large_one(tmp_path: Path) -> None:
+    found = _with_small_volumes(tmp_path)
+    assert found == {"dm-0": {"sda"}, "dm-1": {"sda"}, "dm-2": {"sda"}, "dm-3": set()}
+
+
+def test_small_volumes_that_a_disk_does_not_carry_are_not_put_on_it(tmp_path: Path) -> None:
+    found = _with_small_volumes(tmp_path, left_out=2)
+    assert found == {"dm-0": {"sda"}, "dm-1": set(), "dm-2": set(), "dm-3": set()}
+
+
+def test_a_load_of_a_disks_own_is_no_small_volume_of_another(tmp_path: Path) -> None:
+    large, small, swap = _loads(3) * np.array([[50.0], [0.5], [1.0]])
+    case = make_case(tmp_path, _host({"sda": large + swap, "sdb": small * 1.5, "dm-0": large, "dm-1": small}))
+    assert {one.name for one in rests_on(case, entity("dm-0", "device", "lab"))} == {"sda"}
+    assert not rests_on(case, entity("dm-1", "device", "lab"))
+
+
+def test_a_tiny_volume_that_fits_into_what_is_left_by_chance_is_not_put_on_the_disk(tmp_path: Path) -> None:
+    large, small, own, tiny = _loads(4) * np.array([[50.0], [1.0], [0.12], [0.04]])
+    ops = {"sda": large + small + own, "sdb": tiny * 2, "dm-0": large, "dm-1": small, "dm-2": tiny}
+    case = make_case(tmp_path, _host(ops))
+    assert {one.name for one in rests_on(case, entity("dm-1", "device", "lab"))} == {"sda"}
+    assert not rests_on(case, entity("dm-2", "device", "lab"))
+
+
+def test_a_log_that_waits_for_a_large_neighbour_on_its_disk_has_it_named(tmp_path: Path) -> None:
+    data, log = _loads(2)
+    data = np.where(_loud(), 60 * data, 15 * data)
+    slow = np.where(_loud(), 7 * MS, 0.1 * MS) * np.random.default_rng(5).gamma(400, 1 / 400, _COUNT)
+    case = make_case(tmp_path, _host({"nvme0n1": data + log, "dm-0": data, "dm-1": log}, slow))
+    [finding] = findings(noisy_neighbour.RULE, case)
+    assert finding.title == "Device dm-0 slows down dm-1"
+    assert "They share device nvme0n1." in finding.summary
+
+
 def _over_luks() -> tuple[dict[str, FloatArray], FloatArray]:
     ops, slow = _lvm()
     return {"nvme0n1": ops["sda"], "dm-0": ops["sda"], "dm-1": ops["dm-0"], "dm-2": ops["dm-1"]}, slow

@@ -25,6 +25,7 @@ import numpy as np
 from storscope.diagnose.case import Case
 from storscope.diagnose.common_intervals import loads, on_common_intervals
 from storscope.diagnose.stacked_devices import Stack, stack_of
+from storscope.domain.arrays import FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.store.series import Series
 
@@ -40,6 +41,10 @@ _SAME: Final = 0.1
 _MOST_INTERVALS: Final = 0.9
 """Part of the intervals in which they must be the same (ours)."""
 _INTERVALS_MIN: Final = 10
+_LEFT_UNEXPLAINED: Final = 0.25
+"""Part of what a large volume leaves of a disk's load that may be left with small ones: chance leaves more (ours)."""
+_CHANGES_WITH: Final = 0.5
+"""Correlation of the changes of a small load and of what is left for it (ours)."""
 
 
 def layers(case: Case, series: Sequence[Series]) -> list[list[Series]]:
@@ -150,12 +155,54 @@ def _told_by_load(case: Case, series: Sequence[Series]) -> dict[EntityRef, froze
 def _sole(upper: Sequence[Series], lower: Sequence[Series]) -> dict[EntityRef, EntityRef]:
     """Those of the upper layer that rest on one device of the lower layer, by their loads, and on no other.
 
-    A volume on all of a disk is found first; of a disk with several, all that could be on it must add up to its load.
+    A disk that is nearly all one volume's is looked at first: small ones share it where they explain what it leaves. Of
+    a disk with several, all that could be on it must add up to its load.
     """
-    whole = _only([(one, carrier) for carrier in lower for one in upper if _are_alike(carrier, [one])])
+    whole = _only([(one, carrier) for carrier in lower for one in _with_small(carrier, upper)])
     rest = [one for one in upper if one.entity not in whole]
     parts = [(carrier, [one for one in rest if _fits(carrier, one)]) for carrier in lower]
     return whole | _only([(one, carrier) for carrier, ones in parts if _are_alike(carrier, ones) for one in ones])
+
+
+def _with_small(carrier: Series, upper: Sequence[Series]) -> list[Series]:
+    """The volumes that have nearly all of a carrier's load, each with the small ones that explain what it leaves."""
+    found: dict[EntityRef, Series] = {}
+    for large in upper:
+        if _are_alike(carrier, [large]):
+            found |= {one.entity: one for one in [large, *_small_beside(carrier, large, upper)]}
+    return list(found.values())
+
+
+def _small_beside(carrier: Series, large: Series, upper: Sequence[Series]) -> list[Series]:
+    """The small volumes that leave next to nothing of what a large one leaves of a carrier's load; else none."""
+    others = [one for one in upper if one is not large and _fits(carrier, one)]
+    column = _measure([carrier, large, *others])
+    compared = loads([carrier, large, *others], column)
+    if compared is None or not others:
+        return []
+    left = compared[0] - compared[1]
+    unexplained = float(np.abs(left).sum())
+    chosen: list[int] = []
+    while True:
+        after, index = min(
+            ((float(np.abs(left - compared[at]).sum()), at) for at in range(2, len(compared)) if at not in chosen),
+            default=(np.inf, 0),
+        )
+        if after >= float(np.abs(left).sum()):
+            break
+        chosen, left = [*chosen, index], left - compared[index]
+    for at in [at for at in chosen if not _changes_with(left + compared[at], compared[at])]:
+        chosen.remove(at)
+        left = left + compared[at]
+    fits = float(np.abs(left).sum()) <= _LEFT_UNEXPLAINED * unexplained
+    return [others[at - 2] for at in chosen] if fits else []
+
+
+def _changes_with(left: FloatArray, small: FloatArray) -> bool:
+    """Whether what is left for a small load changes as it does: a steady one, or any tiny one, fits in by chance."""
+    one, other = np.diff(left), np.diff(small)
+    size = float(np.sqrt((one @ one) * (other @ other)))
+    return size > 0 and float(one @ other) >= _CHANGES_WITH * size
 
 
 def _only(pairs: Sequence[tuple[Series, Series]]) -> dict[EntityRef, EntityRef]:
