@@ -127,6 +127,55 @@ def test_json_that_is_cut_off_says_so(tmp_path: Path) -> None:
     assert "cut off" in caught.value.hint
 
 
+def _first_end(tmp_path: Path, stamp: str, header: str, timezone: str | None = None) -> tuple[dt.datetime, Tables]:
+    """When the first sample of a document ends whose stamps and header say these things of the zone."""
+    document = json.loads((FOLDER / "sadf_json" / "vm.json").read_text())
+    host = document["sysstat"]["hosts"][0]
+    host["timezone"] = header
+    sample = host["statistics"][0]
+    sample["timestamp"] = {"date": "2026-11-20", "time": "10:00:00", "interval": 60, **json.loads(stamp)}
+    host["statistics"] = [sample]
+    zone = ImportOptions(timezone=ZoneInfo(timezone) if timezone else None)
+    tables = read_text(sadf_json.IMPORTER, json.dumps(document), tmp_path, zone)
+    return tables.rows("observations")[0]["time"] + dt.timedelta(seconds=60), tables
+
+
+@pytest.mark.parametrize(
+    ("stamp", "header", "timezone", "hour"),
+    [
+        ('{"utc": 1}', "CET", "Europe/Berlin", 10),
+        ('{"tz": "UTC"}', "CET", "Europe/Berlin", 10),
+        ('{"tz": "UTC"}', "CET", None, 10),
+        ('{"tz": "CET"}', "EST", None, 9),
+        ('{"tz": "CET"}', "CET", "Europe/Berlin", 9),
+        ('{"tz": "America/New_York"}', "UTC", "Europe/Berlin", 15),
+        ('{"utc": 0}', "CET", None, 9),
+        ('{"utc": 0}', "CET", "America/New_York", 15),
+        ("{}", "", None, 10),
+    ],
+)
+def test_sadf_j_is_placed_by_the_zone_that_it_says(
+    stamp: str, header: str, timezone: str | None, hour: int, tmp_path: Path
+) -> None:
+    end, tables = _first_end(tmp_path, stamp, header, timezone)
+    assert end == dt.datetime(2026, 11, 20, hour, tzinfo=dt.UTC)
+    is_said = stamp != "{}" and timezone != "America/New_York" and '"utc": 0' not in stamp
+    assert not is_said or "no zone" not in (tables.notes.clock or "")
+
+
+def test_a_zone_that_means_several_is_said_and_not_used(tmp_path: Path) -> None:
+    end, tables = _first_end(tmp_path, '{"utc": 0}', "CST")
+    assert end.hour == 10
+    assert any("CST" in warning for warning in tables.notes.warnings)
+
+
+def test_the_winter_name_of_a_zone_in_summer_is_doubted(tmp_path: Path) -> None:
+    _, winter = _first_end(tmp_path, '{"utc": 0}', "CET")
+    _, summer = _first_end(tmp_path, '{"utc": 0, "date": "2026-07-20"}', "CET")
+    assert not any("summer" in warning for warning in winter.notes.warnings)
+    assert any("summer" in warning for warning in summer.notes.warnings)
+
+
 def _live(date: str, *times: str) -> str:
     """What `sar -u -d 1` prints: both activities with their headings, again with each sample."""
     blocks = [f"Linux 6.1.0 (db8) \t{date} \t_x86_64_\t(2 CPU)", ""]

@@ -72,9 +72,9 @@ class TableTimes:
         for cell in cells:
             self._stamps.learn(_plain(cell)[0])
 
-    def clock(self) -> LocalClock:
-        """For the times of one thing, in their order."""
-        return LocalClock(self.options.zone())
+    def clock(self, zone: dt.tzinfo | None = None) -> LocalClock:
+        """For the times of one thing, in their order; of a zone that the file names, or else of the options."""
+        return LocalClock(self.options.zone() if zone is None else zone)
 
     def instant(self, cell: str, clock: LocalClock) -> int | None:
         """The instant of a cell, ns since 1970; None if it is none."""
@@ -89,8 +89,9 @@ class TableTimes:
         word = word or self.zone
         if moment.tzinfo is None and word is not None:
             moment = self._with_zone(moment, word)
-        self._has_zone |= moment.tzinfo is not None
-        self._has_none |= moment.tzinfo is None
+        has_zone = moment.tzinfo is not None or clock.zone != self.options.zone()
+        self._has_zone |= has_zone
+        self._has_none |= not has_zone
         found = clock.instant(moment, word) + fraction_ns
         self._repeats = self._repeats or clock.words
         return found
