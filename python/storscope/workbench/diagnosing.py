@@ -15,6 +15,7 @@ from storscope.domain.moment import Moment
 from storscope.domain.verdict import JudgedPart, Note, NotePlace, Provenance, Verdict, ordered
 from storscope.store import Store
 from storscope.workbench.asked_case import asked_case
+from storscope.workbench.guessed_zone_notes import guessed_zone_notes
 from storscope.workbench.left_out_notes import left_out_notes
 
 
@@ -51,7 +52,16 @@ def diagnose(
             captures=captures,
             thresholds=thresholds.values,
             overridden=thresholds.overridden,
-            notes=list(dict.fromkeys([*_part_notes(part), *left_out_notes(captures), *case.notes])),
+            notes=list(
+                dict.fromkeys(
+                    [
+                        *_part_notes(part),
+                        *guessed_zone_notes(captures, case.clock_offsets_ns),
+                        *left_out_notes(captures),
+                        *case.notes,
+                    ]
+                )
+            ),
             part=part,
             seed=seed,
         ),
