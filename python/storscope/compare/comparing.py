@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from storscope.compare.alike import alike
 from storscope.compare.compared import compared_subjects
 from storscope.compare.counters_instead import counters_instead
+from storscope.compare.demand import demand_of
 from storscope.compare.differences import Found, differences, distribution, others_on_both_sides
 from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
 from storscope.compare.judging import Circumstances, row_of
@@ -267,6 +268,7 @@ def _judge(
             comparisons=len(measured),
             allow_failed=settings.allow_failed,
             flushes=all(subject.measured().value(METRICS["flush_rate"]) for subject in subjects),
+            sure=demand_of(item.pair).sure,
             predicted=predicted_side(item.pair),
         )
         loud = [f"NOT THE SAME LOAD: {'; '.join(item.conflicts)}."] if item.conflicts else []

@@ -7,6 +7,7 @@ from typing import Final
 
 from storscope.compare.alike import is_mixed
 from storscope.compare.asked import asked_differences, told_by_one
+from storscope.compare.demand import demand_of
 from storscope.compare.endings import ending_warnings
 from storscope.compare.matching import Pair
 from storscope.compare.metrics import METRICS
@@ -23,7 +24,7 @@ from storscope.compare.prediction import (
 )
 from storscope.compare.same_load import load_differences
 from storscope.compare.subjects import Subject
-from storscope.compare.wording import listed, percent
+from storscope.compare.wording import listed
 from storscope.domain.comparison import Load
 from storscope.domain.units import format_bytes, format_count, format_ratio, format_span
 
@@ -45,10 +46,11 @@ _FIELDS: Final[dict[str, tuple[str, Callable[[float | None], str]]]] = {
 
 
 def load_conflicts(pair: Pair) -> list[str]:
-    """What was configured differently: each makes the two incomparable."""
+    """What was configured, or asked of a running system, differently: each makes the two incomparable."""
     one, other = pair.before[0], pair.after[0]
     if not one.is_run:
-        return []
+        demand = demand_of(pair)
+        return [demand.words] if demand.is_other and predicted_side(pair) is None else []
     found = [
         f"{_FIELDS[name][0]} {_FIELDS[name][1](a)} before, {_FIELDS[name][1](b)} after"
         for name, a, b in load_differences(one, other)
@@ -174,16 +176,14 @@ def _concurrency(pair: Pair) -> list[str]:
 
 
 def _demand(pair: Pair) -> list[str]:
-    """On a running system operations are what users asked for; a latency at another load compares badly."""
+    """Operations of a running system are what users asked for; a prediction at another load is none of its latency."""
     rates = [_mean(group, "iops") for group in (pair.before, pair.after)]
-    if not rates[0] or not rates[1]:
+    if predicted_side(pair) is None or not rates[0] or not rates[1]:
         return []
     change = rates[1] / rates[0] - 1
     if 1 / _CONCURRENCY_TOLERANCE < 1 + change < _CONCURRENCY_TOLERANCE:
         return []
-    if predicted_side(pair) is not None:
-        return [about_demand(pair, change)]
-    return [f"Not the same load: operations changed by {percent(change)}, which moves latency by itself."]
+    return [about_demand(pair, change)]
 
 
 def notes_of(pair: Pair) -> list[str]:

@@ -29,6 +29,8 @@ class Circumstances:
     """Judge also figures that are barred by how their runs ended."""
     flushes: bool = False
     """Whether both sides flush what they write."""
+    sure: Outcome | None = None
+    """Of a running system the outcome of a latency that another load cannot have made."""
     predicted: Side | None = None
     """The side that is simulated where the other one was measured: then nothing is better or worse."""
 
@@ -87,6 +89,8 @@ def _finite(value: float) -> float | None:
 
 def _judged(found: Found, circumstances: Circumstances, p_adjusted: float | None) -> Said:
     difference = found.difference
+    if not circumstances.is_comparable and circumstances.sure and found.metric.unit == "ns":
+        return _in_spite_of_load(_judged(found, replace(circumstances, is_comparable=True), p_adjusted), circumstances)
     doubt = _doubt(found, circumstances, p_adjusted)
     if doubt:
         return Outcome.UNDECIDED, doubt
@@ -100,6 +104,13 @@ def _judged(found: Found, circumstances: Circumstances, p_adjusted: float | None
             f"would count alone, but not as one of {circumstances.comparisons} comparisons (p {p_adjusted:.2g})",
         )
     return _of_unproven(difference.ratio, circumstances)
+
+
+def _in_spite_of_load(said: Said, circumstances: Circumstances) -> Said:
+    """What was said as if the load were the same, where the other load would have moved it the other way."""
+    if said[0] is not circumstances.sure:
+        return Outcome.UNDECIDED, NOT_THE_SAME_LOAD
+    return said[0], f"though the load {'rose' if said[0] is Outcome.BETTER else 'fell'}"
 
 
 def _barred(found: Found, circumstances: Circumstances) -> str:

@@ -139,10 +139,12 @@ def _rows(rows: dict[str, list[str]]) -> str:
 
 def advice(comparison: Comparison) -> list[str]:
     """What would tell more than this comparison does."""
+    barred = any(row.reason == NOT_THE_SAME_LOAD for row in comparison.rows())
     if not comparison.of_runs:
-        return []
+        hours = "Hours of like load compare (since=, until=); --allow-different-load judges these as they are."
+        return [hours] if barred else []
     said = []
-    if any(row.reason == NOT_THE_SAME_LOAD for row in comparison.rows()):
+    if barred:
         said.append("What was driven differently is not judged: --allow-different-load judges it as it is.")
     if _chance_is_unknown(comparison):
         said.append(

@@ -69,7 +69,11 @@ _NOT_OF_A_PAGE: Final = {"as_json", "fail_on", "form", "report", "verbose"}
 @click.option("--level", type=ShareType(below_1=True), default="95%", show_default=True, help="Level of the intervals.")
 @click.option("--fail-on", type=click.Choice(["worse", "cannot-tell"]), help="Exit with 1 when something is worse; "
               "with cannot-tell also when something cannot be told.")  # fmt: skip
-@click.option("--allow-different-load", is_flag=True, help="Judge also runs that were configured differently.")
+@click.option(
+    "--allow-different-load",
+    is_flag=True,
+    help="Judge also runs that were configured differently, and counters at another load.",
+)
 @click.option("--allow-failed", is_flag=True, help="Judge also runs that failed or lost data, and the latencies of "
               "invalid runs.")  # fmt: skip
 @click.option("--entities", "entities_max", type=click.IntRange(1), default=10, show_default=True,
