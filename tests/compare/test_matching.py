@@ -139,6 +139,22 @@ def test_what_has_no_partner_is_listed_with_its_load(tmp_path: Path) -> None:
     assert "8 KiB, 100 % reads, 0 % random, 16 outstanding" in found.unmatched[0].reason
 
 
+def test_processes_told_one_by_one_say_why_they_have_no_partner(tmp_path: Path) -> None:
+    clones = [run(f"oltp #{number}", outstanding=4.0) for number in (1, 2)]
+    found = compared(tmp_path, clones, [run("oltp", outstanding=8.0)])
+    assert not found.pairs
+    reasons = {one.name: one.reason for one in found.unmatched}
+    assert "the other side has one run 'oltp' of all processes, with group_reporting" in reasons["oltp #1"]
+    assert "the other side has a run for each of 2 processes, without group_reporting" in reasons["oltp"]
+
+
+def test_a_number_alone_is_no_process_of_a_job(tmp_path: Path) -> None:
+    found = compared(tmp_path, [run("lun #1"), run("b")], [run("lun", read_ratio=0.0), run("c", read_ratio=0.5)])
+    reasons = {one.name: one.reason for one in found.unmatched}
+    assert "group_reporting" not in reasons["lun"]
+    assert not compared(tmp_path / "same", [run("oltp #1"), run("oltp #2")], [run("oltp #1"), run("oltp #2")]).unmatched
+
+
 def test_a_single_run_a_side_is_paired_whatever_its_name(tmp_path: Path) -> None:
     unknown = dict.fromkeys(("block_bytes", "read_ratio", "random_ratio", "outstanding"))
     pair = only(compared(tmp_path, [run("x", **unknown)], [run("y", **unknown)]))

@@ -264,6 +264,31 @@ def test_different_sizes_and_mixes_are_averaged_by_the_share_of_reads() -> None:
     assert (clone["block_bytes"], clone["read_ratio"], clone["random_ratio"]) == (10_240, 0.5, 0.6)
 
 
+def _mixed(path: Path, reads: int, writes: int) -> Tables:
+    """A run that was asked for 70 % reads and did these."""
+    document = documents_of(SAMPLES / "fio_3.33_group_reporting.json")[0]
+    job = next(job for job in document["jobs"] if job["jobname"] == "randrw8k")
+    job["read"]["total_ios"], job["write"]["total_ios"] = reads, writes
+    document["jobs"] = [job]
+    return read_text(IMPORTER, json.dumps(document), path)
+
+
+def test_a_mix_is_the_one_that_was_done_where_a_rate_held_each_direction(tmp_path: Path) -> None:
+    tables = _mixed(tmp_path, 32_000, 32_000)
+    [run] = runs(tables).values()
+    assert run["read_ratio"] == 0.5
+    [said] = [words for words in tables.notes.warnings if "rwmixread" in words]
+    assert said.startswith("randrw8k: 50 % of its I/Os were reads, and 70 % were asked for")
+
+
+@pytest.mark.parametrize(("reads", "writes"), [(70_500, 29_500), (12, 8)], ids=["by a draw", "of few"])
+def test_a_mix_that_differs_by_chance_is_the_one_that_was_asked_for(reads: int, writes: int, tmp_path: Path) -> None:
+    tables = _mixed(tmp_path, reads, writes)
+    [run] = runs(tables).values()
+    assert run["read_ratio"] == 0.7
+    assert not any("rwmixread" in words for words in tables.notes.warnings)
+
+
 def test_a_group_of_several_sections_has_no_known_depth(tmp_path: Path) -> None:
     document = documents_of(SAMPLES / "fio_3.33_group_reporting.json")[0]
     document["jobs"][0]["job_runtime"] *= 3

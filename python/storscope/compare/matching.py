@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from storscope.compare.clones import clones_words
 from storscope.compare.marks import DESIGN, DEVICE, NAME_COLUMNS, RAID, SYSTEM
 from storscope.compare.repetitions import (
     Group,
@@ -226,10 +227,13 @@ def _without_partner(side: str, group: Group, others: Sequence[Group]) -> Unmatc
     fitting = fitting or [other for other in others if _fits_by_marks(group[0], other[0])]
     fitting = fitting or [other for other in others if _have_the_same_stated_load(group[0], other[0])]
     load = _load_words(group[0])
+    clones = clones_words(group[0].name, (other[0].name for other in others)) if group[0].engine == "fio" else ""
     if fitting:
         names = listed(list(dict.fromkeys(name_of(other) for other in fitting)))
         unsure = "fits several" if len(fitting) > 1 else "is not the only one that fits what there is"
         reason = f"{unsure} of the other side ({names}); different tests are not averaged: choose with run=NAME"
+    elif clones:
+        reason = clones
     elif namesakes:
         loads = listed(list(dict.fromkeys(_load_words(other[0]) for other in namesakes)))
         reason = f"the other side ran it with another load: {loads}; this one: {load}"

@@ -47,6 +47,10 @@ DISK_TOTALS = {
 _LONGEST_MS = 10 * 366 * 86_400_000.0
 _DEFAULT_BLOCK_BYTES = 4096
 _DEFAULT_READ_PERCENT = 50.0
+_MIX_TOLERANCE = 0.03
+"""Difference of two shares of reads up to which they are one mix (compare/same_load.py)."""
+_MIX_DEVIATIONS = 3.0
+"""fio draws each I/O's direction: a share of few of them is off by chance."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +109,18 @@ def runtime_ms(directions: Mapping[str, Direction]) -> float:
 # Options ---------------------------------------------------------------------------------------------------------
 
 
-def configured(options: Mapping[str, str]) -> Configured:
-    """What the options ask for, with fio's defaults. An empty mapping (fio before 2.3) says nothing at all."""
+def configured(options: Mapping[str, str], done: Mapping[str, Direction] | None = None) -> Configured:
+    """What the options ask for, with fio's defaults. An empty mapping (fio before 2.3) says nothing at all.
+
+    Of a mix the share of reads is the one that was done, where that is another one: `rate_iops` of each direction, for
+    one, counts more than `rwmixread`.
+    """
     if not options:
         return Configured()
     pattern = (options.get("rw") or options.get("readwrite") or "read").split(":")[0]
     read_ratio = _read_ratio(pattern, options)
+    other_mix = mix_done(read_ratio, done or {})
+    read_ratio = read_ratio if other_mix is None else other_mix
     return Configured(
         block_bytes=_block_bytes(options, read_ratio),
         read_ratio=read_ratio,
@@ -131,6 +141,16 @@ def _read_ratio(pattern: str, options: Mapping[str, str]) -> float | None:
     default = _DEFAULT_READ_PERCENT if written is None else 100.0 - written
     percent = number(options.get("rwmixread"))
     return units.ratio_from_percent(default if percent is None else percent)
+
+
+def mix_done(asked: float | None, done: Mapping[str, Direction]) -> float | None:
+    """The share of reads that was done of a mix, where it is not the one that was asked for; else None."""
+    reads, writes = (done.get(name, Direction()).ops or 0.0 for name in ("read", "write"))
+    if asked is None or not 0 < asked < 1 or not reads + writes:
+        return None
+    by_chance = _MIX_DEVIATIONS * math.sqrt(asked * (1 - asked) / (reads + writes))
+    found = reads / (reads + writes)
+    return found if abs(found - asked) > max(_MIX_TOLERANCE, by_chance) else None
 
 
 def _random_ratio(pattern: str, options: Mapping[str, str], read_ratio: float | None) -> float | None:

@@ -155,7 +155,8 @@ def _record_job(
     job = history[-1]
     system = _fio.system_of(options, job.host)
     entity = EntityRef(system, "job", job.name)
-    asked, workers = _fio.configured(job.options), _workers(recorder, job)
+    asked, workers = _fio.configured(job.options, job.directions), _workers(recorder, job)
+    _note_other_mix(recorder, job, asked)
     if workers is None:
         asked = _fio.Configured()  # the options, if any, are those of one section among several
     depth = _depth(job, asked)
@@ -172,6 +173,16 @@ def _record_job(
     for name, section in job.sections().items():
         _record_direction(recorder, entity, job, name, section, (start_ns, duration_ns), run)
     _record_job_counters(recorder, entity, job, (start_ns, duration_ns), run)
+
+
+def _note_other_mix(recorder: Recorder, job: Job, asked: _fio.Configured) -> None:
+    option = _fio.configured(job.options).read_ratio
+    if option is not None and asked.read_ratio is not None and asked.read_ratio != option:
+        done, wanted = units.format_ratio(asked.read_ratio), units.format_ratio(option)
+        recorder.warn(
+            f"{job.raw.get('jobname') or job.name}: {done} of its I/Os were reads, and {wanted} were asked for "
+            "(rwmixread); a rate for each direction does this. The run is taken by what was done."
+        )
 
 
 def _workers(recorder: Recorder, job: Job) -> float | None:
@@ -367,6 +378,7 @@ IMPORTER = Importer(
     how_to_capture="fio --output-format=json+ --output=result.json job.fio",
     recognise=_recognise,
     read=_read,
+    version=2,
     carries=(
         "runs with outstanding, block size, read and random ratio", "read_ops_per_s", "write_ops_per_s",
         "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean", "write_latency_ns_mean", "latency_ns_max",
