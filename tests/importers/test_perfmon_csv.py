@@ -10,7 +10,7 @@ from storscope.domain.errors import MalformedInput
 from storscope.sources.evidence import Evidence
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers import recognise
-from storscope.sources.importers._perfmon_names import COUNTERS, OBJECTS
+from storscope.sources.importers._perfmon_names import COUNTERS, OBJECTS, VIRTUAL_DISK_COUNTERS
 from storscope.sources.importers.perfmon_csv import IMPORTER
 from tests.support.golden import check_golden
 from tests.support.pdh import counters, intervals, observed, pdh_text
@@ -145,15 +145,54 @@ def test_czech_names_in_utf_16_with_tabs() -> None:
 
 
 def test_no_translation_stands_for_two_counters() -> None:
-    for names in (OBJECTS, COUNTERS):
+    for names in (OBJECTS, COUNTERS, VIRTUAL_DISK_COUNTERS):
         spelled = [name.casefold() for english, others in names.items() for name in {english, *others}]
         assert len(spelled) == len(set(spelled))
 
 
 def test_a_log_without_disks_says_so(tmp_path: Path) -> None:
     tables = read_text(IMPORTER, pdh_text([r"\\H\Process(x)\Private Bytes"], [["1"], ["2"]]), tmp_path)
-    assert any("No disk" in warning for warning in tables.notes.warnings)
+    [said] = [warning for warning in tables.notes.warnings if "No disk" in warning]
+    assert "which are of Process" in said
     assert counters(tables, "process", "x") == {"Private Bytes": [1.0, 2.0]}
+
+
+_VHDX: Final = "C:-ClusterStorage-Volume1-vm01-disk0.vhdx"
+
+
+@pytest.mark.parametrize(
+    ("group", "names"),
+    [
+        ("Hyper-V Virtual Storage Device", ("Read Operations/Sec", "Write Bytes/sec", "Latency", "Queue Length")),
+        (
+            "Virtuelles Hyper-V-Speichergerät",
+            ("Lesevorgänge/s", "Bytes geschrieben/s", "Latenz", "Warteschlangenlänge"),
+        ),
+    ],
+)
+def test_virtual_disks_of_hyper_v_are_disks_of_vms(group: str, names: tuple[str, ...], tmp_path: Path) -> None:
+    columns = [rf"\\HV01\{group}({_VHDX})\{name}" for name in (*names, "Normalized Throughput")]
+    columns.append(rf"\\HV01\{group}(_Total)\{names[0]}")
+    tables = read_text(IMPORTER, pdh_text(columns, [["50", "8192", "0.002", "0.1", "60", "90"]] * 3), tmp_path)
+    row = observed(tables, "vm_disk", _VHDX)[-1]
+    assert (row["read_ops_per_s"], row["write_bytes_per_s"], row["queue_depth_mean"]) == (50.0, 8192.0, 0.1)
+    assert row["latency_ns_mean"] == pytest.approx(2_000_000)
+    assert counters(tables, "vm_disk", _VHDX) == {"Normalized Throughput": [60.0] * 3}
+    assert not observed(tables, "vm_disk", "_Total"), "a sum would count twice"
+    assert not tables.notes.warnings
+
+
+@pytest.mark.parametrize(
+    ("name", "volumes"),
+    [(_VHDX, {r"C:\ClusterStorage\Volume1"}), ("C:-ClusterStorage-SSD-A-vm.vhdx", set()), ("D:-vm-a.vhdx", set())],
+)
+def test_a_virtual_disk_lies_on_the_volume_that_its_path_surely_names(
+    name: str, volumes: set[str], tmp_path: Path
+) -> None:
+    column = rf"\\HV01\Hyper-V Virtual Storage Device({name})\Read Operations/Sec"
+    tables = read_text(IMPORTER, pdh_text([column], [["50"]] * 3), tmp_path)
+    links = [row for row in tables.rows("links") if row["relation"] == "lives_on"]
+    assert {row["target"] for row in links} == volumes
 
 
 def test_a_lone_sample_has_no_length_unless_it_is_said(tmp_path: Path) -> None:

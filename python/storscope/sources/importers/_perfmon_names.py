@@ -35,8 +35,22 @@ OBJECTS: Final[dict[str, tuple[str, ...]]] = {
         "Informações do Processador", "Informazioni processore", "Informace o procesoru", "Сведения о процессоре",
     ),
     "Process": ("Prozess", "Processus", "Proceso", "Processo", "Proces", "Процесс"),
+    "Hyper-V Virtual Storage Device": (
+        "Virtuelles Hyper-V-Speichergerät", "Hyper-V – virtuelles Speichergerät", "Hyper-V - virtuelles Speichergerät",
+        "Virtuelles Speichergerät für Hyper-V",
+    ),
 }  # fmt: skip
 """English name -> names in other languages."""
+
+VIRTUAL_DISK_COUNTERS: Final[dict[str, tuple[str, ...]]] = {
+    "Read Operations/Sec": ("Lesevorgänge/s", "Lesevorgänge/Sek."),
+    "Write Operations/Sec": ("Schreibvorgänge/s", "Schreibvorgänge/Sek."),
+    "Read Bytes/sec": ("Bytes gelesen/s", "Gelesene Bytes/s", "Gelesene Bytes/Sek."),
+    "Write Bytes/sec": ("Bytes geschrieben/s", "Geschriebene Bytes/s", "Geschriebene Bytes/Sek."),
+    "Latency": ("Latenz", "Wartezeit"),
+    "Queue Length": ("Warteschlangenlänge",),
+}
+"""Of the object Hyper-V Virtual Storage Device; the German names are [unverified]."""
 
 COUNTERS: Final[dict[str, tuple[str, ...]]] = {
     "Disk Transfers/sec": (

@@ -5,6 +5,10 @@ Length` is the mean number in flight; `% Disk Time` is that times 100 and no bus
 `% Idle Time` (Microsoft, "Performance Counters for Storage", PhysicalDisk object). `Current Disk Queue Length` is the
 count at the moment of the sample and stays a counter.
 
+Virtual disks of Hyper-V are those of its object Virtual Storage Device, whose `Latency` is in seconds and whose `Queue
+Length` is a mean, as windows_exporter takes them (hyperv_virtual_storage_device_latency_seconds; no capture was at
+hand). `Normalized Throughput` counts what Storage QoS counts, I/Os of up to 8 KB, and stays a counter.
+
 Beware: names are in the language of the system; those that storage needs are known in several (`_perfmon_names.py`),
 others stay counters under their own names. The binary log (BLG) is not read: `relog log.blg -f csv -o log.csv` on
 Windows turns it into this format.
@@ -20,11 +24,11 @@ from storscope.domain import units
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
-from storscope.sources.importer import Importer, ImportOptions
+from storscope.sources.importer import Importer, ImportOptions, shortened
 from storscope.sources.importers._pdh import Dialect, is_pdh, read_pdh
 from storscope.sources.importers._pdh_layout import Home, Layout, Target, no_target
 from storscope.sources.importers._pdh_names import LOCAL_HOSTS, Place
-from storscope.sources.importers._perfmon_names import COUNTERS, OBJECTS, in_english
+from storscope.sources.importers._perfmon_names import COUNTERS, OBJECTS, VIRTUAL_DISK_COUNTERS, in_english
 
 _DISK: Final = {
     "Disk Transfers/sec": Target("ops_per_s"),
@@ -39,17 +43,33 @@ _DISK: Final = {
     "Avg. Disk Queue Length": Target("queue_depth_mean"),
     "% Idle Time": Target("busy_ratio", -0.01, 1.0),
 }
+_VIRTUAL_DISK: Final = {
+    "Read Operations/Sec": Target("read_ops_per_s"),
+    "Write Operations/Sec": Target("write_ops_per_s"),
+    "Read Bytes/sec": Target("read_bytes_per_s"),
+    "Write Bytes/sec": Target("write_bytes_per_s"),
+    "Latency": Target("latency_ns_mean", units.NS_PER_S),
+    "Queue Length": Target("queue_depth_mean"),
+}
 _CPU: Final = {"% Processor Time": Target("cpu_busy_ratio", 0.01)}
 
 _OBJECTS = in_english(OBJECTS)
+_VIRTUAL_DISK_COUNTERS = in_english(VIRTUAL_DISK_COUNTERS)
 _COUNTERS = in_english(COUNTERS)
 """Of all objects: that 'Bytes/s' means more than disks does no harm, it is asked for disks only."""
+_CLUSTER_VOLUME: Final = re.compile(r"(?P<drive>[A-Z]:)-ClusterStorage-(?P<volume>Volume\d+)-", re.IGNORECASE)
+"""How the path of a virtual disk begins on a volume of a cluster by its first name, with dashes for backslashes; a name
+that was given may have dashes of its own."""
 _VOLUME_WITHOUT_LETTER = re.compile(r"HarddiskVolume\d+", re.IGNORECASE)
 _ESXTOP = re.compile(r"\\(?:Physical Cpu|Group Cpu|Virtual Disk|Physical Disk [^\\(]+)\(")
 
 
 def _disk_target(counter: str) -> Target | None:
     return _DISK.get(_COUNTERS.get(counter.casefold(), ""))
+
+
+def _virtual_disk_target(counter: str) -> Target | None:
+    return _VIRTUAL_DISK.get(_VIRTUAL_DISK_COUNTERS.get(counter.casefold(), ""))
 
 
 def _cpu_target(counter: str) -> Target | None:
@@ -69,6 +89,8 @@ def _home_of(options: ImportOptions) -> Callable[[Place], Home]:
         if group == "LogicalDisk":
             kind = "partition" if _VOLUME_WITHOUT_LETTER.fullmatch(place.instance) else "filesystem"
             return _home_on_disk(EntityRef(system, kind, place.instance))
+        if group == "Hyper-V Virtual Storage Device" and place.instance:
+            return _home_on_disk(EntityRef(system, "vm_disk", place.instance), _virtual_disk_target)
         if group == "Process" and place.instance:
             return Home(EntityRef(system, "process", place.instance))
         whole = f"{place.group}({place.instance})" if place.instance else place.group
@@ -78,9 +100,9 @@ def _home_of(options: ImportOptions) -> Callable[[Place], Home]:
     return home
 
 
-def _home_on_disk(entity: EntityRef) -> Home:
+def _home_on_disk(entity: EntityRef, target: Callable[[str], Target | None] = _disk_target) -> Home:
     """A sum over all instances is kept as counters: as an observation it would be counted twice."""
-    return Home(entity, no_target if entity.name == "_Total" else _disk_target)
+    return Home(entity, no_target if entity.name == "_Total" else target)
 
 
 def _unit_of(counter: str) -> str:
@@ -97,12 +119,15 @@ def _unit_of(counter: str) -> str:
 
 def _describe(recorder: Recorder, layout: Layout) -> None:
     entities = dict.fromkeys(home.entity for home in layout.places.values())
-    found = [entity for entity in entities if entity.kind in {"device", "filesystem", "partition"}]
+    found = [entity for entity in entities if entity.kind in {"device", "filesystem", "partition", "vm_disk"}]
     for entity in found:
         if entity.name == "_Total":
             recorder.entity(entity, "sum of all instances")
         else:
             recorder.link(entity, "member_of", EntityRef(entity.system, "host", entity.system))
+        if entity.kind == "vm_disk" and (begins := _CLUSTER_VOLUME.match(entity.name)):
+            path = rf"{begins['drive']}\ClusterStorage\{begins['volume']}"
+            recorder.link(entity, "lives_on", EntityRef(entity.system, "datastore", path))
         if entity.kind == "device":
             # '1 D: E:' is disk 1 with the volumes D: and E:.
             for letter in entity.name.split()[1:]:
@@ -110,9 +135,10 @@ def _describe(recorder: Recorder, layout: Layout) -> None:
                 if volume in entities:
                     recorder.link(volume, "lives_on", entity)
     if not found:
+        groups = shortened(", ".join(sorted({place.group for place in layout.places})))
         recorder.warn(
-            "No disk was found among the counters. If there are some, their names are in a language that is not known "
-            r"here; else capture the counters \PhysicalDisk(*)\* too."
+            f"No disk was found among the counters, which are of {groups}. If there are some, their "
+            r"names are in a language that is not known here; else capture the counters \PhysicalDisk(*)\* too."
         )
 
 
@@ -132,11 +158,12 @@ IMPORTER = Importer(
     how_to_capture=r'typeperf -si 10 -o perfmon.csv "\PhysicalDisk(*)\*" "\LogicalDisk(*)\*" "\Processor(_Total)\*"',
     recognise=_recognise,
     read=_read,
-    version=2,
+    version=3,
     carries=(
         "ops_per_s", "read_ops_per_s", "write_ops_per_s", "bytes_per_s", "read_bytes_per_s", "write_bytes_per_s",
         "latency_ns_mean", "read_latency_ns_mean", "write_latency_ns_mean", "queue_depth_mean", "busy_ratio",
-        "cpu_busy_ratio", "links from volumes to disks", "every other counter of every object as counters",
+        "cpu_busy_ratio", "virtual disks of Hyper-V", "links from volumes to disks",
+        "every other counter of every object as counters",
     ),
     not_yet={"binary logs (BLG)": "an undocumented format; relog on Windows turns it into CSV"},
     never={"latency percentiles": "the counters are means over the interval"},
