@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from storscope.domain.errors import MalformedInput
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import ImportOptions
+from storscope.sources.importers import recognise
 from storscope.sources.importers.iostat_json import IMPORTER as IOSTAT_JSON
 from storscope.sources.importers.iostat_text import IMPORTER
 from tests.support.golden import check_golden
@@ -360,6 +361,31 @@ def test_no_cut_of_a_file_changes_what_is_read_of_the_rest(sample: Path, tmp_pat
             continue
         for row in found:
             assert row.items() - dict.fromkeys(row).items() <= whole[_key(row)].items(), cut
+
+
+def _coloured(line: str) -> str:
+    """As `S_COLORS=always` writes it: names green, numbers blue."""
+    line = re.sub(r"^(sda)", "\x1b[32;22m\\1\x1b[0m", line)
+    return re.sub(r"(?<= )(\d+\.\d\d)(?= |$)", "\x1b[34;22m\\1\x1b[0m", line)
+
+
+def test_colours_of_a_terminal_are_no_part_of_a_line(tmp_path: Path) -> None:
+    reports = [
+        f"11/20/2026 10:00:{second} AM\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\n"
+        "           1.00    0.00    2.00    0.00    0.00   97.00\n\n"
+        "Device r/s rkB/s r_await w/s wkB/s w_await aqu-sz %util\n"
+        "sda 10.00 80.00 1.00 20.00 160.00 2.00 0.05 3.00\n\n"
+        for second in ("00", "10")
+    ]
+    plain = "Linux 6.1.0 (h) \t11/20/2026 \t_x86_64_\t(2 CPU)\n\n" + "".join(reports)
+    coloured = "".join(f"{_coloured(line)}\n" for line in plain.splitlines())
+    assert "\x1b[32;22msda" in coloured
+    assert coloured.count("\x1b[34;22m") > 20
+    options = ImportOptions(keep_first=True)
+    tables = read_text(IMPORTER, coloured, tmp_path, options)
+    assert tables.rows("observations") == read_text(IMPORTER, plain, tmp_path, options).rows("observations")
+    assert len(devices(tables, "sda")) == 2
+    assert recognise(Evidence(tmp_path / "evidence").head) is IMPORTER
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:

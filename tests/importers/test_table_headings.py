@@ -99,6 +99,25 @@ def test_a_name_is_preferred_to_a_number() -> None:
     assert heading("time,appliance_id,svm,volume,iops").things == {"array": 1, "svm": 2, "vdisk": 3}
 
 
+@pytest.mark.parametrize(
+    ("names", "times"),
+    [
+        ("Zeit,Volume,IOPS", (0,)),
+        ("Datum,Volume,IOPS", (0,)),
+        ("Zeitstempel (UTC),Volume,IOPS", (0,)),
+        ("Datum,Uhrzeit,Volume,IOPS", (0, 1)),
+        ("Datum,Zeit,Volume,IOPS", (0, 1)),
+    ],
+)
+def test_german_words_name_times_too(names: str, times: tuple[int, ...]) -> None:
+    assert heading(names).times == times
+
+
+@pytest.mark.parametrize("name", ["Antwortzeit", "Laufzeit", "Zeitraum", "Fecha"])
+def test_other_words_name_no_times(name: str) -> None:
+    assert heading_of([name, "Volume", "IOPS"]) is None
+
+
 def test_a_heading_may_say_the_zone() -> None:
     said = {"Time (UTC)": "UTC", "timestamp (EST)": "EST", "time_utc": "UTC", "Time": None, "Time (GMT+1)": "GMT+1"}
     for name, zone in said.items():

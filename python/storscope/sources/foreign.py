@@ -78,9 +78,14 @@ _MAGIC: Final = (
 )  # fmt: skip
 _SAR_MAGIC: Final = re.compile(rb"\x96\xd5.\x21|\xd5\x96\x21.", re.DOTALL)
 
+_NETAPP: Final = _Foreign("a table of a NetApp array's statistics", _OVER_TIME)
 _LINES: Final = tuple(
     (re.compile(pattern, re.MULTILINE), foreign)
     for pattern, foreign in (
+        (r"^(?:#[ \t]*Time|\d\d[:.]\d\d[:.]\d\d(?: [AP]M)?)[ \t]+(?:UID|USER)[ \t]+T?G?[PI]?ID\b", _Foreign(
+            "output of pidstat (sysstat)",
+            f"It tells which process moves bytes, and nothing of how long storage takes. {_IOSTAT}"
+        )),
         (r"^# hostname;interval;timestamp|<sysstat\b|\"file-date\"\s*:", _SAR),
         (r"\A[^\t\n]+\t-?\d+\t\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: UTC)?\t", _SAR),
         (r"^\d\d[:.]\d\d[:.]\d\d(?: [AP]M)?[ \t].*(?:%usr|%user|\btps\b|\brd_sec/s|proc/s)", _SAR),
@@ -108,8 +113,10 @@ _LINES: Final = tuple(
         )),
         (r"\A# (?:HELP|TYPE) [a-z_:]+ ", _Foreign("a page of Prometheus metrics of no node_exporter", _OVER_TIME)),
         (r"\A(?:\.1|iso|SNMPv2-SMI::\w+|[A-Z][\w-]+-MIB::\w+)[.\d]* = ", _Foreign("a walk of SNMP", _OVER_TIME)),
-        (r"^[ \t]*CPU[ \t]+(?:NFS|FTP)[ \t]+CIFS\b|\"observedTimeInMS\"", _Foreign(
-            "a table of a NetApp array's statistics", _OVER_TIME
+        (r"^[ \t]*CPU[ \t]+(?:NFS|FTP)[ \t]+CIFS\b|\"observedTimeInMS\"", _NETAPP),
+        (r"^(?:Workload[ \t]+ID|Policy Group)[ \t]+(?:Latency|IOPS|CPU)\b", _NETAPP),
+        (r"\"href\"\s*:\s*\"/api/(?:storage/|cluster/counter/)|\"(?:latency|iops)_raw\"\s*:\s*\{", _Foreign(
+            "an answer of ONTAP's REST interface (NetApp)", _OVER_TIME
         )),
         (r"\bus/op \(read\)", _Foreign("a table of a Pure array's statistics", _OVER_TIME)),
         (r"\A\"?Object Name\"?,\"?Poll Time\b", _Foreign("a dump of Navisphere Analyzer (Dell EMC)", _OVER_TIME)),

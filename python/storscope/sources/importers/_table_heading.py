@@ -48,9 +48,14 @@ _KIND_COLUMNS: Final = frozenset({"kind", "type", "object type", "element type",
 _TIME_WORDS: Final = frozenset({
     "time", "timestamp", "datetime", "date", "clock", "sample", "start", "end", "begin", "utc", "gmt", "epoch", "unix",
     "collection", "period", "stamp", "interval", "polled", "poll", "local", "s", "ms", "at", "point",
-    "generated",
+    "generated", "zeit", "zeitstempel", "zeitpunkt", "uhrzeit", "datum",
 })  # fmt: skip
-_SURELY_TIME: Final = frozenset({"time", "timestamp", "datetime", "epoch", "date"})
+_SURELY_TIME: Final = frozenset({
+    "time", "timestamp", "datetime", "epoch", "date", "zeit", "zeitstempel", "zeitpunkt", "uhrzeit", "datum",
+})  # fmt: skip
+"""Also the German words, as spreadsheets and PRTG write them."""
+_CLOCKS: Final = (("time",), ("clock",), ("time", "of", "day"), ("zeit",), ("uhrzeit",))
+"""Headings of the times beside a column of dates."""
 _LENGTHS: Final = {
     ("interval", "s"): 1.0, ("duration", "s"): 1.0, ("interval", "sec"): 1.0,
     ("interval", "seconds"): 1.0, ("interval", "secs"): 1.0, ("period", "s"): 1.0, ("interval", "ms"): 1e-3,
@@ -165,8 +170,8 @@ def time_columns(names: Sequence[str]) -> tuple[int, ...]:
     found = [index for index, name in enumerate(names) if _is_time(name)]
     if not found:
         return ()
-    dates = [index for index in found if words_of(names[index]) == ("date",)]
-    clocks = [index for index in found if words_of(names[index]) in (("time",), ("clock",), ("time", "of", "day"))]
+    dates = [index for index in found if words_of(names[index]) in (("date",), ("datum",))]
+    clocks = [index for index in found if words_of(names[index]) in _CLOCKS]
     if dates and clocks:
         return dates[0], clocks[0]
     ends = [index for index in found if "end" in words_of(names[index])]

@@ -19,6 +19,7 @@ from storscope.domain import units
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
+from storscope.sources.importers._colours import without_colours
 from storscope.sources.importers._iostat import FIELDS, Report, ReportWriter
 from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM
 from storscope.sources.importers._stamps import Stamps, is_stamp, may_be_stamp
@@ -38,7 +39,7 @@ _CUT = "lines that do not fit their heading (cut or damaged)"
 
 
 def _recognise(head: Head) -> float:
-    headings = [heading for line in head.lines if (heading := _heading(line))]
+    headings = [heading for line in head.lines if (heading := _heading(without_colours(line)))]
     if not headings:
         return 0.0
     return 0.95 if any(line.lstrip().startswith(("Linux ", "avg-cpu:")) for line in head.lines) else 0.75
@@ -266,7 +267,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
     stamps = _learn(evidence, options)
     reader = _Reader(evidence, recorder, options, ReportWriter(recorder, options, stamps))
     for line in whole_lines(evidence, recorder):
-        reader.line(line)
+        reader.line(without_colours(line))
     reader.finish()
     if not reader.found_heading:
         raise broken(
@@ -279,7 +280,7 @@ def _learn(evidence: Evidence, options: ImportOptions) -> Stamps:
     """One pass over the stamps and dates alone: their order is only known at the end."""
     stamps = Stamps(options)
     for line in Evidence(evidence.path, evidence.name).lines():
-        text = line.strip()
+        text = without_colours(line).strip()
         text = _joined(text) or text
         if _is_stamp(text):
             stamps.learn(text)
@@ -299,7 +300,7 @@ IMPORTER = Importer(
     how_to_capture="S_TIME_FORMAT=ISO iostat -x -y -t 10 > iostat.txt",
     recognise=_recognise,
     read=_read,
-    version=2,
+    version=3,
     carries=(
         "read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s", "read_latency_ns_mean",
         "write_latency_ns_mean", "queue_depth_mean", "busy_ratio", "cpu_busy_ratio", "-xs and plain: ops_per_s",

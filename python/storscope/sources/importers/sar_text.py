@@ -17,6 +17,7 @@ from typing import Final
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions
+from storscope.sources.importers._colours import without_colours
 from storscope.sources.importers._linux_block import DEFAULT_LINUX_SYSTEM
 from storscope.sources.importers._local_clock import LocalClock
 from storscope.sources.importers._sar import ALL_PROCESSORS, SarWriter
@@ -183,7 +184,7 @@ def _fields(columns: Sequence[str], cells: Sequence[str]) -> tuple[str, dict[str
 
 def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> None:
     recorder.notes.tool = "sar"
-    lines = list(whole_lines(evidence, recorder))
+    lines = [without_colours(line) for line in whole_lines(evidence, recorder)]
     stamps = Stamps(options)
     for line in lines:
         if (header := _HEADER.fullmatch(line)) is not None:
