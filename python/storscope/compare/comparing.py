@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from storscope.compare.agreement import agreements
 from storscope.compare.alike import alike
 from storscope.compare.compared import compared_subjects
 from storscope.compare.counters_instead import counters_instead
@@ -80,17 +81,19 @@ def compare_sides(
     if any(found.metric.unit == BANDWIDTH for one in measured for found in one.found):
         notes += notes_on_megabytes([*one.subjects, *other.subjects])
     names = names_of(one.subjects, other.subjects)
+    judged = _judge(measured, settings, {BEFORE: one.captures, AFTER: other.captures})
     return Comparison(
         before=_side(one, names[0]),
         after=_side(other, names[1]),
         of_runs=of_runs,
-        pairs=_judge(measured, settings, {BEFORE: one.captures, AFTER: other.captures}),
+        pairs=judged,
         unmatched=matched.unmatched,
         notes=notes,
         level=settings.level,
         threshold=settings.threshold,
         seed=settings.seed,
         storscope_version=version,
+        agreements=agreements(zip(judged, (one.found for one in measured), strict=True), settings) if of_runs else [],
     )
 
 

@@ -165,6 +165,26 @@ class PairResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Agreement:
+    """What many access specifications say together of one metric: the sign test over their changes."""
+
+    metric: str
+    better: str
+    """'higher' or 'lower'."""
+    higher: int
+    lower: int
+    """Access specifications whose figure rose, and fell; what is even to the last digit is neither."""
+    change_median: float
+    change_median_low: float | None
+    change_median_high: float | None
+    p_value: float
+    p_value_adjusted: float
+    """Adjusted for the number of metrics (Holm)."""
+    outcome: Outcome
+    """Better, worse or cannot tell."""
+
+
+@dataclass(frozen=True, slots=True)
 class Unmatched:
     """What is on one side only."""
 
@@ -205,6 +225,8 @@ class Comparison:
     threshold: float
     seed: int
     storscope_version: str
+    agreements: Sequence[Agreement] = ()
+    """What access specifications say together; of none where they are few."""
 
     def rows(self) -> Iterator[MetricRow]:
         """Every row of every pair."""

@@ -27,6 +27,7 @@ def comparison_to_json(comparison: Comparison) -> dict[str, Any]:
         "before": _side(comparison.before),
         "after": _side(comparison.after),
         "pairs": [_pair(pair) for pair in comparison.pairs],
+        "agreements": [dataclasses.asdict(one) | {"outcome": one.outcome.value} for one in comparison.agreements],
         "unmatched": [dataclasses.asdict(item) for item in comparison.unmatched],
         "notes": list(comparison.notes),
     }

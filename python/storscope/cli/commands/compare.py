@@ -211,7 +211,8 @@ def exit_code(comparison: Any, fail_on: str | None, metrics: Sequence[str] = ())
     if fail_on == "cannot-tell" and _tells_too_little(comparison, metrics):
         return 1
     failing = {None: [], "worse": [Outcome.WORSE], "cannot-tell": [Outcome.WORSE, Outcome.UNDECIDED]}[fail_on]
-    return int(any(comparison.count(outcome) for outcome in failing))
+    is_agreed = Outcome.WORSE in failing and any(one.outcome is Outcome.WORSE for one in comparison.agreements)
+    return int(is_agreed or any(comparison.count(outcome) for outcome in failing))
 
 
 def _tells_too_little(comparison: Any, metrics: Sequence[str]) -> bool:
