@@ -219,7 +219,7 @@ def test_a_limit_of_the_kernel_is_found_in_what_iostat_told_of_it(tmp_path: Path
     assert finding.severity is Severity.CRITICAL
 
 
-def _disks(recorder: Recorder, *others: EntityRef) -> None:
+def _disks(recorder: Recorder, *others: EntityRef, name: str = "data1", kind: str = "disk") -> None:
     """Disks held at 3,000 IOPS, as a table names them, beside other things of the same system."""
     seen = serve(busy_day(), Limits(ops_per_s=3_000), rng())
     reads = seen.read_share
@@ -229,7 +229,7 @@ def _disks(recorder: Recorder, *others: EntityRef) -> None:
         "latency_ns_mean": seen.latency_s * NS_PER_S,
     }  # fmt: skip
     spread = {name: values[None, :] for name, values in columns.items()}
-    record(recorder, spread, ["data1"], kind="disk", step_s=10, on=None)
+    record(recorder, spread, [name], kind=kind, step_s=10, on=None)
     for other in others:
         recorder.entity(other)
 
@@ -250,6 +250,59 @@ def test_a_disk_of_which_more_is_known_is_a_drive(tmp_path: Path) -> None:
     disk = EntityRef("array", "disk", "data1")
     known = make_case(tmp_path / "1", _disks, lambda recorder: recorder.fact(disk, "rpm", 10_000.0))
     assert findings(RULE, known) == []
+
+
+def _slowed(
+    tmp_path: Path, noise: float, *, asked: float = 80.0, then: float = 1.0, kind: str = "device", name: str = "sdd"
+) -> Case:
+    """A steady open load on storage that answers in 6 ms, and from the middle on in 110 ms: nobody holds it."""
+    bad, made = np.arange(_COUNT) >= _COUNT // 2, rng(7)
+    ops = asked * np.where(bad, then, 1.0) * made.normal(1, noise, _COUNT)
+    latency = np.where(bad, 110, 6) * MS * made.normal(1, 0.15, _COUNT)
+    reads = np.clip(made.normal(0.6, 0.02, _COUNT), 0, 1)
+    columns = {
+        "read_ops_per_s": reads * ops, "write_ops_per_s": (1 - reads) * ops, "read_bytes_per_s": reads * ops * 32 * KIB,
+        "write_bytes_per_s": (1 - reads) * ops * 32 * KIB, "read_latency_ns_mean": latency,
+        "write_latency_ns_mean": 0.7 * latency,
+    }  # fmt: skip
+    spread = {column: values[None, :] for column, values in columns.items()}
+    return make_case(
+        tmp_path, lambda recorder: record(recorder, spread, [name], kind=kind, step_s=10, system="db1", on=None)
+    )
+
+
+@pytest.mark.parametrize("noise", [0.03, 0.05, 0.1, 0.25])
+@pytest.mark.parametrize("then", [1.0, 1.05])
+def test_a_steady_load_on_storage_that_got_slow_is_held_by_nobody(noise: float, then: float, tmp_path: Path) -> None:
+    """A failing disk at the 80 IOPS that it always had was "held at 80 IOPS", and that was the headline."""
+    [statement] = statements(judge(RULE, _slowed(tmp_path, noise, then=then)))
+    if noise <= 0.05:
+        assert "and nothing was asked beyond it" in statement
+        assert re.search(r"of device sdd [78]\d\.\d IOPS", statement)
+
+
+@pytest.mark.parametrize("noise", [0.06, 0.1])
+def test_the_busiest_moments_of_a_slow_time_are_no_limit(noise: float, tmp_path: Path) -> None:
+    """With two in flight or so only the intervals with the most load have a queue, and these are alike."""
+    assert findings(RULE, _slowed(tmp_path, noise, asked=19.0, kind="vm", name="app01")) == []
+
+
+def test_a_load_that_stays_near_its_limit_is_still_held(tmp_path: Path) -> None:
+    """Below 2,000 IOPS in most of the calm time, and never above: there the limit cuts off what is asked for."""
+    load = steady(_COUNT, 1_900)
+    load.ops_per_s[:] = np.where(np.arange(_COUNT) % 4 == 0, 3_000, rng().uniform(1_700, 1_950, _COUNT))
+    load.size_bytes[:] = 4 * KIB * 16 ** rng(3).uniform(size=_COUNT)
+    finding = only_finding(judge(RULE, case_of(tmp_path, sdb=serve(load, Limits(ops_per_s=2_000), rng()))))
+    assert finding.numbers["limit_ops_per_s"] == pytest.approx(2_000, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["naa.60002ac0000000000000002d00019a21", "mpatha"])
+def test_what_providers_of_clouds_grant_is_no_hint_for_devices_of_a_san(name: str, tmp_path: Path) -> None:
+    case = make_case(tmp_path, lambda recorder: _disks(recorder, name=name, kind="device"))
+    finding = only_finding(judge(RULE, case))
+    assert "hint" not in finding.summary
+    assert "EBS" not in finding.check + finding.remedy
+    assert "the QoS of the volume" in finding.check
 
 
 # What is no limit --------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Settings
@@ -11,7 +12,13 @@ from storscope.diagnose.rules._asked_words import is_plural, never_alone_words, 
 from storscope.diagnose.rules._cap_words import hint_words, level_words
 from storscope.diagnose.rules._caps import Cap, cap_at
 from storscope.diagnose.rules._entities import joined
+from storscope.diagnose.rules._providers import may_be_granted
 from storscope.model.plateau import densest_plateau
+
+
+def of_provider(case: Case, cap: Cap) -> Cap:
+    """The same without what providers document, where none can have granted it."""
+    return cap if may_be_granted(case, cap.asked.entities) else replace(cap, known=(), may_be_granted=False)
 
 
 def plateau_doubt(case: Case, cap: Cap) -> str:
@@ -39,7 +46,8 @@ def depth_doubt(case: Case, never_alone: Sequence[Asked], settings: Settings) ->
     stands = [cap for asked in never_alone if (cap := _standing(asked, settings)) is not None]
     first = min(stands, key=lambda cap: (not cap.known, cap.plateau.spread)).asked if stands else never_alone[0]
     words = never_alone_words(case, [first, *(one for one in never_alone if one is not first)])
-    cap = _standing(first, settings)
+    standing = _standing(first, settings)
+    cap = of_provider(case, standing) if standing is not None else None
     if cap is None:
         return f"{words}: nothing tells whether they wait, or the storage works on all of them at once"
     hint = f" ({hint})" if (hint := hint_words(cap).rstrip(".")) else ""

@@ -120,15 +120,19 @@ def innocent_words(cap: Cap) -> str:
 
 def check_words(cap: Cap) -> str:
     """What decides: the one who limits counts it."""
+    own = (
+        "Linux: io.max of the control groups; vSphere: the IOPS limit of the virtual disk; an array: the QoS of the "
+        "volume. If nobody does, the storage can do no more."
+    )
+    begin = "See who counts a limit at these times."
+    if not cap.may_be_granted:
+        return f"{begin} {own}"
     aws, azure = ("IOPS", "IOPS") if cap.measure == "ops" else ("Throughput", "Bandwidth")
     if cap.asked.parts:
         clouds = f"InstanceEBS{aws}ExceededCheck in CloudWatch; Azure: 'VM Uncached {azure} Consumed Percentage'"
     else:
         clouds = f"Volume{aws}ExceededCheck in CloudWatch; Azure: 'Data Disk {azure} Consumed Percentage'"
-    return (
-        f"See who counts a limit at these times. EBS: {clouds}; Linux: io.max of the control groups; vSphere: the IOPS "
-        "limit of the virtual disk; an array: the QoS of the volume. If nobody does, the storage can do no more."
-    )
+    return f"{begin} EBS: {clouds}; {own}"
 
 
 def remedy_words(cap: Cap) -> str:
@@ -141,10 +145,8 @@ def remedy_words(cap: Cap) -> str:
 
 def _lighter_words(cap: Cap) -> str:
     if cap.measure == "ops":
-        return (
-            "Fewer and larger operations pass as one each: larger blocks, read-ahead, merging (on SSD, EBS counts up "
-            "to 256 KiB as one)."
-        )
+        own = " (on SSD, EBS counts up to 256 KiB as one)" if cap.may_be_granted else ""
+        return f"Fewer and larger operations pass as one each: larger blocks, read-ahead, merging{own}."
     if cap.asked.parts:
         return "Keep what is heavy (backup, scan) apart in time."
     return "Spread the data over several volumes, compress, or keep what is heavy (backup, scan) apart in time."

@@ -16,6 +16,7 @@ from storscope.diagnose.rule import Settings
 from storscope.diagnose.rules._asked import DISK_NS, IN_FLIGHT_MIN, Asked
 from storscope.diagnose.rules._intervals import median, seconds
 from storscope.diagnose.rules._known_limits import KnownLimit, known_limits, link_gbit_per_s
+from storscope.diagnose.rules._unasked import is_as_when_calm, is_chosen_by_queue
 from storscope.diagnose.tier_limits import LARGE_BYTES, LARGE_BYTES_PER_S
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.units import NS_PER_S
@@ -45,6 +46,8 @@ class Cap:
     """True where sizes or the mix differed and the rate did not."""
     known: Sequence[KnownLimit]
     """Documented limits near the level."""
+    may_be_granted: bool = True
+    """False where no provider of clouds can have set it."""
 
     @property
     def is_shown(self) -> bool:
@@ -85,14 +88,15 @@ class Cap:
 
 
 def caps_of(asked: Asked, settings: Settings) -> list[Cap]:
-    """The plateaus of rates at which operations wait, that no size, mix or depth moves; shown to be caps or not."""
-    found: dict[str, Plateau] = {}
-    for measure in MEASURES:
-        plateau = densest_plateau(asked.rates[measure], asked.waits, settings["width_ratio"])
-        if plateau is None or not _stands(asked, settings, plateau):
-            continue
-        if goes_with_nothing(asked, settings, measure, plateau):
-            found[measure] = plateau
+    """The plateaus of rates at which operations wait, that no size, mix or depth moves; shown to be caps or not.
+
+    Without those at which as much was done while nobody waited: nothing was asked beyond them.
+    """
+    found = {
+        measure: plateau
+        for measure, plateau in _standing(asked, settings).items()
+        if not is_as_when_calm(asked, measure, plateau, settings["width_ratio"])
+    }
     kept = {
         measure: plateau
         for measure, plateau in found.items()
@@ -103,6 +107,28 @@ def caps_of(asked: Asked, settings: Settings) -> list[Cap]:
         for measure, plateau in kept.items()
         if _holds_most(asked, settings, plateau, [one for one in kept.values() if one is not plateau])
     ]
+
+
+def unasked_of(asked: Asked, settings: Settings) -> Cap | None:
+    """The plateau at which operations wait, and nothing more was asked for; None where there is none."""
+    for measure, plateau in _standing(asked, settings).items():
+        if is_as_when_calm(asked, measure, plateau, settings["width_ratio"]) and _holds_most(
+            asked, settings, plateau, []
+        ):
+            return cap_at(asked, settings, measure, plateau)
+    return None
+
+
+def _standing(asked: Asked, settings: Settings) -> dict[str, Plateau]:
+    """Of each measure the plateau at which operations wait, if it is one and goes with nothing."""
+    found: dict[str, Plateau] = {}
+    for measure in MEASURES:
+        plateau = densest_plateau(asked.rates[measure], asked.waits, settings["width_ratio"])
+        if plateau is None or not _stands(asked, settings, plateau) or is_chosen_by_queue(asked, plateau):
+            continue
+        if goes_with_nothing(asked, settings, measure, plateau):
+            found[measure] = plateau
+    return found
 
 
 def plateaus_of(asked: Asked, settings: Settings, measure: str, waits: BoolArray) -> Iterator[Plateau]:
@@ -131,6 +157,7 @@ def levels_of(asked: Asked, settings: Settings) -> list[Cap]:
             plateau
             for plateau in plateaus_of(asked, settings, measure, asked.waits)
             if float(seconds(asked.series)[plateau.members].sum()) >= settings["plateau_s"]
+            and not is_as_when_calm(asked, measure, plateau, settings["width_ratio"])
         ]
         held = sum(plateau.count for plateau in found)
         if len(found) > 1 and held >= _LEVELS_SHARE * int(asked.waits.sum()):

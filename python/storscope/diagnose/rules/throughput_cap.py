@@ -23,8 +23,9 @@ When it is wrong
     file system or cache above may have answered the light load. Of an array's volume with a full write cache writes
     stand at the rate of destaging: so writes must change in size or mix to be told. A limiter above the place that is
     watched is not seen: of a device that io.max limits, iostat counts no time of waiting. An application that paces
-    itself has no queue, and nothing is said of it. Of one that always has as much in flight nothing tells waiting from
-    what the storage does at once: there a time of light load is asked for.
+    itself has no queue, and nothing is said of it; nor where as much was done while nobody waited, since then storage
+    got slow under a steady load, and nothing was asked beyond it. Of one that always has as much in flight nothing
+    tells waiting from what the storage does at once: there a time of light load is asked for.
 
 References
     Serving while work waits: a queue that is "work-conserving" does at least what one operation at a time does
@@ -46,7 +47,7 @@ from storscope.diagnose.peers import rests_on
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._asked import NEEDS, Asked, asked_by_system, asked_together
 from storscope.diagnose.rules._asked_words import is_plural, subject_words, things_words
-from storscope.diagnose.rules._cap_doubts import depth_doubt, levels_doubt, plateau_doubt
+from storscope.diagnose.rules._cap_doubts import depth_doubt, levels_doubt, of_provider, plateau_doubt
 from storscope.diagnose.rules._cap_words import (
     check_words,
     confidence_of,
@@ -57,7 +58,7 @@ from storscope.diagnose.rules._cap_words import (
     reason_words,
     remedy_words,
 )
-from storscope.diagnose.rules._caps import Cap, caps_of, levels_of
+from storscope.diagnose.rules._caps import Cap, caps_of, levels_of, unasked_of
 from storscope.diagnose.rules._entities import in_use, joined
 from storscope.diagnose.rules._harm import harm_to
 from storscope.diagnose.rules._intervals import ends, hull, median, seconds
@@ -132,7 +133,7 @@ def _caps_of_system(
     case: Case, settings: Settings, system: str, judged: Mapping[EntityRef, Sequence[Asked]]
 ) -> tuple[list[Cap], list[Cap]]:
     """The caps that are told, of single things or else of several together; and those that may be none."""
-    best = {entity: caps for entity, asked in judged.items() if (caps := _best(settings, asked))}
+    best = {entity: caps for entity, asked in judged.items() if (caps := _best(case, settings, asked))}
     told = [cap for cap in _lowest(case, best) if _is_told(case, settings, cap)]
     sums = [] if told else _of_sums(case, settings, system)
     told = told or [cap for cap in sums if _is_told(case, settings, cap)][:1]
@@ -148,21 +149,29 @@ def _without_any(case: Case, settings: Settings, system: str, judged: Mapping[En
         outcomes.append(NotEvaluated(_NAME, depth_doubt(case, list(never_alone.values()), settings)))
     clear = sorted(judged.keys() - levels.keys() - never_alone.keys())
     if clear:
-        outcomes.append(Healthy(_NAME, _healthy(system, clear, waits=any(judged[one].waits.any() for one in clear))))
+        unasked = [cap for one in clear if (cap := unasked_of(judged[one], settings)) is not None]
+        waits = any(judged[one].waits.any() for one in clear)
+        outcomes.append(Healthy(_NAME, _healthy(case, system, clear, unasked, waits=waits)))
     return outcomes
 
 
-def _healthy(system: str, clear: Sequence[EntityRef], *, waits: bool) -> str:
+def _healthy(case: Case, system: str, clear: Sequence[EntityRef], unasked: Sequence[Cap], *, waits: bool) -> str:
     things = f"{things_words(clear)} of {system}"
+    if unasked:
+        worst = max(unasked, key=lambda cap: cap.waiting_share)
+        return (
+            f"No limit holds {things}: where a rate is the same whenever operations wait, it is so when none does (of "
+            f"{subject_words(case, worst.asked)} {level_words(worst)}), and nothing was asked beyond it."
+        )
     if waits:
         return f"No rate of {things} is the same whenever operations wait."
     return f"Operations on {things} never wait behind each other for all of an interval."
 
 
-def _best(settings: Settings, every: Sequence[Asked]) -> list[Cap]:
+def _best(case: Case, settings: Settings, every: Sequence[Asked]) -> list[Cap]:
     """Of the plateaus of one thing the surest, of all operations rather than of reads or of writes; then the other
     limit, of bytes or of operations, that holds it at other times."""
-    found = sorted((cap for asked in every for cap in caps_of(asked, settings)), key=_rank)
+    found = sorted((of_provider(case, cap) for asked in every for cap in caps_of(asked, settings)), key=_rank)
     others = [
         cap for cap in found[1:]
         if cap.asked is found[0].asked and (cap.members & ~found[0].members).sum() >= settings["samples_min"]
@@ -203,7 +212,7 @@ _SAME = 0.1
 
 def _of_sums(case: Case, settings: Settings, system: str) -> list[Cap]:
     """What several hold in turn, the surest first: each changes, their sum does not."""
-    every = (cap for asked in asked_together(case, system) for cap in caps_of(asked, settings))
+    every = (of_provider(case, cap) for asked in asked_together(case, system) for cap in caps_of(asked, settings))
     return sorted((cap for cap in every if _is_traded(settings, cap)), key=_rank)
 
 
