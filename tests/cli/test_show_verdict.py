@@ -6,8 +6,8 @@ import pytest
 
 from storscope.cli.show_verdict import print_verdict
 from storscope.diagnose.rules import rules
-from storscope.domain.finding import Finding, Healthy, Severity
-from storscope.domain.verdict import OF_THE_DATA, Note, NotePlace, Provenance, Verdict
+from storscope.domain.finding import Finding, Healthy, NotEvaluated, Severity
+from storscope.domain.verdict import LATENCY_RULE, OF_THE_DATA, Note, NotePlace, Provenance, Verdict
 from storscope.domain.verdict_json import verdict_to_json
 
 _FINDING = Finding("path-dead", Severity.WARNING, 0.9, "A path is dead", "It is.", "w", "i", "c", "r", "s")
@@ -51,5 +51,18 @@ def test_numbers_that_fit_together_make_no_storage_healthy(capsys: pytest.Captur
         return capsys.readouterr().out.splitlines()[0]
 
     assert headed(*OF_THE_DATA).startswith("UNDECIDED: the numbers fit together; of the storage itself nothing")
-    assert headed(*OF_THE_DATA, "heavy-hitter").startswith("HEALTHY in what could be judged: 5 of 5 rules")
-    assert set(rules()) > OF_THE_DATA
+    assert headed(*OF_THE_DATA, LATENCY_RULE).startswith("HEALTHY in what could be judged: 5 of 5 rules")
+    assert set(rules()) > {*OF_THE_DATA, LATENCY_RULE}
+
+
+def test_no_storage_is_healthy_whose_latency_was_not_judged(capsys: pytest.CaptureFixture[str]) -> None:
+    """A table without any latency was healthy, as no volume of it took most of the load."""
+    healthy = [Healthy("heavy-hitter", "Nobody takes most."), Healthy("flush-bound", "Flushes are quick.")]
+    lacking = [NotEvaluated("path-idle", "needs paths"), NotEvaluated(LATENCY_RULE, "latency per interval (sar -d)")]
+    verdict = Verdict([], healthy, lacking, None, None, _verdict().provenance)
+    print_verdict(verdict, Severity.INFO, verbose=False, is_kept=True)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "UNDECIDED: how long I/Os take was not judged; what else was looked at is in order."
+    assert said[1] == "To judge it takes latency per interval (sar -d)."
+    assert not verdict.is_healthy
+    assert Verdict([], [*healthy, Healthy(LATENCY_RULE, "ok")], [], None, None, verdict.provenance).is_healthy

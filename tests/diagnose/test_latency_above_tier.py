@@ -216,7 +216,37 @@ def test_without_latency_it_names_what_it_needs(tmp_path: Path) -> None:
 
     [outcome] = judge(RULE, make_case(tmp_path, rates))
     assert isinstance(outcome, NotEvaluated)
-    assert "latency" in outcome.needs
+    assert outcome.needs.endswith("of 1 volume of array only operations are told, and not how long they take")
+
+
+def _samples(count: int, step_s: float, ops: float, latency_ms: float) -> Callable[[Recorder], None]:
+    columns = {"ops_per_s": np.full((1, count), ops), "latency_ns_mean": np.full((1, count), latency_ms * MS)}
+    return lambda recorder: record(recorder, columns, ["sda"], kind="device", step_s=step_s, on=None)
+
+
+@pytest.mark.parametrize("step_s", [60, 300])
+def test_two_long_samples_are_enough(step_s: float, tmp_path: Path) -> None:
+    """Ten minutes at 480 ms, as monitoring at 5 minutes has them, were "HEALTHY in what could be judged"."""
+    [finding] = findings(RULE, make_case(tmp_path / "slow", _samples(2, step_s, 1_200, 480)))
+    assert finding.severity is Severity.CRITICAL
+    [outcome] = judge(RULE, make_case(tmp_path / "quick", _samples(2, step_s, 1_200, 4)))
+    assert isinstance(outcome, Healthy)
+
+
+def test_too_few_intervals_are_told_as_such(tmp_path: Path) -> None:
+    """It asked for latency and operations of who had given both."""
+    [outcome] = judge(RULE, make_case(tmp_path, _samples(2, 5, 1_200, 480)))
+    assert isinstance(outcome, NotEvaluated)
+    assert outcome.needs == (
+        "3 intervals with 5.00 IOPS or more, or two of 2 min together: device sda has 2 intervals of them (10 s, with "
+        "a mean of 480 ms)"
+    )
+
+
+def test_what_did_nothing_is_told_as_such(tmp_path: Path) -> None:
+    [outcome] = judge(RULE, make_case(tmp_path, _samples(60, 5, 2, 4)))
+    assert isinstance(outcome, NotEvaluated)
+    assert outcome.needs.endswith("device sda, like all that was seen, did less")
 
 
 def _apart(

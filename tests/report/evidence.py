@@ -99,6 +99,7 @@ def verdict_of(store: Store, *findings: Finding, **changes: Any) -> Verdict:
             Healthy("controller-imbalance", "Both controllers carry the load: 52 % and 48 % of operations."),
             Healthy("host-queue-full", "No host queue was full in 24 h."),
             Healthy("path-dead", "All 16 paths are active."),
+            Healthy("latency-above-tier", "Latency of 8 volumes of array-a is within its tier."),
         ),
         "not_evaluated": (
             NotEvaluated("uneven-drives", "queue depth per disk (EVAperf pd)"),

@@ -95,7 +95,7 @@ def test_the_verdict_says_severity_counts_times_and_what_was_read(page: str) -> 
         "1 critical",
         "1 warning",
         "1 info",
-        "3 healthy",
+        "4 healthy",
         "3 not evaluated",
         "2026-11-20 00:00:00Z to 2026-11-21 00:00:00Z (24 h 00 min)",
         "1 capture (synthetic) of array-a",
@@ -252,6 +252,10 @@ def test_no_finding_is_told_apart_from_no_evidence(tmp_path: Path) -> None:
     store = make_store(tmp_path / "store", nothing)
     healthy = text_of(written(tmp_path / "a.html", verdict_of(store), store))
     unknown = text_of(written(tmp_path / "b.html", verdict_of(store, healthy=()), store))
+    path = [Healthy("path-dead", "All 16 paths are active.")]
+    apart = text_of(written(tmp_path / "c.html", verdict_of(store, healthy=path), store))
+    assert "How long I/Os take was not judged; what else was looked at is in order." in apart
+    assert "Nothing wrong was found." not in apart
     assert "Nothing wrong was found." in healthy
     assert "There is not enough evidence to judge." in unknown
     assert "found anything wrong" not in unknown

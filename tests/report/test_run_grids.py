@@ -149,7 +149,7 @@ def test_results_of_benchmarks_alone_are_headed_by_what_they_say(tmp_path: Path)
 
 def test_benchmarks_that_were_judged_are_headed_by_the_verdict(tmp_path: Path) -> None:
     store = _imported(tmp_path, _PUBLISHED)
-    page = render(verdict_of(store, bad_windows={}, healthy=[Healthy("heavy-hitter", "None.")]), store)
+    page = render(verdict_of(store, bad_windows={}, healthy=[Healthy("latency-above-tier", "None.")]), store)
     assert "Nothing wrong was found." in page
     assert 'id="findings"' in page
 

@@ -66,6 +66,11 @@ def _print_headline(verdict: Verdict) -> None:
             fg="yellow",
             bold=True,
         )
+        _print_latency_needs(verdict)
+    elif verdict.healthy and not verdict.is_healthy:
+        click.secho("UNDECIDED: how long I/Os take was not judged; what else was looked at is in order.", fg="yellow",
+                    bold=True)  # fmt: skip
+        _print_latency_needs(verdict)
     elif verdict.healthy:
         judged = len({item.rule for item in verdict.healthy})
         rules = judged + len({item.rule for item in verdict.not_evaluated} - {item.rule for item in verdict.healthy})
@@ -85,6 +90,11 @@ def _print_headline(verdict: Verdict) -> None:
             "FILE.html draws them.",
             indent="",
         )
+
+
+def _print_latency_needs(verdict: Verdict) -> None:
+    if verdict.latency_needs:
+        _wrapped(f"To judge it takes {verdict.latency_needs.removeprefix('needs ')}.", indent="")
 
 
 def _rows_of(table: str, capture: Mapping[str, object]) -> int:

@@ -63,6 +63,9 @@ class Provenance:
 OF_THE_DATA: Final = frozenset({"littles-law", "units-suspected", "impossible-values", "outstanding-mismatch"})
 """Rules that look whether the numbers fit together: that they do tells nothing of the storage."""
 
+LATENCY_RULE: Final = "latency-above-tier"
+"""The rule that judges how long I/Os take: what it did not judge is not known to be healthy, whatever else is."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -95,6 +98,16 @@ class Verdict:
     def is_of_storage(self) -> bool:
         """Whether anything was found or found healthy besides that the numbers fit together."""
         return bool(self.findings) or any(one.rule not in OF_THE_DATA for one in self.healthy)
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether nothing was found, and how long I/Os take was judged."""
+        return not self.findings and any(one.rule == LATENCY_RULE for one in self.healthy)
+
+    @property
+    def latency_needs(self) -> str:
+        """What it would take to judge how long I/Os take, of the first system that lacks it; empty where all was."""
+        return next((one.needs for one in self.not_evaluated if one.rule == LATENCY_RULE), "")
 
 
 def ordered(outcomes: Sequence[Outcome]) -> tuple[list[Finding], list[Healthy], list[NotEvaluated]]:

@@ -78,10 +78,17 @@ def headline(verdict: Verdict) -> Headline:
         return Headline(
             first.severity.word, first.severity.word.capitalize(), _sentence(first.title), first.summary, counts
         )
+    needs = verdict.latency_needs
+    lacking = f"To judge it takes {needs}." if needs else "What each rule needs is listed below."
     if verdict.healthy and not verdict.is_of_storage:
         return Headline(
             "unknown", "Not judged", "The numbers fit together; of the storage itself nothing could be judged.",
-            "What each rule needs is listed below.", counts,
+            lacking, counts,
+        )  # fmt: skip
+    if verdict.healthy and not verdict.is_healthy:
+        return Headline(
+            "unknown", "Not judged", "How long I/Os take was not judged; what else was looked at is in order.",
+            lacking, counts,
         )  # fmt: skip
     if verdict.healthy:
         looked = counted(len(verdict.healthy), "condition was", "conditions were")

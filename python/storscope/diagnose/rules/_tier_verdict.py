@@ -159,6 +159,13 @@ def judge(case: Case, settings: Settings, series: Series) -> Verdict | None:
     return replace(worst, means_ns=means, is_mixed=are_mixed(series, settings["direction_share_min"]))
 
 
+def is_long_enough(settings: Settings, active: BoolArray, lengths_s: FloatArray) -> bool:
+    """Whether there are intervals enough at work to judge by: a few, or two that are long."""
+    count = int(active.sum())
+    long = count >= _INTERVALS_ON_END and float(lengths_s[active].sum()) >= settings["held_up_s"]
+    return count >= settings["intervals_min_count"] or long
+
+
 def _badness(verdict: Verdict) -> tuple[int, float]:
     """What is as severe says more of all operations; of what is within its limits the nearest to them is told."""
     nearness = 0.0 if verdict.severity else verdict.mean_ns / verdict.mean_limit_ns
@@ -167,7 +174,7 @@ def _badness(verdict: Verdict) -> tuple[int, float]:
 
 def _judge(settings: Settings, seen: _Seen, stalls: list[Stall]) -> Verdict | None:
     limits, proven = seen.limits, [stall for stall in stalls if stall.proven]
-    if seen.active.sum() < settings["intervals_min_count"] and not stalls and not seen.hidden.any():
+    if not is_long_enough(settings, seen.active, seen.lengths_s) and not stalls and not seen.hidden.any():
         return None
     longest = max(proven or stalls, key=lambda stall: stall.length_ns, default=None)
     slight = None

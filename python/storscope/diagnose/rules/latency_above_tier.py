@@ -49,6 +49,7 @@ from storscope.diagnose.rules._causes import with_causes
 from storscope.diagnose.rules._entities import counted, in_use, listed
 from storscope.diagnose.rules._load import kind_word, named, opening
 from storscope.diagnose.rules._simulated import is_simulated
+from storscope.diagnose.rules._tier_needs import needs_words
 from storscope.diagnose.rules._tier_verdict import Verdict, judge
 from storscope.diagnose.rules.drive_failed import work_words
 from storscope.diagnose.stalls import Stall, stalls_of
@@ -77,7 +78,7 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
         if verdict is not None:
             verdicts[entity.system].append(verdict)
     if not verdicts:
-        return [NotEvaluated(_NAME, "latency and operations per interval (iostat -x -t, esxtop -b, perfmon, EVAperf)")]
+        return [NotEvaluated(_NAME, needs_words(case, settings, case.series(*_KINDS).values()))]
     return [_outcome(case, settings, system, found) for system, found in verdicts.items()]
 
 
@@ -393,6 +394,7 @@ RULE = Rule(
         Threshold("above_min_operations", 200, "operations above the limit, below which it is information only",
                   "ours"),
         Threshold("idle_ops_per_s", 5, "operations per second below which an interval is nearly idle", "ours"),
-        Threshold("intervals_min_count", 3, "busy intervals below which nothing is said", "ours"),
+        Threshold("intervals_min_count", 3, "busy intervals below which nothing is said; of two, if they last for "
+                  "held_up_s together, something is", "ours"),
     ),
 )  # fmt: skip
