@@ -37,6 +37,7 @@ _MODULES: Final = (
     "data_lost",
     "drive_failed",
     "uneven_drives",
+    "member_slow",
     "convoy",
     "path_dead",
     "path_idle",
