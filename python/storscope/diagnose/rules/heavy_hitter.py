@@ -12,8 +12,8 @@ Looks for
     are named instead, with both figures. Without a bad window the whole time is looked at; then the heaviest must
     bring 50 operations or 10 MiB a second, and be seen for a minute. Entities with less than an operation a second
     on average are idle, and nothing is said where only one is not. The finding is a warning when others are above
-    the critical latency of their tier for most of that time, so that no window stands out, else it is only for
-    information.
+    the critical latency of their tier for most of that time, so that no window stands out, information where
+    somebody is too slow in the mean, and where nothing is slow a fact that is healthy.
 
 Why it matters
     Whoever has most of the queue time decides how long everybody's operations wait. If its load is new in the bad
@@ -37,7 +37,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +48,15 @@ from storscope.diagnose.peers import CLIENT_KINDS, Grid, clusters, grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import weighted_mean
-from storscope.diagnose.rules._load import at_other_times, kind_word, named, opening, span_of, talkers, window_words
+from storscope.diagnose.rules._load import (
+    at_other_times,
+    kind_word,
+    named,
+    opening,
+    span_of,
+    talkers,
+    window_words,
+)
 from storscope.diagnose.rules._simulated import is_simulated, without_it
 from storscope.diagnose.rules._slowed import Slowed, slowed_finding, slowed_in
 from storscope.diagnose.tier_limits import ENTITY_OPS_MIN
@@ -147,11 +155,15 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
         if top.slowed and top.entity.system not in blamed
     }
     heavy = {entity: top for entity, top in heavy.items() if entity.system not in slowed}
+    felt = {top.entity.system for top in heavy.values() if top.bad or top.slow or _is_slow(case, top.grid)}
+    calm = {entity: top for entity, top in heavy.items() if entity.system not in felt}
+    heavy = {entity: top for entity, top in heavy.items() if entity.system in felt}
     outcomes: list[Outcome] = [
         _finding(case, settings, [heavy[entity] for entity in cluster]) for cluster in clusters(case, heavy)
     ]
+    outcomes += [_unfelt(case, top) for top in _one_per_system(calm)]
     outcomes += [slowed_finding(case, _NAME, top.grid, top.windows, top.slowed) for _, top in sorted(slowed.items())]
-    systems = {entity.system for entity in heavy} | slowed.keys()
+    systems = {entity.system for entity in (*heavy, *calm)} | slowed.keys()
     outcomes += [_healthy(case, settings, top) for top in _one_per_system(known) if top.entity.system not in systems]
     told = {entity.system for entity in known}
     return outcomes + [outcome for system, outcome in idle.items() if system not in told]
@@ -312,30 +324,46 @@ def _one_per_system(tops: Mapping[EntityRef, _Top]) -> list[_Top]:
 
 def _healthy(case: Case, settings: Settings, top: _Top) -> Healthy:
     when = "in the bad windows" if top.bad else "over the whole time"
+    # Much queue time of who brings no more than others is that of a slow one, and nothing healthy: see latency.
+    told = [name for name in top.shares if name != _QUEUE_TIME or not _only_waits(settings, top)]
     return Healthy(
         _NAME,
         f"No {kind_word(top.entity.kind)} of {top.entity.system} takes most of the load {when}: the heaviest, "
-        f"{case.label(top.entity)}, takes {_share_words(top)}" + _excuse(settings, top),
+        f"{case.label(top.entity)}, takes {_share_words(top, told)}" + _excuse(settings, top),
     )
+
+
+def _unfelt(case: Case, top: _Top) -> Healthy:
+    """Who takes most of the load where nothing is slow: a fact, and nothing to be done about."""
+    slow = "nothing is slow" if np.isfinite(top.latency_ns) else "how long it waits is not told"
+    return Healthy(
+        _NAME,
+        f"Most of the load of {top.entity.system} is that of {named(case, top.entity)}, and {slow}: it takes "
+        f"{_share_words(top)} of {len(top.grid.entities):,} {kind_word(top.entity.kind, 2)} ({_load_words(top)}).",
+    )
+
+
+def _load_words(top: _Top) -> str:
+    return format_rate(top.ops) + (f", {format_bandwidth(top.bytes)}" if "bytes" in top.shares else "")
 
 
 def _excuse(settings: Settings, top: _Top) -> str:
     """Why one with a great share is not blamed; a full stop where there is nothing to say."""
     if _hardly_waits(top):
         return ": too little of the queue time to be what others wait for."
-    if not _bring_more(top.at_work, top.shares) and top.share >= settings["share_min"]:
-        words = ". It brings no more than the others"
-        return f"{words}: it is slow, not heavy." if _waits_longer(top) else f"{words}."
+    if _only_waits(settings, top):
+        return ". It brings no more than the others."
     return "; it is served more quickly than the others." if _is_served(settings, top) else "."
 
 
-def _waits_longer(top: _Top) -> bool:
-    """Whether windows are bad and its operations took longer in them than those of all."""
-    return top.bad and top.shares.get(_QUEUE_TIME, 0.0) > top.shares["operations"]
+def _only_waits(settings: Settings, top: _Top) -> bool:
+    """Whether it has most of something and brings no more than the others do."""
+    return not _bring_more(top.at_work, top.shares) and top.share >= settings["share_min"]
 
 
-def _share_words(top: _Top) -> str:
-    return joined([f"{format_ratio(share)} of the {name}" for name, share in top.shares.items()])
+def _share_words(top: _Top, told: Collection[str] | None = None) -> str:
+    names = top.shares if told is None else told
+    return joined([f"{format_ratio(top.shares[name])} of the {name}" for name in names])
 
 
 def _severity(settings: Settings, top: _Top) -> tuple[Severity, float]:
@@ -364,11 +392,7 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
         title=f"{opening(case, top.entity)} takes {format_ratio(top.share)} of the {top.measure}"
         + (" in the bad window" if top.bad else " while others are too slow" if top.slow else ""),
         summary=_summary(case, tops),
-        why=(
-            "Whoever has most operations in flight decides how long everyone's operations wait."
-            if top.bad or top.slow or _is_slow(case, top.grid)
-            else "No time was worse than the rest, but this is where a change of load would be felt first."
-        ),
+        why="Whoever has most operations in flight decides how long everyone's operations wait.",
         innocent=(
             "It is meant to be the heaviest (a database, a backup within its window), and the cause of the latency "
             "lies below: a rebuild, a failing drive, a lost cache."
@@ -379,13 +403,9 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
             if top.bad and _is_as_usual(settings, top)
             else without_it(case, top.entity)
             if is_simulated(case, top.entity.system)
-            else f"Pause or slow {case.label(top.entity)} for a few minutes and watch the others' latency; inside it, "
-            "find the process (resource monitor, iotop, database waits)."
+            else _check_words(case, top.entity)
         ),
-        remedy=(
-            "Tune its queries, move it to other drives or another time, or limit its operations; if it must run so, "
-            "size the storage for it."
-        ),
+        remedy=_remedy_words(case, top.entity),
         source=f"More than {format_ratio(settings['share_min'])} of the load, and {settings['excess_factor']:g} times "
         "its usual load: our bounds.",
         entities=entities,
@@ -404,12 +424,42 @@ def _finding(case: Case, settings: Settings, tops: list[_Top]) -> Finding:
     )
 
 
+def _is_lun(case: Case, entity: EntityRef) -> bool:
+    """Whether it is storage of a hypervisor's host, whose load is that of its VMs."""
+    beside = {one.kind for one in case.entities if one.system == entity.system}
+    return entity.kind in ("device", "datastore") and "vm" in beside
+
+
+def _check_words(case: Case, entity: EntityRef) -> str:
+    if _is_lun(case, entity):
+        return (
+            f"See whose load it is: that of the VMs on {case.label(entity)} in the same minutes (esxtop, screen v), or "
+            "the host's own (a clone, a snapshot that is removed)."
+        )
+    return (
+        f"Pause or slow {case.label(entity)} for a few minutes and watch the others' latency; inside it, find the "
+        "process (resource monitor, iotop, database waits)."
+    )
+
+
+def _remedy_words(case: Case, entity: EntityRef) -> str:
+    if _is_lun(case, entity):
+        return (
+            "Move a part of its VMs to other LUNs, or limit the one that brings the load; if it must run so, size the "
+            "storage for it."
+        )
+    return (
+        "Tune its queries, move it to other drives or another time, or limit its operations; if it must run so, size "
+        "the storage for it."
+    )
+
+
 def _summary(case: Case, tops: list[_Top]) -> str:
     top = tops[0]
     when = "Over the whole time" + ("" if top.slow else ", without a window worse than the rest,")
     if top.bad:
         when = f"In {window_words(case, top.windows)}"
-    load = format_rate(top.ops) + (f", {format_bandwidth(top.bytes)}" if "bytes" in top.shares else "")
+    load = _load_words(top)
     of_all = len(top.grid.entities)
     idle = f", of which {top.at_work:,} are at work" if top.at_work < of_all else ""
     text = (
