@@ -6,12 +6,13 @@ from pathlib import Path
 import numpy as np
 
 from storscope.diagnose.peers import clusters, grid_of, make_grid, peers, system_grids
+from storscope.diagnose.rules import heavy_hitter, latency_above_tier
 from storscope.diagnose.tier_limits import tier_limits
-from storscope.diagnose.windows import bad_windows
+from storscope.diagnose.windows import bad_windows, rhythm_of_windows
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_S
 from tests.diagnose.days import MS, START_NS, FloatArray, day, entity, record
-from tests.support.cases import make_case
+from tests.support.cases import findings, make_case
 
 
 def at(interval: int, step_s: int = 20) -> int:
@@ -195,3 +196,32 @@ def test_few_operations_with_as_many_in_flight_as_usual_are_a_bad_window(tmp_pat
         latency[:, 100:160] *= 1_000
 
     assert bad_windows(make_case(tmp_path, day(stall)))["array"] == [(at(100), at(160))]
+
+
+def _bursts(starts: list[int]) -> Callable[[np.random.Generator, FloatArray, FloatArray, FloatArray], None]:
+    """Four intervals from each of these on in which v01 brings 40 times its load, and everybody waits."""
+
+    def change(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        for start in starts:
+            ops[1, start : start + 4] *= 40
+            latency[:, start : start + 4] = 60 * MS
+
+    return change
+
+
+def test_windows_that_come_back_by_the_clock_are_told_so(tmp_path: Path) -> None:
+    """A checkpoint every 5 minutes was "24 bad windows", and nothing said that they came every 5 minutes."""
+    case = make_case(tmp_path, day(_bursts(list(range(10, 700, 15)))))
+    found = rhythm_of_windows(case, "array")
+    assert found is not None
+    assert found.period_ns == 15 * 20 * NS_PER_S
+    for rule in (heavy_hitter.RULE, latency_above_tier.RULE):
+        [finding] = findings(rule, case)
+        assert "The bad windows of array come every 5 min (46 of them)" in finding.summary
+
+
+def test_windows_at_any_time_have_no_rhythm(tmp_path: Path) -> None:
+    case = make_case(tmp_path, day(_bursts([10, 40, 51, 120, 133, 210, 290, 301, 400, 480, 495, 600])))
+    assert rhythm_of_windows(case, "array") is None
+    [finding] = findings(heavy_hitter.RULE, case)
+    assert "come every" not in finding.summary

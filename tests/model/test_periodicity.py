@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from storscope.model.periodicity import DAY_NS, HOUR_NS, WEEK_NS, find_pattern, recurrent_window, slot_table
+from storscope.model.periodicity import DAY_NS, HOUR_NS, WEEK_NS, find_pattern, recurrent_window, rhythm, slot_table
 
 START = 19_800 * DAY_NS
 
@@ -70,3 +70,43 @@ def test_two_bad_nights_of_five_are_none_nor_are_bad_days_through() -> None:
     bad[:2, 3] = True
     assert recurrent_window(bad, np.ones_like(bad)) is None
     assert recurrent_window(np.ones_like(bad), np.ones_like(bad)) is None
+
+
+MINUTE_NS = HOUR_NS // 60
+
+
+@pytest.mark.parametrize("period_min", [5, 17, 60])
+@pytest.mark.parametrize("jitter", [0.0, 0.03])
+def test_what_comes_every_few_minutes_has_a_rhythm(period_min: int, jitter: float) -> None:
+    starts = (np.arange(12) + np.random.default_rng(1).normal(0, jitter, 12)) * period_min * MINUTE_NS
+    found = rhythm(starts.astype(np.int64), 5_000_000_000)
+    assert found is not None
+    assert found.period_ns == pytest.approx(period_min * MINUTE_NS, rel=0.02)
+    assert found.times == 12
+
+
+def test_one_time_that_was_left_out_breaks_no_rhythm() -> None:
+    starts = np.array([0, 5, 10, 20, 25, 30, 35], dtype=np.int64) * MINUTE_NS
+    found = rhythm(starts, 1)
+    assert found is not None
+    assert found.period_ns == 5 * MINUTE_NS
+
+
+def test_coarse_intervals_tell_a_rhythm_to_their_length() -> None:
+    """Every 5 min, as samples of a minute tell it."""
+    starts = np.array([0, 5, 9, 15, 20, 25, 29, 35], dtype=np.int64) * MINUTE_NS
+    assert rhythm(starts, MINUTE_NS) is not None
+    assert rhythm(starts, 1) is None
+
+
+def test_irregular_times_have_none() -> None:
+    made = np.random.default_rng(2)
+    told = 0
+    for _ in range(500):
+        starts = np.cumsum(made.exponential(5 * MINUTE_NS, 12)).astype(np.int64)
+        told += rhythm(starts, 5_000_000_000) is not None
+    assert told == 0
+
+
+def test_four_times_are_too_few() -> None:
+    assert rhythm(np.arange(4, dtype=np.int64) * HOUR_NS, 1) is None

@@ -26,6 +26,7 @@ from storscope.diagnose.tier_limits import ENTITY_OPS_MIN, TierLimits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.units import NS_PER_S
 from storscope.model.overload import bridged, runs_of
+from storscope.model.periodicity import Rhythm, rhythm
 
 BASELINE_FACTOR = 3.0
 """Times the light quarter's latency from which an interval is bad (ours)."""
@@ -63,6 +64,13 @@ def bad_windows(case: Case) -> dict[str, list[tuple[int, int]]]:
         }
     found: dict[str, list[tuple[int, int]]] = case.memo["bad_windows"]
     return found
+
+
+def rhythm_of_windows(case: Case, system: str) -> Rhythm | None:
+    """How regularly the bad windows of a system begin; None where they are few, or not regular."""
+    windows = bad_windows(case).get(system, [])
+    starts = np.array([start for start, _ in windows], dtype=np.int64)
+    return rhythm(starts, system_grids(case)[system].step_ns) if windows else None
 
 
 def bad_intervals(case: Case, grid: Grid) -> BoolArray:

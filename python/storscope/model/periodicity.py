@@ -1,4 +1,4 @@
-"""Patterns that come back every day or every week.
+"""Patterns that come back every day or every week, and rhythms of minutes or hours.
 
 Values are laid out as a table of periods (days) by slots (hours). The pattern's strength is the share of the table's
 variance that the slot means explain, corrected for what slots explain by chance. Whether it is real is asked by
@@ -47,6 +47,43 @@ class RecurrentWindow:
     """Inclusive; smaller than `first_slot` when the window runs over midnight."""
     days_bad: int
     days_looked_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """How regularly something comes back."""
+
+    period_ns: float
+    times: int
+    """How often it came."""
+
+
+_RHYTHM_TIMES_MIN = 5
+"""Times from which a rhythm is told (ours): four gaps of chance (exponential) that are within a tenth of each other are
+one case in some thousands."""
+_RHYTHM_WITHIN = 0.1
+"""Part of the period by which a gap may differ from it (ours)."""
+_RHYTHM_SHARE = 0.8
+"""Part of the gaps that must be one period; the others are several of them, as of one time that was too mild (ours)."""
+
+
+def rhythm(starts_ns: IntArray, resolution_ns: int) -> Rhythm | None:
+    """The period at which something that began at these times comes back; None where it is not regular.
+
+    Gaps may differ by a tenth of the period, or by the `resolution_ns` of what told the times where that is no more
+    than a quarter of it. For periods within a capture: what comes every day is told by `find_pattern`.
+    """
+    starts = np.sort(starts_ns)
+    if len(starts) < _RHYTHM_TIMES_MIN:
+        return None
+    gaps = np.diff(starts).astype(np.float64)
+    usual = float(np.median(gaps))
+    within = max(_RHYTHM_WITHIN * usual, min(float(resolution_ns), usual / 4))
+    periods = np.maximum(np.round(gaps / usual), 1.0)
+    regular = np.abs(gaps - periods * usual) <= within
+    if not regular.all() or (periods == 1).mean() < _RHYTHM_SHARE:
+        return None
+    return Rhythm(float(gaps.sum() / periods.sum()), len(starts))
 
 
 def slot_table(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from storscope.diagnose.case import Case
 from storscope.diagnose.directions import DIRECTIONS
 from storscope.diagnose.peers import Grid
+from storscope.diagnose.windows import rhythm_of_windows
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows
 from storscope.domain.units import format_span
@@ -104,6 +105,17 @@ def window_words(case: Case, windows: Sequence[tuple[int, int]]) -> str:
         start, end = windows[0]
         return f"the bad window from {case.time_words(start)} to {case.time_words(end)} ({format_span(total)})"
     return f"{len(windows):,} bad windows ({format_span(total)} in all)"
+
+
+def rhythm_words(case: Case, system: str) -> str:
+    """'The bad windows come every 5 min (24 of them): ...', with a space before; empty where they are not regular."""
+    found = rhythm_of_windows(case, system)
+    if found is None:
+        return ""
+    return (
+        f" The bad windows of {system} come every {format_span(found.period_ns)} ({found.times:,} of them): look for "
+        "what has this timetable (a checkpoint, a flush of a cache, a cron job, a snapshot, monitoring)."
+    )
 
 
 def span_of(windows: Iterable[tuple[int, int]]) -> tuple[int | None, int | None]:

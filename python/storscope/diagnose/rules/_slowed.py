@@ -17,7 +17,16 @@ from storscope.diagnose.judged_grids import JudgedGrid
 from storscope.diagnose.peers import Grid
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import weighted_mean
-from storscope.diagnose.rules._load import at_other_times, kind_word, named, opening, span_of, talkers, window_words
+from storscope.diagnose.rules._load import (
+    at_other_times,
+    kind_word,
+    named,
+    opening,
+    rhythm_words,
+    span_of,
+    talkers,
+    window_words,
+)
 from storscope.diagnose.tier_limits import ENTITY_OPS_MIN
 from storscope.diagnose.windows import BASELINE_FACTOR
 from storscope.domain.arrays import BoolArray, FloatArray
@@ -103,6 +112,7 @@ def slowed_finding(
             f"{format_ratio(worst.queue_share)} of the queue time of {all_of_it}. "
             + (f"So did {joined([case.label(one.entity) for one in slowed[1:]])}. " if len(slowed) > 1 else "")
             + f"No {kind_word(kind)} brings more load than usual, so none of them is the cause: look {below}."
+            + rhythm_words(case, system)
         ),
         why="More load did not make it slow, so pausing or moving a load that is seen here takes no cause away.",
         innocent=(

@@ -53,6 +53,7 @@ from storscope.diagnose.rules._load import (
     kind_word,
     named,
     opening,
+    rhythm_words,
     span_of,
     talkers,
     window_words,
@@ -469,6 +470,7 @@ def _summary(case: Case, tops: list[_Top]) -> str:
     if top.bad:
         apart = f" ({top.apart})" if top.apart else ""
         text += f"All operations took {format_duration(top.latency_ns)} in the mean{apart}. {_excess_words(top)}"
+        text += rhythm_words(case, top.grid.system)
     if top.slow:
         slow = [f"{case.label(entity)} ({words})" for entity, words in top.slow.items()]
         text += f"Too slow most of the time: {joined(slow[:_MOST_NAMED])}"

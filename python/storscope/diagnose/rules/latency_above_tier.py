@@ -47,7 +47,7 @@ from storscope.diagnose.peers import LAYER_KINDS
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._causes import with_causes
 from storscope.diagnose.rules._entities import counted, in_use, listed
-from storscope.diagnose.rules._load import kind_word, named, opening
+from storscope.diagnose.rules._load import kind_word, named, opening, rhythm_words
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules._tier_needs import needs_words
 from storscope.diagnose.rules._tier_verdict import Verdict, judge
@@ -162,6 +162,8 @@ def _finding(case: Case, settings: Settings, system: str, verdicts: list[Verdict
             + (f"Above it on {system}: {listed(case, [v.entity for v in alike])}. " if len(alike) > 1 else "")
             + (f"Above a limit of their own: {listed(case, milder)}. " if milder else "")
             + (f"Seen again at {' and '.join(others)}. " if others else "")
+            + rhythm_words(case, system).lstrip()
+            + " "
             + work_words(case, {whole for entity in entities for whole in (entity, *case.components(entity))})
         ).strip(),
         why="Applications wait for each operation in turn, so this latency is added to every transaction they make.",
