@@ -17,6 +17,7 @@ import numpy as np
 from storscope.diagnose.block_layers import are_linked, carriers, layers
 from storscope.diagnose.case import Case
 from storscope.diagnose.directions import DIRECTIONS, directions
+from storscope.diagnose.vm_luns import VM_KINDS, luns_of_vms
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.store.series import Series, after_gaps
@@ -227,8 +228,10 @@ def _mean_by(
 
 
 def rests_on(case: Case, entity: EntityRef) -> frozenset[EntityRef]:
-    """Everything an entity rests on, by links or, where no link says it, by loads that add up (block_layers)."""
+    """Everything an entity rests on, by links or, where none says it, by loads that add up (block_layers, vm_luns)."""
     below = case.components(entity)
+    if entity.kind in VM_KINDS:
+        return below | luns_of_vms(case, entity.system).get(entity, frozenset())
     return below | carriers(case, entity.system).get(entity, frozenset()) if entity.kind == "device" else below
 
 
