@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.rules._load import headed
 from storscope.diagnose.rules.flush_bound import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
@@ -58,18 +59,30 @@ def test_commits_that_wait_for_the_flushes_of_a_disk_are_found(tmp_path: Path) -
     assert "group commit" in finding.remedy
 
 
+def test_a_name_that_ends_with_a_colon_gets_no_second_one() -> None:
+    """Perfmon names the disk of two drives "1 D: E:"."""
+    assert headed("Device 1 D: E:") == "Device 1 D: E:"
+    assert headed("Device sda") == "Device sda:"
+
+
 def test_quick_flushes_are_none_however_many(tmp_path: Path) -> None:
     """As measured on a drive that answers them at once: 5,800 a second of 0.08 ms."""
     [statement] = statements(judge(RULE, case_of(tmp_path, 0.12, committed(0.12, 0.02))))
-    assert "120 µs each (device sda)" in statement
+    assert "120 µs each in the mean (device sda)" in statement
 
 
 def test_few_flushes_take_no_time(tmp_path: Path) -> None:
-    assert findings(RULE, case_of(tmp_path, 8.3, committed(8.3, commits=20))) == []
+    [statement] = statements(judge(RULE, case_of(tmp_path, 8.3, committed(8.3, commits=20))))
+    assert "and one was under way for at most 1" in statement
 
 
 def test_where_writes_are_slow_as_well_flushes_are_not_the_matter(tmp_path: Path) -> None:
-    assert findings(RULE, case_of(tmp_path, 8.3, committed(8.3, 5.0))) == []
+    """Their healthy sentence said that they take "at most 100 % of an interval"."""
+    [statement] = statements(judge(RULE, case_of(tmp_path, 8.3, committed(8.3, 5.0))))
+    assert statement.endswith(
+        "was under way for most of an interval, it was quick, or reads and writes waited as long."
+    )
+    assert "100 %" not in statement
 
 
 def test_a_few_intervals_are_not_told(tmp_path: Path) -> None:

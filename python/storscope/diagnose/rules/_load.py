@@ -41,6 +41,11 @@ def opening(case: Case, entity: EntityRef) -> str:
     return name if name == label else name[0].upper() + name[1:]
 
 
+def headed(words: str) -> str:
+    """'Device sdb:', to begin a title with; names that end with a colon, as drives of Windows do, keep one."""
+    return f"{words.rstrip(':')}:"
+
+
 def inside_sql(case: Case, windows: Sequence[tuple[int, int]]) -> str:
     """An SQL condition for rows that begin in one of the windows (the longest ones where there are many)."""
     return _inside_any(case, sorted(windows, key=lambda window: window[0] - window[1])[:WINDOWS_IN_SQL])

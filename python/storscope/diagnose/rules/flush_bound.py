@@ -39,7 +39,7 @@ from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._asked_words import things_words
 from storscope.diagnose.rules._entities import in_use, joined
 from storscope.diagnose.rules._intervals import ends, mean, median, seconds, weighted_mean
-from storscope.diagnose.rules._load import named, opening
+from storscope.diagnose.rules._load import headed, named, opening
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
@@ -120,11 +120,16 @@ def _judge(case: Case, settings: Settings, system: str, every: Sequence[_Flushes
     most = max(every, key=lambda one: (_most(one.busy), one.entity))
     if not _most(most.busy) > 0:
         return Healthy(_NAME, f"Nothing flushed {things} of {system}.")
-    usual_ns, share = weighted_mean(most.latency_ns, most.per_s), format_ratio(min(_most(most.busy), 1.0))
+    usual_ns, share = weighted_mean(most.latency_ns, most.per_s), _most(most.busy)
+    when = (
+        "where one was under way for most of an interval, it was quick, or reads and writes waited as long"
+        if share >= settings["busy_ratio_min"]
+        else f"one was under way for at most {format_ratio(share)} of an interval"
+    )
     return Healthy(
         _NAME,
-        f"Flushes take the time of none of {things} of {system}: at most {share} of an interval, "
-        f"with {format_duration(usual_ns)} each ({named(case, most.entity)}).",
+        f"Flushes are not what holds up any of {things} of {system}: they take {format_duration(usual_ns)} each in the "
+        f"mean ({named(case, most.entity)}), and {when}.",
     )
 
 
@@ -170,7 +175,7 @@ def _finding(case: Case, settings: Settings, told: Sequence[_Flushes]) -> Findin
         rule=_NAME,
         severity=Severity.WARNING if worst.time_share >= settings["time_share_real"] else Severity.INFO,
         confidence=0.7,
-        title=f"{opening(case, worst.entity)}: flushes take {format_ratio(min(share, 1.0))} of the time",
+        title=f"{headed(opening(case, worst.entity))} flushes take {format_ratio(min(share, 1.0))} of the time",
         summary=(
             f"For {lasted} ({format_ratio(worst.time_share)} of the intervals with flushes) a flush of "
             f"{named(case, worst.entity)} took {format_duration(latency_ns)}{writes}, and "

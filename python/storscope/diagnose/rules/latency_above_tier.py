@@ -47,7 +47,7 @@ from storscope.diagnose.peers import LAYER_KINDS
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._causes import with_causes
 from storscope.diagnose.rules._entities import counted, in_use, listed
-from storscope.diagnose.rules._load import kind_word, named, opening, rhythm_words
+from storscope.diagnose.rules._load import headed, kind_word, named, opening, rhythm_words
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules._tier_needs import needs_words
 from storscope.diagnose.rules._tier_verdict import Verdict, judge
@@ -247,7 +247,7 @@ def _title(what: str, worst: Verdict, severity: Severity) -> str:
     if worst.is_stall and worst.stall:
         span = format_span(worst.stall.length_ns)
         if not worst.stall.proven:
-            return f"{what}: nothing seems to complete for {span}"
+            return f"{headed(what)} nothing seems to complete for {span}"
         return f"{what} completed nothing for {span} while operations waited"
     if worst.is_hidden_stall and worst.hidden:
         span = format_span(worst.hidden.end_ns - worst.hidden.start_ns)

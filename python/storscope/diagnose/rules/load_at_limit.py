@@ -41,7 +41,7 @@ from storscope.diagnose.peers import Grid, grids, make_grid, system_grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import median, weighted_mean
-from storscope.diagnose.rules._load import between, kind_word, named, rows_sql
+from storscope.diagnose.rules._load import between, headed, kind_word, named, rows_sql
 from storscope.diagnose.windows import bad_windows
 from storscope.domain.arrays import BoolArray, FloatArray, IntArray
 from storscope.domain.entity import EntityRef
@@ -467,16 +467,16 @@ def _good_words(state: _State) -> str:
 
 
 def _title(settings: Settings, state: _State) -> str:
-    words = state.subject.words[0].upper() + state.subject.words[1:]
+    words = headed(state.subject.words[0].upper() + state.subject.words[1:])
     near = state.utilisation.estimate > settings["utilisation_ratio"]
     if not state.harmful:
         share = format_ratio(state.utilisation.estimate)
-        return f"{words}: {f'at {share} of' if near else 'at times beyond'} the knee, latency still good"
+        return f"{words} {f'at {share} of' if near else 'at times beyond'} the knee, latency still good"
     if state.overload.kind == "saturated" and state.utilisation.estimate > 1.0:
-        return f"{words}: saturated, beyond the knee"
+        return f"{words} saturated, beyond the knee"
     if near:
-        return f"{words}: at {format_ratio(state.utilisation.estimate)} of the knee"
-    return f"{words}: {'saturated at times' if state.overload.kind == 'saturated' else 'bursts go beyond the knee'}"
+        return f"{words} at {format_ratio(state.utilisation.estimate)} of the knee"
+    return f"{words} {'saturated at times' if state.overload.kind == 'saturated' else 'bursts go beyond the knee'}"
 
 
 def _now_words(state: _State) -> str:
