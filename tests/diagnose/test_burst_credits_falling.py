@@ -45,11 +45,14 @@ def test_the_rest_lasts_about_as_long_as_the_bucket_does(
     count = int(lasts_s / STEP_S)
     load = steady(count, 300 * pace, most=64)
     load.ops_per_s[:] *= np.random.default_rng(seed).gamma(20, 1 / 20, count)
-    seen = serve(load, GP2, rng(seed), step_s=STEP_S)
+    seen = serve(load, GP2, rng(seed + 1_000), step_s=STEP_S)
     end = int(seen_share * count)
     left = {("vol-1", burst_credits.LEFT): seen.credits_left[:end]}
-    finding = only_finding(judge(RULE, cloud(tmp_path_factory.mktemp("law"), {}, left)))
-    assert finding.numbers["lasts_s"] == pytest.approx(lasts_s - end * STEP_S, rel=0.35)
+    numbers = only_finding(judge(RULE, cloud(tmp_path_factory.mktemp("law"), {}, left))).numbers
+    # Of the credits that are left then, which loads have drawn at random until then.
+    off_s = numbers["lasts_s"] - seen.credits_left[end - 1] * lasts_s
+    reach_s = numbers["lasts_s"] - numbers["lasts_low_s"] if off_s > 0 else numbers["lasts_high_s"] - numbers["lasts_s"]
+    assert abs(off_s) < 2.5 * reach_s + 2 * STEP_S
 
 
 def test_what_lasts_for_more_than_a_day_is_information(tmp_path: Path) -> None:
