@@ -15,6 +15,7 @@ pub struct DriveStation {
     changed: Nanos,
     last_done: Nanos,
     last_offset: u64,
+    last_end: u64,
     area: u64,
     idle: u64,
     /// What `area` and `most` were when the present slice of time began.
@@ -71,6 +72,7 @@ impl DriveStation {
             changed: Nanos::ZERO,
             last_done: Nanos::ZERO,
             last_offset: 0,
+            last_end: 0,
             area: 0,
             idle: 0,
             slice_area: 0,
@@ -94,6 +96,7 @@ impl DriveStation {
         self.totals.bytes[direction] += u64::from(op.length);
         self.totals.present_since += now.0;
         self.last_offset = op.offset;
+        self.last_end = op.offset + u64::from(op.length);
         self.drive.submit(now, op);
         self.drive.next_event()
     }
@@ -193,6 +196,12 @@ impl DriveStation {
     #[must_use]
     pub fn last_offset(&self) -> u64 {
         self.last_offset
+    }
+
+    /// Where the last operation that came ends.
+    #[must_use]
+    pub fn last_end(&self) -> u64 {
+        self.last_end
     }
 
     /// Ends a slice of time: the integral of the number present within it, and the most that were.

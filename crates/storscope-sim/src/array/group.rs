@@ -22,6 +22,9 @@ pub struct Group {
     pub drive_size: u64,
     /// Which copy is read.
     pub read_choice: ReadChoice,
+    /// Whether the nearest copy of what goes on where a drive was sent last is on that drive, also while the other is idle:
+    /// so does Linux md with RAID 1 (drivers/md/raid1.c, `is_sequential` in `choose_best_rdev`), but not with RAID 10.
+    pub keeps_streams: bool,
     /// How parity is updated.
     pub parity_update: ParityUpdate,
     /// Bytes of a journal entry; 0: none.
@@ -94,6 +97,7 @@ impl Group {
             count: design.count,
             drive_size: drive_size.0,
             read_choice: design.read_choice.unwrap_or_default(),
+            keeps_streams: design.layout == Layout::Raid1,
             parity_update: design.parity_update.unwrap_or_default(),
             journal_bytes: design.journal.map_or(0, |journal| journal.size.0 as u32),
             journal_share: design.journal.map_or(0.0, |journal| journal.share),

@@ -101,10 +101,19 @@ impl Array {
         self.copy_of_least(index, piece, |drive, _| drive.present().into())
     }
 
-    /// The copy whose drive was sent to a place nearer by; one with nothing to do counts as being there already.
+    /// The copy whose drive was sent to a place nearer by. One with nothing to do counts as being there already, before it
+    /// one that is: a stream stays on a drive instead of having both pass over what the other reads. With a [sequential
+    /// reader that stays](Group::keeps_streams) it does so also where that drive is busy and the other is not.
     fn nearest(&mut self, index: usize, piece: &Piece) -> u64 {
-        let distance = |drive: &DriveStation, place: Place| drive.last_offset().abs_diff(place.offset);
-        self.copy_of_least(index, piece, |drive, place| if drive.present() == 0 { 0 } else { distance(drive, place) })
+        let keeps_streams = self.groups[index].keeps_streams;
+        self.copy_of_least(index, piece, |drive, place| {
+            let (is_idle, goes_on) = (drive.present() == 0, drive.last_end() == place.offset);
+            match (is_idle, goes_on) {
+                (_, true) if is_idle || keeps_streams => 0,
+                (true, _) => 1,
+                (false, _) => 1 + drive.last_offset().abs_diff(place.offset),
+            }
+        })
     }
 
     /// The copy of which something is less. Of two alike it is the one that was not read last: after a write both drives

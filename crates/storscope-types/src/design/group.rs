@@ -93,7 +93,8 @@ pub enum ReadChoice {
     /// The one with fewer requests.
     ShortestQueue,
     /// One that is idle, or else the one whose last request was nearer, as Linux md does
-    /// (drivers/md/raid10.c:read_balance). The default, as it is nearest to what was measured (docs/arrays.md).
+    /// (drivers/md/raid10.c:read_balance); a sequential reader stays on a drive. The default, as it is nearest to what was
+    /// measured (docs/arrays.md).
     #[default]
     Nearest,
     /// Always the first.
