@@ -1,4 +1,4 @@
-//! Sequential writes to flash against a log of another kind: pages mapped one by one, written one after the other,
+//! Sequential and large writes to flash against a log of another kind: pages mapped one by one, written one after the other,
 //! and blocks cleaned that hold least (Desnoyers, "Analytic Modeling of SSD Write Performance", SYSTOR 2012). The simulated
 //! drive is told how much it moves for random pages; what it moves for streams has to come out as in the log.
 
@@ -86,6 +86,19 @@ fn amplification_of_streams(streams: usize) -> f64 {
     })
 }
 
+/// Of random writes of so many pages, which begin at multiples of `align`.
+fn amplification_of_random(pages: usize, align: usize) -> f64 {
+    let (mut dice, mut at, mut end) = (Dice(1), 0, 0);
+    amplification(|| {
+        if at == end {
+            at = (dice.unit() * ((LOGICAL - pages) / align + 1) as f64) as usize * align;
+            end = at + pages;
+        }
+        at += 1;
+        at - 1
+    })
+}
+
 const PAGE_BYTES: u64 = 16 << 10;
 const BLOCK_BYTES: u64 = 256 * PAGE_BYTES;
 const DIES: u64 = 8;
@@ -167,5 +180,41 @@ fn another_stream_costs_little_at_any_number() {
         assert!(streams > 128 || simulated > 0.98 * rate(1.0), "{streams}: {simulated}");
         assert!(simulated > 0.7 * before, "{streams}: {simulated} after {before}");
         before = simulated;
+    }
+}
+
+/// What dies of 4 MiB blocks fill side by side are groups of 32 MiB. A write as long as one leaves others' blocks in part,
+/// unless it begins where one of them did: the log says between which rates it has to lie. (Min et al., "SFS: Random Write
+/// Considered Harmful in Solid State Drives", FAST 2012: such writes reach the sequential rate.)
+#[test]
+fn random_writes_as_long_as_a_group_of_blocks_are_nearly_sequential() {
+    let small = amplification_of_random(1, 1);
+    let group = DIES * BLOCK_BYTES;
+    let mut before = 0.0;
+    for (part, pages) in [(8, PAGES / 8), (4, PAGES / 4), (2, PAGES / 2), (1, PAGES)] {
+        let length = group / part;
+        let mut dice = Dice(2);
+        let simulated = written(small, length, 200 * group, || (dice.unit() * 2e11) as u64 / 4096 * 4096);
+        let blocks = (length / BLOCK_BYTES) as f64;
+        let expected = rate(1.0 + (small - 1.0) / blocks);
+        assert!((simulated / expected - 1.0).abs() < 0.02, "{length}: {simulated}, expected {expected}");
+        assert!(simulated > before, "{length}: {simulated} after {before}");
+        before = simulated;
+        let [at_random, aligned] = [1, pages].map(|align| amplification_of_random(pages, align));
+        // A part of a group is in fewer blocks of the drive than of the log.
+        assert!(part == 8 || simulated > rate(at_random), "{length}: {simulated}, in the log {at_random}");
+        if part == 1 {
+            assert!(simulated < rate(aligned), "{simulated}, in the log {aligned}");
+        }
+    }
+}
+
+#[test]
+fn small_random_writes_pay_as_the_log_does() {
+    let small = amplification_of_random(1, 1);
+    for length in [4_096, 65_536, BLOCK_BYTES] {
+        let mut dice = Dice(2);
+        let simulated = written(small, length, 4 << 30, || (dice.unit() * 2e11) as u64 / 4096 * 4096);
+        assert!((simulated / rate(small) - 1.0).abs() < 0.02, "{length}: {simulated}, {}", rate(small));
     }
 }

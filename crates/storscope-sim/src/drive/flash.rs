@@ -286,9 +286,10 @@ impl Flash {
             alone_ns += self.page_bytes as f64 * self.channel_ns_per_byte + self.program_ns;
         }
         let mut taken = self.over_link(at, at, u64::from(op.length));
-        let sequential = self.streams.goes_on(op.offset, u64::from(op.length));
-        let mut left = if sequential { u64::from(op.length) } else { self.in_units(op) };
+        let streamed = self.streams.streamed_bytes(op.offset, u64::from(op.length));
+        let mut left = if streamed == u64::from(op.length) { streamed } else { self.in_units(op) };
         while left > 0 {
+            let sequential = left <= streamed;
             if self.open_bytes == 0 {
                 self.open_from = self.room();
             }
@@ -303,7 +304,7 @@ impl Flash {
                 }
             }
         }
-        self.open_sequential = sequential;
+        self.open_sequential = streamed > 0;
         (taken + Nanos(self.accept_ns), Nanos(alone_ns as u64))
     }
 

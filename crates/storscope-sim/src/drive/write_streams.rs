@@ -44,14 +44,15 @@ impl WriteStreams {
         }
     }
 
-    /// Takes a write. Returns whether it goes on where an earlier one of a stream ended that has written a block by now.
-    pub fn goes_on(&mut self, offset: u64, length: u64) -> bool {
+    /// Takes a write. Returns how many of its bytes, the last ones, are part of a stream: all where it goes on where an earlier
+    /// one of a stream ended that has written a block by now, or else what it has beyond a block itself.
+    pub fn streamed_bytes(&mut self, offset: u64, length: u64) -> u64 {
         let end = offset + length;
         let index = self.set_of(offset);
         let set = &mut self.sets[index].0;
         let Some(way) = set.iter().position(|stream| stream.next == offset) else {
             self.come(Stream { next: end, bytes: length });
-            return false;
+            return length.saturating_sub(self.block_bytes);
         };
         let stream = Stream { next: end, bytes: set[way].bytes + length };
         set.copy_within(..way, 1);
@@ -59,7 +60,7 @@ impl WriteStreams {
         if self.set_of(end) != index {
             self.leave_for_next(index, stream);
         }
-        stream.bytes > self.block_bytes
+        if stream.bytes > self.block_bytes { length } else { 0 }
     }
 
     /// One comes that was not known.
@@ -95,10 +96,17 @@ mod tests {
     #[test]
     fn a_stream_is_one_from_its_first_block_on() {
         let mut streams = WriteStreams::new(1_000);
-        let found: Vec<bool> = (0..6).map(|at| streams.goes_on(at * 300, 300)).collect();
-        assert_eq!(found, [false, false, false, true, true, true]);
-        assert!(!streams.goes_on(50_000, 300), "elsewhere");
-        assert!(streams.goes_on(1_800, 300), "the stream is still known");
+        let found: Vec<u64> = (0..6).map(|at| streams.streamed_bytes(at * 300, 300)).collect();
+        assert_eq!(found, [0, 0, 0, 300, 300, 300]);
+        assert_eq!(streams.streamed_bytes(50_000, 300), 0, "elsewhere");
+        assert_eq!(streams.streamed_bytes(1_800, 300), 300, "the stream is still known");
+    }
+
+    #[test]
+    fn one_write_is_a_stream_from_its_first_block_on() {
+        let mut streams = WriteStreams::new(1_000);
+        let found = [1_000, 1_001, 64_000].map(|length| streams.streamed_bytes(length * 10_000, length));
+        assert_eq!(found, [0, 1, 63_000]);
     }
 
     /// The share of writes that are found to be part of a stream, of streams in turn with others anywhere after each.
@@ -106,11 +114,11 @@ mod tests {
         let (mut streams, mut state, mut found) = (WriteStreams::new(1 << 22), 7_u64, 0_u64);
         for turn in 0..count * 1_024 {
             let (stream, step) = (turn % count, turn / count);
-            let goes_on = streams.goes_on(stream * ((1 << 38) / count) + step * 65_536, 65_536);
+            let goes_on = streams.streamed_bytes(stream * ((1 << 38) / count) + step * 65_536, 65_536) > 0;
             found += u64::from(goes_on && step >= 256);
             for _ in 0..others {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                assert!(!streams.goes_on(state >> 26 << 12, 4_096));
+                assert_eq!(streams.streamed_bytes(state >> 26 << 12, 4_096), 0);
             }
         }
         found as f64 / (count * 768) as f64
