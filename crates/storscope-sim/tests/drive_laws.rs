@@ -489,6 +489,57 @@ fn a_stream_with_requests_waiting_runs_at_the_rate_of_the_media_whatever_is_sort
     }
 }
 
+/// Requests per second of one sequential stream with `depth` outstanding, from the outer edge on.
+fn small_stream(design: &MechanicalDesign, direction: Direction, depth: u32, length: u32) -> f64 {
+    let mut drive = Drive::new(&mechanical(design.clone()), 1, 0);
+    let (mut end, mut now) = (0, Nanos::ZERO);
+    let mut request = |tag: u32| {
+        end += u64::from(length);
+        DriveOp { tag, direction, offset: end - u64::from(length), length }
+    };
+    (0..depth).for_each(|tag| drive.submit(now, request(tag)));
+    let mut done = 0;
+    while done < 8_000 {
+        now = drive.next_event();
+        if let Some(tag) = drive.advance(now) {
+            done += 1;
+            drive.submit(now, request(tag));
+        }
+    }
+    f64::from(done) / now.as_secs_f64()
+}
+
+/// What is sent when a request is done is not taken up before its sector, right behind that, has passed: it waits for a turn,
+/// with all that are sent until then.
+#[test]
+fn without_buffers_small_requests_in_sequence_make_as_many_a_turn_as_are_outstanding() {
+    let turns_per_s = 1e3 / TURN_MS;
+    for direction in [Direction::Read, Direction::Write] {
+        for depth in [1, 2, 4, 8, 16] {
+            let measured = small_stream(&sorted(plain(), 0.5, Among::Any), direction, depth, 512);
+            let expected = f64::from(depth) * turns_per_s;
+            assert!((measured / expected - 1.0).abs() < 0.02, "{direction:?} at {depth}: {measured}, not {expected}");
+        }
+    }
+}
+
+/// Nor is any other stream from the media faster than that, or than the media.
+#[test]
+fn a_small_stream_from_the_media_runs_at_the_rate_of_its_commands_at_most() {
+    let queueing = Some(QueueingDesign { gamma: 0.5, least_depth: 1, depth: 256, among: Among::Any });
+    let design = MechanicalDesign { queueing, ..plain() };
+    for direction in [Direction::Read, Direction::Write] {
+        for length in [512, 4_096, 16_384, 32_768] {
+            let most = (1e9 / (100e3 + f64::from(length) / 0.3)).min(OUTER / f64::from(length));
+            for depth in [2, 8, 32, 256] {
+                let measured = small_stream(&design, direction, depth, length);
+                assert!(measured < 1.01 * most, "{direction:?}, {length} bytes at {depth}: {measured} of {most}");
+                assert!(depth < 256 || measured > 0.9 * most, "{direction:?}, {length} bytes: {measured} of {most}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_deep_stream_and_a_random_reader_both_go_on() {
     for direction in [Direction::Read, Direction::Write] {
