@@ -11,6 +11,7 @@ from storscope.diagnose.engine import evaluate
 from storscope.diagnose.rules import rules
 from storscope.diagnose.rules.member_slow import RULE
 from storscope.diagnose.thresholds import load_thresholds
+from storscope.domain.arrays import IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
@@ -19,7 +20,7 @@ from tests.diagnose.days import MS, FloatArray, record
 from tests.diagnose.evidence import needs, only_finding, statements
 from tests.support.cases import findings, judge, make_case
 
-_COUNT = 240
+_COUNT, _STEP_S = 240, 5
 _SOME = np.arange(_COUNT) >= _COUNT // 2
 
 
@@ -61,7 +62,28 @@ def _record(
         "read_ops_per_s": reads, "write_ops_per_s": writes, "read_bytes_per_s": 16 * KIB * reads,
         "write_bytes_per_s": 16 * KIB * writes, "read_latency_ns_mean": latency, "write_latency_ns_mean": latency / 2,
     }  # fmt: skip
-    record(recorder, columns, names, kind="device", system="pg01", step_s=5, on=None)
+    record(recorder, columns, names, kind="device", system="pg01", step_s=_STEP_S, on=None)
+
+
+def _without_row(whole: Callable[[Recorder], None], name: str, row: int) -> Callable[[Recorder], None]:
+    """The same capture, of which one device lacks a row."""
+
+    def write(recorder: Recorder) -> None:
+        observed = recorder.observe_columns
+
+        def observe(
+            entities: Sequence[EntityRef], times: IntArray, lengths: IntArray, columns: dict[str, FloatArray]
+        ) -> None:
+            for at, one in enumerate(entities):
+                kept = np.arange(len(times)) != (row if one.name == name else -1)
+                own = {column: values[at : at + 1, kept] for column, values in columns.items()}
+                observed([one], times[kept], lengths[kept], own)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(recorder, "observe_columns", observe)
+            whole(recorder)
+
+    return write
 
 
 def _slow(
@@ -82,6 +104,16 @@ def test_the_slow_member_of_an_array_is_named(common: float, tmp_path: Path) -> 
     assert "Device md127 reads what they read together" in finding.summary
     assert "smartctl -a /dev/sdc" in finding.check
     assert finding.evidence[0].rows[0][0] == "sdc"
+
+
+@pytest.mark.parametrize("name", ["sda", "sdc", "md127"])
+def test_a_row_that_one_device_lacks_hides_no_array(name: str, tmp_path: Path) -> None:
+    case = make_case(tmp_path, _without_row(_array(_rates(4), _slow(2)), name, 100))
+    finding = only_finding(judge(RULE, case))
+    assert finding.title.endswith("times as slow as other members of md127")
+    assert finding.entities[0] == EntityRef("pg01", "device", "sdc")
+    assert finding.numbers["members"] == 4
+    assert finding.numbers["slow_s"] == (_COUNT - (name == "sdc")) * _STEP_S
 
 
 def test_since_when_it_is_slow_is_told(tmp_path: Path) -> None:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from storscope.diagnose.case import Case
+from storscope.diagnose.common_intervals import on_common_intervals
 from storscope.diagnose.tier_limits import ENTITY_OPS_MIN
 from storscope.domain.arrays import FloatArray
 from storscope.domain.entity import EntityRef
@@ -47,7 +48,7 @@ class Members:
 def members_of(case: Case) -> list[Members]:
     """Every set of disks with like load, in order of name; none where they are few, or did nothing."""
     found = []
-    for devices in _by_times(case):
+    for devices in _by_system(case):
         left = [one for one in devices if _DISK.fullmatch(one.entity.name) and _works(one) and not _is_path(case, one)]
         while left:
             group, whole = _group(left, devices)
@@ -57,12 +58,16 @@ def members_of(case: Case) -> list[Members]:
     return found
 
 
-def _by_times(case: Case) -> list[list[Series]]:
-    """The devices of each system that were seen in the same intervals."""
-    found: dict[tuple[str, bytes], list[Series]] = defaultdict(list)
+def _by_system(case: Case) -> Iterator[list[Series]]:
+    """The devices of each system that have the same intervals, with NaN where a row is absent."""
+    own: dict[str, list[Series]] = defaultdict(list)
     for entity, series in sorted(case.series("device", needs=("ops_per_s", "latency_ns_mean")).items()):
-        found[entity.system, series.time_ns.tobytes()].append(series)
-    return list(found.values())
+        own[entity.system].append(series)
+    for devices in own.values():
+        found: dict[bytes, list[Series]] = defaultdict(list)
+        for series in on_common_intervals(devices):
+            found[series.time_ns.tobytes()].append(series)
+        yield from found.values()
 
 
 def _works(series: Series) -> bool:
