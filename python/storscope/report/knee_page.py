@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from storscope.domain.knee_result import KneeResult
@@ -12,21 +11,8 @@ from storscope.domain.load_curve_words import interval_words, latency_words, tol
 from storscope.domain.units import format_bytes, format_duration, format_rate, format_span, format_time
 from storscope.report.assembly import write_page
 from storscope.report.knee_chart import UNIT, knee_chart, tone_of
-from storscope.report.measured_page import render_measured
+from storscope.report.measured_page import Answer, render_measured
 from storscope.report.pack import Packer
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A question, its number, and what the number means; without one `words` say why."""
-
-    question: str
-    number: str
-    unit: str
-    interval: str
-    words: str
-    tone: int | None = None
-    """The colour that it has in the chart."""
 
 
 def write_knee_report(result: KneeResult, path: Path, command: str = "") -> None:

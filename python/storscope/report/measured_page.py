@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -20,6 +21,19 @@ _BEFORE = (
     "uplot/uPlot.iife.min.js", "js/unpack.js", "js/units.js", "js/theme.js", "js/readout.js", "js/marks.js",
 )  # fmt: skip
 _AFTER = ("js/main.js",)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question, its number, and what the number means; without one `words` say why."""
+
+    question: str
+    number: str
+    unit: str
+    interval: str
+    words: str
+    tone: int | None = None
+    """The colour that it has in the chart."""
 
 
 def render_measured(

@@ -22,7 +22,7 @@ from storscope.domain.units import (
     format_time,
 )
 from storscope.report.assembly import write_page
-from storscope.report.measured_page import render_measured
+from storscope.report.measured_page import Answer, render_measured
 from storscope.report.pack import Packer
 from storscope.report.wording import tight
 
@@ -48,17 +48,6 @@ _HEADS: Final = ("", "Operations", "Throughput", "Mean", "p50", "p99", "p99.9")
 _PART_HEADS: Final = ("Stream on target", "", "Operations", "Throughput", "Mean", "p50", "p99", "p99.9", "Greatest")
 _LOG_FROM: Final = 30.0
 """The greatest value over the least at which a scale from zero hides the rest."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A figure at the head of the page."""
-
-    question: str
-    number: str
-    unit: str
-    interval: str
-    words: str
 
 
 @dataclass(frozen=True)
