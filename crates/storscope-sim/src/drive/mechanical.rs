@@ -16,6 +16,7 @@ use storscope_types::design::drive::{MechanicalDesign, ReadOnTo, WriteBackOrder}
 
 use super::DriveOp;
 use super::arm::{Arm, Mechanics, Place, Stretch};
+use super::commands::Commands;
 use super::geometry::fraction;
 use super::line::Line;
 use super::maths::{larger, whole};
@@ -111,9 +112,7 @@ pub struct Mechanical {
     run_end: u64,
     /// Whether any request ever went on behind another: where none did, nobody need look for the front of a run.
     has_runs: bool,
-    /// From when on the drive has had time for commands that wait: they are taken up one by one, once that of the request is
-    /// that the arm serves, while the arm is at work.
-    commands_from: Nanos,
+    commands: Commands,
     window: Window,
     busy: Nanos,
     busy_since: Nanos,
@@ -158,7 +157,7 @@ impl Mechanical {
             run_bytes: 0,
             run_end: 0,
             has_runs: false,
-            commands_from: Nanos::ZERO,
+            commands: Commands::default(),
             window,
             busy: Nanos::ZERO,
             busy_since: Nanos::NEVER,
@@ -499,7 +498,7 @@ impl Mechanical {
             }
             Lookup::Coming(at) => {
                 self.arm_done_at = at.max(now + self.link_time(self.times.hit_ns, op.length));
-                self.commands_from = now;
+                self.commands.begin(now);
                 self.job = Job::Serving;
                 self.served = op;
                 return false;
@@ -557,27 +556,14 @@ impl Mechanical {
     #[inline]
     fn reach_and_transfer(&mut self, now: Nanos, op: DriveOp, start: &Stretch, follows: bool) {
         let adjoins = follows && self.just_done && start.offset == self.arm.head_byte();
-        let reach_ns = if adjoins && self.is_taken_up(now, &op) {
+        let command = || self.link_time(self.times.hit_ns, op.length);
+        let reach_ns = if adjoins && self.commands.is_taken_up(now, command(), self.waiting.seen()) {
             0.0
         } else {
-            self.commands_from = now + self.times.overhead;
+            self.commands.begin(now + self.times.overhead);
             self.arm.reach_ns(now, self.times.before_ns(&op), start)
         };
         self.transfer(now, &op, start, reach_ns);
-    }
-
-    /// Whether the command of a request that waited was taken up while the arm was at work, so that it can go on without a
-    /// gap. Commands come one after the other, each at the cost of one that needs only the link; no more can have been taken
-    /// up than the drive sees. When they came is not looked at.
-    fn is_taken_up(&mut self, now: Nanos, op: &DriveOp) -> bool {
-        let command = self.link_time(self.times.hit_ns, op.length);
-        let taken_up = self.commands_from + command;
-        if taken_up > now {
-            return false;
-        }
-        let of_others = Nanos(command.0 * self.waiting.seen() as u64);
-        self.commands_from = taken_up.max(Nanos(now.0.saturating_sub(of_others.0)));
-        true
     }
 
     /// Has the arm read or write what lies from `start` to the end of a request, once it is there in `reach_ns`.

@@ -20,6 +20,7 @@
 
 mod arm;
 pub mod catalogue;
+mod commands;
 mod curve;
 pub mod fit;
 mod flash;

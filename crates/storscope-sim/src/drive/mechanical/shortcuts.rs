@@ -94,7 +94,7 @@ impl Mechanical {
     #[inline(always)]
     fn serve_from(&mut self, now: Nanos, op: &DriveOp, start: &Stretch) {
         self.count_run(op.offset, op.offset + u64::from(op.length));
-        self.commands_from = now + self.times.overhead;
+        self.commands.begin(now + self.times.overhead);
         let reach_ns = self.arm.reach_ns(now, self.times.before_ns(op), start);
         self.transfer(now, op, start, reach_ns);
     }
