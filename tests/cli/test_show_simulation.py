@@ -255,6 +255,14 @@ def test_a_check_tells_how_much_each_group_holds_and_its_volumes_take(tmp_path: 
     assert "    volumes take 210 GiB (6 %), 3.43 TiB left\n" in said
     parity = SMALL.replace('layout = "raid10"', 'layout = "raid6"\nspares = 1')
     assert "; 2 of 8 segments are parity; 1 spare waits beside it\n" in _run(tmp_path, "--check", design=parity).stdout
+    triple = SMALL.replace('layout = "raid10"', 'layout = "raid6"\nparity = 3')
+    said = _run(tmp_path, "--check", design=triple).stdout
+    assert ", raid6 with 3 parities, " in said
+    assert "; 3 of 8 segments are parity\n" in said
+    copies = SMALL.replace('layout = "raid10"', 'layout = "raid10"\ncopies = 4')
+    said = _run(tmp_path, "--check", design=copies).stdout
+    assert ", raid10 of 4 copies, " in said
+    assert "; 3 of 4 segments are further copies\n" in said
     extents = 'layout = "pool"\nredundancy = "raid5"\nspare_share = 0.1\nextent = "8 GiB"'
     pool = SMALL.replace('layout = "raid10"', extents)
     said = _run(tmp_path, "--check", design=pool, width=400).stdout

@@ -289,6 +289,13 @@ fn what_would_have_no_effect_is_refused() {
             "parity_update: expected nothing: only layouts with parity",
         ),
         ("\"raid10\"", "\"raid5\"\nread_choice = \"round_robin\"", "read_choice: expected nothing: only mirrors"),
+        ("\"raid10\"", "\"raid5\"\ncopies = 3", "group[0].copies: expected nothing: only mirrors"),
+        ("\"raid10\"", "\"raid5\"\nparity = 3", "group[0].parity: expected nothing: only raid6"),
+        ("\"raid10\"", "\"raid10\"\ncopies = 5", "group[0].count: expected a multiple of 5, found 24"),
+        ("\"raid10\"", "\"raid10\"\ncopies = 1", "group[0].copies: expected 2 to 8 copies"),
+        ("\"raid10\"", "\"raid6\"\nparity = 1", "group[0].parity: expected 2 to 16 parity segments"),
+        ("\"raid10\"", "\"raid6\"\nreplicas = 3", "did you mean copies?"),
+        ("\"raid10\"", "\"raidz3\"", "layout = \"raid6\" with parity = 3"),
         (
             "\"fc4\"",
             "\"fc4\", duplex = true",

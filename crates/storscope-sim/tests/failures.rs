@@ -69,6 +69,35 @@ fn raid_6_survives_two_and_raid_5_does_not() {
     assert_eq!(operations(&failed(raid6, &[0, 1, 2]), Io::write(0, 4 * KIB)).1, -5);
 }
 
+#[test]
+fn as_many_drives_may_fail_as_there_are_more_copies_or_parities() {
+    let mirror = json!({"count": 6, "layout": "raid10", "copies": 3, "segment_bytes": SEGMENT});
+    assert_eq!(operations(&failed(mirror.clone(), &[0, 1]), Io::read(0, 4 * KIB)), ([1, 0], 4_096));
+    assert_eq!(operations(&failed(mirror.clone(), &[0, 2]), Io::write(0, 4 * KIB)), ([0, 1], 4_096));
+    assert_eq!(operations(&failed(mirror, &[0, 1, 2]), Io::read(0, 4 * KIB)).1, -5);
+    let triple = json!({"count": 8, "layout": "raid6", "parity": 3, "segment_bytes": SEGMENT});
+    assert_eq!(operations(&failed(triple.clone(), &[0, 1, 2]), Io::read(0, 4 * KIB)), ([5, 0], 4_096));
+    assert_eq!(operations(&failed(triple, &[0, 1, 2, 3]), Io::write(0, 4 * KIB)).1, -5);
+}
+
+/// All three copies are read as often, by each rule but the one that reads the first; and by each rule the load is three
+/// times that of one drive when every drive is kept busy.
+#[test]
+fn reads_of_three_copies_are_spread_over_three_drives() {
+    for (choice, first) in
+        [("round_robin", 1.0 / 3.0), ("shortest_queue", 1.0 / 3.0), ("nearest", 1.0 / 3.0), ("primary", 1.0)]
+    {
+        let group =
+            json!({"count": 3, "layout": "raid1", "copies": 3, "read_choice": choice, "segment_bytes": SEGMENT});
+        let mut array = array(&design(constant(100.0), group, GIB), 1);
+        closed(&mut array, 12, 9_000, 0.0, |random, _| random_read(random, GIB, 4 * KIB));
+        let report = array.report().expect("laws hold");
+        let reads: Vec<u64> = report.components.iter().filter_map(|one| one.operations).map(|both| both[0]).collect();
+        let share = reads[0] as f64 / reads.iter().sum::<u64>() as f64;
+        assert!((share - first).abs() < 0.02, "{choice}: {reads:?}");
+    }
+}
+
 /// The second parity is left out, and lies on each drive in turn; but never on the one behind the failed one where that
 /// has data.
 #[test]

@@ -22,7 +22,19 @@ fn groups() -> impl Strategy<Value = GroupDesign> {
         (3_u32..17).prop_map(|count| group(Layout::Raid5, count, None, None)),
         (4_u32..17).prop_map(|count| group(Layout::Raid6, count, None, None)),
         (sets.clone(), 3_u32..9).prop_map(|(sets, width)| group(Layout::Raid50, sets * width, Some(width), None)),
-        (sets, 4_u32..9).prop_map(|(sets, width)| group(Layout::Raid60, sets * width, Some(width), None)),
+        (sets.clone(), 4_u32..9).prop_map(|(sets, width)| group(Layout::Raid60, sets * width, Some(width), None)),
+        (sets, 3_u32..6).prop_map(|(sets, copies)| GroupDesign {
+            copies: Some(copies),
+            ..group(Layout::Raid10, sets * copies, None, None)
+        }),
+        (3_u32..40).prop_map(|count| GroupDesign {
+            copies: Some(3),
+            ..group(Layout::Pool, count, None, Some(Redundancy::Raid1))
+        }),
+        (3_u32..6, 2_u32..9).prop_map(|(parity, data)| GroupDesign {
+            parity: Some(parity),
+            ..group(Layout::Raid6, data + parity, None, None)
+        }),
         (5_u32..40).prop_map(|count| group(Layout::Pool, count, None, Some(Redundancy::Raid5))),
         (6_u32..40).prop_map(|count| group(Layout::Pool, count, None, Some(Redundancy::Raid6))),
         (2_u32..40).prop_map(|count| group(Layout::Pool, count, None, Some(Redundancy::Raid1))),

@@ -36,6 +36,25 @@ fn a_small_write_is_one_two_four_or_six_operations() {
 }
 
 #[test]
+fn more_copies_and_more_parities_cost_more_operations() {
+    let small = Io::write(12 * KIB, 4 * KIB);
+    let with = |mut group: Value, key: &str, number: u32| {
+        group[key] = json!(number);
+        group
+    };
+    assert_eq!(cost(with(raid("raid10", 6), "copies", 3), small), ([0, 3], 1.0));
+    assert_eq!(cost(with(raid("raid1", 3), "copies", 3), small), ([0, 3], 1.0));
+    let pool = json!({"count": 16, "layout": "pool", "redundancy": "raid1", "segment_bytes": SEGMENT});
+    assert_eq!(cost(with(pool, "copies", 3), small), ([0, 3], 1.0));
+    assert_eq!(cost(with(raid("raid6", 11), "parity", 3), small), ([4, 4], 2.0));
+    // Eight and three, an erasure code: a full stripe of eight segments is eleven writes.
+    let code = json!({"count": 24, "layout": "pool", "redundancy": "raid6", "width": 11, "segment_bytes": SEGMENT});
+    let code = with(code, "parity", 3);
+    assert_eq!(cost(code.clone(), Io::write(0, 8 * SEGMENT)), ([0, 11], 1.0));
+    assert_eq!(cost(code, small), ([4, 4], 2.0));
+}
+
+#[test]
 fn a_full_stripe_reads_nothing() {
     for (layout, count, data, parity) in [("raid5", 6_u64, 5, 1), ("raid6", 8, 6, 2)] {
         let (operations, time) = cost(raid(layout, count as u32), Io::write(0, data * SEGMENT));

@@ -43,6 +43,8 @@ def print_design(
         segment = format_bytes(group["segment_bytes"])
         is_pool = group["layout"] == "pool"
         words = f"pool ({group['redundancy'] or 'raid0'})" if is_pool else group["layout"]
+        words += f" of {group['copies']} copies" if group["copies"] else ""
+        words += f" with {group['parity']} parities" if group["parity"] else ""
         click.echo(
             f"  group {group['name']}: {group['count']} x {group['drive']}{spares}, {words}, segments of {segment}"
         )
@@ -105,7 +107,11 @@ def _overheads(space: GroupSpace) -> list[str]:
     """What holds no data of its own."""
     found = []
     if space.copies > 1:
-        found.append("half of it holds second copies")
+        found.append(
+            "half of it holds second copies"
+            if space.copies == 2
+            else f"{space.copies - 1} of {space.copies} segments are further copies"
+        )
     if space.parity:
         found.append(f"{space.parity} of {space.data + space.parity} segments {_is(space.parity)} parity")
     if space.kept_ratio:

@@ -90,9 +90,11 @@ impl Group {
     pub fn new(design: &GroupDesign, drive_size: Bytes, parallel: f64, first_drive: u32, seed: u64) -> Self {
         let kept = (drive_size.0 as f64 * (1.0 - design.spare_share)) as u64;
         let distributed = design.layout == Layout::Pool && design.spare_share > 0.0;
+        let map = Map::new(design, drive_size, seed);
         Self {
             name: design.name.clone(),
-            map: Map::new(design, drive_size, seed),
+            turns: vec![(map.copies() - 1) as u8; design.count as usize].into_boxed_slice(),
+            map,
             first_drive,
             count: design.count,
             drive_size: drive_size.0,
@@ -106,7 +108,6 @@ impl Group {
             spares: (0..design.spares).map(|spare| first_drive + design.count + spare).collect(),
             distributed_from: distributed.then_some(kept),
             run: run_of(design.segment.0, drive_size.0 - kept),
-            turns: vec![1; design.count as usize].into_boxed_slice(),
             destages_per_drive: DESTAGES_PER_ARM.max(parallel.ceil() as usize),
         }
     }
@@ -132,13 +133,27 @@ impl Group {
         })
     }
 
-    /// The copy of a mirrored stripe whose turn it is. Each pair has turns of its own: with common ones a sequential read
-    /// over an even number of pairs would read the same copy of each forever.
+    /// The copy of a mirrored stripe whose turn it is. Each mirror has turns of its own: with common ones a sequential
+    /// read over an even number of them would read the same copy of each forever.
     #[inline]
     pub fn next_copy(&mut self, stripe: u64) -> u64 {
-        let turn = &mut self.turns[self.map.place(stripe, 0).drive as usize];
-        *turn ^= 1;
-        u64::from(*turn)
+        let next = self.copy_after(self.last_copy(stripe));
+        self.chose_copy(stripe, next);
+        u64::from(next)
+    }
+
+    /// The copy of a mirrored stripe that was read last.
+    #[inline]
+    #[must_use]
+    pub fn last_copy(&self, stripe: u64) -> u8 {
+        self.turns[self.map.place(stripe, 0).drive as usize]
+    }
+
+    /// The copy whose turn it is after another one.
+    #[inline]
+    #[must_use]
+    pub fn copy_after(&self, copy: u8) -> u8 {
+        after(copy, self.map.copies())
     }
 
     /// A copy is read, whosever turn it is.
@@ -157,7 +172,7 @@ impl Group {
         }
         let first = self.map.place(piece.stripe, 0);
         let turn = &mut self.turns[first.drive as usize];
-        *turn ^= 1;
+        *turn = after(*turn, self.map.copies());
         let drive = self.first_drive + first.drive + u32::from(*turn);
         Some(Place { drive, offset: first.offset + piece.start })
     }
@@ -244,6 +259,12 @@ impl Group {
         self.degraded = true;
         spare != Spare::None
     }
+}
+
+/// The copy whose turn it is after one of so many.
+#[inline]
+fn after(copy: u8, copies: u64) -> u8 {
+    if u64::from(copy) + 1 < copies { copy + 1 } else { 0 }
 }
 
 /// Whole segments in the free part of a drive that are written in a row: a chunk of a rebuild, if there is as much room.

@@ -1,7 +1,5 @@
 //! What the layout asks of the drives: reads, copies, stripes with parity, and what is lost.
 
-use std::cmp::Ordering;
-
 use storscope_device::Direction;
 use storscope_types::Nanos;
 use storscope_types::design::ReadChoice;
@@ -116,18 +114,23 @@ impl Array {
         })
     }
 
-    /// The copy of which something is less. Of two alike it is the one that was not read last: after a write both drives
-    /// are at the same place, and with the first of two a load with writes would read nearly all there.
+    /// The copy of which something is least. Of those alike it is the one whose turn it is: after a write all drives are at
+    /// the same place, and with the first of them a load with writes would read nearly all there.
     fn copy_of_least(&mut self, index: usize, piece: &Piece, what: impl Fn(&DriveStation, Place) -> u64) -> u64 {
-        let of = |position: u64| {
-            let place = self.groups[index].locate(piece.stripe, position, piece.start);
+        let group = &self.groups[index];
+        let of = |position: u8| {
+            let place = group.locate(piece.stripe, position.into(), piece.start);
             place.map_or(u64::MAX, |place| what(&self.drives[place.drive as usize], place))
         };
-        let chosen = match of(1).cmp(&of(0)) {
-            Ordering::Less => 1,
-            Ordering::Greater => 0,
-            Ordering::Equal => return self.groups[index].next_copy(piece.stripe),
-        };
+        let mut chosen = group.copy_after(group.last_copy(piece.stripe));
+        let (mut least, mut next) = (of(chosen), chosen);
+        for _ in 1..group.map.copies() {
+            next = group.copy_after(next);
+            let other = of(next);
+            if other < least {
+                (least, chosen) = (other, next);
+            }
+        }
         self.groups[index].chose_copy(piece.stripe, chosen);
         u64::from(chosen)
     }

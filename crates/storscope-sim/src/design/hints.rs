@@ -33,6 +33,9 @@ const WORDS: [(&str, &[&str]); 23] = [
     ("scrub", &["verify", "check", "patrol", "patrolread", "mediascan"]),
 ];
 
+/// Names of layouts with three parities (ZFS, NetApp).
+const THREE_PARITIES: [&str; 5] = ["raidz3", "raidtp", "raidtec", "tripleparity", "raid73"];
+
 /// What stands for a text that was not given.
 pub const NO_TEXT: &str = "\"NAME\"";
 
@@ -43,6 +46,9 @@ pub fn hint_for_variant(message: &str) -> Option<String> {
     let word = only_letters_and_digits(written);
     if let Some(level) = word.strip_prefix("vraid").filter(|_| known().any(|name| name == "pool")) {
         return Some(format!("Vraid{level} of an EVA is layout = \"pool\" with redundancy = \"raid{level}\""));
+    }
+    if THREE_PARITIES.contains(&word.as_str()) && known().any(|name| name == "raid6") {
+        return Some("three parities are layout = \"raid6\" with parity = 3".to_owned());
     }
     let same = || known().find(|name| only_letters_and_digits(name) == word);
     let synonym =

@@ -39,7 +39,7 @@ const UNITS: [(&str, &str); 22] = [
 ];
 
 /// Keys of designs, and other words for them. The first counts that exists where the word stands.
-const WORDS: [(&str, &[&str]); 74] = [
+const WORDS: [(&str, &[&str]); 76] = [
     ("segment", &["stripe", "stripe_size", "stripe_unit", "stripe_depth", "strip", "strip_size"]),
     ("segment", &["chunk", "chunk_size", "segment_size", "block_size"]),
     ("chunk", &["segment", "stripe", "block", "block_size", "step", "chunk_size"]),
@@ -54,6 +54,8 @@ const WORDS: [(&str, &[&str]); 74] = [
     ("preset", &["type", "kind", "protocol"]),
     ("layout", &["raid", "raid_level", "raid_type", "raidlevel", "level", "type"]),
     ("redundancy", &["vraid", "protection", "parity"]),
+    ("copies", &["replicas", "replication", "replica_count", "mirrors", "ways"]),
+    ("parity", &["parities", "parity_drives", "parity_disks", "parity_count", "coding_chunks"]),
     ("spares", &["spare", "hot_spare", "hot_spares", "hotspare", "hotspares"]),
     ("width", &["set_width", "set_size", "drives_per_set", "disks_per_set", "span", "raid_width"]),
     ("group", &["groups", "pool", "disk_group", "diskgroup", "raid_group", "aggregate", "on"]),

@@ -29,6 +29,13 @@ pub struct GroupDesign {
     /// What protects the data of a pool.
     #[serde(default)]
     pub redundancy: Option<Redundancy>,
+    /// Copies of the data of a mirror, the data itself included. Absent: two.
+    #[serde(default)]
+    pub copies: Option<u32>,
+    /// Parity segments of a stripe of RAID 6, RAID 60 or such a pool: three of RAID-TP and RAID-Z3, more of erasure codes.
+    /// Absent: two.
+    #[serde(default)]
+    pub parity: Option<u32>,
     /// Bytes of a drive that a pool hands out at a time (chunklet, physical segment, page): the stripes of an extent lie row
     /// by row on the same drives, and extents of all volumes lie mixed in the part of the drives that volumes use. Absent:
     /// stripes are handed out one by one, from the outer edge on.
@@ -54,13 +61,13 @@ pub struct GroupDesign {
 pub enum Layout {
     /// Striped.
     Raid0,
-    /// Mirror pairs, one after the other.
+    /// Mirrors, one after the other.
     Raid1,
-    /// Striped over mirror pairs.
+    /// Striped over mirrors.
     Raid10,
     /// One parity, rotated (left symmetric).
     Raid5,
-    /// Two parities, rotated.
+    /// Two parities or more, rotated.
     Raid6,
     /// Striped over RAID 5 sets.
     Raid50,
@@ -76,11 +83,11 @@ pub enum Layout {
 pub enum Redundancy {
     /// Nothing.
     Raid0,
-    /// Two copies.
+    /// Copies.
     Raid1,
     /// One parity.
     Raid5,
-    /// Two parities.
+    /// Two parities or more.
     Raid6,
 }
 

@@ -72,7 +72,7 @@ impl GroupDesign {
     pub fn set_width(&self) -> u32 {
         match self.layout {
             Layout::Raid0 => 1,
-            Layout::Raid1 | Layout::Raid10 => 2,
+            Layout::Raid1 | Layout::Raid10 => self.copies_of_mirror(),
             Layout::Raid5 | Layout::Raid6 => self.count,
             Layout::Raid50 | Layout::Raid60 => self.width.unwrap_or(self.count),
             Layout::Pool => self.width_in_pool(),
@@ -82,20 +82,42 @@ impl GroupDesign {
     fn width_in_pool(&self) -> u32 {
         match self.redundancy {
             None | Some(Redundancy::Raid0) => 1,
-            Some(Redundancy::Raid1) => 2,
+            Some(Redundancy::Raid1) => self.copies_of_mirror(),
             // HP EVA: Vraid5 is four segments of data and one of parity.
             Some(Redundancy::Raid5) => self.width.unwrap_or(5),
-            Some(Redundancy::Raid6) => self.width.unwrap_or(6),
+            Some(Redundancy::Raid6) => self.width.unwrap_or(self.parities().saturating_add(4)),
         }
+    }
+
+    fn copies_of_mirror(&self) -> u32 {
+        self.copies.unwrap_or(2)
+    }
+
+    fn parities(&self) -> u32 {
+        self.parity.unwrap_or(2)
+    }
+
+    /// Whether its data is kept as copies.
+    #[must_use]
+    pub fn is_mirrored(&self) -> bool {
+        let in_pool = self.layout == Layout::Pool && self.redundancy == Some(Redundancy::Raid1);
+        in_pool || matches!(self.layout, Layout::Raid1 | Layout::Raid10)
+    }
+
+    /// Whether its stripes have the parities of RAID 6.
+    #[must_use]
+    pub fn has_more_parities(&self) -> bool {
+        let in_pool = self.layout == Layout::Pool && self.redundancy == Some(Redundancy::Raid6);
+        in_pool || matches!(self.layout, Layout::Raid6 | Layout::Raid60)
     }
 
     /// Parity segments and copies.
     fn redundancy_of_set(&self) -> (u64, u64) {
         match (self.layout, self.redundancy) {
-            (Layout::Raid1 | Layout::Raid10, _) | (Layout::Pool, Some(Redundancy::Raid1)) => (0, 2),
+            _ if self.is_mirrored() => (0, self.copies_of_mirror().into()),
+            _ if self.has_more_parities() => (self.parities().into(), 1),
             (Layout::Raid5 | Layout::Raid50, _) | (Layout::Pool, Some(Redundancy::Raid5)) => (1, 1),
-            (Layout::Raid6 | Layout::Raid60, _) | (Layout::Pool, Some(Redundancy::Raid6)) => (2, 1),
-            (Layout::Raid0 | Layout::Pool, _) => (0, 1),
+            _ => (0, 1),
         }
     }
 
@@ -107,7 +129,7 @@ impl GroupDesign {
         let (parity, copies) = self.redundancy_of_set();
         let width = self.set_width();
         let least = if copies > 1 {
-            2
+            copies as u32
         } else if parity > 0 {
             parity as u32 + 2
         } else {

@@ -87,6 +87,7 @@ fn check_group(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
     let segment = format!("{path}.segment_bytes");
     within(group.segment.0 as f64, 512.0, (1 << 30) as f64, &segment, "512 bytes to 1 GiB")?;
     require(group.segment.0.is_multiple_of(512), &segment, "a multiple of 512 bytes", &group.segment.0.to_string())?;
+    check_redundancy(group, path)?;
     group.check_geometry().map_err(|(key, expected, found)| DesignFault {
         path: format!("{path}.{key}"),
         expected,
@@ -108,6 +109,16 @@ fn check_group(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
     let size = format!("{path}.journal.size_bytes");
     within(journal.size.0 as f64, 512.0, (1 << 20) as f64, &size, "512 bytes to 1 MiB")?;
     within(journal.share, 0.0, 1.0, &format!("{path}.journal.share"), "a ratio from 0 to 1")
+}
+
+/// How many copies or parities there are, where a layout leaves that open.
+fn check_redundancy(group: &GroupDesign, path: &str) -> Result<(), DesignFault> {
+    let (key, expected) = (format!("{path}.copies"), "nothing: only mirrors (raid1, raid10) have copies");
+    require(group.is_mirrored() || group.copies.is_none(), &key, expected, "a number of copies")?;
+    within(f64::from(group.copies.unwrap_or(2)), 2.0, 8.0, &key, "2 to 8 copies, the data itself included")?;
+    let (key, expected) = (format!("{path}.parity"), "nothing: only raid6, raid60 and pools of raid6 have two or more");
+    require(group.has_more_parities() || group.parity.is_none(), &key, expected, "a number of parities")?;
+    within(f64::from(group.parity.unwrap_or(2)), 2.0, 16.0, &key, "2 to 16 parity segments of a stripe")
 }
 
 /// What a pool hands out at a time.
