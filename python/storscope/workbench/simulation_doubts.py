@@ -21,6 +21,7 @@ from storscope.workbench.curve_doubts import doubts_of_curves
 from storscope.workbench.falling_behind import doubts_of_short_steps, doubts_of_steps
 from storscope.workbench.no_time import doubts_of_no_time
 from storscope.workbench.replay_behind import doubts_of_replay
+from storscope.workbench.ungathered_stripes import doubts_of_ungathered_stripes
 from storscope.workbench.write_order import doubts_of_write_order
 
 _LEAST_IOS: Final = 100
@@ -36,7 +37,8 @@ def doubts_of_run(
     if isinstance(plan, TracePlan):
         return (*doubts_of_replay(plan, samples.between(0)), *found)
     sectors = doubts_of_sectors(plan.workload)
-    found = (*_few(counted, array), *sectors, *doubts_of_curves(plan), *doubts_of_credits(array), *found)
+    stripes = doubts_of_ungathered_stripes(plan)
+    found = (*_few(counted, array), *sectors, *stripes, *doubts_of_curves(plan), *doubts_of_credits(array), *found)
     if not stretches:
         return found
     filling = _filling(plan, array, judgement, stretches, has_changes=has_changes)
