@@ -289,6 +289,21 @@ fn what_would_have_no_effect_is_refused() {
             "parity_update: expected nothing: only layouts with parity",
         ),
         ("\"raid10\"", "\"raid5\"\nread_choice = \"round_robin\"", "read_choice: expected nothing: only mirrors"),
+        (
+            "[[at]]",
+            "[[at]]\ntime = \"1 s\"\nlimits_change = { limit = { iops = 5 } }\n[[at]]",
+            "limits_change: expected volume or host: whose limits change, found neither",
+        ),
+        (
+            "[[at]]",
+            "[[at]]\ntime = \"1 s\"\nlimits_change = { volume = \"x\" }\n[[at]]",
+            "limits_change.volume: expected the name of a volume: v",
+        ),
+        (
+            "[[at]]",
+            "[[at]]\ntime = \"1 s\"\nlimits_change = { volume = \"v\", limit = { io_unit = \"4k\" } }\n[[at]]",
+            "limits_change.limit: expected iops, a bandwidth, or both, or a preset, found neither",
+        ),
         ("\"raid10\"", "\"raid5\"\ncopies = 3", "group[0].copies: expected nothing: only mirrors"),
         ("\"raid10\"", "\"raid5\"\nparity = 3", "group[0].parity: expected nothing: only raid6"),
         ("\"raid10\"", "\"raid10\"\ncopies = 5", "group[0].count: expected a multiple of 5, found 24"),

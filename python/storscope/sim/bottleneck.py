@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from storscope.domain.units import format_ratio
-from storscope.sim.rate_limits import allowed_words
 
 BEFORE_SENDING = "before_sending"
 """The part of an I/O's time before it is sent, because the workload allows no more in flight."""
@@ -144,8 +143,9 @@ def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
     for (kind, name), members in groups.items():
         most = max(members, key=lambda one: one["used_ratio"])
         mean, busy = (sum(one[key] for one in members) / len(members) for key in ("used_ratio", "busy_ratio"))
-        allows = allowed_words(most["allows"]) if most["allows"] else ""
-        found.append(Used(kind, name, len(members), mean, most["used_ratio"], most["name"], busy, allows))
+        found.append(
+            Used(kind, name, len(members), mean, most["used_ratio"], most["name"], busy, most.get("allowed") or "")
+        )
     return sorted(found, key=lambda one: -one.ratio)
 
 

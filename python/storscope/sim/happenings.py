@@ -11,6 +11,7 @@ from typing import Any
 
 from storscope.domain.units import format_bytes, format_span
 from storscope.sim.design import Design
+from storscope.sim.rate_limits import allowed_words
 
 _WORK = {"rebuild": "rebuild", "restripe": "restriping", "scrub": "scrub"}
 
@@ -97,8 +98,17 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "credits_spent": lambda form: (
         f"the credits of {form['limit']} for bursts{' of bytes' if form['counted'] == 'bytes' else ''} are spent"
     ),
+    "limit_changed": lambda form: _limit_words(form["limit"], form["from"], form["to"]),
     "volume_moved": lambda form: f"volume {form['volume']} moves from controller {form['from']} to {form['to']}",
 }
+
+
+def _limit_words(name: str, before: Mapping[str, Any] | None, limit: Mapping[str, Any] | None) -> str:
+    if before == limit:
+        return f"the limits of {name} change"
+    if limit is None:
+        return f"the limit of {name} ({allowed_words(before)}) is lifted"
+    return f"the limit of {name} is {allowed_words(limit)} from now on, {allowed_words(before)} before"
 
 
 def _listed(names: list[str]) -> str:
@@ -120,6 +130,7 @@ def _reason(code: str, form: Mapping[str, Any]) -> str:
     return {
         "drive_failed": "since it had failed before", "task_started": "since it runs already",
         "task_stopped": "since it does not run", "volume_moved": "since it is there already",
+        "limit_changed": "since they were so already",
     }.get(form["kind"], "since it was so already")  # fmt: skip
 
 
@@ -157,6 +168,9 @@ def _asked(kind: str, value: Any) -> str:
         return f"drive {value['group']}/{value['index']} fails"
     if kind == "volume_moves":
         return f"volume {value['volume']} moves to controller {value['to']}"
+    if kind == "limits_change":
+        owner = f"volume {value['volume']}" if value["volume"] is not None else f"host {value['host']}"
+        return f"the limits of {owner} change"
     words = {
         "cache_lost": "controller {} loses its write cache",
         "cache_restored": "controller {} has its write cache again",

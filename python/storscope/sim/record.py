@@ -18,7 +18,7 @@ from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_MS, NS_PER_S, format_ratio
 from storscope.domain.vocabulary import SIMULATED_FACT
 from storscope.sim.bottleneck import used_components, works
-from storscope.sim.rate_limits import allowed_words, rate_limits
+from storscope.sim.rate_limits import rate_limits
 
 _LINKS = ("front_end_link", "back_end_link", "mirror_link")
 _LIMITS = {"lun": "device", "adapter": "adapter", "host": "host", "port": "port"}
@@ -113,10 +113,10 @@ def _record_entities(recorder: Recorder, system: str, design: Mapping[str, Any],
         if component["kind"] == "drive":
             disk = recorder.entity(EntityRef(system, "disk", component["name"]))
             recorder.link(disk, "member_of", groups[component["group"]])
-    allowed = {one["name"]: one["allows"] for one in report["components"] if one["kind"] == "rate_limit"}
+    allowed = {one["name"]: one["allowed"] for one in report["components"] if one["kind"] == "rate_limit"}
     for limit, volumes in rate_limits(design).items():
         entity = recorder.entity(EntityRef(system, "rate_limit", limit))
-        recorder.fact(entity, "allowed", allowed_words(allowed[limit]))
+        recorder.fact(entity, "allowed", allowed[limit])
         for volume in volumes:
             recorder.link(EntityRef(system, "vdisk", volume), "uses", entity)
 

@@ -9,6 +9,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sim.bottleneck import waits
 from storscope.sim.happenings import Happening
+from storscope.sim.rate_limits import allowed_words
 
 _LOGGED = "array_event"
 """What a log of an array says and the vocabulary has no name for. Its first one says that there is a log: where no
@@ -38,8 +39,8 @@ def _event(system: str, form: Mapping[str, Any]) -> tuple[EntityRef, str, dict[s
         return EntityRef(system, "disk", form["drive"]), "disk_failed", {}
     if kind == "data_lost":
         return EntityRef(system, "vdisk", form["volume"]), "data_lost", {}
-    if kind == "credits_spent":
-        return EntityRef(system, "array", system), _LOGGED, {"limit": form["limit"]}
+    if kind in ("credits_spent", "limit_changed"):
+        return _of_limit(system, form)
     if kind in ("cache_lost", "cache_restored"):
         policy = "write-through" if kind == "cache_lost" else "write-back"
         return EntityRef(system, "controller", form["controller"]), "cache_policy_changed", {"policy": policy}
@@ -50,6 +51,13 @@ def _event(system: str, form: Mapping[str, Any]) -> tuple[EntityRef, str, dict[s
     group = EntityRef(system, "disk_group", form["group"])
     state = "running" if kind == "task_started" else "ended"
     return group, names[kind] if is_known else _LOGGED, {"work": form["work"], "state": state}
+
+
+def _of_limit(system: str, form: Mapping[str, Any]) -> tuple[EntityRef, str, dict[str, str]]:
+    """Of a limit of rates. What is allowed from then on is told of the limit itself."""
+    if form["kind"] == "credits_spent":
+        return EntityRef(system, "array", system), _LOGGED, {"limit": form["limit"]}
+    return EntityRef(system, "rate_limit", form["limit"]), _LOGGED, {"allowed": allowed_words(form["to"])}
 
 
 def _record_drives(

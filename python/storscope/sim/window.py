@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from storscope.domain.units import NS_PER_S
+from storscope.sim.rate_limits import allowed_over_time, allowed_until
 
 Report = Mapping[str, Any]
 """ArrayReport of crates/storscope-sim as JSON, or a part of it: `start_ns`, `duration_ns`, `targets`, `components`,
@@ -41,6 +42,7 @@ def window(report: Report, from_ns: int, to_ns: int) -> Report:
         {
             **(_drive if index < drives else _station)(component, numbers, duration_ns),
             "is_failed": component["name"] in failed and index < drives,
+            **_allowed(report, component, first["time_ns"], last["time_ns"]),
         }
         for index, (component, numbers) in enumerate(zip(report["components"], counted, strict=True))
     ]
@@ -96,6 +98,14 @@ def _mark_at(report: Report, at_ns: int) -> Report:
     return min(marks[max(0, place - 1) : place + 1], key=lambda mark: abs(mark["time_ns"] - at_ns))
 
 
+def _allowed(report: Report, component: Report, from_ns: int, to_ns: int) -> dict[str, Any]:
+    """What a limit of rates allowed: at the end of a part, and all along it in words; nothing of other components."""
+    if component["kind"] != "rate_limit":
+        return {"allows": None, "allowed": None}
+    found = report["happenings"], component
+    return {"allows": allowed_until(*found, to_ns), "allowed": allowed_over_time(*found, from_ns, to_ns)}
+
+
 def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
@@ -130,7 +140,7 @@ def _station(component: Report, numbers: Sequence[int], duration_ns: int) -> Rep
 
 
 def _named(component: Report) -> dict[str, Any]:
-    return {name: component[name] for name in ("kind", "name", "group", "servers", "parallel", "is_spare", "allows")}
+    return {name: component[name] for name in ("kind", "name", "group", "servers", "parallel", "is_spare")}
 
 
 def passed(target: Report, limits: Sequence[Report]) -> int:

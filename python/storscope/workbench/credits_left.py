@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from storscope.domain.units import NS_PER_S, format_bandwidth, format_rate, format_span
+from storscope.sim.rate_limits import limit_changes
 
 _LEAST_ABOVE = 0.05
 """Part of what is allowed for good that a burst is above it, at the least: what arrives at random spends a few credits,
@@ -25,15 +26,17 @@ def doubts_of_credits(report: Mapping[str, Any]) -> tuple[str, ...]:
 def _running_out(report: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
     """In how many ns credits of a limit are spent at the pace of the run, and what that means."""
     for limit in report["components"]:
+        changes = limit_changes(report["happenings"], limit["name"])
+        lived_ns = report["duration_ns"] - (changes[-1]["time_ns"] if changes else 0)
         for one in limit["credits"]:
             # What is held is told by how long it takes to earn it: at the allowed rate, 1 ns for each ns.
             spent_ns = (one["at_first"] - one["left"]) * one["earned_in_ns"]
-            if one["left"] < _LEAST_LEFT or spent_ns < _LEAST_ABOVE * report["duration_ns"]:
+            if one["left"] < _LEAST_LEFT or spent_ns < _LEAST_ABOVE * lived_ns:
                 continue
-            lasts_ns = one["left"] * one["earned_in_ns"] / spent_ns * report["duration_ns"]
+            lasts_ns = one["left"] * one["earned_in_ns"] / spent_ns * lived_ns
             key, words = _COUNTED[one["counted"]]
             allowed = limit["allows"][key]
-            rate = words(allowed * (1.0 + spent_ns / report["duration_ns"]))
+            rate = words(allowed * (1.0 + spent_ns / lived_ns))
             after = report["duration_ns"] + lasts_ns
             said = (
                 f"The load lives on credits of the limit of {limit['name']}: {rate} were let through, of which "

@@ -3,7 +3,7 @@
 use storscope_device::VirtualClock;
 use storscope_types::Nanos;
 use storscope_types::design::drive::DriveDesign;
-use storscope_types::design::{ArrayDesign, GroupDesign, LinkDesign, RateLimitDesign, RateLimits};
+use storscope_types::design::{ArrayDesign, GroupDesign, LimitsChange, LinkDesign, RateLimitDesign, RateLimits};
 
 use super::Array;
 use super::account::Account;
@@ -87,19 +87,21 @@ impl Stock {
         index_of(self.limits.len() - 1)
     }
 
-    fn rate(&mut self, design: &RateLimitDesign, name: String) -> u16 {
+    fn rate(&mut self, design: Option<&RateLimitDesign>, name: String) -> u16 {
         let station = self.station(ComponentKind::RateLimit, name, 1, Nanos::ZERO);
         self.rates.push(RateLimit::new(design, station));
         index_of(self.rates.len() - 1)
     }
 
-    /// Those of reads and of writes, each after that of both.
-    fn rates(&mut self, limits: &RateLimits, name: &str) -> [[u16; 2]; 2] {
-        let mut made = |limit: Option<RateLimitDesign>, which: &str| {
-            limit.map_or(u16::MAX, |limit| self.rate(&limit, format!("{name}{which}")))
+    /// Those of reads and of writes, each after that of both. `later` are those that changes bring: there is a place for
+    /// them from the beginning.
+    fn rates(&mut self, limits: &RateLimits, later: &[RateLimits], name: &str) -> [[u16; 2]; 2] {
+        let mut made = |of: fn(&RateLimits) -> Option<RateLimitDesign>, which: &str| match of(limits) {
+            None if later.iter().all(|limits| of(limits).is_none()) => u16::MAX,
+            limit => self.rate(limit.as_ref(), format!("{name}{which}")),
         };
-        let all = made(limits.all, "");
-        [[all, made(limits.reads, " reads")], [all, made(limits.writes, " writes")]]
+        let all = made(|limits| limits.all, "");
+        [[all, made(|limits| limits.reads, " reads")], [all, made(|limits| limits.writes, " writes")]]
     }
 }
 
@@ -284,12 +286,16 @@ fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) ->
     let rates_of_volumes: Vec<[[u16; 2]; 2]> = design
         .volumes
         .iter()
-        .map(|volume| stock.rates(&volume.rate_limits(), &format!("volume {}", volume.name)))
+        .map(|volume| {
+            let later = later_limits(design, |change| change.volume.as_ref() == Some(&volume.name));
+            stock.rates(&volume.rate_limits(), &later, &format!("volume {}", volume.name))
+        })
         .collect();
     for (index, host) in design.hosts.iter().enumerate() {
         let adapter = stock.limit(LimitKind::Adapter, &host.name, host.adapter_queue_limit);
         let whole = stock.limit(LimitKind::Host, &host.name, host.queue_limit);
-        let rates = stock.rates(&host.rate_limits(), &format!("host {}", host.name));
+        let later = later_limits(design, |change| change.host.as_ref() == Some(&host.name));
+        let rates = stock.rates(&host.rate_limits(), &later, &format!("host {}", host.name));
         for (at, attachment) in host.volumes.iter().enumerate() {
             let path = format!("hosts[{index}].volumes[{at}].volume");
             let volume = design
@@ -326,6 +332,12 @@ fn build_targets(design: &ArrayDesign, volumes: &[Volume], stock: &mut Stock) ->
         }
     }
     Ok(targets)
+}
+
+/// What those are allowed later on whom a change is about.
+fn later_limits(design: &ArrayDesign, is_about: impl Fn(&LimitsChange) -> bool) -> Vec<RateLimits> {
+    let changes = design.changes.iter().filter_map(|change| change.limits_change.as_ref());
+    changes.filter(|change| is_about(change)).map(LimitsChange::rate_limits).collect()
 }
 
 /// The limits of a host, then those of a volume.

@@ -1,7 +1,7 @@
 //! What changes during a run: by a schedule, and by the array itself.
 
 use storscope_types::Nanos;
-use storscope_types::design::{ArrayDesign, BackgroundKind, ChangeDesign};
+use storscope_types::design::{ArrayDesign, BackgroundKind, ChangeDesign, RateLimits};
 
 use super::Array;
 use super::happening::{NoEffect, What};
@@ -9,7 +9,7 @@ use super::target::Volume;
 use crate::error::SimError;
 
 /// A change, with names resolved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// A drive of a group fails.
     DriveFails(usize, u32),
@@ -17,6 +17,8 @@ pub enum Change {
     CacheLost(usize, bool),
     /// A volume gets another owner.
     VolumeMoves(usize, usize),
+    /// A volume or a host, as its limits are named, has other ones.
+    Limits(String, Box<RateLimits>),
     /// Background work starts or stops.
     Background(usize, bool),
 }
@@ -47,6 +49,11 @@ fn resolve(design: &ArrayDesign, change: &ChangeDesign) -> Option<Change> {
     if let Some(to) = &change.volume_moves {
         return Some(Change::VolumeMoves(design.volume_index(&to.volume)?, design.controller_index(&to.to)?));
     }
+    if let Some(limits) = &change.limits_change {
+        let owner = limits.volume.as_ref().map(|name| format!("volume {name}"));
+        let owner = owner.or_else(|| limits.host.as_ref().map(|name| format!("host {name}")));
+        return owner.map(|owner| Change::Limits(owner, Box::new(limits.rate_limits())));
+    }
     (controller(&change.cache_lost).map(|index| Change::CacheLost(index, true)))
         .or_else(|| controller(&change.cache_restored).map(|index| Change::CacheLost(index, false)))
         .or_else(|| task(&change.background_starts).map(|index| Change::Background(index, true)))
@@ -61,13 +68,14 @@ impl Array {
         }
         self.mark_on_time();
         let mut next = self.marks.next();
-        while let Some(&(at, change)) = self.changes.get(self.next_change) {
-            if at > self.now {
-                next = next.min(at);
+        while let Some((at, change)) = self.changes.get(self.next_change) {
+            if *at > self.now {
+                next = next.min(*at);
                 break;
             }
+            let change = change.clone();
             self.next_change += 1;
-            self.apply(change);
+            self.apply(&change);
         }
         self.late_tree.set(self.timers, next);
     }
@@ -76,11 +84,12 @@ impl Array {
         self.timers + 1 + index
     }
 
-    fn apply(&mut self, change: Change) {
-        match change {
+    fn apply(&mut self, change: &Change) {
+        match *change {
             Change::DriveFails(group, drive) => self.fail_drive(group, drive),
             Change::CacheLost(controller, lost) => self.lose_cache(controller, lost),
             Change::VolumeMoves(volume, to) => self.move_volume(volume, to as u16, true),
+            Change::Limits(ref owner, ref limits) => self.change_limits(owner, limits),
             Change::Background(task, true) => {
                 if let Err(reason) = self.start_task(task, true) {
                     self.happened(true, What::TaskStarted(self.task_names(task)), Some(reason));

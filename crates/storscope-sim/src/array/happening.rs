@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use storscope_types::Nanos;
-use storscope_types::design::BackgroundKind;
+use storscope_types::design::{BackgroundKind, RateLimitDesign};
 
 use super::Array;
 use super::rates::Counted;
@@ -11,7 +11,7 @@ use super::rates::Counted;
 const MOST: usize = 4_096;
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Happening {
     /// When.
     pub time_ns: Nanos,
@@ -25,7 +25,7 @@ pub struct Happening {
 }
 
 /// What happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum What {
     /// A drive failed.
@@ -74,6 +74,15 @@ pub enum What {
         from: String,
         /// The controller from now on.
         to: String,
+    },
+    /// A volume or a host is allowed something else from now on.
+    LimitChanged {
+        /// Whose limit.
+        limit: String,
+        /// What was allowed; nothing: no limit.
+        from: Option<RateLimitDesign>,
+        /// What is.
+        to: Option<RateLimitDesign>,
     },
     /// The credits of a limit of rates are spent: no more than is allowed without them from now on.
     CreditsSpent {

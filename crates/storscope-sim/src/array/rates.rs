@@ -7,12 +7,12 @@
 
 use serde::Serialize;
 use storscope_types::Nanos;
-use storscope_types::design::RateLimitDesign;
+use storscope_types::design::{RateLimitDesign, RateLimits};
 
 use super::Array;
 use super::account::Part;
 use super::controller::Cost;
-use super::happening::What;
+use super::happening::{NoEffect, What};
 use super::job::Stage;
 
 /// Limits on the way of an I/O: of all of the host's, of its direction, and the same of the volume.
@@ -136,8 +136,8 @@ impl Ends {
 pub struct RateLimit {
     /// Index of the station at which I/Os wait for it.
     pub station: u16,
-    /// As designed.
-    pub design: RateLimitDesign,
+    /// As designed; nothing of one that a change brings, or has lifted.
+    pub design: Option<RateLimitDesign>,
     buckets: Vec<Bucket>,
     /// If it puts sequential I/Os together.
     ends: Option<Ends>,
@@ -157,9 +157,10 @@ pub struct CreditsReport {
 }
 
 impl RateLimit {
-    /// As designed, with I/Os waiting at this station.
+    /// As designed, with I/Os waiting at this station; what is not limited passes at once.
     #[must_use]
-    pub fn new(design: &RateLimitDesign, station: u16) -> Self {
+    pub fn new(design: Option<&RateLimitDesign>, station: u16) -> Self {
+        let Some(design) = design else { return Self { station, design: None, buckets: Vec::new(), ends: None } };
         let unit = design.io_unit.map_or(0, |unit| unit.0);
         let ios = (Counted::Ios, design.iops, design.burst_iops, unit);
         let bytes = (Counted::Bytes, design.bandwidth_bytes_per_s, design.burst_bandwidth_bytes_per_s, 0);
@@ -175,7 +176,15 @@ impl RateLimit {
             buckets.push(allowed);
         }
         let ends = design.merge_sequential.then(Ends::default);
-        Self { station, design: *design, buckets, ends }
+        Self { station, design: Some(*design), buckets, ends }
+    }
+
+    /// Another limit in its place, whose credits begin as it says.
+    fn change(&mut self, now: Nanos, to: Option<RateLimitDesign>) {
+        *self = Self::new(to.as_ref(), self.station);
+        for bucket in self.buckets.iter_mut().filter(|bucket| bucket.full_at > Nanos::ZERO) {
+            bucket.full_at += now;
+        }
     }
 
     /// Its credits, if it keeps any.
@@ -237,6 +246,44 @@ impl Array {
             self.late_tree.set(station, self.stations[station].next_event());
         }
         self.spend(place, Part::RateLimit, departure.wait);
+    }
+
+    /// A volume or a host is allowed something else from now on. Those who wait pass as if they came now.
+    pub(super) fn change_limits(&mut self, owner: &str, limits: &RateLimits) {
+        let mut is_so = true;
+        for (suffix, to) in [("", limits.all), (" reads", limits.reads), (" writes", limits.writes)] {
+            let name = format!("{owner}{suffix}");
+            let named = |limit: &RateLimit| self.station_names[usize::from(limit.station)].1 == name;
+            let Some(index) = self.rates.iter().position(named) else { continue };
+            let from = self.rates[index].design;
+            if from != to {
+                is_so = false;
+                self.rates[index].change(self.now, to);
+                self.pass_anew(index);
+                self.happened(true, What::LimitChanged { limit: name, from, to }, None);
+            }
+        }
+        if is_so {
+            let what = What::LimitChanged { limit: owner.to_owned(), from: limits.all, to: limits.all };
+            self.happened(true, what, Some(NoEffect::AlreadySo));
+        }
+    }
+
+    /// Lets those who wait at a limit come to it once more.
+    fn pass_anew(&mut self, index: usize) {
+        let (now, limit) = (self.now, &mut self.rates[index]);
+        let (station, jobs, accounts) = (usize::from(limit.station), &self.jobs, &mut self.accounts);
+        let service = |place| {
+            let job = &jobs[place];
+            limit.pass(now, (job.account, job.write, job.offset), u64::from(job.length))
+        };
+        let moved = |place, was: Nanos, to: Nanos| {
+            let job = &jobs[place];
+            let spent = &mut accounts[usize::from(job.account)].spent[job.asked as usize][Part::RateLimit as usize];
+            *spent = (*spent + to.0).saturating_sub(was.0);
+        };
+        self.stations[station].begin_anew(now, service, moved);
+        self.late_tree.set(station, self.stations[station].next_event());
     }
 
     /// A limit lets a job pass.

@@ -133,7 +133,7 @@ impl Array {
             response_ns_mean: ratio(totals.residence, totals.arrived),
             bytes: None,
             operations: None,
-            allows: limit.map(|limit| limit.design),
+            allows: limit.and_then(|limit| limit.design),
             credits: limit.map_or_else(Vec::new, |limit| limit.credits(self.now)),
         }
     }

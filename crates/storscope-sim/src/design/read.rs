@@ -1,8 +1,8 @@
 //! Reading a design: syntax, keys and types, then sense; every error with its line.
 
 use serde_json::Value;
-use storscope_types::design::ArrayDesign;
 use storscope_types::design::drive::DriveDesign;
+use storscope_types::design::{ArrayDesign, VolumeDesign};
 use toml::de::DeTable;
 
 use super::error::DesignError;
@@ -45,6 +45,13 @@ pub fn complete_design(mut design: ArrayDesign) -> Result<ArrayDesign, storscope
     for volume in &mut design.volumes {
         let size = volume.size;
         for limit in [&mut volume.limit, &mut volume.read_limit, &mut volume.write_limit] {
+            *limit = limit.map(|limit| limit.for_size(size));
+        }
+    }
+    for change in design.changes.iter_mut().filter_map(|change| change.limits_change.as_mut()) {
+        let of_it = |volume: &&VolumeDesign| Some(&volume.name) == change.volume.as_ref();
+        let Some(size) = design.volumes.iter().find(of_it).map(|volume| volume.size) else { continue };
+        for limit in [&mut change.limit, &mut change.read_limit, &mut change.write_limit] {
             *limit = limit.map(|limit| limit.for_size(size));
         }
     }

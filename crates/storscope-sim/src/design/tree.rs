@@ -37,7 +37,7 @@ pub const LISTS: [(&str, &str); 6] = [
 ];
 
 /// Tables that are there once at most.
-const TABLES: [&str; 21] = [
+const TABLES: [&str; 22] = [
     "cache",
     "links",
     "transition",
@@ -56,6 +56,7 @@ const TABLES: [&str; 21] = [
     "channels",
     "drive_fails",
     "volume_moves",
+    "limits_change",
     "limit",
     "read_limit",
     "write_limit",

@@ -143,6 +143,30 @@ impl Station {
         place == 0
     }
 
+    /// All who wait at a gate are let through anew, in their order: what kept them, or the next to come, counts no more.
+    /// `service` says how long each keeps those behind it; `moved` learns when it would have left and when it does now.
+    ///
+    /// Only of a station with one server.
+    pub fn begin_anew(
+        &mut self,
+        now: Nanos,
+        mut service: impl FnMut(u32) -> Nanos,
+        mut moved: impl FnMut(u32, Nanos, Nanos),
+    ) {
+        debug_assert_eq!(self.free_at.len(), 1, "a gate");
+        self.service -= self.free_at[0].since(now).0;
+        self.free_at[0] = self.free_at[0].min(now);
+        for place in 0..self.ring.len() {
+            let (was, job) = self.ring[place];
+            let (start, keeps) = (self.free_at[0].max(now), service(job));
+            self.free_at[0] = start + keeps;
+            self.service += keeps.0;
+            self.residence = self.residence + start.0 - was.0;
+            self.ring[place].0 = start;
+            moved(job, was, start);
+        }
+    }
+
     /// When the next job leaves.
     #[inline]
     #[must_use]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::rate_limit::{RateLimitDesign, RateLimits};
 use crate::{Bytes, Nanos};
 
 /// Background work on a group, a chunk at a time.
@@ -62,6 +63,9 @@ pub struct ChangeDesign {
     /// A volume gets another owner.
     #[serde(default)]
     pub volume_moves: Option<VolumeMove>,
+    /// What a volume or a host is allowed is another.
+    #[serde(default)]
+    pub limits_change: Option<LimitsChange>,
     /// Background work of this name starts.
     #[serde(default)]
     pub background_starts: Option<String>,
@@ -78,6 +82,35 @@ pub struct DriveOfGroup {
     pub group: String,
     /// Its place in it, from 0.
     pub index: u32,
+}
+
+/// The limits of rates of a volume or a host from an instant on. One that is left out is lifted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitsChange {
+    /// The volume; this or a host is given.
+    #[serde(default)]
+    pub volume: Option<String>,
+    /// The host.
+    #[serde(default)]
+    pub host: Option<String>,
+    /// What it is allowed. Absent: no limit.
+    #[serde(default)]
+    pub limit: Option<RateLimitDesign>,
+    /// The same of its reads.
+    #[serde(default)]
+    pub read_limit: Option<RateLimitDesign>,
+    /// The same of its writes.
+    #[serde(default)]
+    pub write_limit: Option<RateLimitDesign>,
+}
+
+impl LimitsChange {
+    /// The limits from then on.
+    #[must_use]
+    pub fn rate_limits(&self) -> RateLimits {
+        RateLimits { all: self.limit, reads: self.read_limit, writes: self.write_limit }
+    }
 }
 
 /// A volume and where it goes.

@@ -1,9 +1,10 @@
 //! Background work and changes.
 
 use super::paths::{DesignFault, require, within};
+use super::rate_limits::check_limits;
 use super::{check_rate, known, unique};
 use crate::Bytes;
-use crate::design::{ArrayDesign, BackgroundDesign, BackgroundKind, ChangeDesign, Layout};
+use crate::design::{ArrayDesign, BackgroundDesign, BackgroundKind, ChangeDesign, Layout, LimitsChange};
 
 impl ArrayDesign {
     pub(super) fn check_background(&self) -> Result<(), DesignFault> {
@@ -59,15 +60,31 @@ impl ArrayDesign {
             change.cache_lost.is_some(),
             change.cache_restored.is_some(),
             change.volume_moves.is_some(),
+            change.limits_change.is_some(),
             change.background_starts.is_some(),
             change.background_stops.is_some(),
         ];
         let count = given.iter().filter(|&&given| given).count();
-        let expected = "one of drive_fails, cache_lost, cache_restored, volume_moves, background_starts, \
-                        background_stops";
+        let expected = "one of drive_fails, cache_lost, cache_restored, volume_moves, limits_change, \
+                        background_starts, background_stops";
         let found = if count == 0 { "none of them".to_owned() } else { format!("{count} of them") };
         require(count == 1, path, expected, &found)?;
         self.check_names(change, path)
+    }
+
+    fn check_limits_change(&self, change: &LimitsChange, path: &str) -> Result<(), DesignFault> {
+        let (expected, both) = ("volume or host: whose limits change", "both");
+        let found = if change.volume.is_some() { both } else { "neither" };
+        require(change.volume.is_some() != change.host.is_some(), path, expected, found)?;
+        if let Some(volume) = &change.volume {
+            let names = self.volumes.iter().map(|volume| volume.name.as_str());
+            known(volume, names, &format!("{path}.volume"), "volume")?;
+        }
+        if let Some(host) = &change.host {
+            let names = self.hosts.iter().map(|host| host.name.as_str());
+            known(host, names, &format!("{path}.host"), "host")?;
+        }
+        check_limits(&change.rate_limits(), path, change.volume.is_some()).map(|_| ())
     }
 
     fn check_names(&self, change: &ChangeDesign, path: &str) -> Result<(), DesignFault> {
@@ -85,6 +102,9 @@ impl ArrayDesign {
             let volumes = self.volumes.iter().map(|volume| volume.name.as_str());
             known(&to.volume, volumes, &format!("{path}.volume_moves.volume"), "volume")?;
             self.known_controller(&to.to, &format!("{path}.volume_moves.to"))?;
+        }
+        if let Some(limits) = &change.limits_change {
+            self.check_limits_change(limits, &format!("{path}.limits_change"))?;
         }
         let Some(drive) = &change.drive_fails else { return Ok(()) };
         let names = self.groups.iter().map(|group| group.name.as_str());

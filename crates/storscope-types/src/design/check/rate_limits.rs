@@ -10,25 +10,26 @@ impl ArrayDesign {
         let hosts = self.hosts.iter().map(HostDesign::rate_limits);
         let named = |list: &'static str| move |(index, limits)| (format!("{list}[{index}]"), limits);
         let all = volumes.enumerate().map(named("volumes")).chain(hosts.enumerate().map(named("hosts")));
-        let mut count = 0;
+        // A change may bring all three.
+        let mut count = 3 * self.changes.iter().filter(|change| change.limits_change.is_some()).count();
         for (path, limits) in all {
-            count += check_limits(&limits, &path)?;
+            count += check_limits(&limits, &path, path.starts_with("volumes"))?;
             at_most(count, MOST_VOLUMES, &path, "16,384 limits of rates at most")?;
         }
         Ok(())
     }
 }
 
-/// How many there are.
-fn check_limits(limits: &RateLimits, path: &str) -> Result<usize, DesignFault> {
-    limits.by_key().try_for_each(|(key, limit)| check_limit(&limit, &format!("{path}.{key}")))?;
+/// How many there are, of a volume or of a host.
+pub(super) fn check_limits(limits: &RateLimits, path: &str, of_volume: bool) -> Result<usize, DesignFault> {
+    limits.by_key().try_for_each(|(key, limit)| check_limit(&limit, &format!("{path}.{key}"), of_volume))?;
     Ok(limits.by_key().count())
 }
 
-fn check_limit(limit: &RateLimitDesign, path: &str) -> Result<(), DesignFault> {
+fn check_limit(limit: &RateLimitDesign, path: &str, of_volume: bool) -> Result<(), DesignFault> {
     let says = limit.iops.is_some() || limit.bandwidth_bytes_per_s.is_some();
     let of_host = "nothing: a preset is of a volume, whose size it needs; iops, a bandwidth, or both";
-    require(limit.preset.is_none() || path.starts_with("volumes"), &format!("{path}.preset"), of_host, "a preset")?;
+    require(limit.preset.is_none() || of_volume, &format!("{path}.preset"), of_host, "a preset")?;
     require(says, path, "iops, a bandwidth, or both, or a preset", "neither")?;
     check_iops(limit.iops, &format!("{path}.iops"))?;
     check_rate(limit.bandwidth_bytes_per_s, &format!("{path}.bandwidth_bytes_per_s"))?;
