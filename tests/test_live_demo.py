@@ -182,7 +182,7 @@ def test_an_interruption_at_any_moment_takes_everything_down(
         process.send_signal(number)
         process.send_signal(number)  # an impatient user
         rest = process.stdout.read()
-        assert process.wait(30) == 130, rest
+        assert process.wait(30) == 128 + number, rest
     assert "taken down" in rest
     assert workers
     assert not [pid for pid in workers if _lives(pid)]

@@ -317,7 +317,7 @@ def test_a_run_whose_terminal_is_gone_is_stored_and_leaves_nothing(data: Path) -
     finally:
         os.close(terminal)
         _, status = os.waitpid(process, 0)
-    assert os.waitstatus_to_exitcode(status) == 130
+    assert os.waitstatus_to_exitcode(status) == 128 + signal.SIGHUP
     assert not list(data.iterdir())
     rows = Store.open(data.parent / "store").query("SELECT status FROM runs").to_pylist()
     assert [row["status"] for row in rows] == ["interrupted"]

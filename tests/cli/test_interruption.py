@@ -1,4 +1,4 @@
-"""Ctrl-C, at any time and more than once, ends a command with 130 and without a traceback."""
+"""Ctrl-C and its like, at any time and more than once, end a command without a traceback; the exit code tells which."""
 
 from __future__ import annotations
 
@@ -35,6 +35,28 @@ def test_ctrl_c_ends_without_a_traceback(pauses_s: tuple[float, ...], tmp_path: 
         process.kill()
     assert "Traceback" not in said
     assert process.returncode == 130, said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_ends_a_simulation_in_good_order_is_told_by_its_exit_code(number: signal.Signals, tmp_path: Path) -> None:
+    """As of every other command: the simulation hears signals in its own way."""
+    store = tmp_path / "store"
+    process = _begun("simulate", str(_DESIGN), "--workload", "oltp", "--duration", "24h", "--store", str(store))
+    try:
+        time.sleep(2.0)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 128 + number, said
+    assert len(list(store.glob("capture=*"))) == 1
+
+
+def _begun(*arguments: str) -> subprocess.Popen[str]:
+    """A command that hears hangups, also where the tests run under nohup(1)."""
+    as_usual = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)"
+    command = [sys.executable, "-c", f"{as_usual}; {_SCRIPT}", *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

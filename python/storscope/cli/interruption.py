@@ -1,11 +1,52 @@
-"""Ctrl-C while something is measured: the first ends it in good order, the second at once."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first ends a command without a traceback, or a measurement in good order.
+
+Of a measurement the second one ends at once. The exit code tells which signal came first.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 from types import FrameType, TracebackType
-from typing import Any
+from typing import Any, Final
+
+_INTERRUPTIONS: Final = {
+    signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL,
+}  # fmt: skip
+"""Signal -> what it does by itself."""
+
+
+class FirstInterruption:
+    """Ctrl-C, SIGTERM and SIGHUP interrupt once, and what is temporary goes with the command.
+
+    While that is being told, another one would only end the ending with a traceback.
+    """
+
+    def __init__(self) -> None:
+        self.has_come = False
+        self._first: int | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """Of a command that was interrupted, as a shell tells it: 128 and the number of the first signal."""
+        return 128 + (self._first or signal.SIGINT)
+
+    def listen(self) -> None:
+        """To those that are not ignored: who ignores one, for nohup, goes on to."""
+        for number, usual in _INTERRUPTIONS.items():
+            if signal.getsignal(number) is usual:
+                signal.signal(number, self)
+
+    def note(self, number: int) -> None:
+        """One came, also to a measurement that ends in its own way."""
+        self._first = self._first or number
+
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
+        """Hears one; raises KeyboardInterrupt for the first."""
+        self.note(number)
+        if not self.has_come:
+            self.has_come = True
+            raise KeyboardInterrupt
 
 
 class Interruption:
@@ -45,6 +86,9 @@ class Interruption:
         return self._wanted
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
+        outer = self._before.get(signal.Signals(number))
+        if isinstance(outer, FirstInterruption):
+            outer.note(number)
         if number == signal.SIGHUP:
             self._leave_terminals()
         if self._once and self._raised:

@@ -9,12 +9,12 @@ import os
 import signal
 import sys
 import warnings
-from types import FrameType
 from typing import Any, Final
 
 import click
 
 from storscope import __version__
+from storscope.cli.interruption import FirstInterruption
 from storscope.cli.suggestions import Verbs
 
 _VERBS: Final = {
@@ -36,10 +36,6 @@ _VERBS: Final = {
 
 _CLOSED_PIPE: Final = 141
 _INTERRUPTED: Final = 130
-_INTERRUPTIONS: Final = {
-    signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL,
-}  # fmt: skip
-"""Signal -> what it does by itself."""
 _OBJECTS_BETWEEN_SEARCHES: Final = 100_000
 
 
@@ -80,28 +76,6 @@ def cli() -> None:
     """
 
 
-class _FirstInterruption:
-    """Ctrl-C, SIGTERM and SIGHUP interrupt once, and what is temporary goes with the command.
-
-    While that is being told, another one would only end the ending with a traceback.
-    """
-
-    def __init__(self) -> None:
-        self.has_come = False
-        self.number: int = signal.SIGINT
-
-    def listen(self) -> None:
-        """To those that are not ignored: who ignores one, for nohup, goes on to."""
-        for number, usual in _INTERRUPTIONS.items():
-            if signal.getsignal(number) is usual:
-                signal.signal(number, self)
-
-    def __call__(self, number: int, _frame: FrameType | None) -> None:
-        if not self.has_come:
-            self.has_come, self.number = True, number
-            raise KeyboardInterrupt
-
-
 def _print_what_the_locale_lacks() -> None:
     """A letter that the terminal's or the pipe's encoding lacks (ISO 8859-1 has no arrow) becomes '?', and no error."""
     for stream in (sys.stdout, sys.stderr):
@@ -131,14 +105,14 @@ def main() -> None:
     _print_what_the_locale_lacks()
     _look_for_cycles_rarely()
     _keep_warnings_to_developers()
-    interruption = _FirstInterruption()
+    interruption = FirstInterruption()
     interruption.listen()
     try:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # one that no command heard
         code = _INTERRUPTED
     if code == _INTERRUPTED:
-        code = 128 + interruption.number  # as a shell tells it
+        code = interruption.exit_code
     interruption.has_come = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the interpreter's end would give it back its deadly meaning
     if code == _CLOSED_PIPE:
