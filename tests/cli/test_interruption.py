@@ -13,6 +13,7 @@ import pytest
 
 import storscope
 from storscope.cli.interruption import Interruption
+from tests.support.cases import make_store
 
 _DESIGN = Path(__file__).parents[2] / "examples" / "designs" / "eva4400-96x15k-vraid5.toml"
 _SCRIPT = "from storscope.cli.entry import main; main()"
@@ -50,6 +51,23 @@ def test_what_ends_a_simulation_in_good_order_is_told_by_its_exit_code(number: s
         process.kill()
     assert process.returncode == 128 + number, said
     assert len(list(store.glob("capture=*"))) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_question_that_takes_long_ends_when_it_is_interrupted(number: signal.Signals, tmp_path: Path) -> None:
+    """It would take hours, and one of the engine's threads works while the one that hears signals waits for it."""
+    store = make_store(tmp_path / "store", lambda _: None)
+    question = "SELECT sum(a.range * b.range) FROM range(100000000) a, range(100000000) b"
+    process = _begun("store", "query", "--store", str(store.path), question)
+    try:
+        time.sleep(3.0)
+        assert process.poll() is None
+        process.send_signal(number)
+        _, said = process.communicate(timeout=20)
+    finally:
+        process.kill()
+    assert said.strip() == "Interrupted; what is in the store already is complete and stays."
+    assert process.returncode == 128 + number
 
 
 def _begun(*arguments: str) -> subprocess.Popen[str]:

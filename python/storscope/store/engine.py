@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from storscope.domain.errors import DamagedStore, QueryError, StoreError
 from storscope.domain.schema import CAPTURES, TABLES
 from storscope.store.checksums import Proofs, changed, look_at
+from storscope.store.heard_meanwhile import heard_meanwhile
 from storscope.store.machine_limits import limit_of
 from storscope.store.views import VIEWS, stored_columns
 
@@ -56,16 +57,16 @@ class Engine:
         """The answer to one statement that only reads, as Arrow.
 
         Raises QueryError with the engine's words when the SQL is refused, DamagedStore with the file when one is at
-        fault, StoreError when the process ran out of something.
+        fault, StoreError when the process ran out of something. Ctrl-C ends it.
         """
         import duckdb  # noqa: PLC0415  only questions need the engine, and it takes 80 ms to load
 
         try:
             connection = self._connected()
             if _only_reads(connection, sql):
-                relation = connection.sql(sql, params=parameters)
-                if relation is not None:
-                    return relation.to_arrow_table(_ROWS_AT_ONCE)
+                answer = heard_meanwhile(lambda: _answer(connection, sql, parameters), connection.interrupt)
+                if answer is not None:
+                    return answer
         except duckdb.Error as error:
             at_fault = self._at_fault(error)
             if at_fault is not None:
@@ -180,6 +181,14 @@ def damage_of(file: Path) -> DamagedStore | None:
         return damaged(file, str(why))
     missing = set(_SCHEMAS[file.stem].names) - set(columns)
     return damaged(file, f"no column {min(missing)}") if missing else None
+
+
+def _answer(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, Any] | list[Any] | None
+) -> pa.Table | None:
+    """None of a statement that returns no rows."""
+    relation = connection.sql(sql, params=parameters)
+    return None if relation is None else relation.to_arrow_table(_ROWS_AT_ONCE)
 
 
 def _only_reads(connection: duckdb.DuckDBPyConnection, sql: str) -> bool:
