@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -27,7 +28,7 @@ from storscope.workbench import live_place
 from storscope.workbench.live_client import Seen
 from storscope.workbench.live_demo import LiveSettings, Phases
 from storscope.workbench.live_lateness import Served
-from storscope.workbench.live_loads import PRESSURES
+from storscope.workbench.live_loads import PRESSURES, one_at_a_time
 from storscope.workbench.live_place import place
 from tests.bench.safety.conftest import Rig, run
 
@@ -207,6 +208,27 @@ def test_without_its_parent_a_worker_removes_its_file_and_ends(ext4: Path, tempo
         time.sleep(0.1)
     assert not [pid for pid in workers if _lives(pid)]
     assert _is_clean(ext4)
+
+
+def test_workers_whose_parent_was_killed_at_once_leave_nothing(tmp_path: Path, temporary: Path) -> None:
+    """Their input ends before they have read a line, and not all of them hear that at the same moment."""
+    store = Store.open(temporary / "store", create=True)
+    program = (sys.executable, "-m", "storscope.workbench.live_worker")
+    directories = [tmp_path / f"storscope-demo-{number}" for number in range(12)]
+    workers = []
+    for directory in directories:
+        directory.mkdir()
+        opening = {
+            "name": "victim", "store": str(store.path), "directory": str(directory), "size_bytes": MIB,
+            "workload": one_at_a_time().to_json(), "seed": 0, "interval_ns": 10**9,
+        }  # fmt: skip
+        worker = subprocess.Popen(program, stdin=subprocess.PIPE, text=True)
+        assert worker.stdin is not None
+        worker.stdin.write(f"{json.dumps(opening)}\n")
+        worker.stdin.close()
+        workers.append(worker)
+    assert [worker.wait(60) for worker in workers] == [0] * len(workers)
+    assert not [directory for directory in directories if directory.exists()]
 
 
 def _children(pid: int) -> list[int]:

@@ -30,13 +30,18 @@ from storscope.workbench.benchmarking import BenchSession, BenchSettings, bench_
 class _Commands:
     """What comes in, read on a thread of its own."""
 
-    is_opening = True
+    is_opening = False
     """Whether the end of the input must interrupt: filling a file asks nobody whether to go on."""
 
     def __init__(self) -> None:
         self.has_ended = threading.Event()
         self._lines: queue.Queue[dict[str, Any] | None] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
+
+    def open_unless_ended(self) -> bool:
+        """From now on the end of the input interrupts; False if it came before, when nothing was there to interrupt."""
+        self.is_opening = True
+        return not self.has_ended.is_set()
 
     def next(self) -> dict[str, Any] | None:
         """The next one; None at the end."""
@@ -107,12 +112,13 @@ def main() -> int:
     """Works until its input ends. Exit code 2 after an error, which it has told."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     commands = _Commands()
-    signal.signal(signal.SIGTERM, commands.interrupt)
+    signal.signal(signal.SIGTERM, commands.interrupt)  # before `is_opening`, from when on it may come
     opening = commands.next()
     if opening is None:
         return 0
     try:
-        _work(commands, opening)
+        if commands.open_unless_ended():
+            _work(commands, opening)
     except StorscopeError as error:
         _tell(kind="error", message=error.message())
         return 2
