@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from storscope.domain.entity import EntityRef
+from storscope.store import Store
 from tests.support.cases import make_store
 
 
@@ -39,6 +40,28 @@ def test_numbers_are_numbers_and_what_json_has_not_is_text(path: Path) -> None:
     (cells,) = csv.DictReader(_asked(path, _SQL, "csv").splitlines())
     assert (cells["sum"], cells["length"]) == ("1000000000", "P0M0DT5400S")
     assert '"' not in _asked(path, "SELECT sum(duration_ns) FROM observations", "table")
+
+
+def test_a_table_tells_instants_apart_and_writes_dates_without_quotes(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Intervals of a benchmark are a tenth of a second, those of a simulation often less."""
+    sql = """SELECT TIMESTAMPTZ '2026-11-21 01:13:25.05Z' AS a, TIMESTAMPTZ '2026-11-21 01:13:25.0001Z' AS b,
+             TIMESTAMPTZ '2026-11-21 01:13:25Z' AS c, TIMESTAMP '2026-11-21 01:13:25' AS d, DATE '2026-11-21' AS e"""
+    monkeypatch.setenv("COLUMNS", "200")
+    row = _asked(path, sql, "table").splitlines()[-1]
+    assert [cell.strip() for cell in row.split("│")] == [
+        "2026-11-21 01:13:25.05Z", "2026-11-21 01:13:25.0001Z", "2026-11-21 01:13:25Z", "2026-11-21 01:13:25",
+        "2026-11-21",
+    ]  # fmt: skip
+
+
+def test_nothing_is_no_export(tmp_path: Path) -> None:
+    store, out = Store.open(tmp_path / "s", create=True), tmp_path / "out"
+    command = [sys.executable, "-m", "storscope", "store", "export", "--store", str(store.path), "--format", "csv"]
+    refused = subprocess.run([*command, "-o", str(out)], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "expected evidence in the store, found none" in refused.stderr
+    assert not out.exists()
 
 
 def test_columns_of_one_name_do_not_hide_each_other(path: Path) -> None:

@@ -194,6 +194,9 @@ def export_tables(store: Store, form: str, tables: Sequence[str], output: Path, 
         _write_whole(found[tables[0]], form, output)
         click.echo(f"{output}: {format_count(found[tables[0]].num_rows)} rows")
         return
+    if not tables and not any(table.num_rows for table in found.values()):
+        raise UsageError("evidence in the store", "none", where=str(store.path),
+                         hint="Import something: storscope import FILE...")  # fmt: skip
     places = {name: output / f"{name}.{form}" for name, table in found.items() if table.num_rows or tables}
     with _folder(output), ExitStack() as files:  # none takes its place before all are written
         for path in places.values():
@@ -256,7 +259,7 @@ def _flat(table: pa.Table) -> pa.Table:
 
 def _cell_text(value: Any) -> str:
     plain = _plain(value)
-    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False, default=str)
 
 
 def _plain(value: Any) -> Any:
@@ -289,11 +292,17 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
     if isinstance(value, dt.datetime):
-        return _short(value)
+        return _instant(value)
     if isinstance(value, Decimal):
         return _cell(_plain(value))
-    text = value if isinstance(value, str) else json.dumps(_plain(value), ensure_ascii=False, default=str)
+    text = _cell_text(value)
     return text if text.isprintable() else text.encode("unicode_escape").decode("ascii")
+
+
+def _instant(moment: dt.datetime) -> str:
+    """To its last digit: intervals may be shorter than a second. 'Z' where it is known to be UTC."""
+    fraction = f".{moment.microsecond:06}".rstrip("0") if moment.microsecond else ""
+    return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}{'Z' if moment.tzinfo else ''}"
 
 
 def _short(moment: dt.datetime) -> str:
