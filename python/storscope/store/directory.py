@@ -95,6 +95,12 @@ class Store:
         rows = [{"capture": id_of(one)} | row for one in self._directories() if (row := self._own_row(one)) is not None]
         return sorted(rows, key=lambda row: (row["imported_at"], row["capture"]))
 
+    def capture(self, capture_id: str) -> dict[str, Any] | None:
+        """The row that `captures` has of one capture, whatever is wrong with others; None if there is none."""
+        directory = self.path / f"capture={capture_id}"
+        row = self._own_row(directory) if directory.is_dir() else None
+        return None if row is None else {"capture": capture_id} | row
+
     def _own_row(self, directory: Path) -> dict[str, Any] | None:
         """What a capture says of itself; None if it was removed meanwhile.
 
@@ -119,7 +125,8 @@ class Store:
                 return None
             if isinstance(error, DamagedStore):
                 raise
-            raise limit_of(error, file) or damaged(file, str(error)) from error
+            found = "none" if isinstance(error, FileNotFoundError) else str(error)
+            raise limit_of(error, file) or damaged(file, found) from error
 
     def capture_ids(self) -> list[str]:
         """Of every capture, in order, also of those whose files are damaged."""
@@ -132,6 +139,11 @@ class Store:
     def check(self) -> Iterator[CheckedCapture]:
         """Reads every file of every capture to its end; a capture's fault does not keep the others from being read."""
         return check_captures(self._directories())
+
+    def fault_of(self, capture_id: str) -> DamagedStore | None:
+        """What is wrong with a capture's files, which are read to their end; None if nothing is, or it is gone."""
+        directory = self.path.absolute() / f"capture={capture_id}"
+        return next(check_captures([directory])).fault if directory.is_dir() else None
 
     def not_put_back(self) -> list[str]:
         """Ids of captures that a crash left aside while they were replaced, in a store that cannot be written."""
@@ -150,7 +162,9 @@ class Store:
             with alone(self.path):
                 directory.rename(aside)
         except OSError as error:
-            raise StoreError("a store that can be written", str(error), where=str(self.path)) from error
+            raise StoreError(
+                "a store that can be written to", error.strerror or str(error), where=str(self.path)
+            ) from error
         shutil.rmtree(aside, ignore_errors=True)
         self.forget()
 

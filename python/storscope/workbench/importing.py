@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from storscope.domain.errors import InputError, UsageError
+from storscope.domain.errors import DamagedStore, InputError, UsageError
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, shown_name
 from storscope.sources.expand import STANDARD_INPUT, Progress, Unreadable, expand, spooled
@@ -199,6 +199,9 @@ def _import_one(
             recorder = _read_into(store, evidence, importer, options, digest, replace, note)
         except _AlreadyKnown:
             known = capture_id(digest.result())
+            if (fault := store.fault_of(known)) is not None:  # said to be there it would stay as it is
+                summary.skipped.append(Skipped(evidence.name, _damaged(known, fault), is_error=True))
+                return
             summary.known.append(Known(evidence.name, known, _was_read_otherwise(store, known, options)))
             return
         capture = capture_id(digest.result())
@@ -264,10 +267,17 @@ def _read_into(
     return recorder
 
 
+def _damaged(capture: str, fault: DamagedStore) -> str:
+    return (
+        f"the store has this content as capture {capture}, which is damaged ({fault.where}: expected {fault.expected}, "
+        f"found {fault.found}). --replace reads it anew."
+    )
+
+
 def _was_read_otherwise(store: Store, capture: str, options: ImportOptions) -> bool:
     told = options.as_text()
-    before = [row["options"] for row in store.captures() if row["capture"] == capture] if told else []
-    return any(dict(was).get(name) != value for was in before for name, value in told.items())
+    before = store.capture(capture) if told else None
+    return before is not None and any(dict(before["options"]).get(name) != value for name, value in told.items())
 
 
 def _capture_info(evidence: Evidence, importer: Importer, options: ImportOptions, digest: str) -> CaptureInfo:
