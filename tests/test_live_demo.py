@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from storscope.cli.live_demo_command import Terminal, late_words
+from storscope.cli.live_demo_command import Terminal, _say_what_stays, late_words
 from storscope.cli.main import run as storscope
 from storscope.domain.comparison import Outcome
 from storscope.domain.errors import UsageError
@@ -26,7 +26,7 @@ from storscope.store import Store
 from storscope.workbench import live_demo as demo
 from storscope.workbench import live_place
 from storscope.workbench.live_client import Seen
-from storscope.workbench.live_demo import LiveSettings, Phases
+from storscope.workbench.live_demo import LiveResult, LiveSettings, Phases
 from storscope.workbench.live_lateness import Served
 from storscope.workbench.live_loads import PRESSURES, one_at_a_time
 from storscope.workbench.live_place import place
@@ -304,6 +304,40 @@ def test_a_directory_that_is_none_and_options_that_do_not_fit(
     assert storscope(["demo", "--keep", str(tmp_path / "new")]) == 2
     assert storscope(["demo", "--live", str(tmp_path), "--keep", str(tmp_path)]) == 2
     assert "which exists" in capsys.readouterr().err
+
+
+def test_a_place_where_no_store_can_be_is_told_before_the_minute(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert storscope(["demo", "--live", str(tmp_path), "--keep", str(tmp_path / "file" / "store")]) == 2
+    said = capsys.readouterr()
+    assert "expected a place for a new store, found Not a directory" in said.err and "--keep" in said.err
+    assert said.out == ""
+
+
+@pytest.mark.parametrize(
+    "fault", [OSError(28, "No space left on device"), shutil.Error([("a", "b", "No space left on device")])]
+)
+def test_what_finds_no_room_in_the_end_loses_no_result(
+    fault: OSError, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep = tmp_path / "keep"
+
+    def _breaks_off(_store: Path, there: Path) -> None:
+        there.mkdir()
+        (there / "storscope-store.json").touch()
+        raise fault
+
+    monkeypatch.setattr(shutil, "copytree", _breaks_off)
+    assert demo._copied(tmp_path, keep) == "No space left on device"
+    assert not keep.exists()
+
+
+def test_no_store_is_named_that_was_not_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where no hog slows down the victim there is no incident, and so no report and no store."""
+    _say_what_stays(LiveResult(None), tmp_path / "live.html", tmp_path / "keep")
+    assert capsys.readouterr().out == "Nothing is left behind: without an incident there is nothing to keep.\n"
 
 
 def test_what_is_told_has_its_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,11 +75,10 @@ class Terminal:
 def play(directory: Path | None, report: Path | None, keep: Path | None, *, verbose: bool) -> int:
     """Plays it; returns the exit code: 0 also where the storage is too quick for a hog to hurt."""
     from storscope.cli.interruption import Interruption
-    from storscope.domain.errors import UsageError
     from storscope.workbench.live_demo import LiveSettings, live_demo
 
-    if keep is not None and keep.exists():
-        raise UsageError("a new directory for the store", f"{keep}, which exists")
+    if keep is not None:
+        _check_keep(keep)
     try:
         with Interruption(once=True):
             result = live_demo(LiveSettings(directory, report, keep), Terminal(verbose=verbose))
@@ -88,7 +87,22 @@ def play(directory: Path | None, report: Path | None, keep: Path | None, *, verb
         return _INTERRUPTED
     _conclude(result)
     _say_what_stays(result, report, keep)
-    return 0
+    return 2 if result.not_kept else 0
+
+
+def _check_keep(keep: Path) -> None:
+    """Raises what would keep a store from being made there, before a minute has gone."""
+    from storscope.domain.errors import StoreError, UsageError
+    from storscope.store import Store
+
+    if keep.exists():
+        raise UsageError("a new directory for the store", f"{keep}, which exists")
+    try:
+        Store.check_place(keep)
+    except StoreError as error:
+        raise UsageError(
+            error.expected, error.found, where=error.where, hint="Name another one with --keep."
+        ) from error
 
 
 def _conclude(result: LiveResult) -> None:
@@ -132,7 +146,11 @@ def _improvement_words(result: LiveResult) -> str:
 def _say_what_stays(result: LiveResult, report: Path | None, keep: Path | None) -> None:
     if report is not None and result.verdict is not None:
         click.echo(f"report: {report}")
-    if keep is not None:
+    if keep is not None and result.not_kept:
+        click.echo(f"error: {keep}: expected room for what was collected, found {result.not_kept}.", err=True)
+    elif keep is not None and result.verdict is not None:
         click.echo(f"store: {keep} (storscope diagnose --store {keep})")
+    if result.verdict is None and (report is not None or keep is not None):
+        click.echo("Nothing is left behind: without an incident there is nothing to keep.")
     if report is None and keep is None:
         click.echo("Nothing is left behind. --report FILE keeps the report, --keep DIR what was collected.")

@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -104,6 +104,8 @@ class LiveResult:
     """The entity that is the hog, as the store names it."""
     proof: tuple[Served, Served] | None = None
     """The victim's runs before and after the remedy, without what its own process added to them."""
+    not_kept: str = ""
+    """Why what was collected could not be kept, where that was asked for."""
 
     @property
     def first(self) -> Finding | None:
@@ -135,11 +137,21 @@ def live_demo(settings: LiveSettings, teller: Teller) -> LiveResult:
         result = _Story(settings, teller, chosen, store, stack).play()
         if settings.keep is not None and result.verdict is not None:
             store.forget()
-            shutil.copytree(store.path, settings.keep)
+            return replace(result, not_kept=_copied(store.path, settings.keep))
         return result
     finally:
         with undisturbed():
             stack.close()
+
+
+def _copied(store: Path, keep: Path) -> str:
+    """Copies it, whole or not at all; returns why it could not be."""
+    try:
+        shutil.copytree(store, keep)
+    except OSError as error:  # of several files it has their names and reasons, and no number
+        shutil.rmtree(keep, ignore_errors=True)
+        return error.strerror or str(error.args[0][0][2] if isinstance(error, shutil.Error) else error)
+    return ""
 
 
 @contextmanager
