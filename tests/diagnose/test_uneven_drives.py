@@ -414,3 +414,53 @@ def test_the_same_bytes_in_more_requests_are_no_hot_spot(tmp_path: Path) -> None
     finding = only_finding(judge(RULE, make_case(tmp_path, _group(queues, ops=ops, busy=busy, moved=10e6))))
     assert "moves no more bytes than the others, in more I/Os (157 IOPS against 78.7 IOPS)" in finding.summary
     assert finding.title == "Requests gather at 1.8 of vd01"
+
+
+def test_deep_queues_while_nobody_is_slow_are_a_warning(tmp_path: Path) -> None:
+    """Many streams in sequence keep all drives at work, and each is as quick as it should be."""
+    deep = _group([18.0, 17.0, 19.0, 18.5])
+    for latency_ms, severity in ((8, Severity.WARNING), (40, Severity.CRITICAL)):
+        case = make_case(tmp_path / str(latency_ms), deep, _volume(latency_ms))
+        assert only_finding(judge(RULE, case)).severity is severity
+    half = _group([np.where(np.arange(30) < 9, 18.0, 0.5)] * 4)
+    for latency_ms, severity in ((8, Severity.INFO), (40, Severity.WARNING)):
+        case = make_case(tmp_path / f"{latency_ms} at times", half, _volume(latency_ms))
+        assert only_finding(judge(RULE, case)).severity is severity
+
+
+def test_deep_queues_beside_a_rebuild_are_told_as_its_doing(tmp_path: Path) -> None:
+    def rebuild(recorder: Recorder) -> None:
+        group = EntityRef("MSA", "disk_group", "vd01")
+        recorder.event(group, START_NS, "rebuild_started", "rebuilding", attributes={"work": "rebuild"})
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group([6.0, 5.5, 7.0, 6.2]), _volume(40), rebuild)))
+    assert finding.severity is Severity.WARNING
+    assert finding.remedy.startswith("Let what the array does by itself end")
+
+
+def test_drives_that_are_not_deep_are_not_said_to_be(tmp_path: Path) -> None:
+    """Both of a mirror, as simulated: streams that read from four drives in sequence meet at one pair."""
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group([10.8, 12.5, 0.3, 0.3]), _volume(50))))
+    assert finding.title == "2 of 4 drives of vd01 have deep queues"
+    assert "Not all alike: 1.1 and 1.2 had 11.6, the others 0.3." in finding.summary
+    assert finding.remedy.startswith("See first what gathers at these drives")
+    most = only_finding(judge(RULE, make_case(tmp_path / "most", _group([7.0, 6.0, 8.0, 7.0, 1.0]), _volume(50))))
+    assert most.title == "Most drives of vd01 have deep queues"
+
+
+def test_a_backlog_of_a_moment_is_no_headline(tmp_path: Path) -> None:
+    queue = np.where(np.arange(1000) < 3, 8.0, 0.5)
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group([queue] * 5, samples=1000))))
+    assert finding.weight < 0.02
+
+
+def test_a_spare_that_took_over_is_counted_once(tmp_path: Path) -> None:
+    """Of five drives one failed before the queues got deep, and its spare works since."""
+    late = np.where(np.arange(30) < 5, 0.5, 6.0)
+    first, last = np.where(np.arange(30) < 5, 0.5, 0.0), np.where(np.arange(30) < 5, 0.0, 6.0)
+
+    def fails(recorder: Recorder) -> None:
+        recorder.event(EntityRef("MSA", "disk", "1.1"), START_NS + 5 * STEP_NS, "disk_failed", "drive 1.1 failed")
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, _group([first, *[late] * 4, last]), fails)))
+    assert "The 5 drives of vd01" in finding.summary

@@ -403,7 +403,8 @@ _DRIVES_DO_NOT = " Drives do not help."
 
 def _remedy(case: Case, entity: EntityRef) -> str:
     if entity.kind == "disk_group":
-        return remedy_of_full_drives(is_flash=case.tier(entity).name == "flash")
+        is_flash = case.tier(entity).name == "flash"
+        return remedy_of_full_drives(is_flash=is_flash, is_worked_on=entity in worked_on(case))
     kinds = [kind for kind in _LINK_REMEDIES if entity.kind == "port" and entity.name.startswith(kind)]
     return _LINK_REMEDIES[kinds[0]] if kinds else _REMEDIES[entity.kind]
 

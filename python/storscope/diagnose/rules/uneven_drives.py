@@ -2,7 +2,7 @@
 
 Looks for
     A drive whose queue or latency is several times that of the other drives in its group, most of the time that the
-    group works; and groups in which every drive has a deep queue.
+    group works; and groups in which every drive, or a part of them, has a deep queue that makes the mean of all deep.
 
 Why it matters
     A stripe is as fast as its slowest drive. One deep queue among idle ones is a hot spot or a drive about to fail;
@@ -12,8 +12,9 @@ Evidence
     Queue depth or latency per drive, and which group it belongs to (evaperf pd, iostat with known groups; no importer
     reads the disk statistics of an MSA yet). Whether a drive is at fault takes its rate, and is surer with how busy it
     is: one that is busy with each I/O for as long as the others is not slow, however many stand before it, nor is one
-    that seeks where the others are too quick to. It is critical unless the volumes of the group are known to be within
-    their latency limits. Drives that
+    that seeks where the others are too quick to. A slow drive, and deep queues, are critical unless the volumes of the
+    group are known to be within their latency limits, deep queues only where no rebuild, restripe or scrub fills the
+    drives (events). Drives that
     failed (event: disk_failed, fact: state) and spares that wait (fact: state) are left out where they do nothing; a
     few drives that did nothing at all are named as idle and not compared.
 
@@ -50,7 +51,7 @@ from storscope.diagnose.rules._harm import harm_to, volumes_on
 from storscope.diagnose.rules._intervals import in_runs, told_at
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.convoy import convoyed
-from storscope.diagnose.rules.drive_failed import work_words
+from storscope.diagnose.rules.drive_failed import work_words, worked_on
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -419,45 +420,108 @@ def _at_limit(case: Case, settings: Settings, at_work: DrivesAtWork, deep: BoolA
     values = group.columns["queue_depth_mean"]
     share = float(deep.mean())
     level = float(np.nanmean(values[:, deep]))
+    drives = int((~at_work.out[:, deep].all(axis=1)).sum())
+    part = _part_that_is_deep(group, deep, bound)
     start, end = _span(group, deep)
-    severity = Severity.CRITICAL if share >= 0.5 else Severity.WARNING if share >= 0.1 else Severity.INFO
+    is_worked_on = group.whole in worked_on(case)
+    is_flash = _tier(case, group) == "flash"
+    harm = harm_to(case, volumes_on(case, group.whole))
+    whose = f"{len(part)} of {drives} drives" if 2 * len(part) <= drives else "Most drives"
     return Finding(
         rule=_NAME,
-        severity=severity,
+        severity=_severity_of_deep(share, harm, is_worked_on=is_worked_on),
         confidence=0.8 * (0.7 if group.is_guess else 1.0),
-        title=f"Every drive of {group.whole.name} has a deep queue" + ("" if share >= 0.5 else " at times"),
+        title=(f"{whose} of {group.whole.name} have deep queues" if part else _every_words(group))
+        + ("" if share >= _SHARE_SEVERE else " at times"),
         summary=(
-            f"The {len(group.drives)} drives of {group.whole.name} had {level:.1f} operations each in their queues on "
-            f"average, in {format_ratio(share)} of the time; above {bound:.0f} a group has "
-            "little more to give." + _also(case, at_work)
+            f"The {drives} drives of {group.whole.name} had {level:.1f} operations each in their queues on average, "
+            f"in {format_ratio(share)} of the time; above {bound:.0f} a group has "
+            f"little more to give.{_part_words(case, group, deep, part)}" + _also(case, at_work)
         ),
-        why="All drives work at their limit: more load brings longer waits and no more I/Os for any volume on them.",
+        why=_WHY_DEEP_PART if part else _WHY_DEEP,
         innocent="Backups or a rebuild run at that time and fill the queues on purpose, with nobody waiting.",
         check="See whether operations per second still rise with deeper queues; if not, the drives are the limit.",
-        remedy=remedy_of_full_drives(is_flash=_tier(case, group) == "flash"),
+        remedy=(_PART_FIRST if part else "") + remedy_of_full_drives(is_flash=is_flash, is_worked_on=is_worked_on),
         source="Group mean above 4: ours, from published cases of MSA arrays; above 32 of flash: what a SATA drive "
         "takes at a time.",
         entities=(group.whole, *group.drives),
         start_ns=start,
         end_ns=end,
         evidence=_rows_deep(case, settings, at_work, bound),
-        weight=min(1.0, 0.3 + share),
-        numbers={"queue_depth_mean": level, "time_share": share, "drives": len(group.drives)},
+        weight=min(1.0, 0.3 + share) * min(1.0, share / _SHARE_REAL),
+        numbers={"queue_depth_mean": level, "time_share": share, "drives": drives}
+        | ({"drives_deep": len(part)} if part else {}),
     )
 
 
-def remedy_of_full_drives(*, is_flash: bool) -> str:
-    """What helps drives of which all are at their limit.
+def _every_words(group: DriveGroup) -> str:
+    return f"Every drive of {group.whole.name} has a deep queue"
+
+
+def _part_that_is_deep(group: DriveGroup, deep: BoolArray, bound: float) -> list[int]:
+    """The rows of the drives whose queue is deep while the group's is; empty where that is all that take part."""
+    told = [(row, _mean(group.columns["queue_depth_mean"][row], deep)) for row in range(len(group.drives))]
+    told = [(row, level) for row, level in told if np.isfinite(level)]
+    found = [row for row, level in told if level > bound / 2]
+    return [] if len(found) == len(told) else found
+
+
+def _part_words(case: Case, group: DriveGroup, deep: BoolArray, part: Sequence[int]) -> str:
+    if not part:
+        return ""
+    values = group.columns["queue_depth_mean"]
+    others = [row for row in range(len(group.drives)) if row not in part]
+    own, rest = (float(np.nanmean(values[rows][:, deep])) for rows in (list(part), others))
+    names = listed(case, [group.drives[row] for row in part])
+    return f" Not all alike: {names} had {own:.1f}, the others {rest:.1f}."
+
+
+_WHY_DEEP = "All drives work at their limit: more load brings longer waits and no more I/Os for any volume on them."
+_WHY_DEEP_PART = "Who needs the full drives waits for them, and so does every stripe that lies on them."
+_PART_FIRST = (
+    "See first what gathers at these drives (a small volume, streams that meet there) and spread it over all. If all "
+    "are full then: "
+)
+_SHARE_REAL, _SHARE_SEVERE = 0.1, 0.5
+"""Shares of the time with deep queues from which that is more than information, and more than at times (ours)."""
+
+
+def _severity_of_deep(share: float, harm: Severity | None, *, is_worked_on: bool) -> Severity:
+    """As for what is used to the full: where nobody is slow, or the array fills the drives itself, a warning at most.
+
+    `harm`: that to the volumes of the group; None where it is not known.
+    """
+    if share < _SHARE_REAL:
+        return Severity.INFO
+    if share < _SHARE_SEVERE:
+        return Severity.INFO if harm is Severity.INFO else Severity.WARNING
+    return Severity.WARNING if harm is Severity.INFO or is_worked_on else Severity.CRITICAL
+
+
+def remedy_of_full_drives(*, is_flash: bool, is_worked_on: bool = False) -> str:
+    """What helps drives of which all are at their limit; `is_worked_on`: while a rebuild, restripe or scrub runs.
 
     Disks wait for their arms. Flash under lasting writes is bound by the bytes that it programs: eight NVMe drives in
     RAID 5 made 6 % fewer random writes of 4 KiB a second than in RAID 10, and 25 % more of 128 KiB (simulated).
     """
+    first = _WORK_FIRST if is_worked_on else ""
     if is_flash:
-        return (
+        return first + (
             "Move load to another group, add drives, or take quicker ones. Whether RAID 10 helps writes to a group "
             "with parity depends on their size, since mirrors write every byte twice: simulate both."
         )
-    return "Move load to another group, add drives, use flash, or RAID 10 for what writes to a group with parity."
+    return f"{first}{_REMEDY_OF_DISKS}"
+
+
+_REMEDY_OF_DISKS = (
+    "Move load to another group, add drives, use flash, or RAID 10 for what writes to a group with parity."
+)
+
+
+_WORK_FIRST = (
+    "Let what the array does by itself end, at a lower rate if hosts cannot wait, and judge the drives without it. If "
+    "they are as full then: "
+)
 
 
 def told_as_deep(case: Case) -> Mapping[EntityRef, Finding]:
