@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from storscope.diagnose.rules import drive_failed
+from storscope.diagnose.engine import evaluate
+from storscope.diagnose.rules import drive_failed, rules
 from storscope.diagnose.rules.heavy_hitter import RULE
+from storscope.diagnose.thresholds import load_thresholds
 from storscope.domain.entity import EntityRef
-from storscope.domain.finding import Healthy, NotEvaluated, Severity
+from storscope.domain.finding import Finding, Healthy, NotEvaluated, Severity
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import MIB
 from storscope.domain.verdict import ordered
@@ -129,6 +131,42 @@ def test_a_slow_entity_with_little_load_is_no_heavy_hitter(tmp_path: Path) -> No
     assert finding.severity is Severity.INFO
     assert finding.title == "Volume v02 got slow without more load"
     assert list(finding.entities) == [entity("v02")]
+
+
+def _all_get_slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+    latency[:, 300:400] *= 10
+
+
+@pytest.mark.parametrize(("interval", "is_told"), [(300, True), (302, True), (310, False), (100, False)])
+def test_what_a_log_says_of_the_moment_at_which_it_got_slow_is_told(
+    interval: int, is_told: bool, tmp_path: Path
+) -> None:
+    """A cache that was lost, and is back by the end, leaves no state that another rule could name."""
+
+    def logged(recorder: Recorder) -> None:
+        controller = entity("A", "controller")
+        for number, policy in ((interval, "write-through"), (600, "write-back")):
+            at_ns = START_NS + number * 20_000_000_000
+            recorder.event(controller, at_ns, "cache_policy_changed", f"A: {policy}", attributes={"policy": policy})
+
+    [finding] = findings(RULE, make_case(tmp_path, day(_all_get_slow), logged))
+    assert finding.severity is Severity.INFO
+    assert ("When it began the log says: 'A: write-through' (2026-11-21 0" in finding.summary) is is_told
+    assert "write-back" not in finding.summary
+    assert finding.remedy.startswith("Find out whether what the log tells" if is_told else "None before")
+
+
+def test_what_other_rules_found_at_the_time_is_named_where_it_got_slow_without_more_load(tmp_path: Path) -> None:
+    def logged(recorder: Recorder) -> None:
+        at_ns = START_NS + 300 * 20_000_000_000
+        attributes = {"policy": "write-through"}
+        recorder.event(entity("A", "controller"), at_ns, "cache_policy_changed", "A", attributes=attributes)
+
+    found = evaluate(make_case(tmp_path, day(_all_get_slow), logged), rules(), load_thresholds(rules()))
+    [finding] = [one for one in found if isinstance(one, Finding) and one.rule == RULE.name]
+    assert finding.remedy == (
+        "See the finding that may be its cause: '1 controller of array without write-back cache' (cache-policy-flood)."
+    )
 
 
 def test_who_brings_most_and_hardly_waits_is_not_blamed_for_who_got_slow_at_lower_load(tmp_path: Path) -> None:

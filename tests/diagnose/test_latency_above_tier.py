@@ -16,7 +16,7 @@ from storscope.domain.recorder import Recorder
 from storscope.domain.units import KIB, NS_PER_S
 from storscope.domain.vocabulary import SIMULATED_FACT
 from tests.diagnose.days import MS, START_NS, FloatArray, day, entity, record
-from tests.diagnose.evidence import only_finding
+from tests.diagnose.evidence import only_finding, write_series
 from tests.support.cases import findings, judge, make_case
 
 Change = Callable[[np.random.Generator, FloatArray, FloatArray, FloatArray], None]
@@ -377,6 +377,26 @@ def test_where_nothing_but_a_rebuild_is_found_it_is_named_as_what_may_be_the_cau
     found = evaluate(make_case(tmp_path, day(slow), rebuild), rules(), load_thresholds(rules()))
     [finding] = [one for one in found if isinstance(one, Finding) and one.rule == RULE.name]
     assert finding.remedy.startswith("See the finding that may be its cause: 'A rebuild is running on ")
+
+
+def test_a_rebuild_is_named_beside_the_full_drives_that_it_fills(tmp_path: Path) -> None:
+    def slow(rng: np.random.Generator, ops: FloatArray, moved: FloatArray, latency: FloatArray) -> None:
+        latency *= 12
+
+    group = EntityRef(entity("v03").system, "disk_group", "g")
+
+    def rebuild(recorder: Recorder) -> None:
+        for number in range(6):
+            recorder.link(entity(f"v{number:02}"), "lives_on", group)
+            drive = EntityRef(group.system, "disk", f"{number}")
+            recorder.link(drive, "member_of", group)
+            write_series(recorder, drive, queue_depth_mean=9)
+        recorder.event(group, START_NS, "rebuild_started", "a rebuild begins")
+
+    found = evaluate(make_case(tmp_path, day(slow), rebuild), rules(), load_thresholds(rules()))
+    [finding] = [one for one in found if isinstance(one, Finding) and one.rule == RULE.name]
+    assert "'Every drive of g has a deep queue' (uneven-drives)" in finding.remedy
+    assert ", beside what runs on its drives: 'A rebuild is running on " in finding.remedy
 
 
 def test_rules_that_tell_causes_are_rules() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from storscope.diagnose.case import Case
 from storscope.diagnose.rules._entities import counted
 from storscope.diagnose.rules.drive_failed import worked_on
+from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Outcome, Severity
 
 CAUSES = frozenset({
@@ -33,25 +34,58 @@ _NONE = f"None of the other findings names a cause. F{_FIND}"
 def with_causes(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
     """The finding with a remedy that begins with the causes found in its systems and those that they rest on.
 
-    What is information at most is no cause, but where nothing else is found work on its drives, such as a rebuild, and
-    a limit that may be set for it.
+    What is information at most is no cause, but for work on its drives, such as a rebuild, and where nothing else is
+    found a limit that may be set for it.
     """
-    whole = {one for entity in finding.entities for one in (entity, *case.components(entity))}
-    systems = {one.system for one in whole}
-    there = [
+    there = _told_there(case, finding, outcomes)
+    causes, work = _causes(there), _work(case, finding, there)
+    if not causes and work:
+        return replace(finding, remedy=f"See the finding that may be its cause: {_named(work[0])}. {work[0].remedy}")
+    whole = _whole(case, finding)
+    perhaps = [one for one in there if one.rule in _PERHAPS and not whole.isdisjoint(one.entities)]
+    if not causes and perhaps:
+        return replace(finding, remedy=f"See first whether this is so: {_named(perhaps[0])}. If not, f{_FIND}")
+    return replace(finding, remedy=_remedy(causes, work) if causes else _NONE)
+
+
+def with_causes_at_the_time(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
+    """The finding with a remedy that names what other rules found of its systems in its time; as it is if nothing."""
+    there = [one for one in _told_there(case, finding, outcomes) if one.rule != finding.rule and _meet(one, finding)]
+    causes, work = _causes(there), _work(case, finding, there)
+    return replace(finding, remedy=f"{_see(causes, work)}.") if causes or work else finding
+
+
+def _whole(case: Case, finding: Finding) -> set[EntityRef]:
+    return {one for entity in finding.entities for one in (entity, *case.components(entity))}
+
+
+def _told_there(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> list[Finding]:
+    """What is told of causes in its systems and those that they rest on."""
+    systems = {one.system for one in _whole(case, finding)}
+    return [
         one
         for one in outcomes
         if isinstance(one, Finding) and one.rule in CAUSES and any(entity.system in systems for entity in one.entities)
     ]
+
+
+def _causes(there: Sequence[Finding]) -> list[Finding]:
     causes = [one for one in there if one.severity is not Severity.INFO]
-    causes.sort(key=lambda one: (-one.severity, -one.weight))
-    work = [one for one in there if one.rule == _WORK and whole & worked_on(case) and _began_before(one, finding)]
-    if not causes and work:
-        return replace(finding, remedy=f"See the finding that may be its cause: {_named(work[0])}. {work[0].remedy}")
-    perhaps = [one for one in there if one.rule in _PERHAPS and not whole.isdisjoint(one.entities)]
-    if not causes and perhaps:
-        return replace(finding, remedy=f"See first whether this is so: {_named(perhaps[0])}. If not, f{_FIND}")
-    return replace(finding, remedy=_remedy(causes) if causes else _NONE)
+    return sorted(causes, key=lambda one: (-one.severity, -one.weight))
+
+
+def _work(case: Case, finding: Finding, there: Sequence[Finding]) -> list[Finding]:
+    """What is told for information of work on its drives."""
+    if not _whole(case, finding) & worked_on(case):
+        return []
+    told = [one for one in there if one.rule == _WORK and one.severity is Severity.INFO]
+    return [one for one in told if _began_before(one, finding)]
+
+
+def _meet(one: Finding, finding: Finding) -> bool:
+    """Whether one was there in the time of the other, as far as both tell theirs."""
+    ended = one.end_ns is not None and finding.start_ns is not None and one.end_ns < finding.start_ns
+    return _began_before(one, finding) and not ended
 
 
 def _began_before(work: Finding, finding: Finding) -> bool:
@@ -63,8 +97,17 @@ def _named(cause: Finding) -> str:
     return f"'{cause.title}' ({cause.rule})"
 
 
-def _remedy(causes: Sequence[Finding]) -> str:
+def _remedy(causes: Sequence[Finding], work: Sequence[Finding]) -> str:
+    return f"{_see(causes, work)}. Take load away or spread it before buying."
+
+
+def _see(causes: Sequence[Finding], work: Sequence[Finding]) -> str:
+    """'See the findings that may be its causes: ...', without a full stop."""
     named = ", ".join(map(_named, causes[:_NAMED_MOST]))
     more = f" and {counted(len(causes) - _NAMED_MOST, 'more finding')}" if len(causes) > _NAMED_MOST else ""
-    first = "the finding that may be its cause" if len(causes) == 1 else "the findings that may be its causes"
-    return f"See {first}: {named}{more}. Take load away or spread it before buying."
+    beside = f"{', beside what runs on its drives: ' if causes else ''}{_named(work[0])}" if work else ""
+    first = "the finding that may be its cause" if len(causes) + len(work[:1]) == 1 else _SEVERAL
+    return f"See {first}: {named}{more}{beside}"
+
+
+_SEVERAL = "the findings that may be its causes"

@@ -1,7 +1,8 @@
 """Who got slow in bad windows that nobody's load explains: the cause lies below what is seen.
 
 Only where the load of all, and of each that has a real part of it, is no more than at other times. What somebody who
-was not captured did to the same storage looks the same, and so do operations that became random.
+was not captured did to the same storage looks the same, and so do operations that became random. What logs say of the
+moment at which it began is told: a lost cache, a failed drive, a rebuild, a volume that moved, a path that went down.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Finding, Severity
 from storscope.domain.units import format_duration, format_rate, format_ratio
+from storscope.store.events import Event
 
 _SAME_LOAD = 1.1
 """Load over the usual up to which it is no more than that."""
@@ -95,6 +97,7 @@ def slowed_finding(
     """Who got slow, with both figures, and where to look: information, since it hurts by rules of its own."""
     worst, kind, system = slowed[0], grid.kind, grid.system
     start, end = span_of(windows)
+    logged = _logged(case, [one.entity for one in slowed], grid, windows)
     below = "below the volumes" if kind == "vdisk" else "below the host"
     who = f"{len(slowed):,} {kind_word(kind, 2)} of {system}" if len(slowed) > 1 else opening(case, worst.entity)
     if worst.of:
@@ -112,6 +115,7 @@ def slowed_finding(
             f"{format_ratio(worst.queue_share)} of the queue time of {all_of_it}. "
             + (f"So did {joined([case.label(one.entity) for one in slowed[1:]])}. " if len(slowed) > 1 else "")
             + f"No {kind_word(kind)} brings more load than usual, so none of them is the cause: look {below}."
+            + _log_words(case, logged)
             + rhythm_words(case, system)
         ),
         why="More load did not make it slow, so pausing or moving a load that is seen here takes no cause away.",
@@ -123,7 +127,7 @@ def slowed_finding(
             f"Look {below} in this time: failing drives, a rebuild, a lost cache, path changes and link errors, and "
             "the load of other hosts on the same storage."
         ),
-        remedy="None before the cause is known.",
+        remedy=_REMEDY_LOGGED if logged else "None before the cause is known.",
         source=f"{BASELINE_FACTOR:g} times the latency of other times at no more than {_SAME_LOAD:g} times their load: "
         "our bounds.",
         entities=[one.entity for one in slowed],
@@ -139,6 +143,51 @@ def slowed_finding(
             "ops_per_s": worst.ops, "ops_per_s_usual": worst.usual_ops, "share_of_queue_time": worst.queue_share,
         },
     )  # fmt: skip
+
+
+def is_slowed(finding: Finding) -> bool:
+    """Whether this is such a finding."""
+    return "latency_ns_usual" in finding.numbers
+
+
+_REMEDY_LOGGED = "Find out whether what the log tells is the cause, and mend that."
+_STATES = (
+    "cache_policy_changed", "battery_changed", "disk_failed", "rebuild_started", "ownership_changed", "path_dead",
+    "apd_start", "array_event",
+)  # fmt: skip
+"""Events after which storage is another one than before; of what an array says besides, the work that it tells of."""
+_LOGGED_MOST, _TEXT_MOST = 3, 100
+_NEAR_INTERVALS = 2
+"""Intervals from the beginning of a bad window within which an event may have begun it: the interval of the event is of
+both, and clocks are not exact (ours)."""
+
+
+def _logged(
+    case: Case, entities: Sequence[EntityRef], grid: Grid, windows: Sequence[tuple[int, int]]
+) -> list[Event]:  # fmt: skip
+    """What logs of these, and of what they rest on, say of the moments at which windows begin."""
+    systems = {one.system for entity in entities for one in (entity, *case.components(entity))}
+    near_ns = _NEAR_INTERVALS * grid.step_ns
+    return [
+        event
+        for event in case.events_of(*_STATES)
+        if event.entity.system in systems
+        and event.time_ns is not None
+        and (event.type != "array_event" or event.attributes)
+        and any(abs(event.time_ns - start) <= near_ns for start, _ in windows)
+    ]
+
+
+def _log_words(case: Case, logged: Sequence[Event]) -> str:
+    if not logged:
+        return ""
+    said = [f"'{_short(event.text)}' ({case.time_words(event.time_ns)})" for event in logged[:_LOGGED_MOST]]
+    more = f" and {len(logged) - _LOGGED_MOST:,} more" if len(logged) > _LOGGED_MOST else ""
+    return f" When it began the log says: {', '.join(said)}{more}."
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _TEXT_MOST else f"{text[: _TEXT_MOST - 1]}…"
 
 
 def _what(slowed: Slowed) -> str:

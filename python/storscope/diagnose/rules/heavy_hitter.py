@@ -22,7 +22,8 @@ Why it matters
 
 Evidence
     Operations and latency per interval of at least two entities of one kind at work; bytes, and reads and writes apart,
-    where the source has them.
+    where the source has them. Of what got slow without more load, what logs say of the moment at which it began
+    (cache, battery, drives, rebuilds, ownership, paths), and what other rules found at the time.
 
 When it is wrong
     A database server is meant to be the heaviest. An entity with high latency has much queue time though it brings
@@ -46,6 +47,7 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.judged_grids import JudgedGrid, judged_grids, means_words
 from storscope.diagnose.peers import CLIENT_KINDS, Grid, clusters, grids
 from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._causes import with_causes_at_the_time
 from storscope.diagnose.rules._entities import joined
 from storscope.diagnose.rules._intervals import weighted_mean
 from storscope.diagnose.rules._load import (
@@ -59,7 +61,7 @@ from storscope.diagnose.rules._load import (
     window_words,
 )
 from storscope.diagnose.rules._simulated import is_simulated, without_it
-from storscope.diagnose.rules._slowed import Slowed, slowed_finding, slowed_in
+from storscope.diagnose.rules._slowed import Slowed, is_slowed, slowed_finding, slowed_in
 from storscope.diagnose.tier_limits import ENTITY_OPS_MIN
 from storscope.diagnose.windows import bad_windows, what_was_bad
 from storscope.domain.arrays import BoolArray, FloatArray
@@ -506,10 +508,16 @@ def _numbers(top: _Top) -> dict[str, float]:
     return {name: value for name, value in numbers.items() if np.isfinite(value)}
 
 
+def _completed(case: Case, finding: Finding, outcomes: Sequence[Outcome]) -> Finding:
+    """What got slow without more load has its cause below, which another rule may have found."""
+    return with_causes_at_the_time(case, finding, outcomes) if is_slowed(finding) else finding
+
+
 RULE = Rule(
     name=_NAME,
     title="one entity takes most of the load while latency is bad",
     evaluate=_evaluate,
+    completed=_completed,
     thresholds=(
         Threshold("share_min", 0.5, "share of operations, bytes or queue time that makes a heavy hitter",
                   "ours: more than all others together"),
