@@ -198,6 +198,21 @@ def test_a_load_that_ends_is_no_fall(tmp_path: Path) -> None:
     assert statement == "No rate of 1 device of db1 fell while as much was asked."
 
 
+def test_a_load_that_ends_is_no_fall_though_others_go_on_waiting(tmp_path: Path) -> None:
+    """As simulated: one volume's writes end that a cache took at once, and drives that empty it keep others waiting."""
+    phase = np.repeat([0, 1, 2, 0], [60, 40, 35, 65])
+    scatter = rng().normal(1.0, 0.01, (2, len(phase)))
+    ops = scatter * np.array([np.where(phase == 1, 3_000.0, 200.0), np.full(len(phase), 300.0)])
+    latency = np.array([np.full(len(phase), 0.084 * MS), np.where(phase > 0, 12 * MS, 4 * MS)])
+    reads = ops * np.array([[0.0], [1.0]])
+    columns = {
+        "ops_per_s": ops, "bytes_per_s": ops * 8192, "latency_ns_mean": latency,
+        "read_ops_per_s": reads, "write_ops_per_s": ops - reads,
+    }  # fmt: skip
+    outcomes = judge(RULE, make_case(tmp_path, lambda recorder: record(recorder, columns, ["db", "mail"])))
+    assert statements(outcomes) == ["No rate of 2 volumes of array fell while as much was asked."]
+
+
 def test_fewer_and_larger_operations_are_no_fall(tmp_path: Path) -> None:
     """Held by bytes: eight times the size is an eighth of the operations, and as many bytes."""
     load = begun(_COUNT, 60, 30_000, most=32)

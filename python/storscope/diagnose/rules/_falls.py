@@ -120,6 +120,23 @@ class Fall:
         return read[1] >= _KEPT * read[0] and written[1] < _KEPT * written[0]
 
     @property
+    def is_asked_as_before(self) -> bool:
+        """Whether as many are in flight after it; of several things together also of those that do less after it, since
+        others that go on waiting ask for nothing of what these did."""
+        every = self.asked.in_flight
+        return all(self._is_kept(in_flight) for in_flight in (every, *self._in_flight_of_fallen()))
+
+    def _is_kept(self, in_flight: FloatArray) -> bool:
+        before, after = self.both(in_flight)
+        return after >= _KEPT * before
+
+    def _in_flight_of_fallen(self) -> list[FloatArray]:
+        """Of several things together the operations in flight of all that do less after it."""
+        rates = [self.both(np.nan_to_num(part[f"{self.measure}_per_s"])) for part in self.asked.parts]
+        fallen = [row for row, (before, after) in enumerate(rates) if after < before]
+        return [self.asked.parts_in_flight[fallen].sum(axis=0)] if fallen else []
+
+    @property
     def is_of_the_mix(self) -> bool:
         """Whether reads (or writes) fell while writes (or reads) rose by a good part of it: another mix is asked for.
 
@@ -199,10 +216,8 @@ def _is_fall(settings: Settings, fall: Fall, unmoved: bool) -> bool:
     length_s = seconds(fall.asked.series)
     if min(float(length_s[part].sum()) for part in (fall.before, fall.after)) < settings["phase_s"]:
         return False
-    in_flight, size, reads = (
-        fall.both(each) for each in (fall.asked.in_flight, fall.asked.size, fall.asked.read_share)
-    )
-    if not in_flight[1] >= _KEPT * in_flight[0] or fall.is_of_the_mix:
+    size, reads = (fall.both(each) for each in (fall.asked.size, fall.asked.read_share))
+    if not fall.is_asked_as_before or fall.is_of_the_mix:
         return False
     if unmoved:
         return True
