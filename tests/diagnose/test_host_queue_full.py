@@ -234,6 +234,44 @@ def test_drives_that_are_full_behind_a_limit_are_named_however_quick_they_answer
     assert finding.weight < alone.weight
 
 
+@pytest.mark.parametrize(
+    ("busy", "told"),
+    [
+        (0.29, "most of all the drives of pool, 29 %: the array has room."),
+        (0.8, "most of all the drives of pool, 80 %."),
+    ],
+)
+def test_how_busy_the_drives_are_tells_of_the_room_behind_a_queue_that_is_always_full(
+    busy: float, told: str, tmp_path: Path
+) -> None:
+    group, volume = EntityRef("esx", "disk_group", "pool"), EntityRef("esx", "vdisk", "v")
+
+    def behind(recorder: Recorder) -> None:
+        recorder.link(_DEVICE, "lives_on", volume)
+        recorder.link(volume, "lives_on", group)
+        write_series(recorder, group, 10, busy_ratio=busy, queue_depth_mean=0.4)
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(32, 10), behind)))
+    assert finding.summary.endswith(told)
+    assert finding.remedy.startswith("Spread the machines" if busy < 0.7 else "Find out first")
+
+
+def test_a_group_with_one_drive_that_is_busy_all_the_time_has_no_room_for_sure(tmp_path: Path) -> None:
+    group, volume = EntityRef("esx", "disk_group", "pool"), EntityRef("esx", "vdisk", "v")
+
+    def behind(recorder: Recorder) -> None:
+        recorder.link(_DEVICE, "lives_on", volume)
+        recorder.link(volume, "lives_on", group)
+        write_series(recorder, group, 10, busy_ratio=0.29, queue_depth_mean=0.4)
+        for number, busy in enumerate((0.99, 0.05, 0.05, 0.05)):
+            drive = EntityRef("esx", "disk", f"{number}")
+            recorder.link(drive, "member_of", group)
+            write_series(recorder, drive, 10, busy_ratio=busy)
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, _queue(32, 10), behind)))
+    assert "whether the array has room is not known" in finding.summary
+
+
 def _short_queue(latency_ms: float) -> Writer:
     """Two places that are taken most of the time, as a simulated LUN has them: by its means it is never full."""
 

@@ -77,6 +77,17 @@ def test_what_bounds_the_array_is_named(keys: dict[str, str], title: str, tmp_pa
     assert not [one for one in titles if one != title and ("to the full" in one or "is full on" in one)]
 
 
+@pytest.mark.parametrize(
+    "keys", [{"lun": ", queue_limit = 2"}, {"host": "queue_limit = 3"}, {"host": "adapter_queue_limit = 3"}]
+)
+def test_what_an_io_takes_below_a_limit_in_the_host_is_told_with_the_room_of_the_drives(
+    keys: dict[str, str], tmp_path: Path
+) -> None:
+    (finding,) = (one for one in diagnose(_kept(tmp_path, **keys)).findings if one.rule == "host-queue-full")
+    assert "Below the host an I/O then took " in finding.summary
+    assert finding.summary.endswith(" %: the array has room.")
+
+
 def test_an_array_that_is_half_used_is_not(tmp_path: Path) -> None:
     half = Workload("half", (Stream(Mix((AccessSpec(8192),)), Open(1500.0), name="reads"),))
     titles = _titles(diagnose(_kept(tmp_path, half, lun=", queue_limit = 64")))

@@ -208,11 +208,10 @@ def _record_part(recorder: Recorder, system: str, part: Mapping[str, Any], start
             "queue_depth_mean": sum(one["queue_mean"] for one in drives) / len(drives),
         }
         recorder.observe(EntityRef(system, "disk_group", group), begin_ns, duration_ns, values)
-    targets = {f"{target['host']}/{target['volume']}": target for target in part["targets"]}
     for limit in part["limits"]:
         values = {
             "queue_depth_mean": limit["used_mean"], "queue_limit": limit["most"], "queued_mean": limit["waiting_mean"],
-            "device_latency_ns_mean": _behind_ns(targets[limit["name"]]) if limit["kind"] == "lun" else None,
+            "device_latency_ns_mean": _behind_ns(_targets_of(part["targets"], limit)),
         }  # fmt: skip
         recorder.observe(_limit_entity(system, limit), begin_ns, duration_ns, values)
 
@@ -236,15 +235,24 @@ def _working_drives(components: Sequence[Mapping[str, Any]]) -> dict[str, list[M
     return found
 
 
-def _behind_ns(target: Mapping[str, Any]) -> float | None:
-    """Mean time of the I/Os of a LUN that they do not wait in the host for a place; None without any."""
+def _targets_of(targets: Sequence[Mapping[str, Any]], limit: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Those that pass a limit in a host; none of one at a controller's ports, which take the I/Os of several hosts."""
+    if limit["kind"] == "lun":
+        return [target for target in targets if f"{target['host']}/{target['volume']}" == limit["name"]]
+    return [target for target in targets if limit["kind"] != "port" and target["host"] == limit["name"]]
+
+
+def _behind_ns(targets: Sequence[Mapping[str, Any]]) -> float | None:
+    """Mean time of I/Os that they do not wait in the host for a place, as its adapter counts it; None without any."""
+    count = sum(sum(target["completed"]) for target in targets)
     spent = sum(
-        part["mean_ns"] * count
-        for direction, count in zip(("reads", "writes"), target["completed"], strict=True)
+        part["mean_ns"] * done
+        for target in targets
+        for direction, done in zip(("reads", "writes"), target["completed"], strict=True)
         for part in target[direction]["parts"]
         if part["part"] not in _WAITS_IN_HOST
     )
-    return spent / sum(target["completed"]) if sum(target["completed"]) else None
+    return spent / count if count else None
 
 
 def _record_queues(recorder: Recorder, system: str, report: Mapping[str, Any], start_ns: int) -> None:

@@ -31,7 +31,7 @@ References
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,6 +136,30 @@ def _used_to_the_full(case: Case, settings: Settings) -> dict[EntityRef, FullCom
     for entity, finding in told_as_deep(case).items():
         found.setdefault(entity, FullComponent(_words(case, entity), finding.numbers["time_share"], finding))
     return dict(sorted(found.items()))
+
+
+def most_used_behind(case: Case, behind: Collection[EntityRef], system: str) -> tuple[str, float] | None:
+    """What of these is used most, and how much on average; of nothing named, what is of the whole system.
+
+    None where that says little of how much room there is: how busy the drives are is not told, or one of them is busy
+    most of the time though its group is not.
+    """
+    settings = RULE.defaults() | dict(case.settings.get(_NAME, {}))
+    every = [one for one in _components(case, settings) if one.entity.system == system]
+    found = [one for one in every if not behind or one.entity in behind]
+    groups = [one.entity for one in found if one.entity.kind == "disk_group"]
+    if not groups or any(_has_a_busy_drive(case, group, settings["busy_ratio_max"]) for group in groups):
+        return None
+    most = max(found, key=lambda one: (mean(one.busy), one.entity))
+    return _words(case, most.entity), mean(most.busy)
+
+
+def _has_a_busy_drive(case: Case, group: EntityRef, busy_max: float) -> bool:
+    """Flash is busy with one request as with many, so that it says nothing of it."""
+    if case.tier(group).name == "flash":
+        return False
+    drives = [case.all_series.get(one) for one in case.linked_from(group, "member_of") if one.kind == "disk"]
+    return any(one is not None and mean(one["busy_ratio"]) >= busy_max for one in drives)
 
 
 _TOLD = "anything besides drives with deep queues, which uneven-drives tells of"

@@ -6,7 +6,7 @@ Looks for
     most of the time never has a mean near its limit: there the waiting tells, and it is as bad as the latency of the
     volumes behind it. It stands behind what of the array is used to the full below.
     Whether the array has room is told by the latency below the host, against that of the same device while its queue
-    was not full; where it was full all the time, that is not known.
+    was not full; where it was full all the time, by how much of what is behind is used, if drives tell it.
 
 Why it matters
     What does not fit in the queue waits inside the host, whatever the array could do: latency rises with load as if
@@ -43,7 +43,7 @@ from storscope.diagnose.rules._entities import counted, joined, listed, observed
 from storscope.diagnose.rules._harm import harm_behind
 from storscope.diagnose.rules._intervals import ends, greatest, hull, in_runs, mean, weighted_mean
 from storscope.diagnose.rules._simulated import is_simulated
-from storscope.diagnose.rules.component_saturated import FullComponent, used_to_the_full
+from storscope.diagnose.rules.component_saturated import FullComponent, most_used_behind, used_to_the_full
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -162,7 +162,9 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
     slow = below > settings[f"device_latency_ns_{case.tier(entities[0]).name}"]
     rose = below > settings["latency_rise_max"] * quiet
     limited = slow or rose or bool(busy)
-    has_room = below <= settings["latency_rise_max"] * quiet and not limited
+    most_used = None if limited or np.isfinite(quiet) else _most_used_behind(case, entities)
+    is_little = most_used is not None and most_used[1] <= _ROOM
+    has_room = (below <= settings["latency_rise_max"] * quiet or is_little) and not limited
     severities = [_severity(settings, share, waited)]
     if worst.is_often and (harm := max(filter(None, (harm_behind(case, one) for one in entities)), default=None)):
         severities.append(harm)
@@ -178,7 +180,7 @@ def _finding(case: Case, settings: Settings, limit: float, fulls: list[_Full]) -
         summary=(
             f"{case.label(entities[0])} had {_taken(worst, bad)} taken for {int(worst.bad.sum())} intervals "
             f"({format_ratio(share)} of the time){_waiting(bad, waited)}. "
-            f"{_lowered_words(worst)}{_below(below, quiet, slow, rose, busy)}"
+            f"{_lowered_words(worst)}{_below(below, quiet, slow, rose, busy, most_used)}"
             + (f" Also: {listed(case, entities[1:], 3)}." if len(entities) > 1 else "")
         ),
         why="What does not fit waits inside the host, so latency rises with load whatever the array could do.",
@@ -312,18 +314,29 @@ def _busy_behind(case: Case, entities: Sequence[EntityRef]) -> list[FullComponen
     return [found for one, found in full.items() if one in behind or not behind]
 
 
+def _most_used_behind(case: Case, entities: Sequence[EntityRef]) -> tuple[str, float] | None:
+    behind = frozenset().union(*(case.components(entity) for entity in entities))
+    return most_used_behind(case, behind, entities[0].system)
+
+
+_ROOM = 0.7
+"""Load of the most used up to which at least two fifths more fit behind a queue (ours)."""
+
+
 def _latency_below(series: Series) -> float:
     """Mean latency below the host, by operations where they are counted; NaN where it is not told."""
     told = series["device_latency_ns_mean"]
     return weighted_mean(told, series["ops_per_s"]) if series.has("ops_per_s") else mean(told)
 
 
-def _below(latency_ns: float, quiet_ns: float, slow: bool, rose: bool, busy: str) -> str:
+def _below(
+    latency_ns: float, quiet_ns: float, slow: bool, rose: bool, busy: str, most_used: tuple[str, float] | None
+) -> str:
     """What the latency below the host says of the array, against that of the same device with room in its queue."""
     moved = "so a deeper queue would only move the waiting"
     if not np.isfinite(latency_ns):
         told = "The latency below the host is not in the evidence"
-        return f"{told}; used to the full: {busy}, {moved}." if busy else f"{told}."
+        return f"{told}; used to the full: {busy}, {moved}." if busy else f"{told}.{_most_used_words(most_used)}"
     told = f"Below the host an I/O then took {format_duration(latency_ns)}"
     if np.isfinite(quiet_ns):
         told += f" ({format_duration(quiet_ns)} while the queue was not full)"
@@ -333,9 +346,20 @@ def _below(latency_ns: float, quiet_ns: float, slow: bool, rose: bool, busy: str
         return f"{told}: the array is {'slow' if slow else 'slower then, too'}, {moved}."
     if np.isfinite(quiet_ns):
         return f"{told}: the array has room."
+    if most_used is not None:
+        return f"{told}.{_most_used_words(most_used)}"
     return (
         f"{told}; whether the array has room is not known, as its latency with a shorter queue is not in the evidence."
     )
+
+
+def _most_used_words(most_used: tuple[str, float] | None) -> str:
+    """What the load of the array says of its room; empty where it is not told."""
+    if most_used is None:
+        return ""
+    words, ratio = most_used
+    room = ": the array has room" if ratio <= _ROOM else ""
+    return f" Nothing behind it is used to the full, most of all {words}, {format_ratio(ratio)}{room}."
 
 
 RULE = Rule(
