@@ -84,6 +84,9 @@ def test_unequal_operations_of_idle_processors_are_for_information(tmp_path: Pat
     assert severities == [Severity.INFO, Severity.WARNING, Severity.WARNING]
     assert "No processor was busy enough" in idle.summary
     assert "No processor was busy enough" not in busy.summary
+    a_while = judged("a while", [0.03] * 24 + [0.37] * 6)
+    assert a_while.severity is Severity.INFO
+    assert "No processor was busy enough for anybody to wait for it: 37 % at most." in a_while.summary
     volumes = _volumes({f"v{number}": "A" for number in range(6)})
     idle_owner = make_case(
         tmp_path / "owner", volumes, _controllers(A={"cpu_busy_ratio": 0.06}, B={"cpu_busy_ratio": 0})

@@ -15,10 +15,10 @@ Evidence
 When it is wrong
     One controller is in service or was just restarted. Arrays that are active/passive by design have one working
     controller. With two or three volumes a fair split may not exist. Where the processors are known to be nearly idle,
-    unequal operations harm nobody yet and are told for information only; so is what a single volume brings while the
-    controller is loaded, which one controller serves, until its processor is saturated. So it is beside a rebuild, a
-    restripe or a scrub while no processor is half busy: what anybody waits for is the drives, and the work itself loads
-    a processor.
+    and at no time half busy, unequal operations harm nobody yet and are told for information only; so is what a single
+    volume brings while the controller is loaded, which one controller serves, until its processor is saturated. So it
+    is beside a rebuild, a restripe or a scrub while no processor is half busy: what anybody waits for is the drives,
+    and the work itself loads a processor.
 
 References
     At half busy a processor makes an operation wait as long as it takes (M/M/1).
@@ -92,7 +92,7 @@ def _judge(case: Case, settings: Settings, system: str, owned: Mapping[EntityRef
     uneven = [split for split in loaded if split.share > settings["share_max"]]
     one_owner = len(set(owned.values())) == 1 and len(owned) >= settings["volumes_min_count"]
     if uneven or one_owner:
-        has_room = _busiest_ever(case, system) < settings["cpu_busy_ratio_min"]
+        has_room = not _is_felt(case, settings, system, splits)
         return _finding(case, settings, system, uneven, splits, owned if one_owner else {}, has_room=has_room)
     if loaded:
         split = max(loaded, key=lambda split: split.share)
@@ -107,6 +107,12 @@ def _is_loaded(settings: Settings, split: _Split) -> bool:
     if split.what == "processor load":
         return max(split.values.values()) >= settings["cpu_busy_ratio_min"]
     return sum(split.values.values()) >= settings["ops_per_s_min"]
+
+
+def _is_felt(case: Case, settings: Settings, system: str, splits: Sequence[_Split]) -> bool:
+    """Whether operations may wait for a processor: one is loaded on average, or half busy for a while; or not known."""
+    on_average = any(split.what == "processor load" and _is_loaded(settings, split) for split in splits)
+    return on_average or _busiest_ever(case, system) >= _HALF_BUSY
 
 
 def _busiest_ever(case: Case, system: str) -> float:
@@ -234,7 +240,8 @@ def _finding(
         words = f"Volume {case.label(sole.volume)} brings {format_ratio(sole.share)} of what the volumes do{when}."
         summary.append(words)
     if has_room and not all_owned:
-        summary.append("No processor was busy enough for anybody to wait for it.")
+        at_most = f": {format_ratio(most)} at most" if most >= settings["cpu_busy_ratio_min"] else ""
+        summary.append(f"No processor was busy enough for anybody to wait for it{at_most}.")
     elif cpu < most < np.inf:
         summary.append(f"In the busiest interval a processor was {format_ratio(most)} busy.")
     summary += [works] if works else []
