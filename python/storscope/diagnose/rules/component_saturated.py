@@ -25,7 +25,8 @@ When it is wrong
 References
     The station with the greatest utilisation bounds the throughput (Denning and Buzen 1978). At 85 % a queue with
     random arrivals holds 6 (M/M/1). 85 % and three intervals in a row are ours. Time at it is requests at it
-    over operations in flight (Little 1961).
+    over operations in flight (Little 1961): the most that it can be at a processor, which also has work of the array's
+    own; not told of links to drives and of drives, which have mostly that.
 """
 
 from __future__ import annotations
@@ -306,9 +307,10 @@ def _decides(case: Case, settings: Settings, system: str, one: _Component) -> bo
 def _share_of_operations(case: Case, system: str, one: _Component) -> float:
     """Share of their time below the hosts that operations spend at it, by Little's law; NaN where it is not told.
 
-    Not told of drives either: writes that wait for room in a cache wait for them elsewhere.
+    Not told of drives either, nor of links to them: writes that wait for room in a cache, and reads for what is read
+    ahead, wait for them elsewhere, and most of what stands there is work of the array's own.
     """
-    if one.entity.kind == "disk_group":
+    if one.entity.kind == "disk_group" or _is_link(one.entity, "back-end-link"):
         return float("nan")
     in_flight = sum(_in_flight(series) for series in _users(case, system, one).values())
     held_back = sum(
@@ -370,7 +372,9 @@ def _summary(case: Case, system: str, full: list[_Component], near: list[_Compon
         each = "" if _is_single(case, worst.entity) else " each"
         said += f", with {worst.queue:.1f} requests there{each} on average"
     if np.isfinite(share):
-        said += f"; operations spend {format_ratio(share)} of their time in the array there"
+        # At a processor parity and what is destaged or rebuilt stand among the operations.
+        most = "up to " if worst.entity.kind == "controller" else ""
+        said += f"; operations spend {most}{format_ratio(share)} of their time in the array there"
     also = [
         f"{_words(case, one.entity)} ({format_ratio(one.level)} in {format_ratio(one.time_share)} of the time)"
         for one in full[1:]
@@ -429,8 +433,13 @@ def _remedy(case: Case, entity: EntityRef) -> str:
     if entity.kind == "disk_group":
         is_flash = case.tier(entity).name == "flash"
         return remedy_of_full_drives(is_flash=is_flash, is_worked_on=entity in worked_on(case))
-    kinds = [kind for kind in _LINK_REMEDIES if entity.kind == "port" and entity.name.startswith(kind)]
+    kinds = [kind for kind in _LINK_REMEDIES if _is_link(entity, kind)]
     return _LINK_REMEDIES[kinds[0]] if kinds else _REMEDIES[entity.kind]
+
+
+def _is_link(entity: EntityRef, kind: str) -> bool:
+    """Whether it is a link of a simulated array of this kind."""
+    return entity.kind == "port" and entity.name.startswith(kind)
 
 
 def _rows(case: Case, settings: Settings, full: list[_Component]) -> EvidenceRows:
