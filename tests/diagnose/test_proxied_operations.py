@@ -32,6 +32,18 @@ def test_the_share_decides(share: float, severity: Severity, tmp_path: Path) -> 
     assert ("will transfer ownership of v1" in finding.summary) is (severity is Severity.CRITICAL)
 
 
+def test_a_volume_that_moved_is_told_with_the_time(tmp_path: Path) -> None:
+    """As simulated: nothing is forwarded until it moves, and all of it from then on; the mean is of both."""
+
+    def moved(recorder: Recorder) -> None:
+        entity = EntityRef("EVA", "vdisk", "v1")
+        recorder.event(entity, START_NS + 10 * STEP_NS, "ownership_changed", "v1 moves to B", attributes={"owner": "B"})
+
+    assert "moved" not in only_finding(judge(RULE, make_case(tmp_path / "stays", _volume(0.2)))).summary
+    summary = only_finding(judge(RULE, make_case(tmp_path / "moves", _volume(0.2), moved))).summary
+    assert summary.endswith(" v1 moved to B at 2023-11-14 22:16:40Z: see whether hosts go on by the paths of before.")
+
+
 def test_volumes_of_one_array_are_one_finding(tmp_path: Path) -> None:
     case = make_case(tmp_path, *[_volume(0.2 + number / 100, f"v{number}") for number in range(9)])
     assert len(only_finding(judge(RULE, case)).entities) == 9

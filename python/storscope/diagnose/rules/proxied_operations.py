@@ -170,7 +170,8 @@ def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, _Forwarde
             f"{format_ratio(settings['forwarded_share_max'])} of the {part.what} at the controller that does not own "
             f"it; worst {case.label(worst)} with {format_ratio(part.share)}{_range(interval.low, interval.high)}, "
             f"{format_rate(float(part.forwarded.mean()), 'a second')}. {_moves(case, moves, part.what)}"
-        ),
+            + _moved_words(case, worst)
+        ).rstrip(),
         why="Each forwarded read takes an extra hop and a copy between the controllers, and work for both processors.",
         innocent="A controller, port or fabric is in service, so that only the other side could be reached.",
         check=(
@@ -189,6 +190,19 @@ def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, _Forwarde
         weight=0.6 if moves else 0.4,
         numbers={"forwarded_share_max": part.share, "entities": len(bad), "above_transfer_share": len(moves)},
     )
+
+
+def _moved_words(case: Case, volume: EntityRef) -> str:
+    """When it moved last, as logs tell: the mean is of before and after, and hosts may not know yet."""
+    moved = [
+        event for event in case.events_of("ownership_changed") if event.entity == volume and event.time_ns is not None
+    ]
+    if not moved:
+        return ""
+    last = max(moved, key=lambda event: event.time_ns or 0)
+    owner = f" to {last.attributes['owner']}" if last.attributes.get("owner") else ""
+    moved_at = f"{case.label(volume)} moved{owner} at {case.time_words(last.time_ns)}"
+    return f" {moved_at}: see whether hosts go on by the paths of before."
 
 
 def _may_hurt(case: Case, entity: EntityRef) -> bool:
