@@ -11,6 +11,7 @@ from storscope.domain.units import NS_PER_S
 from storscope.sim.design import read_design
 from storscope.sim.rate_limits import rate_limits
 from storscope.store import Store
+from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import plan_of
@@ -108,6 +109,16 @@ def test_what_was_allowed_is_stored_with_its_times(tmp_path: Path) -> None:
     store_simulation(store, _simulated())
     told = store.query("SELECT value FROM facts WHERE name = 'allowed'").to_pylist()
     assert [one["value"] for one in told] == ["no limit until 60 s, then 100 IOPS"]
+
+
+def test_a_rate_that_fell_since_its_limit_was_changed_is_not_taken_for_spent_credits(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "store", create=True)
+    store_simulation(store, _simulated())
+    verdict = diagnose(store)
+    assert not [one for one in verdict.findings if one.rule == "burst-credits-spent"]
+    said = [one.statement for one in verdict.healthy if one.rule == "burst-credits-spent"]
+    (why,) = [one for one in said if "Credits are not why the rate of volume hog fell" in one]
+    assert "the limit of volume hog is 100 IOPS from now on, no limit before, the log says" in why
 
 
 def test_credits_of_a_limit_that_came_later_are_judged_by_its_own_time() -> None:

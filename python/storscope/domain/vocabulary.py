@@ -97,6 +97,7 @@ EVENTS: Final[dict[str, str]] = {
     "nfs_restored": "the connection to an NFS server is back",
     "iscsi_disconnected": "an iSCSI connection or session went off line; Nop-out timeouts too",
     "iscsi_connected": "an iSCSI connection came on line",
+    "limit_changed": "what a rate_limit allows is another from now on; attribute allowed, in words",
     "ownership_changed": "a vdisk moved to the other controller; attribute owner",
     "cache_policy_changed": "the write cache's policy changed; attribute policy",
     "battery_changed": "the cache battery's state changed; attribute state",

@@ -57,7 +57,7 @@ def _of_limit(system: str, form: Mapping[str, Any]) -> tuple[EntityRef, str, dic
     """Of a limit of rates. What is allowed from then on is told of the limit itself."""
     if form["kind"] == "credits_spent":
         return EntityRef(system, "array", system), _LOGGED, {"limit": form["limit"]}
-    return EntityRef(system, "rate_limit", form["limit"]), _LOGGED, {"allowed": allowed_words(form["to"])}
+    return EntityRef(system, "rate_limit", form["limit"]), "limit_changed", {"allowed": allowed_words(form["to"])}
 
 
 def _record_drives(

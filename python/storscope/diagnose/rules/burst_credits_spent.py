@@ -8,8 +8,8 @@ Looks for
     says when it fell, from what to what, and how much was done above the lower rate: so many credits there were.
     What reads and writes do alone is looked at, too, but is no fall where the others do more by a fifth of it.
     Where a cloud counts the credits, its balance decides: one that came to nothing when the rate fell shows that they
-    were spent, and where one had credits left the rate fell for another reason, and is none of this. A balance at
-    nothing is told by itself, too.
+    were spent, and where one had credits left the rate fell for another reason, and is none of this; nor is it
+    where a log says that a limit was changed at that moment. A balance at nothing is told by itself, too.
 
 Why it matters
     What was measured or accepted in the first half hour is not what there is. The lower rate lasts until less is asked
@@ -63,6 +63,7 @@ from storscope.diagnose.rules._burst_words import (
     title_words,
 )
 from storscope.diagnose.rules._caps import MEASURES, cap_at
+from storscope.diagnose.rules._changed_limits import limit_changed_at
 from storscope.diagnose.rules._entities import counted, in_use, joined
 from storscope.diagnose.rules._falls import Fall, falls_of
 from storscope.diagnose.rules._harm import harm_to
@@ -122,16 +123,18 @@ def _together(case: Case, settings: Settings, system: str, others: Iterable[Fall
 
 
 def _with_credits_left(case: Case, settings: Settings, others: Sequence[Fall]) -> Healthy:
-    """That what fell had credits left."""
+    """That what fell had credits left, or had its limit changed."""
     fall = others[0]
-    left = ruled_out_by(case, settings, fall)
-    share = format_ratio(left.left) if left is not None else "enough"
+    left, changed = ruled_out_by(case, settings, fall), limit_changed_at(case, fall)
+    why = f"{format_ratio(left.left) if left is not None else 'enough'} of them were left"
+    if changed is not None:
+        why = f"{changed.text}, the log says"
     low, high = (rate_words(fall.measure, rate) for rate in (fall.low, fall.high))
     more = f" So it is with {counted(len(others) - 1, 'more thing')}." if len(others) > 1 else ""
     return Healthy(
         _NAME,
         f"Credits are not why the rate of {subject_words(case, fall.asked)} fell from {high} to {low} at "
-        f"{case.time_words(fall.fell_ns)}: {share} of them were left.{more}",
+        f"{case.time_words(fall.fell_ns)}: {why}.{more}",
     )
 
 
@@ -152,13 +155,17 @@ def _doubt(case: Case, unclear: Iterable[Asked]) -> str:
 
 def _falls(case: Case, settings: Settings, every: Sequence[Asked]) -> tuple[list[Fall], Fall | None]:
     """Of the rates of one thing that fell the one that says most, with all of its falls, those first of which a balance
-    tells that credits were spent, then those with most waiting; and one that fell though credits were left."""
+    tells that credits were spent, then those with most waiting; and one that fell though credits were left, or when its
+    limit was changed."""
     found: list[list[Fall]] = []
     others: list[Fall] = []
     for asked in every:
         for measure in MEASURES:
             falls = falls_of(asked, settings, measure, lambda fall: spent_at(case, settings, fall) is not None)
-            ruled_out = [fall for fall in falls if ruled_out_by(case, settings, fall) is not None]
+            ruled_out = [
+                fall for fall in falls
+                if ruled_out_by(case, settings, fall) is not None or limit_changed_at(case, fall) is not None
+            ]  # fmt: skip
             others += ruled_out
             if kept := [fall for fall in falls if fall not in ruled_out]:
                 found.append(kept)
