@@ -326,7 +326,7 @@ def test_large_blocks_that_take_longer_than_a_slow_link_are_a_fault(tmp_path: Pa
     slow = _apart((20, 30), (20, 30), (1024, 1024), flash=True)
     finding = only_finding(judge(RULE, make_case(tmp_path, slow)))
     assert finding.severity is Severity.CRITICAL
-    assert "more than 2.00 ms, for I/O of its size 10.4 ms," in finding.summary
+    assert "more than 2.00 ms, or 10.4 ms for I/O of its size (" in finding.summary
     assert finding.evidence[0].rows[0][3] == 120
 
 

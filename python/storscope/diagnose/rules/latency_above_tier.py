@@ -130,7 +130,7 @@ def _limit_words(verdict: Verdict) -> str:
     limit = format_duration(verdict.limit_ns)
     if np.isclose(verdict.wide_limit_ns, verdict.limit_ns):
         return limit
-    return f"{limit}, for I/O of its size {format_duration(verdict.wide_limit_ns)},"
+    return f"{limit}, or {format_duration(verdict.wide_limit_ns)} for I/O of its size"
 
 
 def _tier_words(limits: TierLimits) -> str:
