@@ -156,6 +156,17 @@ def test_what_a_log_says_of_the_moment_at_which_it_got_slow_is_told(
     assert finding.remedy.startswith("Find out whether what the log tells" if is_told else "None before")
 
 
+def test_a_limit_that_was_changed_when_it_got_slow_is_told(tmp_path: Path) -> None:
+    def logged(recorder: Recorder) -> None:
+        limit = entity("array", "rate_limit")
+        recorder.event(
+            limit, START_NS + 300 * 20_000_000_000, "limit_changed", "500 IOPS", attributes={"allowed": "500 IOPS"}
+        )
+
+    [finding] = findings(RULE, make_case(tmp_path, day(_all_get_slow), logged))
+    assert "When it began the log says: '500 IOPS' (" in finding.summary
+
+
 def test_what_other_rules_found_at_the_time_is_named_where_it_got_slow_without_more_load(tmp_path: Path) -> None:
     def logged(recorder: Recorder) -> None:
         at_ns = START_NS + 300 * 20_000_000_000
