@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -115,9 +116,11 @@ def _sum_of(file: Path) -> str:
 
 def changed(file: Path, found: str, expected: str) -> DamagedStore:
     """The error that names a file of a capture, and what to do."""
+    store, capture = file.parent.parent, file.parent.name.removeprefix("capture=")
+    remove = f"storscope store remove --store {shlex.quote(str(store))} {capture}"
     return DamagedStore(
         expected,
         found,
         where=str(file),
-        hint=f"Move {file.parent} away and import that capture again. `storscope store check` looks at all of them.",
+        hint=f"Take that capture out ({remove}) and import it again. `storscope store check` looks at all of them.",
     )
