@@ -227,7 +227,7 @@ def test_a_damaged_capture_is_named(store: Path) -> None:
     done = storscope("diagnose", "--store", store)
     assert done.returncode == 2
     assert str(file.parent.name) in done.stderr
-    assert "import that capture again" in done.stderr
+    assert "storscope store remove --store" in done.stderr
 
 
 def test_a_closed_pipe_is_neither_success_nor_findings(store: Path) -> None:
