@@ -207,9 +207,17 @@ def loop_device(size_bytes: int) -> Iterator[str | None]:
             subprocess.run(["losetup", "--detach", path], check=True)
 
 
+def _groups(text: str) -> tuple[str, ...]:
+    """Of the option; a word that is none of them would be measured as a file and called something else."""
+    words = tuple(text.split(","))
+    if unknown := set(words) - set(GROUPS):
+        raise argparse.ArgumentTypeError(f"expected some of {', '.join(GROUPS)}, found {', '.join(sorted(unknown))}")
+    return words
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--only", default=",".join(GROUPS), help=f"some of {', '.join(GROUPS)}")
+    parser.add_argument("--only", type=_groups, default=GROUPS, help=f"some of {', '.join(GROUPS)}")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=2.0, help="of each run")
     parser.add_argument("--directory", type=Path, help="where the file lies, on the storage to be used")
@@ -219,7 +227,7 @@ def _arguments() -> argparse.Namespace:
 if __name__ == "__main__":
     _options = _arguments()
     main(
-        tuple(_options.only.split(",")),
+        _options.only,
         rounds=_options.rounds,
         seconds=_options.seconds,
         directory=_options.directory,
