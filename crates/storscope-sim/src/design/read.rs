@@ -1,8 +1,9 @@
 //! Reading a design: syntax, keys and types, then sense; every error with its line.
 
 use serde_json::Value;
+use storscope_types::Bytes;
 use storscope_types::design::drive::DriveDesign;
-use storscope_types::design::{ArrayDesign, VolumeDesign};
+use storscope_types::design::{ArrayDesign, RateLimitDesign, VolumeDesign};
 use toml::de::DeTable;
 
 use super::error::DesignError;
@@ -43,20 +44,23 @@ pub fn complete_design(mut design: ArrayDesign) -> Result<ArrayDesign, storscope
         }
     }
     for volume in &mut design.volumes {
-        let size = volume.size;
-        for limit in [&mut volume.limit, &mut volume.read_limit, &mut volume.write_limit] {
-            *limit = limit.map(|limit| limit.for_size(size));
-        }
+        fit_to_size(volume.size, [&mut volume.limit, &mut volume.read_limit, &mut volume.write_limit]);
     }
     for change in design.changes.iter_mut().filter_map(|change| change.limits_change.as_mut()) {
         let of_it = |volume: &&VolumeDesign| Some(&volume.name) == change.volume.as_ref();
-        let Some(size) = design.volumes.iter().find(of_it).map(|volume| volume.size) else { continue };
-        for limit in [&mut change.limit, &mut change.read_limit, &mut change.write_limit] {
-            *limit = limit.map(|limit| limit.for_size(size));
+        if let Some(volume) = design.volumes.iter().find(of_it) {
+            fit_to_size(volume.size, [&mut change.limit, &mut change.read_limit, &mut change.write_limit]);
         }
     }
     design.check()?;
     Ok(design)
+}
+
+/// Gives limits of a volume of this size the figures of their presets.
+fn fit_to_size(size: Bytes, limits: [&mut Option<RateLimitDesign>; 3]) {
+    for limit in limits {
+        *limit = limit.map(|limit| limit.for_size(size));
+    }
 }
 
 fn drive_of_catalogue(name: &str) -> Option<DriveDesign> {
