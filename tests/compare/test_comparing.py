@@ -281,11 +281,15 @@ def test_a_run_that_failed_is_named(tmp_path: Path) -> None:
     assert "a (error 84 (EILSEQ))" in pair.warnings[0]
 
 
-def _repeated(mean: float, status: str | None = "ok", *, failed: int = 3, fixed: bool = False) -> list[Writer]:
+def _repeated(
+    mean: float, status: str | None = "ok", *, failed: int = 3, fixed: bool = False, bound: str | None = None,
+    engine: str = "storscope",
+) -> list[Writer]:  # fmt: skip
     """Three runs, of which so many ended otherwise than well."""
+    parameters = ({"rate_iops": "900"} if fixed else {}) | ({"latency_bound": bound} if bound else {})
     return [
         run("a", mean + k, id=f"a{k}", start=mean * 10 + 100 * k, status=status if k < failed else "ok",
-            engine="storscope", parameters={"rate_iops": "900"} if fixed else None, latency_ns=1e12 / mean + k)
+            engine=engine, parameters=parameters, latency_ns=1e12 / mean + k)
         for k in range(3)
     ]  # fmt: skip
 
@@ -315,6 +319,60 @@ def test_of_an_invalid_side_all_but_the_latencies_are_judged(tmp_path: Path) -> 
     open_loop = _repeated(1000, "invalid", fixed=True), _repeated(500, "invalid", fixed=True)
     assert compared(tmp_path / "open", *open_loop).count(Outcome.WORSE) == 0
     assert row(only(compared(tmp_path / "all", *sides, allow_failed=True)), "latency").outcome is Outcome.WORSE
+
+
+@pytest.mark.parametrize(
+    ("side", "bound", "change", "outcome"),
+    [
+        ("after", "upper", "lower", Outcome.BETTER),
+        ("after", "upper", "higher", Outcome.UNDECIDED),
+        ("after", "lower", "lower", Outcome.UNDECIDED),
+        ("after", "lower", "higher", Outcome.WORSE),
+        ("before", "lower", "lower", Outcome.BETTER),
+        ("before", "lower", "higher", Outcome.UNDECIDED),
+        ("before", "upper", "lower", Outcome.UNDECIDED),
+        ("before", "upper", "higher", Outcome.WORSE),
+        ("before", "limited", "lower", Outcome.BETTER),
+        ("after", "limited", "higher", Outcome.WORSE),
+        ("after", None, "lower", Outcome.UNDECIDED),
+        ("after", None, "higher", Outcome.UNDECIDED),
+    ],
+)
+def test_an_invalid_latency_that_only_hides_a_part_of_the_difference_is_judged(
+    side: str, bound: str | None, change: str, outcome: Outcome, tmp_path: Path
+) -> None:
+    """Latency falls with the rate that the evidence is made of; a bound is of the truth."""
+    rates = (1000, 2000) if change == "lower" else (2000, 1000)
+    invalid = [("invalid", bound) if side == own else ("ok", None) for own in ("before", "after")]
+    sides = [_repeated(rate, status, failed=2, bound=of) for rate, (status, of) in zip(rates, invalid, strict=True)]
+    found = row(only(compared(tmp_path, *sides)), "latency")
+    assert found.outcome is outcome
+    words = "the latency" if bound == "limited" else "at least so: "
+    assert found.reason.startswith("the latencies of" if outcome is Outcome.UNDECIDED else words)
+    assert found.change is not None
+
+
+def test_bounds_on_both_sides_must_widen_the_difference(tmp_path: Path) -> None:
+    def judged(name: str, before: str, after: str) -> tuple[Outcome | None, str]:
+        sides = _repeated(1000, "invalid", bound=before), _repeated(2000, "invalid", bound=after)
+        found = row(only(compared(tmp_path / name, *sides)), "latency")
+        return found.outcome, found.reason
+
+    outcome, reason = judged("sure", "lower", "upper")
+    assert outcome is Outcome.BETTER
+    assert reason.startswith("at least so: the storage fell behind before") and "the generator after" in reason
+    assert judged("late", "upper", "upper")[0] is Outcome.UNDECIDED
+    assert judged("overloaded", "lower", "lower")[0] is Outcome.UNDECIDED
+
+
+def test_a_bound_is_no_difference_s_proof(tmp_path: Path) -> None:
+    """Latencies that are alike as measured need not be so in truth; and of another tool none is of the response."""
+    sides = _repeated(1000), _repeated(1000, "invalid", bound="upper")
+    pair = only(compared(tmp_path / "same", sides[0], [*sides[1][1:], run("a", 1002, status="invalid", start=9e5,
+        engine="storscope", parameters={"latency_bound": "upper"}, latency_ns=1e9)]))  # fmt: skip
+    assert row(pair, "latency").outcome is Outcome.UNDECIDED
+    others = _repeated(1000, engine="fio"), _repeated(2000, "invalid", bound="upper", engine="fio")
+    assert row(only(compared(tmp_path / "fio", *others)), "latency").outcome is Outcome.UNDECIDED
 
 
 @pytest.mark.parametrize("status", ["interrupted", "killed", None])

@@ -178,6 +178,28 @@ def test_a_store_with_two_simulations_compares_and_diagnoses(tmp_path: Path) -> 
     assert verdict.healthy or verdict.findings
 
 
+@pytest.mark.parametrize(("rate_per_s", "max_outstanding"), [(2000.0, 16), (4000.0, 32_768)])
+def test_what_cures_an_overload_is_told_as_better(rate_per_s: float, max_outstanding: int, tmp_path: Path) -> None:
+    """Arrivals that were never sent waited longest; without them the latency before the cure is too low."""
+    store = Store.open(tmp_path / "store", create=True)
+    load = Open(rate_per_s, max_outstanding=max_outstanding)
+    workload = Workload("arrivals", (Stream(Mix((AccessSpec(8192),)), load, name="arrivals", targets=(0,)),))
+    quick = SMALL.replace('"small"', '"quick"').replace("7200-sata", "15k-sas").replace("200 GiB", "100 GiB")
+    runs: dict[str, list[Simulated]] = {"slow": [], "fast": []}
+    for seed in range(3):
+        found = simulate_each([SMALL, quick.replace("count = 8", "count = 48")], workload, duration="10s", seed=seed)
+        for simulated, side in zip(found, runs.values(), strict=True):
+            store_simulation(store, simulated)
+            side.append(simulated)
+    assert {one.outcome.latency_bound for one in runs["slow"]} == {"lower"}
+    assert {one.status for one in runs["fast"]} == {"ok"}
+    before, after = ("run=" + "|".join(one.about.run for one in side) for side in runs.values())
+    (pair,) = compare(before, after, Settings(), store_path=store.path).pairs
+    (latency,) = (row for row in pair.rows if row.metric == "latency")
+    assert latency.outcome is Outcome.BETTER, latency.reason
+    assert latency.reason.startswith("at least so: the storage fell behind before")
+
+
 def test_a_stream_runs_when_the_schedule_says() -> None:
     workload = Workload(
         "two",

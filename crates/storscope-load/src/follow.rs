@@ -4,7 +4,7 @@ use storscope_device::Direction;
 use storscope_types::Nanos;
 
 use crate::recorder::empty_interval;
-use crate::result::{Doubt, EngineUsed, RunResult};
+use crate::result::{Doubt, EngineUsed, RunResult, latency_bound};
 use crate::run::Finished;
 use crate::tally::{Cell, Failures, Interval, Times, count_failures};
 use crate::task::Ending;
@@ -108,6 +108,7 @@ impl Following {
         let result = RunResult {
             started_unix_ns,
             valid: !doubts.iter().any(Doubt::invalidates),
+            latency_bound: latency_bound(&doubts),
             total,
             drain: self.drain,
             ending: self.ending,

@@ -39,6 +39,21 @@ pub struct RunResult {
     pub doubts: Vec<Doubt>,
     /// Whether the latencies are meaningless because of a doubt.
     pub valid: bool,
+    /// What latencies that are not valid still say.
+    pub latency_bound: Option<LatencyBound>,
+}
+
+/// What latencies that do not mean what they say are of those that the storage would have given at the load asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencyBound {
+    /// They are too high: arrivals waited for the generator. One that is sent earlier is not done later.
+    Upper,
+    /// They are too low: those that waited longest are not among them.
+    Lower,
+    /// They are those of a queue with as many places as the workload allows: the wait for a place is in them. With more
+    /// places the storage might have done more at a time, or have let them wait itself.
+    Limited,
 }
 
 /// How a stream's I/Os were made.
@@ -133,6 +148,28 @@ impl Doubt {
         !matches!(self, Self::Failures { .. } | Self::MeanLate { .. } | Self::TailLate { .. })
     }
 
+    /// What is still sure of latencies that it makes meaningless. Of empty places nothing is: the response is longer for
+    /// the delay, but fewer were at the storage.
+    fn latency_bound(&self) -> Option<LatencyBound> {
+        match self {
+            Self::GeneratorLate { queue_was_full: true, .. } => Some(LatencyBound::Limited),
+            Self::GeneratorLate { queue_was_full: false, .. } => Some(LatencyBound::Upper),
+            Self::Overloaded { .. } | Self::Unanswered { .. } => Some(LatencyBound::Lower),
+            _ => None,
+        }
+    }
+
+    /// The same of a run in virtual time, where an arrival leaves late for nothing but a full queue.
+    #[must_use]
+    pub(crate) fn in_virtual_time(self) -> Self {
+        match self {
+            Self::GeneratorLate { lateness_ns_p99, response_ns_p99, .. } => {
+                Self::GeneratorLate { lateness_ns_p99, response_ns_p99, queue_was_full: true }
+            }
+            other => other,
+        }
+    }
+
     /// What it means and what to do.
     #[must_use]
     pub fn explain(&self) -> String {
@@ -194,6 +231,20 @@ impl Doubt {
             Self::Empty => "no I/O completed".to_owned(),
         }
     }
+}
+
+/// What the latencies of a run with these doubts still say; none where they are valid, or doubted in more than one way.
+///
+/// A queue that is full because the storage falls behind is no doubt of its own.
+#[must_use]
+pub fn latency_bound(doubts: &[Doubt]) -> Option<LatencyBound> {
+    let bounds = || doubts.iter().filter(|doubt| doubt.invalidates()).map(Doubt::latency_bound);
+    let among = |bound| bounds().any(|one| one == Some(bound));
+    let all = |allowed: &[LatencyBound]| bounds().all(|one| one.is_some_and(|one| allowed.contains(&one)));
+    let found =
+        [LatencyBound::Lower, LatencyBound::Limited, LatencyBound::Upper].into_iter().find(|&one| among(one))?;
+    let beside: &[LatencyBound] = if found == LatencyBound::Lower { &[found, LatencyBound::Limited] } else { &[found] };
+    all(beside).then_some(found)
 }
 
 /// What is doubtful about a total, what was drained after it and how it ended.

@@ -15,7 +15,7 @@ use crate::error::{LoadError, no_thread};
 use crate::gate::{Gate, Meeting};
 use crate::gather::Gathering;
 use crate::plan::Plan;
-use crate::result::{EngineUsed, RunResult, doubts};
+use crate::result::{EngineUsed, RunResult, doubts, latency_bound};
 use crate::system::{FastClock, MemoryLeft};
 use crate::tally::Interval;
 use crate::usage::Usage;
@@ -153,6 +153,7 @@ impl Run {
         let result = RunResult {
             started_unix_ns: self.started_unix_ns().unwrap_or(self.clock_origin_unix_ns),
             valid: !doubts.iter().any(crate::Doubt::invalidates),
+            latency_bound: latency_bound(&doubts),
             total,
             drain,
             ending,

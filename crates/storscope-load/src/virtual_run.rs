@@ -15,7 +15,7 @@ use crate::error::LoadError;
 use crate::gather::Gathering;
 use crate::generator::Generator;
 use crate::plan::Plan;
-use crate::result::{Doubt, EngineUsed, RunResult, doubts};
+use crate::result::{Doubt, EngineUsed, RunResult, doubts, latency_bound};
 use crate::run::Finished;
 use crate::tally::Interval;
 use crate::task::{Ending, Limit, Task};
@@ -322,12 +322,14 @@ impl<D: Device> VirtualRun<D> {
 
     fn sum_up(&mut self, started_unix_ns: u64, process_usage: Usage) -> Finished {
         let (total, drain, ending) = self.gathering.sum();
-        let doubts = doubts(&total, &drain, &ending, &self.plan.workload);
+        let found = doubts(&total, &drain, &ending, &self.plan.workload);
+        let doubts: Vec<Doubt> = found.into_iter().map(Doubt::in_virtual_time).collect();
         let streams = 0..self.plan.workload.streams.len() as u32;
         let engine = |stream| EngineUsed { stream, engine: "simulated", reason: None, registered_buffers: false };
         let result = RunResult {
             started_unix_ns,
             valid: !doubts.iter().any(Doubt::invalidates),
+            latency_bound: latency_bound(&doubts),
             total,
             drain,
             ending,

@@ -3,7 +3,7 @@
 mod support;
 
 use storscope_device::Direction;
-use storscope_load::{Cell, Doubt, Interval, Tally, Times, Usage, lateness_doubts};
+use storscope_load::{Cell, Doubt, Interval, LatencyBound, Tally, Times, Usage, latency_bound, lateness_doubts};
 use storscope_types::{Load, Nanos, Process, Stream, Workload};
 use support::{closed, mix, open, reads_4k};
 
@@ -115,6 +115,22 @@ fn each_kind_of_loop_is_judged_by_its_own_ios() {
     assert!(matches!(found[..], [Doubt::GeneratorLate { .. }]), "few arrivals are not outvoted: {found:?}");
     let found = lateness_doubts(&interval(&[late, in_time]), &workload);
     assert!(matches!(found[..], [Doubt::PlacesEmpty { .. }]), "{found:?}");
+}
+
+/// Which side of the truth latencies are on is sure only if all that makes them invalid puts them there.
+#[test]
+fn an_invalid_latency_is_a_bound_where_its_doubts_agree() {
+    let late = |queue_was_full| Doubt::GeneratorLate { lateness_ns_p99: 9, response_ns_p99: 10, queue_was_full };
+    let overloaded = Doubt::Overloaded { unsent: 9, oldest_unsent_ns: 9 };
+    let harmless = Doubt::Failures { failed: 1 };
+    let empty = Doubt::PlacesEmpty { lateness_ns_mean: 1.0, response_ns_mean: 2.0, empty_share: 0.5 };
+    assert_eq!(latency_bound(&[]), None);
+    assert_eq!(latency_bound(std::slice::from_ref(&harmless)), None);
+    assert_eq!(latency_bound(&[harmless, late(false)]), Some(LatencyBound::Upper));
+    assert_eq!(latency_bound(&[late(true)]), Some(LatencyBound::Limited));
+    assert_eq!(latency_bound(&[late(true), overloaded.clone()]), Some(LatencyBound::Lower));
+    assert_eq!(latency_bound(&[late(false), overloaded]), None);
+    assert_eq!(latency_bound(&[late(false), empty]), None);
 }
 
 #[test]

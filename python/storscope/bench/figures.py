@@ -200,6 +200,13 @@ class Outcome:
         return bool(self.result["valid"]) and self.error is None
 
     @property
+    def latency_bound(self) -> str | None:
+        """Of latencies that do not mean what they say: 'upper' where the truth is at most that, 'lower' where it is at
+        least that, 'limited' where they count the wait for a place among those that the workload allows in flight; None
+        of valid ones, and where nothing is sure."""
+        return None if self.error else self.result.get("latency_bound")
+
+    @property
     def engines(self) -> list[str]:
         """How the I/Os were made, with the reason where it is another engine than asked for."""
         used = [item["engine"] + (f" ({item['reason']})" if item["reason"] else "") for item in self.result["engines"]]

@@ -241,7 +241,8 @@ class FioEngineRun:
         return {
             "started_unix_ns": self._started_ns, "total": total.form, "ending": ending, "clock": "fio",
             "engines": [{"stream": 0, "engine": name, "reason": self._plan.reason, "registered_buffers": False}],
-            "doubts": [], "valid": is_valid, "drain": {**total.form, "cells": [], "drain": True},
+            "doubts": [], "valid": is_valid, "latency_bound": None,
+            "drain": {**total.form, "cells": [], "drain": True},
         }  # fmt: skip
 
 

@@ -234,6 +234,7 @@ def _record_parameters(
             **judged_parameters(about.goal, judgement),
             **rate_of(workload.streams),
             **({} if about.job is None else {"job": about.job}),
+            **_bound_of(outcome),
             "target": about.target,
             "target_kind": about.target_kind,
             "direct": "true" if about.direct else "false",
@@ -244,6 +245,11 @@ def _record_parameters(
             "workload": json.dumps(workload.to_json(), sort_keys=True),
         },
     )  # fmt: skip
+
+
+def _bound_of(outcome: Outcome | None) -> dict[str, str]:
+    bound = None if outcome is None else outcome.latency_bound
+    return {} if bound is None else {"latency_bound": bound}
 
 
 def in_sentences(doubts: Sequence[str]) -> str:

@@ -149,7 +149,8 @@ def benched_to_json(benched: Benched) -> dict[str, Any]:
     total = benched.measured
     return {
         "format": 1, "capture": benched.capture or None, "run": about.run, "status": benched.status,
-        "valid": outcome.is_valid, "doubts": list(benched.doubts), "target": about.target,
+        "valid": outcome.is_valid, "latency_bound": outcome.latency_bound, "doubts": list(benched.doubts),
+        "target": about.target,
         "target_kind": about.target_kind, "direct": about.direct, "workload": about.workload.to_json(),
         "seed": str(about.seed), "engines": outcome.engines,
         **({} if benched.judgement is None else judgement_to_json(benched.judgement)),

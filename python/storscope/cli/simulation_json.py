@@ -27,7 +27,8 @@ def simulated_to_json(simulated: Simulated, capture: str) -> dict[str, Any]:
     about, part = simulated.about, simulated.window
     return {
         "format": FORMAT, "capture": capture, "run": about.run, "status": simulated.status,
-        "valid": simulated.outcome.is_valid, "doubts": list(simulated.doubts),
+        "valid": simulated.outcome.is_valid, "latency_bound": simulated.outcome.latency_bound,
+        "doubts": list(simulated.doubts),
         "design": about.system, "design_file": simulated.plan.design.where,
         "design_sha256": about.labels["design_sha256"], "workload": about.workload.to_json(),
         "seed": str(about.seed), "version": about.version, "simulated_ns": simulated.array["duration_ns"],

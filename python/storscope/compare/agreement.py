@@ -30,7 +30,7 @@ def agreements(results: Iterable[tuple[PairResult, Sequence[Found]]], settings: 
         if not pair.is_comparable and not settings.allow_different_load:
             continue
         for row, one in zip(pair.rows, found, strict=True):
-            is_barred = bool(one.barred) and not settings.allow_failed
+            is_barred = bool(one.barred) and not settings.allow_failed and row.outcome is Outcome.UNDECIDED
             if row.better is not None and row.outcome is not None and row.change is not None and not is_barred:
                 changes[row.metric].append(row.change)
                 better[row.metric] = row.better

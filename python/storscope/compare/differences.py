@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 
-from storscope.compare.endings import barred_by_ending
+from storscope.compare.endings import barred_by_ending, sure_in_spite
 from storscope.compare.matching import Pair
 from storscope.compare.metrics import METRICS, Metric
 from storscope.compare.subjects import HistogramPart, Subject
 from storscope.compare.wording import listed
 from storscope.domain.arrays import FloatArray
-from storscope.domain.comparison import Distribution
+from storscope.domain.comparison import Distribution, Outcome
 from storscope.domain.flush import OPERATION
 from storscope.model.compare import (
     INTERVALS_MIN,
@@ -48,6 +48,8 @@ class Found:
     doubt: str = ""
     barred: str = ""
     """Why it may not be judged, whatever it is: how the runs ended."""
+    sure: Mapping[Outcome, str] = field(default_factory=dict)
+    """Where it is barred: the outcomes that are sure all the same, with the reason."""
 
 
 def differences(
@@ -63,7 +65,9 @@ def differences(
         if all(has):
             result = _percentile(pair, metric, seed, level) if metric.share else _mean(pair, metric, seed, level)
             if result is not None:
-                found.append(replace(result, barred=barred_by_ending(pair, metric)))
+                barred = barred_by_ending(pair, metric)
+                sure = sure_in_spite(pair, metric) if barred else {}
+                found.append(replace(result, barred=barred, sure=sure))
             else:
                 missing.append(f"{metric.name}: the sides timed different parts of an I/O{_parts_words(pair)}.")
         elif any(_has([run], metric) for run in (*pair.before, *pair.after)):

@@ -91,6 +91,10 @@ def _judged(found: Found, circumstances: Circumstances, p_adjusted: float | None
     difference = found.difference
     if not circumstances.is_comparable and circumstances.sure and found.metric.unit == "ns":
         return _in_spite_of_load(_judged(found, replace(circumstances, is_comparable=True), p_adjusted), circumstances)
+    if _barred(found, circumstances) and circumstances.is_comparable and found.sure:
+        said = _judged(found, replace(circumstances, allow_failed=True), p_adjusted)
+        if reason := found.sure.get(said[0] or Outcome.UNDECIDED):
+            return said[0], reason
     doubt = _doubt(found, circumstances, p_adjusted)
     if doubt:
         return Outcome.UNDECIDED, doubt

@@ -199,6 +199,7 @@ def _run(
         changes=_changes(row, times, measured),
         doubts=parameters.get("doubts") or "",
         status=_status(row, times),
+        latency_bound=parameters.get("latency_bound"),
         has_fixed_rate=(names is None and any(parameters.get(name) for name in _RATE_PARAMETERS))
         or has_fixed_rate(active),
         streams=_streams_of(parameters, active, are_chosen=names is not None),

@@ -125,6 +125,9 @@ class Subject:
     doubts: str = ""
     """What the run said against its own figures; sentences."""
     status: str | None = None
+    latency_bound: str | None = None
+    """Of an invalid run what its latencies are of the truth: its 'upper' or its 'lower' bound; 'limited' where they are
+    those with as many in flight as the workload allows."""
     has_fixed_rate: bool = False
     streams: Mapping[str, str] = field(default_factory=dict)
     """Of a run that storscope made of several streams: what each was to do, as text that is equal where that is."""

@@ -53,10 +53,11 @@ def is_judged(comparison: Comparison) -> bool:
 
 
 def answer(comparison: Comparison) -> tuple[str, Outcome]:
-    """'WORSE: latency of a +12.0 %', and the outcome that it tells."""
-    for outcome in (Outcome.WORSE, Outcome.BETTER):
+    """'WORSE: latency of a +12.0 %', and the outcome that it tells; what is better beside that is named, too."""
+    better = _named(comparison, Outcome.BETTER)
+    for outcome, beside in ((Outcome.WORSE, f"; better: {better}" if better else ""), (Outcome.BETTER, "")):
         if named := _named(comparison, outcome):
-            return f"{outcome.value.upper()}: {named}", outcome
+            return f"{outcome.value.upper()}: {named}{beside}", outcome
     for outcome in (Outcome.WORSE, Outcome.BETTER):
         if agreed := _agreed(comparison, outcome):
             return f"{outcome.value.upper()} TAKEN TOGETHER: {agreed}", outcome
@@ -161,11 +162,11 @@ def _few(said: Iterable[str], between: str = ", ", rest: str = " and {} more") -
 
 
 def reasons_told(comparison: Comparison) -> list[str]:
-    """What rows say together; why they are undecided or not shown to differ, rows of one reason together."""
+    """What rows say together; why their outcome is what it is, rows of one reason together."""
     reasons: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for pair in comparison.pairs:
         for row in pair.rows:
-            if row.outcome in (Outcome.UNDECIDED, Outcome.SAME) and row.reason:
+            if row.outcome and row.reason:
                 reasons[row.outcome.value, row.reason][pair.name].append(row.metric)
     return agreements_told(comparison) + [
         f"{outcome}: {reason}{f' ({_rows(rows)})' if len(reasons) > 1 else ''}"

@@ -52,7 +52,7 @@ class Phases:
     between_s: float = 4.0
     after_s: float = 1.5
     proof_s: float = 1.5
-    rounds: int = 4
+    rounds: int = 5
     """Of the proof: the victim is measured so often beside the hog, and so often beside the limited one."""
     interval_s: float = 0.25
 
