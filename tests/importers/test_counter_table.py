@@ -137,6 +137,18 @@ def test_a_column_of_kinds_says_what_a_name_is_of() -> None:
     assert [row["cpu_busy_ratio"] for row in of(tables, "ctrl-0")] == [0.645, 0.81]
 
 
+def test_how_full_a_write_cache_is_is_a_share_by_the_name_that_a_rule_reads(tmp_path: Path) -> None:
+    text = (
+        "time,controller,Write IOPS,SP Cache Dirty Pages (%)\n2026-11-01 10:00:00,SP A,900,60\n"
+        "2026-11-01 10:05:00,SP A,900,100\n2026-11-01 10:10:00,SP A,900,98.5\n"
+    )
+    tables = read_text(IMPORTER, text, tmp_path)
+    (series,) = tables.rows("series")
+    assert (series["kind"], series["entity"], series["name"]) == ("controller", "SP A", "write_cache_used_ratio")
+    assert (series["unit"], series["values"]) == ("ratio", [0.6, 1.0, 0.985])
+    assert not any("no rule reads" in said for said in tables.notes.warnings)
+
+
 def test_a_table_that_names_no_array_says_how_to_tell_it_from_others(tmp_path: Path) -> None:
     said = "--system"
     assert any(said in warning for warning in read_tables(IMPORTER, VOLUMES).notes.warnings)

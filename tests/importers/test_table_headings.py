@@ -10,7 +10,13 @@ import pytest
 from storscope.domain.errors import MalformedInput
 from storscope.sources.importer import ImportOptions
 from storscope.sources.importers._decimal_comma import Commas
-from storscope.sources.importers._headings import has_unsure_unit, is_amount, is_taken_as_bytes, meaning_of
+from storscope.sources.importers._headings import (
+    has_unsure_unit,
+    is_amount,
+    is_taken_as_bytes,
+    meaning_of,
+    write_cache_factor,
+)
 from storscope.sources.importers._stamps import Stamps
 from storscope.sources.importers._table_heading import Heading, heading_of, zone_of
 from storscope.sources.importers._table_times import TableTimes
@@ -27,6 +33,21 @@ def instant(cell: str, options: ImportOptions | None = None, zone: str | None = 
     times.learn([cell])
     found = times.instant(cell, times.clock())
     return None if found is None else dt.datetime.fromtimestamp(found / 1e9, dt.UTC)
+
+
+@pytest.mark.parametrize(
+    ("heading", "factor"),
+    [
+        ("SP Cache Dirty Pages (%)", 0.01), ("Dirty Pages (%)", 0.01), ("Write Cache Used %", 0.01),
+        ("write_cache_utilization_percent", 0.01), ("write cache full ratio", 1.0), ("Write Cache Usage (MB)", None),
+        ("Write Pending Rate (%)", None), ("Write Cache Hit (%)", None), ("Read Cache Used %", None),
+        ("Cache Used", None),
+    ],
+)  # fmt: skip
+def test_how_full_a_write_cache_is_is_told_by_few_headings(heading: str, factor: float | None) -> None:
+    """Hitachi's write pending is a share of all of the cache, which never comes to 1."""
+    assert write_cache_factor(heading) == factor
+    assert meaning_of(heading) is None
 
 
 # Units -----------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from storscope.domain import write_cache
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_MS, NS_PER_S, format_ratio
@@ -208,6 +209,9 @@ def _record_part(recorder: Recorder, system: str, part: Mapping[str, Any], start
             "queue_depth_mean": sum(one["queue_mean"] for one in drives) / len(drives),
         }
         recorder.observe(EntityRef(system, "disk_group", group), begin_ns, duration_ns, values)
+    if (cache := part["cache"]) is not None and cache["dirty_limit_pages"]:
+        used = cache["dirty_pages"] / cache["dirty_limit_pages"]
+        recorder.counter(_array(system), begin_ns, duration_ns, write_cache.USED, write_cache.UNIT, used)
     for limit in part["limits"]:
         values = {
             "queue_depth_mean": limit["used_mean"], "queue_limit": limit["most"], "queued_mean": limit["waiting_mean"],

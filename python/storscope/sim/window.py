@@ -216,7 +216,7 @@ def _cache(report: Report, first: Report, last: Report) -> Report | None:
         "read_hit_ratio": _ratio(counts["read_hits"], counts["reads"]),
         "absorbed_ratio": _ratio(counts["absorbed_pages"], counts["written_pages"]),
         "page_bytes": cache["page_bytes"], "dirty_limit_pages": cache["dirty_limit_pages"],
-        "dirty_pages": cache["dirty_pages"],
+        "dirty_pages": last["dirty_pages"],
         "clean_limit_pages": cache["clean_limit_pages"], "clean_pages": cache["clean_pages"],
     }  # fmt: skip
 

@@ -38,6 +38,8 @@ pub struct Mark {
     pub limits: Vec<[u64; 4]>,
     /// Of the memory.
     pub cache: Option<MemoryTotals>,
+    /// Of the memory: pages that are dirty, or being destaged, at this instant.
+    pub dirty_pages: u64,
     /// Of each background task: bytes, steps begun, steps in all.
     pub tasks: Vec<[u64; 3]>,
 }
@@ -175,6 +177,7 @@ impl Array {
             targets: (0..self.targets.len()).map(|index| self.target_counted(index)).collect(),
             limits: self.limits.iter().map(|limit| limit.counted(now)).collect(),
             cache: self.cache.as_ref().map(|memory| memory.totals),
+            dirty_pages: self.cache.as_ref().map_or(0, |memory| memory.dirty as u64),
             tasks: self.tasks.iter().map(super::background::Task::counted).collect(),
         }
     }
@@ -204,7 +207,7 @@ mod tests {
 
     fn mark(time_ns: u64, change: bool) -> Mark {
         let (drives, stations, targets, limits, tasks) = (vec![], vec![], vec![], vec![], vec![]);
-        Mark { time_ns: Nanos(time_ns), change, drives, stations, targets, limits, cache: None, tasks }
+        Mark { time_ns: Nanos(time_ns), change, drives, stations, targets, limits, cache: None, dirty_pages: 0, tasks }
     }
 
     #[test]

@@ -34,6 +34,7 @@ _MODULES: Final = (
     "proxied_operations",
     "ownership_flapping",
     "cache_policy_flood",
+    "write_cache_full",
     "data_lost",
     "drive_failed",
     "uneven_drives",

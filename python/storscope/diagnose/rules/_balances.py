@@ -17,7 +17,7 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Settings
 from storscope.diagnose.rules._asked import Asked
 from storscope.diagnose.rules._falls import Fall
-from storscope.diagnose.rules._intervals import median, seconds
+from storscope.diagnose.rules._intervals import median, seconds, told_once
 from storscope.domain.burst_credits import BALANCES
 from storscope.domain.entity import EntityRef
 from storscope.model.overload import runs_of
@@ -80,19 +80,12 @@ def balances_by_system(case: Case) -> dict[str, dict[EntityRef, list[Balance]]]:
         found: dict[str, dict[EntityRef, list[Balance]]] = defaultdict(lambda: defaultdict(list))
         for entity, counters in sorted(case.counters(tuple(BALANCES)).items()):
             for name, series in sorted(counters.items()):
-                told = _told_once(series)
+                told = told_once(series)
                 if len(told):
                     found[entity.system][entity].append(Balance(entity, name, told))
         case.memo["balances"] = {system: dict(things) for system, things in found.items()}
     result: dict[str, dict[EntityRef, list[Balance]]] = case.memo["balances"]
     return result
-
-
-def _told_once(series: Series) -> Series:
-    """Each time once: several captures may tell of one."""
-    known = series.where(np.isfinite(series["value"]))
-    again = np.concatenate(([False], np.diff(known.time_ns) == 0))[: len(known)]
-    return known.where(~again)
 
 
 def balances_of(case: Case, asked: Asked) -> list[Balance]:

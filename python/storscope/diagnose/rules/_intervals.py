@@ -60,6 +60,13 @@ def told_at(series: Series, column: str, times_ns: IntArray) -> FloatArray:
     return np.where(inside, series[column][told][place], np.nan)
 
 
+def told_once(series: Series) -> Series:
+    """A counter with each time once: several captures may tell of one."""
+    known = series.where(np.isfinite(series["value"]))
+    again = np.concatenate(([False], np.diff(known.time_ns) == 0))[: len(known)]
+    return known.where(~again)
+
+
 def seconds(series: Series) -> FloatArray:
     """The length of each interval in seconds; the usual one where it is not known."""
     lengths = np.where(series.duration_ns > 0, series.duration_ns, series.interval_ns)

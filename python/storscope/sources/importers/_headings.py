@@ -67,6 +67,9 @@ _EACH: Final = frozenset({"io", "op", "ops", "operation", "request", "transfer",
 _SHARES: Final = frozenset({"pct", "percent", "percentage", "ratio"})
 _BUSY_WORDS: Final = frozenset({"utilization", "utilisation", "util", "utilized", "busy", "usage", "load", "time"})
 _SURELY_BUSY: Final = _BUSY_WORDS - {"usage", "load", "time"}
+_FILLED: Final = frozenset({
+    "page", "pages", "used", "usage", "utilization", "utilisation", "full", "fullness", "occupancy", "fill",
+})  # fmt: skip
 _PROCESSOR: Final = frozenset({"cpu", "processor", "proc"})
 _QUEUE_WORDS: Final = frozenset({"depth", "length", "len", "size", "sz"})
 
@@ -115,6 +118,25 @@ def has_unsure_unit(heading: str) -> bool:
 def is_taken_as_bytes(heading: str) -> bool:
     """Whether a bandwidth is in bytes only because storage mostly is: 'Read kb/s'."""
     return has_small_letters(heading) and meaning_of(heading) is not None
+
+
+@cache
+def write_cache_factor(heading: str) -> float | None:
+    """Of a heading that says how full a write cache is ('SP Cache Dirty Pages (%)', 'Write Cache Used %'): the factor
+    to a share of what it may hold of writes; None of any other.
+
+    What waits to be written as a share of all of a cache is another figure: it never comes to 1.
+    """
+    words = frozenset(words_of(heading)) - _NOISE
+    is_dirty = "dirty" in words and not words.isdisjoint({"page", "pages", "cache"})
+    is_used = {"write", "cache"} <= words and not words.isdisjoint(_FILLED)
+    if (
+        not (is_dirty or is_used)
+        or not words & _SHARES
+        or not words <= _FILLED | _SHARES | {"sp", "write", "cache", "dirty"}
+    ):
+        return None
+    return 1.0 if "ratio" in words else 0.01
 
 
 def rank_of(heading: str) -> int:

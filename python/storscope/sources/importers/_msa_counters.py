@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from storscope.domain import units
+from storscope.domain import units, write_cache
 
 _COUNTS_END: Final = 2**53
 _BYTES_END: Final = 2**62
@@ -128,6 +128,8 @@ def interval(before: Sighting, now: Sighting, seconds: float) -> Interval:
     columns |= _latencies(now, columns, seconds, omitted)
     others = [(name, unit, rates[name]) for name, unit in _SHOWN.items() if name in rates]
     others += [(name, unit, now.gauges[name]) for name, (unit, _) in _GAUGES.items() if name in now.gauges]
+    if (used := now.gauges.get("write-cache-used")) is not None:
+        others.append((write_cache.USED, write_cache.UNIT, used / 100.0))
     return Interval(columns, others, omitted)
 
 

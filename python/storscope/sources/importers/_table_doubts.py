@@ -22,6 +22,7 @@ from storscope.sources.importers._headings import (
     is_amount,
     is_taken_as_bytes,
     lacks_unit,
+    write_cache_factor,
 )
 from storscope.sources.importers._table_cells import Table
 
@@ -99,7 +100,7 @@ def _tell_of_others(names: Sequence[str], recorder: Recorder) -> None:
     wanting = [name for name in names if lacks_unit(name)]
     unsure = [name for name in names if has_unsure_unit(name)]
     amounts = [name for name in names if is_amount(name)]
-    unknown = [name for name in names if name not in {*wanting, *unsure, *amounts}]
+    unknown = [name for name in names if name not in {*wanting, *unsure, *amounts} and write_cache_factor(name) is None]
     if wanting:
         recorder.warn(
             f"Without a unit in the heading {_shown(wanting)}: {_KEPT}. Write the unit into the heading (ms, us, "

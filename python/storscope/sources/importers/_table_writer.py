@@ -17,12 +17,13 @@ from typing import Final
 
 import numpy as np
 
-from storscope.domain import units
+from storscope.domain import units, write_cache
 from storscope.domain.arrays import FloatArray, IntArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.errors import MalformedInput
 from storscope.domain.recorder import Recorder
 from storscope.sources.importer import ImportOptions, shortened
+from storscope.sources.importers._headings import write_cache_factor
 from storscope.sources.importers._table_cells import ABSENT, Table
 from storscope.sources.importers._table_heading import zone_of
 from storscope.sources.importers._table_things import DEFAULT_SYSTEM, RowsOfThing, things_of
@@ -115,13 +116,19 @@ class TableWriter:
     def _write_others(
         self, entity: EntityRef, starts_ns: IntArray, lengths_ns: IntArray, rows: Sequence[Sequence[str]]
     ) -> None:
-        """The counters that have no canonical column."""
+        """The counters that have no canonical column; how full a write cache is by the name that a rule reads."""
         values = np.array([[self._table.number(row[index]) for row in rows] for index in self._others])
         kept = [place for place in range(len(self._others)) if np.isfinite(values[place]).any()]
         if kept:
             names = [self._heading.names[self._others[place]] for place in kept]
+            told_in = [""] * len(kept)
+            for number, (place, name) in enumerate(zip(kept, names, strict=True)):
+                factor = write_cache_factor(name)
+                if factor is not None and write_cache.USED not in names:
+                    names[number], told_in[number] = write_cache.USED, write_cache.UNIT
+                    values[place] *= factor
             timeline = self._recorder.timeline(starts_ns, lengths_ns)
-            self._recorder.series(timeline, [entity] * len(kept), names, [""] * len(kept), values[kept])
+            self._recorder.series(timeline, [entity] * len(kept), names, told_in, values[kept])
 
     def _instants(self, rows: list[list[str]]) -> list[tuple[int, list[str]]]:
         """Rows in order of time, each instant once."""

@@ -232,7 +232,7 @@ IMPORTER = Importer(
         "controller, vdisk, disk, port, disk_group: ops_per_s, read and write ops and bytes per second",
         "latency_ns_mean, read_latency_ns_mean, write_latency_ns_mean where the firmware has them",
         "queue_depth_mean of disks and ports (of the moment)",
-        "cache hits and misses in blocks, destages and read-ahead as counters",
+        "cache hits and misses in blocks, destages, read-ahead and the share of the write cache in use as counters",
     ),
     not_yet={"configuration (show volumes, show disks)": "which volume lies where and who owns it is not read"},
     never={

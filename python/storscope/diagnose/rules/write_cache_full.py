@@ -1,0 +1,245 @@
+"""The write cache is full, and writes wait for the drives.
+
+Looks for
+    Times in which a write cache holds as much as it may of what the drives do not have yet, and in which writes take a
+    multiple of what they take at other times. Where it is full all the time, writes that take milliseconds.
+
+Why it matters
+    A write-back cache answers in a fraction of a millisecond for as long as it has room. It takes bursts, not rates:
+    what comes in faster than the drives take it fills the cache, and from then on writes go at the pace of the drives,
+    for everybody who writes to that cache.
+
+Evidence
+    How full the cache is: MSA, P2000, ME (write-cache-used of show controller-statistics) or a simulation; with the
+    latency of writes of its volumes, or of the controller, at the same times.
+
+When it is wrong
+    Some caches are kept nearly full on purpose, to coalesce as much as possible, and still have room for each write:
+    then writes are as quick as at other times, and nothing is said. Where the cache is full all the time nothing tells
+    what writes would take with room: the link to the host may be what is slow.
+
+References
+    The share from which a cache is full, and the factor, are ours. What fills a cache and what empties it: any text on
+    write-back caches, for one Hennessy and Patterson, Computer Architecture, on write buffers and write stalls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from storscope.diagnose.case import Case
+from storscope.diagnose.rule import Rule, Settings, Threshold
+from storscope.diagnose.rules._entities import joined, where
+from storscope.diagnose.rules._intervals import ends, greatest, in_runs, median, seconds, told_at, told_once
+from storscope.diagnose.rules._load import headed, named, opening
+from storscope.diagnose.rules._simulated import is_simulated
+from storscope.domain import write_cache
+from storscope.domain.arrays import BoolArray, FloatArray
+from storscope.domain.entity import EntityRef
+from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
+from storscope.domain.units import NS_PER_S, format_bandwidth, format_duration, format_ratio, format_span
+from storscope.store.series import Series
+
+_NAME = "write-cache-full"
+_NEEDS = "how full the write cache is (MSA, P2000, ME: show controller-statistics), or a simulation with a cache"
+_WRITTEN = "write_bytes_per_s"
+
+
+@dataclass(frozen=True)
+class _Cache:
+    """A write cache over time, and what was written meanwhile to the volumes behind it."""
+
+    series: Series
+    """The share of it that is used, in the column 'value', at the end of each interval."""
+    full: BoolArray
+    write_ns: FloatArray
+    """Mean latency of all writes in each interval; NaN where none is told."""
+    written: dict[EntityRef, FloatArray]
+    """Volume -> bytes written per second in each interval."""
+
+    @property
+    def entity(self) -> EntityRef:
+        """The controller or the array that has it."""
+        return self.series.entity
+
+    @property
+    def full_ns(self) -> float:
+        """What a write takes while it is full, the median of the intervals."""
+        return median(self.write_ns[self.full])
+
+    @property
+    def usual_ns(self) -> float:
+        """The same at other times; NaN where it is always full."""
+        return median(self.write_ns[~self.full])
+
+    @property
+    def time_share(self) -> float:
+        """Part of the time in which it is full."""
+        lengths = seconds(self.series)
+        return float(lengths[self.full].sum() / lengths.sum())
+
+    @property
+    def lasted_s(self) -> float:
+        """For how long it is full."""
+        return float(seconds(self.series)[self.full].sum())
+
+    def pace(self, which: BoolArray) -> float:
+        """Bytes written per second in these intervals, by all; NaN where it is not told."""
+        told = [values[which] for values in self.written.values()]
+        return float(np.nanmean(np.nansum(told, axis=0))) if told and which.any() else float("nan")
+
+    def writers(self) -> list[tuple[EntityRef, float]]:
+        """Who writes while it is full, with the share of the bytes, the most first."""
+        sums = {one: float(np.nansum(values[self.full])) for one, values in self.written.items()}
+        whole = sum(sums.values())
+        found = [(one, moved / whole) for one, moved in sums.items() if whole > 0 and moved > 0]
+        return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
+    caches = [
+        _cache(case, settings, counters[write_cache.USED])
+        for _, counters in sorted(case.counters((write_cache.USED,)).items())
+    ]
+    if not caches:
+        return [NotEvaluated(_NAME, _NEEDS)]
+    return [_judge(case, settings, one) for one in caches]
+
+
+def _cache(case: Case, settings: Settings, counter: Series) -> _Cache:
+    series = told_once(counter)
+    volumes = _volumes(case, series.entity)
+    full = in_runs(series["value"] >= settings["full_ratio_min"], series.anew, round(settings["samples_min"]))
+    written = {one.entity: told_at(one, _WRITTEN, series.time_ns) for one in volumes if one.has(_WRITTEN)}
+    return _Cache(series, full, _write_ns(case, series, volumes), written)
+
+
+def _volumes(case: Case, owner: EntityRef) -> list[Series]:
+    """Those behind a controller, or all of the array; where no owner is known, all of the system."""
+    found = [one for entity, one in sorted(case.series("vdisk").items()) if entity.system == owner.system]
+    if owner.kind == "array":
+        return found
+    owned = [one for one in found if owner in case.linked(one.entity, "owned_by")]
+    return owned or found
+
+
+def _write_ns(case: Case, cache: Series, volumes: Sequence[Series]) -> FloatArray:
+    """By the writes of its volumes; where these have no latency of writes, by the controller's own."""
+    timed = [one for one in volumes if one.has("write_latency_ns_mean") and one.has("write_ops_per_s")]
+    if timed:
+        latency, ops = (
+            np.array([told_at(one, column, cache.time_ns) for one in timed])
+            for column in ("write_latency_ns_mean", "write_ops_per_s")
+        )
+        ops = np.where(np.isfinite(latency), np.nan_to_num(ops), 0.0)
+        with np.errstate(invalid="ignore"):
+            mean: FloatArray = np.nansum(latency * ops, axis=0) / ops.sum(axis=0)
+        return mean
+    own = case.all_series.get(cache.entity)
+    if own is not None and own.has("write_latency_ns_mean"):
+        return told_at(own, "write_latency_ns_mean", cache.time_ns)
+    return np.full(len(cache), np.nan)
+
+
+def _judge(case: Case, settings: Settings, cache: _Cache) -> Outcome:
+    who = named(case, cache.entity)
+    most = greatest(cache.series["value"])
+    if not cache.full.any():
+        return Healthy(_NAME, f"The write cache of {who} is at most {format_ratio(min(most, 1.0))} full.")
+    if not np.isfinite(cache.full_ns):
+        return NotEvaluated(_NAME, f"the latency of writes of {who} in the time in which its write cache is full")
+    is_always = not np.isfinite(cache.usual_ns)
+    least_ns = settings["slow_ns_min"] if is_always else settings["factor_min"] * cache.usual_ns
+    if cache.full_ns >= least_ns:
+        return _finding(case, settings, cache)
+    usual = "" if is_always else f", {format_duration(cache.usual_ns)} at other times"
+    return Healthy(
+        _NAME,
+        f"The write cache of {who} is full for {format_ratio(cache.time_share)} of the time, and a write takes "
+        f"{format_duration(cache.full_ns)} then{usual}.",
+    )
+
+
+def _finding(case: Case, settings: Settings, cache: _Cache) -> Finding:
+    start, end = ends(cache.series, cache.full) or (None, None)
+    writers = cache.writers()
+    is_short = cache.time_share < settings["time_share_real"]
+    is_always = not np.isfinite(cache.usual_ns)
+    instead = f"instead of {format_duration(cache.usual_ns)} (medians)" if not is_always else "(median)"
+    return Finding(
+        rule=_NAME,
+        severity=Severity.INFO if is_short else Severity.WARNING,
+        confidence=0.6 if is_always else 0.85,
+        title=f"{headed(opening(case, cache.entity))} write cache full {format_ratio(cache.time_share)} of the time",
+        summary=(
+            f"For {format_span(cache.lasted_s * NS_PER_S)} in all the write cache of {named(case, cache.entity)} has "
+            f"no room, and a write takes {format_duration(cache.full_ns)} {instead}."
+            f"{_writer_words(case, writers)}{_pace_words(cache)}"
+        ),
+        why="A full cache takes a write only when the drives have taken another one: it then hides nothing of them.",
+        innocent="A bulk load or a restore fills it, nobody else writes meanwhile, and it ends by itself.",
+        check=_check(case, cache, writers),
+        remedy=(
+            "Slow down or move what fills it (limit its rate, other hours, other drives), or let the drives take more: "
+            "more of them, or a layout that writes less for each write (RAID 1 or 10 instead of 5 or 6). A larger "
+            "cache takes longer bursts, and no higher rate."
+        ),
+        source=f"Full from {format_ratio(settings['full_ratio_min'])} on, and writes {settings['factor_min']:g} times "
+        "as slow as at other times: ours.",
+        entities=(cache.entity, *(one for one, _ in writers[:1])),
+        start_ns=start,
+        end_ns=end,
+        evidence=(_rows(case, cache),),
+        weight=min(1.0, 0.4 + cache.time_share / 2),
+        numbers={
+            "time_share": cache.time_share, "write_latency_ns": cache.full_ns,
+        } | ({} if is_always else {"write_latency_ns_usual": cache.usual_ns})
+        | ({"share_of_writer": writers[0][1]} if writers else {}),
+    )  # fmt: skip
+
+
+def _writer_words(case: Case, writers: Sequence[tuple[EntityRef, float]]) -> str:
+    if not writers:
+        return ""
+    told = [f"{named(case, one)} ({format_ratio(share)} of the bytes)" for one, share in writers[:2]]
+    return f" Meanwhile {joined(told)} write{'s' if len(told) == 1 else ''} most."
+
+
+def _pace_words(cache: _Cache) -> str:
+    """What comes in while it is full is what the drives take."""
+    pace = cache.pace(cache.full)
+    return f" Writes go on at {format_bandwidth(pace)}, which is what the drives take." if pace > 0 else ""
+
+
+def _check(case: Case, cache: _Cache, writers: Sequence[tuple[EntityRef, float]]) -> str:
+    if is_simulated(case, cache.entity.system):
+        return "Simulate it again with a larger cache, and without who writes most, and compare the runs."
+    who = named(case, writers[0][0]) if writers else "who writes most"
+    return f"Pause {who} for some minutes: the cache must empty, and writes of all others must be quick again."
+
+
+def _rows(case: Case, cache: _Cache) -> EvidenceRows:
+    chosen = where([cache.entity], f"name = '{write_cache.USED}'", case.time_condition())
+    return case.evidence(
+        "When the write cache was fullest",
+        f"""SELECT time, entity, round(value, 3) AS {write_cache.USED} FROM counters
+        WHERE {chosen} ORDER BY value DESC, time LIMIT 200""",
+    )
+
+
+RULE = Rule(
+    name=_NAME,
+    title="the write cache is full, and writes wait for the drives",
+    evaluate=_evaluate,
+    thresholds=(
+        Threshold("full_ratio_min", 0.95, "share of what the cache may hold from which it is full", "ours"),
+        Threshold("samples_min", 2, "intervals on end in which it must be", "ours"),
+        Threshold("slow_ns_min", 5_000_000, "latency of writes from which a cache that is always full is told",
+                  "ours; with room it is below a millisecond"),
+        Threshold("factor_min", 2.0, "latency of writes while it is full over that of other times", "ours"),
+        Threshold("time_share_real", 0.02, "share of the time from which it is a warning", "ours"),
+    ),
+)  # fmt: skip
