@@ -64,6 +64,9 @@ def test_a_job_that_slows_down_another_is_named(tmp_path: Path) -> None:
     assert finding.numbers["episodes"] == 2
     rows = {row[0]: row for row in finding.evidence[0].rows}
     assert set(rows) == {"hog", "victim"}, "the query beside the finding gives its rows again"
+    quiet, loud = rows["victim"][1:3]
+    assert quiet == pytest.approx(0.5e6, rel=0.1), "while the hog does not run it is quiet"
+    assert loud == pytest.approx(12 * quiet, rel=0.1)
 
 
 def test_between_its_runs_a_job_brings_no_load(tmp_path: Path) -> None:

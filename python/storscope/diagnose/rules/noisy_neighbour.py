@@ -341,7 +341,7 @@ def _rows(case: Case, one: Suspicion) -> EvidenceRows:
         round(median({latency}_mean) FILTER (loud)) AS {latency}_loud,
         round(avg(ops_per_s) FILTER (NOT loud), 1) AS ops_per_s_quiet,
         round(avg(ops_per_s) FILTER (loud), 1) AS ops_per_s_loud, count(*) FILTER (loud) AS intervals_loud
-        FROM kept JOIN suspect USING (step) GROUP BY entity
+        FROM known GROUP BY entity
         ORDER BY (entity = {sql_text(one.entity.name)}) DESC, {latency}_loud DESC NULLS LAST""",
     )
 
@@ -358,18 +358,21 @@ def _rows_apart(case: Case, one: Suspicion) -> EvidenceRows:
     return case.evidence(
         f"Reads and writes of the others while {case.label(one.entity)} is loud",
         f"""{_kept_sql(case, one, *columns)}
-        SELECT entity, {means} FROM kept JOIN suspect USING (step) WHERE loud AND entity IN {victims}
+        SELECT entity, {means} FROM known WHERE loud AND entity IN {victims}
         GROUP BY entity ORDER BY entity""",
     )
 
 
 def _kept_sql(case: Case, one: Suspicion, *columns: str) -> str:
-    """The rows of all, `kept`, by steps of the grid, and in which of these the suspect is loud."""
+    """The rows of all, `known`, by steps of the grid, with whether the suspect is loud then. Of others than jobs, which
+    do not run where they have no row, nothing is known of the steps without one."""
+    join = "LEFT JOIN" if one.entity.kind == "job" else "JOIN"
     load = "ops_per_s" if one.measure == "operations" else "bytes_per_s"
     return f"""WITH kept AS (SELECT entity, {case.instant()} // {one.grid.step_ns} AS step, {", ".join(columns)},
         {load} AS load FROM observations WHERE {rows_sql(case, one.grid)}),
-        suspect AS (SELECT step, max(load) >= {one.loud_from:.6g} AS loud FROM kept
-        WHERE entity = {sql_text(one.entity.name)} GROUP BY step)"""
+        suspect AS (SELECT step, max(load) >= {one.loud_from:.6g} AS is_loud FROM kept
+        WHERE entity = {sql_text(one.entity.name)} GROUP BY step),
+        known AS (SELECT kept.*, coalesce(is_loud, false) AS loud FROM kept {join} suspect USING (step))"""
 
 
 def _silence(case: Case, settings: Settings, chosen: Sequence[Grid], system: str) -> Outcome:
