@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from storscope.diagnose.rules._drive_groups import drive_groups
-from storscope.diagnose.rules.uneven_drives import RULE, _medians_of_others
+from storscope.diagnose.rules._odd_drive import _medians_of_others
+from storscope.diagnose.rules.uneven_drives import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder

@@ -41,11 +41,12 @@ from storscope.diagnose.case import Case
 from storscope.diagnose.directions import directions
 from storscope.diagnose.rule import Rule, Settings, Threshold
 from storscope.diagnose.rules._entities import counted, in_use, joined
+from storscope.diagnose.rules._full_drives import remedy_of_full_drives
 from storscope.diagnose.rules._harm import mean_and_limit_ns
 from storscope.diagnose.rules._intervals import ends, greatest, in_runs, mean
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.drive_failed import work_words, worked_on
-from storscope.diagnose.rules.uneven_drives import remedy_of_full_drives, told_as_deep
+from storscope.diagnose.rules.uneven_drives import told_as_deep
 from storscope.diagnose.tier_limits import tier_limits
 from storscope.domain.arrays import BoolArray, FloatArray
 from storscope.domain.entity import EntityRef
