@@ -27,6 +27,7 @@ def run(
     id: str | None = None,  # noqa: A002
     start: float = 0.0,
     latency_ns: float | None = None,
+    device_latency_ns: float | None = None,
     duration_s: float | None = None,
     parameters: dict[str, str] | None = None,
     status: str | None = None,
@@ -53,6 +54,7 @@ def run(
                 "ops_per_s": rate,
                 "bytes_per_s": rate * (configured["block_bytes"] or 4096),
                 "latency_ns_mean": latency_ns or depth / rate * SECOND,
+                "device_latency_ns_mean": device_latency_ns,
             }
             recorder.observe(job, at, step, figures, run=id or name)
         for index, counts in enumerate(histogram):

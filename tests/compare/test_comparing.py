@@ -365,6 +365,25 @@ def test_bounds_on_both_sides_must_widen_the_difference(tmp_path: Path) -> None:
     assert judged("overloaded", "lower", "lower")[0] is Outcome.UNDECIDED
 
 
+def test_the_service_of_runs_whose_generator_was_late_is_judged(tmp_path: Path) -> None:
+    """It begins when an I/O is sent; of what an overload left unserved nothing is known."""
+
+    def judged(bound: str) -> dict[str, Outcome | None]:
+        sides = []
+        for rate in (1000, 2000):
+            side = [
+                run("a", rate, id=f"{rate}-{k}", start=10 * rate + 100 * k, status="invalid", engine="storscope",
+                    parameters={"latency_bound": bound}, latency_ns=1e12 / rate + k, device_latency_ns=5e11 / rate + k)
+                for k in range(3)
+            ]  # fmt: skip
+            sides.append(side)
+        pair = only(compared(tmp_path / bound, *sides, metrics=("latency", "device_latency")))
+        return {one.metric: one.outcome for one in pair.rows}
+
+    assert judged("upper") == {"latency": Outcome.UNDECIDED, "device_latency": Outcome.BETTER}
+    assert judged("lower") == {"latency": Outcome.UNDECIDED, "device_latency": Outcome.UNDECIDED}
+
+
 def test_a_bound_is_no_difference_s_proof(tmp_path: Path) -> None:
     """Latencies that are alike as measured need not be so in truth; and of another tool none is of the response."""
     sides = _repeated(1000), _repeated(1000, "invalid", bound="upper")

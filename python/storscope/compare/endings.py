@@ -29,6 +29,9 @@ _FIGURES_STAND: Final = {_OK, _INVALID, "interrupted", "killed"}
 _LIMITED: Final = "limited"
 _RESPONSES: Final = frozenset({"latency", "read_latency", "write_latency"})
 """Of our own runs: a flush begins when its write is done, and the latency of the device at submission."""
+_SERVICE: Final = "device_latency"
+_SERVICE_STANDS: Final = ("upper", _LIMITED)
+"""Bounds of runs whose service is what the storage took all the same: what was late was late before it was sent."""
 _BOUNDS: Final = {
     "upper": "what delayed the generator {side} only adds to the latency",
     "lower": "the storage fell behind {side}, and those that waited longest are not in the latency",
@@ -39,9 +42,12 @@ _BOUNDS: Final = {
 
 def barred_by_ending(pair: Pair, metric: Metric) -> str:
     """Which runs ended so that the figure may not be judged, as a reason; empty when none did."""
-    if failed := _counted(pair, lambda status: status not in _FIGURES_STAND):
+    if failed := _counted(pair, lambda run: run.status not in (None, *_FIGURES_STAND)):
         return f"{failed} failed or lost data"
-    invalid = _counted(pair, lambda status: status == _INVALID) if metric.unit == "ns" else ""
+    if metric.unit != "ns":
+        return ""
+    stands = _SERVICE_STANDS if metric.name == _SERVICE else ()
+    invalid = _counted(pair, lambda run: run.status == _INVALID and run.latency_bound not in stands)
     return f"the latencies of {invalid} do not mean what they say" if invalid else ""
 
 
@@ -76,11 +82,11 @@ def _are_own(runs: Sequence[Subject]) -> bool:
     return all((run.engine or "").lower() in OWN_ENGINES for run in runs)
 
 
-def _counted(pair: Pair, is_meant: Callable[[str], bool]) -> str:
+def _counted(pair: Pair, is_meant: Callable[[Subject], bool]) -> str:
     """'the run before and 1 of 3 runs after', 'the measured run'; empty when none is meant."""
     words = []
     for side, group in sides(pair):
-        count = sum(run.status is not None and is_meant(run.status) for run in group)
+        count = sum(is_meant(run) for run in group)
         if count:
             runs = f"{side} {{}}" if predicted_side(pair) else f"{{}} {side}"
             words.append(

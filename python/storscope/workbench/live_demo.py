@@ -330,7 +330,7 @@ class _Story:
         self.teller.step("The proof: the victim beside the hog, and beside the limited hog")
         self.store.forget()
         before, after = ("run=" + "|".join(runs[is_limited]) for is_limited in (False, True))
-        settings = Settings(metrics=("latency",), seed=self.settings.seed)
+        settings = Settings(metrics=("latency", "device_latency"), seed=self.settings.seed)
         comparison = compare(before, after, settings, store_path=self.store.path)
         return comparison, (served(self.store, runs[False]), served(self.store, runs[True]))
 
