@@ -18,12 +18,12 @@ with line, column and key. All keys: docs/workloads.md.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from storscope.bench.workloads.definition import Definition, Sweep
+from storscope.bench.workloads.near_keys import hint_for_key
 from storscope.domain.errors import ConfigError
 from storscope.domain.toml_lines import Path, find_places, place_of
 from storscope.domain.toml_text import parsed_toml
@@ -62,7 +62,7 @@ class _Reader:
     def read(self, content: Mapping[str, Any]) -> Definition:
         if "workload" not in content:
             return Definition("toml", (self.workload(content, ()),))
-        top = self.table(content, (), {"workload": _keep, "sweep": _keep, "targets": _keep, "description": _text})
+        top = self.table(content, (), _FILE)
         items = self.items(top["workload"], ("workload",))
         if not items:
             self.fail(("workload",), "at least one [[workload]]", "none")
@@ -93,9 +93,7 @@ class _Reader:
         found = {}
         for key, item in value.items():
             if key not in parsers:
-                close = difflib.get_close_matches(key, parsers, 1)
-                hint = f"Did you mean {close[0]!r}?" if close else "Known here: " + ", ".join(parsers) + "."
-                hint = _NEAR_FLUSH.get(key.lower(), hint)
+                hint = _NEAR_FLUSH.get(key.lower()) or hint_for_key(key, item, parsers, _TABLES)
                 self.fail((*path, key), "a key that storscope knows", repr(key)[:60], hint)
             try:
                 found[key] = parsers[key](item)
@@ -115,8 +113,7 @@ class _Reader:
         if isinstance(value, Mapping) and "targets" in value:
             hint = "Begin the workload with [[workload]], its streams with [[workload.stream]], and put targets first."
             self.fail((*path, "targets"), "targets above a [[workload]]", "them within a workload", hint)
-        top = self.table(value, path, {"name": _text, "source": _text, "verification": _text, "data": _keep,
-                                       "stream": _keep})  # fmt: skip
+        top = self.table(value, path, _WORKLOAD)
         if "name" not in top:
             self.fail(path, "a name", "none", 'Write name = "...".')
         if "stream" not in top:
@@ -144,7 +141,7 @@ class _Reader:
         if "flush" in found or "flush_every" in found:
             form["flush"] = {"every": found.get("flush_every", 1), "kind": found.get("flush", FlushKind.DATA.value)}
         if "region" in found:
-            form["region"] = _renamed(self.table(found["region"], (*path, "region"), {"start": _size, "length": _size}))
+            form["region"] = _renamed(self.table(found["region"], (*path, "region"), _REGION))
         if "offsets" in found:
             form["offsets"] = self.offsets(found["offsets"], (*path, "offsets"))
         return form
@@ -163,13 +160,14 @@ class _Reader:
     def load(self, found: Mapping[str, Any], path: Path) -> dict[str, Any]:
         given = [key for key in ("outstanding", "rate_per_s", "steps") if key in found]
         if len(given) != 1:
-            self.fail(path, "one of outstanding, rate_per_s and steps", " and ".join(given) or "none")
+            self.fail(
+                path, "one of outstanding, rate_per_s and steps", " and ".join(given) or "none", _load_hint(given)
+            )
         form: dict[str, Any] = {"kind": {"outstanding": "closed", "rate_per_s": "open", "steps": "steps"}[given[0]]}
         form[given[0]] = found[given[0]]
         if given[0] == "steps":
             steps = self.items(found["steps"], (*path, "steps"))
-            parsers = {"rate_per_s": _keep, "duration": _duration}
-            form["steps"] = [_renamed(self.table(step, (*path, "steps", at), parsers)) for at, step in enumerate(steps)]
+            form["steps"] = [_renamed(self.table(step, (*path, "steps", at), _STEP)) for at, step in enumerate(steps)]
         for key in ("process", "max_outstanding"):
             if key in found and form["kind"] == "closed":
                 self.fail((*path, key), "only with rate_per_s or steps", "outstanding")
@@ -181,19 +179,26 @@ class _Reader:
         """'5ms', exponential, or a table with mean and process."""
         if not isinstance(value, Mapping):
             value = {"mean": value}
-        return _renamed(self.table(value, path, {"mean": _duration, "process": _keep}))
+        return _renamed(self.table(value, path, _THINK_TIME))
 
     def offsets(self, value: Any, path: Path) -> dict[str, Any]:
         """'uniform', or a table with kind."""
         if isinstance(value, str):
             return {"kind": value}
-        return self.table(value, path, {"kind": _text, "exponent": _keep, "access_share": _ratio,
-                                        "space_share": _ratio, "start_share": _ratio})  # fmt: skip
+        return self.table(value, path, _OFFSETS)
 
     def sweep(self, value: Any) -> Sweep:
-        parsers = {"outstanding": _counts, "workers": _counts, "targets": _counts, "duration": _duration,
-                   "ramp_up": _duration}  # fmt: skip
-        return Sweep(**_renamed(self.table(value, ("sweep",), parsers)))
+        return Sweep(**_renamed(self.table(value, ("sweep",), _SWEEP)))
+
+
+def _load_hint(given: Sequence[str]) -> str:
+    """How a load is said, where none is; what bounds the I/Os in flight, where two are."""
+    if not given:
+        return (
+            "outstanding = 8 keeps 8 I/Os in flight; rate_per_s = 200 has 200 arrive each second, slow storage or not."
+        )
+    both = given == ["outstanding", "rate_per_s"]
+    return "With rate_per_s the I/Os in flight are bounded by max_outstanding." if both else ""
 
 
 # Values ---------------------------------------------------------------------------------------------------------------
@@ -253,8 +258,15 @@ def _ratio(value: Any) -> float:
         return float(value)
     match = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,12})?)\s*%\s*", value) if isinstance(value, str) else None
     if match is None or float(match[1]) > 100:
-        raise ValueError('a ratio like 0.7 or "70%"')
+        raise ValueError('a ratio like 0.7 or "70%"', *_per_cent_hint(value))
     return float(match[1]) / 100
+
+
+def _per_cent_hint(value: Any) -> list[str]:
+    """Of a number that can only be per cent, as fio and vdbench have them."""
+    plain = str(value).strip()
+    is_number = not isinstance(value, bool) and re.fullmatch(r"\d{1,3}(\.\d{1,12})?", plain)
+    return [f'Per cent have their sign, in quotes: "{plain}%".'] if is_number and 1 < float(plain) <= 100 else []
 
 
 def _share(value: Any) -> float:
@@ -284,22 +296,41 @@ def _flush_every(value: Any) -> int:
     return value
 
 
-_LINE: Mapping[str, Callable[[Any], Any]] = {
+_Parsers = Mapping[str, Callable[[Any], Any]]
+_FILE: _Parsers = {"workload": _keep, "sweep": _keep, "targets": _keep, "description": _text}
+_WORKLOAD: _Parsers = {"name": _text, "source": _text, "verification": _text, "data": _keep, "stream": _keep}
+_LINE: _Parsers = {
     "size": _size, "share": _share, "read_share": _ratio, "random_share": _ratio, "delay": _duration, "burst": _keep,
     "align": _size, "reply": _size,
 }  # fmt: skip
-_COPY: Mapping[str, Callable[[Any], Any]] = {
+_COPY: _Parsers = {
     "size": _size, "destination": _keep, "destination_start": _size, "random_share": _ratio,
 }  # fmt: skip
-_DATA: Mapping[str, Callable[[Any], Any]] = {
+_DATA: _Parsers = {
     "compressible_ratio": _ratio, "duplicate_ratio": _ratio, "duplicate_contents": _keep, "duplicate_block": _size,
     "pool": _size, "seed": _keep,
 }  # fmt: skip
-_STREAM: Mapping[str, Callable[[Any], Any]] = {
+_STREAM: _Parsers = {
     "name": _text, "workers": _keep, "starts": _text, "targets": _keep, "outstanding": _keep, "rate_per_s": _keep,
     "steps": _keep, "process": _keep, "max_outstanding": _keep, "think_time": _keep, "flush_every": _flush_every,
     "flush": _flush_kind, "offsets": _keep, "region": _keep, "line": _keep, "copy": _keep,
 }  # fmt: skip
+_REGION: _Parsers = {"start": _size, "length": _size}
+_STEP: _Parsers = {"rate_per_s": _keep, "duration": _duration}
+_THINK_TIME: _Parsers = {"mean": _duration, "process": _keep}
+_OFFSETS: _Parsers = {
+    "kind": _text, "exponent": _keep, "access_share": _ratio, "space_share": _ratio, "start_share": _ratio,
+}  # fmt: skip
+_SWEEP: _Parsers = {
+    "outstanding": _counts, "workers": _counts, "targets": _counts, "duration": _duration, "ramp_up": _duration,
+}  # fmt: skip
+_TABLES: Mapping[str, _Parsers] = {
+    "a [[stream]]": _STREAM, "a [[stream.line]]": _LINE, "[stream.copy]": _COPY, "[data]": _DATA,
+    "the workload, above its streams": _WORKLOAD, "region of a [[stream]]": _REGION, "steps of a [[stream]]": _STEP,
+    "think_time of a [[stream]]": _THINK_TIME, "offsets of a [[stream]]": _OFFSETS,
+    "a [sweep], above [[workload]] tables": _SWEEP, "the file, above [[workload]] tables": _FILE,
+}  # fmt: skip
+"""All tables by what hints call them; a key of several is looked for in this order."""
 _JSON_NAMES = {
     "size": "size_bytes", "delay": "delay_ns", "align": "align_bytes", "reply": "reply_bytes", "pool": "pool_bytes",
     "duplicate_block": "duplicate_block_bytes",
