@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from storscope.bench.figures import Outcome
 from storscope.cli.show_verdict import print_verdict
 from storscope.domain.access import AccessSpec, Mix
+from storscope.domain.errors import ConfigError
 from storscope.domain.finding import Severity
 from storscope.domain.load import Closed, Open, Process
 from storscope.domain.units import NS_PER_S, format_span
@@ -329,3 +331,18 @@ def test_a_volume_that_moves_all_the_time_makes_no_endless_record() -> None:
     assert phases[-1].phase.words.endswith("; then 376 more changes")
     answered = sum((one.rate_per_s or 0) * one.phase.duration_ns / NS_PER_S for one in phases)
     assert answered == pytest.approx(sum(sum(one["completed"]) for one in simulated.window["targets"]), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "hint"),
+    [
+        ('[[stream]]\nname = "hog"\nbegin = "5s"\n', "Did you mean 'start'?"),
+        ('[[stream]]\nname = "hog"\nuntil = "5s"\n', "Did you mean 'end'?"),
+        ('[[stream]]\nname = "hog"\nduration = "5s"\n', "How long is said by when it ends: end counts from the start"),
+        ('[[streams]]\nname = "hog"\n', "Did you mean [[stream]]?"),
+        ('[[event]]\ntime = "5s"\n', "Did you mean [[at]]?"),
+    ],
+)
+def test_a_key_of_a_schedule_that_does_not_exist_is_told_with_the_one_that_was_meant(schedule: str, hint: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(hint)):
+        read_schedule(schedule, "s.toml")

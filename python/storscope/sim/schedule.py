@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from storscope.domain.errors import ConfigError
+from storscope.domain.near_names import Words, joined, near_name
 from storscope.domain.text_kinds import SCHEDULE, mistaken
 from storscope.domain.toml_text import parsed_toml
 from storscope.domain.units import ns_from_text
@@ -20,6 +21,15 @@ from storscope.sim.text_file import text_of
 
 _HEAD = re.compile(r"\s*\[")
 _STREAM = re.compile(r"\s*\[\[\s*stream\s*\]\]")
+_KEYS = ("name", "start", "end")
+_WORDS: Words = {
+    "name": ("stream", "job", "workload"),
+    "start": ("begin", "begins", "starts", "from", "since", "after", "at", "startdelay", "start_delay"),
+    "end": ("stop", "stops", "ends", "until", "to"),
+    "at": ("event", "events", "change", "changes", "when"),
+    "stream": ("job", "jobs", "lifetime"),
+}
+"""Other words for keys and tables."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,10 @@ def _schedule(text: str, where: str) -> Schedule:
     blocks = list(_blocks(text))
     for key in tables:
         if key not in ("at", "stream"):
-            raise ConfigError("tables [[at]] and [[stream]]", repr(key), where=_place(where, _line_of(text, key)))
+            near = near_name(key, ("at", "stream"), _WORDS)
+            hint = f"Did you mean [[{near}]]?" if near else ""
+            place = _place(where, _line_of(text, key))
+            raise ConfigError("tables [[at]] and [[stream]]", repr(key), where=place, hint=hint)
     streams = tables.get("stream", [])
     if not isinstance(streams, list) or len(streams) != len(blocks):
         raise ConfigError(
@@ -97,9 +110,9 @@ class _Block:
     where: str
     index: int
 
-    def error(self, key: str, expected: str, found: str) -> ConfigError:
+    def error(self, key: str, expected: str, found: str, hint: str = "") -> ConfigError:
         """Of a key."""
-        return ConfigError(expected, found, where=self.place(key))
+        return ConfigError(expected, found, where=self.place(key), hint=hint)
 
     def place(self, key: str) -> str:
         """Of a key; that of the table, if it is not there."""
@@ -109,9 +122,10 @@ class _Block:
 
 
 def _lifetime(table: Mapping[str, Any], block: _Block) -> tuple[str, Lifetime]:
-    unknown = [key for key in table if key not in ("name", "start", "end")]
+    unknown = [key for key in table if key not in _KEYS]
     if unknown:
-        raise block.error(unknown[0], "one of name, start, end", "a key that does not exist here")
+        found = "a key that does not exist here"
+        raise block.error(unknown[0], f"one of {', '.join(_KEYS)}", found, _hint_for_key(unknown[0]))
     if not isinstance(table.get("name"), str):
         found = repr(table["name"]) if "name" in table else "nothing"
         raise block.error("name", "the name of a stream of the workload", found)
@@ -119,6 +133,13 @@ def _lifetime(table: Mapping[str, Any], block: _Block) -> tuple[str, Lifetime]:
     if end_ns is not None and end_ns <= (start_ns or 0):
         raise block.error("end", "an end after the start", str(table["end"]))
     return table["name"], Lifetime(start_ns or 0, end_ns, block.place("name"))
+
+
+def _hint_for_key(written: str) -> str:
+    if joined(written) in ("duration", "runtime", "length"):
+        return "How long is said by when it ends: end counts from the start of the run, as start does."
+    near = near_name(written, _KEYS, _WORDS)
+    return f"Did you mean {near!r}?" if near else ""
 
 
 def _duration(value: object, key: str, block: _Block) -> int | None:
