@@ -573,3 +573,11 @@ def test_a_value_out_of_range_is_told_with_its_line(option: str, said: str) -> N
     text = f"[global]\nioengine=libaio\n[one]\n{option}\nrw=randrw\n[two]\nrw=read\n"
     with pytest.raises(MalformedInput, match=re.escape(said)):
         read_fio(text, "job.fio")
+
+
+def test_a_slip_in_an_option_is_lost_with_the_option_that_was_meant() -> None:
+    """Its depth would be 1 in silence, as the job's other options are read."""
+    losses = read_fio("[a]\nrw=randread\nbs=4k\nsize=1g\nio_depth=8\nelephants=3\n").losses
+    reasons = {loss.what: loss.reason for loss in losses if loss.kind is LossKind.LOST}
+    assert reasons["io_depth=8"] == "storscope does not know what this option asks for; did you mean iodepth?"
+    assert reasons["elephants=3"] == "storscope does not know what this option asks for"

@@ -12,6 +12,7 @@ from storscope.bench.workloads._fio_options import ELSEWHERE, LOST, THROUGH_CACH
 from storscope.bench.workloads._fio_text import Option, Section, integer_of, time_of
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.errors import MalformedInput
+from storscope.domain.near_names import near_name
 
 _DEVICE = re.compile("/dev/(?!shm/).+")
 
@@ -132,13 +133,19 @@ class GivenOptions:
             elif name in UNDERSTOOD - self.used:
                 self.losses.elsewhere(option.where, option.text, "without effect beside the job's other options")
             elif name not in self.used:
-                self.losses.lost(option.where, option.text, "storscope does not know what this option asks for")
+                self.losses.lost(option.where, option.text, _unknown(name))
 
     def note(self, name: str, reason: str) -> None:
         """Says that an option means something else here."""
         option = self.options.get(name)
         where, what = (option.where, option.text) if option else (f"[{self.name}]", f"{name} not given")
         self.losses.approximated(where, what, reason)
+
+
+def _unknown(name: str) -> str:
+    """Of a slip the option that was meant, without which the workload asks another thing: a depth of 1, say."""
+    near = near_name(name, UNDERSTOOD, {})
+    return "storscope does not know what this option asks for" + (f"; did you mean {near}?" if near else "")
 
 
 def _is_on(option: Option) -> bool:
