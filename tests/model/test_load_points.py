@@ -58,6 +58,14 @@ def test_a_long_visit_that_was_far_slower_tells_of_credit_although_its_queue_cam
     assert outlasted([light, short, _visit(1044, 5, seconds=6)]) == []
 
 
+def test_a_long_visit_that_was_disturbed_at_light_load_outlasts_nothing() -> None:
+    """A pause of the machine, not spent credit: others as long, at more load, took a fifth of its time."""
+    light, disturbed = _visit(10_800, 0.08, seconds=0.4), _visit(2_400, 1.6, seconds=0.95)
+    others = [_visit(19_700, 0.25, seconds=0.95), _visit(35_700, 0.3, seconds=0.95)]
+    assert outlasted([light, disturbed, *others]) == []
+    assert left_out([light, disturbed, *others], MEAN, "", 30 * NS_PER_MS) == ((1, DISTURBED),)
+
+
 def test_credit_without_an_overloaded_visit_tells_no_load_that_lasts() -> None:
     visits = [_visit(500, 1), _visit(1044, 1.1, seconds=0.4), _visit(1044, 90, seconds=6)]
     points = points_of(visits, MEAN, "", 3000 * NS_PER_MS)

@@ -66,13 +66,16 @@ def _direct(visits: Sequence[Visit]) -> tuple[list[Visit], int]:
     valid = [visit for visit in visits if visit.kind is PointKind.VALID]
     quick = [visit for visit in valid if (_mean_ns(visit) or 0.0) < knee_ns]
 
+    slow = [visit for visit in valid if (_mean_ns(visit) or 0.0) > _TOO_MUCH_RATIO * knee_ns]
+    not_slow = [visit for visit in valid if visit not in slow]
+
     def is_gainsaid(over: Visit) -> bool:
+        """Latency does not fall while load rises: what another visit took as long was not too much."""
         return any(
             visit.offered_per_s >= over.offered_per_s and _LONGER * visit.duration_ns >= over.duration_ns
-            for visit in (valid if over.kind is PointKind.OVERLOADED else quick)
+            for visit in (valid if over.kind is PointKind.OVERLOADED else not_slow)
         )
 
-    slow = [visit for visit in valid if (_mean_ns(visit) or 0.0) > _TOO_MUCH_RATIO * knee_ns]
     overloaded = [visit for visit in visits if visit.kind is PointKind.OVERLOADED]
     pairs = [
         (visit, longer)
