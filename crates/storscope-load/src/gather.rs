@@ -23,6 +23,8 @@ pub(crate) struct Gathering {
     total: Option<Interval>,
     drain: Option<Interval>,
     ending: Ending,
+    /// Mean number in flight of the interval in which it was greatest.
+    fullest: f64,
 }
 
 impl Gathering {
@@ -35,6 +37,7 @@ impl Gathering {
             total: None,
             drain: None,
             ending: Ending::default(),
+            fullest: 0.0,
         }
     }
 
@@ -81,11 +84,19 @@ impl Gathering {
     pub fn take_complete(&mut self) -> Option<Interval> {
         let finished = self.progress.iter().min().copied().unwrap_or(ENDED);
         let interval = self.open.first_entry().filter(|entry| *entry.key() < finished)?.remove();
+        self.fullest = self.fullest.max(interval.outstanding_mean);
         match &mut self.total {
             Some(total) => total.merge_next(&interval),
             None => self.total = Some(interval.clone()),
         }
         Some(interval)
+    }
+
+    /// Mean number in flight of the interval in which it was greatest: a queue that was full for a part of the run is
+    /// seen there, and not in the mean of all of it.
+    #[inline]
+    pub fn fullest(&self) -> f64 {
+        self.fullest
     }
 
     /// All intervals taken together, what was drained after the end, and the counts.

@@ -247,11 +247,12 @@ pub fn latency_bound(doubts: &[Doubt]) -> Option<LatencyBound> {
     all(beside).then_some(found)
 }
 
-/// What is doubtful about a total, what was drained after it and how it ended.
+/// What is doubtful about a total, what was drained after it and how it ended. `fullest` is the mean number in flight of
+/// the part in which it was greatest.
 #[must_use]
-pub fn doubts(interval: &Interval, drain: &Interval, ending: &Ending, workload: &Workload) -> Vec<Doubt> {
+pub fn doubts(interval: &Interval, drain: &Interval, ending: &Ending, workload: &Workload, fullest: f64) -> Vec<Doubt> {
     let mut doubts = Vec::new();
-    doubts.extend(lateness_doubts(interval, workload));
+    doubts.extend(lateness_doubts_of_part(interval, workload, fullest));
     let flushes = interval.flushes().ios + drain.flushes().ios;
     doubts.extend(overload_doubt(ending, flushes).or_else(|| unanswered_doubt(interval, drain, ending, workload)));
     if interval.failed() > 0 {
@@ -300,11 +301,16 @@ fn unanswered_doubt(interval: &Interval, drain: &Interval, ending: &Ending, work
 /// alone, which is said, and the service is free of them.
 #[must_use]
 pub fn lateness_doubts(interval: &Interval, workload: &Workload) -> Vec<Doubt> {
+    lateness_doubts_of_part(interval, workload, interval.outstanding_mean)
+}
+
+/// Where the queue was full for a part only, as at the last of several rates, its arrivals are the late ones.
+fn lateness_doubts_of_part(interval: &Interval, workload: &Workload, fullest: f64) -> Vec<Doubt> {
     if interval.ios() == 0 {
         return vec![Doubt::Empty];
     }
     let of = |is_open: bool| tally_where(interval, workload, is_open);
-    let full = || interval.outstanding_mean > 0.9 * open_slots(workload);
+    let full = || fullest > 0.9 * open_slots(workload);
     let place_ns = closed_slots(interval, workload) * interval.duration.0 as f64;
     let flushes = flushes_of_closed(interval, workload);
     arrivals_doubt(&of(true), full).into_iter().chain(closed_doubt(&of(false), &flushes, place_ns)).collect()

@@ -147,7 +147,7 @@ impl Run {
         let usage_before = self.shared.usage_before.get().copied().unwrap_or_default();
         let process_usage = Usage::of_process().since(&usage_before);
         let (total, drain, ending) = self.gathering.sum();
-        let doubts = doubts(&total, &drain, &ending, &self.shared.plan.workload);
+        let doubts = doubts(&total, &drain, &ending, &self.shared.plan.workload, self.gathering.fullest());
         self.engines.sort_by_key(|used| used.stream);
         self.engines.dedup();
         let result = RunResult {

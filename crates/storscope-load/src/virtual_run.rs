@@ -322,7 +322,7 @@ impl<D: Device> VirtualRun<D> {
 
     fn sum_up(&mut self, started_unix_ns: u64, process_usage: Usage) -> Finished {
         let (total, drain, ending) = self.gathering.sum();
-        let found = doubts(&total, &drain, &ending, &self.plan.workload);
+        let found = doubts(&total, &drain, &ending, &self.plan.workload, self.gathering.fullest());
         let doubts: Vec<Doubt> = found.into_iter().map(Doubt::in_virtual_time).collect();
         let streams = 0..self.plan.workload.streams.len() as u32;
         let engine = |stream| EngineUsed { stream, engine: "simulated", reason: None, registered_buffers: false };

@@ -3,7 +3,9 @@
 mod support;
 
 use storscope_device::Direction;
-use storscope_load::{Cell, Doubt, Interval, LatencyBound, Tally, Times, Usage, latency_bound, lateness_doubts};
+use storscope_load::{
+    Cell, Doubt, Ending, Interval, LatencyBound, Tally, Times, Usage, latency_bound, lateness_doubts,
+};
 use storscope_types::{Load, Nanos, Process, Stream, Workload};
 use support::{closed, mix, open, reads_4k};
 
@@ -131,6 +133,20 @@ fn an_invalid_latency_is_a_bound_where_its_doubts_agree() {
     assert_eq!(latency_bound(&[late(true), overloaded.clone()]), Some(LatencyBound::Lower));
     assert_eq!(latency_bound(&[late(false), overloaded]), None);
     assert_eq!(latency_bound(&[late(false), empty]), None);
+}
+
+/// The last of three rates is more than the storage does: its arrivals wait for a place in the queue, whose mean over the
+/// run is a third of it.
+#[test]
+fn a_queue_that_was_full_for_a_part_of_the_run_is_what_its_arrivals_waited_for() {
+    let workload = mix(vec![reads_4k()], arrivals());
+    let whole = interval(&[&[(1000, MS, MS)]]);
+    let found = |fullest| match storscope_load::doubts(&whole, &whole, &Ending::default(), &workload, fullest)[..] {
+        [Doubt::GeneratorLate { queue_was_full, .. }, ..] => queue_was_full,
+        ref other => panic!("{other:?}"),
+    };
+    assert!(found(63.0), "of 64 places");
+    assert!(!found(21.0));
 }
 
 #[test]
