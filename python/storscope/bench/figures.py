@@ -155,10 +155,13 @@ class Interval:
 
     @property
     def cells(self) -> list[Interval]:
-        """The same interval for each stream and target alone; what is only counted in sum is not known of them."""
+        """The same interval for each stream and target alone, in their order and not in that in which workers began.
+
+        What is only counted in sum is not known of them.
+        """
         return [
             Interval({**self.form, "cells": [cell], "outstanding_mean": None, "offered_per_s": None})
-            for cell in self.form["cells"]
+            for cell in sorted(self.form["cells"], key=lambda cell: (cell["stream"], cell["target"]))
         ]
 
     @property
