@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -401,9 +402,11 @@ def test_a_mismatch_of_stamps_is_an_error_with_its_place(data: Path, capsys: pyt
     workload.write_text('name = "r"\nverification = "stamps"\n[[stream]]\noutstanding = 1\nline = [{ size = "4k" }]\n')
     arguments = ["bench", str(file), "--workload", str(workload), "--duration", "1s"]
     assert run([*arguments, "--store", str(data.parent / "store")]) == 2
-    said = capsys.readouterr().err
-    assert "error: the run ended early: verification: byte " in said
-    assert "of target 0 should carry its own stamp" in said
+    said = capsys.readouterr()
+    assert "error: the run ended early: verification: byte " in said.err
+    assert "of target 0 should carry its own stamp" in said.err
+    assert re.search(r"^0 ns, seed \d+$", said.out, re.MULTILINE), "no engine was chosen: the trial of one failed"
+    assert "figures, with" not in said.out
 
 
 def test_reading_a_file_changes_nothing(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

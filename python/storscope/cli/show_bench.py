@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from storscope.cli.show_judgement import is_nearly_all, judgement_to_json, other_doubts, print_judgement
+from storscope.cli.show_judgement import (
+    is_nearly_all,
+    judgement_to_json,
+    other_doubts,
+    print_judgement,
+    print_own_doubts,
+)
 from storscope.cli.show_rate_steps import print_rate_steps, rate_steps_to_json
 from storscope.cli.text_table import harmless, print_sentences
 from storscope.domain.units import (
@@ -34,12 +40,14 @@ def print_benched(benched: Benched, store: Path) -> None:
     total = benched.measured
     through = "" if about.direct else ", through the page cache"
     click.secho(harmless(f"{about.workload.name} on {about.target} ({about.target_kind}{through})"), bold=True)
-    click.echo(f"{format_span(outcome.total.duration_ns)}, seed {about.seed}, {', '.join(outcome.engines)}")
+    click.echo(", ".join([format_span(outcome.total.duration_ns), f"seed {about.seed}", *outcome.engines]))
     if not outcome.is_valid:
         click.secho("INVALID, see the doubts below.", fg="red", bold=True)
     click.echo()
-    if benched.judgement is not None:
+    if benched.judgement is not None and total.duration_ns:
         print_judgement(benched.judgement, total.duration_ns, outcome.total.duration_ns)
+    elif benched.judgement is not None:
+        print_own_doubts(benched.judgement)
     print_rate_steps(benched.steps)
     for name, words in (("reads", "reads"), ("writes", "writes")):
         _print_direction(total, total.direction(name), words)
