@@ -34,7 +34,7 @@ def test_a_kept_file_that_somebody_changed_is_no_longer_ours(tmp_path: Path) -> 
     create(file, MIB, keep=True).close()
     with file.open("r+b") as other:
         other.write(b"somebody's data")
-    with pytest.raises(TargetRefused, match="did not create"):
+    with pytest.raises(TargetRefused, match="that storscope did not create, or that was changed since"):
         open_for_writing(file)
 
 

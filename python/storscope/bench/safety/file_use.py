@@ -108,7 +108,7 @@ def _content(look: FileLook) -> Check:
         return passed("content", "the file is empty")
     if look.is_own:
         return passed("content", "created by storscope and not changed since")
-    says = f"a file of {format_bytes(target.size_bytes)} that storscope did not create"
+    says = f"a file of {format_bytes(target.size_bytes)} that storscope did not create, or that was changed since"
     return would_lose("content", says, f"its content, last changed {format_time(target.modified_ns)}")
 
 
