@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storscope.bench.sweep import Planned, axes_of, demanding, is_axis, matrix, matrix_of
+from storscope.bench.sweep import Planned, axes_of, axis_meant, demanding, is_axis, matrix, matrix_of
 from storscope.bench.sweep_order import balanced_order, imbalance
 from storscope.bench.targets import check_fits
 from storscope.bench.workloads import load_workload
@@ -110,6 +110,7 @@ def test_a_workload_is_varied_in_jobs_and_depth() -> None:
         ("mix=most", r"mix, found 'most': a percentage of reads from 1 to 99 is needed"),
         ("mix=0", r"mix, found '0': a percentage of reads from 1 to 99 is needed; 0 is modes=randwrite or write"),
         ("mix=70,100", r"mix, found '100': .* 1 to 99 is needed; 0 is .*, 100 is modes=randread or read"),
+        ("mix=0.7", r"mix, found '0.7': a percentage of reads from 1 to 99 is needed; 70 if a share of 0.7 is meant"),
         ("starts=early", r"starts, found 'early': the words are together, apart"),
     ],
 )
@@ -117,6 +118,14 @@ def test_a_value_that_is_none_is_told_what_one_is(axis: str, message: str) -> No
     with pytest.raises(UsageError, match=message) as raised:
         axes_of([axis])
     assert not [word for word in ("int()", "float", "Starts") if word in str(raised.value)]
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("job=2", "jobs=2"), ("dephts=4", "depth=4"), ("rwmixraed=70", "mix=70"), ("job", None), ("/mnt/a=b", None)],
+)
+def test_a_misspelt_axis_is_nearly_one(word: str, meant: str | None) -> None:
+    assert axis_meant(word) == meant
 
 
 def test_the_jobs_of_a_fio_file_are_points() -> None:

@@ -285,6 +285,7 @@ def test_a_point_that_cannot_be_measured_leaves_the_others_alone(
         (("sizes=4k",), "Axes need --sweep"),
         (("--sweep", "sizes=4x"), "4x"),
         (("--sweep", "sizes=4k", "other"), "one target, or several that exist"),
+        (("--sweep", "sizes=4k", "job=2", "dephts=4"), "Did you mean jobs=2 depth=4? The axes are sizes, modes, jobs"),
         (("--sweep", "sizes=4k", "block=8k"), "block=8k"),
         (("--repeat", "2", "--workload", "log"), "--sweep or --time-series"),
         (("--fresh", "--workload", "log"), "--resume or --fresh, found neither"),

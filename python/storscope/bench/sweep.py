@@ -17,6 +17,7 @@ from storscope.bench.workloads.definition import Definition
 from storscope.domain.access import LARGEST_TRANSFER_BYTES
 from storscope.domain.errors import UsageError
 from storscope.domain.load import MOST_OUTSTANDING, Closed
+from storscope.domain.near_names import near_name
 from storscope.domain.sweep import Point
 from storscope.domain.units import bytes_from_text, format_bytes
 from storscope.domain.workload import AccessSpec, Mix, Starts, Stream, Verification, Workload
@@ -77,6 +78,14 @@ def is_axis(text: str) -> bool:
     """Whether an argument of the command line is an axis rather than a target."""
     name, equals, _ = text.partition("=")
     return bool(equals) and name.lower() in _NAMES
+
+
+def axis_meant(text: str) -> str | None:
+    """'jobs=2' for 'job=2', a misspelt axis; None for what is nearly none."""
+    name, equals, values = text.partition("=")
+    words = {axis: [word for word, named in _NAMES.items() if named == axis] for axis in dict.fromkeys(_NAMES.values())}
+    axis = near_name(name, words, words) if equals else None
+    return f"{axis}={values}" if axis else None
 
 
 def axes_of(texts: Sequence[str]) -> Axes:
@@ -162,6 +171,8 @@ def _share(text: str) -> float:
         percent = float(text.removesuffix("%"))
     except ValueError as error:
         raise ValueError(wanted) from error
+    if 0 < percent < 1:
+        raise ValueError(f"{wanted}; {percent * 100:g} if a share of {percent:g} is meant")
     if not 0 < percent < 100:
         raise ValueError(f"{wanted}; 0 is modes=randwrite or write, 100 is modes=randread or read")
     return percent / 100

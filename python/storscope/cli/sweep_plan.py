@@ -65,8 +65,17 @@ def _check_targets(targets: Sequence[str]) -> None:
     if not targets or (missing and len(targets) > 1):
         raise UsageError(
             "one target, or several that exist, and axes like sizes=4k,64k", " ".join(missing) or "no target",
-            hint="The axes are sizes, modes, jobs, depth, mix.",
+            hint=_axes_hint(missing),
         )  # fmt: skip
+
+
+def _axes_hint(missing: Sequence[str]) -> str:
+    """For words that are neither targets nor axes."""
+    from storscope.bench.sweep import axis_meant
+
+    meant = " ".join(axis for word in missing if (axis := axis_meant(word)) is not None)
+    near = f"Did you mean {meant}? " if meant else ""
+    return f"{near}The axes are sizes, modes, jobs, depth, mix, starts."
 
 
 def _goals(planned: Sequence[Planned], asked: Sweep, chosen: Mapping[str, Any]) -> tuple[Goal, ...]:
