@@ -389,3 +389,28 @@ def test_nothing_is_told_where_no_file_is_meant(name: str, tmp_path: Path, monke
     with pytest.raises(UsageError) as refused:
         load_workload(name)
     assert "There is" not in refused.value.hint
+
+
+@pytest.mark.parametrize(("text", "hint"), [
+    ("sd=sd1,lun=/dev/sdb\nwd=wd1,sd=sd1,xfersize=4k,rdpct=70\n", "vdbench's parameters are not read: write TOML"),
+    ("rw=randread\nbs=4k\n", r"a line like \[job\] belongs above them"),
+    ("elephants\n", "An .icf begins with 'Version'"),
+])  # fmt: skip
+def test_of_another_form_it_is_told_what_to_do(tmp_path: Path, text: str, hint: str) -> None:
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(UnknownFormat, match=hint):
+        load_workload(tmp_path / "file")
+
+
+def test_a_misspelt_field_in_json_is_told_with_the_one_that_was_meant() -> None:
+    with pytest.raises(ConfigError, match="Did you mean 'access'"):
+        load_workload('{"name": "x", \n"streams": [{"acces": 1}]}')
+
+
+def test_of_a_hundred_sizes_the_ends_are_told_and_the_rest_in_a_line() -> None:
+    workload = load_workload("[a]\nrw=write\nsize=1g\nbsrange=512-64k\n").workloads[0]
+    kinds = [line for line in describe(workload) if line.startswith("  ")]
+    assert len(kinds) == 7
+    assert kinds[0] == "  1 %: 512 B, all writes, sequential."
+    assert kinds[3] == "  94 %: 94 more kinds, 2 KiB to 48.5 KiB (convert --to toml lists all)"
+    assert kinds[6] == "  1 %: 50 KiB, all writes, sequential."

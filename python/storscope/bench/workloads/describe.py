@@ -103,6 +103,11 @@ def _copy(copy: Copy) -> str:
     )
 
 
+_MOST_KINDS = 24
+"""What more are, as the hundred sizes of a range of fio's, hide what stands above and below them."""
+_KINDS_AT_ENDS = 3
+
+
 def _mix(mix: Mix) -> Iterator[str]:
     lines = [line for line in mix.lines if line.share > 0]
     if len(lines) == 1:
@@ -111,8 +116,16 @@ def _mix(mix: Mix) -> Iterator[str]:
     total = math.fsum(line.share for line in lines)
     unit = "transfer" if all(line.burst == 1 for line in lines) else "burst"
     yield f"For each {unit} one of {len(lines)} kinds is drawn; {_summary(lines)}"
-    for line in lines:
+    left_out = lines[_KINDS_AT_ENDS:-_KINDS_AT_ENDS] if len(lines) > _MOST_KINDS else []
+    for line in lines[:_KINDS_AT_ENDS] if left_out else lines:
         yield f"  {_percent(line.share / total)}: {_line(line, lines)}"
+    if left_out:
+        share = _percent(math.fsum(line.share for line in left_out) / total)
+        sizes = [line.size_bytes for line in left_out]
+        span = f"{format_bytes(min(sizes))} to {format_bytes(max(sizes))}"
+        yield f"  {share}: {len(left_out)} more kinds, {span} (convert --to toml lists all)"
+        for line in lines[-_KINDS_AT_ENDS:]:
+            yield f"  {_percent(line.share / total)}: {_line(line, lines)}"
 
 
 def _summary(lines: Sequence[AccessSpec]) -> str:

@@ -115,8 +115,20 @@ def _reader(text: str, where: str, target_sizes: Sequence[int]) -> Callable[[str
         "an Iometer .icf, a fio job file, TOML or JSON",
         repr(head[:40]),
         where=where,
-        hint="An .icf begins with 'Version', a job file has sections like [job], the TOML form has [[stream]].",
+        hint=_form_hint(text),
     )
+
+
+def _form_hint(text: str) -> str:
+    """Of options without a section, and of what vdbench reads, what to do; of anything else how the forms begin."""
+    if re.search(r"^[ \t]*(sd|wd|rd|fsd|fwd)=\w+,", text, re.MULTILINE):
+        return (
+            "vdbench's parameters are not read: write TOML, with xfersize as size, rdpct as read_share, seekpct as "
+            "random_share, iorate as rate_per_s, threads as outstanding (docs/workloads.md)."
+        )
+    if re.search(r"^[ \t]*(rw|readwrite|bs|blocksize|ioengine|iodepth)[ \t]*=", text, re.MULTILINE):
+        return "If these are options of a fio job, a line like [job] belongs above them."
+    return "An .icf begins with 'Version', a job file has sections like [job], the TOML form has [[stream]]."
 
 
 def _is_toml(text: str) -> bool:
