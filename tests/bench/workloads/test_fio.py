@@ -581,3 +581,14 @@ def test_a_slip_in_an_option_is_lost_with_the_option_that_was_meant() -> None:
     reasons = {loss.what: loss.reason for loss in losses if loss.kind is LossKind.LOST}
     assert reasons["io_depth=8"] == "storscope does not know what this option asks for; did you mean iodepth?"
     assert reasons["elephants=3"] == "storscope does not know what this option asks for"
+
+
+@pytest.mark.parametrize(("range_", "mean_bytes"), [
+    ("512-64k", 33_026), ("4k-792k", 407_636), ("4k-1000k", 514_165), ("4k-16k", 10_240), ("4k-1001k", 514_701),
+])  # fmt: skip
+def test_sizes_that_stand_for_a_range_have_its_mean(range_: str, mean_bytes: float) -> None:
+    """Measured with fio 3.33 and its null engine. Of 198 multiples the first 100 stood for all."""
+    found = lines(job(f"rw=randwrite bsrange={range_} norandommap"))
+    assert len(found) <= 100
+    assert sum(line.share for line in found) == pytest.approx(1)
+    assert sum(line.share * line.size_bytes for line in found) == pytest.approx(mean_bytes, rel=0.003)

@@ -411,6 +411,6 @@ def test_of_a_hundred_sizes_the_ends_are_told_and_the_rest_in_a_line() -> None:
     workload = load_workload("[a]\nrw=write\nsize=1g\nbsrange=512-64k\n").workloads[0]
     kinds = [line for line in describe(workload) if line.startswith("  ")]
     assert len(kinds) == 7
-    assert kinds[0] == "  1 %: 512 B, all writes, sequential."
-    assert kinds[3] == "  94 %: 94 more kinds, 2 KiB to 48.5 KiB (convert --to toml lists all)"
-    assert kinds[6] == "  1 %: 50 KiB, all writes, sequential."
+    assert kinds[0] == "  0.781 %: 512 B, all writes, sequential."
+    assert kinds[3] == "  94.5 %: 94 more kinds, 2.50 KiB to 61.5 KiB (convert --to toml lists all)"
+    assert kinds[6] == "  1.56 %: 64 KiB, all writes, sequential."

@@ -5,6 +5,7 @@ Without `bs_unaligned` fio rounds them down to multiples of the direction's leas
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from storscope.bench.workloads._fio_given import GivenOptions
@@ -73,9 +74,21 @@ def _range(job: GivenOptions, option: Option, text: str) -> tuple[tuple[int, flo
     if job.flag("bs_unaligned"):
         job.note("bs_unaligned", f"fio takes any number of bytes in between, here multiples of {least}")
     rest = greatest % least / greatest
-    if count + (rest > 0) > _MOST_SIZES:
+    most = _MOST_SIZES - (rest > 0)
+    if count > most:
         job.note("bsrange", f"{_MOST_SIZES} sizes stand for the range")
-        step = greatest // _MOST_SIZES // least * least
-        return tuple((step * number, 1 / _MOST_SIZES) for number in range(1, _MOST_SIZES + 1))
-    sizes = [(least * number, least / greatest) for number in range(1, count + 1)]
+    sizes = [(least * number, members * least / greatest) for number, members in _middles(count, min(count, most))]
     return (*sizes, (greatest, rest)) if rest else tuple(sizes)
+
+
+def _middles(count: int, groups: int) -> list[tuple[int, int]]:
+    """The middle of each of so many groups of the numbers from 1 to `count`, and how many are in it.
+
+    They are as alike as can be. A middle between two numbers is one of them by turns, so that the mean stays: it is off
+    by less than one half.
+    """
+    ends = [count * group // groups for group in range(groups + 1)]
+    return [
+        ((before + 1 + after + group % 2) // 2, after - before)
+        for group, (before, after) in enumerate(itertools.pairwise(ends))
+    ]
