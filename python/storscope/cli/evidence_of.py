@@ -14,6 +14,8 @@ from storscope.cli.store_for_reading import store_for_reading
 
 if TYPE_CHECKING:
     from storscope.store import Store
+    from storscope.workbench.brought import Reading
+    from storscope.workbench.importing import ImportSummary
 
 
 @contextmanager
@@ -25,7 +27,7 @@ def evidence_of(paths: Sequence[Path], store_path: Path | None, chosen: Mapping[
     """
     from storscope.domain.errors import UsageError
     from storscope.store import Store
-    from storscope.workbench.temporary_stores import folder_for_stores, named_for
+    from storscope.workbench.brought import store_of
 
     if paths and typed("store_path"):
         raise UsageError("files or --store", "both", hint="storscope import FILE... --store DIR puts them together.")
@@ -34,26 +36,25 @@ def evidence_of(paths: Sequence[Path], store_path: Path | None, chosen: Mapping[
         refuse_import_options("a store")
         yield store_for_reading(paths[0] if is_store else store_path)
         return
-    with folder_for_stores() as folder, named_for(folder, paths):
-        store = Store.open(folder / "store", create=True)
-        _read(store, paths, chosen)
+    with reading(chosen, verbose=False) as how, store_of(paths, how) as (store, _):
         yield store
 
 
-def _read(store: Store, paths: Sequence[Path], chosen: Mapping[str, Any]) -> None:
+@contextmanager
+def reading(chosen: Mapping[str, Any], *, verbose: bool) -> Iterator[Reading]:
+    """How the command's options say that evidence is read; what could not be used is said on standard error."""
     from storscope.cli.show_import import print_problems
-    from storscope.domain.errors import InputError
-    from storscope.workbench.importing import import_paths
+    from storscope.workbench.brought import Reading
+
+    def tell(summary: ImportSummary) -> None:
+        progress.stop()
+        print_problems(summary, verbose=verbose)
 
     with ReadingProgress() as progress:
-        summary = import_paths(
-            store,
-            paths,
+        yield Reading(
             options=make_import_options(dict(chosen)),
             as_format=chosen["as_format"],
             standard_input=standard_input(),
             progress=progress,
+            told=tell,
         )
-    print_problems(summary, verbose=False)
-    if not summary.captures:
-        raise InputError("evidence that an importer understands", "none", hint="What is understood: storscope formats.")

@@ -32,14 +32,14 @@ class ReadingProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stop()
+        self.stop()
 
     def __call__(self, name: str, done_bytes: int, total_bytes: int) -> None:
         """Tells how much of a file has been read."""
         if not self._enabled:
             return
         if name != self._name:
-            self._stop()
+            self.stop()
             self._name, self._started = name, time.monotonic()
         if self._bar is None:
             if time.monotonic() - self._started < _SHOW_AFTER_S:
@@ -57,7 +57,8 @@ class ReadingProgress:
         self._task = self._bar.add_task(self._name[-50:], total=total_bytes)
         self._bar.start()
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """Takes the bar away; what is read next has a new one."""
         if self._bar is not None:
             self._bar.stop()
         self._bar = self._task = None

@@ -27,17 +27,7 @@ def complete(store: Store) -> None:
 
     A store that cannot be written is asked as it is: then it says that something is missing, and why.
     """
-    from storscope.domain.errors import StoreError
-    from storscope.workbench.benchmarking import recover_runs
+    from storscope.workbench.completing import completed
 
-    try:
-        for said in recover_runs(store):
-            click.echo(said, err=True)
-    except (StoreError, OSError) as error:
-        click.echo(f"A run that was killed is not in the store yet, as it cannot be written: {error}", err=True)
-    for capture in store.not_put_back():
-        click.echo(
-            f"{store.path}: capture {capture} is not in the store, as its replacement broke off. The next command that "
-            "may write to the store puts it back.",
-            err=True,
-        )
+    for said in completed(store):
+        click.echo(said, err=True)

@@ -1,19 +1,27 @@
-"""Comparing: two sides, brought into stores where they are files, and judged."""
+"""Comparing: two sides, brought into stores where they are none, and judged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import storscope
 from storscope.compare import Side, compare_sides, parse_side
+from storscope.compare.selection import Selector
 from storscope.domain.comparison import Comparison, Settings
-from storscope.domain.errors import InputError, UsageError
-from storscope.sources.expand import Progress
-from storscope.sources.importer import ImportOptions
+from storscope.domain.errors import UsageError
 from storscope.store import Store
-from storscope.workbench.importing import ImportSummary, import_paths
+from storscope.workbench.brought import Reading, bring
 from storscope.workbench.temporary_stores import folder_for_stores
+
+
+@dataclass(frozen=True)
+class SideSource:
+    """One side, and what gives the store that has it: at the path, which is free, where it is in none yet."""
+
+    side: Side
+    store_at: Callable[[Path], Store]
 
 
 def compare(
@@ -22,42 +30,57 @@ def compare(
     settings: Settings,
     *,
     store_path: Path | None = None,
-    options: ImportOptions | None = None,
-    as_format: str | None = None,
-    progress: Progress | None = None,
-    told: Callable[[ImportSummary], None] | None = None,
+    reading: Reading | None = None,
 ) -> Comparison:
     """Compares two sides, each evidence or part of a store (see compare/selection.py).
 
-    Evidence is imported into a store that lives as long as the call; `told` hears what could not be read. A side
-    without a path is part of the store at `store_path`.
+    Evidence is imported into a store that lives as long as the call. A side without a path is part of the store at
+    `store_path`.
     """
-    sides = (parse_side(before), parse_side(after))
+    one, other = (named_side(text, store_path, reading or Reading()) for text in (before, after))
+    return compare_sources(one, other, settings)
 
-    def imported(side: Side, into: Path) -> Store:
-        store = Store.open(into, create=True)
-        summary = import_paths(store, [_path(side)], options=options, as_format=as_format, progress=progress)
-        if told is not None:
-            told(summary)
-        if not summary.captures:
-            raise InputError(
-                "evidence that an importer understands",
-                "none",
-                where=side.text,
-                hint="What is understood: storscope formats.",
-            )
-        return store
 
+def compare_sources(before: SideSource, after: SideSource, settings: Settings) -> Comparison:
+    """Compares two sides; stores that had to be made for them live as long as the call."""
     with folder_for_stores() as folder:
-        stores = [
-            _store_of_side(side, store_path) or imported(side, folder / f"side-{number}")
-            for number, side in enumerate(sides)
-        ]
+        stores: list[Store] = []
         try:
-            return compare_sides((stores[0], sides[0]), (stores[1], sides[1]), settings, version=storscope.__version__)
+            for number, one in enumerate((before, after)):
+                stores.append(one.store_at(folder / f"side-{number}"))
+            return compare_sides((stores[0], before.side), (stores[1], after.side), settings,
+                                 version=storscope.__version__)  # fmt: skip
         finally:
             for store in stores:
                 store.forget()
+
+
+def named_side(text: str, store_path: Path | None, reading: Reading) -> SideSource:
+    """The side that a text names: a store or a part of one, or evidence to be read."""
+    side = parse_side(text)
+    if side.path is None or Store.is_store(side.path):
+        return SideSource(side, lambda _: _store_of_side(side, store_path))
+    return SideSource(side, _filled(lambda store: bring(store, [_path(side)], reading, where=side.text)))
+
+
+def read_side(text: str, paths: Sequence[Path], reading: Reading) -> SideSource:
+    """All that several paths hold as one side, which is called by `text`."""
+    side = Side(text, None, Selector())
+    return SideSource(side, _filled(lambda store: bring(store, paths, reading, where=text)))
+
+
+def made_side(text: str, fill: Callable[[Store], object]) -> SideSource:
+    """What `fill` writes into a store as one side, which is called by `text`."""
+    return SideSource(Side(text, None, Selector()), _filled(fill))
+
+
+def _filled(fill: Callable[[Store], object]) -> Callable[[Path], Store]:
+    def store_at(path: Path) -> Store:
+        store = Store.open(path, create=True)
+        fill(store)
+        return store
+
+    return store_at
 
 
 def are_stored(before: str, after: str) -> bool:
@@ -77,10 +100,10 @@ def _path(side: Side) -> Path:
     return side.path
 
 
-def _store_of_side(side: Side, store_path: Path | None) -> Store | None:
-    """The store that the side names or that is in use; None when it names evidence."""
-    if side.path is None:
-        if store_path is None:
-            raise UsageError("a store for the selection", "none", where=side.text, hint="Name it with --store DIR.")
-        return Store.open(store_path)
-    return Store.open(side.path) if Store.is_store(side.path) else None
+def _store_of_side(side: Side, store_path: Path | None) -> Store:
+    """The store that the side names, or the one that is in use."""
+    if side.path is not None:
+        return Store.open(side.path)
+    if store_path is None:
+        raise UsageError("a store for the selection", "none", where=side.text, hint="Name it with --store DIR.")
+    return Store.open(store_path)

@@ -13,17 +13,16 @@ import click
 from click.core import ParameterSource
 
 from storscope.cli.after_printing import after_printing
+from storscope.cli.evidence_of import reading
 from storscope.cli.options import (
     DEFAULT_STORE,
     DurationType,
     ShareType,
     import_options,
-    make_import_options,
     refuse_import_options,
     store_option,
 )
 from storscope.cli.output_file import OutputFile, replace_option
-from storscope.cli.progress import ReadingProgress
 
 _EPILOG = """\b
 What BEFORE and AFTER may be:
@@ -120,17 +119,8 @@ def command(before: str, after: str, store_path: Path | None, **chosen: Any) -> 
         allow_failed=chosen["allow_failed"],
         entities_max=chosen["entities_max"],
     )
-    with ReadingProgress() as progress:
-        comparison = compare(
-            before,
-            after,
-            settings,
-            store_path=kept,
-            options=make_import_options(chosen),
-            as_format=chosen["as_format"],
-            progress=progress,
-            told=lambda summary: _tell(summary, verbose=chosen["verbose"]),
-        )
+    with reading(chosen, verbose=chosen["verbose"]) as how:
+        comparison = compare(before, after, settings, store_path=kept, reading=how)
     with after_printing(partial(_write_report, comparison, chosen["report"])):
         _show(comparison, form="json" if chosen["as_json"] else chosen["form"], verbose=chosen["verbose"])
     return exit_code(comparison, chosen["fail_on"], chosen["metrics"])
@@ -226,12 +216,6 @@ def _level(level: float) -> float:
     if not 0.5 <= level <= 0.9999:
         raise click.UsageError(f"--level: expected 50% to 99.99%, found {100 * level:g}%.")
     return level
-
-
-def _tell(summary: Any, *, verbose: bool) -> None:
-    from storscope.cli.show_import import print_problems
-
-    print_problems(summary, verbose=verbose)
 
 
 def _show(comparison: Any, *, form: str, verbose: bool) -> None:

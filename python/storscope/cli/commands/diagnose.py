@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,15 @@ import click
 from click.core import ParameterSource
 
 from storscope.cli.after_printing import after_printing
+from storscope.cli.evidence_of import reading
 from storscope.cli.options import (
     DEFAULT_STORE,
     MomentType,
     import_options,
-    make_import_options,
     refuse_import_options,
     store_option,
 )
 from storscope.cli.output_file import OutputFile, replace_option
-from storscope.cli.progress import ReadingProgress
-from storscope.cli.standard_streams import standard_input
 
 _SEVERITIES = click.Choice(["info", "warning", "critical"])
 _EPILOG = """\b
@@ -65,7 +62,9 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
     """
     from storscope.cli.store_for_reading import complete
     from storscope.store import Store
+    from storscope.workbench.brought import bring, store_of
     from storscope.workbench.diagnosing import diagnose
+    from storscope.workbench.judged_beside import with_beside
 
     paths, run = _selected(paths, chosen["run"])
     if paths and _is_from_environment("store_path"):
@@ -75,16 +74,15 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
     if not paths:
         refuse_import_options("a store")
     with ExitStack() as stack:
+        how = stack.enter_context(reading(chosen, verbose=chosen["verbose"]))
+        brought = None
         if paths and store_path is None:
-            from storscope.workbench.temporary_stores import folder_for_stores, named_for
-
-            folder = stack.enter_context(folder_for_stores())
-            stack.enter_context(named_for(folder, paths))
-            store = Store.open(folder / "store", create=True)
+            store, brought = stack.enter_context(store_of(paths, how))
         else:
             store = Store.open(store_path or Path(DEFAULT_STORE), create=bool(paths))
             complete(store)
-        brought = _import(store, paths, chosen) if paths else None
+            if paths:
+                brought = bring(store, paths, how)
         verdict = diagnose(
             store,
             thresholds_file=chosen["thresholds"],
@@ -94,7 +92,7 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
             run=run,
         )
         if brought is not None:
-            verdict = _with_beside(verdict, brought)
+            verdict = with_beside(verdict, set(brought.captures))
         with after_printing(partial(_write_report, verdict, store, chosen["report"])):
             _show(verdict, chosen, store, is_kept=not paths or store_path is not None)
     return exit_code(verdict, chosen["fail_on"], 0 if brought is None else len(brought.failures))
@@ -103,30 +101,6 @@ def command(paths: tuple[Path, ...], store_path: Path | None, **chosen: Any) -> 
 def _is_from_environment(name: str) -> bool:
     """Whether the value of a parameter is that of its environment variable."""
     return click.get_current_context().get_parameter_source(name) is ParameterSource.ENVIRONMENT
-
-
-def _with_beside(verdict: Any, brought: Any) -> Any:
-    """The verdict with a note of what was judged although the paths do not hold it, if anything was."""
-    from storscope.domain.verdict import Note, NotePlace
-
-    words = _beside(verdict, brought)
-    if not words:
-        return verdict
-    notes = [Note(words, NotePlace.FIRST), *verdict.provenance.notes]
-    return replace(verdict, provenance=replace(verdict.provenance, notes=notes))
-
-
-def _beside(verdict: Any, brought: Any) -> str:
-    """What of the store was judged although the paths do not hold it; empty if nothing was."""
-    own = set(brought.captures)
-    count = sum(capture["capture"] not in own for capture in verdict.provenance.captures)
-    if not count:
-        return ""
-    captures = "1 capture that was" if count == 1 else f"{count:,} captures that were"
-    return (
-        f"also judged: {captures} in the store {verdict.provenance.store} already. To judge the paths alone, leave "
-        "--store out."
-    )
 
 
 def _write_report(verdict: Any, store: Any, path: Path | None) -> None:
@@ -155,30 +129,6 @@ def exit_code(verdict: Any, fail_on: str, failures: int = 0) -> int:
     if verdict.worst is not None and verdict.worst >= Severity[fail_on.upper()]:
         return 1
     return 2 if failures or not (verdict.findings or verdict.healthy) else 0
-
-
-def _import(store: Any, paths: tuple[Path, ...], chosen: dict[str, Any]) -> Any:
-    """Imports the evidence; says on standard error what it could not use. Returns the ImportSummary.
-
-    Raises when nothing could be read.
-    """
-    from storscope.cli.show_import import print_problems
-    from storscope.domain.errors import InputError
-    from storscope.workbench.importing import import_paths
-
-    with ReadingProgress() as progress:
-        summary = import_paths(
-            store,
-            paths,
-            options=make_import_options(chosen),
-            as_format=chosen["as_format"],
-            standard_input=standard_input(),
-            progress=progress,
-        )
-    print_problems(summary, verbose=chosen["verbose"])
-    if not summary.captures:
-        raise InputError("evidence that an importer understands", "none", hint="What is understood: storscope formats.")
-    return summary
 
 
 def _show(verdict: Any, chosen: dict[str, Any], store: Any, *, is_kept: bool) -> None:
