@@ -22,6 +22,7 @@ from storscope.sim.replay import TracePlan, TraceSource, described, packed, plac
 from storscope.sim.schedule import load_schedule
 from storscope.sim.simulation import SimulationPlan
 from storscope.sim.traces import read_trace
+from storscope.workbench.arguments import Duration, taken_duration_ns, taken_texts
 from storscope.workbench.interval_length import interval_ns_for
 from storscope.workbench.own_length import own_length
 from storscope.workbench.simulated import Simulated
@@ -33,10 +34,8 @@ from storscope.workbench.simulation_arguments import (
     check_schedule,
     check_traces,
     check_volumes,
-    taken_duration_ns,
     taken_numbers,
     taken_size,
-    taken_texts,
 )
 from storscope.workbench.simulation_sweep import SimulationLengths, sweep_of_axes, sweep_of_file
 
@@ -48,9 +47,6 @@ Workloads = str | Path | Workload | Mapping[str, str | Path | Workload]
 
 Traces = str | Path | Mapping[str, str | Path]
 """A trace for what it names itself, or one for each volume."""
-
-Duration = str | float
-"""Like '60s' or '5m'; a plain number is seconds, also as text."""
 
 Count = int | str
 """A number, or like '500k' or '5M'."""
