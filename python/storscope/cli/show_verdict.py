@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +15,7 @@ from storscope.cli.text_table import harmless
 from storscope.domain.finding import Finding, NotEvaluated, Severity
 from storscope.domain.units import format_ratio, format_time
 from storscope.domain.verdict import NotePlace, Verdict
+from storscope.domain.verdict_answer import answer, counted_outcomes
 
 _COLOURS = {Severity.CRITICAL: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _MAX_WIDTH = 110
@@ -57,29 +58,12 @@ def _print_notes(verdict: Verdict, *places: NotePlace) -> None:
 
 def _print_headline(verdict: Verdict) -> None:
     captures = len(verdict.provenance.captures)
-    if verdict.findings:
-        first = verdict.findings[0]
-        click.secho(f"{first.severity.word.upper()}: {harmless(first.title)}", fg=_COLOURS[first.severity], bold=True)
-    elif verdict.healthy and not verdict.is_of_storage:
-        click.secho(
-            "UNDECIDED: the numbers fit together; of the storage itself nothing could be judged.",
-            fg="yellow",
-            bold=True,
-        )
+    worst = verdict.findings[0].severity if verdict.findings else None
+    colour = _COLOURS[worst] if worst else "green" if verdict.is_healthy else "yellow"
+    click.secho(harmless(answer(verdict)), fg=colour, bold=True)
+    if verdict.healthy and not verdict.findings and not verdict.is_healthy:
         _print_latency_needs(verdict)
-    elif verdict.healthy and not verdict.is_healthy:
-        click.secho("UNDECIDED: how long I/Os take was not judged; what else was looked at is in order.", fg="yellow",
-                    bold=True)  # fmt: skip
-        _print_latency_needs(verdict)
-    elif verdict.healthy:
-        judged = len({item.rule for item in verdict.healthy})
-        rules = judged + len({item.rule for item in verdict.not_evaluated} - {item.rule for item in verdict.healthy})
-        click.secho(f"HEALTHY in what could be judged: {judged} of {rules} rules.", fg="green", bold=True)
-    else:
-        click.secho("UNDECIDED: this evidence is enough for no rule.", fg="yellow", bold=True)
-    counts = Counter(finding.severity for finding in verdict.findings)
-    parts = [f"{counts[severity]} {severity.word}" for severity in sorted(Severity, reverse=True) if counts[severity]]
-    said = ", ".join([*parts, f"{len(verdict.healthy)} healthy", f"{len(verdict.not_evaluated)} not evaluated"])
+    said = counted_outcomes(verdict)
     period = _period(verdict.start_ns, verdict.end_ns, verdict.zero_ns) if verdict.start_ns else "no times"
     click.echo(f"{said}; {captures} capture{'' if captures == 1 else 's'}, {period}")
     runs = sum(_rows_of("runs", capture) for capture in verdict.provenance.captures)

@@ -137,7 +137,7 @@ class ComparedSubject:
     """None where the source has no intervals."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PairResult:
     """One access specification, or one entity, on both sides."""
 
@@ -162,6 +162,11 @@ class PairResult:
     """The side that is simulated, where the other one was measured: a prediction, which is not judged."""
     subjects: Sequence[ComparedSubject] = ()
     """What was compared, the side before first; several of a side are repetitions."""
+
+    def __repr__(self) -> str:
+        """What it is, and the figures that were compared."""
+        loud = "" if self.is_comparable else ", not the same load"
+        return f"<PairResult {self.name!r}: {', '.join(row.metric for row in self.rows) or 'no figures'}{loud}>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from storscope.domain.entity import EntityRef
+from storscope.domain.units import format_ratio
 
 
 class Severity(enum.IntEnum):
@@ -39,7 +40,7 @@ class EvidenceRows:
     total_rows: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Finding:
     """A conclusion. Texts are sentences for a tired person; numbers in them carry units."""
 
@@ -67,6 +68,12 @@ class Finding:
     """Orders findings of one severity: the share of the harm this explains, 0 to 1."""
     numbers: dict[str, float] = field(default_factory=dict)
     """The decisive numbers by name, units in the name, for machines."""
+
+    def __repr__(self) -> str:
+        """What was found, how bad and how sure that is."""
+        return (
+            f"<Finding {self.severity.word} {self.title!r} ({self.rule}, confidence {format_ratio(self.confidence)})>"
+        )
 
 
 @dataclass(frozen=True, slots=True)
