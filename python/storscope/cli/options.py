@@ -229,12 +229,11 @@ IMPORT_OPTIONS: Final = (
 
 def make_import_options(values: dict[str, Any]) -> Any:
     """The ImportOptions for the values of `import_options`."""
-    from storscope.sources.importer import ImportOptions
+    from storscope.sources.importer import ImportOptions, start_in
 
-    start, zone = values["start"], values["timezone"] or dt.UTC
     return ImportOptions(
         timezone=values["timezone"],
-        start=start and (start if start.tzinfo else start.replace(tzinfo=zone)).astimezone(dt.UTC),
+        start=start_in(values["start"], values["timezone"]),
         interval_s=values["interval"],
         system=values["system"],
         year=values["year"],

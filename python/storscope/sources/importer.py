@@ -59,6 +59,13 @@ class ImportOptions:
         return {name: str(value) for name, value in values.items() if value is not None}
 
 
+def start_in(start: dt.datetime | None, timezone: zoneinfo.ZoneInfo | None) -> dt.datetime | None:
+    """An instant that a user names, in UTC; without a zone it is in `timezone`, or else in UTC."""
+    if start is None:
+        return None
+    return (start if start.tzinfo else start.replace(tzinfo=timezone or dt.UTC)).astimezone(dt.UTC)
+
+
 @dataclass(frozen=True)
 class Importer:
     """One format: how it is recognised, how it is read, and what it carries."""
