@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import storscope
+from storscope.cli.commands.demo import examples_folder
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.load import Closed, Region
 from storscope.domain.workload import Stream, Workload
@@ -212,11 +213,12 @@ def test_the_examples_of_the_documentation_run(
     """With two small designs in place of those that it names, and shorter."""
     page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 10
     (tmp_path / "array.toml").write_text(SMALL.replace('"data"', '"vmfs1"').replace('"log"', '"dw"'))
     for name in ("old.toml", "new.toml"):
         (tmp_path / name).write_text(SMALL)
     (tmp_path / "failures.toml").write_text(_BOTH_OF_A_PAIR)
+    (tmp_path / "captures").symlink_to(examples_folder() / "equallogic")
     monkeypatch.chdir(tmp_path)
     known: dict[str, Any] = {}
     for block in blocks:
@@ -229,6 +231,10 @@ def test_the_examples_of_the_documentation_run(
     assert {row["entity"] for row in known["rows"]} == {"vmfs1", "dw"}
     assert known["events"]
     assert len(known["points"]) == 6
+    assert "CRITICAL: vmk2 carries no iSCSI traffic" in said
+    assert known["failed"] and (tmp_path / "report.html").exists()
+    assert known["comparison"].outcome in {"no difference shown", "cannot tell"}
+    assert known["found"].not_read
 
 
 # What ends many -------------------------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ class SideSource:
 
     side: Side
     store_at: Callable[[Path], Store]
+    is_read: bool = False
+    """Whether it is evidence that has to be read first."""
 
 
 def compare(
@@ -60,13 +62,13 @@ def named_side(text: str, store_path: Path | None, reading: Reading) -> SideSour
     side = parse_side(text)
     if side.path is None or Store.is_store(side.path):
         return SideSource(side, lambda _: _store_of_side(side, store_path))
-    return SideSource(side, _filled(lambda store: bring(store, [_path(side)], reading, where=side.text)))
+    return SideSource(side, _filled(lambda store: bring(store, [_path(side)], reading, where=side.text)), is_read=True)
 
 
 def read_side(text: str, paths: Sequence[Path], reading: Reading) -> SideSource:
     """All that several paths hold as one side, which is called by `text`."""
     side = Side(text, None, Selector())
-    return SideSource(side, _filled(lambda store: bring(store, paths, reading, where=text)))
+    return SideSource(side, _filled(lambda store: bring(store, paths, reading, where=text)), is_read=True)
 
 
 def made_side(text: str, fill: Callable[[Store], object]) -> SideSource:
