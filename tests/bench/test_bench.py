@@ -244,7 +244,7 @@ def test_every_command_that_asks_a_store_brings_killed_runs_in_first(
     data: Path, command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Store.open(data.parent / "store", create=True)
-    monkeypatch.setattr("storscope.workbench.benchmarking.recover_runs", lambda store: ["A run is in.", "One is not."])
+    monkeypatch.setattr("storscope.workbench.completing.recover_runs", lambda store: ["A run is in.", "One is not."])
     run([*command, "--store", str(data.parent / "store")])
     assert "A run is in.\nOne is not.\n" in capsys.readouterr().err
 
@@ -256,7 +256,7 @@ def test_a_store_that_cannot_be_written_says_that_a_killed_run_is_missing(
         raise StoreError("room for a capture", "No space left on device", where=str(store.path))
 
     Store.open(data.parent / "store", create=True)
-    monkeypatch.setattr("storscope.workbench.benchmarking.recover_runs", full)
+    monkeypatch.setattr("storscope.workbench.completing.recover_runs", full)
     assert run(["store", "info", "--store", str(data.parent / "store")]) == 0
     said = capsys.readouterr()
     assert "A run that was killed is not in the store yet" in said.err
