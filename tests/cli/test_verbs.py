@@ -270,6 +270,10 @@ def test_a_store_is_diagnosed_by_its_path_too(store: Path, capsys: pytest.Captur
         ("name = 'x'\n[[stream]]\noutstanding = 1\n", "is a workload, no evidence (see: storscope workload show"),
         ("[global]\nruntime=10\n[job]\nrw=read\n", "is a fio job, no evidence (see: storscope workload show"),
         ("Version 1.1.0\n'TEST SETUP ====\n", "is an Iometer configuration, no evidence"),
+        (
+            '{\n  "format": 1,\n  "capture": "ab12",\n  "run": "bench-7f",\n  "workload": {"streams": []}\n}\n',
+            "is a result that storscope printed with --json, for programs; the run itself is in the store",
+        ),
         ("R Hit   7563004   4  14368.0  28778.0\n", "is a block trace, no evidence (see: storscope fit drive"),
         ("8,0 3 1 0.000001829 697 Q R 223490 + 8 [db]\n", "is a block trace, no evidence"),
         ("[[stream]]\nname = 'hog'\nstart = '2m'\n", "is a schedule, no evidence (see: storscope simulate"),

@@ -580,3 +580,8 @@ def test_an_empty_side_is_refused(tmp_path: Path) -> None:
 def test_an_unknown_metric_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="bandwidth"):
         compared(tmp_path, [run("a")], [run("a")], metrics=("speed",))
+    for written, meant in (("throughput", "bandwidth"), ("latncy", "latency"), ("p99lat", None)):
+        with pytest.raises(UsageError) as refused:
+            compared(tmp_path / written, [run("a")], [run("a")], metrics=(written,))
+        assert ("Did you mean" in refused.value.hint) == (meant is not None)
+        assert meant is None or f"Did you mean {meant!r}?" in refused.value.hint

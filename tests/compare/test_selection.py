@@ -39,6 +39,10 @@ def test_patterns_take_brackets_as_text() -> None:
 def test_a_key_that_is_none_is_not_taken_for_a_missing_file() -> None:
     with pytest.raises(UsageError, match=r"expected one of run=\.\.\., .* found 'rnu=a'"):
         parse_side("rnu=a")
+    with pytest.raises(UsageError, match="Did you mean 'stream'"):
+        parse_side("streams=a")
+    with pytest.raises(UsageError, match="expected what run= is to choose, found nothing"):
+        parse_side("run=")
 
 
 def test_several_names_are_joined_with_a_bar() -> None:

@@ -9,6 +9,7 @@ from typing import Final
 
 from storscope.domain import flush
 from storscope.domain.errors import UsageError
+from storscope.domain.near_names import did_you_mean
 
 DURATION: Final = "duration"
 """Weight of what is a rate or a level: the length of the interval."""
@@ -69,6 +70,11 @@ DEFAULT_NAMES: Final = (
 """Those of flushes are told of runs that have any."""
 OPERATIONS: Final = {"read": "read", "write": "write", "flush": flush.OPERATION}
 """What a metric's name begins with, and what the operation is called in the tables."""
+_WORDS: Final = {
+    "bandwidth": ("throughput", "bw", "mbps", "mb_s"), "iops": ("ops", "rate", "tps"), "latency": ("lat", "response"),
+    "device_latency": ("service", "davg"), "kernel_latency": ("kavg",), "busy": ("util", "utilization"),
+}  # fmt: skip
+"""Words of other tools for the names of metrics."""
 _PERCENTILE = re.compile(r"(?:(read|write|flush)_)?p(\d{1,2}(?:\.\d{1,4})?)")
 
 
@@ -82,8 +88,7 @@ def _metric(name: str) -> Metric:
         return METRICS[name]
     match = _PERCENTILE.fullmatch(name)
     if match is None or not 0 < float(match[2]) < 100:
-        raise UsageError(
-            "a metric", repr(name), hint="Known are: " + ", ".join([*METRICS, "p50, p99, p99.9, read_p99, ..."]) + "."
-        )
+        known = "Known are: " + ", ".join([*METRICS, "p50, p99, p99.9, read_p99, ..."]) + "."
+        raise UsageError("a metric", repr(name), hint=f"{did_you_mean(name, METRICS, _WORDS)} {known}".strip())
     operations = (OPERATIONS[match[1]],) if match[1] else ()
     return Metric(name, name, "", "ns", "lower", share=float(match[2]) / 100.0, operations=operations)

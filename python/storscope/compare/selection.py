@@ -22,6 +22,7 @@ from typing import Final
 
 from storscope.domain.errors import UsageError
 from storscope.domain.moment import SINCE_START_FORM, UTC_FORM, Moment, SinceStart, moment_from_text
+from storscope.domain.near_names import did_you_mean
 
 KEYS: Final = ("run", "stream", "capture", "entity", "system", "since", "until")
 _OWN_ID: Final = re.compile(r"(bench|simulation|sweep|knee)-[0-9a-f*]")
@@ -139,8 +140,15 @@ def _selector(text: str, whole: str) -> Selector:
     times: dict[str, Moment] = {}
     for part in _NEXT_KEY.split(text):
         key, mark, value = part.partition("=")
-        if not mark or key not in KEYS or not value:
-            raise UsageError("one of " + ", ".join(f"{key}=..." for key in KEYS), repr(part), where=whole)
+        if mark and key in KEYS and not value:
+            raise UsageError(f"what {key}= is to choose", "nothing behind the sign", where=whole)
+        if not mark or key not in KEYS:
+            raise UsageError(
+                "one of " + ", ".join(f"{key}=..." for key in KEYS),
+                repr(part),
+                where=whole,
+                hint=did_you_mean(key, KEYS),
+            )
         if key in ("since", "until"):
             times[key] = _moment(value, whole)
         else:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from storscope.domain.errors import ConfigError
-from storscope.domain.near_names import near_name
+from storscope.domain.near_names import did_you_mean
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,10 +140,8 @@ def _record(wanted: Any, value: Any, path: str) -> Any:
     known = f"one of {', '.join(fields)}" if fields else f"nothing beside {KIND!r}"
     for key in value:
         if key not in fields:
-            near = near_name(key, fields, {})
-            hint = f"Did you mean {near!r}?" if near else ""
             where = f"{within}{_shown(key, quote=False)}"
-            raise ConfigError(known, "an unknown field", where=where, hint=hint)
+            raise ConfigError(known, "an unknown field", where=where, hint=did_you_mean(key, fields))
     for name, field in fields.items():
         optional = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
         require(name in value or optional, f"{within}{name}", "a value", "nothing")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 _NEAR = 0.72
 """Least likeness of a slip (difflib's ratio, twice the letters in common over all): 'duration' and 'verification' have
@@ -28,6 +29,12 @@ def near_name(written: str, known: Collection[str], words: Words) -> str | None:
     names = _names_by_word(known, words)
     close = difflib.get_close_matches(joined(written), [*known, *names], 1, _NEAR)
     return same_name(written, known, words) or (names.get(close[0], close[0]) if close else None)
+
+
+def did_you_mean(written: str, known: Collection[str], words: Words = MappingProxyType({})) -> str:
+    """A hint with the known name that was probably meant; '' without one."""
+    near = near_name(written, known, words)
+    return f"Did you mean {near!r}?" if near else ""
 
 
 def joined(written: str) -> str:

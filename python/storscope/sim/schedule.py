@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from storscope.domain.errors import ConfigError
-from storscope.domain.near_names import Words, joined, near_name
+from storscope.domain.near_names import Words, did_you_mean, joined, near_name
 from storscope.domain.text_kinds import SCHEDULE, mistaken
 from storscope.domain.toml_text import parsed_toml
 from storscope.domain.units import ns_from_text
@@ -138,8 +138,7 @@ def _lifetime(table: Mapping[str, Any], block: _Block) -> tuple[str, Lifetime]:
 def _hint_for_key(written: str) -> str:
     if joined(written) in ("duration", "runtime", "length"):
         return "How long is said by when it ends: end counts from the start of the run, as start does."
-    near = near_name(written, _KEYS, _WORDS)
-    return f"Did you mean {near!r}?" if near else ""
+    return did_you_mean(written, _KEYS, _WORDS)
 
 
 def _duration(value: object, key: str, block: _Block) -> int | None:
