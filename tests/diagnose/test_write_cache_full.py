@@ -32,7 +32,7 @@ _FULL = slice(30, 45)
 
 def at(usual: float, when_full: float) -> FloatArray:
     """A value in each interval: another one while the cache is full."""
-    values = np.full(_COUNT, usual)
+    values = np.full(_COUNT, usual, dtype=np.float64)
     values[_FULL] = when_full
     return values
 
@@ -80,7 +80,10 @@ def test_a_full_cache_in_which_writes_wait_is_found_with_who_fills_it(tmp_path: 
     assert finding.entities == (_CONTROLLER, EntityRef("msa", "vdisk", "load"))
     assert "takes 19.2 ms instead of 300 µs" in finding.summary, "the mean of all writes, not of volumes"
     assert "volume load (90 % of the bytes)" in finding.summary
-    assert "16.4 MB/s, which is what the drives take" in finding.summary
+    assert "16.4 MB/s (mean): about what the drives take" in finding.summary
+    rows = {row[0]: row[1:] for row in finding.evidence[0].rows}
+    assert tuple(rows["load"]) == (15, 20e6, 0.3e6, 8192 * 1_800, 8192), "what it rests on, once more from the tables"
+    assert tuple(rows["oltp"]) == (15, 12e6, 0.3e6, 8192 * 200, 8192 * 200)
     assert finding.numbers["time_share"] == pytest.approx(0.25)
     assert finding.start_ns == _START_NS + 30 * _STEP_NS
     assert finding.end_ns == _START_NS + 45 * _STEP_NS
@@ -131,6 +134,18 @@ def test_a_controller_whose_volumes_tell_no_latency_is_judged_by_its_own(tmp_pat
     finding = only_finding(judged(tmp_path, cache(at(0.2, 1.0)), own))
     assert "takes 30.0 ms instead of 400 µs" in finding.summary
     assert finding.entities == (_CONTROLLER,)
+
+
+def test_intervals_that_nobody_tells_are_no_writes_of_zero(tmp_path: Path) -> None:
+    """Counters of the cache go on where those of volumes have a hole: the pace is that of the rest."""
+    writes = at(200, 1_000)
+    writes[32:40] = np.nan
+    finding = only_finding(judged(tmp_path, cache(at(0.2, 1.0)), volume("v", at(0.3, 12), writes)))
+    assert "8.19 MB/s (mean)" in finding.summary
+
+
+def test_a_counter_without_a_value_is_no_cache(tmp_path: Path) -> None:
+    assert needs(judged(tmp_path, cache(np.full(_COUNT, np.nan)), volume("v", at(1, 1), at(1, 1))))
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ When it is wrong
     what writes would take with room: the link to the host may be what is slow.
 
 References
-    The share from which a cache is full, and the factor, are ours. What fills a cache and what empties it: any text on
-    write-back caches, for one Hennessy and Patterson, Computer Architecture, on write buffers and write stalls.
+    All limits are ours. That what comes in goes out at the same pace while the cache is full is conservation of what it
+    holds; data that is overwritten in the cache goes out once, so that the pace is a little more than the drives'.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ import numpy as np
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
-from storscope.diagnose.rules._entities import joined, where
-from storscope.diagnose.rules._intervals import ends, greatest, in_runs, median, seconds, told_at, told_once
+from storscope.diagnose.rules._entities import in_use, joined, where
+from storscope.diagnose.rules._intervals import ends, greatest, in_runs, mean, median, seconds, told_at, told_once
 from storscope.diagnose.rules._load import headed, named, opening
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.domain import write_cache
@@ -86,10 +86,12 @@ class _Cache:
         """For how long it is full."""
         return float(seconds(self.series)[self.full].sum())
 
-    def pace(self, which: BoolArray) -> float:
-        """Bytes written per second in these intervals, by all; NaN where it is not told."""
-        told = [values[which] for values in self.written.values()]
-        return float(np.nanmean(np.nansum(told, axis=0))) if told and which.any() else float("nan")
+    @property
+    def full_bytes_per_s(self) -> float:
+        """Bytes written per second while it is full, by all who are told; NaN where nobody is."""
+        told = np.array([values[self.full] for values in self.written.values()])
+        known = np.isfinite(told).any(axis=0) if len(told) else np.zeros(0, dtype=bool)
+        return mean(np.nansum(told[:, known], axis=0)) if known.any() else float("nan")
 
     def writers(self) -> list[tuple[EntityRef, float]]:
         """Who writes while it is full, with the share of the bytes, the most first."""
@@ -100,17 +102,14 @@ class _Cache:
 
 
 def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
-    caches = [
-        _cache(case, settings, counters[write_cache.USED])
-        for _, counters in sorted(case.counters((write_cache.USED,)).items())
-    ]
+    told = [told_once(counters[write_cache.USED]) for _, counters in sorted(case.counters((write_cache.USED,)).items())]
+    caches = [_cache(case, settings, series) for series in told if len(series)]
     if not caches:
         return [NotEvaluated(_NAME, _NEEDS)]
     return [_judge(case, settings, one) for one in caches]
 
 
-def _cache(case: Case, settings: Settings, counter: Series) -> _Cache:
-    series = told_once(counter)
+def _cache(case: Case, settings: Settings, series: Series) -> _Cache:
     volumes = _volumes(case, series.entity)
     full = in_runs(series["value"] >= settings["full_ratio_min"], series.anew, round(settings["samples_min"]))
     written = {one.entity: told_at(one, _WRITTEN, series.time_ns) for one in volumes if one.has(_WRITTEN)}
@@ -136,8 +135,8 @@ def _write_ns(case: Case, cache: Series, volumes: Sequence[Series]) -> FloatArra
         )
         ops = np.where(np.isfinite(latency), np.nan_to_num(ops), 0.0)
         with np.errstate(invalid="ignore"):
-            mean: FloatArray = np.nansum(latency * ops, axis=0) / ops.sum(axis=0)
-        return mean
+            of_all: FloatArray = np.nansum(latency * ops, axis=0) / ops.sum(axis=0)
+        return of_all
     own = case.all_series.get(cache.entity)
     if own is not None and own.has("write_latency_ns_mean"):
         return told_at(own, "write_latency_ns_mean", cache.time_ns)
@@ -192,7 +191,7 @@ def _finding(case: Case, settings: Settings, cache: _Cache) -> Finding:
         entities=(cache.entity, *(one for one, _ in writers[:1])),
         start_ns=start,
         end_ns=end,
-        evidence=(_rows(case, cache),),
+        evidence=(_rows(case, settings, cache),),
         weight=min(1.0, 0.4 + cache.time_share / 2),
         numbers={
             "time_share": cache.time_share, "write_latency_ns": cache.full_ns,
@@ -209,9 +208,9 @@ def _writer_words(case: Case, writers: Sequence[tuple[EntityRef, float]]) -> str
 
 
 def _pace_words(cache: _Cache) -> str:
-    """What comes in while it is full is what the drives take."""
-    pace = cache.pace(cache.full)
-    return f" Writes go on at {format_bandwidth(pace)}, which is what the drives take." if pace > 0 else ""
+    """What comes in while it is full is what the drives take, and what overwrites data that is still in it."""
+    pace = cache.full_bytes_per_s
+    return f" Writes go on at {format_bandwidth(pace)} (mean): about what the drives take." if pace > 0 else ""
 
 
 def _check(case: Case, cache: _Cache, writers: Sequence[tuple[EntityRef, float]]) -> str:
@@ -221,12 +220,28 @@ def _check(case: Case, cache: _Cache, writers: Sequence[tuple[EntityRef, float]]
     return f"Pause {who} for some minutes: the cache must empty, and writes of all others must be quick again."
 
 
-def _rows(case: Case, cache: _Cache) -> EvidenceRows:
-    chosen = where([cache.entity], f"name = '{write_cache.USED}'", case.time_condition())
+def _rows(case: Case, settings: Settings, cache: _Cache) -> EvidenceRows:
+    """Each volume while the cache is full and while it has room; how full it is where no volume tells its writes."""
+    used = where([cache.entity], f"name = '{write_cache.USED}'", case.time_condition())
+    if not cache.written:
+        return case.evidence(
+            "When the write cache was fullest",
+            f"""SELECT time, entity, round(value, 3) AS {write_cache.USED} FROM counters
+            WHERE {used} ORDER BY value DESC, time LIMIT 20""",
+        )
     return case.evidence(
-        "When the write cache was fullest",
-        f"""SELECT time, entity, round(value, 3) AS {write_cache.USED} FROM counters
-        WHERE {chosen} ORDER BY value DESC, time LIMIT 200""",
+        f"Writes while the write cache of {case.label(cache.entity)} is full and while it has room",
+        f"""WITH cache AS (SELECT {case.instant()} AS at_ns, value >= {settings["full_ratio_min"]:g} AS is_full
+        FROM counters WHERE {used}),
+        writes AS (SELECT entity, {case.instant()} AS start_ns, duration_ns, {_WRITTEN}, write_latency_ns_mean
+        FROM observations WHERE {in_use(case, cache.written)})
+        SELECT entity, count(*) FILTER (is_full) AS intervals_full,
+        round(median(write_latency_ns_mean) FILTER (is_full)) AS write_latency_ns_full,
+        round(median(write_latency_ns_mean) FILTER (NOT is_full)) AS write_latency_ns_with_room,
+        round(avg({_WRITTEN}) FILTER (is_full)) AS {_WRITTEN}_full,
+        round(avg({_WRITTEN}) FILTER (NOT is_full)) AS {_WRITTEN}_with_room
+        FROM writes JOIN cache ON at_ns >= start_ns AND at_ns < start_ns + duration_ns
+        GROUP BY entity ORDER BY {_WRITTEN}_full DESC NULLS LAST, entity""",
     )
 
 
