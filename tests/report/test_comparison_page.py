@@ -138,6 +138,17 @@ def test_the_difference_has_its_unit_and_its_sign(comparison: Comparison) -> Non
     assert re.fullmatch(r"\+[\d.]+ MB/s", cells["bandwidth"][2])
 
 
+def test_a_bound_is_told_as_one_in_the_answer(comparison: Comparison) -> None:
+    """A latency of an overload is too low: the difference is that, and more."""
+    pairs = [
+        replace(pair, rows=[replace(row, reason="at least so: it fell behind") for row in pair.rows if row.outcome])
+        for pair in comparison.pairs
+    ]
+    told = _text(render_comparison(replace(comparison, pairs=pairs)))
+    assert re.search(r"\): worse, at least so: it fell behind\.", told)
+    assert "worse, at least so" not in _text(render_comparison(comparison))
+
+
 def test_the_forest_has_a_bar_for_every_row_on_one_scale(comparison: Comparison) -> None:
     (forest,) = forests_of(comparison)
     rows = list(comparison.rows())

@@ -127,6 +127,8 @@ def _sentence(pair: PairResult, row: MetricRow, level: float) -> str:
     if row.p_value is not None:
         sure = f"{format_ratio(level)} interval {interval(row)}; as much by chance alone: {chance(row.p_value)}"
     outcome = row.outcome.value if row.outcome else "load"
+    if row.outcome in (Outcome.BETTER, Outcome.WORSE) and row.reason:
+        outcome += f", {row.reason}"
     return f"{row.metric} of {pair.name}: {before} before, {after} after, {change(row.change)} ({sure}): {outcome}."
 
 
