@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from storscope.cli.live_demo_command import Terminal, _say_what_stays, late_words
+from storscope.cli.live_demo_command import Terminal, _improvement_words, _say_what_stays, late_words
 from storscope.cli.main import run as storscope
-from storscope.domain.comparison import Outcome
+from storscope.domain.comparison import ComparedSide, Comparison, Load, MetricRow, Outcome, PairResult
 from storscope.domain.errors import UsageError
 from storscope.domain.units import MIB
 from storscope.domain.verdict import Verdict
@@ -126,6 +126,28 @@ def test_runs_that_were_late_are_explained_by_what_the_storage_alone_took() -> N
     said = late_words(loud, quiet)
     assert said.startswith("3 of the 8 runs are marked invalid")
     assert "500 µs instead of 10.0 ms" in said
+
+
+@pytest.mark.parametrize(
+    ("latency", "service", "told"),
+    [
+        (Outcome.BETTER, Outcome.BETTER, "the victim's mean latency is 1.00 ms instead of 9.00 ms"),
+        (Outcome.UNDECIDED, Outcome.BETTER, "the storage takes for an I/O of the victim 500 µs instead of 8.00 ms"),
+        (Outcome.UNDECIDED, Outcome.UNDECIDED, "the victim's mean latency is 1.00 ms instead of 9.00 ms"),
+    ],
+)
+def test_what_is_concluded_is_what_could_be_told(latency: Outcome, service: Outcome, told: str) -> None:
+    def row(metric: str, before: float, after: float, outcome: Outcome) -> MetricRow:
+        return MetricRow(
+            metric, "ns", "lower", before, after, after / before - 1, -0.95, -0.8, None, None, 0.01, 0.01, "couples",
+            5, 5, None, outcome, "",
+        )  # fmt: skip
+
+    rows = [row("latency", 9e6, 1e6, latency), row("device_latency", 8e6, 0.5e6, service)]
+    pair = PairResult("victim", Load(), Load(), [], [], rows, True, [], [])
+    side = ComparedSide("run=x", [], 5)
+    comparison = Comparison(side, side, True, [pair], [], [], 0.95, 0.05, 0, "test")
+    assert told in _improvement_words(LiveResult(PRESSURES[0], comparison=comparison))
 
 
 def _check_store(store: Store, device: str) -> None:

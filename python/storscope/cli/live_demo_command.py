@@ -136,8 +136,8 @@ def _improvement_words(result: LiveResult) -> str:
     row = result.improvement
     if row is None:
         return "The victim's latency could not be compared."
-    words = f"With the hog limited the victim's mean latency is {format_duration(row.after)} instead of "
-    words += format_duration(row.before)
+    what = "the victim's mean latency is" if row.metric == "latency" else "the storage takes for an I/O of the victim"
+    words = f"With the hog limited {what} {format_duration(row.after)} instead of {format_duration(row.before)}"
     if row.change is None or row.change_low is None or row.change_high is None:
         return f"{words}, without an interval."
     return f"{words}: {format_ratio(row.change)} ({format_ratio(row.change_low)} to {format_ratio(row.change_high)})."

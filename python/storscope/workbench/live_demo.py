@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from storscope.domain.comparison import Comparison, MetricRow, Settings
+from storscope.domain.comparison import Comparison, MetricRow, Outcome, Settings
 from storscope.domain.errors import InputError
 from storscope.domain.finding import Finding, Severity
 from storscope.domain.units import NS_PER_S, format_bytes, format_duration, format_rate
@@ -120,9 +120,11 @@ class LiveResult:
 
     @property
     def improvement(self) -> MetricRow | None:
-        """The victim's mean latency before and after the remedy."""
-        rows = self.comparison.rows() if self.comparison else iter(())
-        return next((row for row in rows if row.metric == "latency"), None)
+        """The victim's mean latency before and after the remedy; where that cannot be told, what the storage took."""
+        rows = {row.metric: row for row in self.comparison.rows()} if self.comparison else {}
+        latency, service = rows.get("latency"), rows.get("device_latency")
+        is_told = latency is not None and latency.outcome is not Outcome.UNDECIDED
+        return latency if is_told or service is None or service.outcome is Outcome.UNDECIDED else service
 
 
 def live_demo(settings: LiveSettings, teller: Teller) -> LiveResult:

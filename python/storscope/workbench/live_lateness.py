@@ -32,7 +32,7 @@ def served(store: Store, runs: Sequence[str]) -> Served:
         {"runs": list(runs)},
     ).to_pylist()
     (counted,) = store.query(
-        """SELECT count(*) FILTER (status = 'invalid' AND parameters['doubts'] LIKE '%late at p99%') AS late
+        """SELECT count(*) FILTER (status = 'invalid' AND parameters['latency_bound'] = 'upper') AS late
            FROM runs WHERE list_contains($runs, run)""",
         {"runs": list(runs)},
     ).to_pylist()
