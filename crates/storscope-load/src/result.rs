@@ -47,7 +47,8 @@ pub struct RunResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LatencyBound {
-    /// They are too high: arrivals waited for the generator. One that is sent earlier is not done later.
+    /// They are too high: arrivals waited for the generator. Sent earlier they would not have been done later, taken
+    /// together: a drive that chooses among those that wait has more to choose from.
     Upper,
     /// They are too low: those that waited longest are not among them.
     Lower,
