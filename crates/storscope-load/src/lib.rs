@@ -8,6 +8,7 @@
 
 mod arrivals;
 mod buffers;
+mod choice;
 mod error;
 mod follow;
 mod gate;

@@ -67,6 +67,7 @@ impl Run {
         let targets = plan.targets.iter().enumerate().map(open).collect::<Result<Vec<_>, LoadError>>()?;
         let streams = 0..plan.workload.streams.len();
         let spans = streams.map(|stream| plan.spans(stream, &targets)).collect::<Result<Vec<_>, LoadError>>()?;
+        let choices = (0..plan.workload.streams.len()).map(|_| OnceLock::new()).collect();
         let workers: usize = plan.workload.streams.iter().map(|stream| stream.workers as usize).sum();
         let shared = Arc::new(Shared {
             plan,
@@ -76,6 +77,7 @@ impl Run {
             ready: Meeting::of(workers),
             gate: Gate::default(),
             start: AtomicU64::new(0),
+            choices,
             usage_before: OnceLock::new(),
         });
         if !shared.plan.held {

@@ -1,7 +1,11 @@
-//! Whether the kernel does a ring's I/Os itself on these targets: tried before the run.
+//! Which engine does a stream's I/Os on these targets: tried before the run.
 //!
-//! File systems may do reads at once and hand writes to threads, or the reverse. So directions are tried apart, and it is
-//! their shares of the workload that count: where a third of the I/Os is handed over, the ring is still the better engine.
+//! A ring is the better engine where the kernel does its I/Os itself. File systems may do reads at once and hand writes to
+//! threads, or the reverse, so directions are tried apart. Where some are handed over, it depends: a thread of ours that
+//! does one I/O at a time is twenty times as quick as a ring whose kernel thread must be woken for each; writes to one
+//! file by the dozen wait for each other in any case, and a kernel thread that does them in a row does twice as many as
+//! threads that hand the file to each other. So both are tried then, and the mean response decides, that of a closed loop
+//! being its depth by its rate (Little's law).
 //! Flushes are left out: the kernel hands those of a ring to a thread always (io_uring/sync.c, `REQ_F_FORCE_ASYNC`).
 
 use std::sync::atomic::AtomicBool;
@@ -17,48 +21,99 @@ use crate::task::{Limit, Task};
 /// How long each direction is tried, and with how many I/Os.
 const LONGEST: Nanos = Nanos::from_millis(200);
 const MOST_IOS: u64 = 256;
-/// Bytes it may move, unless so few I/Os would say nothing.
+/// Bytes a direction may move, unless so few I/Os would say nothing.
 const MOST_BYTES: Bytes = Bytes::from_mib(16);
+/// An engine is timed longer: what it does in a few milliseconds differs by half.
+const MOST_TIMED_IOS: u64 = 16_384;
+const MOST_TIMED_BYTES: Bytes = Bytes::from_mib(64);
+/// And several times, since a disturbance makes one of them slow.
+const TIMES: usize = 3;
 const LEAST_IOS: u64 = 8;
 /// Draws of the trial differ from the run's.
 const SEED: u64 = 0x0074_7269_616c;
-/// Above this share of I/Os handed over, threads are the better engine.
-const MOST_HANDED_OVER: f64 = 0.5;
 
-/// Tries the device with I/Os of the task. Returns it, and whether the kernel hands most of them to threads.
+/// Tries the device with I/Os of the task. Returns it, and the share of them that the kernel hands to threads.
 ///
 /// # Errors
 /// What ends the trial: the run draws other I/Os, so it need not show there again.
-pub(crate) fn try_out<D: Device, C: Clock + Clone>(
+pub(crate) fn handed_over<D: Device, C: Clock + Clone>(
     mut device: D,
     clock: &C,
     task: &Task<'_>,
     stop: &AtomicBool,
-) -> Result<(D, bool), LoadError> {
+) -> Result<(D, f64), LoadError> {
     let mut handed_over = 0.0;
-    let stream = Stream { flush: None, ..task.workload.streams[task.stream_index as usize].clone() };
-    for (stream, share) in directions(&stream) {
-        let largest = stream.access.largest().0;
-        let bytes = MOST_BYTES.0.max(LEAST_IOS * largest);
-        let mut streams = task.workload.streams.clone();
-        streams[task.stream_index as usize] = stream;
-        let workload = Workload { streams, ..task.workload.clone() };
-        let task = Task {
-            workload: &workload,
-            start: clock.now(),
-            limit: Limit { duration: LONGEST.min(task.limit.duration), ios: MOST_IOS, bytes },
-            seed: task.seed ^ SEED,
-            max_failures: u64::MAX,
-            ..*task
-        };
-        fill_pool(&mut device, &task);
+    for (stream, share) in directions(&unflushed(task)) {
         let watch = PuntWatch::begin();
-        let mut trial = Generator::new(device, clock.clone(), &task);
-        let ios = trial.run(stop, &mut |_| {})?.completed;
-        handed_over += if watch.handed_over(ios) { share } else { 0.0 };
-        device = trial.into_device();
+        let tried;
+        (device, tried) = try_out(device, clock, task, stream, (MOST_IOS, MOST_BYTES), stop)?;
+        handed_over += if watch.handed_over(tried.completed) { share } else { 0.0 };
     }
-    Ok((device, handed_over > MOST_HANDED_OVER))
+    Ok((device, handed_over))
+}
+
+/// The mean response of the task's I/Os on the device, of several trials the least. None if no I/O was completed.
+///
+/// # Errors
+/// As [`handed_over`].
+pub(crate) fn response<D: Device, C: Clock + Clone>(
+    mut device: D,
+    clock: &C,
+    task: &Task<'_>,
+    stop: &AtomicBool,
+) -> Result<Option<Nanos>, LoadError> {
+    let mut least = None;
+    for _ in 0..TIMES {
+        let tried;
+        (device, tried) = try_out(device, clock, task, unflushed(task), (MOST_TIMED_IOS, MOST_TIMED_BYTES), stop)?;
+        let mean = tried.response_ns.checked_div(u128::from(tried.completed)).map(|mean| Nanos(mean as u64));
+        least = [least, mean].into_iter().flatten().min();
+    }
+    Ok(least)
+}
+
+/// What a trial counted.
+struct Tried {
+    completed: u64,
+    /// Of all of them together.
+    response_ns: u128,
+}
+
+/// Runs one of the task's streams for a moment on the device, and gives that back.
+fn try_out<D: Device, C: Clock + Clone>(
+    mut device: D,
+    clock: &C,
+    task: &Task<'_>,
+    stream: Stream,
+    (ios, bytes): (u64, Bytes),
+    stop: &AtomicBool,
+) -> Result<(D, Tried), LoadError> {
+    let bytes = bytes.0.max(LEAST_IOS * stream.access.largest().0);
+    let mut streams = task.workload.streams.clone();
+    streams[task.stream_index as usize] = stream;
+    let workload = Workload { streams, ..task.workload.clone() };
+    let task = Task {
+        workload: &workload,
+        start: clock.now(),
+        limit: Limit { duration: LONGEST.min(task.limit.duration), ios, bytes },
+        seed: task.seed ^ SEED,
+        max_failures: u64::MAX,
+        ..*task
+    };
+    fill_pool(&mut device, &task);
+    let mut tried = Tried { completed: 0, response_ns: 0 };
+    let mut trial = Generator::new(device, clock.clone(), &task);
+    trial.run(stop, &mut |interval| {
+        for tally in interval.cells.iter().flat_map(|cell| [&cell.reads, &cell.writes]) {
+            tried.completed += tally.ios;
+            tried.response_ns += tally.response.sum();
+        }
+    })?;
+    Ok((trial.into_device(), tried))
+}
+
+fn unflushed(task: &Task<'_>) -> Stream {
+    Stream { flush: None, ..task.workload.streams[task.stream_index as usize].clone() }
 }
 
 /// Streams of one direction each, and their shares of the I/Os. What replies or copies has both in one.
@@ -125,7 +180,7 @@ mod tests {
         let task = task(&workload);
         let late = StallingDevice::new(clock.clone(), LONGEST + LONGEST, Vec::new(), 1);
         let device = Blank { device: late, block: [0; 4096] };
-        let outcome = try_out(device, &clock, &task, &AtomicBool::new(false));
+        let outcome = handed_over(device, &clock, &task, &AtomicBool::new(false));
         assert!(matches!(outcome.map(|_| ()), Err(LoadError::Mismatch { .. })));
     }
 
@@ -161,7 +216,7 @@ mod tests {
             let workload = Workload::of("test", flushing);
             let task = task(&workload);
             let device = Unflushed(NullDevice::new(clock.clone(), 1));
-            try_out(device, &clock, &task, &AtomicBool::new(false)).map(|_| ()).unwrap();
+            handed_over(device, &clock, &task, &AtomicBool::new(false)).map(|_| ()).unwrap();
         }
     }
 

@@ -8,6 +8,7 @@ use storscope_device::{Clock, Device, DeviceError, NullDevice};
 use storscope_types::{Nanos, Stream};
 
 use crate::buffers::BufferPlan;
+use crate::choice::Choice;
 use crate::error::LoadError;
 use crate::gate::{Gate, Meeting};
 use crate::generator::{Generator, fill_pool};
@@ -15,12 +16,12 @@ use crate::place::Span;
 use crate::plan::{Engine, Plan};
 use crate::result::EngineUsed;
 use crate::system::{
-    Arena, FastClock, MOST_THREADS, Opened, PoolMeter, TargetSpec, ThreadedDevice, UringDevice, end_timeouts_promptly,
-    run_promptly,
+    Arena, FastClock, KernelWorkers, MOST_THREADS, Meter, Opened, PoolMeter, TargetSpec, ThreadedDevice, UringDevice,
+    end_timeouts_promptly, run_promptly,
 };
 use crate::tally::Interval;
 use crate::task::{Ending, Task};
-use crate::trial::try_out;
+use crate::trial::{handed_over, response};
 use crate::usage::Usage;
 
 /// From the last worker's readiness to the start.
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     pub gate: Gate,
     /// Zero until all workers are ready.
     pub start: AtomicU64,
+    /// Of each stream, as its first worker finds it.
+    pub choices: Vec<OnceLock<Choice>>,
     /// Of the process, at the start: trials and preparations do not count.
     pub usage_before: OnceLock<Usage>,
 }
@@ -118,47 +121,81 @@ impl Worker {
         }
         if matches!(shared.plan.targets[0], TargetSpec::Null { .. }) {
             *engine = Some(self.engine_used("null", None, false));
-            return self.run(NullDevice::new(shared.clock, self.depth()), None, &mut turnstile);
+            return self.run(NullDevice::new(shared.clock, self.depth()), None::<PoolMeter>, &mut turnstile);
         }
-        let reason = match self.try_ring()? {
-            Ok(ring) => {
-                *engine = Some(self.engine_used("io_uring", None, ring.has_registered_buffers()));
-                return self.run(ring, None, &mut turnstile);
-            }
-            Err(reason) => reason,
+        let mut tried_ring = None;
+        let reason = match self.choice(&mut tried_ring)? {
+            Choice::Threads(reason) => reason,
+            Choice::Ring(reason) => match tried_ring.map_or_else(|| self.ring(), Ok) {
+                Ok(ring) => {
+                    let has_kernel_workers = reason.is_some() || self.stream().flush.is_some();
+                    let meter = has_kernel_workers.then(KernelWorkers::of_this_thread);
+                    *engine = Some(self.engine_used("io_uring", reason, ring.has_registered_buffers()));
+                    return self.run(ring, meter, &mut turnstile);
+                }
+                // Another worker has had the last memory that may be locked.
+                Err(error) if shared.plan.engine == Engine::Auto => Some(not_available(&error)),
+                Err(error) => return Err(error),
+            },
         };
         *engine = Some(self.engine_used("threads", self.with_limit(reason), false));
-        let threads = ThreadedDevice::new(Arc::clone(&shared.targets), self.arena()?, self.depth(), shared.clock);
+        let threads = self.threads()?;
         let meter = threads.meter();
         self.run(threads, Some(meter), &mut turnstile)
     }
 
-    /// A ring, or why there is none.
-    fn try_ring(&self) -> Result<Result<UringDevice<FastClock>, Option<String>>, LoadError> {
-        let engine = self.shared.plan.engine;
-        if engine == Engine::Threads {
-            return Ok(Err(None));
+    /// The engine of all the stream's workers: the first to ask tries, the others wait for it. Leaves the ring that was
+    /// tried, if it is the engine.
+    fn choice(&self, tried_ring: &mut Option<UringDevice<FastClock>>) -> Result<Choice, LoadError> {
+        match self.shared.plan.engine {
+            Engine::Threads => return Ok(Choice::Threads(None)),
+            Engine::IoUring => return Ok(Choice::Ring(None)),
+            Engine::Auto => {}
         }
-        let ring =
-            match UringDevice::new(Arc::clone(&self.shared.targets), self.arena()?, self.depth(), self.shared.clock) {
-                Ok(ring) => ring,
-                Err(error) if engine == Engine::Auto => {
-                    return Ok(Err(Some(format!("io_uring is not available: {error}"))));
-                }
-                Err(error) => return Err(error.into()),
-            };
+        let mut failure = None;
+        let choice = self.shared.choices[self.stream as usize].get_or_init(|| {
+            // After a failure the run ends, and it matters no more what the others take.
+            self.try_engines(tried_ring).unwrap_or_else(|error| {
+                failure = Some(error);
+                Choice::Ring(None)
+            })
+        });
+        failure.map_or_else(|| Ok(choice.clone()), Err)
+    }
+
+    fn try_engines(&self, tried_ring: &mut Option<UringDevice<FastClock>>) -> Result<Choice, LoadError> {
+        let (shared, task) = (&self.shared, self.task(Nanos::ZERO));
+        let ring = match self.ring() {
+            Ok(ring) => ring,
+            Err(error) => return Ok(Choice::Threads(Some(not_available(&error)))),
+        };
+        if shared.targets.iter().all(|target| target.fd().is_none()) {
+            *tried_ring = Some(ring);
+            return Ok(Choice::Ring(None));
+        }
+        let (ring, handed_over) = handed_over(ring, &shared.clock, &task, &shared.stop)?;
+        if handed_over == 0.0 {
+            *tried_ring = Some(ring);
+            return Ok(Choice::Ring(None));
+        }
+        // One after the other: memory is planned for one engine.
+        let on_ring = response(ring, &shared.clock, &task, &shared.stop)?;
+        let on_threads = response(self.threads()?, &shared.clock, &task, &shared.stop)?;
+        Ok(Choice::of_trial(handed_over, on_ring, on_threads))
+    }
+
+    fn ring(&self) -> Result<UringDevice<FastClock>, LoadError> {
+        let shared = &self.shared;
+        let ring = UringDevice::new(Arc::clone(&shared.targets), self.arena()?, self.depth(), shared.clock)?;
         if self.stream().flush.is_some() {
             ring.make_room_for_flushes();
         }
-        if engine == Engine::IoUring || self.shared.targets.iter().all(|target| target.fd().is_none()) {
-            return Ok(Ok(ring));
-        }
+        Ok(ring)
+    }
+
+    fn threads(&self) -> Result<ThreadedDevice<FastClock>, LoadError> {
         let shared = &self.shared;
-        let (ring, is_handed_over) = try_out(ring, &shared.clock, &self.task(Nanos::ZERO), &shared.stop)?;
-        if is_handed_over {
-            return Ok(Err(Some("the kernel hands most of this target's ring I/Os to threads of its own".to_owned())));
-        }
-        Ok(Ok(ring))
+        Ok(ThreadedDevice::new(Arc::clone(&shared.targets), self.arena()?, self.depth(), shared.clock))
     }
 
     /// Why there are threads, and what follows if they are fewer than the I/Os that may be in flight.
@@ -171,11 +208,11 @@ impl Worker {
         Some(reason.map_or(limit.clone(), |reason| format!("{reason}; {limit}")))
     }
 
-    /// `meter` tells what the device's own threads use, if it has any.
+    /// `meter` tells what threads beside the worker's use, if there are any.
     fn run(
         &self,
         mut device: impl Device,
-        mut meter: Option<PoolMeter>,
+        mut meter: Option<impl Meter>,
         turnstile: &mut Turnstile<'_>,
     ) -> Result<Ending, LoadError> {
         fill_pool(&mut device, &self.task(Nanos::ZERO));
@@ -226,4 +263,8 @@ impl Worker {
     fn engine_used(&self, engine: &'static str, reason: Option<String>, registered_buffers: bool) -> EngineUsed {
         EngineUsed { stream: self.stream, engine, reason, registered_buffers }
     }
+}
+
+fn not_available(error: &LoadError) -> String {
+    format!("io_uring is not available: {error}")
 }

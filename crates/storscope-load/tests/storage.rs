@@ -228,6 +228,18 @@ fn a_read_only_run_opens_the_target_read_only_and_leaves_it_alone() {
     assert!(content.iter().all(|&byte| byte == 0xA5));
 }
 
+/// Buffered writes are handed over by some file systems, so that which engine is better has to be tried.
+#[test]
+fn all_workers_of_a_stream_have_one_engine_and_give_the_same_reason() {
+    let file = scratch(SIZE);
+    let writes = AccessSpec { read_share: 0.0, ..reads_4k() };
+    let mut plan = plan(vec![writes], closed(2), path_of(&file, false), Engine::Auto);
+    plan.workload.streams[0].workers = 4;
+    let result = without_error(execute(plan).1);
+    assert_eq!(result.engines.len(), 1, "{:?}", result.engines);
+    assert!(result.total.ios() > 0);
+}
+
 #[test]
 fn a_descriptor_of_the_caller_can_be_a_target_and_stays_open() {
     let file = scratch(SIZE);

@@ -67,7 +67,7 @@ class RunPlan:
     held: bool = False
     """Whether it starts only when its `begin` is called, or its intervals or outcome are asked for."""
     engine: str = "auto"
-    """`io_uring`, `threads`, or the better of the two: each direction is tried with up to 256 I/Os before the run."""
+    """`io_uring`, `threads`, or the better of the two, which is tried before the run (docs/bench.md)."""
 
     def to_json(self) -> dict[str, Any]:
         """As crates/storscope-load/src/plan.rs reads it."""

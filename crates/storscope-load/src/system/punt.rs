@@ -1,11 +1,9 @@
 //! Whether the kernel hands a ring's I/Os to threads of its own.
 //!
 //! It does so where the target cannot say "not now" (no `FMODE_NOWAIT`: zram, some file systems' writes, old drivers).
-//! Each I/O then costs two context switches, and a thread of ours would be cheaper. The kernel's threads belong to our
-//! process, are named `iou-wrk-` and the id of the thread that owns the ring, and their schedstat counts how often each
-//! was put on a CPU (Documentation/scheduler/sched-stats.rst).
+//! An I/O that comes alone then costs two context switches.
 
-use std::fs;
+use super::meter::{KernelWorkers, Meter};
 
 /// Handed over when a worker was put on a CPU for more than this share of the I/Os...
 const RUNS_PER_IO: f64 = 0.3;
@@ -15,52 +13,21 @@ const CPU_NS_PER_IO: f64 = 500.0;
 const LEAST_IOS: u64 = 8;
 
 /// Watches the kernel's workers of the calling thread's rings.
-#[derive(Debug, Clone)]
-pub struct PuntWatch {
-    name: String,
-    before: Work,
-}
-
-/// What kernel workers did.
-#[derive(Debug, Clone, Copy, Default)]
-struct Work {
-    cpu_ns: u64,
-    runs: u64,
-}
+#[derive(Debug)]
+pub struct PuntWatch(KernelWorkers);
 
 impl PuntWatch {
     /// Starts to count for the calling thread.
     #[must_use]
     pub fn begin() -> Self {
-        // SAFETY: the call has no arguments and cannot fail.
-        let thread = unsafe { libc::gettid() };
-        let name = format!("iou-wrk-{thread}");
-        let before = work_of(&name);
-        Self { name, before }
+        Self(KernelWorkers::of_this_thread())
     }
 
     /// Whether the kernel handed over most of the `ios` I/Os made since. False with fewer than eight.
     #[must_use]
-    pub fn handed_over(&self, ios: u64) -> bool {
-        let work = work_of(&self.name);
-        let runs = work.runs.saturating_sub(self.before.runs) as f64;
-        let cpu_ns = work.cpu_ns.saturating_sub(self.before.cpu_ns) as f64;
+    pub fn handed_over(mut self, ios: u64) -> bool {
+        let work = self.0.take();
+        let (runs, cpu_ns) = (work.voluntary_switches as f64, work.system.0 as f64);
         ios >= LEAST_IOS && (runs > RUNS_PER_IO * ios as f64 || cpu_ns > CPU_NS_PER_IO * ios as f64)
     }
-}
-
-fn work_of(name: &str) -> Work {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else { return Work::default() };
-    let of_name =
-        |path: &std::path::PathBuf| fs::read_to_string(path.join("comm")).is_ok_and(|comm| comm.trim_end() == name);
-    let works = threads.flatten().map(|entry| entry.path()).filter(of_name).map(|path| work_of_thread(&path));
-    works.fold(Work::default(), |sum, work| Work { cpu_ns: sum.cpu_ns + work.cpu_ns, runs: sum.runs + work.runs })
-}
-
-/// Time on a CPU, time waiting for one, and how often it got one.
-fn work_of_thread(thread: &std::path::Path) -> Work {
-    let text = fs::read_to_string(thread.join("schedstat")).unwrap_or_default();
-    let mut numbers = text.split_whitespace().map(|number| number.parse().unwrap_or(0));
-    let cpu_ns = numbers.next().unwrap_or(0);
-    Work { cpu_ns, runs: numbers.nth(1).unwrap_or(0) }
 }

@@ -15,6 +15,7 @@ use storscope_device::{Clock, Completion, Device, DeviceError, Direction, FlushR
 use storscope_types::{FlushKind, Nanos};
 
 use super::arena::Arena;
+use super::meter::Meter;
 use super::target::Opened;
 use crate::error::no_thread;
 use crate::usage::Usage;
@@ -64,10 +65,9 @@ pub struct PoolMeter {
     told: Usage,
 }
 
-impl PoolMeter {
-    /// CPU time and context switches of all the threads since it was asked before, without calls that are under way.
-    #[must_use]
-    pub fn take(&mut self) -> Usage {
+impl Meter for PoolMeter {
+    /// Without calls that are under way.
+    fn take(&mut self) -> Usage {
         let usage = lock(&self.pool.calls).usage;
         let since = usage.since(&self.told);
         self.told = usage;
