@@ -175,6 +175,14 @@ def test_what_is_compared_or_left_to_the_run_is_no_other_load(tmp_path: Path, be
     assert not [note for note in pair.notes if "is not stated" in note]
 
 
+def test_unlike_engines_of_ours_are_told(tmp_path: Path) -> None:
+    sides = [ours(CLOSED, made_by="threads")], [ours(CLOSED, made_by="io_uring")]
+    (told,) = only(compared(tmp_path / "unlike", *sides)).warnings
+    assert told.startswith("I/Os were made by threads before, by io_uring after: ")
+    for one, other in (("io_uring", "io_uring"), ("", "threads")):
+        assert not only(compared(tmp_path / one, [ours(CLOSED, made_by=one)], [ours(CLOSED, made_by=other)])).warnings
+
+
 def test_where_a_part_of_another_simulated_volume_begins_is_no_other_load(tmp_path: Path) -> None:
     """The volumes of a remedy were split, and every clone began elsewhere."""
     parts_of = [replace(CLOSED, region=Region(start, MIB)) for start in (18 * MIB, 0)]

@@ -215,6 +215,11 @@ class Outcome:
         used = [item["engine"] + (f" ({item['reason']})" if item["reason"] else "") for item in self.result["engines"]]
         return list(dict.fromkeys(used))
 
+    @property
+    def made_by(self) -> list[str]:
+        """How the I/Os were made, in a word each: io_uring, threads, ..."""
+        return list(dict.fromkeys(item["engine"] for item in self.result["engines"]))
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; `from_json` reads them again."""
         return {

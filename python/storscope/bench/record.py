@@ -239,6 +239,7 @@ def _record_parameters(
             "target_kind": about.target_kind,
             "direct": "true" if about.direct else "false",
             "planned_s": f"{about.planned_ns / NS_PER_S:g}",
+            **({} if outcome is None else {"made_by": ", ".join(outcome.made_by)}),
             "engine_used": "unknown" if outcome is None else ", ".join(outcome.engines),
             "valid": "unknown" if outcome is None else str(outcome.is_valid).lower(),
             "doubts": in_sentences(doubts_of(about, outcome, judgement)),

@@ -103,6 +103,7 @@ def warnings_of(pair: Pair) -> list[str]:
     found += _streams(pair)
     found += _changes(pair)
     found += _own_doubts(pair)
+    found += _makers(pair)
     found += _concurrency(pair) if pair.before[0].is_run else _demand(pair)
     return found
 
@@ -142,6 +143,15 @@ def _own_doubts(pair: Pair) -> list[str]:
             which = "" if len(group) == 1 else f" ({len(doubted)} of {len(group)} runs)"
             found.append(f"Doubted {side}{which}: {doubted[0]}")
     return found
+
+
+def _makers(pair: Pair) -> list[str]:
+    """Which of our engines serves a target better is tried before each run, and may be taken for another next time."""
+    one, other = (sorted({run.made_by for run in group} - {""}) for group in (pair.before, pair.after))
+    if one == other or not (one and other) or pair.before[0].engine != pair.after[0].engine:
+        return []
+    made = f"I/Os were made by {listed(one)} before, by {listed(other)} after"
+    return [f"{made}: a part of the difference may be the engines', of which each run takes the better one."]
 
 
 def _mean(group: Sequence[Subject], metric: str) -> float | None:

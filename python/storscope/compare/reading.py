@@ -188,6 +188,7 @@ def _run(
         load=load,
         asked=_asked(row["format"], parameters, load, active, scratch_bytes),
         engine=row["engine"],
+        made_by=parameters.get("made_by") or "",
         place=place_of(row["engine"], row["system"], parameters.get("target")),
         design=parameters.get("design") or "",
         marks=_marks(row, parameters),

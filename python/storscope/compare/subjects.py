@@ -107,6 +107,8 @@ class Subject:
     asked: Asked = field(default_factory=Asked)
     """What more it tells of what was to be done."""
     engine: str | None = None
+    made_by: str = ""
+    """How a benchmark run of our own made its I/Os, where that is known: through io_uring, by threads."""
     place: str = ""
     """What it ran on, as its user knows that: the design of a simulated run, the target of a measured one."""
     design: str = ""
