@@ -10,7 +10,7 @@ from storscope.compare.alike import alike
 from storscope.compare.compared import compared_subjects
 from storscope.compare.counters_instead import counters_instead
 from storscope.compare.demand import demand_of
-from storscope.compare.differences import Found, differences, distribution, others_on_both_sides
+from storscope.compare.differences import Found, about_parts, differences, distribution, others_on_both_sides
 from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
 from storscope.compare.judging import Circumstances, row_of
 from storscope.compare.matching import Matched, Pair, match_entities, match_runs
@@ -75,7 +75,8 @@ def compare_sides(
             pair, metrics, settings.seed, settings.level, were_asked=bool(settings.metrics)
         )  # fmt: skip
         conflicts = load_conflicts(pair)
-        measured.append(_Measured(pair, found, conflicts, warnings_of(pair), [*notes_of(pair), *missing], missing))
+        told = [*notes_of(pair), *about_parts(pair, [one.metric for one in found]), *missing]
+        measured.append(_Measured(pair, found, conflicts, warnings_of(pair), told, missing))
     if measured and not any(one.found for one in measured):
         notes += _others([one.pair for one in measured])
     if any(found.metric.unit == BANDWIDTH for one in measured for found in one.found):

@@ -77,6 +77,17 @@ def differences(
     return found, missing
 
 
+def about_parts(pair: Pair, metrics: Sequence[Metric]) -> list[str]:
+    """What percentiles are of where fio kept no distribution of the whole: its mean latency is of more than they are."""
+    of_clat = [metric.name for metric in metrics if metric.share and _common_measure(pair, metric) == "clat"]
+    if not of_clat:
+        return []
+    return [
+        f"{listed(of_clat)}: of fio's clat, which leaves out the submission (slat); the mean latency is of lat, which has "
+        "it. fio keeps percentiles of lat with lat_percentiles=1."
+    ]
+
+
 def others_on_both_sides(pairs: Sequence[Pair]) -> list[str]:
     """Names of the metrics that some pair has on both sides, whether they were looked for or not."""
     return [
