@@ -76,8 +76,8 @@ def heat_maps(
         by_latency = _by_latency(layer, columns, distributions.get(system), packer)
         found += [by_latency] if by_latency else []
         detail = details.get(system, layer)
-        slow = [track for track in detail.tracks if np.isfinite(track[LATENCY]).sum() > 1]
-        if len(slow) > 1:
+        slow = [track for track in detail.tracks if np.isfinite(_latency_of_operations(track)).any()]
+        if len(slow) > 1 and any(np.isfinite(track[LATENCY]).sum() > 1 for track in slow):
             found.append(_by_entity(detail, slow, _columns(slow, columns.bad), packer))
     return found
 
@@ -224,8 +224,7 @@ def _by_entity(layer: Layer, tracks: Sequence[Track], columns: Columns, packer: 
     drawn = tracks[:ROWS_MAX]
     cells = np.full((len(drawn), columns.count), np.nan)
     for number, track in enumerate(drawn):
-        latency = np.where(track[OPS] == 0, np.nan, track[LATENCY])
-        np.fmax.at(cells[number], columns.of(track.time_ns), latency)
+        np.fmax.at(cells[number], columns.of(track.time_ns), _latency_of_operations(track))
     words = kind_word(layer.kind, 2)
     left = f" {len(tracks) - len(drawn)} with less queue time are left out." if len(tracks) > len(drawn) else ""
     return HeatMap(
@@ -242,6 +241,11 @@ def _by_entity(layer: Layer, tracks: Sequence[Track], columns: Columns, packer: 
         },
         aria=f"Heat map of {layer.system}: latency of {counted(len(drawn), kind_word(layer.kind), words)} over time.",
     )  # fmt: skip
+
+
+def _latency_of_operations(track: Track) -> FloatArray:
+    """NaN where none was done: tools print 0 there."""
+    return np.where(track[OPS] == 0, np.nan, track[LATENCY])
 
 
 def _median_and_peak(values: FloatArray) -> list[str]:
