@@ -19,7 +19,7 @@ from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Healthy, NotEvaluated
 from storscope.domain.recorder import Recorder
 from storscope.report.assembly import environment, joined
-from tests.report.evidence import START_NS, S, day_of_volumes, hog_finding, verdict_of, whole_verdict, written
+from tests.report.evidence import START_NS, S, day_of_volumes, hog_finding, vdisk, verdict_of, whole_verdict, written
 from tests.report.test_page import hostile_page, nothing
 from tests.report.test_queues import drives_with_queues
 from tests.report.test_runs import runs_of_streams
@@ -331,6 +331,55 @@ def test_axes_of_a_real_clock_stay_in_utc(browser: Browser, report: Path) -> Non
     assert view.page.evaluate(f"storscope.interval({start}, {start + 60})") == "2026-11-20 00:00:00 to 00:01:00Z"
     assert view.page.evaluate(f"storscope.timeTicks({start}, {start + 2}, 840).step") == 1
     assert view.page.evaluate(f"storscope.timeLabels([{start}, {start + 60}], 60)") == ["00:00\n20 Nov", "00:01"]
+
+
+def test_an_axis_of_months_tells_the_year_at_its_beginning_and_where_a_new_one_begins(
+    browser: Browser, report: Path
+) -> None:
+    view = opened(browser, report)
+    days = [START_NS / 1e9 + day * 86400 for day in (0, 30, 60, 90)]
+    assert view.page.evaluate(f"storscope.timeLabels({days}, 2592000)") == [
+        "20 Nov\n2026", "20 Dec", "19 Jan\n2027", "18 Feb",
+    ]  # fmt: skip
+
+
+WORDS_BEYOND = """
+window.beyond = [];
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+    const before = { left: 0, start: 0, center: 0.5, right: 1, end: 1 }[this.textAlign];
+    const wide = this.measureText(text).width, { a, e } = this.getTransform();
+    const left = a * (x - before * wide) + e, right = a * (x + (1 - before) * wide) + e;
+    if (left < -0.5 || right > this.canvas.width + 0.5) window.beyond.push(text);
+    return write.call(this, text, x, y, ...rest);
+};"""
+
+
+@pytest.mark.parametrize("width", [400, 1200])
+def test_no_word_of_a_chart_is_cut_at_its_edge(browser: Browser, tmp_path: Path, width: int) -> None:
+    store = make_store(tmp_path / "store", day_of_volumes(12, 1, 4 / 3600))
+    written(tmp_path / "report.html", whole_verdict(store), store)
+    view = opened(browser, tmp_path / "report.html", WORDS_BEYOND, viewport={"width": width, "height": 900})
+    assert state(view) == "drawn"
+    assert view.page.evaluate("window.beyond") == []
+
+
+def test_intervals_of_seconds_are_drawn_though_years_lie_between(browser: Browser, tmp_path: Path) -> None:
+    def write(recorder: Recorder) -> None:
+        for number, start in enumerate((START_NS, START_NS + 600 * 86400 * S)):
+            times, ones = start + np.arange(1, dtype=np.int64) * S, np.full((2, 1), 1.0 + number)
+            columns = {"ops_per_s": 900 * ones, "latency_ns_mean": 1e6 * ones}
+            recorder.observe_columns([vdisk(0), vdisk(1)], times, np.full(1, S), columns)
+
+    store = make_store(tmp_path / "store", write)
+    written(tmp_path / "report.html", whole_verdict(store), store)
+    view = opened(browser, tmp_path / "report.html")
+    drawn = """(host) => host.plots.map((plot) => {
+        const y = plot.valToPos(plot.data[1].find((value) => value), "y", true), x = plot.bbox.left;
+        const { data } = plot.ctx.getImageData(x, Math.round(y) - 1, 2, 3);
+        return data.some((value, at) => at % 4 === 0 && data[at + 3] && Math.abs(value - data[at + 2]) > 20);
+    })"""
+    assert view.page.locator(".timeline").first.evaluate(drawn) == [True, True]
 
 
 def test_queues_that_are_alike_have_colours_that_are_alike(browser: Browser, tmp_path: Path) -> None:

@@ -86,7 +86,10 @@
     page.timeLabels(ticks, step).forEach((label, i) => {
       const at = x(view, ticks[i]);
       rule(context, at, plot.top, at, plot.top + plot.height + 4);
-      label.split("\n").forEach((part, line) => context.fillText(part, Math.max(at, plot.left), plot.top + plot.height + 7 + 15 * line));
+      label.split("\n").forEach((part, line) => {
+        const half = context.measureText(part).width / 2; // a tick at the very end has its whole label all the same
+        context.fillText(part, Math.min(Math.max(at, plot.left), view.width - half), plot.top + plot.height + 7 + 15 * line);
+      });
     });
     context.textAlign = "right";
     context.textBaseline = "middle";

@@ -74,7 +74,7 @@
     const log = name === "latency_ns_mean" && group.state.log;
     const width = page.widthOf(group.host);
     const options = {
-      width, height, legend: { show: false }, padding: [TITLE_HEIGHT, 26, 0, 0],
+      width, height, legend: { show: false }, padding: [TITLE_HEIGHT, 32, 0, 0],
       cursor: { x: true, y: false, points: { show: false }, drag: { x: true, y: false, setScale: true } },
       scales: { x: { time: true }, y: log ? { distr: 3 } : { range: (u, low, high) => [0, (high || 1) * HEADROOM] } },
       axes: [timeAxis(bottom), valueAxis(name)],
@@ -150,7 +150,7 @@
       const value = data.mean[i];
       if (value === null || (u.scales.y.distr === 3 && value <= 0)) { down = false; continue; }
       context[down ? "lineTo" : "moveTo"](x[i], y(value));
-      context.lineTo(x[i + 1], y(value));
+      context.lineTo(down ? x[i + 1] : Math.max(x[i + 1], x[i] + uPlot.pxRatio), y(value)); // seconds among years are seen, too
       down = true;
     }
     context.stroke();

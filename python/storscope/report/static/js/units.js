@@ -95,13 +95,18 @@
     return { ticks, step };
   };
 
-  /** Labels for such instants: '02:30', the day under the first one and at every midnight. */
+  /** Labels for such instants: '02:30', the day under the first one and at every midnight; of days, the year under the first and each new one. */
   page.timeLabels = function (ticks, step) {
     if (page.zero !== null) return ticks.map(since);
     let shown = "";
     return ticks.map((tick) => {
-      const date = new Date(tick * 1000);
-      if (step >= 86400) return step >= 31536000 ? String(date.getUTCFullYear()) : day(date);
+      const date = new Date(tick * 1000), year = String(date.getUTCFullYear());
+      if (step >= 31536000) return year;
+      if (step >= 86400) {
+        if (shown === year) return day(date);
+        shown = year;
+        return `${day(date)}\n${year}`;
+      }
       const clock = `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}` + (step < 60 ? `:${two(date.getUTCSeconds())}` : "");
       if (shown === day(date)) return clock;
       shown = day(date);
