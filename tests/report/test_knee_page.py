@@ -267,6 +267,35 @@ def test_a_limit_out_of_range_and_a_knee_that_was_not_found_are_drawn_as_such(br
     assert (chart["answers"], chart["light"], chart["limit"]["where"]) == ([], None, "above")
 
 
+_WORDS = """
+window.words = [];
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+    window.words.push([text, x, x + this.measureText(text).width, y]);
+    return write.call(this, text, x, y, ...rest);
+};"""
+_COVERED = """([load, latency]) => {
+    const plot = document.querySelector('.knee').plots[0], ratio = uPlot.pxRatio;
+    const [x, y] = [plot.valToPos(load, 'x', true) / ratio, plot.valToPos(latency, 'y', true) / ratio];
+    const isOn = ([, from, to, at]) => x > from - 4 && x < to + 4 && Math.abs(at - y) < 8;
+    return window.words.filter(isOn).map(([text]) => text);
+}"""
+
+
+@chromium
+def test_no_words_lie_on_a_visit(browser: Browser, tmp_path: Path) -> None:
+    near = [{"mean": 2.25e6, "p99": 9e6}, {"mean": 0.92e6, "p99": 9e6}]
+    visits = [
+        replace(curve().visits[0], offered_per_s=load, figures_ns=one) for load, one in zip((40, 60), near, strict=True)
+    ]
+    write_knee_report(result(replace(curve(), visits=(*curve().visits, *visits))), tmp_path / "k.html")
+    view = opened(browser, tmp_path / "k.html", _WORDS)
+    assert view.page.evaluate(_COVERED, [40, 2.25e6]) == []
+    assert view.page.evaluate(_COVERED, [60, 0.92e6]) == []
+    said = view.page.evaluate("window.words.map(([text]) => text)")
+    assert {"1.00 ms at light load", "twice that: 2.00 ms"} <= set(said)
+
+
 @chromium
 def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
     hostile = [replace(visit, reason=_HOSTILE) for visit in curve().visits]

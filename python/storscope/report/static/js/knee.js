@@ -38,7 +38,7 @@
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: {
         drawClear: [(u) => drawBands(u, group)],
-        draw: [(u) => inside(u, () => { drawLight(u, group); drawLimit(u, group); drawCurves(u, group); }), (u) => drawVisits(u, group), (u) => drawAnswers(u, group), (u) => drawWords(u, group), (u) => page.drawTitle(u, "Latency")],
+        draw: [(u) => inside(u, () => { drawLight(u, group); drawLimit(u, group); drawCurves(u, group); }), (u) => drawLightWords(u, group), (u) => drawVisits(u, group), (u) => drawAnswers(u, group), (u) => drawWords(u, group), (u) => page.drawTitle(u, "Latency")],
       },
     };
     const plot = new uPlot(options, [group.offered, group.offered.map(() => (low + high) / 2)], box);
@@ -184,19 +184,49 @@
     if (isWhole) write(context, rest, from + wide, y, quiet, font);
   }
 
+  /** What the dotted lines are, under the visits, so that no word hides one. */
+  function drawLightWords(u, group) {
+    const { light } = group.chart, { font, quiet } = page.theme, context = u.ctx, ratio = uPlot.pxRatio;
+    if (!light) return;
+    const taken = takenPlaces(u, group);
+    context.save();
+    context.scale(ratio, ratio);
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    const name = (words, y) => write(context, words, freePlace(context, u, taken, words, y), y, quiet, font);
+    name(light.label, up(u, light.ns) / ratio + 10);
+    if (light.twice_ns !== null) name(light.twice_label, up(u, light.twice_ns) / ratio - 9);
+    context.restore();
+  }
+
+  /** Where visits and curves are. */
+  function takenPlaces(u, group) {
+    const taken = [];
+    group.lines.forEach(({ fitted: [loads, latencies], values }, line) => {
+      values.forEach((_, at) => { const place = placeOf(u, group, line, at); if (place) taken.push(place); });
+      if (loads) loads.forEach((load, at) => taken.push([across(u, load), up(u, latencies[at])]));
+    });
+    return taken.map(([x, y]) => [x / uPlot.pxRatio, y / uPlot.pxRatio]);
+  }
+
+  /** The leftmost place in the plot where words at this height touch none of them; the left edge if there is none. */
+  function freePlace(context, u, taken, words, y) {
+    context.font = page.theme.font;
+    const first = u.bbox.left / uPlot.pxRatio + 6, last = first + u.bbox.width / uPlot.pxRatio - 12, wide = context.measureText(words).width;
+    const near = taken.filter((place) => Math.abs(place[1] - y) < 11);
+    for (let x = first; x + wide < last; x += 6) if (!near.some((place) => place[0] > x - 6 && place[0] < x + wide + 6)) return x;
+    return first;
+  }
+
   function drawWords(u, group) {
-    const context = u.ctx, ratio = uPlot.pxRatio, { chart } = group, { font, strong, quiet } = page.theme;
+    const context = u.ctx, ratio = uPlot.pxRatio, { chart } = group, { font, strong } = page.theme;
     const left = u.bbox.left / ratio, right = left + u.bbox.width / ratio, top = u.bbox.top / ratio;
     context.save();
     context.scale(ratio, ratio);
     context.textAlign = "left";
     context.textBaseline = "middle";
     chart.answers.forEach((answer, row) => nameAnswer(context, answer, across(u, answer.x) / ratio, rowOf(u, group, row), left, right));
-    const { light, limit } = chart;
-    if (light) {
-      write(context, light.label, left + 6, up(u, light.ns) / ratio + 10, quiet, font);
-      if (light.twice_ns !== null) write(context, light.twice_label, left + 6, up(u, light.twice_ns) / ratio - 9, quiet, font);
-    }
+    const { limit } = chart;
     if (limit) {
       const y = limit.where === "inside" ? up(u, limit.ns) / ratio - 9 : limit.where === "above" ? top + 9 : floorOf(u) / ratio;
       write(context, limit.where === "inside" ? limit.label : `${limit.label}: ${limit.where} this range`, left + 6, y, page.theme.critical, strong);
