@@ -382,6 +382,18 @@ def test_intervals_of_seconds_are_drawn_though_years_lie_between(browser: Browse
     assert view.page.locator(".timeline").first.evaluate(drawn) == [True, True]
 
 
+def test_a_long_table_shows_that_it_goes_on_below(browser: Browser, report: Path) -> None:
+    view = opened(browser, report, viewport={"width": 1200, "height": 900})
+    view.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    long = view.page.locator("details.data .scroll").filter(has=view.page.locator("tbody tr:nth-child(12)")).first
+    assert long.evaluate("(box) => getComputedStyle(box).backgroundImage.split('linear-gradient').length - 1") == 8
+    long.evaluate("(box) => { box.style.maxHeight = '9rem'; box.scrollTo(0, 200); }")
+    head = long.evaluate(
+        "(box) => box.querySelector('th').getBoundingClientRect().top - box.getBoundingClientRect().top"
+    )
+    assert abs(head) < 1, "the headings stay"
+
+
 def test_queues_that_are_alike_have_colours_that_are_alike(browser: Browser, tmp_path: Path) -> None:
     depths = np.full((8, 50), 32.0)
     depths[1], depths[2] = 31.0, 0.06
