@@ -16,7 +16,7 @@ from markupsafe import Markup
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from storscope.domain.entity import EntityRef
-from storscope.domain.finding import Healthy, NotEvaluated
+from storscope.domain.finding import EvidenceRows, Healthy, NotEvaluated
 from storscope.domain.recorder import Recorder
 from storscope.report.assembly import environment, joined
 from tests.report.evidence import START_NS, S, day_of_volumes, hog_finding, vdisk, verdict_of, whole_verdict, written
@@ -382,6 +382,23 @@ def test_intervals_of_seconds_are_drawn_though_years_lie_between(browser: Browse
     assert view.page.locator(".timeline").first.evaluate(drawn) == [True, True]
 
 
+@pytest.mark.parametrize("width", [400, 1300])
+def test_what_a_log_said_is_in_sight_whole(browser: Browser, tmp_path: Path, width: int) -> None:
+    said = "WARNING: ScsiDeviceIO: 1218: Device naa.6090a048 performance has deteriorated. " * 3
+    columns = ("kind", "entity", "type", "events", "first_time", "last_time", "example")
+    row = ("device", "naa.6090a048007daca3efe4f47da571ad50", "latency_deteriorated", 3, "-", "-", said)
+    store = make_store(tmp_path / "store", day_of_volumes(2, 60, 1))
+    finding = hog_finding(evidence=(EvidenceRows("The lines", columns, (row,), "SELECT 1", 1),))
+    written(tmp_path / "report.html", verdict_of(store, finding), store)
+    view = opened(browser, tmp_path / "report.html", viewport={"width": width, "height": 900})
+    words = view.page.get_by_text("performance has deteriorated").first
+    box, table = words.bounding_box(), view.page.locator(".evidence .scroll").first.bounding_box()
+    assert box and table
+    assert table["x"] <= box["x"]
+    assert box["x"] + box["width"] <= table["x"] + table["width"]
+    assert box["height"] < 60 * 1300 / width
+
+
 def test_a_long_table_shows_that_it_goes_on_below(browser: Browser, report: Path) -> None:
     view = opened(browser, report, viewport={"width": 1200, "height": 900})
     view.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
@@ -541,6 +558,7 @@ def test_paper_breaks_neither_words_nor_figures_of_tables(browser: Browser, tmp_
     rows = [["esx/templates", "reads", "32.5 ms", "27,579 IOPS (0 IOPS to 131,675 IOPS)", share]]
     table = {
         "caption": "c", "heads": [(head, head) for head in heads], "rows": rows, "cut": "", "query": "",
+        "beneath": None,
         "classes": ["short", "short", "number", "number", "long"],
     }  # fmt: skip
     style = Markup(joined(("css/report.css", "css/sweep.css", "css/print.css")))

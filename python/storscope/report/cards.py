@@ -13,6 +13,9 @@ from storscope.report.wording import cell_words, column_words, confidence_words,
 
 _SHORT = 28
 """Characters up to which a cell is kept on one line."""
+_LINE = 72
+"""Characters beyond which a cell is a line of its own beneath its row: beside others it would be a tall and narrow
+column, and often out of sight."""
 
 OPEN_CARDS = 6
 """Cards shown in full; further ones open on a click, and in print."""
@@ -29,6 +32,8 @@ class EvidenceTable:
     rows: Sequence[Sequence[str]]
     query: str
     cut: str
+    beneath: int | None = None
+    """The column that stands beneath each row, over its whole width: what a log said."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,8 @@ def _evidence(rows: EvidenceRows, zero_ns: int | None) -> EvidenceTable:
         for row in rows.rows
     ]
     total = rows.total_rows if rows.total_rows is not None else count
+    widths = [max((len(row[index]) for row in words), default=0) for index in range(len(rows.columns))]
+    widest = max(range(len(widths)), key=widths.__getitem__) if len(widths) > 1 else None
     return EvidenceTable(
         caption=rows.caption,
         heads=[(_capital(column_words(column)), column) for column in rows.columns],
@@ -164,6 +171,7 @@ def _evidence(rows: EvidenceRows, zero_ns: int | None) -> EvidenceTable:
         cut=f"{format_count(count)} of {format_count(total)} rows are shown; the query gives all."
         if total > count
         else "",
+        beneath=widest if widest is not None and widths[widest] > _LINE else None,
     )
 
 
