@@ -15,7 +15,7 @@ from storscope.cli.main import run
 from storscope.cli.show_judgement import estimate_words, print_judgement
 from storscope.cli.show_knee import print_knee
 from storscope.domain.units import NS_PER_S
-from tests.report.knees import result
+from tests.report.knees import DISTURBED, result
 
 
 @pytest.mark.parametrize(
@@ -83,6 +83,17 @@ def test_a_knee_shows_names_without_their_commands(tmp_path: Path, capsys: pytes
     shown = capsys.readouterr().out
     assert shown.count("w [2J FORGED") == 4
     assert "\x1b[2J" not in shown
+
+
+def test_a_knee_names_the_visits_that_its_curve_leaves_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    print_knee(result(), tmp_path)
+    lines = capsys.readouterr().out.splitlines()
+    assert f"300         300     4.00 ms     18.0 ms  left out of the curve of the mean ({DISTURBED})" in [
+        line.strip() for line in lines
+    ]
+    assert sum("left out of the curve of the mean and the p99" in line for line in lines) == 1
+    assert [line for line in lines if "x left out of the curve" in line]
+    assert sum(line.count("x") for line in lines if "│" in line) == 2
 
 
 def test_the_live_line_shows_names_without_their_commands(

@@ -12,7 +12,7 @@ import click
 from storscope.cli.live_line import LiveLine
 from storscope.cli.text_table import harmless
 from storscope.domain.load_curve import SERVICE, LoadCurve, PointKind, Visit
-from storscope.domain.load_curve_words import answers, shown_figures
+from storscope.domain.load_curve_words import answers, left_out_words, shown_figures
 from storscope.domain.units import format_duration, format_rate, format_span, format_time
 
 if TYPE_CHECKING:
@@ -82,9 +82,10 @@ def table(curve: LoadCurve) -> Iterator[str]:
     heads = "".join(f"{_head(name):>12}" for name in columns)
     starred = any(name.startswith(SERVICE) for name in columns)
     yield f"{'offered/s':>11}{'achieved/s':>12}{heads}{'  * from the submission on' if starred else ''}"
-    for visit in sorted(curve.visits, key=lambda visit: visit.offered_per_s):
+    for place, visit in sorted(enumerate(curve.visits), key=lambda one: one[1].offered_per_s):
         cells = "".join(f"{_cell(visit, name):>12}" for name in columns)
-        why = "" if visit.kind is PointKind.VALID else f"  {visit.kind}: {visit.reason}"
+        parts = [] if visit.kind is PointKind.VALID else [f"{visit.kind}: {visit.reason}"]
+        why = "".join(f"  {part}" for part in [*parts, *left_out_words(curve, place, columns)])
         achieved = format_rate(visit.achieved_per_s, "").strip()
         yield f"{format_rate(visit.offered_per_s, '').strip():>11}{achieved:>12}{cells}{why}".rstrip()
 
@@ -101,7 +102,7 @@ def _cell(visit: Visit, name: str) -> str:
 
 
 def plot(curve: LoadCurve) -> Iterator[str]:
-    """Mean latency (logarithmic) against load: o visits, ^ overloaded ones, . the fitted curve, | the answers."""
+    """Mean latency (logarithmic) against load; its last line tells the marks."""
     figure = shown_figures(curve)[0]
     points = [(visit, latency) for visit in curve.visits if (latency := visit.figure_ns(figure))]
     if not points:
@@ -123,8 +124,10 @@ def plot(curve: LoadCurve) -> Iterator[str]:
     for load, latency in curve.fitted:
         if bottom <= math.log(latency) <= top:
             put(load, latency, ".")
-    for visit, latency in points:
-        put(visit.offered_per_s, latency, _MARKS[visit.kind])
+    left_out = {place for place, _ in curve.knee.left_out}
+    for place, visit in enumerate(curve.visits):
+        if latency := visit.figure_ns(figure):
+            put(visit.offered_per_s, latency, "x" if place in left_out else _MARKS[visit.kind])
     yield from _framed(grid, bottom, top, right)
 
 
@@ -142,7 +145,7 @@ def _framed(grid: Sequence[Sequence[str]], bottom: float, top: float, right: flo
     yield f"{'':>9} └{'─' * _WIDTH}"
     end = format_rate(right, "arrivals/s")
     yield f"{'':>11}0{end:>{_WIDTH - 1}}"
-    yield f"{'':>11}o visit  ^ overloaded (latency is a lower bound)  . fitted  | answer"
+    yield f"{'':>11}o visit  x left out of the curve  ^ overloaded (latency is a lower bound)  . fitted  | answer"
 
 
 def knee_to_json(found: KneeResult) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from storscope.domain.load_curve import SERVICE, Bounds, Crossing, LoadCurve
 from storscope.domain.units import format_duration, format_rate
@@ -58,3 +58,21 @@ def shown_figures(curve: LoadCurve) -> tuple[str, ...]:
     if curve.within_objective is not None and curve.within_objective.figure.removeprefix(SERVICE) != "p99":
         names[curve.within_objective.figure] = None
     return tuple(names)
+
+
+def crossings_of(curve: LoadCurve, names: Sequence[str]) -> list[Crossing | None]:
+    """For each figure the crossing whose curve is fitted to it."""
+    of = {curve.knee.figure: curve.knee}
+    if curve.within_objective is not None:
+        of.setdefault(curve.within_objective.figure, curve.within_objective)
+    return [of.get(name) for name in names]
+
+
+def left_out_words(curve: LoadCurve, place: int, names: Sequence[str]) -> list[str]:
+    """Of which curves a visit is left out, and why; nothing where it counts for all of these figures."""
+    reasons: dict[str, list[str]] = {}
+    for name, crossing in zip(names, crossings_of(curve, names), strict=True):
+        for left, reason in crossing.left_out if crossing is not None else ():
+            if left == place:
+                reasons.setdefault(reason, []).append(name.removeprefix(SERVICE))
+    return [f"left out of the curve of the {' and the '.join(whose)} ({reason})" for reason, whose in reasons.items()]

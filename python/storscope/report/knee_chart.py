@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from storscope.domain.load_curve import SERVICE, Crossing, LoadCurve, PointKind, Visit
-from storscope.domain.load_curve_words import interval_words, shown_figures
+from storscope.domain.load_curve_words import crossings_of, interval_words, left_out_words, shown_figures
 from storscope.domain.sweep import Estimate
 from storscope.domain.units import format_duration, format_rate, format_span
 from storscope.report.pack import Packer
@@ -106,7 +106,7 @@ def _chart(
 ) -> dict[str, object]:
     visits = [curve.visits[place] for place in drawn]
     low, high = latency_range(curve, visits, names)
-    crossings = dict(zip(names, _crossings(curve, names), strict=True))
+    crossings = dict(zip(names, crossings_of(curve, names), strict=True))
     return {
         "kind": "knee",
         "right": right,
@@ -124,14 +124,6 @@ def _chart(
         "limit": _limit(curve, names, low, high),
         "answers": list(_answers(curve)),
     }  # fmt: skip
-
-
-def _crossings(curve: LoadCurve, names: Sequence[str]) -> Iterator[Crossing | None]:
-    """For each figure the crossing whose curve is fitted to it."""
-    of = {curve.knee.figure: curve.knee}
-    if curve.within_objective is not None:
-        of.setdefault(curve.within_objective.figure, curve.within_objective)
-    return (of.get(name) for name in names)
 
 
 def _line(
@@ -238,13 +230,7 @@ def _why(curve: LoadCurve, place: int, names: Sequence[str]) -> str:
     if visit.kind is PointKind.VALID and visit.reason:
         untold = [figure_words(name) for name in names if visit.figure_ns(name) is None]
         parts += [f"{visit.reason}: no {' and no '.join(untold)}"] if untold else []
-    reasons: dict[str, list[str]] = {}
-    for name, crossing in zip(names, _crossings(curve, names), strict=True):
-        for left, reason in crossing.left_out if crossing is not None else ():
-            if left == place:
-                reasons.setdefault(reason, []).append(name.removeprefix(SERVICE))
-    parts += [f"left out of the curve of the {' and the '.join(whose)} ({reason})" for reason, whose in reasons.items()]
-    return "; ".join(parts)
+    return "; ".join([*parts, *left_out_words(curve, place, names)])
 
 
 def _note(curve: LoadCurve, drawn: Sequence[int], names: Sequence[str]) -> str:
@@ -254,7 +240,7 @@ def _note(curve: LoadCurve, drawn: Sequence[int], names: Sequence[str]) -> str:
     visits = [curve.visits[place] for place in drawn]
     if any(visit.kind is PointKind.OVERLOADED for visit in visits):
         parts.append("Hollow triangles: overloaded, latency is at least that.")
-    if any(crossing is not None and crossing.left_out for crossing in _crossings(curve, names)):
+    if any(crossing is not None and crossing.left_out for crossing in crossings_of(curve, names)):
         parts.append("Other hollow points: left out of the curve.")
     if any(not _values(visit, names) for visit in visits):
         parts.append("Crosses on the axis: visits that tell no latency.")
