@@ -147,7 +147,9 @@ def test_what_is_concluded_is_what_could_be_told(latency: Outcome, service: Outc
     pair = PairResult("victim", Load(), Load(), [], [], rows, True, [], [])
     side = ComparedSide("run=x", [], 5)
     comparison = Comparison(side, side, True, [pair], [], [], 0.95, 0.05, 0, "test")
-    assert told in _improvement_words(LiveResult(PRESSURES[0], comparison=comparison))
+    said = _improvement_words(LiveResult(PRESSURES[0], comparison=comparison))
+    assert told in said
+    assert "(−95.0 % to −80.0 %)" in said, "as compare writes them above it"
 
 
 def _check_store(store: Store, device: str) -> None:

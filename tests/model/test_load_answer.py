@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import cast
 
+import pytest
+
 from storscope.domain.load_curve import Bounds, PointKind, Visit
 from storscope.domain.objective import P99, Objective
 from storscope.domain.units import NS_PER_MS, NS_PER_S
-from storscope.model.load_answer import crossing_of
+from storscope.model import load_answer
+from storscope.model.load_answer import crossing_of, doubts_of
 from storscope.model.load_curve import CurveFit
 from storscope.model.load_goal import Goal
 
@@ -51,3 +54,11 @@ def test_too_late_a_machine_is_not_a_matter_of_time() -> None:
     assert (
         reason == f"only 1 of 4 visits tell the mean: in the others this machine submitted too late, the last {_LATE}"
     )
+
+
+def test_doubts_of_an_answer_write_per_cent_as_everything_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load_answer, "_drift", lambda fit, load: -0.3)
+    goal = Goal(crossing=Bounds(1000.0, 700.0, 1300.0), fit=cast(CurveFit, object()))
+    said = " ".join(doubts_of([goal], []))
+    assert "known to ±30 % only" in said
+    assert "drifted by −30 % between" in said

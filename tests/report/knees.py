@@ -84,6 +84,6 @@ def result(found: LoadCurve | None = None, *, target: str = "/dev/sdx") -> KneeR
         id="knee-18ea", capture="0123456789abcdef", curve=curve() if found is None else found,
         workload={"name": "oltp"}, target=target, target_kind="device", direct=True, seed=7, duration_ns=75 * NS_PER_S,
         stream_shares=(1.0,), max_outstanding=(1024,), load_words=("Requests arrive at random (Poisson).",),
-        doubts=("The knee is known to ±9% only.",), paths=target, host="esx07", started_ns=1_795_132_800 * NS_PER_S,
+        doubts=("The knee is known to ±9 % only.",), paths=target, host="esx07", started_ns=1_795_132_800 * NS_PER_S,
         budget_ns=75 * NS_PER_S, size_bytes=49 * 2**30, engines="io_uring", version="0.1.0",
     )  # fmt: skip

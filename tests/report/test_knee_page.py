@@ -67,7 +67,7 @@ def test_the_page_says_where_when_how_and_how_to_do_it_again(page: Path) -> None
     for words in ("/dev/sdx on esx07 (device, 49 GiB of it)", "2026-11-20 00:00:00Z to 2026-11-20 00:01:15Z",
                   "by the clock of that host", "knee-18ea, seed 7, by storscope 0.1.0 (io_uring)", "past it (O_DIRECT)",
                   "its intervals were narrow enough", "--slo &#39;p99&lt;20ms&#39; --seed 7",
-                  "parameters['knee_search'] = 'knee-18ea'", "The knee is known to ±9% only."):  # fmt: skip
+                  "parameters['knee_search'] = 'knee-18ea'", "The knee is known to ±9 % only."):  # fmt: skip
         assert words in text, words
 
 

@@ -31,7 +31,7 @@ from storscope.bench.samples import MEAN as MEAN_LATENCY
 from storscope.bench.settling import latency_estimate
 from storscope.domain.load_curve import SERVICE, PointKind, Visit
 from storscope.domain.objective import MEAN, P99, LatencyFigure, Objective
-from storscope.domain.units import NS_PER_MS, NS_PER_S, format_duration, format_span
+from storscope.domain.units import NS_PER_MS, NS_PER_S, format_duration, format_ratio, format_span
 
 INTERVAL_NS = 50 * NS_PER_MS
 """Of a visit: short enough that a pause of the machine spoils little of it."""
@@ -211,7 +211,7 @@ class PointWatch:
         ending = outcome.result["ending"]
         unsent = ending["unsent"] / max(1, ending["unsent"] + ending["submitted"])
         if unsent > _TOLERATED_UNSENT and not any(map(self._is_full, kept)) and not self.is_hopeless:
-            return f"the generator did not keep up: {unsent:.0%} of the arrivals were never sent"
+            return f"the generator did not keep up: {format_ratio(unsent)} of the arrivals were never sent"
         if self._overload(kept, outcome) and not any(map(self._is_full, kept)):
             lateness_ns, service_ns = (_pooled(kept, MEAN, name).mean_ns or 0.0 for name in ("lateness", "service"))
             if lateness_ns > service_ns:

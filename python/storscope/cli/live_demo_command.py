@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from storscope.cli.standard_streams import is_terminal
-from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
+from storscope.domain.comparison_words import change
+from storscope.domain.units import format_bandwidth, format_duration, format_rate
 
 if TYPE_CHECKING:
     from storscope.domain.verdict import Verdict
@@ -140,7 +141,7 @@ def _improvement_words(result: LiveResult) -> str:
     words = f"With the hog limited {what} {format_duration(row.after)} instead of {format_duration(row.before)}"
     if row.change is None or row.change_low is None or row.change_high is None:
         return f"{words}, without an interval."
-    return f"{words}: {format_ratio(row.change)} ({format_ratio(row.change_low)} to {format_ratio(row.change_high)})."
+    return f"{words}: {change(row.change)} ({change(row.change_low)} to {change(row.change_high)})."
 
 
 def _say_what_stays(result: LiveResult, report: Path | None, keep: Path | None) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from storscope.domain.load_curve import SERVICE, Bounds, Crossing, PointKind, Visit
 from storscope.domain.objective import MEAN, LatencyFigure
-from storscope.domain.units import format_duration, format_rate, format_span
+from storscope.domain.units import format_duration, format_rate, format_ratio, format_span
 from storscope.model.load_credit import outlasted
 from storscope.model.load_curve import VISITS_MIN, CurveFit
 from storscope.model.load_figures import figure_of, requests_of
@@ -168,14 +168,14 @@ def _goal_doubts(goal: Goal, fit: CurveFit, crossing: Bounds) -> Iterator[str]:
     what = "knee" if goal.objective is None else "load that meets the objective"
     if crossing.half_width_ratio > _DOUBTFUL:
         yield (
-            f"The {what} is known to ±{crossing.half_width_ratio:.0%} only; a longer --max-duration or a quieter "
-            "machine makes it narrower."
+            f"The {what} is known to ±{format_ratio(crossing.half_width_ratio)} only; a longer --max-duration or a "
+            "quieter machine makes it narrower."
         )
     drift = _drift(fit, crossing.estimate)
     if abs(drift) > _DRIFT_MIN:
         yield (
-            f"The {what} drifted by {drift:+.0%} between the first and the second half of the search: the storage or "
-            "the machine changed."
+            f"The {what} drifted by {'+' if drift > 0 else '−'}{format_ratio(abs(drift))} between the first and the "
+            "second half of the search: the storage or the machine changed."
         )
 
 

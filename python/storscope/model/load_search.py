@@ -28,7 +28,7 @@ import numpy as np
 
 from storscope.domain.load_curve import Crossing, LoadCurve, PointKind, Visit
 from storscope.domain.objective import MEAN
-from storscope.domain.units import NS_PER_S, format_rate
+from storscope.domain.units import NS_PER_S, format_rate, format_ratio
 from storscope.model.load_answer import crossing_of, doubts_of
 from storscope.model.load_curve import VISITS_MIN, CurveFit, bounds_of
 from storscope.model.load_figures import any_figure_of
@@ -180,7 +180,9 @@ class _Search:
         if self.knee.known is None:
             return
         knee = self.knee.known[1]
-        self.told(f"Knee near {format_rate(knee.estimate, '/s')}, known to ±{min(knee.half_width_ratio, 9.99):.0%}.")
+        self.told(
+            f"Knee near {format_rate(knee.estimate, '/s')}, known to ±{format_ratio(min(knee.half_width_ratio, 9.99))}."
+        )
 
     def run(self) -> None:
         try:
