@@ -280,6 +280,8 @@ def test_a_time_with_an_offset_is_the_same_instant_as_in_utc(
 def test_where_no_run_fits_the_latest_are_named(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", "--store", str(lab), "run=bse-*", "run=slow-*"]) == 2
     assert "There are 8 runs, the latest first: base-3 (base-3); base-2 (base-2); " in capsys.readouterr().err
+    assert run(["compare", "--store", str(lab), "run=base-1,base-2", "run=slow-*"]) == 2
+    assert "Several runs are joined with a bar: 'run=base-1|base-2'. There are 8 runs" in capsys.readouterr().err
     assert run(["compare", f"{lab}#run=base-*,system=nowhere", f"{lab}#run=slow-*"]) == 2
     assert "There are 8 runs" in capsys.readouterr().err
     assert run(["compare", f"{lab}#entity=sda", f"{lab}#entity=sdb"]) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -110,7 +111,7 @@ def _read(store: Store, side: Side) -> _Read:
             "a benchmark run, a simulated run, or counters of a system",
             "none that fits",
             where=side.text,
-            hint=_outside(store, side.selector, captures) or _what_there_is(store, side),
+            hint=_joined(side.selector) + (_outside(store, side.selector, captures) or _what_there_is(store, side)),
         )
     return _Read(side, captures, subjects, [entity for entity in entities if entity.activity] if runs else [])
 
@@ -122,6 +123,12 @@ def _runs_and_entities(
     if selector.stream:
         return runs, []
     return runs, read_entities(store, selector, _captures_of_entities(store, selector, captures))
+
+
+def _joined(selector: Selector) -> str:
+    """What to say where several runs seem to be meant; else nothing."""
+    runs = [name.removeprefix("run=") for name in re.split(r"[,\s]+", selector.run or "") if name]
+    return f"Several runs are joined with a bar: 'run={'|'.join(runs)}'. " if len(runs) > 1 else ""
 
 
 def _outside(store: Store, selector: Selector, captures: Mapping[str, str]) -> str:
