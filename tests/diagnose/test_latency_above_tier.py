@@ -290,6 +290,17 @@ def test_slow_writes_beside_many_reads_are_told_as_writes(tmp_path: Path) -> Non
     assert "nobody waits for it" in finding.innocent
 
 
+def test_parts_of_a_mean_that_other_times_tell_are_said_to_be_such(tmp_path: Path) -> None:
+    def later(recorder: Recorder) -> None:
+        columns = {"ops_per_s": np.full((1, 60), 100.0), "latency_ns_mean": np.full((1, 60), 14 * MS)}
+        times = START_NS + np.arange(60, dtype=np.int64) * 10 * NS_PER_S + 86_400 * NS_PER_S
+        recorder.observe_columns([entity("sda", "device")], times, np.full(60, 10 * NS_PER_S), columns)
+
+    [healthy] = judge(RULE, make_case(tmp_path, _apart((20, 2), (20, 0.3)), later))
+    assert isinstance(healthy, Healthy)
+    assert "(where they are told apart: reads 2.0" in healthy.statement
+
+
 def test_a_direction_with_hardly_any_operations_does_not_decide(tmp_path: Path) -> None:
     assert findings(RULE, make_case(tmp_path / "idle", _apart((3, 60), (100, 0.3)))) == []
     few = make_case(tmp_path / "few", _apart((12, 60), (1_200, 0.3)))

@@ -122,7 +122,10 @@ def _mean_words(verdict: Verdict) -> str:
     """What the mean is one of, where that is not plain."""
     others = [f"{of} {format_duration(ns)}" for of, ns in verdict.means_ns.items() if of != verdict.of]
     if len(verdict.means_ns) > 1:
-        return f" ({', '.join(others)})"
+        parts = verdict.means_ns.values()
+        # Another source, or other times, may tell the mean of all alone: then its parts need not add up to it.
+        apart = not verdict.of and not 0.99 * min(parts) <= verdict.mean_ns <= 1.01 * max(parts)
+        return f" ({'where they are told apart: ' if apart else ''}{', '.join(others)})"
     return " over reads and writes together" if verdict.is_mixed else ""
 
 
