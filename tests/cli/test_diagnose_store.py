@@ -85,3 +85,27 @@ def test_nothing_is_said_of_a_store_that_holds_the_paths_alone(
     for _ in range(2):  # the second time all of it is known
         assert run(["diagnose", str(NEW), "--store", str(tmp_path / "new"), "--verbose"]) == 1
         assert "also judged" not in capsys.readouterr().out
+
+
+def test_few_files_that_are_no_evidence_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "case").mkdir()
+    (tmp_path / "case" / "iostat.json").write_bytes(EARLIER.read_bytes())
+    for name in "ab":
+        (tmp_path / "case" / f"{name}.md").write_text("Nothing of interest.\n")
+    run(["diagnose", str(tmp_path / "case")])
+    said = capsys.readouterr().err
+    assert "2 files were not recognised as evidence (--verbose says why): " in said
+    assert "a.md, " in said
+    for number in range(2):
+        (tmp_path / "case" / f"{number}.md").write_text("Nothing of interest.\n")
+    run(["diagnose", str(tmp_path / "case")])
+    assert "4 files were not recognised as evidence (--verbose names them)\n" in capsys.readouterr().err
+
+
+def test_where_nothing_is_evidence_it_is_said_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(5):
+        (tmp_path / f"{number}.txt").write_text(f"Nothing of interest {number}.\n")
+    assert run(["diagnose", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "0.txt (and 4 more): no importer recognises its content" in said
+    assert said.count("skipped") == 1

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from storscope.cli.text_table import harmless
 from storscope.domain.units import format_count
 from storscope.workbench.importing import Imported, ImportSummary
 
@@ -74,13 +75,35 @@ def print_problems(summary: ImportSummary, *, verbose: bool) -> None:
         if skipped.is_error or verbose:
             word = click.style("FAILED", fg="red") if skipped.is_error else "skipped"
             click.echo(f"{word} {skipped.name}: {_without_name(skipped.reason, skipped.name)}", err=True)
-    quiet = sum(not skipped.is_error for skipped in summary.skipped)
-    if quiet and not verbose:
-        were = "1 file was" if quiet == 1 else f"{quiet} files were"
-        click.echo(f"{were} not recognised as evidence (--verbose names them)", err=True)
+    if not verbose:
+        _print_unrecognised(summary)
     for warning, names in _by_warning(summary).items():
         where = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         click.secho(f"note: {where}: {warning}", fg="yellow", err=True)
+
+
+_NAMED = 3
+
+
+def _print_unrecognised(summary: ImportSummary) -> None:
+    """Which files, where they are few; and why, where nothing else was read."""
+    quiet = [skipped for skipped in summary.skipped if not skipped.is_error]
+    if not quiet:
+        return
+    if not summary.imported and not summary.known:
+        reasons: dict[str, list[str]] = {}
+        for skipped in quiet:
+            reasons.setdefault(_without_name(skipped.reason, skipped.name), []).append(skipped.name)
+        for reason, names in reasons.items():
+            more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+            click.echo(harmless(f"skipped {names[0]}{more}: {reason}"), err=True)
+        return
+    were = "1 file was" if len(quiet) == 1 else f"{len(quiet)} files were"
+    if len(quiet) <= _NAMED:
+        found = harmless(", ".join(skipped.name for skipped in quiet))
+        click.echo(f"{were} not recognised as evidence (--verbose says why): {found}", err=True)
+    else:
+        click.echo(f"{were} not recognised as evidence (--verbose names them)", err=True)
 
 
 def _by_warning(summary: ImportSummary) -> dict[str, list[str]]:
