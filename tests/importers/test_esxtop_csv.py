@@ -54,6 +54,13 @@ def test_the_first_sample_has_no_interval_and_never_becomes_data(batch: Tables, 
     assert tables.rows("series") == []
 
 
+def test_a_capture_without_disks_says_what_to_capture(batch: Tables, tmp_path: Path) -> None:
+    text = pdh_text([r"\\h\Physical Cpu(0)\% Util Time", r"\\h\Memory\Kernel MBytes"], [["1.00", "9.00"]] * 3)
+    (said,) = read_text(IMPORTER, text, tmp_path).notes.warnings
+    assert "the counters, which are of Memory, Physical Cpu: capture all groups (esxtop -b -a)" in said
+    assert "No disk" not in " ".join(batch.notes.warnings)
+
+
 def test_values_enter_in_our_units(batch: Tables) -> None:
     busiest = observed(batch, "device", DEVICE)[1]
     assert busiest["ops_per_s"] == 2210.0

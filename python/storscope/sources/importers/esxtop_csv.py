@@ -19,7 +19,7 @@ from storscope.domain import units
 from storscope.domain.entity import EntityRef
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
-from storscope.sources.importer import Importer, ImportOptions
+from storscope.sources.importer import Importer, ImportOptions, shortened
 from storscope.sources.importers._pdh import Dialect, is_pdh, read_pdh
 from storscope.sources.importers._pdh_layout import Home, Layout, Target, no_target
 from storscope.sources.importers._pdh_names import LOCAL_HOSTS, Place
@@ -137,12 +137,22 @@ def _unit_of(counter: str) -> str:
     return "1/s" if per_second else ""
 
 
+_STORAGE_KINDS = {"vm", "device", "partition", "path", "adapter", "datastore", "vm_disk"}
+
+
 def _describe(recorder: Recorder, layout: Layout) -> None:
     for place, home in layout.places.items():
         if home.entity.name == "_Total":
             recorder.entity(home.entity, "sum of all instances")
         elif home.entity.kind != "host":
             _link(recorder, place, home.entity)
+    kinds = {home.entity.kind for home in layout.places.values()}
+    if not kinds & _STORAGE_KINDS:
+        groups = shortened(", ".join(sorted({place.group for place in layout.places})))
+        recorder.warn(
+            f"No disk, path, adapter or VM disk was found among the counters, which are of {groups}: capture all "
+            "groups (esxtop -b -a)"
+        )
 
 
 def _link(recorder: Recorder, place: Place, entity: EntityRef) -> None:
