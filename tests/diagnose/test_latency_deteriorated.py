@@ -73,6 +73,11 @@ def test_lines_without_times_are_judged_without_frequency(tmp_path: Path) -> Non
     assert finding.start_ns is None
 
 
+def test_of_lines_of_which_some_carry_times_it_is_said_how_many(tmp_path: Path) -> None:
+    finding = only_finding(judge(RULE, make_case(tmp_path, _lines([40.0] * 4, times_ns=[START_NS] + [None] * 3))))
+    assert "At most 1 of the 1 with a time came within one hour." in finding.summary
+
+
 def test_many_devices_of_one_host_are_one_finding(tmp_path: Path) -> None:
     def write(recorder: Recorder) -> None:
         for number in range(40):
@@ -87,7 +92,7 @@ def test_a_log_without_such_lines_is_healthy_and_no_log_is_not(tmp_path: Path) -
         recorder.event(EntityRef("esx", "path", "vmhba1:C0:T0:L0"), START_NS, "path_up", "x")
 
     assert (
-        "No line about deteriorated latency in 1 host log"
+        "No line about deteriorated latency in 1 host log that tells no length of time."
         in statements(judge(RULE, make_case(tmp_path / "a", other)))[0]
     )
     assert needs(judge(RULE, make_case(tmp_path / "b")))

@@ -34,7 +34,9 @@ class LogsRead:
 
     def __str__(self) -> str:
         files = "1 host log" if self.files == 1 else f"{self.files} host logs"
-        return files + (f" over {format_span(self.span_ns)}" if self.span_ns else "")
+        if self.span_ns:
+            return f"{files} over {format_span(self.span_ns)}"
+        return f"{files} that tell{'s' if self.files == 1 else ''} no length of time"
 
 
 def host_logs(case: Case) -> LogsRead | None:

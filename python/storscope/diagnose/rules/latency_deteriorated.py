@@ -106,7 +106,7 @@ def _finding(case: Case, settings: Settings, system: str, events: list[Event], a
             f"{counted(len(above), 'line')} of {len(events):,} about deteriorated latency name a latency that hurts: "
             f"median {format_duration(float(np.median(values)))}, greatest {format_duration(worst.value)} on "
             f"{case.label(worst.entity)} ({tier.name}{', assumed' if tier.is_assumed else ''}; "
-            f"bound {format_duration(settings[f'latency_ns_{tier.name}'])}). {_frequency(times, per_hour)}"
+            f"bound {format_duration(settings[f'latency_ns_{tier.name}'])}). {_frequency(times, per_hour, len(above))}"
             f"Named: {listed(case, entities, 3)}."
         ),
         why="The virtual machines on these devices waited that long for their data at those times.",
@@ -151,10 +151,11 @@ def _severity(case: Case, settings: Settings, above: list[Event], per_hour: int)
     return Severity.WARNING if len(above) >= settings["lines_min_count"] or severe else Severity.INFO
 
 
-def _frequency(times: list[int], per_hour: int) -> str:
+def _frequency(times: list[int], per_hour: int, lines: int) -> str:
     if not times:
         return "The lines carry no times, so nothing is known of how often they come. "
-    words = f"At most {per_hour} came within one hour. "
+    of = f" of the {len(times):,} with a time" if len(times) < lines else ""
+    words = f"At most {per_hour}{of} came within one hour. "
     share, start = _busiest_band(times)
     if len(times) >= 5 and share >= 0.6 and max(times) - min(times) >= 24 * HOUR_NS:
         words += f"{format_ratio(share)} came between {start:02d}:00 and {(start + _BAND_HOURS) % 24:02d}:00 UTC. "
