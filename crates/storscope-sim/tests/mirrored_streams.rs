@@ -58,6 +58,21 @@ fn one_reader_at_a_time_is_as_fast_as_on_one_copy_alone() {
     }
 }
 
+/// Both queues are empty whenever a request comes.
+#[test]
+fn of_queues_as_short_a_reader_stays_where_it_was() {
+    for (layout, count, segment) in [("raid1", 2, 64 * KIB), ("raid10", 2, 64 * KIB), ("raid10", 8, 64 * KIB)] {
+        for length in [16 * KIB, 64 * KIB] {
+            let [primary, shortest] = ["primary", "shortest_queue"].map(|choice| {
+                let mut group = group_of("10k-sas", layout, count, segment);
+                group["groups"][0]["read_choice"] = json!(choice);
+                sequential(&group, 1, 1, length).0
+            });
+            assert!(shortest > 0.98 * primary, "{count} in {layout}, {length} bytes: {shortest} of {primary}");
+        }
+    }
+}
+
 #[test]
 fn two_readers_in_turn_stay_each_on_a_drive_of_its_own() {
     for layout in ["raid1", "raid10"] {

@@ -94,9 +94,13 @@ impl Array {
         }
     }
 
-    /// The copy on the drive with fewer requests.
+    /// The copy on the drive with fewer requests. Of queues as short it is the one that goes on where the drive was sent last,
+    /// as ZFS has it (`vdev_mirror_load` in vdev_mirror.c counts that for less than a seek): in turn, both drives would pass
+    /// over what the other reads.
     fn shortest_queue(&mut self, index: usize, piece: &Piece) -> u64 {
-        self.copy_of_least(index, piece, |drive, _| drive.present().into())
+        self.copy_of_least(index, piece, |drive, place| {
+            2 * u64::from(drive.present()) + u64::from(drive.last_end() != place.offset)
+        })
     }
 
     /// The copy whose drive was sent to a place nearer by. One with nothing to do counts as being there already, before it
