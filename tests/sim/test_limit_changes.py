@@ -9,7 +9,7 @@ import pytest
 from storscope.bench.workloads.toml_form import read_toml
 from storscope.domain.units import NS_PER_S
 from storscope.sim.design import read_design
-from storscope.sim.rate_limits import rate_limits
+from storscope.sim.rate_limits import allowed_over_time, rate_limits
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
@@ -85,6 +85,13 @@ def test_each_phase_is_told_by_the_limit_that_was_in_force() -> None:
     before, after = (one.bounds.words for one in found.phase_figures)
     assert "(50.0 IOPS)" in before
     assert "(100 IOPS)" in after
+
+
+def test_a_change_between_two_minutes_is_told_by_the_second() -> None:
+    change: dict[str, object] = {"kind": "limit_changed", "no_effect": None, "limit": "volume hog", "from": None}
+    change["time_ns"] = 150 * NS_PER_S
+    limit = {"name": "volume hog", "allows": None}
+    assert allowed_over_time([change], limit, 0, 300 * NS_PER_S) == "no limit until 2 min 30 s, then no limit"
 
 
 def test_the_names_of_limits_that_come_later_are_known() -> None:

@@ -134,8 +134,8 @@ def test_presets_and_the_limits_that_diagnose_knows_are_the_same(gib: int) -> No
 def test_what_is_allowed_is_said_with_credits() -> None:
     design = read_design(_DESIGN.format(volume='limit = { preset = "ebs-gp2" }', host=""), "cloud.toml", None)
     assert limit_words(design.form["volumes"][0]["limit"]) == (
-        "1,500 IOPS, 262 MB/s, bursts of 3,000 IOPS for 60 min (5,400,000 credits), I/Os up to 256 KiB count as one, "
-        "sequential ones together"
+        "1,500 IOPS, 262 MB/s, bursts of 3,000 IOPS for 1 h 00 min (5,400,000 credits), I/Os up to 256 KiB count as "
+        "one, sequential ones together"
     )
 
 

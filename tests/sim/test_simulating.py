@@ -294,6 +294,11 @@ def test_unlike_streams_that_cannot_make_so_many_end_with_the_duration_or_their_
     assert asked.judgement.ended == "It ran for the 2.00 s that were asked for."
 
 
+def test_a_run_of_no_whole_minutes_is_told_as_long_as_it_was() -> None:
+    asked = _simulated(duration="150s")
+    assert asked.judgement.ended == "It ran for the 2 min 30 s that were asked for."
+
+
 def test_a_stream_that_the_workload_lacks_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"^s.toml:2: stream\[0\].name: .* found 'hog'"):
         _simulated('[[stream]]\nname = "hog"\nstart = "8s"\n')

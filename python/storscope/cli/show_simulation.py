@@ -89,7 +89,7 @@ def print_simulated(simulated: Simulated) -> None:
     measured, whole_ns = simulated.measured, simulated.judgement.to_ns
     speed = f"{format_count(round(simulated.array['drive_ios'] / simulated.wall_s))} drive I/Os per second"
     click.secho(harmless(f"{simulated.about.workload.name} on {simulated.about.system} (simulated)"), bold=True)
-    click.echo(f"{format_span(whole_ns)} in {simulated.wall_s:.2f} s ({speed}), seed {simulated.plan.seed}\n")
+    click.echo(f"{format_instant(whole_ns)} in {simulated.wall_s:.2f} s ({speed}), seed {simulated.plan.seed}\n")
     if simulated.lost and simulated.outcome.error is not None:
         click.secho(harmless(f"DATA LOST: {simulated.outcome.error[1]}") + "\n", fg="red", bold=True)
     if len(simulated.phases) > 1 or simulated.rate_steps:
@@ -126,7 +126,7 @@ def _print_mixed(simulated: Simulated) -> None:
         figure = Figure.from_name(name)
         if figure.direction is None:
             click.echo(f"  {name if figure.share else _FIGURES[name]:<11} {shown_value(figure, estimate.value)}")
-    print_sentences(f"over {format_span(simulated.measured.duration_ns)}. {judgement.start} {judgement.ended}", "  ")
+    print_sentences(f"over {format_instant(simulated.measured.duration_ns)}. {judgement.start} {judgement.ended}", "  ")
     print_own_doubts(judgement)
     click.echo()
 

@@ -112,7 +112,7 @@ def format_span(ns: float | None) -> str:
 
 
 def format_instant(ns: int) -> str:
-    """An instant since a start, to the second: '0 s', '5.25 s', '2 min 10 s', '1 h 00 min 05 s'."""
+    """An instant since a start, or a length that is known, to the second: '5.25 s', '2 min 10 s', '1 h 00 min 05 s'."""
     seconds = round(ns / NS_PER_S)
     if seconds < 120:
         return format_span(ns) if ns else "0 s"

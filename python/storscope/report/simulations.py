@@ -16,7 +16,6 @@ from storscope.domain.units import (
     format_instant,
     format_rate,
     format_ratio,
-    format_span,
 )
 from storscope.store import Store
 
@@ -90,7 +89,7 @@ def _facts(store: Store, run: Row, said: Mapping[str, str]) -> list[tuple[str, s
     numbers = {row["name"]: row["number"] for row in rows if row["kind"] == "job"}
     array = {row["name"]: row["value"] for row in rows if row["kind"] == "array"}
     found = [
-        ("Counted", f"{format_span(run['duration_ns'])}. {said.get('warm_up', '')} {said.get('ended', '')}"),
+        ("Counted", f"{format_instant(run['duration_ns'])}. {said.get('warm_up', '')} {said.get('ended', '')}"),
         ("Operations", _with_interval(numbers, "iops", format_rate)),
         ("Throughput", _with_interval(numbers, "bandwidth", format_bandwidth)),
         ("Mean latency", _with_interval(numbers, "mean", format_duration)),

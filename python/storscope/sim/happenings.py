@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from storscope.domain.units import format_bytes, format_span
+from storscope.domain.units import format_bytes, format_instant
 from storscope.sim.design import Design
 from storscope.sim.rate_limits import allowed_words
 
@@ -160,7 +160,7 @@ def _never(design: Design, end_ns: int, reached_ns: int) -> list[Happening]:
 
 
 def _too_late(end_ns: int) -> str:
-    return f"since the run ended at {format_span(end_ns)}"
+    return f"since the run ended at {format_instant(end_ns)}"
 
 
 def _asked(kind: str, value: Any) -> str:

@@ -10,9 +10,9 @@ from storscope.domain.units import (
     format_bandwidth,
     format_bytes,
     format_count,
+    format_instant,
     format_rate,
     format_ratio,
-    format_span,
 )
 
 _KEYS: Final = (("limit", ""), ("read_limit", " reads"), ("write_limit", " writes"))
@@ -53,7 +53,7 @@ def limit_words(limit: Mapping[str, Any]) -> str:
     """All of it: '300 IOPS, bursts of 3,000 IOPS for 33 min (5,400,000 credits), I/Os up to 256 KiB count as one'."""
     said = allowed_words(limit)
     if limit["burst_for_ns"] is not None:
-        said += f" for {format_span(limit['burst_for_ns'])} ({', '.join(_credits(limit))})"
+        said += f" for {format_instant(limit['burst_for_ns'])} ({', '.join(_credits(limit))})"
     if limit["burst_left"] is not None:
         said += f", {format_ratio(limit['burst_left'])} of them at first"
     if limit["io_unit_bytes"] is not None:
@@ -85,7 +85,7 @@ def allowed_over_time(
     """The same of a part of a run: '500 IOPS'; of one that changed '500 IOPS until 2 min, then no limit'."""
     changes = limit_changes(happenings, limit["name"])
     within = [one for one in changes if from_ns < one["time_ns"] < to_ns]
-    before = (f"{allowed_words(one['from'])} until {format_span(one['time_ns'])}" for one in within)
+    before = (f"{allowed_words(one['from'])} until {format_instant(one['time_ns'])}" for one in within)
     return ", then ".join([*before, allowed_words(allowed_until(happenings, limit, to_ns))])
 
 

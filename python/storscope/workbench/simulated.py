@@ -18,7 +18,7 @@ from storscope.bench.record import About, doubts_of, record_run, status_of
 from storscope.bench.samples import BANDWIDTH, IOPS, MEAN, Figure
 from storscope.domain.recorder import Recorder
 from storscope.domain.schema import TABLES
-from storscope.domain.units import format_span
+from storscope.domain.units import format_instant
 from storscope.sim.bottleneck import Bottleneck
 from storscope.sim.bottleneck_phases import bottleneck_by_phase
 from storscope.sim.happenings import Happening
@@ -67,7 +67,7 @@ class Simulated:
         doubts = f", doubts: {len(self.doubts)}" if self.doubts else ""
         return (
             f"<Simulated {plan.design.name!r} under {plan.workload.name!r}, seed {plan.seed}, "
-            f"{format_span(self.judgement.to_ns)}: {', '.join(figures) or 'no I/O'}; {self.status}{doubts}>"
+            f"{format_instant(self.judgement.to_ns)}: {', '.join(figures) or 'no I/O'}; {self.status}{doubts}>"
         )
 
     @property

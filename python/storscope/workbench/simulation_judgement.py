@@ -14,7 +14,7 @@ from storscope.bench.goals import default_figure, has_steps
 from storscope.bench.judgement import Judgement, Settled, estimates_of, settled, shown_value
 from storscope.bench.samples import Samples
 from storscope.bench.settling import LEAST_SAMPLES, LevelChange, level_change
-from storscope.domain.units import format_count, format_duration, format_span
+from storscope.domain.units import format_count, format_duration, format_instant
 from storscope.domain.workload import Workload
 from storscope.sim.happenings import Happening
 from storscope.sim.load_changes import steps_end_ns
@@ -67,7 +67,7 @@ def judge_replay(samples: Samples, workload: Workload, phases: Sequence[Phase], 
 def _start(kept: Settled, changes_ns: int | None) -> str:
     if changes_ns is None:
         return kept.sentence
-    before = f"before the first change, at {format_span(changes_ns)}"
+    before = f"before the first change, at {format_instant(changes_ns)}"
     if kept.start.is_too_short:
         return f"No warm-up was looked for: there are fewer than {LEAST_SAMPLES} samples {before}."
     if kept.start.samples is None:
@@ -94,7 +94,7 @@ def _doubts_of_level(kept: Settled, changes_ns: int | None, full: str) -> tuple[
     what = found.figure.words[:1].upper() + found.figure.words[1:]
     why = full if full and changes_ns is None else "queues or caches were still filling or emptying"
     said = (
-        f"{what} changed {format_span(found.at_ns)} into the run, from {before} to {after}, though nothing was "
+        f"{what} changed {format_instant(found.at_ns)} into the run, from {before} to {after}, though nothing was "
         f"scheduled then: {why}, and the figures are of both. {longer}."
     )
     return (said,)
@@ -128,15 +128,15 @@ def reached_its_time(plan: SimulationPlan, end_ns: int) -> bool:
 
 def _lost_words(lost_ns: int, end_ns: int) -> str:
     if lost_ns < end_ns:
-        return f"It ended at {format_span(end_ns)}, when an I/O failed after data was lost."
-    return f"It ended at {format_span(lost_ns)}, when data was lost."
+        return f"It ended at {format_instant(end_ns)}, when an I/O failed after data was lost."
+    return f"It ended at {format_instant(lost_ns)}, when data was lost."
 
 
 def _replay_words(plan: TracePlan, outcome: Outcome) -> str:
     requests, made = sum(map(len, plan.traces)), outcome.result["ending"]["submitted"]
     if plan.duration_ns is None or made == requests:
         return f"It ran for the {format_count(requests)} requests of the trace."
-    asked = format_span(plan.duration_ns)
+    asked = format_instant(plan.duration_ns)
     return f"It ran for the {asked} asked for, when of {format_count(requests)} requests {format_count(made)} were due."
 
 
@@ -145,13 +145,13 @@ def _asked_words(plan: SimulationPlan, outcome: Outcome, end_ns: int) -> str:
     made = ending["completed"] - ending["drained"] - outcome.total.flushes.ios
     if plan.ios is not None and made >= plan.ios:
         asked = "the I/O that was asked for was" if plan.ios == 1 else f"the {plan.ios:,} I/Os that were asked for were"
-        return f"It ran for {format_span(end_ns)}, until {asked} made."
+        return f"It ran for {format_instant(end_ns)}, until {asked} made."
     if plan.duration_ns is not None and reached_its_time(plan, end_ns):
-        return f"It ran for the {format_span(plan.duration_ns)} that {_who_asked(plan, plan.duration_ns)}."
-    asked = f"{format_span(plan.duration_ns)} were asked for"
+        return f"It ran for the {format_instant(plan.duration_ns)} that {_who_asked(plan, plan.duration_ns)}."
+    asked = "" if plan.duration_ns is None else f"{format_instant(plan.duration_ns)} were asked for"
     if plan.ios is not None:
         asked = f"{format_count(made)} of the {format_count(plan.ios)} I/Os that were asked for were made"
-    return f"It ran for {format_span(end_ns)}, until its streams had ended: {asked}."
+    return f"It ran for {format_instant(end_ns)}, until its streams had ended: {asked}."
 
 
 def _who_asked(plan: SimulationPlan, duration_ns: int) -> str:
@@ -160,7 +160,7 @@ def _who_asked(plan: SimulationPlan, duration_ns: int) -> str:
         return "its rate steps last"
     if steps_ns is None or steps_ns < duration_ns:
         return "were asked for"
-    return f"were asked for; its rate steps would last {format_span(steps_ns)}"
+    return f"were asked for; its rate steps would last {format_instant(steps_ns)}"
 
 
 def worded(outcome: Outcome, lost: Sequence[Happening], *, is_bound: bool = False) -> Outcome:
