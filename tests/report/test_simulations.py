@@ -22,9 +22,9 @@ from tests.sim.designs import SMALL
 from tests.support.cases import make_store
 
 
-def _kept(path: Path, schedule: str = "") -> tuple[Store, Simulated]:
+def _kept(path: Path, schedule: str = "", text: str = SMALL) -> tuple[Store, Simulated]:
     store = Store.open(path / "store", create=True)
-    design = read_design(SMALL, "small.toml", read_schedule(schedule, "s.toml") if schedule else None)
+    design = read_design(text, "small.toml", read_schedule(schedule, "s.toml") if schedule else None)
     simulated = simulate(plan_of(design, "oltp", duration="20s"), started_ns=1_795_132_800_000_000_000)
     store_simulation(store, simulated)
     return store, simulated
@@ -102,6 +102,17 @@ def test_a_run_with_changes_shows_them_with_the_figures_between_them(tmp_path: P
     ]  # fmt: skip
     assert len(view.cells) == 2 * len(simulated.cells_by_phase)
     assert "since the run ended at 20\u00a0s" in page
+
+
+def test_a_rebuild_that_goes_on_at_the_end_is_told_with_how_far_it_is(tmp_path: Path) -> None:
+    rebuilt = SMALL.replace("count = 8", "count = 8\nspares = 1")
+    rebuilt += '\n[[background]]\nname = "rebuild"\nkind = "rebuild"\ngroup = "g"\n'
+    fails = '[[at]]\ntime = "5 s"\ndrive_fails = { group = "g", index = 0 }\n'
+    store, simulated = _kept(tmp_path, fails, rebuilt)
+    (view,) = simulation_views(store)
+    (words,) = simulated.unfinished
+    assert view.happenings[-1] == ["at the end", words]
+    assert "at this rate all of it takes" in words
 
 
 def test_lost_data_is_said_before_the_figures(tmp_path: Path) -> None:

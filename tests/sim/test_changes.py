@@ -20,6 +20,7 @@ from storscope.domain.workload import Stream, Workload
 from storscope.report.cards import headline
 from storscope.sim.design import read_design
 from storscope.sim.schedule import read_schedule
+from storscope.sim.unfinished import whole_ns
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
@@ -97,6 +98,16 @@ def _diagnosed(simulated: Simulated, path: Path) -> Verdict:
     store = Store.open(path / "store", create=True)
     store_simulation(store, simulated)
     return diagnose(store)
+
+
+def test_a_rebuild_that_a_run_ends_in_is_told_with_how_long_it_takes_in_all() -> None:
+    """At 10 MB/s the 2 GiB of a drive take 214.7 s."""
+    slowly = _DESIGN.replace("share = 0.05", 'rate = "10 MB/s"')
+    simulated = _simulated(_fails("10s", 0), slowly, duration="60s")
+    (task,) = simulated.array["background"]
+    assert whole_ns(task, 60 * NS_PER_S) == pytest.approx(2**31 / 10e6 * NS_PER_S, rel=0.01)
+    (words,) = simulated.unfinished
+    assert re.fullmatch(r"rebuild of g: 23 % done, 47\d MiB; at this rate all of it takes 4 min", words), words
 
 
 def test_a_drive_that_fails_is_told_with_its_rebuild_and_the_figures_of_each_phase() -> None:

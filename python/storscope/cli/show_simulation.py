@@ -134,20 +134,11 @@ def _print_mixed(simulated: Simulated) -> None:
 def _print_happenings(simulated: Simulated) -> None:
     shown = simulated.happenings[:_MOST_HAPPENINGS]
     rows = [(format_instant(one.time_ns), one.sentence) for one in shown]
-    rows += [("", f"(running at the end) {words}") for words in _unfinished(simulated)]
+    rows += [("", f"(running at the end) {words}") for words in simulated.unfinished]
     left_out = len(simulated.happenings) - len(shown) + simulated.array["happenings_left_out"]
     if left_out:
         rows.append(("", f"and {format_count(left_out)} more: see --json"))
     print_table("what happened", ("at", ""), rows, left=(-1,))
-
-
-def _unfinished(simulated: Simulated) -> list[str]:
-    """How far work is that has not ended."""
-    return [
-        f"{task['name']} of {task['group']}: {format_ratio(task['done_ratio'])} done, {format_bytes(task['bytes'])}"
-        for task in simulated.array["background"]
-        if task["running"]
-    ]
 
 
 def _print_phases(phases: Sequence[PhaseFigures]) -> None:

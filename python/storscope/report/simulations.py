@@ -74,7 +74,10 @@ def _view(store: Store, run: Row) -> SimulationView:
     return SimulationView(
         system=run["system"], name=run["name"], facts=_facts(store, run, said), lost=doubts if is_lost else "",
         doubts="" if is_lost else doubts,
-        happenings=[[format_instant(one["time_ns"]), one["words"]] for one in happened],
+        happenings=[
+            *([format_instant(one["time_ns"]), one["words"]] for one in happened),
+            *(["at the end", words] for words in json.loads(said.get("unfinished", "[]"))),
+        ],
         happenings_left_out=int(said.get("happenings_left_out", 0)),
         phases=[_phase(one) for one in json.loads(said.get("phases", "[]"))], cells=_cells(said),
         cells_left_out=int(said.get("phase_cells_left_out", 0)), parts=parts,

@@ -27,6 +27,7 @@ from storscope.sim.record import VolumeInterval, record_array
 from storscope.sim.record_events import record_happenings
 from storscope.sim.schedule import Lifetime
 from storscope.sim.simulation import SimulationPlan
+from storscope.sim.unfinished import unfinished_words
 from storscope.sim.window import forwarded, window
 from storscope.workbench.falling_behind import with_backlog
 from storscope.workbench.phase_cells import CellByPhase, cells_by_phase
@@ -137,6 +138,11 @@ class Simulated:
         return tuple(one for one in self.happenings if one.kind == "data_lost")
 
     @property
+    def unfinished(self) -> list[str]:
+        """How far background work is that has not ended."""
+        return unfinished_words(self.array, max(self.judgement.to_ns, self.array["duration_ns"]))
+
+    @property
     def doubts(self) -> tuple[str, ...]:
         """Why its figures may mean less than they seem to, in sentences; none is best."""
         return doubts_of(self.about, self.outcome, self.judgement)
@@ -152,7 +158,8 @@ class Simulated:
     def record(self, recorder: Recorder) -> None:
         """Writes all of it. Components are observed over the time that the run's figures are of."""
         start_ns, system, design = self.about.started_ns, self.about.system, self.plan.design
-        notes = notes_of(self.happenings, self.array["happenings_left_out"], self.phase_figures)
+        left_out = self.array["happenings_left_out"]
+        notes = notes_of(self.happenings, left_out, self.phase_figures, self.unfinished)
         names = [one.name for one in design.attachments], [one.name for one in self.plan.workload.streams]
         notes |= cell_notes(self.cells_by_phase, *names) | lifetime_notes(design.lifetimes, len(names[0]))
         about = replace(self.about, labels={**self.about.labels, **notes})

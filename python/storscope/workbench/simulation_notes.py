@@ -17,8 +17,10 @@ _MOST_CELLS = 400
 """Figures of streams on volumes in phases: more are no table for a page. The intervals of volumes are kept anyway."""
 
 
-def notes_of(happened: Sequence[Happening], left_out: int, phases: Sequence[PhaseFigures]) -> dict[str, str]:
-    """`happenings` (`time_ns` since the start, `kind`, `words`), `happenings_left_out` and `phases`.
+def notes_of(
+    happened: Sequence[Happening], left_out: int, phases: Sequence[PhaseFigures], unfinished: Sequence[str] = ()
+) -> dict[str, str]:
+    """`happenings` (`time_ns` since the start, `kind`, `words`), `happenings_left_out`, `unfinished` and `phases`.
 
     Nothing of a run in which nothing happened. Lost data is told in any case.
     """
@@ -29,6 +31,7 @@ def notes_of(happened: Sequence[Happening], left_out: int, phases: Sequence[Phas
     return {
         "happenings": json.dumps(told),
         "happenings_left_out": str(len(happened) - len(told) + left_out),
+        "unfinished": json.dumps(list(unfinished)),
         "phases": json.dumps([_phase(one) for one in phases]),
     }
 
