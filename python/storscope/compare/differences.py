@@ -78,14 +78,13 @@ def differences(
 
 
 def about_parts(pair: Pair, metrics: Sequence[Metric]) -> list[str]:
-    """What percentiles are of where fio kept no distribution of the whole: its mean latency is of more than they are."""
+    """What percentiles are of where fio kept no distribution of the whole: its mean latency is of more than that."""
     of_clat = [metric.name for metric in metrics if metric.share and _common_measure(pair, metric) == "clat"]
     if not of_clat:
         return []
-    return [
-        f"{listed(of_clat)}: of fio's clat, which leaves out the submission (slat); the mean latency is of lat, which has "
-        "it. fio keeps percentiles of lat with lat_percentiles=1."
-    ]
+    names = listed(of_clat)
+    what = f"{names}: of fio's clat, which leaves out the submission (slat); the mean latency is of lat, which has it"
+    return [f"{what}. fio keeps percentiles of lat with lat_percentiles=1."]
 
 
 def others_on_both_sides(pairs: Sequence[Pair]) -> list[str]:
