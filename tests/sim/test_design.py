@@ -177,7 +177,7 @@ def test_a_links_preset_carries_what_the_documentation_says() -> None:
     presets = [name for row in rows for name in re.findall(r"`(\w+)`", row[0])]
     rates = [float(rate.replace(",", "")) for row in rows for rate in row[1].removesuffix(" MB/s").split(", ")]
     latencies = [int(us) for row in rows for us in re.findall(r"\d+", row[2]) * (1 if "," in row[2] else 2)]
-    assert len(presets) == len(rates) == len(latencies) == 8
+    assert len(presets) == len(rates) == len(latencies) == 12
     deep, alone = (Workload("r", (Stream(Mix((AccessSpec(256 * 1024),)), Closed(n)),)) for n in (16, 1))
     texts = [_LINKED.replace("PRESET", preset) for preset in presets]
     carried = [run.judgement.estimates["bandwidth"].value / 1e6 for run in simulate_each(texts, deep, duration="1s")]
