@@ -111,8 +111,10 @@ def format_span(ns: float | None) -> str:
     return f"{days} d {hours} h"
 
 
-def format_instant(ns: int) -> str:
+def format_instant(ns: int | None) -> str:
     """An instant since a start, or a length that is known, to the second: '5.25 s', '2 min 10 s', '1 h 00 min 05 s'."""
+    if ns is None:
+        return format_span(ns)
     seconds = round(ns / NS_PER_S)
     if seconds < 120:
         return format_span(ns) if ns else "0 s"
