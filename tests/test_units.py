@@ -41,6 +41,10 @@ def test_instants_of_a_run_are_exact_to_the_second(seconds: float, shown: str) -
     assert units.format_instant(round(seconds * units.NS_PER_S)) == shown
 
 
+def test_an_instant_that_is_not_known_is_a_dash_and_no_zero() -> None:
+    assert (units.format_instant(None), units.format_instant(0)) == ("–", "0 s")
+
+
 @pytest.mark.parametrize(("text", "size"), [("4096", 4096), ("64k", 65536), ("1MiB", 2**20), (" 1.5 g ", 3 * 2**29)])
 def test_sizes_are_read_as_storage_tools_take_them(text: str, size: int) -> None:
     assert units.bytes_from_text(text) == size

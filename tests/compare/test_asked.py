@@ -179,6 +179,8 @@ def test_unlike_engines_of_ours_are_told(tmp_path: Path) -> None:
     sides = [ours(CLOSED, made_by="threads")], [ours(CLOSED, made_by="io_uring")]
     (told,) = only(compared(tmp_path / "unlike", *sides)).warnings
     assert told.startswith("I/Os were made by threads before, by io_uring after: ")
+    by_fio = [ours(CLOSED, engine="fio", job="[a]", made_by=f"fio 3.{n} io_uring") for n in (33, 36)]
+    assert not only(compared(tmp_path / "fio", by_fio[:1], by_fio[1:])).warnings
     for one, other in (("io_uring", "io_uring"), ("", "threads")):
         assert not only(compared(tmp_path / one, [ours(CLOSED, made_by=one)], [ours(CLOSED, made_by=other)])).warnings
 

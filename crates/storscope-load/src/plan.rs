@@ -57,7 +57,7 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {
-    /// An io_uring unless it is not allowed or the kernel hands its I/Os to threads.
+    /// An io_uring, unless it is not allowed, or the kernel hands its I/Os to threads and ours are the better ones.
     #[default]
     Auto,
     /// An io_uring.

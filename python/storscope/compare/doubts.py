@@ -148,7 +148,7 @@ def _own_doubts(pair: Pair) -> list[str]:
 def _makers(pair: Pair) -> list[str]:
     """Which of our engines serves a target better is tried before each run, and may be taken for another next time."""
     one, other = (sorted({run.made_by for run in group} - {""}) for group in (pair.before, pair.after))
-    if one == other or not (one and other) or pair.before[0].engine != pair.after[0].engine:
+    if one == other or not (one and other) or {pair.before[0].engine, pair.after[0].engine} != {_OWN_ENGINE}:
         return []
     made = f"I/Os were made by {listed(one)} before, by {listed(other)} after"
     return [f"{made}: a part of the difference may be the engines', of which each run takes the better one."]
