@@ -112,7 +112,7 @@ def test_a_rebuild_that_goes_on_at_the_end_is_told_with_how_far_it_is(tmp_path: 
     (view,) = simulation_views(store)
     (words,) = simulated.unfinished
     assert view.happenings[-1] == ["at the end", words]
-    assert "at this rate all of it takes" in words
+    assert "at this rate all of it takes about " in words
 
 
 def test_lost_data_is_said_before_the_figures(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_a_rebuild_that_a_run_ends_in_is_told_with_how_long_it_takes_in_all() ->
     (task,) = simulated.array["background"]
     assert whole_ns(task, 60 * NS_PER_S) == pytest.approx(2**31 / 10e6 * NS_PER_S, rel=0.01)
     (words,) = simulated.unfinished
-    assert re.fullmatch(r"rebuild of g: 23 % done, 47\d MiB; at this rate all of it takes 4 min", words), words
+    assert re.fullmatch(r"rebuild of g: 23 % done, 47\d MiB; at this rate all of it takes about 4 min", words), words
 
 
 def test_a_drive_that_fails_is_told_with_its_rebuild_and_the_figures_of_each_phase() -> None:

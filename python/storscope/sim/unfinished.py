@@ -26,4 +26,4 @@ def whole_ns(task: Mapping[str, Any], end_ns: int) -> float | None:
 def _words(task: Mapping[str, Any], end_ns: int) -> str:
     done = f"{task['name']} of {task['group']}: {format_ratio(task['done_ratio'])} done, {format_bytes(task['bytes'])}"
     takes_ns = whole_ns(task, end_ns)
-    return done if takes_ns is None else f"{done}; at this rate all of it takes {format_span(takes_ns)}"
+    return done if takes_ns is None else f"{done}; at this rate all of it takes about {format_span(takes_ns)}"
