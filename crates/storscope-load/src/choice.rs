@@ -13,14 +13,26 @@ const CLEARLY_LESS: f64 = 0.8;
 /// An engine, with the reason where it is not a ring that the kernel serves itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Choice {
-    Ring(Option<String>),
+    Ring {
+        reason: Option<String>,
+        /// Whether the kernel hands most I/Os to threads of its own.
+        is_handed_over: bool,
+    },
     Threads(Option<String>),
 }
 
 impl Choice {
+    /// A ring that is not known to hand anything over.
+    pub const PLAIN_RING: Self = Self::Ring { reason: None, is_handed_over: false };
+
+    /// Whether the kernel hands most I/Os to threads of its own, of which it handed over this share.
+    pub fn is_handed_over(share: f64) -> bool {
+        share > MOST_HANDED_OVER
+    }
+
     /// Where the kernel hands a share of a ring's I/Os to threads, by the mean responses on both engines.
     pub fn of_trial(handed_over: f64, on_ring: Option<Nanos>, on_threads: Option<Nanos>) -> Self {
-        let most = handed_over > MOST_HANDED_OVER;
+        let most = Self::is_handed_over(handed_over);
         let many = if most { "most" } else { "some" };
         let mut reason = format!("the kernel hands {many} of this target's ring I/Os to threads of its own");
         let mut with_threads = most;
@@ -29,7 +41,11 @@ impl Choice {
             let (ring, threads) = (microseconds(ring), microseconds(threads));
             let _ = write!(reason, "; they took {ring} so in a trial, and {threads} with threads of ours");
         }
-        if with_threads { Self::Threads(Some(reason)) } else { Self::Ring(Some(reason)) }
+        if with_threads {
+            Self::Threads(Some(reason))
+        } else {
+            Self::Ring { reason: Some(reason), is_handed_over: most }
+        }
     }
 }
 
@@ -50,7 +66,7 @@ mod tests {
 
     fn engine(handed_over: f64, on_ring: u64, on_threads: u64) -> &'static str {
         match Choice::of_trial(handed_over, Some(Nanos(on_ring)), Some(Nanos(on_threads))) {
-            Choice::Ring(_) => "ring",
+            Choice::Ring { .. } => "ring",
             Choice::Threads(_) => "threads",
         }
     }
@@ -71,14 +87,14 @@ mod tests {
     fn without_a_trial_so_is_it() {
         let hands = |many| Some(format!("the kernel hands {many} of this target's ring I/Os to threads of its own"));
         assert_eq!(Choice::of_trial(1.0, None, None), Choice::Threads(hands("most")));
-        assert_eq!(Choice::of_trial(0.5, None, Some(Nanos(1))), Choice::Ring(hands("some")));
+        let ring = Choice::Ring { reason: hands("some"), is_handed_over: false };
+        assert_eq!(Choice::of_trial(0.5, None, Some(Nanos(1))), ring);
     }
 
     #[test]
     fn the_reason_tells_both_times() {
-        let Choice::Ring(Some(reason)) = Choice::of_trial(1.0, Some(Nanos(9_996)), Some(Nanos(99_951))) else {
-            panic!()
-        };
+        let choice = Choice::of_trial(1.0, Some(Nanos(9_996)), Some(Nanos(99_951)));
+        let Choice::Ring { reason: Some(reason), is_handed_over: true } = choice else { panic!() };
         assert!(reason.ends_with("they took 10.0 µs so in a trial, and 100 µs with threads of ours"), "{reason}");
     }
 }

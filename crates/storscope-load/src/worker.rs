@@ -126,8 +126,9 @@ impl Worker {
         let mut tried_ring = None;
         let reason = match self.choice(&mut tried_ring)? {
             Choice::Threads(reason) => reason,
-            Choice::Ring(reason) => match tried_ring.map_or_else(|| self.ring(), Ok) {
-                Ok(ring) => {
+            Choice::Ring { reason, is_handed_over } => match tried_ring.map_or_else(|| self.ring(), Ok) {
+                Ok(mut ring) => {
+                    ring.feed_threads_of_the_kernel(is_handed_over);
                     let has_kernel_workers = reason.is_some() || self.stream().flush.is_some();
                     let meter = has_kernel_workers.then(KernelWorkers::of_this_thread);
                     *engine = Some(self.engine_used("io_uring", reason, ring.has_registered_buffers()));
@@ -149,7 +150,7 @@ impl Worker {
     fn choice(&self, tried_ring: &mut Option<UringDevice<FastClock>>) -> Result<Choice, LoadError> {
         match self.shared.plan.engine {
             Engine::Threads => return Ok(Choice::Threads(None)),
-            Engine::IoUring => return Ok(Choice::Ring(None)),
+            Engine::IoUring => return Ok(Choice::PLAIN_RING),
             Engine::Auto => {}
         }
         let mut failure = None;
@@ -157,7 +158,7 @@ impl Worker {
             // After a failure the run ends, and it matters no more what the others take.
             self.try_engines(tried_ring).unwrap_or_else(|error| {
                 failure = Some(error);
-                Choice::Ring(None)
+                Choice::PLAIN_RING
             })
         });
         failure.map_or_else(|| Ok(choice.clone()), Err)
@@ -171,14 +172,15 @@ impl Worker {
         };
         if shared.targets.iter().all(|target| target.fd().is_none()) {
             *tried_ring = Some(ring);
-            return Ok(Choice::Ring(None));
+            return Ok(Choice::PLAIN_RING);
         }
-        let (ring, handed_over) = handed_over(ring, &shared.clock, &task, &shared.stop)?;
+        let (mut ring, handed_over) = handed_over(ring, &shared.clock, &task, &shared.stop)?;
         if handed_over == 0.0 {
             *tried_ring = Some(ring);
-            return Ok(Choice::Ring(None));
+            return Ok(Choice::PLAIN_RING);
         }
         // One after the other: memory is planned for one engine.
+        ring.feed_threads_of_the_kernel(Choice::is_handed_over(handed_over));
         let on_ring = response(ring, &shared.clock, &task, &shared.stop)?;
         let on_threads = response(self.threads()?, &shared.clock, &task, &shared.stop)?;
         Ok(Choice::of_trial(handed_over, on_ring, on_threads))
