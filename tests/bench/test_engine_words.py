@@ -116,3 +116,18 @@ def test_a_store_that_cannot_be_written_is_named(data: Path, capsys: pytest.Capt
     told = capsys.readouterr().err
     assert f"{store}: expected a store that can be written to, found Read-only file system" in told
     assert "--store DIR" in told
+
+
+@pytest.mark.parametrize("ioengine", ["io_uring", "threads"])
+def test_how_the_engine_makes_its_ios_can_be_fixed(
+    ioengine: str, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["bench", str(data), "--workload", "random-8k-70-read", "--buffered", "--size", "1m", "--duration", "100ms"]
+    store = ["--store", str(data.parent / "store")]
+    assert storscope([*given, *store, "--ioengine", ioengine]) in (0, 1)
+    told = capsys.readouterr()
+    (line,) = [line for line in told.out.splitlines() if ", seed " in line]
+    assert line.partition(", seed ")[2].split(", ")[1].split(" ")[0] == ioengine, "with a reason or without"
+    assert "in a trial" not in line
+    assert storscope([*given, *store, "--ioengine", ioengine, "--engine", "fio"]) == 2
+    assert "--ioengine with storscope's own engine" in capsys.readouterr().err

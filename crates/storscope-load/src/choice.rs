@@ -30,11 +30,15 @@ impl Choice {
         share > MOST_HANDED_OVER
     }
 
+    /// Where there is no choice, and the kernel hands a share of the ring's I/Os to threads.
+    pub fn ring_as_asked(handed_over: f64) -> Self {
+        Self::Ring { reason: Some(handing_over(handed_over)), is_handed_over: Self::is_handed_over(handed_over) }
+    }
+
     /// Where the kernel hands a share of a ring's I/Os to threads, by the mean responses on both engines.
     pub fn of_trial(handed_over: f64, on_ring: Option<Nanos>, on_threads: Option<Nanos>) -> Self {
         let most = Self::is_handed_over(handed_over);
-        let many = if most { "most" } else { "some" };
-        let mut reason = format!("the kernel hands {many} of this target's ring I/Os to threads of its own");
+        let mut reason = handing_over(handed_over);
         let mut with_threads = most;
         if let (Some(ring), Some(threads)) = (on_ring, on_threads) {
             with_threads = if most { !is_clearly_less(ring, threads) } else { is_clearly_less(threads, ring) };
@@ -47,6 +51,11 @@ impl Choice {
             Self::Ring { reason: Some(reason), is_handed_over: most }
         }
     }
+}
+
+fn handing_over(share: f64) -> String {
+    let many = if Choice::is_handed_over(share) { "most" } else { "some" };
+    format!("the kernel hands {many} of this target's ring I/Os to threads of its own")
 }
 
 fn is_clearly_less(time: Nanos, other: Nanos) -> bool {

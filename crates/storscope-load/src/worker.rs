@@ -148,10 +148,8 @@ impl Worker {
     /// The engine of all the stream's workers: the first to ask tries, the others wait for it. Leaves the ring that was
     /// tried, if it is the engine.
     fn choice(&self, tried_ring: &mut Option<UringDevice<FastClock>>) -> Result<Choice, LoadError> {
-        match self.shared.plan.engine {
-            Engine::Threads => return Ok(Choice::Threads(None)),
-            Engine::IoUring => return Ok(Choice::PLAIN_RING),
-            Engine::Auto => {}
+        if self.shared.plan.engine == Engine::Threads {
+            return Ok(Choice::Threads(None));
         }
         let mut failure = None;
         let choice = self.shared.choices[self.stream as usize].get_or_init(|| {
@@ -166,8 +164,10 @@ impl Worker {
 
     fn try_engines(&self, tried_ring: &mut Option<UringDevice<FastClock>>) -> Result<Choice, LoadError> {
         let (shared, task) = (&self.shared, self.task(Nanos::ZERO));
+        let must_be_ring = shared.plan.engine == Engine::IoUring;
         let ring = match self.ring() {
             Ok(ring) => ring,
+            Err(error) if must_be_ring => return Err(error),
             Err(error) => return Ok(Choice::Threads(Some(not_available(&error)))),
         };
         if shared.targets.iter().all(|target| target.fd().is_none()) {
@@ -178,6 +178,10 @@ impl Worker {
         if handed_over == 0.0 {
             *tried_ring = Some(ring);
             return Ok(Choice::PLAIN_RING);
+        }
+        if must_be_ring {
+            *tried_ring = Some(ring);
+            return Ok(Choice::ring_as_asked(handed_over));
         }
         // One after the other: memory is planned for one engine.
         ring.feed_threads_of_the_kernel(Choice::is_handed_over(handed_over));

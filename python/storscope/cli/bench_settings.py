@@ -32,6 +32,7 @@ def settings_of(
         direct=not chosen["buffered"],
         interval_ns=NS_PER_S if interval_ns is None else interval_ns,
         engine=chosen["engine"],
+        ioengine=chosen["ioengine"],
         goal=goal,
         keep=chosen["keep"],
         doubts=doubts_of_losses(losses),

@@ -100,7 +100,7 @@ def _dry_run(task: Task) -> int:
     from storscope.workbench.engines import check_engine, check_load
     from storscope.workbench.preconditioning import WORDS
 
-    check_engine(task.settings.engine)
+    check_engine(task.settings.engine, task.settings.ioengine)
     check_load(task.settings.engine, task.workload, len(task.targets))
     allowed = allowed_on(task.targets, task.workload, task.settings, writes=task.preconditions)
     if task.preconditions:
@@ -207,6 +207,7 @@ def _again(benched: Benched, chosen: Mapping[str, Any]) -> str:
     given = {
         "--only": chosen["only"], "--duration": seconds("duration"), "--size": chosen["size"],
         "--seed": benched.about.seed, "--engine": None if chosen["engine"] == "storscope" else chosen["engine"],
+        "--ioengine": None if chosen["ioengine"] == "auto" else chosen["ioengine"],
         "--figure": chosen["figure"], "--within": chosen["within"], "--max-duration": seconds("longest"),
         "--round": seconds("round_length"),
     }  # fmt: skip

@@ -117,7 +117,7 @@ def _dry_run(plan: SweepPlan) -> int:
     from storscope.workbench.preconditioning import WORDS
 
     settings, whole = plan.settings, demanding(plan.planned)
-    check_engine(settings.engine)
+    check_engine(settings.engine, settings.ioengine)
     allowed = allowed_on(plan.targets, whole, settings, writes=plan.preconditions)
     if plan.preconditions:
         click.echo(f"First would be written: {WORDS}.")

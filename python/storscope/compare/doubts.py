@@ -151,7 +151,7 @@ def _makers(pair: Pair) -> list[str]:
     if one == other or not (one and other) or {pair.before[0].engine, pair.after[0].engine} != {_OWN_ENGINE}:
         return []
     made = f"I/Os were made by {listed(one)} before, by {listed(other)} after"
-    return [f"{made}: a part of the difference may be the engines', of which each run takes the better one."]
+    return [f"{made}: a part may be the engines', of which each run takes the better one; bench --ioengine fixes it."]
 
 
 def _mean(group: Sequence[Subject], metric: str) -> float | None:

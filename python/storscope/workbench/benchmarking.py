@@ -43,7 +43,7 @@ from storscope.domain.units import NS_PER_S, format_bytes
 from storscope.domain.workload import Workload
 from storscope.store import Store
 from storscope.workbench.captures import capture_info, keep
-from storscope.workbench.engines import check_engine, check_load, engine_of
+from storscope.workbench.engines import AUTO, check_engine, check_load, engine_of
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,8 @@ class BenchSettings:
     interval_ns: int = NS_PER_S
     engine: str = ENGINE
     """Which engine makes the I/Os: our own, or 'fio'."""
+    ioengine: str = AUTO
+    """How our own makes them: by an io_uring, by threads, or by what a trial finds better."""
     goal: Goal | None = None
     """When a measurement ends; None is after `duration_ns`."""
     keep: bool = False
@@ -161,7 +163,7 @@ class BenchSession:
         used = confined(workload, self.target.confined_bytes)
         plan = RunPlan(
             self._stamped(used), tuple(DescriptorTarget(ready.descriptor) for ready in self._ready),
-            settings.duration_ns, settings.seed, settings.interval_ns // parts, held=True,
+            settings.duration_ns, settings.seed, settings.interval_ns // parts, held=True, engine=settings.ioengine,
         )  # fmt: skip
         known = {**self._labels, **(labels or {})}
         about = _about(self._ready, used, settings)
@@ -203,7 +205,7 @@ class BenchSession:
         parts = parts_of(settings.interval_ns)
         plan = RunPlan(
             at_index(used, index), targets_at(ready.descriptor, index), goal.longest_ns, settings.seed,
-            settings.interval_ns // parts, max_bytes_per_worker=goal.bytes, held=True,
+            settings.interval_ns // parts, max_bytes_per_worker=goal.bytes, held=True, engine=settings.ioengine,
         )  # fmt: skip
         about = replace(_about((ready,), used, settings), goal=goal.explain())
         started, about = engine_of(ENGINE, plan, about)
@@ -232,7 +234,7 @@ def bench_session(
     target that must not be written, ConfigError for a workload that does not fit, UsageError.
     """
     targets = [target] if isinstance(target, str) else list(target)
-    check_engine(settings.engine)
+    check_engine(settings.engine, settings.ioengine)
     check_load(settings.engine, workload, len(targets))
     for leftover in sweep():
         if leftover.is_news:

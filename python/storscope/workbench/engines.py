@@ -17,16 +17,25 @@ from storscope.domain.workload import Workload
 
 FIO: Final = "fio"
 ENGINES: Final = (ENGINE, FIO)
-
+AUTO: Final = "auto"
+IOENGINES: Final = (AUTO, "io_uring", "threads")
+"""How our own engine makes I/Os."""
 
 Started = Callable[[], AbstractContextManager[Runs]]
 """Starts the run."""
 
 
-def check_engine(engine: str) -> None:
+def check_engine(engine: str, ioengine: str = AUTO) -> None:
     """Whether it can be used, before anything is prepared for it. Raises MissingTool, UsageError."""
     if engine not in ENGINES:
         raise UsageError("an engine of " + ", ".join(ENGINES), repr(engine))
+    if ioengine not in IOENGINES:
+        raise UsageError("an ioengine of " + ", ".join(IOENGINES), repr(ioengine))
+    if engine != ENGINE and ioengine != AUTO:
+        raise UsageError(
+            "--ioengine with storscope's own engine", f"--engine {engine} --ioengine {ioengine}",
+            hint="fio makes the I/Os by io_uring, or by what this machine allows (docs/bench.md).",
+        )  # fmt: skip
     if engine == FIO:
         find_fio()
 

@@ -31,6 +31,7 @@ from storscope.store import CaptureInfo, Store
 from storscope.workbench.asked_before import other_knee
 from storscope.workbench.asked_digest import OLD_FORMS, Form, digest_of, told
 from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings, bench_session
+from storscope.workbench.engines import AUTO
 from storscope.workbench.knee_reading import latest_knee, read_knee, unfinished
 
 _FIRST_LOOK_NS = 3 * NS_PER_S // 2
@@ -72,6 +73,7 @@ class KneeTask:
         return {
             "paths": self.paths, "workload": form(self.workload), "settings": [self.settings.size_bytes,
             self.settings.direct], "objective": None if self.objective is None else _form_of(self.objective),
+            **({} if self.settings.ioengine == AUTO else {"ioengine": self.settings.ioengine}),
         }  # fmt: skip
 
 
@@ -122,7 +124,9 @@ def show_knee(store: Store, task: KneeTask) -> KneeResult:
             "a search for the knee in the store that asked the same",
             f"only {begun[-1]}, which has no answer" if begun else f"only {other}" if other else "none",
             where=str(store.path),
-            hint="" if begun else "The target, the workload, --slo, --size and --buffered must be as they were.",
+            hint=""
+            if begun
+            else "The target, the workload, --slo, --size and --buffered must be as they were, and so must --ioengine.",
         )
     return found
 

@@ -25,6 +25,7 @@ from storscope.store import Store
 from storscope.workbench.asked_before import other_sweep
 from storscope.workbench.asked_digest import OLD_FORMS, Form, digest_of, told
 from storscope.workbench.benchmarking import Benched, BenchSession, BenchSettings, bench_session, recover_runs
+from storscope.workbench.engines import AUTO
 from storscope.workbench.one_at_a_time import one_at_a_time
 from storscope.workbench.preconditioning import precondition
 from storscope.workbench.sweep_reading import cells_of, latest_sweep, off_schedule, pauses, runs_of
@@ -91,6 +92,7 @@ class SweepPlan:
             "points": [[item.point.key, form(item.workload)] for item in self.planned],
             "settings": [settings.duration_ns, settings.size_bytes, settings.direct, self.ramp_ns],
             "engine": settings.engine,
+            **({"ioengine": settings.ioengine} if settings.ioengine != AUTO else {}),
             "repeats": self.repeats,
             "interval_ns": self.interval_ns,
             **({"goals": [goal.explain() for goal in self.goals]} if self.goals else {}),
@@ -271,7 +273,7 @@ def show_sweep(store: Store, plan: SweepPlan) -> SweepResult:
         raise UsageError(
             "a sweep in the store that asked the same", f"only {other}" if other else "none", where=str(store.path),
             hint="The target, every axis, --duration or what ended each instead, --size, --repeat, --precondition, "
-            "--buffered and --engine must be as they were.",
+            "--buffered and --engine must be as they were, and so must --ioengine.",
         )  # fmt: skip
     return read_sweep(store, plan, found)
 

@@ -55,6 +55,14 @@ Examples:
     help="What makes the I/Os; fio must be installed, and measures 10 s unless --duration, --within and the like say "
     "otherwise; it takes 20 s and more to be sure, as it reports once a second.",
 )
+@click.option(
+    "--ioengine",
+    type=click.Choice(["auto", "io_uring", "threads"]),
+    default="auto",
+    show_default=True,
+    help="How storscope's own engine makes them; auto tries both before a run where the kernel hands a ring's I/Os to "
+    "threads of its own. Fix it for runs that are to be compared.",
+)
 @click.option("--buffered", is_flag=True, help="Through the page cache, instead of past it (O_DIRECT).")
 @click.option("--overwrite", "permission", metavar="WORD", help="What identifies a target with content; see --dry-run.")
 @click.option("--keep", is_flag=True, help="Leave the scratch file; a run that names it may use it again.")
