@@ -472,6 +472,21 @@ fn below_its_least_depth_a_drive_serves_in_order() {
     }
 }
 
+/// All requests lie in one cylinder, so that the arm never moves, but most need another head. Of many the one is chosen whose
+/// sector comes by next after that switch; one that comes by during it would cost a turn.
+#[test]
+fn a_choice_among_the_tracks_of_a_cylinder_knows_of_the_head_switch() {
+    const SWITCH_MS: f64 = 1.6;
+    let switching = MechanicalDesign { head_switch: Nanos(1_600_000), ..plain() };
+    let cylinder_bytes = 4.0 * OUTER * (TURN_MS + SWITCH_MS) / 1e3;
+    let within = |qd| ClosedLoop { span_ratio: 0.99 * cylinder_bytes / 1e12, ..ClosedLoop::reads(qd, 20_000) };
+    let in_order_ms = 1e3 / within(1).run(&mechanical(switching.clone()), 3).iops;
+    let expected_ms = 0.3 + 0.75 * SWITCH_MS + TURN_MS / 2.0;
+    assert!((in_order_ms / expected_ms - 1.0).abs() < 0.03, "{in_order_ms} ms, expected {expected_ms} ms");
+    let chosen_ms = 1e3 / within(16).run(&mechanical(sorted(switching, 1.0, Among::Any)), 3).iops;
+    assert!(chosen_ms < 0.3 + SWITCH_MS + TURN_MS / 8.0, "{chosen_ms} ms");
+}
+
 #[test]
 fn a_stream_with_requests_waiting_runs_at_the_rate_of_the_media_whatever_is_sorted() {
     let unbuffered = MechanicalDesign { head_switch: Nanos::from_micros(800), ..plain() };

@@ -25,6 +25,7 @@ pub struct Mechanics {
     turn_ns: f64,
     turns_per_ns: f64,
     head_switch_ns: f64,
+    head_switch_turns: f32,
     /// The seek curve in turns.
     seek_turns: [f32; 3],
 }
@@ -47,6 +48,7 @@ impl Mechanics {
             turn_ns,
             turns_per_ns: 1.0 / turn_ns,
             head_switch_ns: design.head_switch.0 as f64,
+            head_switch_turns: (design.head_switch.0 as f64 / turn_ns) as f32,
         }
     }
 }
@@ -65,19 +67,22 @@ pub struct Arm {
 #[derive(Debug, Clone, Copy)]
 pub struct Aim {
     cylinder: f32,
+    track: f32,
     under_head: f32,
+    head_switch_turns: f32,
     seek_turns: [f32; 3],
 }
 
 impl Aim {
-    /// Turns until the head is at `angle` of `cylinder`, with `before` turns of other work first.
+    /// Turns until the head is at `angle` of `track`, which is one of `cylinder`, with `before` turns of other work first.
     #[inline]
-    pub fn turns_to(&self, cylinder: f32, angle: f32, before: f32) -> f32 {
+    pub fn turns_to(&self, cylinder: f32, track: f32, angle: f32, before: f32) -> f32 {
         let beyond = (cylinder - self.cylinder).abs() - 1.0;
         let [base, root, linear] = self.seek_turns;
         let within = beyond.max(0.0);
         let seek = base + root * within.sqrt() + linear * within;
-        let moved = before + if beyond < 0.0 { 0.0 } else { seek };
+        let switch = if track == self.track { 0.0 } else { self.head_switch_turns };
+        let moved = before + switch.max(if beyond < 0.0 { 0.0 } else { seek });
         // Both angles are below 1 and a seek is at least 0, so this is above 0 after adding enough whole turns.
         let behind = moved + self.under_head - angle + 1.0;
         let nearest_turn = (behind + WHOLE) - WHOLE;
@@ -138,7 +143,13 @@ impl Arm {
     #[inline]
     pub fn aim(&self, now: Nanos) -> Aim {
         let under_head = fraction(self.phase_turns + now.0 as i64 as f64 * self.mechanics.turns_per_ns) as f32;
-        Aim { cylinder: self.head.cylinder as f32, under_head, seek_turns: self.mechanics.seek_turns }
+        Aim {
+            cylinder: self.head.cylinder as f32,
+            track: self.head.track as f32,
+            under_head,
+            head_switch_turns: self.mechanics.head_switch_turns,
+            seek_turns: self.mechanics.seek_turns,
+        }
     }
 
     /// The byte behind the last that was read or written.

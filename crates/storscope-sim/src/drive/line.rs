@@ -52,6 +52,7 @@ struct Seen {
 #[repr(align(64))]
 struct Lanes {
     cylinders: [f32; LANES],
+    tracks: [f32; LANES],
     angles: [f32; LANES],
     /// What is needed beyond the seek before the head can wait for the sector.
     before_turns: [f32; LANES],
@@ -99,6 +100,7 @@ impl Line {
             let (place, before_turns) = spot(&op);
             let lane = index % LANES;
             lanes.cylinders[lane] = place.cylinder as f32;
+            lanes.tracks[lane] = place.track as f32;
             lanes.angles[lane] = place.angle as f32;
             lanes.before_turns[lane] = before_turns;
             lanes.starts[lane] = unit(op.offset);
@@ -169,11 +171,13 @@ impl Line {
     fn copy_lane(&mut self, from: usize, to: usize) {
         let source = &self.lanes[from / LANES];
         let lane = from % LANES;
-        let (cylinder, angle, before) = (source.cylinders[lane], source.angles[lane], source.before_turns[lane]);
+        let (cylinder, track) = (source.cylinders[lane], source.tracks[lane]);
+        let (angle, before) = (source.angles[lane], source.before_turns[lane]);
         let (start, end) = (source.starts[lane], source.ends[lane]);
         let target = &mut self.lanes[to / LANES];
         let lane = to % LANES;
-        (target.cylinders[lane], target.angles[lane], target.before_turns[lane]) = (cylinder, angle, before);
+        (target.cylinders[lane], target.tracks[lane]) = (cylinder, track);
+        (target.angles[lane], target.before_turns[lane]) = (angle, before);
         (target.starts[lane], target.ends[lane]) = (start, end);
     }
 
@@ -305,6 +309,6 @@ impl Line {
 /// How soon a request is reached, with its place in line in the low bits.
 #[inline]
 fn key(aim: &Aim, lanes: &Lanes, lane: usize, index: i32) -> i32 {
-    let turns = aim.turns_to(lanes.cylinders[lane], lanes.angles[lane], lanes.before_turns[lane]);
+    let turns = aim.turns_to(lanes.cylinders[lane], lanes.tracks[lane], lanes.angles[lane], lanes.before_turns[lane]);
     (turns.to_bits() as i32 & !(MOST_SEEN as i32 - 1)) | index
 }

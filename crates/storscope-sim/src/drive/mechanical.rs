@@ -409,6 +409,10 @@ impl Mechanical {
         {
             return self.serve(now, index, false);
         }
+        // What is reached first depends on where the arm has come to by reading on.
+        if let Some(byte) = self.read_ahead.as_ref().and_then(|ahead| ahead.reached(now)) {
+            self.arm.follow(byte);
+        }
         let index = self.choose(now);
         if !self.blocked.is_empty() && self.extent_is_nearer(now, index) {
             return self.start_writing_back(now);

@@ -106,6 +106,12 @@ impl ReadAhead {
         }
     }
 
+    /// The byte that the arm has come to, if it is reading on.
+    #[inline]
+    pub fn reached(&self, now: Nanos) -> Option<u64> {
+        self.filling.map(|filling| filling.reached(now))
+    }
+
     /// The first byte of the segment that the arm is filling, and how far it will be filled.
     #[inline]
     pub fn filled(&self) -> Option<(u64, u64)> {
