@@ -55,6 +55,17 @@ fn a_pool_of_extents_is_rebuilt_as_fast_as_its_drives_move_what_it_takes() {
     }
 }
 
+/// All of an extent lies on the same few drives: chunk after chunk of one, 5 of 24 would be at work, and make 0.29 of it with
+/// the largest.
+#[test]
+fn a_pool_of_large_extents_is_rebuilt_by_several_extents_drives_at_a_time() {
+    for extent in [16 * MIB, 256 * MIB] {
+        let rate = rebuilt_per_s(&mut rebuilding(pool(24, Some(extent)), json!({})));
+        let with_seeks = 23.0 * MIB as f64 / (5.0 * (MIB as f64 / BYTES_PER_S + 0.0042 + 0.003 + 0.0002));
+        assert!((0.55..1.0).contains(&(rate / with_seeks)), "{rate}, {with_seeks} with seeks");
+    }
+}
+
 #[test]
 fn a_pool_is_rebuilt_no_slower_than_a_single_spare_and_the_faster_the_more_drives_it_has() {
     let (usual, fast) = (spare(json!({})), spare(json!({"outstanding": 4})));

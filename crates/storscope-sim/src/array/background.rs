@@ -20,7 +20,7 @@ use super::group::{Dead, Group, Spare};
 use super::happening::{NoEffect, TaskNames, What};
 use super::issue::PlannedOp;
 use super::job::{Job, Kind, Stage};
-use super::rebuild::usual_outstanding;
+use super::rebuild::{Order, usual_outstanding};
 use crate::kernel::Random;
 use crate::layout::Place;
 
@@ -38,6 +38,8 @@ pub struct Task {
     /// Index of the group.
     pub group: usize,
     chunk: u64,
+    /// In which order what a failed drive of a pool held is rebuilt.
+    order: Order,
     outstanding: u32,
     rate_bytes_per_s: Option<f64>,
     share: f64,
@@ -74,6 +76,7 @@ impl Task {
             kind: design.kind,
             group: index,
             chunk: rows * segment,
+            order: Order::new(group.map.extent_of_drive(), rows * segment, outstanding),
             outstanding,
             rate_bytes_per_s: design.rate_bytes_per_s,
             share: design.share,
@@ -113,7 +116,8 @@ impl Task {
 
     /// What a step along a failed drive takes of it.
     fn range(&self, step: u64) -> Range<u64> {
-        step * self.chunk..(step + 1) * self.chunk
+        let chunk = self.order.chunk(step, self.end);
+        chunk * self.chunk..(chunk + 1) * self.chunk
     }
 
     /// The stripe another step begins with; of a rebuild, of a failed drive by its place in the list.
@@ -298,8 +302,10 @@ impl Array {
         }
         if task.kind == BackgroundKind::Rebuild {
             let first = task.under_way.iter().copied().min().unwrap_or(task.cursor);
-            let dead = &mut self.groups[task.group].dead[task.dead];
-            dead.rebuilt = dead.rebuilt.max(first * task.chunk);
+            let group = &mut self.groups[task.group];
+            let chunks = if group.map.has_rows() { first } else { task.order.chunks_before(first, task.end) };
+            let dead = &mut group.dead[task.dead];
+            dead.rebuilt = dead.rebuilt.max(chunks * task.chunk);
         }
     }
 

@@ -258,6 +258,15 @@ impl Map {
         }
     }
 
+    /// Bytes of an extent of a pool that lie next to each other on a drive; of others, and of stripes by themselves, a segment.
+    #[must_use]
+    pub const fn extent_of_drive(&self) -> u64 {
+        match &self.form {
+            Form::Pool(arrangement) => arrangement.rows() * self.segment(),
+            Form::Sets(_) | Form::Chain(_) => self.segment(),
+        }
+    }
+
     /// Bytes of each drive that have stripes.
     #[must_use]
     pub const fn used_of_drive(&self) -> u64 {
