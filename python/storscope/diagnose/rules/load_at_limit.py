@@ -397,11 +397,12 @@ def _no_limit(subject: _Subject, knee: Knee) -> str:
 def _no_knee(subject: _Subject, knee: Knee) -> str:
     if "explain" in knee.reason:
         return (
-            f"a load test in steps (fio or Iometer), or a time in which operations explain the latency of "
+            f"a load test in steps (storscope bench --knee), or a time in which operations explain the latency of "
             f"{subject.words}: here {knee.reason}; sizes or neighbours may explain the rest"
         )
     return (
-        f"a wider range of load on {subject.words} (a busier hour, or a load test in steps with fio or Iometer): "
+        f"a wider range of load on {subject.words} (a busier hour, or a load test in steps with storscope bench "
+        f"--knee): "
         f"{knee.reason}"
     )
 
@@ -440,8 +441,9 @@ def _finding(case: Case, settings: Settings, severity: Severity, states: list[_S
             "a batch that nobody waits for."
         ),
         check=(
-            "Compare I/O size and read share at high and at low load; then measure the limit itself with the same mix, "
-            "raising the load in steps (fio with iodepth 1, 2, 4, ... or Iometer)."
+            "Compare I/O size and read share at high and at low load; then measure the limit itself with the same mix: "
+            "storscope workload derive writes the mix, and storscope bench DIRECTORY --workload FILE --knee raises its "
+            "load in steps, in a quiet time."
         ),
         remedy=(
             "Smooth or move the bursts (backup, batch, virus scan) in time."
