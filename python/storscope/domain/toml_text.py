@@ -151,9 +151,9 @@ _BEHIND = (
 
 
 def _more(place: Place) -> _Said:
-    rest = place.rest.strip()
+    rest = place.rest.strip(" \t\r\n")
     if place.is_header:
-        if rest[0] == "]":
+        if rest[:1] == "]":
             return _no_head(place)
         return _Said("nothing more behind the name of a table", _shown(rest), "Its keys follow on lines of their own.")
     value = place.text[place.item : place.offset].strip()

@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from storscope.bench.workloads.builtin import builtins
@@ -213,6 +213,7 @@ def test_built_in_workloads_are_examples_to_copy(name: str) -> None:
 
 
 @given(st.text(max_size=200), st.integers(0, len(TEXT)))
+@example("\x1f", TEXT.index("]]\n") + 2)
 def test_garbage_is_an_error_of_ours_or_a_definition(garbage: str, place: int) -> None:
     try:
         read_toml(TEXT[:place] + garbage + TEXT[place:])
