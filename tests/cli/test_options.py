@@ -13,13 +13,14 @@ from storscope.cli.options import DurationType, TimeType, make_import_options
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("1us", 1e-6), ("2.5µs", 2.5e-6), ("1ns", 1e-9), ("20ms", 0.02), ("5m", 300.0), ("5min", 300.0), ("1.5", 1.5)],
-)
+    [("1us", 1e-6), ("2.5µs", 2.5e-6), ("1ns", 1e-9), ("20ms", 0.02), ("5m", 300.0), ("5min", 300.0), ("1.5", 1.5),
+     ("2m30s", 150.0), ("1h30m", 5400.0), ("1 h 30 min", 5400.0)],
+)  # fmt: skip
 def test_a_duration_takes_every_unit_down_to_nanoseconds(text: str, seconds: float) -> None:
     assert DurationType().convert(text, None, None) == pytest.approx(seconds, rel=1e-12)
 
 
-@pytest.mark.parametrize("text", ["0s", "0.1ns", "1parsec", "-1s", "nan", "40000d", ""])
+@pytest.mark.parametrize("text", ["0s", "0.1ns", "1parsec", "-1s", "nan", "40000d", "", "30s2m", "5m5m", "2m30"])
 def test_a_refused_duration_is_told_the_units_and_the_least(text: str) -> None:
     with pytest.raises(click.BadParameter) as caught:
         DurationType().convert(text, None, None)

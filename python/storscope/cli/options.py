@@ -32,8 +32,8 @@ _LEAST_S = 1e-9
 _MOST_S = 1e9
 """About 31 years: what is longer does not fit 64-bit nanoseconds together with an instant of today."""
 _DURATION_WORDS = (
-    "a duration like 20s, 5m or 1h (units: ns, us, ms, s, m or min, h, d; a plain number is seconds), at least 1ns and "
-    "below 1,000,000,000s"
+    "a duration like 20s, 5m or 1h30m (units: ns, us, ms, s, m or min, h, d; a plain number is seconds), each "
+    "unit once, the larger first, at least 1ns and below 1,000,000,000s"
 )
 
 
@@ -90,7 +90,7 @@ class ZoneType(click.ParamType[zoneinfo.ZoneInfo]):
 
 
 class DurationType(click.ParamType[float]):
-    """A duration like 20s, 5m or 100us, at least 1 ns; a plain number is seconds. Converted to seconds."""
+    """A duration like 20s, 100us or 2m30s, at least 1 ns; a plain number is seconds. Converted to seconds."""
 
     name = "duration"
     units = tuple(_SECONDS)
@@ -99,14 +99,25 @@ class DurationType(click.ParamType[float]):
         """Seconds."""
         if isinstance(value, int | float):
             return float(value)
-        number = value.rstrip("abcdefghijklmnopqrstuvwxyzµ")
-        try:
-            seconds = float(number) * _SECONDS[value[len(number) :] or "s"]
-        except (ValueError, KeyError):
-            seconds = -1.0
+        seconds = _seconds(value)
         if not _LEAST_S <= seconds < _MOST_S:
             self.fail(f"expected {_DURATION_WORDS}, found {value!r}", param, ctx)
         return seconds
+
+
+def _seconds(text: str) -> float:
+    """-1 for what is no duration."""
+    from storscope.domain.units import NS_PER_S, ns_from_text
+
+    number = text.rstrip("abcdefghijklmnopqrstuvwxyzµ")
+    try:
+        return float(number) * _SECONDS[text[len(number) :] or "s"]
+    except (ValueError, KeyError):
+        pass
+    try:
+        return ns_from_text(text) / NS_PER_S
+    except (ValueError, OverflowError):
+        return -1.0
 
 
 class SizeType(click.ParamType[int]):

@@ -7,6 +7,7 @@ instant in nanoseconds since 1970-01-01 UTC. Conversions happen where data enter
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 import re
 from typing import Final
@@ -222,7 +223,7 @@ def bytes_from_text(text: str) -> int:
     return round(size)
 
 
-_DURATION = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(ns|us|µs|ms|s|min|m|h|d)\s*")
+_DURATION_PART = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(ns|us|µs|ms|s|min|m|h|d)(?![a-zµ])\s*")
 _UNIT_NS = {
     "ns": 1, "us": NS_PER_US, "µs": NS_PER_US, "ms": NS_PER_MS, "s": NS_PER_S, "m": 60 * NS_PER_S, "min": 60 * NS_PER_S,
     "h": 3600 * NS_PER_S, "d": 86_400 * NS_PER_S,
@@ -230,11 +231,24 @@ _UNIT_NS = {
 
 
 def ns_from_text(text: str) -> int:
-    """A duration with its unit, as people write it: '20ms', '5 m', '1.5h', '.5s'. Raises ValueError when it is none."""
-    match = _DURATION.fullmatch(text)
-    if match is None:
-        raise ValueError(f"expected a duration like 20ms, 5m or 1h, found {text!r}")
-    return round(float(match[1]) * _UNIT_NS[match[2]])
+    """A duration with its units, as people write it: '20ms', '5 m', '1.5h', '.5s', '2m30s', '1 h 30 min'.
+
+    Raises ValueError when it is none, and when a unit comes twice or after a smaller one: '30s2m' is a slip.
+    """
+    parts = list(_DURATION_PART.finditer(text))
+    if not parts or "".join(part[0] for part in parts) != text:
+        raise ValueError(f"expected a duration like 20ms, 5m or 1h30m, found {text!r}")
+    units = [_UNIT_NS[part[2]] for part in parts]
+    if any(unit <= next_unit for unit, next_unit in itertools.pairwise(units)):
+        raise ValueError(f"expected each unit of a duration once, the larger first, as in 1h30m, found {text!r}")
+    return sum(_part_ns(part[1], unit) for part, unit in zip(parts, units, strict=True))
+
+
+def _part_ns(number: str, unit_ns: int) -> int:
+    """Exact also where a float is not."""
+    whole, _, fraction = number.partition(".")
+    parts_of_one: int = 10 ** len(fraction)
+    return int(whole or 0) * unit_ns + round(int(fraction or 0) * unit_ns / parts_of_one)
 
 
 _COUNT_FACTOR = {"k": 1e3, "m": 1e6, "g": 1e9}

@@ -147,7 +147,7 @@ def _duration(value: object, key: str, block: _Block) -> int | None:
     try:
         return ns_from_text(str(value))
     except ValueError:
-        raise block.error(key, "a duration with a unit, such as '5m'", repr(value)) from None
+        raise block.error(key, "a duration with a unit, such as '5m' or '2m30s'", repr(value)) from None
 
 
 def _place(where: str, line: int | None) -> str:

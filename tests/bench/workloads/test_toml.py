@@ -114,6 +114,7 @@ def test_every_key_with_its_unit() -> None:
         ('pool = "8m"', "pool = 8", r':6:8: data\.pool: .*\n  8 bytes\? Write "8k"'),
         ('size = "8k"\n', "", r":16:3: stream\[0\]\.line\[0\]\.size: expected a value, found nothing"),
         ('delay = "10ms"', "delay = 10", r":20:9: stream\[0\]\.line\[0\]\.delay: expected a duration with its unit"),
+        ('delay = "10ms"', 'delay = "30s2m"', r":20:9: stream\[0\]\.line\[0\]\.delay: .*the larger .*, found '30s2m'"),
         ('read_share = "70%"', 'read_share = "170%"', r":19:14: .*a ratio like"),
         ("share = 3", "share = -3", r":18:9: stream\[0\]\.line\[0\]\.share"),
         ("burst = 4", "burst = 0", r":21:9: stream\[0\]\.line\[0\]\.burst: expected at least one transfer, found 0"),

@@ -1,7 +1,7 @@
 //! What to try instead of a value that a key does not take.
 
 use super::nearest::{nearest, nearest_within};
-use super::quantity::{Dimension, parse};
+use super::quantity::{Dimension, has_units_out_of_order, parse};
 
 /// Values of designs, and other words for them, in small letters and digits alone.
 const WORDS: [(&str, &[&str]); 23] = [
@@ -87,6 +87,9 @@ pub fn hint_for_quantity(expected: &str, found: &str) -> Option<String> {
     }
     if expected.starts_with("a size") && text.parse::<f64>().is_ok() {
         return Some(format!("try \"{text} KiB\", \"{text} MiB\" or \"{text} GiB\""));
+    }
+    if expected.starts_with("a duration") && has_units_out_of_order(text) {
+        return Some("each unit once, the larger first, as in \"1h30m\"".to_owned());
     }
     (text.starts_with(|first: char| first.is_ascii_digit()) && parse(text).is_none())
         .then(|| units(expected).to_owned())
@@ -208,6 +211,7 @@ mod tests {
             ("a duration", "\"5 usec\"", Some("units are ns, us, ms, s, min, h and d")),
             ("a rate", "\"5 MByte/s\"", Some("units are kB/s, MB/s and GB/s, KiB/s and so on, Mbit/s and Gbit/s")),
             ("a duration", "5", None),
+            ("a duration", "\"30s2m\"", Some("each unit once, the larger first, as in \"1h30m\"")),
         ] {
             assert_eq!(hint_for_quantity(expected, found).as_deref(), hint, "{found}");
         }

@@ -1,4 +1,4 @@
-//! Quantities with their unit: "512 KiB", "15 ms", "400 MB/s", "70 %".
+//! Quantities with their unit: "512 KiB", "15 ms", "2m30s", "400 MB/s", "70 %".
 //!
 //! Sizes are binary whatever the letter, as storage tools take them (fio(1)): "8k" and "8 KB" are 8,192 bytes, as in
 //! workloads. Rates are decimal, as links and drives are sold, unless the unit says "KiB/s". Bits are spelt out, "8 Gbit/s":
@@ -34,14 +34,45 @@ impl Dimension {
 /// Value in nanoseconds, bytes, bytes per second or as a ratio; of the ambiguous "m" the number itself.
 pub fn parse(text: &str) -> Option<(f64, Dimension)> {
     let text = text.trim();
-    let end = text.find(|letter: char| !(letter.is_ascii_digit() || "._,".contains(letter))).unwrap_or(text.len());
-    let number = number(&text[..end])?;
-    let unit = text[end..].trim();
+    let (number, unit) = text.split_at(end_of_number(text));
+    let (number, unit) = (self::number(number)?, unit.trim());
     if unit.is_empty() {
         return None;
     }
+    if unit.contains(|letter: char| letter.is_ascii_digit()) {
+        let parts = parts_ns(text).filter(|parts| parts.is_sorted_by(|one, next| one.unit_ns > next.unit_ns))?;
+        return Some((parts.iter().map(|part| part.number * part.unit_ns).sum(), Dimension::Duration));
+    }
     let (factor, dimension) = duration(unit).or_else(|| rate(unit)).or_else(|| size(unit)).or_else(|| other(unit))?;
     Some((number * factor, dimension))
+}
+
+/// Whether a text is a duration of several parts whose units come twice, or after a smaller one, as in "30s2m".
+pub fn has_units_out_of_order(text: &str) -> bool {
+    parts_ns(text.trim()).is_some_and(|parts| parts.len() > 1) && parse(text).is_none()
+}
+
+fn end_of_number(text: &str) -> usize {
+    text.find(|letter: char| !(letter.is_ascii_digit() || "._,".contains(letter))).unwrap_or(text.len())
+}
+
+/// "2m" of "2m30s".
+struct Part {
+    number: f64,
+    unit_ns: f64,
+}
+
+/// The parts of a duration like "2m30s", in which "m" is minutes, in any order.
+fn parts_ns(mut text: &str) -> Option<Vec<Part>> {
+    let mut parts = Vec::new();
+    while !text.is_empty() {
+        let (number, rest) = text.split_at(end_of_number(text));
+        let (unit, rest) = rest.split_at(rest.find(|letter: char| letter.is_ascii_digit()).unwrap_or(rest.len()));
+        let unit_ns = if unit.trim() == "m" { 60e9 } else { duration(unit.trim())?.0 };
+        parts.push(Part { number: self::number(number)?, unit_ns });
+        text = rest;
+    }
+    Some(parts)
 }
 
 /// A number whose thousands may be parted by commas. A comma before other than three digits is a decimal one to some and
@@ -129,6 +160,9 @@ mod tests {
             ("15 ms", 15e6, Dimension::Duration),
             ("50us", 50e3, Dimension::Duration),
             ("2 min", 120e9, Dimension::Duration),
+            ("2m30s", 150e9, Dimension::Duration),
+            ("1h30m", 5_400e9, Dimension::Duration),
+            ("1 d 2 h 0.5 s", 93_600.5e9, Dimension::Duration),
             ("400 MB/s", 400e6, Dimension::Rate),
             ("1 MiB/s", 1_048_576.0, Dimension::Rate),
             ("8 Gbit/s", 1e9, Dimension::Rate),
@@ -161,8 +195,14 @@ mod tests {
             "4 ib",
             "4 bb",
             "4 mi",
+            "30s2m",
+            "5m5m",
+            "2m30",
+            "2m 30 KB",
+            "1 KB 30 s",
         ] {
             assert_eq!(parse(text), None, "{text}");
+            assert_eq!(has_units_out_of_order(text), ["30s2m", "5m5m"].contains(&text), "{text}");
         }
     }
 }

@@ -27,11 +27,9 @@ from storscope.bench.workloads.near_keys import hint_for_key
 from storscope.domain.errors import ConfigError
 from storscope.domain.toml_lines import Path, find_places, place_of
 from storscope.domain.toml_text import parsed_toml
-from storscope.domain.units import SECTOR_BYTES, bytes_from_text
+from storscope.domain.units import SECTOR_BYTES, bytes_from_text, ns_from_text
 from storscope.domain.workload import FlushKind, Workload
 
-_UNITS_NS = {"ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9,
-             "h": 3600 * 10**9}  # fmt: skip
 _PLAIN = re.compile(r"\s*[0-9.]+\s*")
 """A number without a unit."""
 
@@ -241,15 +239,13 @@ def _size_from_text(value: Any) -> int:
 
 
 def _duration(value: Any) -> int:
-    """'10ms', '1.5s', '2h', in nanoseconds; 0 needs no unit."""
+    """'10ms', '1.5s', '2m30s', in nanoseconds; 0 needs no unit."""
     if value == 0 and not isinstance(value, bool):
         return 0
-    match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d{1,9})?)\s*([a-zµ]+)\s*", value) if isinstance(value, str) else None
-    if match is None or match[2] not in _UNITS_NS:
-        raise ValueError('a duration with its unit like "10ms"')
-    whole, _, fraction = match[1].partition(".")
-    unit = _UNITS_NS[match[2]]
-    return int(whole) * unit + int(fraction or 0) * unit // int("1" + "0" * len(fraction))
+    try:
+        return ns_from_text(value if isinstance(value, str) and len(value) <= 40 else "")
+    except ValueError:
+        raise ValueError('a duration with its unit like "10ms" or "2m30s", the larger unit first') from None
 
 
 def _ratio(value: Any) -> float:

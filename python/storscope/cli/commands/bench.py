@@ -37,7 +37,7 @@ Examples:
 @click.option(
     "--duration",
     type=DurationType(),
-    help="Measure exactly so long, like 20s, 5m or 1h; a plain number is seconds.  "
+    help="Measure exactly so long, like 20s, 5m or 1h30m; a plain number is seconds.  "
     "[default: what the workload's file says, else until the figure is sure: --within; "
     "each point of a sweep: 10s]",
 )

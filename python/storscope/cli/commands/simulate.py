@@ -89,7 +89,7 @@ class CountType(click.ParamType[int]):
 @click.option(
     "--duration",
     type=DurationType(),
-    help="Simulated time, like 20s, 5m or 1h; a plain number is seconds. "
+    help="Simulated time, like 20s, 5m or 1h30m; a plain number is seconds. "
     "[default: what the workload's file says, its rate steps, else 60s; with --ios or --trace to their end]",
 )
 @click.option("--ios", type=CountType(), help="End after about so many I/Os of the hosts, e.g. 5M.")
