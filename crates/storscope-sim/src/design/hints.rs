@@ -85,7 +85,7 @@ pub fn hint_for_quantity(expected: &str, found: &str) -> Option<String> {
     if let Some(in_bytes) = in_bytes.filter(|_| expected.starts_with("a size") && !is_size(text)) {
         return Some(format!("a small b means bits; try \"{in_bytes}\""));
     }
-    if expected.starts_with("a size") && text.parse::<f64>().is_ok() {
+    if expected.starts_with("a size") && text.parse::<f64>().is_ok_and(|number| number > 0.0) {
         return Some(format!("try \"{text} KiB\", \"{text} MiB\" or \"{text} GiB\""));
     }
     if expected.starts_with("a duration") && has_units_out_of_order(text) {
@@ -204,6 +204,7 @@ mod tests {
         for (expected, found, hint) in [
             ("a size", "\"2,5 TB\"", Some("a decimal point, not a comma: \"2.5 TB\"")),
             ("a size", "\"200\"", Some("try \"200 KiB\", \"200 MiB\" or \"200 GiB\"")),
+            ("a size", "\"0\"", Some("units are B, KiB, MiB, GiB and TiB; K, M, G and T mean the same")),
             ("a rate", "\"120 MB\"", Some("try \"120 MB/s\"")),
             ("a size", "\"5 ms\"", None),
             ("a size", "\"4 Tb\"", Some("a small b means bits; try \"4 TB\"")),
