@@ -186,6 +186,8 @@ def test_only_the_writes_are_flushed_where_they_alone_have_a_rate() -> None:
     ("rw=write fdatasync=1 filename=/tmp/a:/tmp/b", "counts the writes of all its files together"),
     ("rw=write fsync=10 fdatasync=3", "lost: [j] line 3: fsync=10: a stream has flushes of one kind: those of fdata"),
     ("rw=write fsync=2 fdatasync=3", "lost: [j] line 4: fdatasync=3: a stream has flushes of one kind: those of fs"),
+    ("rw=read bssplit=4k/30:8k/30:16k/10",
+     "approximated: [j] line 3: bssplit=4k/30:8k/30:16k/10: the percentages give 70: what is left has 8192"),
     ("rw=read bssplit=4k/50:6k/50", "6144 rounded down to multiples of 4096, as fio does"),
     ("rw=read bsrange=4k-16k bs_unaligned=1", "any number of bytes in between"),
     ("rw=read rate_iops=5 thinktime=9", "arrivals set the pace"),
@@ -380,7 +382,7 @@ def test_trims_are_left_out_and_said() -> None:
 
 @pytest.mark.parametrize(("text", "message"), [
     ("[j]\nrw=sideways", r"\[j\] line 2: expected one of"),
-    ("[j]\nbssplit=4k/50:8k/40", r"percentages that add up to 100 \(they give 90\)"),
+    ("[j]\nbssplit=4k/50:8k/60:16k/", r"percentages that add up to 100 \(they give 110\)"),
     ("[j]\nbssplit=4k/60:8k/50", r"they give 110"),
     ("[j]\nbs=99999999999999999999g", "a size"),
     ("[j]\nbs=0", "sizes from 1 byte"),

@@ -310,6 +310,8 @@ def test_fio_measures_sizes_that_are_no_multiples_of_the_least(sizes: tuple[int,
 @pytest.mark.needs("fio")
 @pytest.mark.parametrize("sizes", ["bssplit=4k/50:6k/50", "bssplit=8k/40:12k/30:20k/30", "bsrange=4k-14k",
                                    "bssplit=3k/50:4k/20:7k/30", "bsrange=3k-10k",
+                                   "bssplit=4k/50:8k/40", "bssplit=16k/10:4k/20:8k/20", "bssplit=8k/40",
+                                   "bssplit=4k/0:8k/70", "bssplit=4k/40:8k/:16k/:32k/", "bssplit=4k/:8k/",
                                    "bssplit=8k/50:12k/50 bs_unaligned=1"])  # fmt: skip
 def test_sizes_are_read_as_fio_makes_them(sizes: str, tmp_path: Path) -> None:
     options = ["rw=read", "ioengine=null", "size=1g", "number_ios=20000", "write_iolog=log", *sizes.split()]

@@ -37,18 +37,36 @@ def _size(job: GivenOptions, option: Option, text: str) -> int:
 
 
 def _split(job: GivenOptions, option: Option, text: str) -> tuple[tuple[int, float], ...]:
-    """4k/10:64k/50:32k/: what has no percentage shares the rest equally."""
-    found: list[tuple[int, int | None]] = []
+    """4k/10:64k/50:32k/, as fio 3.33 fills up its percentages."""
+    sizes, given = [], []
     for part in text.split(":"):
         size, _, percent = part.partition("/")
-        share = integer_of(option, percent, job.where, 100) if percent.strip() else None
-        found.append((_size(job, option, size), share))
-    given = sum(share for _, share in found if share is not None)
-    open_parts = sum(1 for _, share in found if share is None)
-    if given > 100 or (given < 100 and not open_parts) or len(found) > _MOST_SIZES:
-        job.fail(option, f"percentages that add up to 100 (they give {given})")
-    shares = [(size, (share if share is not None else (100 - given) / open_parts) / 100) for size, share in found]
+        sizes.append(_size(job, option, size))
+        given.append(integer_of(option, percent, job.where, 100) if percent.strip() else 0)
+    if sum(given) > 100 or len(given) > _MOST_SIZES:
+        job.fail(option, f"at most {_MOST_SIZES} sizes, percentages that add up to 100 (they give {sum(given)})")
+    if 0 not in given and sum(given) < 100:
+        filled = sizes[_last_greatest(given)]
+        job.note("bssplit", f"the percentages give {sum(given)}: what is left has {filled} bytes, as in fio")
+    shares = [(size, percent / 100) for size, percent in zip(sizes, _filled(given), strict=True)]
     return tuple(shares) if job.flag("bs_unaligned") else _rounded(job, shares)
+
+
+def _filled(given: Sequence[int]) -> list[int]:
+    """Percentages that add up to 100 of those that are given, where 0 is what is not.
+
+    The missing ones are the rest, divided in whole per cent (bssplit_ddir of fio's options.c; 0 is missing there, too).
+    What is still left falls to the greatest, since it is the last that is drawn (get_next_buflen of its io_u.c); among
+    equals to the last in the file.
+    """
+    missing = given.count(0)
+    filled = [percent or (100 - sum(given)) // missing for percent in given]
+    filled[_last_greatest(filled)] += 100 - sum(filled)
+    return filled
+
+
+def _last_greatest(percents: Sequence[int]) -> int:
+    return max(range(len(percents)), key=lambda index: (percents[index], index))
 
 
 def _rounded(job: GivenOptions, shares: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
