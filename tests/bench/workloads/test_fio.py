@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 from dataclasses import replace
@@ -387,6 +388,8 @@ def test_trims_are_left_out_and_said() -> None:
     ("[j]\nbs=99999999999999999999g", "a size"),
     ("[j]\nbs=0", "sizes from 1 byte"),
     ("[j]\nbs=${BS}", "without variables"),
+    ("[j]\nbs=${BS}", r"found '\${BS}'.\n  Set BS in the environment, as for fio: BS=\.\.\. storscope"),
+    ("[j]\niodepth=$ncpus", "Write the number itself"),
     ("[j]\nrwmixread=140\nrw=rw", "0 to 100"),
     ("[j]\niodepth=99999999999", "iodepth"),
     ("[j]\nnumjobs=0", r"line 2: expected a number from 1 to 1024 for numjobs"),
@@ -408,6 +411,35 @@ def test_garbage_is_an_error_of_ours_or_a_definition(garbage: str) -> None:
         read_fio("[job]\nrw=randrw\n" + garbage)
     except StorscopeError as error:
         assert error.message()
+
+
+VARIABLES = "[j]\nrw=read\nioengine=null\nbs=${KIB}k\nsize=${SIZE}\nfilename=${TARGET}\n"
+
+
+def test_variables_are_what_the_environment_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"KIB": "16", "SIZE": "64m", "TARGET": "/dev/sdx"}.items():
+        monkeypatch.setenv(name, value)
+    definition = read_definition(VARIABLES, "job.fio")
+    (stream,) = definition.workloads[0].streams
+    assert ([line.size_bytes for line in lines(stream)], stream.region) == ([16_384], Region(0, 64 * MIB))
+    assert definition.targets == ("${TARGET}",)
+
+
+@pytest.mark.needs("fio")
+@pytest.mark.parametrize("variables", [{"KIB": "16", "SIZE": "64m", "TARGET": "x"}, {"KIB": "16", "TARGET": "x"}, {}])
+def test_variables_are_taken_where_fio_takes_them(variables: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "job").write_text(VARIABLES)
+    asked = ["fio", "--output-format=json", "job"]
+    there = variables | {"PATH": os.environ["PATH"]}
+    ran = subprocess.run(asked, cwd=tmp_path, env=there, capture_output=True, check=False)
+    if ran.returncode:
+        with pytest.raises(MalformedInput, match=r"Set [A-Z]+ in the environment"):
+            read_fio(VARIABLES, environment=variables)
+        return
+    (found,) = json.loads(ran.stdout)["jobs"]
+    (stream,) = read_fio(VARIABLES, environment=variables).workloads[0].streams
+    assert found["read"]["io_bytes"] == stream.region.length_bytes == 64 * MIB
+    assert found["read"]["total_ios"] * lines(stream)[0].size_bytes == 64 * MIB
 
 
 ARCHIVE = "[verify]\nfilename=/dev/archive\nrw=read\n[log]\ndirectory=/var/log/x\nrw=write\n"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from storscope.bench.workloads._fio_options import ELSEWHERE, LOST, THROUGH_CACHE, UNDERSTOOD
-from storscope.bench.workloads._fio_text import Option, Section, integer_of, time_of
+from storscope.bench.workloads._fio_text import VARIABLE, Option, Section, integer_of, time_of
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.errors import MalformedInput
 from storscope.domain.near_names import near_name
@@ -42,7 +42,8 @@ class GivenOptions:
         self.used.add(name)
         option = self.options.get(name)
         if option is not None and "$" in option.value:
-            self.fail(option, f"a value for {name} without variables")
+            expected, hint = f"a value for {name} without variables", _variable_hint(option.value)
+            raise MalformedInput(expected, repr(option.value[:60]), where=f"{self.where}, {option.where}", hint=hint)
         return option
 
     def text(self, name: str, default: str) -> str:
@@ -146,6 +147,14 @@ def _unknown(name: str) -> str:
     """Of a slip the option that was meant, without which the workload asks another thing: a depth of 1, say."""
     near = near_name(name, UNDERSTOOD, {})
     return "storscope does not know what this option asks for" + (f"; did you mean {near}?" if near else "")
+
+
+def _variable_hint(value: str) -> str:
+    """What to do about a variable that the environment does not have."""
+    unset = VARIABLE.search(value)
+    if unset is None:
+        return "Write the number itself; what is read from the environment is written ${NAME}."
+    return f"Set {unset[1]} in the environment, as for fio: {unset[1]}=... storscope ..."
 
 
 def _is_on(option: Option) -> bool:

@@ -1,13 +1,15 @@
 """The text of fio job files: sections, options with the lines they stand on, sizes and times. No meaning.
 
 Supports what fio 2 and 3 read: `[global]` sections that hold for the jobs below them, comments with ; and #, options
-with and without a value, values for reads, writes and trims split by commas. Refuses include files and options before
+with and without a value, values for reads, writes and trims split by commas, ${NAME} for what the environment has
+(names of files keep it, since a run has targets of its own). Refuses include files and options before
 the first section. Checked against fio 3.33: with kb_base=1024, its default, 4k, 4kb and 4ki are 4096, 4kib is 4000.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from storscope.domain.errors import MalformedInput
@@ -36,6 +38,8 @@ _TIME_NS = {
     "s": 10**9, "sec": 10**9, "secs": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "mins": 60 * 10**9,
     "h": 3600 * 10**9, "hr": 3600 * 10**9, "hrs": 3600 * 10**9, "d": 86400 * 10**9,
 }  # fmt: skip
+VARIABLE = re.compile(r"\$\{([^{}]+)\}")
+_NAMES_OF_FILES = ("filename", "directory")
 _MOST_SECTIONS = 1_000
 _MOST_OPTIONS = 1_000
 
@@ -68,7 +72,7 @@ class Section:
     options: dict[str, Option] = field(default_factory=dict)
 
 
-def parse_jobs(text: str, where: str) -> list[Section]:
+def parse_jobs(text: str, where: str, environment: Mapping[str, str]) -> list[Section]:
     """The jobs in their order. Raises MalformedInput with the line."""
     jobs: list[Section] = []
     common: dict[str, Option] = {}
@@ -84,7 +88,7 @@ def parse_jobs(text: str, where: str) -> list[Section]:
         elif line:
             _check_place(line, current, where, number, len(jobs))
             assert current is not None
-            option = _option(line, number, current.name)
+            option = _option(line, number, current.name, environment)
             current.options[option.name] = option
     if not jobs:
         raise MalformedInput("a job section like [name]", "none", where=where)
@@ -103,8 +107,10 @@ def _check_place(line: str, current: Section | None, where: str, number: int, jo
         raise MalformedInput(f"at most {_MOST_SECTIONS} jobs of {_MOST_OPTIONS} options", "more", where=at)
 
 
-def _option(line: str, number: int, section: str) -> Option:
+def _option(line: str, number: int, section: str, environment: Mapping[str, str]) -> Option:
     name, equals, value = (part.strip() for part in line.partition("="))
+    if name not in _NAMES_OF_FILES:
+        value = VARIABLE.sub(lambda found: environment.get(found[1], found[0]), value)
     return Option(ALIASES.get(name, name), value if equals else "1", number, section)
 
 

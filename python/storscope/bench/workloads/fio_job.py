@@ -11,8 +11,9 @@ Beware where fio asks something else than it seems to: `iodepth` with a synchron
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TypeVar
 
 from storscope.bench.workloads._fio_options import THROUGH_CACHE
@@ -29,14 +30,19 @@ _PART = re.compile(r" \(\d+/\d+\)$")
 """How our writer marks the jobs of one stream."""
 
 
-def read_fio(text: str, where: str = "the job file", target_sizes: Sequence[int] = ()) -> Definition:
+def read_fio(
+    text: str,
+    where: str = "the job file",
+    target_sizes: Sequence[int] = (),
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> Definition:
     """The workloads of a job file and what could not be kept. Raises MalformedInput with section and line.
 
     A share of a target, like `size=10%`, is one of `target_sizes` (bytes), which have to be alike; without any it is
-    lost.
+    lost. `${NAME}` is what `environment` has.
     """
     losses = LossList()
-    jobs = [JobReader(section, where, losses, target_sizes) for section in parse_jobs(text, where)]
+    jobs = [JobReader(section, where, losses, target_sizes) for section in parse_jobs(text, where, environment)]
     targets = JobTargets([job for job in jobs if job.is_supported], losses)
     groups: list[list[JobReader]] = [[]]
     for job in jobs:

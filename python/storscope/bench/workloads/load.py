@@ -110,7 +110,7 @@ def _reader(text: str, where: str, target_sizes: Sequence[int]) -> Callable[[str
     if _is_toml(text):
         return read_toml
     if re.search(r"^[ \t]*\[[^\[\]\n]*\][ \t\r]*([;#].*)?$", text, re.MULTILINE):
-        return partial(read_fio, target_sizes=target_sizes)
+        return partial(read_fio, target_sizes=target_sizes, environment=os.environ)
     raise UnknownFormat(
         "an Iometer .icf, a fio job file, TOML or JSON",
         repr(head[:40]),
