@@ -604,9 +604,26 @@ def test_uniform_is_what_nothing_said_means() -> None:
     ],
 )
 def test_a_value_out_of_range_is_told_with_its_line(option: str, said: str) -> None:
-    text = f"[global]\nioengine=libaio\n[one]\n{option}\nrw=randrw\n[two]\nrw=read\n"
+    text = f"[global]\nioengine=libaio\n[one]\n{option}\nrw=randrw\n[two]\nrw=write\n"
     with pytest.raises(MalformedInput, match=re.escape(said)):
         read_fio(text, "job.fio")
+
+
+@pytest.mark.parametrize(("first", "second", "verification", "said"), [
+    ("rw=randrw\nverify=md5", "rw=randread", "NONE", "lost: [one] line 3: verify=md5: reads are checked in all jobs"),
+    ("rw=randread", "rw=write\nverify=md5", "NONE", "lost: [two] line 5: verify=md5: reads are checked in all jobs"),
+    ("rw=randread", "rw=randrw\nverify=md5", "NONE", "run together or in none, and [one] asks for none"),
+    ("rw=randrw\nverify=md5", "rw=write", "STAMPS", "approximated: [one] line 3: verify=md5: fio reads back"),
+    ("rw=randrw\nverify=md5", "rw=randread\nverify=crc32c", "STAMPS", "approximated: [two] line 6: verify=crc32c: fio"),
+    ("rw=randrw\nverify=md5", "stonewall\nrw=randread", "STAMPS", "approximated: [one] line 3: verify=md5: fio"),
+])  # fmt: skip
+def test_the_reads_of_a_job_that_asks_for_no_check_are_not_checked(
+    first: str, second: str, verification: str, said: str
+) -> None:
+    """They were, and ended the run at the first block that another tool had written."""
+    definition = read_fio(f"[one]\n{first}\n[two]\n{second}\n")
+    assert definition.workloads[0].verification is Verification[verification]
+    assert said in "\n".join(map(str, definition.losses))
 
 
 def test_a_slip_in_an_option_is_lost_with_the_option_that_was_meant() -> None:

@@ -21,7 +21,7 @@ from storscope.bench.workloads._fio_sizes import sizes_of
 from storscope.bench.workloads._fio_text import Section, integer_of, size_of
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.units import format_bytes
-from storscope.domain.workload import MOST_WORKERS, AccessSpec, DataPool, Mix, Stream, Verification
+from storscope.domain.workload import MOST_WORKERS, AccessSpec, DataPool, Mix, Stream
 
 _DIRECTIONS = {
     "read": (True, False, False), "write": (False, True, False), "rw": (True, True, False),
@@ -191,18 +191,19 @@ class JobReader(GivenOptions):
         option = self.take(name)
         return 0.0 if option is None else integer_of(option, option.value, self.where, 100) / 100
 
-    def verification(self) -> Verification:
-        """Whether reads are checked."""
-        kind = self.text("verify", "0")
-        if kind in {"0", "null"}:
-            return Verification.NONE
+    @property
+    def verifies(self) -> bool:
+        """Whether it asks for a check of what it reads."""
+        return self.text("verify", "0") not in {"0", "null"}
+
+    def note_verification(self) -> None:
+        """Says how the check that it asks for is done here."""
         reason = "fio reads back what it wrote; here each read checks the stamp of its blocks"
         if self.only_writes and ("do_verify" not in self.options or self.flag("do_verify")):
             option = self.options["verify"]
             self.losses.lost(option.where, option.text, f"{reason}, and this job has no reads")
         else:
             self.note("verify", reason)
-        return Verification.STAMPS
 
     @property
     def flow(self) -> int:

@@ -79,7 +79,7 @@ def _workload(jobs: Sequence[JobReader], targets: JobTargets, losses: LossList, 
         streams=tuple(streams),
         source=f"fio job file {where}",
         data=_common([job.data() for job in jobs if job.writes], DataPool(), "data of its own", losses),
-        verification=_common([job.verification() for job in jobs], Verification.NONE, "verify of its own", losses),
+        verification=_verification(jobs, losses),
     )
     _check(workload, jobs, where)
     return workload
@@ -113,6 +113,20 @@ def _common(values: Sequence[_Value], default: _Value, what: str, losses: LossLi
     if len(set(values)) > 1:
         losses.approximated("jobs", what, "there is one for all; the first job's is taken")
     return values[0] if values else default
+
+
+def _verification(jobs: Sequence[JobReader], losses: LossList) -> Verification:
+    """Stamps if all jobs that read ask for a check: one of other reads would end the run at what another tool wrote."""
+    asking = [job for job in jobs if job.verifies]
+    unchecked = next((job for job in jobs if job.reads and not job.verifies), None)
+    for job in asking:
+        if unchecked is None:
+            job.note_verification()
+        else:
+            option = job.options["verify"]
+            reason = f"reads are checked in all jobs that run together or in none, and [{unchecked.name}] asks for none"
+            losses.lost(option.where, option.text, reason)
+    return Verification.STAMPS if asking and unchecked is None else Verification.NONE
 
 
 def _checked(job: JobReader, targets: JobTargets) -> list[Stream]:
