@@ -381,6 +381,9 @@ def test_an_invalid_run_says_so_before_its_figures(data: Path, capsys: pytest.Ca
     assert run([*arguments, "--store", str(data.parent / "store")]) == 0
     said = capsys.readouterr().out
     assert said.index("INVALID, see the doubts below.") < said.index("figures, with 95 % intervals")
+    latencies = [line for line in said.splitlines() if line.startswith(("  response", "  service"))]
+    assert len(latencies) == 2
+    assert all(line.endswith("; INVALID)") for line in latencies)
 
 
 def test_a_scratch_file_that_is_kept_can_be_used_again(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

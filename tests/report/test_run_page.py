@@ -91,6 +91,7 @@ def test_every_sample_and_every_percentile_is_in_the_tables() -> None:
 
 def test_what_is_invalid_is_said_at_the_head() -> None:
     text = _words(render_run(replace(_result(), is_valid=False)))
+    assert "Response: what a user waits (INVALID) Service: what the storage takes (INVALID)" in text
     assert text.index("INVALID") < text.index("Rate")
 
 

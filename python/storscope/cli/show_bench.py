@@ -50,8 +50,8 @@ def print_benched(benched: Benched, store: Path) -> None:
         print_own_doubts(benched.judgement)
     print_rate_steps(benched.steps)
     for name, words in (("reads", "reads"), ("writes", "writes")):
-        _print_direction(total, total.direction(name), words)
-    _print_flushes(total)
+        _print_direction(total, total.direction(name), words, is_valid=outcome.is_valid)
+    _print_flushes(total, is_valid=outcome.is_valid)
     _print_cells(benched)
     _print_whole(total)
     if outcome.device is not None:
@@ -61,25 +61,27 @@ def print_benched(benched: Benched, store: Path) -> None:
         click.echo(f"\nIn the store {store} as capture {benched.capture}, run {about.run}.", err=True)
 
 
-def _print_direction(total: Interval, direction: Direction, words: str) -> None:
+def _print_direction(total: Interval, direction: Direction, words: str, *, is_valid: bool) -> None:
     if not direction.ios:
         return
     rate, bandwidth = total.per_s(direction.ios), total.per_s(direction.bytes)
     click.echo(f"{click.style(words, bold=True)}: {format_rate(rate)}, {format_bandwidth(bandwidth)}")
-    _print_latencies(direction)
+    _print_latencies(direction, is_valid=is_valid)
 
 
-def _print_flushes(total: Interval) -> None:
+def _print_flushes(total: Interval, *, is_valid: bool) -> None:
     flushes = total.flushes
     if flushes.ios:
         click.echo(f"{click.style('flushes', bold=True)}: {format_rate(total.per_s(flushes.ios), '/s')}")
-        _print_latencies(flushes)
+        _print_latencies(flushes, is_valid=is_valid)
 
 
-def _print_latencies(direction: Direction) -> None:
+def _print_latencies(direction: Direction, *, is_valid: bool) -> None:
+    """Those of invalid runs are marked one by one: a line is easily copied without what stands above and below."""
+    mark = "" if is_valid else "; INVALID"
     for measure, meaning in (("response", "what a user waits"), ("service", "what the device takes")):
         if direction.of(measure).count:
-            click.echo(f"  {measure:<9} {_latency_words(direction.of(measure))}   ({meaning})")
+            click.echo(f"  {measure:<9} {_latency_words(direction.of(measure))}   ({meaning}{mark})")
 
 
 def _print_cells(benched: Benched) -> None:
@@ -89,6 +91,7 @@ def _print_cells(benched: Benched) -> None:
     cells = benched.measured.cells
     if len(cells) < 2:
         return
+    mark = "" if benched.outcome.is_valid else " (INVALID)"
     click.secho("by stream and target", bold=True)
     for cell in cells:
         stream, target = cell_words(benched.about, cell)
@@ -96,7 +99,7 @@ def _print_cells(benched: Benched) -> None:
         click.echo(
             f"  {harmless(f'{stream} on {target}')}: {format_rate(cell.per_s(whole.ios))}, "
             f"{format_bandwidth(cell.per_s(whole.bytes))}, mean {format_duration(whole.shown.mean_ns)}, "
-            f"p99 {format_duration(whole.shown.quantile_ns(0.99))}{_flush_words(cell)}"
+            f"p99 {format_duration(whole.shown.quantile_ns(0.99))}{_flush_words(cell)}{mark}"
         )
 
 

@@ -186,10 +186,12 @@ def _spread(result: RunResult, packer: Packer) -> Drawn | None:
     if len(shares) < 2:
         return None
     known = [name for name in _SPREADS if any(side.spread.get(name) for side in sides)]
+    mark = "" if result.is_valid else " (INVALID)"
+    titles = {name: f"{_SPREADS[name]}{mark}" for name in known}
     by_share = {(side.name, name): dict(side.spread.get(name, ())) for side in sides for name in known}
     panels = [
         _lines(
-            f"{name}_ns", _SPREADS[name],
+            f"{name}_ns", titles[name],
             [[by_share[side.name, name].get(share, math.nan) for share in shares] for side in sides], packer,
         )
         for name in known
@@ -204,7 +206,7 @@ def _spread(result: RunResult, packer: Packer) -> Drawn | None:
     return Drawn(
         _chart(axis, sides, [beyond] * len(sides), panels, packer),
         f"{' and '.join(known)} time against the share of operations that are no slower; {len(sides)} lines.",
-        ["Percentile", "", *(_SPREADS[name] for name in known)], rows,
+        ["Percentile", "", *titles.values()], rows,
     )  # fmt: skip
 
 
