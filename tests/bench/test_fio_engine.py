@@ -495,7 +495,8 @@ def test_ctrl_c_ends_fio_and_keeps_what_it_reported(data: Path) -> None:
 def test_fio_ends_when_storscope_is_killed(data: Path) -> None:
     process = _started(data)
     _wait_for_intervals(data, 2)
-    (fio,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    (fio,) = [child for child in children if Path(f"/proc/{child}/comm").read_text().strip() == "fio"]
     process.kill()
     process.communicate(timeout=60)
     deadline = time.monotonic() + 30

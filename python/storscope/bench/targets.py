@@ -32,6 +32,7 @@ from storscope.bench.safety import (
     open_for_writing,
     resolve,
 )
+from storscope.bench.safety.afterwards import removed_if_killed
 from storscope.bench.stamping import at_index, targets_at
 from storscope.bench.underneath import Underneath, storable, underneath
 from storscope.domain.access import AccessSpec, Mix
@@ -152,6 +153,7 @@ def scratch(stack: ExitStack, path: str | Path, wish: Wish, index: int = 0) -> R
     """
     size_bytes, direct = scratch_size(wish.size_bytes, wish.workload, index), wish.direct
     made = stack.enter_context(create(path, size_bytes, told=wish.told))
+    stack.enter_context(removed_if_killed(made))
     wish.told(f"Filling {made.path} with {format_bytes(size_bytes)}.")
     under = underneath(made.descriptor)
     watch = DeviceWatch(under, direct=direct, extents=None)

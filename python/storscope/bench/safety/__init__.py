@@ -5,6 +5,7 @@
     open_for_reading(path)    read-only, asks nobody
     open_for_writing(path)    checks and open of the same object; hands out the descriptor for the engine
     create(directory, size)   a scratch file, removed at the end or, after a crash, by `sweep` at the next start
+                              (or at once, see `afterwards.py`)
     extents(path)             what of a file is written, unwritten, a hole or not yet on the device
 
 Refused for good: what is in use now (mounted, held, swap, claimed, open for writing elsewhere, read-only, no room).

@@ -2,8 +2,8 @@
 
 A file is made without a name (O_TMPFILE), marked, recorded in the journal, and only then linked to its name, so that a
 crash at any point leaves either nothing or a file that the next start can prove to be ours. Where the file system
-cannot do that, an empty file may be left behind. SIGKILL and power loss leave the file to `sweep`; so do SIGTERM and
-SIGHUP unless the caller turns them into exceptions.
+cannot do that, an empty file may be left behind. SIGKILL and power loss leave the file to `sweep`, or the first to
+`afterwards`; so do SIGTERM and SIGHUP unless the caller turns them into exceptions.
 
 Removal goes by proof, not by name: same inode, same birth, same mark, one name, our own, a process that has ended, and
 nobody who holds its lock; where there is no birth time, the same file system's number too. Whatever fails the proof is
@@ -258,6 +258,12 @@ def sweep(journal: Journal | None = None, kernel: Kernel | None = None, *, prete
     """
     kernel, journal = kernel or Kernel(), journal or Journal.of_user()
     return [_sweep(record, journal, kernel, pretend) for record in journal.records()]
+
+
+def sweep_one(word: str, journal: Journal, kernel: Kernel) -> Leftover | None:
+    """As `sweep` does, with the one file whose record has this word; None where there is no such record."""
+    record = next((record for record in journal.records() if record.word == word), None)
+    return None if record is None else _sweep(record, journal, kernel, pretend=False)
 
 
 def _sweep(record: Record, journal: Journal, kernel: Kernel, pretend: bool) -> Leftover:
