@@ -4,11 +4,12 @@ Each line is a job (or a group of jobs, with group_reporting) and becomes a run 
 lines of --status-interval are differenced as in fio_json. Lines that several runs of fio appended to one file are told
 apart by their disks' totals, which all lines of one print share.
 
-Beware: rates are cut to whole I/Os per second. Where that leaves but one plain size of an I/O (nearly always) the
-count is bytes over size, and exact; else rates are too low by less than one a second, and those of an interval may be
-off by as many I/Os as seconds have passed, which is said. A line does not say when or how it ran: not the time,
-pattern, depth, engine or file. Percentiles are of `clat` unless fio was told lat_percentiles=1, and the line does not
-say which. Version 3 does not print trims. Prefer the JSON form: it has all of this.
+Beware: rates are cut to whole I/Os per second. Where that leaves but one plain size of an I/O (nearly always) the count
+is bytes over size, and exact; else rates are too low by less than one a second, and those of an interval may be off by
+as many I/Os as seconds have passed, which is said. A line does not say when or how it ran: not the time, pattern,
+depth, engine or file. Percentiles are of `clat` unless fio was told lat_percentiles=1, and the line does not say which.
+Version 3 does not print trims, and none prints flushes (fio 3.33 with fdatasync=1 in versions 2 to 5). Prefer the JSON
+form: it has all of this.
 """
 
 from __future__ import annotations
