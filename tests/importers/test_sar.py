@@ -112,12 +112,55 @@ def test_restarts_and_other_activities_are_counted_and_left_out(tmp_path: Path) 
     assert tables.notes.omitted["lines of other activities than disks and processors"] == 1
 
 
-def test_several_activities_on_one_line_are_refused_with_the_way_out(tmp_path: Path) -> None:
-    heading = "# hostname;interval;timestamp;CPU;%user;%idle[...];DEV;tps;%util[...]"
-    text = f"{heading}\nh;1;2026-11-20 10:00:01 UTC;-1;1;2;sda;1;2\n"
+@pytest.mark.parametrize(
+    "activities",
+    [
+        "CPU;%user;%idle[...];DEV;tps;%util[...];IFACE;rxpck/s[...]",
+        "DEV;tps[...];IFACE;rxpck/s[...]",
+        "CPU;%usr[...];INTR;CPU*[...]",
+    ],
+)
+def test_several_activities_on_one_line_are_refused_with_the_way_out(activities: str, tmp_path: Path) -> None:
+    """Networks are named like disks, and interrupts are numbered like processors."""
+    text = f"# hostname;interval;timestamp;{activities}\nh;1;2026-11-20 10:00:01 UTC;-1;1;2;sda;1;2;eth0;1\n"
     with pytest.raises(MalformedInput) as caught:
         read_text(sadf_csv.IMPORTER, text, tmp_path)
     assert "without -h" in caught.value.hint
+    assert ("no disks" in caught.value.found) == ("DEV" not in activities)
+
+
+def _as_one_line(text: str) -> str:
+    """The lines of all activities as `sadf -h` prints them: one heading, and one line a sample."""
+    heading, samples = "# hostname;interval;timestamp", dict[tuple[str, ...], str]()
+    for line in text.splitlines():
+        if line.startswith("#"):
+            columns = line.removeprefix("# hostname;interval;timestamp")
+            heading += columns + ("[...]" if columns.startswith((";DEV", ";CPU")) else "")
+        else:
+            cells = line.split(";")
+            samples[tuple(cells[:3])] = samples.get(tuple(cells[:3]), "") + ";" + ";".join(cells[3:])
+    return "\n".join([heading, *(";".join(sample) + cells for sample, cells in samples.items()), ""])
+
+
+def test_activities_on_one_line_are_parted_where_it_tells_their_ends(tmp_path: Path) -> None:
+    """Processors, then memory, which has one row and no mark, then disks: as from the same recording without -h."""
+    apart = (FOLDER / "sadf_csv" / "utc_vm.csv").read_text()
+    one_line = _as_one_line(apart)
+    assert len(one_line.splitlines()) == 1 + 8
+    whole = read_text(sadf_csv.IMPORTER, apart, tmp_path).rows("observations")
+    read = read_text(sadf_csv.IMPORTER, one_line, tmp_path).rows("observations")
+    assert sorted(read, key=str) == sorted(whole, key=str)
+
+
+def test_one_disk_has_no_mark_on_one_line(tmp_path: Path) -> None:
+    heading = "# hostname;interval;timestamp;CPU;%user;%idle[...];runq-sz;DEV;tps;%util"
+    lines = [f"h;60;2026-11-20 10:0{minute}:01 UTC;-1;5;90;{rest}" for minute, rest in ((0, "7;vda;12;40"), (1, "7"))]
+    text = "\n".join([heading, *lines, ""])
+    tables = read_text(sadf_csv.IMPORTER, text, tmp_path)
+    assert [(row["entity"], row["ops_per_s"], row["busy_ratio"]) for row in disks(tables)] == [("vda", 12, 0.4)]
+    [host] = [row for row in tables.rows("observations") if row["kind"] == "host"]
+    assert host["cpu_busy_ratio"] == pytest.approx(0.1)
+    assert tables.notes.omitted["lines with more or fewer cells than their heading"] == 1
 
 
 def test_json_that_is_cut_off_says_so(tmp_path: Path) -> None:

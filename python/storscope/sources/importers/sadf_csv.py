@@ -3,8 +3,7 @@
     # hostname;interval;timestamp;DEV;tps;rkB/s;wkB/s;...
 
 Times are in UTC with the word, or without it as -t prints them, or seconds since 1970 (-U). Of the activities disks and
-processors are read. One line a sample (-h) is read where it is of disks alone: a line does not say where one activity
-ends.
+processors are read. One line a sample (-h) is read where it tells where each activity ends (`_sadf_line.py`).
 """
 
 from __future__ import annotations
@@ -16,22 +15,24 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from storscope.domain import units
+from storscope.domain.errors import MalformedInput
 from storscope.domain.recorder import Recorder
 from storscope.sources.evidence import Evidence, Head
 from storscope.sources.importer import Importer, ImportOptions, broken
 from storscope.sources.importers._local_clock import LocalClock
+from storscope.sources.importers._sadf_line import Activity, Row, activities_of, can_be_cut, cut
 from storscope.sources.importers._sar import ALL_PROCESSORS, SarWriter
 from storscope.sources.importers._table_times import TableTimes
 from storscope.sources.importers._whole_lines import whole_lines
 
 _START: Final = "# hostname;interval;timestamp"
-_REPEATED: Final = "[...]"
+_READ: Final = ("DEV", "CPU")
 _RESTART: Final = re.compile(r"LINUX-RESTART|COM")
 
 
 def _recognise(head: Head) -> float:
     headings = [line for line in head.lines if line.startswith(_START)]
-    return 0.95 if any(line.split(";")[3:4] in (["DEV"], ["CPU"]) for line in headings) else 0.0
+    return 0.95 if any(name in _READ for line in headings for name in line.split(";")[3:]) else 0.0
 
 
 @dataclass
@@ -44,8 +45,7 @@ class _Reader:
     _times: TableTimes = field(init=False)
     _writer: SarWriter = field(init=False)
     _clocks: dict[tuple[str, ...], LocalClock] = field(default_factory=dict)
-    _columns: tuple[str, ...] = ()
-    _is_wide: bool = False
+    _activities: Sequence[Activity] = ()
 
     def __post_init__(self) -> None:
         """Nothing is read yet."""
@@ -63,54 +63,57 @@ class _Reader:
         self.recorder.notes.clock = f"{self._times.words}; sadf without -t prints UTC"
 
     def _heading(self, line: str, number: int) -> None:
-        columns = tuple(line.split(";")[3:])
-        repeated = sum(name.endswith(_REPEATED) for name in columns)
-        if repeated > 1 and "DEV" in columns:
-            raise broken(
-                self.evidence, "a line for each disk and sample", "several activities on one line (sadf -h)",
-                line=number, hint="Export again without -h: sadf -d FILE -- -d -u",
-            )  # fmt: skip
-        self._is_wide = repeated == 1
-        self._columns = tuple(name.removesuffix(_REPEATED) for name in columns)
+        self._activities = activities_of(line.split(";")[3:])
+        if not can_be_cut(self._activities):
+            raise self._cannot_be_cut(number)
         self._clocks.clear()
+
+    def _cannot_be_cut(self, number: int) -> MalformedInput:
+        keys = dict.fromkeys(activity.key for activity in self._activities if activity.is_repeated)
+        without_disks = "" if "DEV" in keys else ", and no disks (DEV)"
+        return broken(
+            self.evidence,
+            "lines of disks and processors",
+            f"all of {', '.join(keys)} in one line (sadf -d -h), which does not tell where each ends{without_disks}",
+            line=number,
+            hint="Export again without -h, and disks and processors alone: sadf -d FILE -- -d -u > sar.csv",
+        )
 
     def _row(self, cells: Sequence[str]) -> None:
         if len(cells) > 3 and _RESTART.match(cells[3]):
             self.recorder.omit("marks of restarts and comments")
             return
-        if self._columns[:1] not in (("DEV",), ("CPU",)):
+        if not any(activity.key in _READ for activity in self._activities):
             self.recorder.omit("lines of other activities than disks and processors")
             return
-        width = len(self._columns)
-        values = cells[3:]
-        if not values or len(values) % width or (len(values) != width and not self._is_wide):
+        rows = cut(self._activities, cells[3:])
+        if not rows:
             self.recorder.omit("lines with more or fewer cells than their heading")
             return
         system = self.options.system or cells[0]
-        for at in range(0, len(values), width):
-            self._write(system, cells[1], cells[2], values[at : at + width])
+        for row in rows:
+            if row.activity.key in _READ:
+                self._write(system, cells[1], cells[2], row)
 
-    def _write(self, system: str, interval: str, stamp: str, values: Sequence[str]) -> None:
-        name, fields = (
-            values[0],
-            {
-                key: value
-                for key, text in zip(self._columns[1:], values[1:], strict=True)
-                if math.isfinite(value := _number(text))
-            },
-        )
-        clock = self._clocks.setdefault((system, self._columns[0], name), self._times.clock())
+    def _write(self, system: str, interval: str, stamp: str, row: Row) -> None:
+        key, name = row.activity.key, row.cells[0]
+        clock = self._clocks.setdefault((system, key, name), self._times.clock())
         end_ns, seconds = self._times.instant(stamp, clock), _number(interval)
         if end_ns is None or not seconds > 0:
             self.recorder.omit("lines without a time or a length")
             return
         self.recorder.notes.system = self.recorder.notes.system or system
-        duration_ns = round(seconds * units.NS_PER_S)
-        if self._columns[0] == "DEV":
+        fields, duration_ns = _fields(row), round(seconds * units.NS_PER_S)
+        if key == "DEV":
             self._writer.disk(system, name, end_ns, duration_ns, fields)
         elif name in ALL_PROCESSORS:
-            shares = {key.removeprefix("%"): value for key, value in fields.items()}
+            shares = {column.removeprefix("%"): value for column, value in fields.items()}
             self._writer.processors(system, end_ns, duration_ns, shares)
+
+
+def _fields(row: Row) -> dict[str, float]:
+    told = zip(row.activity.columns[1:], map(_number, row.cells[1:]), strict=True)
+    return {column: value for column, value in told if math.isfinite(value)}
 
 
 def _number(text: str) -> float:
