@@ -313,6 +313,14 @@ def test_a_lone_report_is_no_data_and_says_so(tmp_path: Path) -> None:
     assert any("since boot" in warning for warning in tables.notes.warnings)
 
 
+@pytest.mark.parametrize(("keep_first", "times"), [(False, 1), (True, 0)])
+def test_of_a_lone_report_it_is_said_once_what_it_may_cover(keep_first: bool, times: int, tmp_path: Path) -> None:
+    """It was said with what is left out, too; even where the user had told that it covers an interval."""
+    notes = read_text(IMPORTER, HEADER + short_report(""), tmp_path, ImportOptions(keep_first=keep_first)).notes
+    assert notes.omitted == {"reports that are alone under their header": 1}
+    assert " ".join([*notes.warnings, *notes.omitted]).count("since boot") == times
+
+
 def test_the_first_report_of_y_is_kept_when_told(tmp_path: Path) -> None:
     stamps = ["2026-11-21T10:00:10Z", "2026-11-21T10:00:20Z"]
     text = HEADER + short_report(stamps[0]) + short_report(stamps[1], "sda 3.00 8.00 0.00 2.00 8.00 0.00 0.10")

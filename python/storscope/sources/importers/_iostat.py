@@ -101,6 +101,7 @@ _FIRST = (
     "first reports: they may cover the time since boot (iostat does not say whether -y was used; if it was: "
     "--keep-first)"
 )
+_ALONE: Final = "reports that are alone under their header"
 _HALF_A_DAY_NS: Final = 12 * 3600 * units.NS_PER_S
 _EXACT_RATE, _EXACT_TOTAL = 0.5, 50.0
 """From here on two decimals of a rate and the whole units of an amount are known to 1 %."""
@@ -175,7 +176,7 @@ class ReportWriter:
             return
         if self._first is not None:
             is_data = self.options.keep_first or _covers(self._first[1], duration_ns)
-            self._write_first(duration_ns if is_data else None)
+            self._write_first(duration_ns if is_data else None, _FIRST)
         if duration_ns:
             self._write(report, end_ns, duration_ns)
         else:
@@ -206,7 +207,7 @@ class ReportWriter:
         if self._first is None:
             return
         keep, interval_s = self.options.keep_first, self.options.interval_s
-        self._write_first(round(interval_s * units.NS_PER_S) if keep and interval_s else None)
+        self._write_first(round(interval_s * units.NS_PER_S) if keep and interval_s else None, _ALONE)
         if keep and not interval_s:
             self.recorder.warn("A header with only one report: the file does not tell its length. Say it: --interval")
         elif not keep:
@@ -215,13 +216,13 @@ class ReportWriter:
                 "was used. If it was, say --keep-first and --interval; else capture again with: iostat -x -y -t 10"
             )
 
-    def _write_first(self, duration_ns: int | None) -> None:
-        """Writes the report that was held, or counts it as left out if it has no length."""
+    def _write_first(self, duration_ns: int | None, without_length: str) -> None:
+        """Writes the report that was held, or counts it as left out if it has no length, for this reason."""
         held, self._first = self._first, None
         if held is not None and duration_ns:
             self._write(held[1], held[0], duration_ns)
         elif held is not None:
-            self.recorder.omit(_FIRST)
+            self.recorder.omit(without_length)
 
     def _write(self, report: Report, end_ns: int, duration_ns: int) -> None:
         host = EntityRef(self._system, "host", self._system)
