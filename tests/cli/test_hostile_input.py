@@ -144,6 +144,15 @@ def test_a_good_file_beside_a_bad_one_is_kept_and_the_exit_code_says_so(tmp_path
     assert len(Store.open(tmp_path / "store").captures()) == 1
 
 
+def test_a_failure_names_its_file_once(tmp_path: Path) -> None:
+    """Errors of a line begin with the file's name, too."""
+    bad = tmp_path / "bad.csv"
+    bad.write_text("# hostname;interval;timestamp;DEV;tps[...];IFACE;rxpck/s[...]\n")
+    done = storscope("import", bad, "--store", tmp_path / "store")
+    assert f"FAILED   {bad}: line 1: expected" in done.stderr
+    assert done.stderr.count("bad.csv") == 1
+
+
 def test_control_characters_of_a_capture_do_not_reach_the_terminal(tmp_path: Path) -> None:
     file = tmp_path / "evil.json"
     file.write_bytes(JSON.read_bytes().replace(b'"vda"', b'"\\u001b[2Jvda<script>alert(1)</script>"'))

@@ -66,7 +66,8 @@ def _rows(item: Imported) -> str:
 
 
 def _without_name(reason: str, name: str) -> str:
-    return reason.removeprefix(f"{name}: ")
+    """The reason beside its file's name, which errors begin with: 'NAME: ...' and 'NAME, line 3: ...'."""
+    return reason.removeprefix(f"{name}: ").removeprefix(f"{name}, ")
 
 
 def print_problems(summary: ImportSummary, *, verbose: bool) -> None:
