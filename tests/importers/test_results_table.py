@@ -56,6 +56,17 @@ def test_megabytes_are_of_the_kind_that_fits_rate_times_block_size() -> None:
     assert decimal["read_bytes_per_s"] == pytest.approx(32_800_000)
 
 
+@pytest.mark.parametrize(("second", "times"), [(100, "2.00"), (150, "2.00 to 3.00")])
+def test_rows_whose_bandwidth_is_not_rate_times_size_are_doubted_together(
+    second: int, times: str, tmp_path: Path
+) -> None:
+    """A sweep had the same note for each of its rows."""
+    rows = [f"job{number},4096,{iops},204800" for number, iops in enumerate((100, second, 50, 50, 50))]
+    tables = read_text(IMPORTER, "\n".join(["test,block_bytes,iops,bytes_per_s", *rows, ""]), tmp_path)
+    [doubt] = [warning for warning in tables.notes.warnings if "bandwidth printed" in warning]
+    assert doubt.startswith(f"2 rows, the first job0: iops x block size is {times} times the bandwidth printed")
+
+
 def test_without_a_block_size_the_kind_of_megabyte_is_a_doubt_told(tmp_path: Path) -> None:
     tables = read_text(IMPORTER, "test,iops,mb_per_s\na,100,5\n", tmp_path)
     assert tables.rows("observations")[0]["bytes_per_s"] == 5e6

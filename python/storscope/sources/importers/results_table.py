@@ -44,7 +44,6 @@ _TIMES = {"time", "date", "datetime", "timestamp", "interval", "tod"}
 _DEPTHS = ("iodepth", "queue_depth")
 _FITS = 0.1
 """Largest share by which rate x block size and bandwidth may differ before a row is warned about."""
-_MOST_WARNINGS = 5
 _LONGEST_LINE = 64 * 1024
 
 _RATE = re.compile(r"(read_|write_|total_)?(?:iops|tps|ops_per_s|io_per_s)")
@@ -222,6 +221,7 @@ def _read(evidence: Evidence, recorder: Recorder, options: ImportOptions) -> Non
     writer = _Writer(table, recorder, options)
     for cells in table.rows:
         writer.row(cells)
+    writer.finish()
 
 
 class _Writer:
@@ -232,7 +232,8 @@ class _Writer:
         self._recorder = recorder
         self._options = options
         self._names = Names()
-        self._doubts = 0
+        self._misfits: dict[str, list[tuple[str, float]]] = {}
+        """Way -> the rows whose rate x block size is not their bandwidth, with how many times as much it is."""
         self._scales = {
             name: self._scale(name, match) for name in table.header if (match := _BANDWIDTH.fullmatch(name))
         }
@@ -392,20 +393,25 @@ class _Writer:
         return found
 
     def _doubt(self, cells: Mapping[str, str], label: str, values: Mapping[str, float | None]) -> None:
-        """Warns where rate x block size is not the bandwidth: split or merged I/Os, or an error in the table."""
+        """Takes note where rate x block size is not the bandwidth: split or merged I/Os, or an error in the table."""
         block = self._table.block_bytes(cells)
         for way in ("", "read_", "write_"):
             rate, moved = values.get(f"{way}ops_per_s"), values.get(f"{way}bytes_per_s")
-            if not block or not rate or not moved or abs(rate * block / moved - 1) <= _FITS:
-                continue
-            self._doubts += 1
-            if self._doubts <= _MOST_WARNINGS:
-                self._recorder.warn(
-                    f"{label}: {way}iops x block size is {rate * block / moved:.2f} times the bandwidth printed; "
-                    "the I/Os were split or merged below the benchmark, or the row is wrong."
-                )
-            else:
-                self._recorder.omit("warnings of rows whose rate x block size is not their bandwidth")
+            if block and rate and moved and abs(rate * block / moved - 1) > _FITS:
+                self._misfits.setdefault(way, []).append((label, rate * block / moved))
+
+    def finish(self) -> None:
+        """After the last row: one doubt for all rows of a kind."""
+        for way, misfits in self._misfits.items():
+            ratios = [ratio for _, ratio in misfits]
+            times = " to ".join(dict.fromkeys((f"{min(ratios):.2f}", f"{max(ratios):.2f}")))
+            where, rows = misfits[0][0], "row is"
+            if len(misfits) > 1:
+                where, rows = f"{len(misfits):,} rows, the first {where}", "rows are"
+            self._recorder.warn(
+                f"{where}: {way}iops x block size is {times} times the bandwidth printed; "
+                f"the I/Os were split or merged below the benchmark, or the {rows} wrong."
+            )
 
 
 _FIO_PATTERNS = frozenset({"read", "write", "randread", "randwrite", "trim", "randtrim"})
