@@ -1,18 +1,21 @@
 """Evidence: one file to be read, whatever its encoding, with the limits that keep hostile input harmless.
 
-Text is UTF-8 (with or without a byte-order mark), UTF-16 with one (PowerShell redirections), or, where a line is not
-valid UTF-8, Windows-1252. Lines end with newlines, with or without carriage returns, or with carriage returns alone. A
-NUL byte in anything else means a binary file, which no text importer is asked about.
+Text is UTF-8 or UTF-16 (PowerShell redirections), with or without a byte-order mark, or, where a line is not valid
+UTF-8, Windows-1252. UTF-16 without a mark is told by the zero in every second byte, which Latin characters have. Lines
+end with newlines, with or without carriage returns, or with carriage returns alone. A NUL byte in anything else means a
+binary file, which no text importer is asked about.
 """
 
 from __future__ import annotations
 
 import codecs
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from storscope.domain.errors import MalformedInput
 
@@ -24,6 +27,12 @@ MAX_TEXT_BYTES = 2 * 1024**3
 
 _CHUNK_BYTES = 1024**2
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_UTF_16: Final = (("utf-16-le", 1), ("utf-16-be", 0))
+"""Encoding -> where in two bytes the higher one stands."""
+_MARKLESS_BYTES: Final = 4096
+_LATIN_SHARE: Final = 0.5
+"""Least share of characters that are Latin, as figures and units are, in a text in UTF-16 without a mark."""
+_NO_TEXT: Final = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 def shown_name(name: str) -> str:
@@ -69,6 +78,18 @@ class Head:
         return lines[:-1] if len(self.raw) >= HEAD_BYTES and len(lines) > 1 else lines
 
 
+def _encoding_of(raw: bytes) -> str:
+    """The encoding of a text by its first bytes; UTF-8 for whatever is not UTF-16."""
+    marked = next((encoding for bom, encoding in _BOMS if raw.startswith(bom)), None)
+    return marked or next((encoding for encoding, high in _UTF_16 if _is_utf_16(raw[:_MARKLESS_BYTES], high)), "utf-8")
+
+
+def _is_utf_16(raw: bytes, high: int) -> bool:
+    """Whether most characters are Latin, with a higher byte of zero there, and none of these is a control character."""
+    latin = bytes(low for upper, low in zip(raw[high::2], raw[1 - high :: 2], strict=False) if not upper)
+    return len(latin) > 1 and len(latin) >= _LATIN_SHARE * (len(raw) // 2) and _NO_TEXT.search(latin) is None
+
+
 class Evidence:
     """One file on disk with the name a person knows it by (for a member of an archive 'dump.zip: esxtop.csv')."""
 
@@ -84,8 +105,7 @@ class Evidence:
         """The first HEAD_BYTES of the file."""
         with self.path.open("rb") as file:
             raw = file.read(HEAD_BYTES)
-        encoding = next((encoding for bom, encoding in _BOMS if raw.startswith(bom)), "utf-8")
-        return Head(self.name, raw, encoding)
+        return Head(self.name, raw, _encoding_of(raw))
 
     def report_progress(self, bytes_done: int) -> None:
         """Tells the progress bar how far the reading is."""
