@@ -22,6 +22,10 @@ from tests.report.knees import DISTURBED, result
     ("name", "estimate", "words"),
     [
         ("iops", Estimate(1000.0, 950.0, 1050.0), "1,000 IOPS ±5.0 % (950 IOPS to 1,050 IOPS)"),
+        ("p50", Estimate(32_400.0, 25_500.0, 39_400.0), "32.4 µs ±22 % (25.5 µs to 39.4 µs)"),
+        ("p50", Estimate(20_000.0, 18_000.0, 27_000.0), "20.0 µs −10 %/+35 % (18.0 µs to 27.0 µs)"),
+        ("iops", Estimate(1000.0, 800.0, 1000.0), "1,000 IOPS −20 %/+0 % (800 IOPS to 1,000 IOPS)"),
+        ("iops", Estimate(1000.0, 980.0, 1012.0), "1,000 IOPS ±2.0 % (980 IOPS to 1,012 IOPS)"),
         ("iops", Estimate(1000.0, 0.0, 4000.0), "1,000 IOPS (too little data for an interval)"),
         ("p99", Estimate(400_000.0, 200_000.0, 3_600_000.0), "400 µs (200 µs to 3.60 ms)"),
         ("p99", Estimate(400_000.0, 200_000.0, None), "400 µs (too little data for an interval, at least 200 µs)"),
@@ -31,7 +35,9 @@ from tests.report.knees import DISTURBED, result
         ("mean", Estimate(0.0, 0.0, 0.0), "0 ns (0 ns to 0 ns)"),
     ],
 )
-def test_an_interval_wider_than_the_figure_is_no_plus_or_minus(name: str, estimate: Estimate, words: str) -> None:
+def test_an_interval_wider_than_the_figure_or_lopsided_is_no_plus_or_minus(
+    name: str, estimate: Estimate, words: str
+) -> None:
     assert estimate_words(name, estimate) == words
 
 

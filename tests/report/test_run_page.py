@@ -69,6 +69,12 @@ def test_the_figures_come_first_with_their_intervals_and_units() -> None:
     assert "p99 of flushes 9.00 ms 95 %: 8.00 ms to 12.0 ms What it was measured for." in text
 
 
+def test_an_interval_that_is_lopsided_is_told_by_its_ends() -> None:
+    text = _words(render_run(_result())).replace("\N{NO-BREAK SPACE}", " ")
+    assert "9.00 ms −11 %/+33 %" in text, "8 ms to 12 ms"
+    assert "2,000 IOPS ± 5 %" in text
+
+
 def test_it_says_what_it_rests_on_and_how_to_do_it_again() -> None:
     text = _words(render_run(_result(), _COMMAND))
     for words in (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from storscope.cli.text_table import print_sentences
+from storscope.domain.interval_words import lopsided_words
 from storscope.domain.units import format_span
 
 if TYPE_CHECKING:
@@ -58,21 +59,25 @@ def _shown(judgement: Judgement) -> dict[str, str]:
 
 
 def estimate_words(name: str, estimate: Estimate) -> str:
-    """'81,234 IOPS ±1.3 % (80,200 IOPS to 82,300 IOPS)'; without an interval it says so."""
+    """'81,234 IOPS ±1.3 % (80,200 IOPS to 82,300 IOPS)'; without an interval it says so.
+
+    '2.88 ms −15 %/+6.9 % (2.46 ms to 3.08 ms)' where one end is clearly farther than the other.
+    """
     from storscope.bench.judgement import shown_share, shown_value
     from storscope.bench.samples import Figure
 
     figure = Figure.from_name(name)
     value = shown_value(figure, estimate.value)
     low, high = shown_value(figure, estimate.low), shown_value(figure, estimate.high)
-    if estimate.half_width is None:
+    if estimate.low is None or estimate.high is None:
         bound = f", at least {low}" if estimate.low else ""
         return f"{value} (too little data for an interval{bound})"
     if estimate.relative is None:  # of 0 there is no share
         return f"{value} ({low} to {high})"
     if estimate.relative > 1.0:  # '±' of more than all of it tells nothing
         return f"{value} ({low} to {high})" if estimate.low else f"{value} (too little data for an interval)"
-    return f"{value} {shown_share(estimate.relative)} ({low} to {high})"
+    share = lopsided_words(estimate.value, estimate.low, estimate.high) or shown_share(estimate.relative)
+    return f"{value} {share} ({low} to {high})"
 
 
 def judgement_to_json(judgement: Judgement) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from storscope.domain.interval_words import lopsided_words
 from storscope.domain.run_result import RunFigure, RunPart, RunResult, RunSide
 from storscope.domain.units import (
     NS_PER_S,
@@ -118,7 +119,10 @@ def _rows(result: RunResult) -> Iterator[list[str]]:
 
 def _with_interval(figure: RunFigure) -> str:
     said = _value(figure, figure.value)
-    return said if figure.relative is None else tight(f"{said} ± {format_ratio(figure.relative)}")
+    if figure.relative is None or figure.low is None or figure.high is None:
+        return said
+    share = lopsided_words(figure.value, figure.low, figure.high) or f"± {format_ratio(figure.relative)}"
+    return tight(f"{said} {share}")
 
 
 def _part(one: RunPart) -> list[str]:
