@@ -69,6 +69,7 @@ def test_quick_flushes_are_none_however_many(tmp_path: Path) -> None:
     """As measured on a drive that answers them at once: 5,800 a second of 0.08 ms."""
     [statement] = statements(judge(RULE, case_of(tmp_path, 0.12, committed(0.12, 0.02))))
     assert "120 µs each in the mean (device sda)" in statement
+    assert statement.startswith("Flushes are not what holds up the device of ")
 
 
 def test_few_flushes_take_no_time(tmp_path: Path) -> None:

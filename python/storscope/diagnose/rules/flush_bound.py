@@ -126,9 +126,10 @@ def _judge(case: Case, settings: Settings, system: str, every: Sequence[_Flushes
         if share >= settings["busy_ratio_min"]
         else f"one was under way for at most {format_ratio(share)} of an interval"
     )
+    held_up = f"any of {things}" if len(every) > 1 else f"the {things.removeprefix('1 ')}"
     return Healthy(
         _NAME,
-        f"Flushes are not what holds up any of {things} of {system}: they take {format_duration(usual_ns)} each in the "
+        f"Flushes are not what holds up {held_up} of {system}: they take {format_duration(usual_ns)} each in the "
         f"mean ({named(case, most.entity)}), and {when}.",
     )
 
