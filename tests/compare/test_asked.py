@@ -237,6 +237,24 @@ def test_a_scratch_file_and_all_of_a_device_are_two_targets(tmp_path: Path) -> N
     assert "The part of the target is not stated after (256 MiB on the other side)." in pair.notes
 
 
+def test_what_several_streams_ask_for_is_told_stream_by_stream(tmp_path: Path) -> None:
+    """It was called not stated, as a run of unlike streams has no size and no mix of its own."""
+    small, large = replace(CLOSED, name="small"), replace(WRITES, name="large")
+    large = replace(large, access=Mix((AccessSpec(65536, read_share=0.0),)))
+    parameters = {"target_kind": "device", "workload": json.dumps(Workload("a", (small, large)).to_json())}
+    own = {"block_bytes": None, "read_ratio": None, "random_ratio": None}
+    unlike = run("a", noisy(1000.0), engine="storscope", parameters=parameters, **own)
+    pair = only(compared(tmp_path, [unlike], [ours(CLOSED)]))
+    [size] = [note for note in pair.notes if "block size" in note]
+    assert (
+        size == "The block size is 4 KiB of stream 'small', 64 KiB of stream 'large' before (4 KiB on the other side)."
+    )
+    before, after = (subject.load for subject in pair.subjects)
+    assert "; stream 'small': 4 KiB, 100 % reads, 100 % random" in before
+    assert "; stream 'large': 64 KiB, 0 % reads, 100 % random" in before
+    assert after.startswith("4 KiB, 100 % reads, 100 % random") and "stream" not in after
+
+
 def test_of_several_streams_the_one_that_differs_is_named(tmp_path: Path) -> None:
     users, hog = replace(OPEN, name="users"), replace(OPEN, name="hog", load=Open(5000.0))
     limited = replace(hog, load=Open(800.0))

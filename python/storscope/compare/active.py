@@ -53,8 +53,17 @@ def load_of(parameters: Mapping[str, str], active: Sequence[ActiveStream], whole
     """
     if len(active) == len(streams_of(parameters)):
         return whole
-    asked = asked_of([one.stream for one in active], int(parameters.get("target_count", 1)))
-    if "target_count" not in parameters and not all(one.stream.targets for one in active):
+    return _load([one.stream for one in active], parameters)
+
+
+def stream_load(stream: Stream, parameters: Mapping[str, str]) -> Load:
+    """What one of a run's streams asks for."""
+    return _load([stream], parameters)
+
+
+def _load(streams: Sequence[Stream], parameters: Mapping[str, str]) -> Load:
+    asked = asked_of(streams, int(parameters.get("target_count", 1)))
+    if "target_count" not in parameters and not all(stream.targets for stream in streams):
         asked["outstanding"] = None
     return Load(**asked)
 

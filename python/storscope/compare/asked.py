@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from storscope.compare.wording import listed
+from storscope.compare.wording import listed, load_in_words
+from storscope.domain.comparison import Load
 
 _TOLERANCE = 0.01
 
@@ -45,15 +46,39 @@ class Asked:
     """Of the run as a whole."""
     streams: Sequence[tuple[str, Things]] = ()
     """Of each stream, with its name."""
+    loads: Sequence[Load] = ()
+    """Of each of several streams, in their order: sizes and mixes that the run has no common one of."""
     has_pauses: bool = False
     """Whether its generator rests between I/Os because it was told to."""
 
     def words(self) -> list[str]:
         """'rate 100/s', 'think time 2.00 ms': what does not go without saying."""
         parts = [("", self.whole), *((_of_stream(name, self.streams), things) for name, things in self.streams)]
+        return [f"{name}{of} {thing.words}" for of, things in parts for name, thing in _unusual(things)]
+
+    def by_stream(self) -> list[str]:
+        """'stream 'hog': 64 KiB, 0 % reads, rate 100/s', of several streams whose loads are known; else nothing."""
+        if len(self.loads) < 2:
+            return []
+        told = zip(self.streams, self.loads, strict=True)
         return [
-            f"{name}{of} {thing.words}" for of, things in parts for name, thing in things.items() if not thing.is_usual
+            f"{stream_words(stream, number)}: "
+            + ", ".join([load_in_words(load), *(f"{name} {thing.words}" for name, thing in _unusual(things))])
+            for number, ((stream, things), load) in enumerate(told, 1)
         ]
+
+    def of_the_whole(self) -> list[str]:
+        """'direct I/O': what does not go without saying, of the run as a whole."""
+        return [f"{name} {thing.words}" for name, thing in _unusual(self.whole)]
+
+
+def stream_words(name: str, number: int) -> str:
+    """'stream 'hog'', or its number, from 1, where it has no name."""
+    return f"stream '{name}'" if name else f"stream {number}"
+
+
+def _unusual(things: Things) -> list[tuple[str, Thing]]:
+    return [(name, thing) for name, thing in things.items() if not thing.is_usual]
 
 
 def asked_differences(one: Asked, other: Asked) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from storscope.compare.active import ActiveStream, streams_of
+from storscope.compare.active import ActiveStream, stream_load, streams_of
 from storscope.compare.asked import Asked, Thing
 from storscope.compare.asked_things import (
     ACTIVITY,
@@ -85,7 +85,9 @@ def asked_of_own(parameters: Mapping[str, str], active: Sequence[ActiveStream], 
         always = {ACTIVITY: activity_thing(one.share), FLUSHES: flushes}
         streams.append((one.stream.name, always | pace | places))
     path = _PATHS.get(parameters.get("direct", ""), {})
-    return Asked(_TOOL, path, streams, has_pauses=any(one.share < 1 or _pauses(one.stream) for one in active))
+    loads = [stream_load(one.stream, parameters) for one in active] if len(active) > 1 else []
+    has_pauses = any(one.share < 1 or _pauses(one.stream) for one in active)
+    return Asked(_TOOL, path, streams, loads, has_pauses)
 
 
 # Pace -----------------------------------------------------------------------------------------------------------------

@@ -30,20 +30,27 @@ def _told(subject: Subject, side: Side, paths: Mapping[str, str]) -> ComparedSub
         duration_ns = int(over_time.end_ns[-1] - over_time.begin_ns[0])
     if began_ns is None or not subject.is_run:
         began_ns = _first_ns(subject)
-    load = [load_in_words(subject.load), *subject.asked.words()] if subject.is_run else []
     return ComparedSubject(
         side=side,
         key=subject.key,
         name=subject.name,
         place=subject.place,
         engine=subject.engine or "",
-        load=", ".join(load),
+        load=_load(subject) if subject.is_run else "",
         began_ns=began_ns,
         duration_ns=duration_ns,
         status=subject.status or "",
         captures=[paths[one] for one in subject.capture.split(",") if one in paths],
         over_time=over_time,
     )
+
+
+def _load(subject: Subject) -> str:
+    """What was asked for; of several streams stream by stream, behind what they have in common."""
+    streams, whole = subject.asked.by_stream(), load_in_words(subject.load)
+    if not streams:
+        return ", ".join([whole, *subject.asked.words()])
+    return "; ".join([", ".join([whole, *subject.asked.of_the_whole()]), *streams])
 
 
 def _first_ns(subject: Subject) -> int | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from storscope.compare.alike import is_mixed
-from storscope.compare.asked import asked_differences, told_by_one
+from storscope.compare.asked import asked_differences, stream_words, told_by_one
 from storscope.compare.demand import demand_of
 from storscope.compare.endings import ending_warnings
 from storscope.compare.matching import Pair
@@ -145,6 +145,15 @@ def _own_doubts(pair: Pair) -> list[str]:
     return found
 
 
+def _by_stream(subject: Subject, name: str, form: Callable[[float | None], str]) -> str:
+    """'4 KiB of stream 'a', 64 KiB of stream 'b'': of several streams that tell it each for itself; else nothing."""
+    values = [getattr(load, name) for load in subject.asked.loads]
+    if not values or None in values:
+        return ""
+    named = enumerate(zip(subject.asked.streams, values, strict=True), 1)
+    return listed([f"{form(value)} of {stream_words(stream, number)}" for number, ((stream, _), value) in named])
+
+
 def _makers(pair: Pair) -> list[str]:
     """Which of our engines serves a target better is tried before each run, and may be taken for another next time."""
     one, other = (sorted({run.made_by for run in group} - {""}) for group in (pair.before, pair.after))
@@ -205,8 +214,9 @@ def notes_of(pair: Pair) -> list[str]:
     for name, (words, form) in _FIELDS.items():
         a, b = getattr(one.load, name), getattr(other.load, name)
         if (a is None) != (b is None):
-            side = "before" if a is None else "after"
-            found.append(f"The {words} is not stated {side} ({form(b if a is None else a)} on the other side).")
+            side, silent, told = ("before", one, b) if a is None else ("after", other, a)
+            how = _by_stream(silent, name, form) or "not stated"
+            found.append(f"The {words} is {how} {side} ({form(told)} on the other side).")
     found += [
         f"The {words} is not stated {side} ({said} on the other side)."
         for words, side, said in told_by_one(one.asked, other.asked)
