@@ -54,6 +54,19 @@ def test_a_measured_run_is_called_by_its_target_and_is_not_simulated(tmp_path: P
     assert (found.before.simulated, found.after.simulated) == (1, 0)
 
 
+def test_measured_runs_of_one_name_are_told_apart_by_when_they_began(tmp_path: Path) -> None:
+    """On a scratch file even the target is one name and some digits."""
+    earlier, later = (
+        run(
+            "oltp", noisy(900), id=f"bench-{k}", start=3600.0 * k, engine="storscope", parameters={"target": "/dev/sdb"}
+        )
+        for k in range(2)
+    )
+    found = compared(tmp_path, [earlier], [later])
+    assert found.before.names == ["oltp on /dev/sdb of host, run bench-0, begun 2027-01-15 08:00:00Z"]
+    assert found.after.names == ["oltp on /dev/sdb of host, run bench-1, begun 2027-01-15 09:00:00Z"]
+
+
 def test_several_runs_are_called_together_and_files_of_other_tools_get_no_name(tmp_path: Path) -> None:
     many = [_simulated(f"load-{k}", "a.toml", 1000 + k, start=200.0 * k) for k in range(4)]
     found = compared(tmp_path, many, [run(f"load-{k}", noisy(900, seed=k)) for k in range(4)])
