@@ -69,6 +69,16 @@ def test_the_figures_come_first_with_their_intervals_and_units() -> None:
     assert "p99 of flushes 9.00 ms 95 %: 8.00 ms to 12.0 ms What it was measured for." in text
 
 
+def test_what_only_writes_is_not_said_to_read() -> None:
+    text = _words(render_run(_result(), _COMMAND)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Of writes, there were no others." in text and "In decimal units." in text
+    assert "Of both" not in text and "reads and writes" not in text
+    assert text.count("writes 2,000 IOPS ± 5 %") == 1
+    mixed = replace(_result(), sides=(*_result().sides, _side("reads", 5e3, 99.0 * NS_PER_US)))
+    text = _words(render_run(mixed, _COMMAND)).replace("\N{NO-BREAK SPACE}", " ")
+    assert "Of reads and writes together." in text and "reads and writes 2,000 IOPS ± 5 %" in text
+
+
 def test_an_interval_that_is_lopsided_is_told_by_its_ends() -> None:
     text = _words(render_run(_result())).replace("\N{NO-BREAK SPACE}", " ")
     assert "9.00 ms −11 %/+33 %" in text, "8 ms to 12 ms"

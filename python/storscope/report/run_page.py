@@ -35,6 +35,8 @@ _ANSWERS: Final = {
     "flush-iops": ("Flushes", "which are neither reads nor writes"),
     "flush-p99": ("p99 of flushes", "99 of 100 are no slower"),
 }
+_OF_ONE_KIND: Final = {"iops": "of {kind}, there were no others", "bandwidth": "in decimal units", "mean": ""}
+"""What is said instead of `_ANSWERS` where there were only reads, or only writes."""
 _PANELS: Final = {
     "ops_per_s": "Operations per second",
     "bytes_per_s": "Throughput",
@@ -87,13 +89,22 @@ def render_run(result: RunResult, command: str = "", made_at_ns: int | None = No
 
 def _answers(result: RunResult) -> Iterator[Answer]:
     chosen = () if result.chosen in _ANSWERS else (result.chosen,)
+    kind = _only_kind(result)
     for name in (*_ANSWERS, *chosen):
         figure = result.figures.get(name)
         if figure is not None:
             question, words = _ANSWERS.get(name, (name, ""))
+            if kind and name in _OF_ONE_KIND:
+                words = _OF_ONE_KIND[name].format(kind=kind)
             number, _, unit = _value(figure, figure.value).partition(" ")
             mark = "what it was measured for" if name == result.chosen else words
             yield Answer(question, number, unit, _interval(figure), f"{mark[:1].upper()}{mark[1:]}." if mark else "")
+
+
+def _only_kind(result: RunResult) -> str:
+    """'reads' or 'writes' where there were no others; else nothing."""
+    kinds = [side.name for side in result.sides if side.name != "flushes"]
+    return kinds[0] if len(kinds) == 1 else ""
 
 
 def _value(figure: RunFigure, value: float | None) -> str:
@@ -111,10 +122,15 @@ def _interval(figure: RunFigure) -> str:
 
 
 def _rows(result: RunResult) -> Iterator[list[str]]:
+    """Of all, then of each direction; what is all of one kind has one row, of its name."""
+    kind = _only_kind(result)
     for direction in _DIRECTIONS:
+        if kind and _ROWS[direction] == kind:
+            continue
         figures = [result.figures.get(direction + name) for name in _STATISTICS]
         if any(figures):
-            yield [_ROWS[direction], *("–" if one is None else _with_interval(one) for one in figures)]
+            name = _ROWS[direction] if direction else kind or _ROWS[""]
+            yield [name, *("–" if one is None else _with_interval(one) for one in figures)]
 
 
 def _with_interval(figure: RunFigure) -> str:
