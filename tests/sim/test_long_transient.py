@@ -35,6 +35,14 @@ def test_a_level_that_falls_all_along_is_doubted_though_the_interval_is_wide(dur
     assert any("The array had not settled: IOPS still went from" in doubt for doubt in simulated.doubts)
 
 
+def test_after_five_minutes_it_is_still_doubted() -> None:
+    """With this seed by the mean response: which figure tells it is a matter of draws."""
+    simulated = _simulated("examples/designs/msa1500-41-sata-raid5.toml", "oltp", "5m")
+    iops = simulated.judgement.estimates["iops"]
+    assert iops.low is not None and iops.low > 1.01 * _LASTS_PER_S
+    assert any("The array had not settled: the mean response still went from" in doubt for doubt in simulated.doubts)
+
+
 def test_the_simulation_that_the_examples_suggest_gives_what_lasts() -> None:
     text = (_EXAMPLES / "README.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"`storscope simulate ([^`]+)`", text)
