@@ -1,8 +1,8 @@
 //! A device that is a pool of threads with pread(2), pwrite(2), fdatasync(2) and fsync(2).
 //!
 //! For systems that do not allow io_uring, and for targets where the kernel hands I/Os of a ring to threads of its own and
-//! these do worse, as with one I/O at a time. With room for one I/O it is done by the caller's thread. Threads are started when needed,
-//! up to [`MOST_THREADS`]; beyond that I/Os wait in the pool, and that waiting counts as service.
+//! these do worse, as with one I/O at a time. With room for one I/O it is done by the caller's thread. Threads are started
+//! when needed, up to [`MOST_THREADS`]; beyond that I/Os wait in the pool, and that waiting counts as service.
 
 use std::collections::VecDeque;
 use std::io;

@@ -48,8 +48,8 @@ const fn is_false(value: &bool) -> bool {
 
 /// Usual links. Rates are payload: 8b/10b Fibre Channel carries 100 MB/s per Gbit/s of its name (FC-PI-4, FC-PI-5 for
 /// 16GFC with 64b/66b; FC-PI-6 and FC-PI-7 for 32GFC and 64GFC, from memory); TCP over Ethernet with frames of 1,500
-/// bytes carries 1,448 of 1,538 bytes on the wire, with 9,000 bytes 8,948 of 9,038. Latencies are estimates of a quiet path (10 to 30 µs for FC, 60 to 150 µs for iSCSI with a
-/// software initiator).
+/// bytes carries 1,448 of 1,538 bytes on the wire, with 9,000 bytes 8,948 of 9,038. Latencies are estimates of a quiet
+/// path (10 to 30 µs for FC, 60 to 150 µs for iSCSI with a software initiator).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkPreset {
