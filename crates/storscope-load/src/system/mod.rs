@@ -3,6 +3,7 @@
 mod arena;
 mod clock;
 mod entrance;
+mod entries;
 mod memory;
 mod meter;
 mod promptness;

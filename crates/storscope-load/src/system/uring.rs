@@ -29,11 +29,12 @@ use std::sync::Arc;
 use io_uring::squeue::Entry;
 use io_uring::types::{TimeoutFlags, Timespec};
 use io_uring::{IoUring, opcode};
-use storscope_device::{Clock, Completion, Device, DeviceError, Direction, FlushRequest, Request};
-use storscope_types::{FlushKind, Nanos};
+use storscope_device::{Clock, Completion, Device, DeviceError, FlushRequest, Request};
+use storscope_types::Nanos;
 
 use super::arena::Arena;
 use super::entrance::Entrance;
+use super::entries::Entries;
 use super::target::Opened;
 use super::threads::MOST_THREADS;
 
@@ -52,18 +53,6 @@ const PROMPT: Nanos = Nanos(20_000);
 const MOST_TAKEN: usize = 4;
 /// The timer's token: no request's.
 const TICK: u64 = u64::MAX;
-// <linux/io_uring.h>: operations, and the flag for a registered file in its place of the entry's first word.
-const NOP: u8 = 0;
-const FSYNC: u8 = 3;
-const READ_FIXED: u8 = 4;
-const WRITE_FIXED: u8 = 5;
-const READ: u8 = 22;
-const WRITE: u8 = 23;
-const FIXED_FILE: u64 = 1 << 8;
-/// `IORING_FSYNC_DATASYNC`.
-const FSYNC_DATASYNC: u64 = 1 << 0;
-/// Descriptor -1 in its place of the first word.
-const NO_FILE: u64 = (u32::MAX as u64) << 32;
 /// How long we wait for I/Os in flight before their memory is given up.
 const PATIENCE: Nanos = Nanos::from_millis(30_000);
 
@@ -73,7 +62,8 @@ pub struct UringDevice<C: Clock> {
     ring: IoUring,
     /// Taken when the ring was full.
     pending: Vec<Entry>,
-    memory: Memory,
+    /// With the memory of the I/Os.
+    entries: Entries,
     /// Keeps the files open.
     _targets: Arc<Vec<Opened>>,
     depth: usize,
@@ -90,16 +80,6 @@ pub struct UringDevice<C: Clock> {
     /// Whether a thread of the kernel does the I/Os, and each is sent as soon as its predecessor is taken.
     feeds_thread: bool,
     clock: C,
-}
-
-/// What turns a request into an entry.
-struct Memory {
-    /// Emptied only if I/Os in flight would outlive us.
-    arena: Option<Arena>,
-    /// For each target whether it is a no-op.
-    is_nop: Vec<bool>,
-    registered: bool,
-    per_piece: u32,
 }
 
 impl<C: Clock> UringDevice<C> {
@@ -119,14 +99,14 @@ impl<C: Clock> UringDevice<C> {
         // SAFETY: the pieces are mapped until the arena is dropped, which is after the ring.
         let registered = unsafe { ring.submitter().register_buffers(&pieces) }.is_ok();
         let is_nop = targets.iter().map(|target| target.fd().is_none()).collect();
-        let memory = Memory { per_piece: arena.per_piece(), arena: Some(arena), is_nop, registered };
+        let entries = Entries { per_piece: arena.per_piece(), arena: Some(arena), is_nop, registered };
         let pending = Vec::with_capacity(depth);
         let entrance = Entrance::new(ring.as_raw_fd());
         Ok(Self {
             entrance,
             ring,
             pending,
-            memory,
+            entries,
             _targets: targets,
             depth,
             in_flight: 0,
@@ -142,7 +122,7 @@ impl<C: Clock> UringDevice<C> {
     /// Whether the buffers are registered: plain ones cost 0.1 to 0.3 us more per I/O.
     #[must_use]
     pub fn has_registered_buffers(&self) -> bool {
-        self.memory.registered
+        self.entries.registered
     }
 
     /// Lets the kernel do as many flushes at a time as there may be, where it would do four for each CPU
@@ -285,7 +265,7 @@ impl<C: Clock> UringDevice<C> {
             let pretended = (entry.user_data() >> 32) as i32;
             let result = if pretended > 0 && entry.result() == 0 { pretended } else { entry.result() };
             let token = entry.user_data() as u32;
-            if let Some(arena) = &mut self.memory.arena {
+            if let Some(arena) = &mut self.entries.arena {
                 arena.take_back(token);
             }
             done.push(Completion { token, result, at });
@@ -295,54 +275,6 @@ impl<C: Clock> UringDevice<C> {
     }
 }
 
-impl Memory {
-    #[inline(always)]
-    fn entry(&self, request: &Request) -> Entry {
-        let Request { token, target, direction, offset, length, buffer } = *request;
-        if self.is_nop[target as usize] {
-            return entry([NO_FILE | u64::from(NOP), 0, 0, 0, u64::from(token) | u64::from(length) << 32, 0]);
-        }
-        // Most arenas are one piece; a division is slower than all the rest here.
-        let piece = if buffer < self.per_piece { 0 } else { buffer / self.per_piece };
-        let (operation, piece) = match (direction, self.registered) {
-            (Direction::Read, true) => (READ_FIXED, u64::from(piece)),
-            (Direction::Write, true) => (WRITE_FIXED, u64::from(piece)),
-            (Direction::Read, false) => (READ, 0),
-            (Direction::Write, false) => (WRITE, 0),
-        };
-        let head = u64::from(operation) | FIXED_FILE | u64::from(target) << 32;
-        entry([head, offset, self.address(buffer, length) as u64, u64::from(length), u64::from(token), piece])
-    }
-
-    fn flush_entry(&self, flush: &FlushRequest) -> Entry {
-        let FlushRequest { token, target, kind } = *flush;
-        if self.is_nop[target as usize] {
-            return entry([NO_FILE | u64::from(NOP), 0, 0, 0, u64::from(token), 0]);
-        }
-        let flags = if kind == FlushKind::Data { FSYNC_DATASYNC } else { 0 };
-        let head = u64::from(FSYNC) | FIXED_FILE | u64::from(target) << 32;
-        entry([head, 0, 0, flags << 32, u64::from(token), 0])
-    }
-
-    #[inline(always)]
-    fn address(&self, buffer: u32, length: u32) -> *mut u8 {
-        let Some(arena) = &self.arena else { return std::ptr::null_mut() };
-        assert!(length as usize <= arena.buffer_size(), "{length} bytes in a buffer of {}", arena.buffer_size());
-        arena.pointer(buffer)
-    }
-}
-
-/// `struct io_uring_sqe` from its first six words; the others are zero. Built of whole words, it goes to the ring
-/// without a stop in memory: through the crate's builders that stop takes 4 ns.
-#[inline(always)]
-fn entry(words: [u64; 6]) -> Entry {
-    let [head, offset, address, length, user_data, piece] = words;
-    const { assert!(size_of::<Entry>() == 64) };
-    // SAFETY: the entry is plain numbers, 64 bytes of them as just checked, for which all values are valid; a test
-    // compares what comes out with the crate's own.
-    unsafe { std::mem::transmute::<[u64; 8], Entry>([head, offset, address, length, user_data, piece, 0, 0]) }
-}
-
 impl<C: Clock> Device for UringDevice<C> {
     fn depth(&self) -> usize {
         self.depth
@@ -350,15 +282,15 @@ impl<C: Clock> Device for UringDevice<C> {
 
     #[inline(always)]
     fn submit(&mut self, request: Request) {
-        if let Some(arena) = &mut self.memory.arena {
+        if let Some(arena) = &mut self.entries.arena {
             arena.lend(request.token, request.buffer);
         }
-        let entry = self.memory.entry(&request);
+        let entry = self.entries.entry(&request);
         self.push_or_keep(entry);
     }
 
     fn flush(&mut self, flush: FlushRequest) {
-        let entry = self.memory.flush_entry(&flush);
+        let entry = self.entries.flush_entry(&flush);
         self.push_or_keep(entry);
     }
 
@@ -383,7 +315,7 @@ impl<C: Clock> Device for UringDevice<C> {
     }
 
     fn buffer(&mut self, buffer: u32) -> &mut [u8] {
-        self.memory.arena.as_mut().map_or(&mut [], |arena| arena.bytes(buffer))
+        self.entries.arena.as_mut().map_or(&mut [], |arena| arena.bytes(buffer))
     }
 }
 
@@ -395,7 +327,7 @@ impl<C: Clock> Drop for UringDevice<C> {
         self.pending.clear();
         while self.in_flight > 0 {
             if self.clock.now() > deadline || self.wait(deadline, &mut done).is_err() {
-                std::mem::forget(self.memory.arena.take());
+                std::mem::forget(self.entries.arena.take());
                 return;
             }
         }
@@ -444,9 +376,8 @@ fn failed(action: &'static str, source: io::Error) -> DeviceError {
 
 #[cfg(test)]
 mod tests {
-    use io_uring::types::{Fixed, FsyncFlags};
-    use storscope_device::SystemClock;
-    use storscope_types::Bytes;
+    use storscope_device::{Direction, SystemClock};
+    use storscope_types::{Bytes, FlushKind};
 
     use super::*;
     use crate::buffers::BufferPlan;
@@ -562,51 +493,6 @@ mod tests {
         let mut tokens: Vec<u32> = done.iter().map(|completion| completion.token).collect();
         tokens.sort_unstable();
         assert!(tokens.iter().copied().eq(0..depth as u32));
-    }
-
-    fn bytes(entry: &Entry) -> [u8; 64] {
-        // SAFETY: an entry is 64 bytes of plain numbers.
-        unsafe { std::mem::transmute_copy(entry) }
-    }
-
-    #[test]
-    fn entries_are_those_of_the_crate() {
-        let (size, length, offset, buffer) = (8192, 8000, 0x1234_5678_9abc, 3);
-        for (registered, per_piece) in [(true, 2), (true, 100), (false, 100)] {
-            let arena = Arena::new(&BufferPlan { size, reads: 4, writes: 0 }).unwrap();
-            let memory = Memory { arena: Some(arena), is_nop: vec![false, false], registered, per_piece };
-            let (piece, address) = ((buffer / per_piece) as u16, memory.address(buffer, length));
-            for direction in [Direction::Read, Direction::Write] {
-                let request = Request { token: 77, target: 1, direction, offset, length, buffer };
-                let file = Fixed(1);
-                let theirs = match (direction, registered) {
-                    (Direction::Read, true) => {
-                        opcode::ReadFixed::new(file, address, length, piece).offset(offset).build()
-                    }
-                    (Direction::Write, true) => {
-                        opcode::WriteFixed::new(file, address, length, piece).offset(offset).build()
-                    }
-                    (Direction::Read, false) => opcode::Read::new(file, address, length).offset(offset).build(),
-                    (Direction::Write, false) => opcode::Write::new(file, address, length).offset(offset).build(),
-                };
-                assert_eq!(bytes(&memory.entry(&request)), bytes(&theirs.user_data(77)));
-            }
-        }
-        let memory = Memory { arena: None, is_nop: vec![true], registered: true, per_piece: 1 };
-        let theirs = opcode::Nop::new().build().user_data(5 | 4096 << 32);
-        assert_eq!(bytes(&memory.entry(&request(5))), bytes(&theirs));
-    }
-
-    #[test]
-    fn entries_of_flushes_are_those_of_the_crate() {
-        let memory = Memory { arena: None, is_nop: vec![true, false], registered: true, per_piece: 1 };
-        for (kind, flags) in [(FlushKind::Data, FsyncFlags::DATASYNC), (FlushKind::Full, FsyncFlags::empty())] {
-            let flush = FlushRequest { token: 77, target: 1, kind };
-            let theirs = opcode::Fsync::new(Fixed(1)).flags(flags).build().user_data(77);
-            assert_eq!(bytes(&memory.flush_entry(&flush)), bytes(&theirs));
-            let of_nothing = opcode::Nop::new().build().user_data(77);
-            assert_eq!(bytes(&memory.flush_entry(&FlushRequest { target: 0, ..flush })), bytes(&of_nothing));
-        }
     }
 
     /// A pipe has nothing to flush, which only the kernel's own flush can know.
