@@ -72,9 +72,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def ext4(tmp_path: Path, temporary: Path) -> Iterator[Path]:
     with ExitStack() as stack:
         rig = Rig(tmp_path, stack)
-        device = rig.loop(rig.image(size_bytes=1024 * MIB))
-        run("mkfs.ext4", "-q", "-m", "0", device)
-        yield rig.mount(device)
+        yield rig.ext4(rig.loop(rig.image(size_bytes=1024 * MIB)), "-m", "0")
 
 
 def _is_clean(folder: Path) -> bool:

@@ -99,8 +99,7 @@ def _both_agree_on_a_file_system(folder: Path) -> None:
     with ExitStack() as stack:
         rig = Rig(folder, stack)
         device = rig.loop(rig.image(size_bytes=2 * _SIZE))
-        run("mkfs.ext4", "-q", device)
-        path = rig.mount(device) / "file"
+        path = rig.ext4(device) / "file"
         run("dd", "if=/dev/urandom", f"of={path}", "bs=1M", f"count={_SIZE // MIB}", "conv=fsync", "status=none")
         descriptor = stack.enter_context(opened(path))
         stack.enter_context(throttled(device, _IOPS))

@@ -61,9 +61,9 @@ class Rig:
         self.mount_at(point, *options, device)
         return point
 
-    def ext4(self, device: Path) -> Path:
-        """Makes a file system on a device and mounts it."""
-        run("mkfs.ext4", "-q", device)
+    def ext4(self, device: Path, *options: str) -> Path:
+        """Makes a file system on a device and mounts it; nothing of it is left to be written by the kernel later."""
+        run("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", *options, device)
         return self.mount(device)
 
     def mount_at(self, point: Path, *options: str | Path) -> None:
