@@ -33,6 +33,7 @@ class Snapshot:
     time_ns: int
     devices: Mapping[str, Counters]
     process: Mapping[str, int]
+    initialising: bool
 
 
 class DeviceWatch:
@@ -49,15 +50,24 @@ class DeviceWatch:
 
     def compare(self, asked: Mapping[str, Asked], flushes: int = 0) -> DeviceCheck:
         """What happened since it was made, against what was `asked` in each direction, beside so many flushes."""
-        deltas = _deltas(self._before, self._snapshot())
-        evidence = Evidence(self._under, self._direct, self._extents, asked, *deltas, flushes=flushes)
+        before, after = self._before, self._snapshot()
+        initialising = before.initialising or after.initialising
+        deltas = _deltas(before, after)
+        evidence = Evidence(self._under, self._direct, self._extents, asked, *deltas, flushes, initialising)
         return evidence.check(self._silent())
 
     def _snapshot(self) -> Snapshot:
         proc = self._kernel.proc
         every = diskstats.parse(read_text(proc / "diskstats") or "")
         known = {name: every[name] for name in self._under.names if name in every}
-        return Snapshot(time.monotonic_ns(), known, process_io.parse(read_text(proc / "self" / "io") or ""))
+        caused = process_io.parse(read_text(proc / "self" / "io") or "")
+        return Snapshot(time.monotonic_ns(), known, caused, self._initialising())
+
+    def _initialising(self) -> bool:
+        """Whether the thread lives that writes the inode tables of new ext4 file systems (fs/ext4/super.c)."""
+        if self._under.fs_type != "ext4":
+            return False
+        return any(read_text(comm) == "ext4lazyinit" for comm in self._kernel.proc.glob("[0-9]*/comm"))
 
     def _silent(self) -> list[str]:
         """Devices whose counting is switched off (queue/iostats, Documentation/ABI/stable/sysfs-block)."""

@@ -44,6 +44,8 @@ class Evidence:
     process: Mapping[str, int | None]
     flushes: int = 0
     """Of the run: on a file system each may write a journal."""
+    initialising: bool = False
+    """Whether the kernel was still writing the inode tables of an ext4 here, the target's or another's."""
 
     def check(self, silent: Sequence[str]) -> DeviceCheck:
         """The judgement. `silent` are devices whose counting is switched off."""
@@ -163,13 +165,22 @@ class Evidence:
 
     def _why_excess(self, word: str, more: int) -> str:
         process, asked = self.process[word], self.asked[word].bytes
-        journal = ", or the file system's own journal and metadata" if word == "write" and self.under.fs_type else ""
+        journal = self._of_file_system if word == "write" and self.under.fs_type else ""
         if process is None:
             return f"others used it{journal}" + ("" if self.direct else ", or read-ahead")
         if process - asked > more / 2:
             ours = "this process's other work" if self.direct else "read-ahead" if word == "read" else "its other work"
             return f"this process itself caused {format_bytes(process)} ({ours})"
         return f"this process caused {format_bytes(process)} of it, so others used the device{journal}"
+
+    @property
+    def _of_file_system(self) -> str:
+        if self.initialising and self.under.fs_type == "ext4":
+            return (
+                ", or ext4 was still writing its inode tables (thread ext4lazyinit): measure when that thread has "
+                "ended, or make the file system with mkfs.ext4 -E lazy_itable_init=0"
+            )
+        return ", or the file system's own journal and metadata"
 
     # Further down -----------------------------------------------------------------------------------------------------
 
