@@ -147,6 +147,56 @@ def test_a_full_write_cache_is_told_in_an_open_loop_too(max_outstanding: int) ->
     assert "allow more outstanding" not in " ".join(found.doubts)
 
 
+_TWO = """\
+name = "array"
+cache = {{ write = {{ size = "64 MiB", destages = 8 }} }}
+group = [{{ name = "pool", drive = "sata-ssd", count = 8, layout = "raid5" }}]
+volume = [{{ name = "v", group = "pool", size = "100 GiB" }}, {{ name = "w", group = "pool", size = "100 GiB" }}]
+host = [{{ name = "h", volumes = [{{ volume = "v"{lun} }}] }}, {{ name = "i", volumes = [{{ volume = "w" }}] }}]
+"""
+
+
+def _beside_readers(outstanding: int, read_share: float, lun: str = "") -> Simulated:
+    """A closed loop on one volume beside readers on another that spend most of all the time."""
+    first = Stream(Mix((AccessSpec(8192, read_share=read_share),)), Closed(outstanding), targets=(0,), name="first")
+    readers = Stream(Mix((AccessSpec(8192),)), Open(100_000.0), targets=(1,), name="readers")
+    plan = plan_of(
+        read_design(_TWO.format(lun=lun), "two.toml", None), Workload("two", (first, readers)), duration="5s"
+    )
+    return simulate(plan, started_ns=0)
+
+
+def _done_on_first(run: Simulated) -> int:
+    return sum(one.ios for one in run.time_spent if one.target == 0)
+
+
+def test_a_full_write_cache_is_told_where_others_spend_more_time() -> None:
+    few, deeper = _beside_readers(8, 0.0), _beside_readers(16, 0.0)
+    assert _done_on_first(deeper) == pytest.approx(_done_on_first(few), rel=0.03)
+    assert few.bottleneck.kind == "cache"
+    assert few.bottleneck.time_share is not None and few.bottleneck.time_share < 0.3
+    assert few.bottleneck.words.startswith("The write cache is full: I/Os of h/v wait ")
+    assert few.bottleneck.words.endswith(" For other volumes the load is the limit.")
+
+
+def test_a_queue_limit_is_told_where_others_spend_more_time() -> None:
+    few, deeper = (_beside_readers(depth, 1.0, ", queue_limit = 2") for depth in (4, 8))
+    assert _done_on_first(deeper) == pytest.approx(_done_on_first(few), rel=0.03)
+    assert few.bottleneck.kind == "limit"
+    assert few.bottleneck.time_share is not None and few.bottleneck.time_share < 0.3
+    assert few.bottleneck.words.startswith("The queue limit of LUN h/v (2) binds: I/Os of h/v wait ")
+    assert few.bottleneck.words.endswith(" For other volumes the load is the limit.")
+
+
+def test_drives_that_can_just_empty_the_cache_are_told_with_the_wait_for_room() -> None:
+    window = {"components": [_component("drive", "g/0", 1.0, "g")], "limits": []}
+    found = bottleneck(window, {"cache_wait": 1.0, "front_end": 9.0}, {}, is_open=False, room_ns=1.0)
+    assert found.words == (
+        "Drive g/0 is used to 100 %; I/Os spend 0 % of their time there. Another 10 % they wait for room in the write "
+        "cache, which it empties."
+    )
+
+
 def test_waiting_for_what_is_read_ahead_is_no_want_of_room() -> None:
     window = {"components": [], "limits": []}
     assert bottleneck(window, {"cache_wait": 9.0, "front_end": 1.0}, {}, is_open=False).kind == "load"

@@ -120,6 +120,28 @@ class Bottleneck:
         return f"{kind} {self.name}{ratio}"
 
 
+@dataclass(frozen=True)
+class VolumeTime:
+    """What the I/Os of one host on one volume spend their time in."""
+
+    host: str
+    name: str
+    """'esx1/data', as the limits of LUNs are named."""
+    parts_ns: Mapping[str, float]
+    """Time of all of them together by part."""
+    room_ns: float
+    """The time that writes wait for room in the cache."""
+
+    @property
+    def sent_ns(self) -> float:
+        """Without the time before they were sent."""
+        return sum(time for name, time in self.parts_ns.items() if name != BEFORE_SENDING)
+
+    def spends_much(self, time_ns: float) -> bool:
+        """Whether `time_ns` is worth naming."""
+        return time_ns > 0 and time_ns >= _MUCH * self.sent_ns
+
+
 def waits(component: Mapping[str, Any]) -> bool:
     """Whether it is a spare that has not had anything to do."""
     return component["is_spare"] and not component["throughput_per_s"]
@@ -151,14 +173,15 @@ def used_components(components: Sequence[Mapping[str, Any]]) -> list[Used]:
 
 def bottleneck(
     window: Mapping[str, Any], parts: Mapping[str, float], convoys: Mapping[str, tuple[float, float]], *,
-    is_open: bool, room_ns: float = 0.0, ios: int = 0, flush_share: float = 0.0,
+    is_open: bool, room_ns: float = 0.0, ios: int = 0, flush_share: float = 0.0, volumes: Sequence[VolumeTime] = (),
 ) -> Bottleneck:  # fmt: skip
     """What bounds a part of a run.
 
     `parts` has the time of all I/Os by part, `convoys` the groups in which requests gather at one drive after
     another, with the share of them that the fullest drive holds and what chance would give it; `is_open` is whether
     I/Os arrive whatever the array does; `room_ns` is the time that writes wait for room in the cache; `ios` is how many
-    were answered; `flush_share` is what flushes take of the time.
+    were answered; `flush_share` is what flushes take of the time; `volumes` has the time of each host on each volume,
+    so that what some wait for is seen beside others that are slow for another reason.
 
     Shares are of the time from when I/Os were sent: how many wait before that is a matter of how many may be in flight,
     and grows with the time that the run is overloaded for, whatever it is that they wait for.
@@ -174,6 +197,7 @@ def bottleneck(
     room_share = room_ns / total if total else 0.0
     unsent_share = parts.get(BEFORE_SENDING, 0.0) / whole
     found = _behind(used, shares, window["limits"], convoys, room_share, unsent_share)
+    found = found or _behind_some(volumes, window["limits"], top, total)
     if found is None:
         return _load({name: time / whole for name, time in parts.items()}, top, is_open=is_open, flushes=flush_share)
     if unsent_share < _MUCH:
@@ -193,10 +217,50 @@ def _behind(
     if top is not None and top.ratio >= _FULL:
         return _full(used, shares, limit, limit_share, room_share, when)
     if limit is not None and limit_share >= _MUCH:
-        return _limited(limit, limit_share, top, convoys, when)
+        return _limited(limit, limit_share, top, convoys, _wait(limit_share, when))
     if room_share >= _MUCH:
-        return _without_room(room_share, top, when)
+        return _without_room(room_share, top, _wait(room_share, when))
     return _few_drives(convoys, shares, top)
+
+
+def _behind_some(
+    volumes: Sequence[VolumeTime], limits: Sequence[Mapping[str, Any]], top: Used | None, total_ns: float
+) -> Bottleneck | None:
+    """What bounds some volumes of a run in which others spend so much time that it is little of the whole."""
+    for limit in sorted((one for one in limits if one["waited"]), key=lambda one: -one["waiting_mean"]):
+        part = _PART_OF_LIMIT[limit["kind"]]
+        held = [one for one in volumes if _is_behind(one, limit) and one.spends_much(one.parts_ns.get(part, 0.0))]
+        if held:
+            waited_ns = sum(one.parts_ns[part] for one in held)
+            found = _limited(limit, waited_ns / total_ns, top, {}, _some_wait(held, waited_ns, total_ns))
+            return _beside_others(found, held, volumes)
+    held = [one for one in volumes if one.spends_much(one.room_ns)]
+    if not held:
+        return None
+    room_ns = sum(one.room_ns for one in held)
+    found = _without_room(room_ns / total_ns, top, _some_wait(held, room_ns, total_ns))
+    return _beside_others(found, held, volumes)
+
+
+def _is_behind(volume: VolumeTime, limit: Mapping[str, Any]) -> bool:
+    """Whether its I/Os pass the limit. Those of ports are of a controller, which volumes may leave."""
+    own = {"lun": volume.name, "adapter": volume.host, "host": volume.host}.get(limit["kind"])
+    return own is None or own == str(limit["name"])
+
+
+def _wait(share: float, when: str = "") -> str:
+    return f"I/Os wait {format_ratio(share)} of their time{when}"
+
+
+def _some_wait(held: Sequence[VolumeTime], waited_ns: float, total_ns: float) -> str:
+    own, whole = (format_ratio(waited_ns / time_ns) for time_ns in (sum(one.sent_ns for one in held), total_ns))
+    return f"I/Os of {_listed([one.name for one in held])} wait {own} of their time ({whole} of that of all I/Os)"
+
+
+def _beside_others(found: Bottleneck, held: Sequence[VolumeTime], volumes: Sequence[VolumeTime]) -> Bottleneck:
+    if len(held) == sum(bool(one.parts_ns) for one in volumes):
+        return found
+    return replace(found, words=f"{found.words} For other volumes the load is the limit.")
 
 
 def _no_time(top: Used | None, ios: int) -> Bottleneck:
@@ -251,6 +315,8 @@ def _full(
         )
     if not empties and shares.get("cache_wait", 0.0) >= _MUCH:
         words += f" Another {format_ratio(shares['cache_wait'])} they wait for the cache, which it fills or empties."
+    elif not empties and top.kind in _EMPTIES_CACHE and room_share > share:
+        words += f" Another {format_ratio(room_share)} they wait for room in the write cache, which it empties."
     for one in alike[:_NAMED_AT_MOST]:
         if one.kind == "drive" and one.count > 1 and not one.is_alike:
             words += f" The {one.count} drives of {one.name} are used to {format_ratio(one.mean_ratio)} on average."
@@ -292,24 +358,25 @@ def _elsewhere(used: Sequence[Used], shares: Mapping[str, float]) -> str:
 
 
 def _limited(
-    limit: Mapping[str, Any], share: float, top: Used | None, convoys: Mapping[str, tuple[float, float]], when: str
+    limit: Mapping[str, Any], share: float, top: Used | None, convoys: Mapping[str, tuple[float, float]], wait: str
 ) -> Bottleneck:
+    """`wait` says who waits, and how much: 'I/Os wait 40 % of their time'."""
     behind = "" if top is None else f" Behind it, {top.words} is the most used, to {format_ratio(top.ratio)}."
     if top is not None and top.is_many:
         behind = behind.replace(" is the most used", " are the most used")
     gathered = f" What it lets through gathers at few drives at a time: {_gathered(convoys)}." if convoys else ""
     words = (
-        f"{_first_upper(limit_words(limit))} binds: I/Os wait {format_ratio(share)} of their time{when} for a place, "
+        f"{_first_upper(limit_words(limit))} binds: {wait} for a place, "
         f"and all are taken {format_ratio(limit['full_ratio'])} of the time.{behind}{gathered}"
     )
     return Bottleneck("limit", f"{limit['kind']} {limit['name']}", None if top is None else top.ratio, share, words)
 
 
-def _without_room(share: float, top: Used | None, when: str) -> Bottleneck:
+def _without_room(share: float, top: Used | None, wait: str) -> Bottleneck:
     """A full write cache although nothing behind it is: as many destages as may be are under way."""
     words = (
-        f"The write cache is full: I/Os wait {format_ratio(share)} of their time{when} for room in it, which destaging "
-        "makes. No component is used to the full; how many destages are under way at a time (`destages`) decides."
+        f"The write cache is full: {wait} for room in it, which destaging makes. No component is used to the full; "
+        "how many destages are under way at a time (`destages`) decides."
         f"{_most_used_words(top)}"
     )
     return Bottleneck("cache", None, None if top is None else top.ratio, share, words)

@@ -9,7 +9,7 @@ from typing import Any
 from storscope.bench.figures import DIRECTIONS, FLUSHES, Interval
 from storscope.bench.joining import joined
 from storscope.domain.units import NS_PER_S
-from storscope.sim.bottleneck import BEFORE_SENDING, Bottleneck, Used, bottleneck, used_components
+from storscope.sim.bottleneck import BEFORE_SENDING, Bottleneck, Used, VolumeTime, bottleneck, used_components
 from storscope.sim.phases import Phase
 from storscope.sim.window import Report, inner_marks, passed, window
 from storscope.workbench.convoys import convoys_of
@@ -69,14 +69,29 @@ def bottleneck_of(array: Report, part: Report, spent: Sequence[TimeSpent], *, is
     queues = {"mean": [one[first:end] for one in queue["mean"]]}
     found = convoys_of({"components": array["components"], "queue": queues})
     convoys = {group: (one.fullest_share, one.chance_share) for group, one in found.items()}
-    room_ns = sum(one.parts_ns.get("cache_wait", 0.0) * one.ios for one in spent if one.direction == "writes")
     ios = sum(one.ios for one in spent)
     whole_ns = sum(one.mean_ns * one.ios for one in spent)
     flushed_ns = sum(one.mean_ns * one.ios for one in spent if one.direction == FLUSHES)
     return bottleneck(
-        part, all_parts(spent), convoys, is_open=is_open, room_ns=room_ns, ios=ios,
-        flush_share=flushed_ns / whole_ns if whole_ns else 0.0,
+        part, all_parts(spent), convoys, is_open=is_open, room_ns=_room_ns(spent), ios=ios,
+        flush_share=flushed_ns / whole_ns if whole_ns else 0.0, volumes=_volume_times(part, spent),
     )  # fmt: skip
+
+
+def _room_ns(spent: Sequence[TimeSpent]) -> float:
+    """The time that writes wait for room in the cache."""
+    return sum(one.parts_ns.get("cache_wait", 0.0) * one.ios for one in spent if one.direction == "writes")
+
+
+def _volume_times(part: Report, spent: Sequence[TimeSpent]) -> list[VolumeTime]:
+    """The time of each host on each volume, of those with I/Os."""
+    found = []
+    for index, target in enumerate(part["targets"]):
+        own = [one for one in spent if one.target == index]
+        if own:
+            name = f"{target['host']}/{target['volume']}"
+            found.append(VolumeTime(target["host"], name, all_parts(own), _room_ns(own)))
+    return found
 
 
 def _ends_ns(part: Report) -> tuple[int, int]:
