@@ -183,6 +183,10 @@ impl Array {
         let (group, offset, length, owner) = (job.group, job.offset, u64::from(job.length), job.owner);
         let Some(memory) = &mut self.cache else { return };
         memory.put(group, offset, length);
+        if memory.exposing && self.controllers[usize::from(owner)].cache_lost {
+            // It waited for room when the cache was lost.
+            memory.directory.pages_of(offset, length).for_each(|page| memory.expose_page(Memory::key(group, page)));
+        }
         let is_mirrored = memory.mirrored;
         match self.mirror_link(owner, self.keeper_of_copies(owner)) {
             Some(link) if is_mirrored => self.cross(place, link, length, Part::MirrorLink, Stage::Mirrored),
@@ -221,11 +225,15 @@ impl Array {
         if self.controllers.len() < 2 {
             return 0;
         }
-        let here = |volume: &&super::Volume| {
-            volume.group == group && (volume.start..volume.start + volume.size).contains(&offset)
-        };
-        self.volumes.iter().find(here).map_or(0, |volume| volume.owner)
+        owner_of(&self.volumes, group, offset)
     }
+}
+
+/// The controller of that of these volumes which lies at an offset of a group's space.
+pub(super) fn owner_of(volumes: &[super::Volume], group: u16, offset: u64) -> u16 {
+    let here =
+        |volume: &&super::Volume| volume.group == group && (volume.start..volume.start + volume.size).contains(&offset);
+    volumes.iter().find(here).map_or(0, |volume| volume.owner)
 }
 
 /// Whether all of a read is in memory.

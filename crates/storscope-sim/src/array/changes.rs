@@ -4,6 +4,7 @@ use storscope_types::Nanos;
 use storscope_types::design::{ArrayDesign, BackgroundKind, ChangeDesign, RateLimits};
 
 use super::Array;
+use super::caching::owner_of;
 use super::happening::{NoEffect, What};
 use super::target::Volume;
 use crate::error::SimError;
@@ -111,10 +112,18 @@ impl Array {
         };
         self.happened(true, what, reason);
         self.controllers[controller].cache_lost = lost;
-        let any_lost = self.controllers.iter().any(|controller| controller.cache_lost);
-        if let Some(memory) = &mut self.cache {
-            memory.flushing = any_lost;
-        }
+        self.flush_what_is_exposed();
+    }
+
+    /// What is dirty of volumes whose controller lost its cache goes to the drives, and no more than that.
+    fn flush_what_is_exposed(&mut self) {
+        let lost = self.controllers.iter().filter(|controller| controller.cache_lost).count();
+        let Some(memory) = &mut self.cache else { return };
+        memory.flushing = lost > 0 && lost == self.controllers.len();
+        memory.exposing = lost > 0 && !memory.flushing;
+        let (volumes, controllers) = (&self.volumes, &self.controllers);
+        memory
+            .expose(|group, offset| lost > 0 && controllers[usize::from(owner_of(volumes, group, offset))].cache_lost);
         self.destage();
     }
 
@@ -126,6 +135,9 @@ impl Array {
         self.happened(scheduled, what, stays.then_some(NoEffect::AlreadySo));
         self.volumes[volume].moves += u64::from(!stays);
         self.volumes[volume].owner = to;
+        if self.controllers.iter().any(|controller| controller.cache_lost) {
+            self.flush_what_is_exposed();
+        }
     }
 
     /// A drive fails; its group's rebuild starts if there is one and a place to rebuild to.

@@ -50,12 +50,16 @@ impl Array {
     pub(super) fn destage_done(&mut self, place: u32) {
         let job = &self.jobs[place];
         let (mut page, group, length) = (job.extra as u32, job.group, u64::from(job.length));
+        let lost = self.controllers.get(usize::from(job.owner)).is_some_and(|controller| controller.cache_lost);
         self.jobs.remove(place);
         if let Some(memory) = &mut self.cache {
             memory.sharing.ends(group, self.groups[usize::from(group)].map.segments_of(length));
             while page != NONE {
                 let next = memory.directory.chained(page);
+                let found = memory.directory.page(page);
+                let exposed = (lost && memory.exposing && found.dirty != 0).then_some(found.key());
                 memory.destaged(page);
+                exposed.into_iter().for_each(|key| memory.expose_page(key));
                 page = next;
             }
         }

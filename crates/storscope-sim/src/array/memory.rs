@@ -1,5 +1,7 @@
 //! The array's memory: how much of it is dirty, who waits for room, and what it has done.
 
+use std::collections::VecDeque;
+
 use serde::Serialize;
 use storscope_types::design::{ArrayDesign, CacheDesign, DestageOrder, Placement};
 
@@ -31,6 +33,10 @@ pub struct Memory {
     most_destages: usize,
     /// Whether everything dirty is to be destaged, whatever the watermarks say.
     pub flushing: bool,
+    /// Whether what is dirty of some volumes alone is, since their controller lost its cache and others have theirs.
+    pub exposing: bool,
+    /// Keys of these pages by group, what was dirty longest first. Some may have gone to the drives with others.
+    exposed: Vec<VecDeque<u64>>,
     /// Whether a copy of each write goes to the other controller.
     pub mirrored: bool,
     /// Where destaged data goes.
@@ -103,6 +109,8 @@ impl Memory {
             range: Divisor::new(at(write.map(|write| write.high_watermark)).saturating_sub(low).max(1) as u64),
             most_destages: write.and_then(|write| write.destages).map_or(destages, |most| most as usize),
             flushing: false,
+            exposing: false,
+            exposed: vec![VecDeque::new(); groups.len()],
             mirrored: write.is_some_and(|write| write.mirrored),
             placement: write.map_or(Placement::InPlace, |write| write.placement),
             log_head: vec![0; array.groups.len()],
@@ -140,7 +148,12 @@ impl Memory {
     /// The group to which another destage should begin.
     #[inline]
     #[must_use]
-    pub fn group_to_destage(&self) -> Option<u16> {
+    pub fn group_to_destage(&mut self) -> Option<u16> {
+        if self.exposing && self.has_exposed() {
+            let is_next = |group: usize| !self.exposed[group].is_empty();
+            let may_begin = self.sharing.underway() < self.most_destages;
+            return if may_begin { self.sharing.next(self.most_destages, is_next) } else { None };
+        }
         let allowed = self.destages_allowed();
         if self.sharing.underway() >= allowed {
             return None;
@@ -162,9 +175,56 @@ impl Memory {
         (1 + self.range.split((self.most_destages * over) as u64).0 as usize).min(self.most_destages)
     }
 
+    /// Lists what is dirty of those volumes whose controller lost its cache, as `is_lost` tells by group and offset.
+    pub fn expose(&mut self, is_lost: impl Fn(u16, u64) -> bool) {
+        self.exposed.iter_mut().for_each(VecDeque::clear);
+        for list in 0..self.elevator.zones() {
+            for page in self.directory.dirty_pages(list) {
+                let (group, number) = Self::group_and_page(page.key());
+                if is_lost(group, self.directory.span(number, page.dirty).0) {
+                    self.exposed[usize::from(group)].push_back(page.key());
+                }
+            }
+        }
+    }
+
+    /// A page became dirty of a volume whose controller lost its cache.
+    pub fn expose_page(&mut self, key: u64) {
+        self.exposed[usize::from(Self::group_and_page(key).0)].push_back(key);
+    }
+
+    fn has_exposed(&mut self) -> bool {
+        let mut any = false;
+        for group in 0..self.exposed.len() as u16 {
+            // Of each: what is on its way is forgotten.
+            any |= self.first_exposed(group).is_some();
+        }
+        any
+    }
+
+    /// The page of a group that is exposed longest. Those that are on their way are forgotten.
+    fn first_exposed(&mut self, group: u16) -> Option<u32> {
+        let directory = &self.directory;
+        let is_dirty = |place: &u32| directory.page(*place).state() == State::Dirty;
+        let keys = &mut self.exposed[usize::from(group)];
+        while let Some(&key) = keys.front() {
+            let found = directory.find(key).filter(is_dirty);
+            if found.is_some() {
+                return found;
+            }
+            keys.pop_front();
+        }
+        None
+    }
+
     /// The dirty page of a group that goes next.
     #[inline]
     pub fn next_dirty(&mut self, group: u16) -> Option<u32> {
+        if self.exposing
+            && let Some(place) = self.first_exposed(group)
+        {
+            return Some(place);
+        }
         self.directory.oldest_dirty(self.elevator.next(usize::from(group))?)
     }
 

@@ -227,6 +227,15 @@ impl Directory {
         (oldest != DIRTY + list).then_some(oldest)
     }
 
+    /// The dirty pages of a list, what is dirty longest first.
+    pub fn dirty_pages(&self, list: u32) -> impl Iterator<Item = &Page> {
+        let after = move |place: &u32| {
+            let next = self.pages[*place as usize].after;
+            (next != DIRTY + list).then_some(next)
+        };
+        std::iter::successors(self.oldest_dirty(list), after).map(|place| &self.pages[place as usize])
+    }
+
     #[inline]
     fn link_after(&mut self, before: u32, place: u32) {
         let after = std::mem::replace(&mut self.pages[before as usize].after, place);
