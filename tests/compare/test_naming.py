@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 
 from storscope.cli.main import run as storscope
+from storscope.domain.comparison_json import comparison_to_json
+from storscope.domain.comparison_words import side_names
 from storscope.domain.entity import EntityRef
 from storscope.domain.errors import UsageError
 from storscope.domain.recorder import Recorder
+from storscope.domain.units import format_time
+from storscope.report.comparison_page import render_comparison
 from storscope.store import Store
 from storscope.workbench.simulating import simulate
 from storscope.workbench.simulating_many import plan_of
@@ -52,6 +56,7 @@ def test_a_measured_run_is_called_by_its_target_and_is_not_simulated(tmp_path: P
     found = compared(tmp_path, [_simulated("oltp", "a.toml")], [ours])
     assert found.after.names == ["oltp on /dev/sdb of host, run bench-1"]
     assert (found.before.simulated, found.after.simulated) == (1, 0)
+    assert (found.before.began_ns, found.after.began_ns is None) == (None, False), "a simulation has no clock of users"
 
 
 def test_measured_runs_of_one_name_are_told_apart_by_when_they_began(tmp_path: Path) -> None:
@@ -63,8 +68,17 @@ def test_measured_runs_of_one_name_are_told_apart_by_when_they_began(tmp_path: P
         for k in range(2)
     )
     found = compared(tmp_path, [earlier], [later])
-    assert found.before.names == ["oltp on /dev/sdb of host, run bench-0, begun 2027-01-15 08:00:00Z"]
-    assert found.after.names == ["oltp on /dev/sdb of host, run bench-1, begun 2027-01-15 09:00:00Z"]
+    sides = (found.before, found.after)
+    assert [side.names for side in sides] == [[f"oltp on /dev/sdb of host, run bench-{k}"] for k in range(2)]
+    assert [format_time(side.began_ns) for side in sides] == ["2027-01-15 08:00:00Z", "2027-01-15 09:00:00Z"]
+    told = [side_names(side) for side in sides]
+    assert told[0] == ["oltp on /dev/sdb of host, run bench-0, begun 2027-01-15 08:00:00Z"]
+    assert told[1] == ["oltp on /dev/sdb of host, run bench-1, begun 2027-01-15 09:00:00Z"]
+    for form in (comparison_to_json(found)["before"], comparison_to_json(found)["after"]):
+        assert "begun" not in form["names"][0] and form["began_ns"] > 0
+    page = render_comparison(found)
+    assert "run bench-0; 2027-01-15 08:00:00Z to" in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "begun" not in page, "the range tells it"
 
 
 def test_several_runs_are_called_together_and_files_of_other_tools_get_no_name(tmp_path: Path) -> None:

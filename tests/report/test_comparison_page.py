@@ -218,7 +218,11 @@ def test_load_does_not_squeeze_the_figures_that_are_judged(tmp_path: Path) -> No
 def test_a_difference_that_rounds_to_nothing_has_no_sign(comparison: Comparison) -> None:
     rows = {row.metric: row for row in comparison.pairs[0].rows}
     tiny = replace(rows["in_flight"], before=64.0, after=63.999)
-    assert difference(tiny) == "±0.0"
+    assert difference(tiny) == "0.0"
+    assert change(-1e-9) == "0.0 %" and change(None) == "–"
+    assert interval(replace(tiny, p_value=0.4, change_low=-0.0001, change_high=0.0002)) == "−0.01 to +0.02 %"
+    assert interval(replace(tiny, p_value=0.4, change_low=-0.0001, change_high=0.02)) == "0.0 to +2.0 %"
+    assert interval(replace(tiny, p_value=0.4, change_low=None, change_high=0.02)) == "… to +2.0 %"
     assert difference(replace(tiny, after=63.0)) == "−1.0"
     assert difference(replace(tiny, after=63.0), BEFORE) == "+1.0", "predicted - measured"
 

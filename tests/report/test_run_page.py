@@ -85,6 +85,25 @@ def test_an_interval_that_is_lopsided_is_told_by_its_ends() -> None:
     assert "2,000 IOPS ± 5 %" in text
 
 
+def test_a_figure_without_an_interval_says_why() -> None:
+    text = _words(render_run(_result())).replace("\N{NO-BREAK SPACE}", " ")
+    assert "1.80 ms (at least 1.60 ms)" in text
+    assert "2,000 /s (no interval)" in text
+    assert "Where no interval is told, the run has too little data for one: too few samples, or a percentile" in text
+    figures = {
+        name: replace(one, high=one.high or 2 * one.value, low=one.low or 0.0)
+        for name, one in _result().figures.items()
+    }
+    told = _words(render_run(replace(_result(), figures=figures)))
+    assert "no interval" not in told
+
+
+def test_what_is_unsure_by_more_than_all_of_it_is_told_by_both_ends() -> None:
+    figures = {**_result().figures, "p99": RunFigure("p99", "ns", 1.8e6, 0.2e6, 9e6)}
+    text = _words(render_run(replace(_result(), figures=figures))).replace("\N{NO-BREAK SPACE}", " ")
+    assert "1.80 ms (200 µs to 9.00 ms)" in text and "400 %" not in text
+
+
 def test_it_says_what_it_rests_on_and_how_to_do_it_again() -> None:
     text = _words(render_run(_result(), _COMMAND))
     for words in (

@@ -9,6 +9,7 @@ from typing import Any
 
 from storscope.bench.samples import BANDWIDTH, FLUSH, IOPS, MEAN, Figure, Sample, Samples
 from storscope.bench.settling import LEAST_SAMPLES, Estimate, LevelChange, WarmUp, estimate, level_change, warm_up
+from storscope.domain.interval_words import half_width_words
 from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_span
 
 _STATISTICS = (IOPS, BANDWIDTH, MEAN, "p50", "p99", "p99.9")
@@ -155,4 +156,4 @@ def shown_value(figure: Figure, value: float | None) -> str:
 
 def shown_share(share: float) -> str:
     """A half width as people write it: '±1.3 %'."""
-    return f"±{share * 100:.1f} %" if share < 0.1 else f"±{share * 100:.0f} %"
+    return half_width_words(share)

@@ -21,6 +21,7 @@ from storscope.domain.comparison_words import (
     interval_off_by,
     name_of,
     predicted_and_measured,
+    side_names,
     side_words,
     values,
     verdict,
@@ -71,7 +72,7 @@ def comparison_to_markdown(comparison: Comparison) -> str:
     predicted = [pair for pair in comparison.pairs if pair.predicted]
     what = "access specification" if comparison.of_runs else "entity"
     sides = zip(side_words(comparison), (comparison.before, comparison.after), strict=True)
-    blocks = [[f"- {word}: {_text('; '.join(side.names) or side.source)}" for word, side in sides]]
+    blocks = [[f"- {word}: {_text('; '.join(side_names(side)) or side.source)}" for word, side in sides]]
     blocks += [
         [*_table(pairs, what, *columns)] for pairs, columns in ((judged, _judged(judged)), (predicted, _off(predicted)))
         if pairs

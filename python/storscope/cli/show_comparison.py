@@ -32,6 +32,7 @@ from storscope.domain.comparison_words import (
     interval_off_by,
     name_of,
     predicted_and_measured,
+    side_names,
     side_words,
     values,
     verdict,
@@ -57,7 +58,7 @@ def print_comparison(comparison: Comparison, *, verbose: bool) -> None:
     for word, side in zip(sides, (comparison.before, comparison.after), strict=True):
         counted = _counted(side.subjects, "run" if comparison.of_runs else "entity", comparison.of_runs)
         click.echo(f"{word:<{width}} {harmless(side.source)}: {counted}")
-        for name in _shown_names(side.names):
+        for name in _shown_names(side_names(side)):
             _wrapped(name, None, " " * 8)
     if comparison.pairs:
         click.echo()

@@ -16,7 +16,7 @@ from storscope.compare.doubts import load_conflicts, notes_of, warnings_of
 from storscope.compare.judging import Circumstances, row_of
 from storscope.compare.matching import Matched, Pair, match_entities, match_runs
 from storscope.compare.metrics import BANDWIDTH, METRICS, metrics_named
-from storscope.compare.naming import RUNS_IN_SQL, counters_words, names_of, runs_words
+from storscope.compare.naming import RUNS_IN_SQL, began_ns_of, counters_words, names_of, runs_words
 from storscope.compare.prediction import predicted_side
 from storscope.compare.reading import captures_of, captures_of_simulated, read_entities, read_runs
 from storscope.compare.selection import Selector, Side
@@ -257,6 +257,7 @@ def _side(read: _Read, names: Sequence[str]) -> ComparedSide:
         len(read.subjects),
         names,
         sum(subject.is_simulated for subject in read.subjects),
+        began_ns_of(read.subjects),
     )
 
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from storscope.compare.subjects import Subject
-from storscope.domain.units import format_time
 
 SIMULATOR: Final = "storscope-sim"
 """The engine of simulated runs."""
@@ -35,9 +34,15 @@ def names_of(before: Sequence[Subject], after: Sequence[Subject]) -> tuple[list[
     one, other = ([_name(own, with_design=False) for own in _by_place(side)] for side in (before, after))
     if one == other:
         one, other = ([_name(own, with_design=True) for own in _by_place(side)] for side in (before, after))
-    namesakes = {(own.name, own.is_simulated) for own in (*before, *after)}
-    with_time = len(namesakes) == 1 and not any(is_simulated for _, is_simulated in namesakes)
-    return _with_id(one, before, with_time=with_time), _with_id(other, after, with_time=with_time)
+    return _with_id(one, before), _with_id(other, after)
+
+
+def began_ns_of(subjects: Sequence[Subject]) -> int | None:
+    """When a single measured run that has a name began, which people know better than its id."""
+    if len(subjects) != 1:
+        return None
+    own = subjects[0]
+    return own.time_ns if own.is_run and own.place and not own.is_simulated else None
 
 
 def _by_place(subjects: Sequence[Subject]) -> list[list[Subject]]:
@@ -59,13 +64,11 @@ def _name(subjects: Sequence[Subject], *, with_design: bool) -> str:
     return f"{what} on {place}"
 
 
-def _with_id(names: list[str], subjects: Sequence[Subject], *, with_time: bool) -> list[str]:
-    """Of a single run also its id, which selects it, and where it shall tell runs of one name apart when it began."""
+def _with_id(names: list[str], subjects: Sequence[Subject]) -> list[str]:
+    """Of a single run also its id, which selects it."""
     if len(subjects) != 1 or not subjects[0].is_run:
         return names
-    own = subjects[0]
-    began = f", begun {format_time(own.time_ns)}" if with_time and own.time_ns is not None else ""
-    return [f"{name}, run {own.key}{began}" for name in names]
+    return [f"{name}, run {subjects[0].key}" for name in names]
 
 
 def runs_words(subjects: Sequence[Subject]) -> str:

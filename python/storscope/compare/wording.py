@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from storscope.domain.comparison import Load
+from storscope.domain.interval_words import signed_percent
 from storscope.domain.units import format_bytes, format_count, format_ratio
 
 
@@ -28,11 +29,8 @@ def _jobs(workers: float) -> str:
 
 
 def percent(change: float) -> str:
-    """A change with its sign: '+8.1 %', '−40 %'."""
-    value = 100.0 * change
-    size = abs(value)
-    digits = 0 if size >= 99.95 else 1
-    return f"{'+' if value > 0 else '−' if value < 0 else '±'}{size:,.{digits}f} %"
+    """A change with its sign: '+8.1 %', '−40 %'; what rounds to nothing has none: '0.0 %'."""
+    return signed_percent(change)
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:

@@ -213,6 +213,8 @@ class ComparedSide:
     """What they are called by who made them: 'oltp on EVA 4400 (simulated)'; empty where only their source is known."""
     simulated: int = 0
     """How many of the subjects are simulated."""
+    began_ns: int | None = None
+    """When its figures begin, after a warm-up, where it is a single measured run that has a name."""
 
 
 @dataclass(frozen=True, slots=True)

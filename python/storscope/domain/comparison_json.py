@@ -40,6 +40,7 @@ def _side(side: ComparedSide) -> dict[str, Any]:
         "subjects": side.subjects,
         "names": list(side.names),
         "simulated": side.simulated,
+        "began_ns": side.began_ns,
     }
 
 

@@ -8,8 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from storscope.domain.comparison import BEFORE, PART_OF_COMMITS, PREDICTION, Comparison, MetricRow, PairResult, Side
-from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio
+from storscope.domain.comparison import (
+    BEFORE,
+    PART_OF_COMMITS,
+    PREDICTION,
+    ComparedSide,
+    Comparison,
+    MetricRow,
+    PairResult,
+    Side,
+)
+from storscope.domain.interval_words import digits_of_percent, signed_percent
+from storscope.domain.units import format_bandwidth, format_duration, format_rate, format_ratio, format_time
 
 _FORMATS: Final[dict[str, Callable[[float | None], str]]] = {
     "ns": format_duration,
@@ -29,6 +39,12 @@ def side_words(comparison: Comparison) -> tuple[str, str]:
     if len(predicted) != 1 or None in predicted:
         return "before", "after"
     return ("predicted", "measured") if predicted == {BEFORE} else ("measured", "predicted")
+
+
+def side_names(side: ComparedSide) -> list[str]:
+    """What a side is called; of a measured run also when it began, as ids and scratch files are digits."""
+    began = "" if side.began_ns is None else f", begun {format_time(side.began_ns)}"
+    return [f"{name}{began}" for name in side.names]
 
 
 def name_of(pair: PairResult) -> str:
@@ -53,8 +69,7 @@ def difference(row: MetricRow, predicted: Side | None = None) -> str:
     value = row.before - row.after if predicted == BEFORE else row.after - row.before
     form = _FORMATS.get(row.unit, _plain)
     words = form(abs(value))
-    sign = "±" if words == form(0.0) else "+" if value > 0 else "−"
-    return f"{sign}{words}"
+    return words if words == form(0.0) else f"{'+' if value > 0 else '−'}{words}"
 
 
 def _plain(value: float | None) -> str:
@@ -62,12 +77,8 @@ def _plain(value: float | None) -> str:
 
 
 def change(ratio: float | None) -> str:
-    """'+8.1 %'."""
-    if ratio is None:
-        return "–"
-    value = 100.0 * ratio
-    sign = "+" if value > 0 else "−" if value < 0 else "±"
-    return f"{sign}{abs(value):,.{0 if abs(value) >= 99.95 else 1}f} %"
+    """'+8.1 %'; what rounds to nothing has no sign: '0.0 %'."""
+    return "–" if ratio is None else signed_percent(ratio)
 
 
 def interval(row: MetricRow) -> str:
@@ -81,8 +92,10 @@ def interval_off_by(row: MetricRow) -> str:
 
 
 def _range(low: float | None, high: float | None) -> str:
-    from_words = change(low).removesuffix(" %") if low is not None else "…"
-    return f"{from_words} to {change(high) if high is not None else '…'}"
+    """With as many digits as keep a narrow interval from looking like none."""
+    digits = digits_of_percent(*(abs(bound) for bound in (low, high) if bound is not None))
+    from_words, to_words = ("…" if bound is None else signed_percent(bound, digits) for bound in (low, high))
+    return f"{from_words.removesuffix(' %')} to {to_words}"
 
 
 def chance(p_value: float | None) -> str:

@@ -182,7 +182,7 @@ def _forest(pairs: Sequence[PairResult], threshold: float) -> Forest | None:
     told = [(pair, row) for pair, row in rows if pair.predicted or row.outcome] or rows  # load alone squeezes nothing
     reach = _reach([_ends(pair, row) for pair, row in told])
     band = (max(0.0, _at(-threshold, reach)), min(1.0, _at(threshold, reach)))
-    ticks = [(_at(tick, reach), change(tick).replace(".0 %", " %")) for tick in _ticks(reach)]
+    ticks = [(_at(tick, reach), _tick_words(tick)) for tick in _ticks(reach)]
     bars = [_bar(pair, row, reach) for pair, row in rows]
     return Forest(bars, ticks, band, bool(pairs[0].predicted))
 
@@ -224,6 +224,10 @@ def _ticks(reach: float) -> Iterator[float]:
         if abs(_log(tick)) <= reach and all(abs(_log(tick) - _log(other)) >= half for other in kept):
             kept.append(tick)
     yield from sorted(kept)
+
+
+def _tick_words(tick: float) -> str:
+    return change(tick).replace(".0 %", " %") if tick else "±0 %"
 
 
 def _bar(pair: PairResult, row: MetricRow, reach: float) -> Bar:

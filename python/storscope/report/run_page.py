@@ -80,7 +80,7 @@ def render_run(result: RunResult, command: str = "", made_at_ns: int | None = No
         answers=list(_answers(result)), course=_course(result, packer), spread=_spread(result, packer),
         heads=_HEADS, rows=list(_rows(result)), part_heads=_PART_HEADS,
         parts=[_part(one) for one in result.parts] if len(result.parts) > len(result.sides) else [],
-        counted=_counted(result), command=command,
+        counted=_counted(result), without_interval=_without_interval(result), command=command,
     )  # fmt: skip
 
 
@@ -134,11 +134,25 @@ def _rows(result: RunResult) -> Iterator[list[str]]:
 
 
 def _with_interval(figure: RunFigure) -> str:
+    """As on the terminal: what is unsure by more than all of it is told by both ends, as '±' would tell nothing."""
     said = _value(figure, figure.value)
-    if figure.relative is None or figure.low is None or figure.high is None:
-        return said
+    if figure.low is None or figure.high is None:
+        return tight(f"{said} (at least {_value(figure, figure.low)})" if figure.low else f"{said} (no interval)")
+    if figure.relative is None or figure.relative > 1.0:
+        return tight(f"{said} ({_value(figure, figure.low)} to {_value(figure, figure.high)})")
     share = lopsided_words(figure.value, figure.low, figure.high) or f"± {format_ratio(figure.relative)}"
     return tight(f"{said} {share}")
+
+
+def _without_interval(result: RunResult) -> str:
+    """Why figures of the table have none; nothing where all have one."""
+    shown = [figure for name in _DIRECTIONS for one in _STATISTICS if (figure := result.figures.get(name + one))]
+    if all(figure.low is not None and figure.high is not None for figure in shown):
+        return ""
+    return (
+        "Where no interval is told, the run has too little data for one: too few samples, or a percentile that rests "
+        "on slow operations which came fewer than ten times."
+    )
 
 
 def _part(one: RunPart) -> list[str]:
