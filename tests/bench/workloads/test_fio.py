@@ -534,3 +534,31 @@ def test_sizes_that_stand_for_a_range_have_its_mean(range_: str, mean_bytes: flo
     assert len(found) <= 100
     assert sum(line.share for line in found) == pytest.approx(1)
     assert sum(line.share * line.size_bytes for line in found) == pytest.approx(mean_bytes, rel=0.003)
+
+
+_TWO_GROUPS = """
+[global]
+size=10%
+[reads]
+rw=randread
+startdelay=1
+[trims]
+rw=trim
+[writes]
+stonewall
+rw=write
+latency_target=5ms
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "told", "untold"), [("reads", "startdelay", "latency_target"), ("writes", "latency_target", "startdelay")]
+)
+def test_one_of_several_workloads_does_not_carry_what_others_lost(name: str, told: str, untold: str) -> None:
+    """The run would be doubted for what another job asks."""
+    whole = read_fio(_TWO_GROUPS)
+    said = " ".join(map(str, whole.only(name).losses))
+    assert told in said and untold not in said
+    assert ("rw=trim" in said) == (name == "reads"), "a job that is left out would have run beside its group"
+    assert "direct not given" in said, "of the whole file"
+    assert {*whole.only("reads").losses, *whole.only("writes").losses} == {*whole.losses}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
 from storscope.bench.workloads.loss import Loss, LossList
@@ -44,6 +45,9 @@ class Definition:
     targets: tuple[str, ...] = ()
     description: str = ""
     losses: tuple[Loss, ...] = ()
+    sections: tuple[tuple[str, ...], ...] = ()
+    """Of each workload the parts of the file that it was made of, as losses name them: '[reads]'; empty where the
+    losses of a file are not told apart."""
 
     def named(self, name: str) -> Workload:
         """The workload of that name, among the others too. UsageError lists the names when there is none."""
@@ -61,13 +65,27 @@ class Definition:
         return self.workloads[0]
 
     def only(self, name: str) -> Definition:
-        """The definition with that workload alone and, of the targets that have names, those it uses."""
+        """The definition with that workload alone and, of the targets that have names and the losses, its own."""
         workload = self.named(name)
+        alone = replace(self, workloads=(workload,), others=(), losses=self._losses_of(workload), sections=())
         used = _used_targets(workload)
         if not used or used[-1] >= len(self.targets):
-            return replace(self, workloads=(workload,), others=())
+            return alone
         targets = tuple(self.targets[index] for index in used)
-        return replace(self, workloads=(_renumbered(workload, used),), others=(), targets=targets)
+        return replace(alone, workloads=(_renumbered(workload, used),), targets=targets)
+
+    def _losses_of(self, chosen: Workload) -> tuple[Loss, ...]:
+        """Without those of sections that other workloads alone are made of; what is of the whole file stays."""
+        if not self.sections:
+            return self.losses
+        own, others = set[str](), set[str]()
+        for workload, sections in zip(self.workloads, self.sections, strict=True):
+            (own if workload.name == chosen.name else others).update(sections)
+        return tuple(loss for loss in self.losses if not _is_of(loss, others - own))
+
+
+def _is_of(loss: Loss, sections: Set[str]) -> bool:
+    return any(loss.where == section or loss.where.startswith(f"{section} ") for section in sections)
 
 
 def _used_targets(workload: Workload) -> tuple[int, ...]:

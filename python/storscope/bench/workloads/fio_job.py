@@ -48,9 +48,9 @@ def read_fio(
     for job in jobs:
         if job.flag("stonewall") or job.flag("wait_for_previous"):
             groups.append([])
-        if job.is_supported:
-            groups[-1].append(job)
-    workloads = tuple(_workload(group, targets, losses, where) for group in groups if group)
+        groups[-1].append(job)
+    asked = [(group, asking) for group in groups if (asking := [job for job in group if job.is_supported])]
+    workloads = tuple(_workload(asking, targets, losses, where) for _, asking in asked)
     if not workloads:
         hint = "Jobs that trim, or whose engine does other things than reading and writing, are left out."
         raise MalformedInput("a job that reads or writes", "none", where=where, hint=hint)
@@ -63,7 +63,8 @@ def read_fio(
         duration_ns=_common([job.duration_ns for job in jobs], None, "runtime of its own", losses),
         ramp_up_ns=_common([job.ramp_ns for job in jobs], None, "ramp_time of its own", losses),
     )
-    return Definition("fio", workloads, sweep=sweep, targets=targets.names, losses=losses.as_tuple())
+    sections = tuple(tuple(f"[{job.name}]" for job in group) for group, _ in asked)
+    return Definition("fio", workloads, sweep=sweep, targets=targets.names, losses=losses.as_tuple(), sections=sections)
 
 
 def _workload(jobs: Sequence[JobReader], targets: JobTargets, losses: LossList, where: str) -> Workload:
