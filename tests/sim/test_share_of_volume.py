@@ -10,7 +10,7 @@ import storscope
 from storscope.bench.workloads.load import read_definition
 from storscope.cli.main import run
 from storscope.domain.load import Region
-from storscope.domain.units import GIB
+from storscope.domain.units import GIB, MIB
 from storscope.workbench.simulating_many import plan_of
 from tests.sim.designs import SMALL
 
@@ -73,3 +73,41 @@ def test_the_parts_of_jobs_that_begin_apart_are_shares_too() -> None:
 def test_where_the_target_is_not_known_it_is_lost_as_before() -> None:
     (lost,) = [str(one) for one in read_definition(_JOB.format("size=10%"), "j.fio").losses if "size=10%" in str(one)]
     assert lost.startswith("lost: [j] line 7: size=10%: a share of a target whose size is not known here")
+
+
+@pytest.mark.parametrize(
+    ("options", "start"),
+    [
+        ("bs=4k", 26_845_184),
+        ("bs=8k", 26_845_184),
+        ("bs=64k", 26_869_760),
+        ("bssplit=64k/50:4k/50", 26_845_184),
+        ("bs=64k,4k", 26_845_184),
+    ],
+)
+def test_an_offset_begins_with_a_whole_block_where_fio_has_it(options: str, start: int) -> None:
+    """The first offset that fio 3.33 logs (write_iolog) with rw=read on a file of 256 MiB."""
+    text = f"[j]\nrw=read\n{options}\nsize=33%\noffset=10%\n"
+    (stream,) = read_definition(text, "j.fio", [256 * MIB]).workloads[0].streams
+    assert stream.region.start_bytes == start
+
+
+def test_bench_measures_the_share_of_what_it_uses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, job = tmp_path / "data", tmp_path / "j.fio"
+    data.mkdir()
+    (data / "file").write_bytes(bytes(4 * MIB))
+    (data / "other").write_bytes(bytes(8 * MIB))
+    job.write_text(_JOB.format("offset=25%\nsize=50%"))
+    asked = ["bench", "--workload", str(job), "--store", str(tmp_path / "s"), "--dry-run", "--duration", "1s"]
+
+    def said(*words: str) -> str:
+        assert run([*asked[:1], *words, *asked[1:]]) == 0
+        out, err = capsys.readouterr()
+        return f"{out} {err}"
+
+    assert "from 1 MiB, 2 MiB long" in said(str(data / "file"))
+    assert "from 512 KiB, 1 MiB long" in said(str(data / "file"), "--size", "2M")
+    assert "from 4 MiB, 8 MiB long" in said(str(data), "--size", "16M")
+    assert "from 1 MiB, 2 MiB long" not in said(str(data / "file"), str(data / "other"))
+    assert "a share of a target whose size is not known here" in said(str(data))
+    assert "a share of a target" not in said(str(data / "file"), "--sweep")

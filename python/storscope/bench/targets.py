@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -244,6 +244,19 @@ def used_size(path: str | Path, size_bytes: int | None) -> int:
     there_is = target.size_bytes if isinstance(target, FileTarget) else target.device.size_bytes
     _refuse_more_than_there_is(target, there_is, size_bytes)
     return there_is if size_bytes is None else size_bytes
+
+
+def known_sizes(paths: Sequence[str], size_bytes: int | None) -> tuple[int, ...]:
+    """How much of the targets would be used, in bytes, for workloads that ask for a share of it.
+
+    Empty where that is not one size for all, or not known before: of a scratch file whose size follows from the
+    workload, and of what cannot be used, which is told when it is opened.
+    """
+    try:
+        sizes = {size_bytes if is_new(path) else used_size(path, size_bytes) for path in paths}
+    except (StorscopeError, OSError):
+        return ()
+    return () if len(sizes) != 1 or None in sizes else tuple(size for size in sizes if size)
 
 
 def _refuse_more_than_there_is(target: FileTarget | DeviceTarget, there_is: int, size_bytes: int | None) -> None:

@@ -65,11 +65,12 @@ class Task:
 
 
 def _definition(chosen: Mapping[str, Any]) -> Definition:
+    from storscope.bench.targets import known_sizes
     from storscope.bench.workloads import load_workload
 
     if chosen["source"] is None:
         raise UsageError("--workload NAME or --sweep", "neither", hint="See: storscope workload list.")
-    definition = load_workload(chosen["source"])
+    definition = load_workload(chosen["source"], known_sizes((chosen["target"], *chosen["axes"]), chosen["size"]))
     if chosen["only"] is not None:
         definition = definition.only(chosen["only"])
     definition.sole(chosen["source"], "Choose one with --only NAME, or measure all of them with --sweep.")

@@ -32,7 +32,7 @@ def plan_of(target: str, chosen: Mapping[str, Any]) -> SweepPlan:
     words = [part for word in (target, *chosen["axes"]) for part in parts_of(word)]
     targets = [word for word in words if not is_axis(word)]
     _check_targets(targets)
-    planned, asked, losses = _planned([word for word in words if is_axis(word)], chosen)
+    planned, asked, losses = _planned([word for word in words if is_axis(word)], targets, chosen)
     every_s, length_s = _schedule(chosen)
     length_s = length_s or chosen["duration"]
     duration_ns = round(length_s * NS_PER_S) if length_s else asked.duration_ns or round(_DEFAULT_DURATION_S * NS_PER_S)
@@ -84,9 +84,12 @@ def _goals(planned: Sequence[Planned], asked: Sweep, chosen: Mapping[str, Any]) 
     return tuple(goal_of(chosen, item.workload, asked) for item in planned) if sets_end(chosen) else ()
 
 
-def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Planned], Sweep, Sequence[Loss]]:
+def _planned(
+    axes: Sequence[str], targets: Sequence[str], chosen: Mapping[str, Any]
+) -> tuple[list[Planned], Sweep, Sequence[Loss]]:
     """The matrix, how its file wants each measurement to be made, and what cannot be kept of the file."""
     from storscope.bench.sweep import axes_of, matrix, matrix_of
+    from storscope.bench.targets import known_sizes
     from storscope.bench.workloads import load_workload
     from storscope.bench.workloads.definition import Sweep
     from storscope.cli.show_workload import print_losses, print_unused_targets
@@ -96,7 +99,7 @@ def _planned(axes: Sequence[str], chosen: Mapping[str, Any]) -> tuple[list[Plann
         if not chosen["sweeps"]:
             raise UsageError("--workload NAME or --sweep with axes", "neither", hint="See: storscope workload list.")
         return matrix(axes_of(axes)), Sweep(), ()
-    definition = load_workload(chosen["source"])
+    definition = load_workload(chosen["source"], known_sizes(targets, chosen["size"]))
     if chosen["only"] is not None:
         definition = definition.only(chosen["only"])
     print_losses(definition.losses)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from storscope.bench.workloads._fio_given import GivenOptions
+from storscope.bench.workloads._fio_sizes import sizes_of
 from storscope.bench.workloads._fio_text import Option, integer_of, size_of
 from storscope.domain.errors import MalformedInput
 from storscope.domain.load import HotSpot, Offsets, Region, Starts, Uniform, Zipf
@@ -154,8 +155,11 @@ def _is_share(option: Option) -> bool:
 
 
 def _share_bytes(job: GivenOptions, option: Option) -> int | None:
-    """A share of a target in whole sectors; fio rounds to whole blocks of the job. None stands for all, and for what is
-    lost."""
+    """A share of a target; None stands for all, and for what is lost.
+
+    A size in whole sectors. An offset is the next one that is whole blocks of the job's smallest size, as fio 3.33
+    takes it (its log of I/Os): in whole sectors each I/O would straddle two blocks of a device with blocks of 4 KiB.
+    """
     share = option.value.strip()
     if share in {"0%", "100%"}:
         return None
@@ -170,4 +174,8 @@ def _share_bytes(job: GivenOptions, option: Option) -> int | None:
             f"a {option.name} in bytes, as it runs on volumes that are not equally large ({sizes})", repr(share),
             where=f"{job.where}, {option.where}", hint="Or send it to one of them: --workload VOLUME=FILE.",
         )  # fmt: skip
-    return int(share.removesuffix("%")) * job.target_sizes[0] // 100 // _SECTOR_BYTES * _SECTOR_BYTES
+    parts = int(share.removesuffix("%")) * job.target_sizes[0]
+    if option.name == "offset":
+        least = min(size for direction in (0, 1) for size, _ in sizes_of(job, direction))
+        return -(-parts // (100 * least)) * least
+    return parts // 100 // _SECTOR_BYTES * _SECTOR_BYTES
