@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from storscope.bench.goals import FixedTime, Goal, Precision, SteadyState, default_figure, fixed_time, steadiness
-from storscope.bench.judgement import Judgement
+from storscope.bench.judgement import Judgement, shown_share
 from storscope.bench.preconditioning import Amount
 from storscope.bench.samples import Figure, Sample, Samples
 from storscope.domain.access import AccessSpec, Mix
@@ -61,6 +61,31 @@ def test_a_cap_that_is_hit_is_said_with_what_was_reached() -> None:
     assert "instead of ±0.1 % in the longest time allowed, 10 s" in judgement.ended
     (doubt,) = judgement.doubts
     assert "--max-duration" in doubt
+
+
+def test_an_interval_that_does_not_count_is_told_as_it_stands_in_the_figures() -> None:
+    """'no interval that can be told' stood beside '±8.8 %'."""
+    rng = np.random.default_rng(3)
+    slow = Samples(rates(1e5 * (1 + 0.1 * autoregressive(rng, 0.97, 80))))
+    judgement = Precision(IOPS, longest_ns=10 * NS_PER_S).judge(slow, GRID_NS, is_whole=True)
+    assert judgement.chosen is not None and judgement.chosen.relative is not None
+    assert (judgement.chosen.independent or 0.0) < 15
+    reached = f"reached {shown_share(judgement.chosen.relative)}, by fewer than 15 samples that are independent"
+    assert reached in judgement.ended and reached in judgement.doubts[-1]
+    assert "no interval" not in judgement.ended
+
+
+def test_what_had_not_settled_is_not_told_to_have_missed_what_it_reached() -> None:
+    noise = 1 + 0.001 * np.random.default_rng(4).normal(size=80)
+    drift = Samples(rates(1e5 * np.linspace(1.0, 1.012, 80) * noise))
+    judgement = Precision(IOPS, longest_ns=10 * NS_PER_S).judge(drift, GRID_NS, is_whole=True)
+    assert judgement.goal_met is False
+    assert judgement.chosen is not None and judgement.chosen.relative is not None
+    assert judgement.chosen.relative < 0.02
+    assert (
+        "IOPS had not settled and reached ±" in judgement.ended
+        and "which does not count, instead of" in judgement.ended
+    )
 
 
 def test_a_single_stall_does_not_make_a_percentile_sure() -> None:

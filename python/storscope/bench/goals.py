@@ -185,10 +185,23 @@ class Precision:
         if kept.is_settled and relative is not None and relative <= self.within:
             ended = f"{_capital(self.figure.words)} became sure to {shown_share(relative)}; {wanted} was wanted."
             return _judgement(self.figure, kept, samples.end_ns, ended, goal_met=True)
-        reached = f"{_capital(self.figure.words)} reached {_reached(relative)} instead of {wanted}"
+        reached = f"{_capital(self.figure.words)} {self._reached(kept, relative)} instead of {wanted}"
         ended = f"{reached} in the longest time allowed, {format_span(self.longest_ns)}." if is_whole else _CUT_SHORT
         doubt = f"{reached}. Allow more with --max-duration, or be content with less with --within."
         return _judgement(self.figure, kept, samples.end_ns, ended, [doubt] if is_whole else (), goal_met=False)
+
+    def _reached(self, kept: Settled, relative: float | None) -> str:
+        """What is told of it beside its interval must not deny that interval, nor be narrower than what was wanted."""
+        if relative is not None and relative > self.within:
+            return f"reached {shown_share(relative)}"
+        found = estimate(self.figure, kept.samples)
+        if found is None or found.relative is None:
+            return "reached no interval that can be told"
+        shown = shown_share(found.relative)
+        if not kept.is_settled and found.relative <= self.within:
+            return f"had not settled and reached {shown}, which does not count,"
+        few = f"fewer than {_LEAST_INDEPENDENT} samples that are independent of each other"
+        return f"reached {shown}, by {few} (which does not count),"
 
 
 def _relative(figure: Figure, samples: Sequence[Sample]) -> float | None:
@@ -196,10 +209,6 @@ def _relative(figure: Figure, samples: Sequence[Sample]) -> float | None:
     found = estimate(figure, samples)
     is_known = found is not None and (found.independent or 0.0) >= _LEAST_INDEPENDENT
     return found.relative if found is not None and is_known else None
-
-
-def _reached(relative: float | None) -> str:
-    return "no interval that can be told" if relative is None else shown_share(relative)
 
 
 def _is_within(relative: float | None, wanted: float) -> bool:
