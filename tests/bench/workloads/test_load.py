@@ -414,3 +414,26 @@ def test_of_a_hundred_sizes_the_ends_are_told_and_the_rest_in_a_line() -> None:
     assert kinds[0] == "  0.781 %: 512 B, all writes, sequential."
     assert kinds[3] == "  94.5 %: 94 more kinds, 2.50 KiB to 61.5 KiB (convert --to toml lists all)"
     assert kinds[6] == "  1.56 %: 64 KiB, all writes, sequential."
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("otlp", "oltp"),
+        ("vdi_boot", "vdi-boot"),
+        ("fileserver", "file-server"),
+        ("databse", "database"),
+        ("commit", "commits"),
+    ],
+)
+def test_a_slip_in_the_name_of_a_built_in_workload_is_answered_with_the_name(typed: str, meant: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        load_workload(typed)
+    assert f"Did you mean '{meant}'? Built in are: oltp" in str(raised.value.hint)
+
+
+@pytest.mark.parametrize("typed", ["nofile.fio", "jobs/mine.toml", "x", "oltp.toml"])
+def test_a_file_that_is_missing_is_not_taken_for_a_slip(typed: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        load_workload(typed)
+    assert "Did you mean" not in str(raised.value.hint)

@@ -14,12 +14,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from storscope.bench.workloads.builtin import builtin, is_builtin, listed
+from storscope.bench.workloads.builtin import OTHER_NAMES, builtin, builtins, is_builtin, listed
 from storscope.bench.workloads.definition import Definition
 from storscope.bench.workloads.fio_job import read_fio
 from storscope.bench.workloads.icf import read_icf
 from storscope.bench.workloads.toml_form import read_toml
 from storscope.domain.errors import ConfigError, InputError, MalformedInput, UnknownFormat, UsageError
+from storscope.domain.near_names import joined, near_name
 from storscope.domain.text_kinds import WORKLOAD, mistaken
 from storscope.domain.workload import Workload
 
@@ -54,6 +55,13 @@ def read_definition(text: str, where: str, target_sizes: Sequence[int] = ()) -> 
         raise
 
 
+def _builtin_meant(name: str) -> str:
+    """The built-in workload of which a name is a slip, as a sentence; empty where there is none."""
+    known = {joined(one): one for one in (*builtins(), *OTHER_NAMES)}
+    near = near_name(name, known, {})
+    return f"Did you mean {known[near]!r}? " if near else ""
+
+
 def _file_meant(path: Path) -> str:
     """The files that a name without its ending may stand for, as a sentence; empty where there is none."""
     try:
@@ -68,7 +76,7 @@ def _text_of(path: Path) -> str:
         # O_NONBLOCK: opening a pipe that nobody writes to must not hang.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError:
-        hint = f"{_file_meant(path)}Built in are: {listed()}."
+        hint = f"{_file_meant(path) or _builtin_meant(str(path))}Built in are: {listed()}."
         raise UsageError("a built-in workload or a file", f"neither, of the name {str(path)!r}", hint=hint) from None
     except ValueError as error:
         raise UsageError("a path", repr(str(path))[:80]) from error
