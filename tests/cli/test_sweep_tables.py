@@ -119,6 +119,30 @@ def test_a_narrow_terminal_shows_values_and_says_where_their_intervals_are(
     assert ("--format csv" in out) != has_all
 
 
+def test_doubts_of_a_series_say_of_which_measurement(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each had the words of the one point."""
+    cells = [
+        replace(_cell(Point("read", 4096, 1, 1), 9, 0, width=1), slot=at, elapsed_ns=at * 30 * _NS, doubts=("Late.",))
+        for at in range(2)
+    ]
+    print_sweep(replace(_result(*cells), interval_ns=30 * _NS))
+    out = capsys.readouterr().out
+    assert "1 job, depth 1, after 0 s: Late." in out or "1 job, depth 1, after 0 ns: Late." in out
+    assert "1 job, depth 1, after 30 s: Late." in out
+    print_sweep(_result(replace(_cell(Point("read", 4096, 1, 1), 9, 0, width=1), doubts=("Late.",))))
+    assert "1 job, depth 1: Late." in capsys.readouterr().out
+
+
+def test_a_figure_without_an_interval_among_others_that_have_one_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    cell = _cell(Point("randread", 4096, 4, 16), 3193, 0, width=40)
+    print_sweep(_result(cell))
+    assert "stands alone" not in capsys.readouterr().out
+    print_sweep(_result(replace(cell, figures={**cell.figures, "latency_ns_p99": Estimate(1e6)})))
+    assert "A figure that stands alone has too little data for an interval" in capsys.readouterr().out
+    print_sweep(_MATRIX)
+    assert "stands alone" not in capsys.readouterr().out, "none has one"
+
+
 @pytest.mark.parametrize(
     ("estimate", "words"),
     [

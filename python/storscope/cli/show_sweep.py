@@ -202,14 +202,26 @@ def _lines(cells: Sequence[Cell], columns: Sequence[_Column]) -> list[str]:
     return table_lines([column.head for column in columns], rows, left)
 
 
+def _stands_alone(cell: Cell) -> bool:
+    """Whether a figure that is shown has no interval, where that of IOPS has one."""
+    names = ("ops_per_s", "bytes_per_s", "latency_ns_mean", "latency_ns_p99", *OF_FLUSHES[1:])
+    shown = [cell.get(name) for name in names]
+    alone = [one.half_width is None for one in shown if one is not None]
+    return any(alone) and not all(alone)
+
+
 def _print_notes(result: SweepResult, *, is_narrow: bool) -> None:
     if any(cell.get("ops_per_s") and cell.figures["ops_per_s"].low is not None for cell in result.cells):
         over = "of the mean over repetitions" if result.repeats > 1 and not result.is_series else "within the one run"
         click.echo()
         print_sentences(f"± is half of the 95 % interval {over}; both ends are shown where it is lopsided or wide.")
+        if not is_narrow and any(_stands_alone(cell) for cell in result.cells):
+            print_sentences(
+                "A figure that stands alone has too little data for an interval, as a p99 of few slow I/Os."
+            )
         if is_narrow:
             print_sentences("The terminal is too narrow for the intervals of bandwidth and latency; see --format csv.")
-    doubted = [(cell.point.words, doubt) for cell in result.cells for doubt in cell.doubts]
+    doubted = [(cell.words, doubt) for cell in result.cells for doubt in cell.doubts]
     if result.failures or result.notes or result.doubts or doubted:
         click.echo()
     for failure in result.failures:

@@ -114,6 +114,11 @@ class Cell:
     bounds: str = ""
     """Of a simulation: what bounds it, in a few words."""
 
+    @property
+    def words(self) -> str:
+        """Which measurement it is: the point, and in a series when."""
+        return self.point.words + (f", after {format_span(self.elapsed_ns)}" if self.elapsed_ns is not None else "")
+
     def get(self, name: str) -> Estimate | None:
         """A figure; None where it is absent."""
         return self.figures.get(name)

@@ -24,7 +24,7 @@ def render_sweep(result: SweepResult, made_at_ns: int | None = None) -> str:
         "sweep.html.j2", "js/sweep.js", packer, kind="time series" if result.is_series else "sweep",
         title=_title(result), summary=_summary(result), facts=_facts(result), made_at_ns=made_at_ns, result=result,
         modes=sweep_charts(result, packer),
-        doubted=[(cell.point.words, doubt) for cell in result.cells for doubt in cell.doubts],
+        doubted=[(cell.words, doubt) for cell in result.cells for doubt in cell.doubts],
     )  # fmt: skip
 
 
