@@ -62,3 +62,11 @@ def test_doubts_of_an_answer_write_per_cent_as_everything_does(monkeypatch: pyte
     said = " ".join(doubts_of([goal], []))
     assert "known to ±30 % only" in said
     assert "drifted by −30 % between" in said
+
+
+def test_visits_that_tell_nothing_are_not_said_to_be_left_out_of_the_curve() -> None:
+    """'1 of 35 visits are left out' stood above a table that says 'left out of the curve' of ten others."""
+    unusable = [Visit(9, 9, PointKind.INVALID, f"too late {at}", {}, NS_PER_S, NS_PER_S) for at in range(2)]
+    good = _visit(5000, is_told=True)
+    assert [*doubts_of([], [unusable[0], good])] == ["1 of 2 visits cannot be used: too late 0."]
+    assert [*doubts_of([], [*unusable, good])] == ["2 of 3 visits cannot be used; the last: too late 1."]

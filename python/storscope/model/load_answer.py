@@ -139,7 +139,8 @@ def doubts_of(goals: Sequence[Goal], visits: Sequence[Visit]) -> Iterator[str]:
     """In sentences."""
     invalid = [visit for visit in visits if visit.kind is PointKind.INVALID]
     if invalid:
-        yield f"{len(invalid)} of {len(visits)} visits are left out; the last: {invalid[-1].reason}."
+        which = "; the last" if len(invalid) > 1 else ""
+        yield f"{len(invalid)} of {len(visits)} visits cannot be used{which}: {invalid[-1].reason}."
     by_service = [goal.figure.name for goal in goals if goal.basis == SERVICE]
     if by_service:
         yield (
