@@ -182,6 +182,8 @@ def test_only_the_writes_are_flushed_where_they_alone_have_a_rate() -> None:
     ("rw=write fdatasync=1 iodepth=4 ioengine=io_uring", "approximated: [j] line 3: fdatasync=1: in a queue"),
     ("rw=write fdatasync=1 iodepth=4 ioengine=io_uring", "more often than asked; here a flush follows writes"),
     ("rw=write fdatasync=1 filename=/tmp/a:/tmp/b", "counts the writes of all its files together"),
+    ("rw=read iodepth=8 ioengine=libaio filename=/tmp/a:/tmp/b", "here 4 of each target, 8 in all"),
+    ("rw=read iodepth=1 ioengine=libaio filename=/tmp/a:/tmp/b", "here 1 of each target, 2 in all"),
     ("rw=write fsync=10 fdatasync=3", "lost: [j] line 3: fsync=10: a stream has flushes of one kind: those of fdata"),
     ("rw=write fsync=2 fdatasync=3", "lost: [j] line 4: fdatasync=3: a stream has flushes of one kind: those of fs"),
     ("rw=read bssplit=4k/30:8k/30:16k/10",

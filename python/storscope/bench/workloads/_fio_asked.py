@@ -43,11 +43,12 @@ def _depth(job: GivenOptions) -> int:
         depth = 1
     files = len(job.filenames)
     if files > 1:
+        each = max(1, depth // files)
         job.note(
             "iodepth",
-            f"of all {files} files together; here of each target, so {depth} become {max(1, depth // files) * files}",
+            f"of all {files} files together, whichever comes next; here {each} of each target, {each * files} in all",
         )
-        depth = max(1, depth // files)
+        depth = each
     return depth
 
 
