@@ -261,3 +261,11 @@ def test_an_engine_that_is_not_there_is_told_as_by_the_run(
     store = ("--store", str(data.parent / "store"))
     said = _refused_alike(capsys, str(data), "--workload", "oltp", "--engine", "fio", *store)
     assert "expected the program fio, found none in the search path" in said
+
+
+def test_a_second_word_is_refused_and_does_not_take_the_place_of_the_first(
+    small: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the last one alone each of two targets was refused in turn, for want of the word that was typed first."""
+    said = _refused_alike(capsys, *small, "--workload", "log", "--overwrite", "/another:8")
+    assert "expected one --overwrite, for one target, found 2" in said

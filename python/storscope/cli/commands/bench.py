@@ -13,6 +13,7 @@ from storscope.cli.measure_command import measure_command
 from storscope.cli.options import DurationType, SizeType, store_option
 from storscope.cli.output_file import refuse_targets
 from storscope.cli.sweep_command import is_sweep, sweep_command, sweep_options
+from storscope.domain.errors import UsageError
 
 _EPILOG = """\b
 Examples:
@@ -28,6 +29,16 @@ Examples:
   storscope bench /dev/sdb --sweep sizes=4k,128k modes=randwrite,write --precondition --within 2%
   storscope bench /mnt/nas/file --sweep sizes=8k modes=randread jobs=8 --time-series 10m/30s --for 4h
 """
+
+
+def _one_word(_context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> str | None:
+    """The word; of several the last would count, and each refusal would ask for the other one again."""
+    if len(words) > 1:
+        raise UsageError(
+            "one --overwrite, for one target", f"{len(words)}",
+            hint="A run overwrites one target that holds data; the others have to be empty or only read.",
+        )  # fmt: skip
+    return words[0] if words else None
 
 
 @click.command("bench", epilog=_EPILOG)
@@ -64,7 +75,14 @@ Examples:
     "threads of its own. Fix it for runs that are to be compared.",
 )
 @click.option("--buffered", is_flag=True, help="Through the page cache, instead of past it (O_DIRECT).")
-@click.option("--overwrite", "permission", metavar="WORD", help="What identifies a target with content; see --dry-run.")
+@click.option(
+    "--overwrite",
+    "permission",
+    metavar="WORD",
+    multiple=True,
+    callback=_one_word,
+    help="What identifies a target with content; see --dry-run. One for a run.",
+)
 @click.option("--keep", is_flag=True, help="Leave the scratch file; a run that names it may use it again.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, check all of it, and write nothing.")
 @goal_options
