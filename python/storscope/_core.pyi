@@ -295,3 +295,11 @@ def strongest_change(series: list[float]) -> tuple[int, float, float, float] | N
 
     None with fewer than ten values, or a constant series.
     """
+
+def line_through(series: list[float]) -> tuple[float, float, float, float] | None:
+    """Middle of the line of least squares, its change from end to end, the standard deviation of the change, and what
+    that would be if neighbours had nothing to do with each other.
+
+    The noise around the line is taken for an autoregression: where one high is made up for by lows behind it, the line
+    is surer than of independent values. None with fewer than twenty values, or of a constant series.
+    """

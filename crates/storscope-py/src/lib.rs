@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::simulate::{DesignError, SimulationRun, drive_catalogue, read_design};
     #[pymodule_export]
-    use super::stats::{mean_interval, strongest_change, warm_up, warm_up_within_half};
+    use super::stats::{line_through, mean_interval, strongest_change, warm_up, warm_up_within_half};
     #[pymodule_export]
     use super::wide_csv::{ReadError, WideCsv, WideCsvBlock, WideCsvPlan, WideCsvTally};
 

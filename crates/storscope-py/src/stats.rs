@@ -1,4 +1,4 @@
-//! What a series says: where it has settled, how sure its mean is, where its level changes.
+//! What a series says: where it has settled, how sure its mean is, where its level changes or drifts.
 
 use pyo3::prelude::*;
 use storscope_stats as stats;
@@ -30,4 +30,12 @@ pub fn mean_interval(py: Python<'_>, series: Vec<f64>, confidence: f64) -> Optio
 pub fn strongest_change(py: Python<'_>, series: Vec<f64>) -> Option<(usize, f64, f64, f64)> {
     let change = py.detach(|| stats::strongest_change(&series))?;
     Some((change.at, change.before, change.after, change.probability_of_chance))
+}
+
+/// Middle of the line of least squares, its change from end to end, the standard deviation of that, and what it would be
+/// of independent values; none when the series is short or constant.
+#[pyfunction]
+pub fn line_through(py: Python<'_>, series: Vec<f64>) -> Option<(f64, f64, f64, f64)> {
+    let line = py.detach(|| stats::line_through(&series))?;
+    Some((line.centre, line.change, line.deviation, line.deviation_if_independent))
 }

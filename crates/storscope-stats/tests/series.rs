@@ -3,8 +3,8 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use storscope_stats::{
-    Histogram, WarmUp, autocorrelation, batch_means, effective_count, mean_interval, normal_quantile, strongest_change,
-    student_quantile, warm_up,
+    Histogram, WarmUp, autocorrelation, batch_means, effective_count, line_through, mean_interval, normal_quantile,
+    strongest_change, student_quantile, warm_up,
 };
 
 /// Independent standard normal values.
@@ -202,6 +202,73 @@ fn a_change_of_two_deviations_is_seen_in_a_minute() {
     };
     let seen = (0..100).filter(|_| is_seen()).count();
     assert!(seen >= 99, "{seen} of 100");
+}
+
+/// A storage that does most of its work in bursts: after each it has to gather for five to seven values. It makes up for
+/// what it did too early or too late.
+fn pulses(normals: &mut Normals, count: usize) -> Vec<f64> {
+    let mut series: Vec<f64> = (0..count).map(|_| 1.0 + 0.02 * normals.next()).collect();
+    let mut at = 3.0 + 3.0 * normals.next().clamp(-1.0, 1.0);
+    while (at as usize) < count {
+        series[at as usize] += 3.0;
+        at += 6.0 + normals.next().clamp(-1.0, 1.0);
+    }
+    series
+}
+
+/// Of two neighbours one is high, one low.
+fn alternating(normals: &mut Normals, count: usize) -> Vec<f64> {
+    normals.autoregressive(-0.5, count)
+}
+
+#[test]
+fn a_line_is_as_sure_as_it_says_also_where_neighbours_make_up_for_each_other() {
+    for draw in [alternating, pulses, |normals: &mut Normals, count| normals.autoregressive(0.0, count)] {
+        let mut normals = Normals::new(13);
+        let lines: Vec<_> = (0..400).map(|_| line_through(&draw(&mut normals, 200)).unwrap()).collect();
+        let spread = (lines.iter().map(|line| line.change.powi(2)).sum::<f64>() / 400.0).sqrt();
+        let said = (lines.iter().map(|line| line.deviation.powi(2)).sum::<f64>() / 400.0).sqrt();
+        assert!(spread / said < 1.2, "{spread} in truth, {said} as said");
+        assert!(said / spread < 1.5, "{spread} in truth, {said} as said");
+        let alarms = lines.iter().filter(|line| line.change.abs() > 2.576 * line.deviation).count();
+        assert!(alarms <= 12, "{alarms} of 400 series without a drift raise an alarm at 1 %");
+    }
+}
+
+#[test]
+fn a_drift_that_bursts_hide_from_the_textbook_error_is_clear_to_a_line_that_knows_of_them() {
+    let mut normals = Normals::new(14);
+    let mut found = || {
+        let noise = pulses(&mut normals, 200);
+        let falling: Vec<f64> = noise.iter().enumerate().map(|(n, x)| x * (1.1 - 0.001 * n as f64)).collect();
+        line_through(&falling).unwrap()
+    };
+    let lines: Vec<_> = (0..100).map(|_| found()).collect();
+    assert!(lines.iter().filter(|line| -line.change > 2.576 * line.deviation).count() >= 95);
+    assert!(lines.iter().filter(|line| -line.change > 2.576 * line.deviation_if_independent).count() <= 5);
+}
+
+#[test]
+fn a_cycle_that_the_end_cuts_is_no_drift() {
+    let mut normals = Normals::new(15);
+    for cycle in [7.3, 25.0, 60.0] {
+        for phase in 0..20 {
+            let at = |n: usize| std::f64::consts::TAU * (n as f64 / cycle + f64::from(phase) / 20.0);
+            let series: Vec<f64> = (0..150).map(|n| 10.0 + at(n).sin() + 0.02 * normals.next()).collect();
+            let line = line_through(&series).unwrap();
+            assert!(line.change.abs() < 2.576 * line.deviation, "{line:?} of a cycle of {cycle}, at {phase}");
+        }
+    }
+}
+
+#[test]
+fn what_is_too_short_or_does_not_move_has_no_line() {
+    assert_eq!(line_through(&[1.0, 3.0, 2.0].repeat(6)), None);
+    assert_eq!(line_through(&[2.0; 30]), None);
+    let ramp: Vec<f64> = (0..100).map(f64::from).collect();
+    let line = line_through(&ramp).map_or((49.5, 99.0), |line| (line.centre, line.change));
+    close(line.0, 49.5, 1e-9);
+    close(line.1, 99.0, 1e-9);
 }
 
 #[test]
