@@ -23,6 +23,7 @@ from tests.bench.series import (
     open_loop,
     rates,
 )
+from tests.model.queues import single_server
 
 IOPS, MEAN, P99 = Figure("iops"), Figure("mean"), Figure("p99")
 
@@ -144,6 +145,43 @@ def test_bursts_alone_are_no_drift() -> None:
     rng = np.random.default_rng(18)
     found = [warm_up(rates(1e4 * _bursts(rng, 200))).samples for _ in range(200)]
     assert sum(samples is None for samples in found) <= 10
+
+
+def _gathering(rng: np.random.Generator, count: int) -> FloatArray:
+    """The level of a storage whose full cache gathers for five to seven samples, and is written full at once then."""
+    level = 2.4 + 0.05 * rng.normal(size=count)
+    at = rng.uniform(0, 6)
+    while at < count:
+        level[int(at)] += 6.0
+        at += 6 + np.clip(rng.normal(), -1, 1)
+    return level
+
+
+@pytest.mark.parametrize("change", [0.2, -0.15])
+def test_a_drift_is_told_also_where_bursts_are_far_apart_and_regular(change: float) -> None:
+    """They make up for each other: the level is far surer than the interval, which was as wide as the drift."""
+    rng, untold = np.random.default_rng(21), 0
+    for _ in range(60):
+        kept = settled(Samples(rates(1e4 * np.linspace(1.0, 1.0 + change, 160) * _gathering(rng, 160))), GRID_NS)
+        untold += not any("had not settled" in doubt for doubt in kept.doubts)
+    assert untold <= 6
+
+
+def test_regular_bursts_alone_are_no_drift() -> None:
+    rng = np.random.default_rng(22)
+    found = [warm_up(rates(1e4 * _gathering(rng, 160))).samples for _ in range(200)]
+    assert sum(samples is None for samples in found) <= 10
+
+
+def test_a_queue_in_equilibrium_hardly_ever_seems_to_drift() -> None:
+    """M/M/1 behind its start, with 100 and 1,000 services to a sample."""
+    rng, drifts = np.random.default_rng(23), 0
+    for load in (0.5, 0.6, 0.7, 0.8, 0.9):
+        for services in [100] * 30 + [1000] * 10:
+            arrivals, latency_ns = single_server(rng, 1e3, np.full(240, 1e3 * load), services / 1e3)
+            counts = np.rint(arrivals * services / 1e3).astype(int)
+            drifts += warm_up(open_loop(latency_ns[40:], counts[40:])).samples is None
+    assert drifts <= 10, "of 200"
 
 
 @pytest.mark.parametrize("slow", [24, 32, 40])

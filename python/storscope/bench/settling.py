@@ -5,7 +5,9 @@ Warm-up: MSER-5 (White, Cobb and Spratt, WSC 2000) says where to cut; a cut coun
 noise, and everything before a stall. Where MSER finds its best cut in the second half, the run has not settled if the
 level moved there (CUSUM, see change.rs in the same crate); else the best cut of the first half is taken. Where that is
 late in this half, or where nothing is cut, what is kept must not move either: a drift all the way through is cut there
-as well. Bursts may hide it; so what is kept is asked in any case for a trend that leaves the interval of its mean.
+as well. Bursts may hide it; so what is kept is asked in any case for a trend that leaves the interval of its mean. What
+is kept in the end, behind the later of two figures' warm-ups, is asked once more where bursts make up for each other: a
+line is surer then than that interval (line.rs).
 
 Intervals: batch means or the effective number of independent samples, whichever is wider, so that neighbouring samples
 may depend on each other (interval.rs). A rate is a mean over time; a mean latency is a ratio, whose residuals are
@@ -123,8 +125,15 @@ def warm_up(samples: Sequence[Sample]) -> WarmUp:
         return WarmUp(None, is_too_short=True)
     found = [warm_up_of(figure, figure.series(samples)) for figure in _WATCHED]
     moving = [one for one in found if one.samples is None]
-    if not moving:
-        return max(found, key=lambda one: one.samples or 0)
+    if moving:
+        return _told(moving)
+    latest = max(found, key=lambda one: one.samples or 0)
+    drifting = _drifting_among_bursts(samples[latest.samples :])
+    return _told(drifting) if drifting else latest
+
+
+def _told(moving: Sequence[WarmUp]) -> WarmUp:
+    """Of several figures that move the one to speak of."""
     farthest = max(moving, key=_distance)
     return farthest if _distance(farthest) > _FARTHER * _distance(moving[0]) else moving[0]
 
@@ -205,6 +214,31 @@ def _trend(values: FloatArray) -> tuple[float, float] | None:
     if found is None or abs(slope) <= max(2.0 * found[1], _MUCH * abs(centre)):
         return None
     return before, after
+
+
+def _drifting_among_bursts(samples: Sequence[Sample]) -> list[WarmUp]:
+    """What still drifts, by a line that is surer than any interval of this module."""
+    series = [(figure, figure.series(samples)) for figure in _WATCHED]
+    found = [(figure, _drift_among_bursts(values[np.isfinite(values)])) for figure, values in series]
+    return [WarmUp(None, figure=figure, before=ends[0], after=ends[1]) for figure, ends in found if ends is not None]
+
+
+def _drift_among_bursts(values: FloatArray) -> tuple[float, float] | None:
+    """From where to where the line goes, if it goes farther than noise that makes up for itself tilts it.
+
+    A cache that is full until much is destaged at once has a burst then and little in between. Intervals count such a
+    series for no more than it has values, and are far too wide for it; the model of line.rs knows that the next burst
+    is due. Of other noise `_drift` is the more careful judge. What hardly anybody would notice is no drift: where a
+    warm-up ends exactly is a matter of taste.
+    """
+    found = _core.line_through(values.tolist())
+    if found is None:
+        return None
+    centre, change, deviation, deviation_if_independent = found
+    reach = NormalDist().inv_cdf(1.0 - _CHANCE / 2.0) * deviation
+    if deviation >= deviation_if_independent or abs(change) <= max(reach, _NOTICED * abs(centre)):
+        return None
+    return centre - change / 2, centre + change / 2
 
 
 def _is_apart(start: FloatArray, rest: FloatArray) -> bool:
