@@ -84,17 +84,6 @@ impl Entrance {
         check(unsafe { libc::syscall(libc::SYS_io_uring_enter, self.ring, count, 0, self.flags, 0, 0) })
     }
 
-    /// Has the kernel show what completions there are, without waiting for one.
-    ///
-    /// # Errors
-    /// What the system says.
-    #[inline]
-    pub fn look(&self) -> io::Result<()> {
-        let flags = self.flags | ENTER_GETEVENTS;
-        // SAFETY: without an argument the kernel reads nothing of ours but the ring.
-        check(unsafe { libc::syscall(libc::SYS_io_uring_enter, self.ring, 0, 0, flags, 0, 0) })
-    }
-
     /// Submits `count` entries and waits for a completion.
     ///
     /// # Errors

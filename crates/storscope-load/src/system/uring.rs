@@ -13,9 +13,7 @@
 //!
 //! Of completions that are found together only a few are taken at a time, so that their successors are on their way
 //! before those of the others are prepared: what one call brings together, the kernel starts at the call's end, and
-//! storage that works by itself would stand still until then. Where fewer were found, those that the kernel says have come
-//! meanwhile (`TASKRUN_FLAG`, Linux 5.19) are taken as well before a call sends successors: storage that finishes all
-//! it has wakes us with the first, and each call that sends something rings its doorbell.
+//! storage that works by itself would stand still until then.
 //!
 //! Where the kernel hands I/Os to a thread of its own, completions are taken one at a time, and the successor is sent before
 //! the next is looked at: that thread does one I/O after the other, runs dry while several are prepared for one call, and
@@ -252,39 +250,13 @@ impl<C: Clock> UringDevice<C> {
     }
 
     #[inline]
-    fn most_taken(&self) -> usize {
-        match (self.works_within_call, self.feeds_thread) {
+    fn reap(&mut self, at: Nanos, done: &mut Vec<Completion>) {
+        let before = done.len();
+        let most = match (self.works_within_call, self.feeds_thread) {
             (true, _) => usize::MAX,
             (false, true) => 1,
             (false, false) => MOST_TAKEN,
-        }
-    }
-
-    /// Takes completions that came while the first, those behind `before`, were taken, up to as many as are taken at a
-    /// time. Returns the instant after.
-    #[inline]
-    fn take_what_came(
-        &mut self,
-        mut at: Nanos,
-        before: usize,
-        done: &mut Vec<Completion>,
-    ) -> Result<Nanos, DeviceError> {
-        let mut taken = done.len() - before;
-        while taken > 0 && taken < MOST_TAKEN && !self.feeds_thread && self.ring.submission().taskrun() {
-            let outcome = self.entrance.look();
-            at = self.passed(outcome)?;
-            self.reap(at, MOST_TAKEN - taken, done);
-            if done.len() - before == taken {
-                break;
-            }
-            taken = done.len() - before;
-        }
-        Ok(at)
-    }
-
-    #[inline]
-    fn reap(&mut self, at: Nanos, most: usize, done: &mut Vec<Completion>) {
-        let before = done.len();
+        };
         for entry in self.ring.completion().take(most) {
             if entry.user_data() == TICK {
                 self.tick_at = Nanos::NEVER;
@@ -334,8 +306,7 @@ impl<C: Clock> Device for UringDevice<C> {
         loop {
             let timer_was_set = self.tick_at != Nanos::NEVER;
             let at = self.enter(until)?;
-            self.reap(at, self.most_taken(), done);
-            let at = self.take_what_came(at, before, done)?;
+            self.reap(at, done);
             let timer_fired = timer_was_set && self.tick_at == Nanos::NEVER;
             if done.len() > before || at >= until || !timer_fired {
                 return Ok(at);
@@ -369,12 +340,7 @@ fn build_ring(depth: usize) -> io::Result<IoUring> {
     let completions = (2 * depth as u32).max(2 * entries).next_power_of_two();
     let lean = || {
         let mut builder = IoUring::builder();
-        builder
-            .setup_single_issuer()
-            .setup_defer_taskrun()
-            .setup_submit_all()
-            .setup_taskrun_flag()
-            .setup_cqsize(completions);
+        builder.setup_single_issuer().setup_defer_taskrun().setup_submit_all().setup_cqsize(completions);
         builder
     };
     let plain = || IoUring::builder().setup_cqsize(completions).build(entries);
@@ -410,9 +376,6 @@ fn failed(action: &'static str, source: io::Error) -> DeviceError {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-    use std::io::Write;
-
     use storscope_device::{Direction, SystemClock};
     use storscope_types::{Bytes, FlushKind};
 
@@ -480,50 +443,6 @@ mod tests {
         let _ = device.entrance.wait(10);
         assert_eq!(done_after(&[], &mut device), 4, "they lie there");
         assert_eq!(done_after(&no_ops[..4], &mut device), 10, "all that is in flight was done or not begun");
-    }
-
-    /// The system's clock; something happens at each look at it.
-    struct Eventful<F>(SystemClock, F);
-
-    impl<F: Fn()> Clock for Eventful<F> {
-        fn now(&self) -> Nanos {
-            (self.1)();
-            self.0.now()
-        }
-
-        fn sleep_until(&self, instant: Nanos) {
-            self.0.sleep_until(instant);
-        }
-    }
-
-    #[test]
-    fn what_comes_while_the_first_is_taken_is_taken_with_it_up_to_four() {
-        let (pipes, writers): (Vec<_>, Vec<_>) = (0..6).map(|_| std::io::pipe().unwrap()).unzip();
-        let opened = |pipe: std::io::PipeReader| Opened::File {
-            file: std::fs::File::from(std::os::fd::OwnedFd::from(pipe)),
-            size: Bytes(1),
-        };
-        let targets: Arc<Vec<Opened>> = Arc::new(pipes.into_iter().map(opened).collect());
-        let arena = Arena::new(&BufferPlan { size: 4096, reads: 6, writes: 0 }).unwrap();
-        let (is_begun, written) = (Cell::new(false), Cell::new(0));
-        let write = || {
-            if is_begun.get() && written.get() < writers.len() {
-                (&writers[written.replace(written.get() + 1)]).write_all(b"x").unwrap();
-            }
-        };
-        let clock = Eventful(SystemClock::start(), &write);
-        let mut device = UringDevice::new(targets, arena, 6, clock).unwrap();
-        let mut done = Vec::new();
-        (0..6).for_each(|token| device.submit(Request { target: token, length: 1, ..request(token) }));
-        device.wait(device.clock.now() + Nanos::from_millis(100), &mut done).unwrap();
-        assert!(done.is_empty(), "nothing was written yet");
-
-        is_begun.set(true);
-        let at = device.wait(device.clock.now() + Nanos::from_millis(10_000), &mut done).unwrap();
-
-        assert_eq!(done.iter().map(|completion| completion.token).collect::<Vec<_>>(), [0, 1, 2, 3]);
-        assert!(done.is_sorted_by(|one, next| one.at <= next.at), "each when it was found");
-        assert_eq!(done[3].at, at);
     }
 
     #[test]
