@@ -31,7 +31,7 @@ _SAMPLES = [*_samples(_PAGE), *_samples(command.epilog or "")]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What the page tells its reader to copy, and a recording in the form that its table of formats shows."""
-    design, _limits, *others, _change = re.findall(r"```toml\n(.*?)```", _PAGE, re.DOTALL)
+    design, _limits, *others, _change, _failure = re.findall(r"```toml\n(.*?)```", _PAGE, re.DOTALL)
     for name, text in zip(_FILES, (design, *others), strict=True):
         (tmp_path / name).write_text(text)
     (recorded,) = re.findall(r"\| text of blkparse \| `(.*?)` \|", _PAGE)

@@ -61,3 +61,13 @@ def test_a_log_of_an_array_does_not_tell(tmp_path: Path) -> None:
     assert needs(judge(RULE, make_case(tmp_path, log))) == [
         "events of lost data: a simulated run has them, and no importer reads them yet"
     ]
+
+
+def test_what_was_lost_with_a_cache_is_no_matter_of_drives(tmp_path: Path) -> None:
+    def lost(recorder: Recorder) -> None:
+        volume, text = EntityRef("a", "vdisk", "v"), "data of volume v is lost: only controller A had 12 MiB"
+        recorder.event(volume, START_NS + STEP_NS, "data_lost", text, attributes={"with": "cache"})
+
+    finding = only_finding(judge(RULE, make_case(tmp_path, _simulated, lost)))
+    assert "mirror the write cache" in finding.remedy
+    assert "drives" not in finding.check

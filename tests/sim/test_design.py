@@ -149,7 +149,7 @@ def test_every_drive_of_the_catalogue_has_sources_and_makes_a_design() -> None:
 
 def test_the_design_and_the_schedule_of_the_documentation_are_read() -> None:
     page = (Path(__file__).parents[2] / "docs" / "simulate.md").read_text(encoding="utf-8")
-    design, limits, _workload, schedule, change = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    design, limits, _workload, schedule, change, failure = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     read = read_design(design, "docs/simulate.md", read_schedule(schedule, "docs/simulate.md"))
     assert read.lifetimes == {"hog": Lifetime(120 * 10**9, 240 * 10**9)}
     assert len(read.form["changes"]) == 2
@@ -158,6 +158,9 @@ def test_the_design_and_the_schedule_of_the_documentation_are_read() -> None:
     assert [bool(one["limit"]) for one in (*limited.form["volumes"], *limited.form["hosts"])] == [True, True, True]
     changed = read_design(f"{group}\n{limits}\n{change.replace('hog', 'data')}", "docs/simulate.md")
     assert changed.form["changes"][0]["limits_change"]["limit"]["iops"] == 500
+    fails = read_design(design, "docs/simulate.md", read_schedule(failure, "docs/simulate.md")).form["changes"]
+    assert fails[0]["controller_fails"] == {"controller": "A", "takeover_ns": 20 * 10**9}
+    assert fails[1]["controller_returns"] == "A"
 
 
 _LINKED = """\

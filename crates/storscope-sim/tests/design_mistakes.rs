@@ -172,6 +172,27 @@ fn values_in_other_words_are_told_in_those_of_designs() {
             "at[0]: expected one of drive_fails, cache_lost, cache_restored",
         ),
         ("drive_fails = { group = \"g\", index = 3 }", "", "found none of them"),
+        (
+            "drive_fails = { group = \"g\", index = 3 }",
+            "controller_fails = \"A\"",
+            "expected a table, such as { key = value }, found \"A\"; try controller_fails = { controller = \"A\", takeover",
+        ),
+        (
+            "drive_fails = { group = \"g\", index = 3 }",
+            "controller_fails = { controller = \"C\" }",
+            "at[0].controller_fails.controller: expected the name of a controller: A, B, found \"C\"",
+        ),
+        (
+            "drive_fails = { group = \"g\", index = 3 }",
+            "controller_fails = { controller = \"A\", failover_time = \"20 s\" }",
+            "did you mean takeover?",
+        ),
+        (
+            "drive_fails = { group = \"g\", index = 3 }",
+            "controller_fails = { controller = \"A\" }\n[[at]]\ntime = \"1 min\"\n\
+             controller_fails = { controller = \"B\" }",
+            "at[1].controller_fails.controller: expected a controller besides which another one works",
+        ),
         ("mirrored = true", "mirrored = yes", "line 35, column 38: expected a value, found yes; try true"),
         ("\"2 TiB\"", "\"2,5 TiB\"", "found \"2,5 TiB\"; a decimal point, not a comma: \"2.5 TiB\""),
         ("\"400 MB/s\"", "\"4 Gb/s\"", "bits are spelt out, as in \"4 Gbit/s\""),

@@ -30,8 +30,8 @@ fn designs() -> impl Strategy<Value = Value> {
         Just(json!({})),
         Just(json!({"front_end": {"preset": "iscsi1"}, "mirror": {"preset": "fc4"}, "back_end": {"preset": "fc2"}})),
     ];
-    (group, drive, cache, links, any::<bool>(), any::<bool>()).prop_map(
-        |(group, drive, cache, links, limited, fails)| {
+    (group, drive, cache, links, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
+        |(group, drive, cache, links, limited, fails, is_taken_over)| {
             let mut design = design(drive, group, 20 * MIB);
             design["volumes"] = json!([{"name": "v", "group": "g", "size_bytes": 20 * MIB, "owner": "a"},
             {"name": "w", "group": "g", "size_bytes": 20 * MIB, "owner": "b"}]);
@@ -47,10 +47,18 @@ fn designs() -> impl Strategy<Value = Value> {
                 {"volume": "w", "flash_cache": {"size_bytes": 4 * MIB, "bandwidth_bytes_per_s": 100e6}}]},
             {"name": "i", "adapter_queue_limit": limit, "volumes": [{"volume": "w"}]}]);
             design["transition"] = json!({"window_ns": 500 * MS});
+            let mut changes = Vec::new();
             if fails {
-                design["changes"] = json!([{"time_ns": 300 * MS, "drive_fails": {"group": "g", "index": 1}},
-                {"time_ns": 900 * MS, "cache_lost": "a"}]);
+                changes.push(json!({"time_ns": 300 * MS, "drive_fails": {"group": "g", "index": 1}}));
+                changes.push(json!({"time_ns": 900 * MS, "cache_lost": "a"}));
             }
+            if is_taken_over {
+                let failure = json!({"controller": "b", "takeover_ns": 150 * MS});
+                changes.push(json!({"time_ns": 200 * MS, "controller_fails": failure}));
+                changes.push(json!({"time_ns": 700 * MS, "controller_returns": "b"}));
+                changes.push(json!({"time_ns": 800 * MS, "controller_fails": {"controller": "a"}}));
+            }
+            design["changes"] = json!(changes);
             design
         },
     )

@@ -44,7 +44,7 @@ _LIMIT_WORDS = {
 }  # fmt: skip
 _SHORT = {
     "load": "load", "cache": "write cache is full", "few_drives": "few drives at a time", "no_time": "nothing",
-    "unknown": "not known", "phases": "phase by phase",
+    "unknown": "not known", "phases": "phase by phase", "takeover": "a controller is taken over from",
 }  # fmt: skip
 """Of what is no component and no limit."""
 
@@ -98,7 +98,7 @@ class Bottleneck:
     """What bounds the run."""
 
     kind: str
-    """`limit`, `cache`, `load`, `few_drives`, `no_time`, `unknown`, or the kind of the component."""
+    """`limit`, `cache`, `load`, `few_drives`, `no_time`, `takeover`, `unknown`, or the kind of the component."""
     name: str | None
     used_ratio: float | None
     """Of the component named, or of the most used one."""

@@ -5,14 +5,15 @@ From the array's own list (happening.rs), the schedule's streams, and what is sc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from storscope.domain.units import format_bytes, format_instant
+from storscope.domain.units import format_bytes, format_instant, format_span
 from storscope.sim.design import Design
 from storscope.sim.rate_limits import allowed_words
 
+_NAMED_AT_MOST = 4
 _WORK = {"rebuild": "rebuild", "restripe": "restriping", "scrub": "scrub"}
 
 
@@ -75,8 +76,37 @@ def _failed(form: Mapping[str, Any]) -> str:
 
 
 def _lost(form: Mapping[str, Any]) -> str:
+    if (cache := form["cache"]) is not None:
+        held = f"{format_bytes(cache['bytes'])} that hosts were told was written"
+        return f"data of volume {form['volume']} is lost: only controller {cache['controller']} had {held}"
     drives = _listed(form["drives"])
     return f"data of volume {form['volume']} is lost: {drives} failed, more than {form['group']} survives"
+
+
+def _cache_lost(form: Mapping[str, Any]) -> str:
+    if form["scheduled"]:
+        return f"controller {form['controller']} loses its write cache: writes go through"
+    return f"controller {form['controller']} is alone and has nobody to mirror writes to: they go through"
+
+
+def _controller_failed(form: Mapping[str, Any]) -> str:
+    if form["no_effect"] is not None:
+        return f"controller {form['controller']} fails"
+    words = f"controller {form['controller']} fails"
+    words += _with_volumes(form["volumes"], f": controller {form['to']} takes over {{}}")
+    if form["takeover_ns"] > 0:
+        words += f"; what is sent to it waits for {format_span(form['takeover_ns'])}"
+    return words
+
+
+def _with_volumes(names: Sequence[str], words: str) -> str:
+    """With the names of volumes put in, of many how many they are; nothing without any."""
+    if not names:
+        return ""
+    if len(names) > _NAMED_AT_MOST:
+        return words.format(f"its {len(names)} volumes")
+    volumes = "volume" if len(names) == 1 else "volumes"
+    return words.format(f"{volumes} {_joined(names)}")
 
 
 def _task(form: Mapping[str, Any]) -> str:
@@ -93,8 +123,15 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "task_failed": lambda form: (
         f"{_task(form)} cannot go on, since what it has to read is lost, too; {format_bytes(form['bytes'])} until then"
     ),
-    "cache_lost": lambda form: f"controller {form['controller']} loses its write cache: writes go through",
+    "cache_lost": _cache_lost,
     "cache_restored": lambda form: f"controller {form['controller']} has its write cache again",
+    "controller_failed": _controller_failed,
+    "controller_replaced": lambda form: (
+        f"controller {form['to']} has taken over from controller {form['controller']}: what waited for that goes on"
+    ),
+    "controller_returned": lambda form: (
+        f"controller {form['controller']} works again" + _with_volumes(form["volumes"], " and gets back {}")
+    ),
     "credits_spent": lambda form: (
         f"the credits of {form['limit']} for bursts{' of bytes' if form['counted'] == 'bytes' else ''} are spent"
     ),
@@ -111,26 +148,32 @@ def _limit_words(name: str, before: Mapping[str, Any] | None, limit: Mapping[str
     return f"the limit of {name} is {allowed_words(limit)} from now on, {allowed_words(before)} before"
 
 
-def _listed(names: list[str]) -> str:
-    drives = "drive" if len(names) == 1 else "drives"
-    return f"{drives} {' and '.join([', '.join(names[:-1]), names[-1]] if len(names) > 1 else names)}"
+def _listed(names: Sequence[str]) -> str:
+    return f"{'drive' if len(names) == 1 else 'drives'} {_joined(names)}"
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+_REASONS = {
+    "nothing_failed": "since no drive of {group} has failed",
+    "no_spare": "since {group} has no spare to rebuild to",
+    "rebuilt": "since all that failed of {group} is rebuilt",
+    "too_much_lost": "since too many drives of {group} have failed",
+    "controller_failed": "since that controller has failed",
+    "no_write_cache": "since the design has no write cache",
+}
 
 
 def _reason(code: str, form: Mapping[str, Any]) -> str:
-    if code == "nothing_failed":
-        return f"since no drive of {form['group']} has failed"
-    if code == "no_spare":
-        return f"since {form['group']} has no spare to rebuild to"
-    if code == "rebuilt":
-        return f"since all that failed of {form['group']} is rebuilt"
-    if code == "too_much_lost":
-        return f"since too many drives of {form['group']} have failed"
-    if code == "no_write_cache":
-        return "since the design has no write cache"
+    if code in _REASONS:
+        return _REASONS[code].format(**form)
     return {
         "drive_failed": "since it had failed before", "task_started": "since it runs already",
         "task_stopped": "since it does not run", "volume_moved": "since it is there already",
-        "limit_changed": "since they were so already",
+        "limit_changed": "since they were so already", "controller_failed": "since it had failed before",
+        "controller_returned": "since it had not failed",
     }.get(form["kind"], "since it was so already")  # fmt: skip
 
 
@@ -166,6 +209,8 @@ def _too_late(end_ns: int) -> str:
 def _asked(kind: str, value: Any) -> str:
     if kind == "drive_fails":
         return f"drive {value['group']}/{value['index']} fails"
+    if kind == "controller_fails":
+        return f"controller {value['controller']} fails"
     if kind == "volume_moves":
         return f"volume {value['volume']} moves to controller {value['to']}"
     if kind == "limits_change":
@@ -174,6 +219,7 @@ def _asked(kind: str, value: Any) -> str:
     words = {
         "cache_lost": "controller {} loses its write cache",
         "cache_restored": "controller {} has its write cache again",
+        "controller_returns": "controller {} works again",
         "background_starts": "{} starts", "background_stops": "{} stops",
     }  # fmt: skip
     return words[kind].format(value)

@@ -15,6 +15,7 @@ import numpy as np
 
 from storscope.domain.units import NS_PER_S
 from storscope.sim.rate_limits import allowed_over_time, allowed_until
+from storscope.sim.takeovers import failed_controllers
 
 Report = Mapping[str, Any]
 """ArrayReport of crates/storscope-sim as JSON, or a part of it: `start_ns`, `duration_ns`, `targets`, `components`,
@@ -37,11 +38,12 @@ def window(report: Report, from_ns: int, to_ns: int) -> Report:
         one["drive"] for one in report["happenings"]
         if one["kind"] == "drive_failed" and one["time_ns"] <= first["time_ns"]
     }  # fmt: skip
+    failed |= failed_controllers(report, first["time_ns"], last["time_ns"])
     counted = [numbers for name in _COUNTERS for numbers in (last[name] - first[name]).astype(np.int64).tolist()]
     shown = [
         {
             **(_drive if index < drives else _station)(component, numbers, duration_ns),
-            "is_failed": component["name"] in failed and index < drives,
+            "is_failed": component["name"] in failed and (index < drives or component["kind"] == "controller"),
             **_allowed(report, component, first["time_ns"], last["time_ns"]),
         }
         for index, (component, numbers) in enumerate(zip(report["components"], counted, strict=True))

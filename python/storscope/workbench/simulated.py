@@ -27,6 +27,7 @@ from storscope.sim.record import VolumeInterval, record_array
 from storscope.sim.record_events import record_happenings
 from storscope.sim.schedule import Lifetime
 from storscope.sim.simulation import SimulationPlan
+from storscope.sim.takeovers import with_takeovers
 from storscope.sim.unfinished import unfinished_words
 from storscope.sim.window import forwarded, window
 from storscope.workbench.falling_behind import with_backlog
@@ -107,10 +108,11 @@ class Simulated:
     def bounds(self) -> Sequence[tuple[Phase, Bottleneck]]:
         """What bounds each time between changes and rate steps; nothing of a run without them."""
         stretches = stretches_of(self.phases, self.rate_steps, self.intervals)
-        found = self.phase_figures
+        found = self._phases_by_themselves
         if len(stretches) > len(self.phases):
             found = phase_figures(self.array, stretches, self.intervals, self.judgement.from_ns, self._is_open)
-        return with_backlog([(one.phase, one.bounds) for one in found], self.rate_steps)
+        bounds = with_backlog([(one.phase, one.bounds) for one in found], self.rate_steps)
+        return with_takeovers(bounds, self.array)
 
     def _is_open(self, phase: Phase) -> bool:
         """Whether all streams that run in it are open loops."""
@@ -123,9 +125,15 @@ class Simulated:
         return all(stream.load.is_open for stream in running)
 
     @cached_property
+    def _phases_by_themselves(self) -> Sequence[PhaseFigures]:
+        return phase_figures(self.array, self.phases, self.intervals, self.judgement.from_ns, self._is_open)
+
+    @cached_property
     def phase_figures(self) -> Sequence[PhaseFigures]:
         """Each phase, the first without the warm-up; none of a run without changes."""
-        return phase_figures(self.array, self.phases, self.intervals, self.judgement.from_ns, self._is_open)
+        found = self._phases_by_themselves
+        bounds = with_takeovers([(one.phase, one.bounds) for one in found], self.array)
+        return [replace(one, bounds=bound) for one, (_, bound) in zip(found, bounds, strict=True)]
 
     @cached_property
     def cells_by_phase(self) -> Sequence[CellByPhase]:

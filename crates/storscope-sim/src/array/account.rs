@@ -16,6 +16,8 @@ pub enum Part {
     HostQueue,
     /// Because that of the controller's ports was.
     PortQueue,
+    /// Waiting until another controller has taken over from one that failed.
+    Takeover,
     /// Waiting because a host or a volume is not allowed more.
     RateLimit,
     /// On the host's flash.
@@ -42,11 +44,12 @@ pub enum Part {
 
 impl Part {
     /// All parts, in the order an I/O meets them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::LunQueue,
         Self::AdapterQueue,
         Self::HostQueue,
         Self::PortQueue,
+        Self::Takeover,
         Self::RateLimit,
         Self::HostFlash,
         Self::FrontEnd,

@@ -23,7 +23,7 @@ use super::slices::Slices;
 use super::target::{Target, Volume};
 use crate::drive::{DriveKind, catalogue};
 use crate::error::SimError;
-use crate::kernel::{Random, Slab, Station, Tournament};
+use crate::kernel::{NONE, Random, Slab, Station, Tournament};
 
 /// What a simulation depends on beside the design.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +148,8 @@ impl Array {
             rates: stock.rates,
             released: Vec::with_capacity(64),
             releasing: false,
+            silenced: (NONE, NONE),
+            someone_is_silent: false,
             tasks,
             changes: changes_of(design)?,
             next_change: 0,
@@ -238,6 +240,8 @@ fn build_volumes(design: &ArrayDesign) -> Result<Vec<Volume>, SimError> {
             reads_via: vec![0; design.controllers.len()],
             watched_since: Nanos::ZERO,
             moves: 0,
+            home: None,
+            silent_until: Nanos::ZERO,
             has_lost: false,
         });
     }

@@ -188,7 +188,7 @@ impl Array {
             memory.directory.pages_of(offset, length).for_each(|page| memory.expose_page(Memory::key(group, page)));
         }
         let is_mirrored = memory.mirrored;
-        match self.mirror_link(owner, self.keeper_of_copies(owner)) {
+        match self.way_of_copies(owner) {
             Some(link) if is_mirrored => self.cross(place, link, length, Part::MirrorLink, Stage::Mirrored),
             _ => self.answer(place),
         }
@@ -231,9 +231,7 @@ impl Array {
 
 /// The controller of that of these volumes which lies at an offset of a group's space.
 pub(super) fn owner_of(volumes: &[super::Volume], group: u16, offset: u64) -> u16 {
-    let here =
-        |volume: &&super::Volume| volume.group == group && (volume.start..volume.start + volume.size).contains(&offset);
-    volumes.iter().find(here).map_or(0, |volume| volume.owner)
+    volumes.iter().find(|volume| volume.holds(group, offset)).map_or(0, |volume| volume.owner)
 }
 
 /// Whether all of a read is in memory.

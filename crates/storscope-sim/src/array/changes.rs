@@ -16,6 +16,12 @@ pub enum Change {
     DriveFails(usize, u32),
     /// A controller's volumes are written through, or no longer.
     CacheLost(usize, bool),
+    /// A controller fails, and I/Os sent to it wait so long.
+    ControllerFails(usize, Nanos),
+    /// They have waited so long, and go to another one.
+    TakenOver(usize),
+    /// It works again.
+    ControllerReturns(usize),
     /// A volume gets another owner.
     VolumeMoves(usize, usize),
     /// A volume or a host, as its limits are named, has other ones.
@@ -33,6 +39,11 @@ pub fn changes_of(design: &ArrayDesign) -> Result<Vec<(Nanos, Change)>, SimError
     for (index, change) in design.changes.iter().enumerate() {
         let resolved = resolve(design, change)
             .ok_or_else(|| SimError::design(&format!("changes[{index}]"), "one change of what exists", "none"))?;
+        if let Change::ControllerFails(controller, takeover) = resolved
+            && takeover > Nanos::ZERO
+        {
+            changes.push((change.time.saturating_add(takeover), Change::TakenOver(controller)));
+        }
         changes.push((change.time, resolved));
     }
     changes.sort_by_key(|change| change.0);
@@ -47,6 +58,10 @@ fn resolve(design: &ArrayDesign, change: &ChangeDesign) -> Option<Change> {
     if let Some(drive) = &change.drive_fails {
         return Some(Change::DriveFails(design.group_index(&drive.group)?, drive.index));
     }
+    if let Some(failure) = &change.controller_fails {
+        let index = design.controller_index(&failure.controller)?;
+        return Some(Change::ControllerFails(index, failure.takeover.unwrap_or_default()));
+    }
     if let Some(to) = &change.volume_moves {
         return Some(Change::VolumeMoves(design.volume_index(&to.volume)?, design.controller_index(&to.to)?));
     }
@@ -57,6 +72,7 @@ fn resolve(design: &ArrayDesign, change: &ChangeDesign) -> Option<Change> {
     }
     (controller(&change.cache_lost).map(|index| Change::CacheLost(index, true)))
         .or_else(|| controller(&change.cache_restored).map(|index| Change::CacheLost(index, false)))
+        .or_else(|| controller(&change.controller_returns).map(Change::ControllerReturns))
         .or_else(|| task(&change.background_starts).map(|index| Change::Background(index, true)))
         .or_else(|| task(&change.background_stops).map(|index| Change::Background(index, false)))
 }
@@ -89,6 +105,11 @@ impl Array {
         match *change {
             Change::DriveFails(group, drive) => self.fail_drive(group, drive),
             Change::CacheLost(controller, lost) => self.lose_cache(controller, lost),
+            Change::ControllerFails(controller, takeover) => {
+                self.fail_controller(controller, self.now.saturating_add(takeover));
+            }
+            Change::TakenOver(controller) => self.end_takeover(controller),
+            Change::ControllerReturns(controller) => self.return_controller(controller),
             Change::VolumeMoves(volume, to) => self.move_volume(volume, to as u16, true),
             Change::Limits(ref owner, ref limits) => self.change_limits(owner, limits),
             Change::Background(task, true) => {
@@ -103,7 +124,10 @@ impl Array {
     fn lose_cache(&mut self, controller: usize, lost: bool) {
         let cached = self.cache.as_ref().is_some_and(|memory| memory.dirty_limit > 0);
         let is_so = self.controllers[controller].cache_lost == lost;
-        let reason = (!cached).then_some(NoEffect::NoWriteCache).or(is_so.then_some(NoEffect::AlreadySo));
+        let has_failed = self.controllers[controller].failed;
+        let reason =
+            [(!cached, NoEffect::NoWriteCache), (has_failed, NoEffect::ControllerFailed), (is_so, NoEffect::AlreadySo)];
+        let reason = reason.into_iter().find_map(|(is_it, reason)| is_it.then_some(reason));
         let controller_name = self.controllers[controller].name.clone();
         let what = if lost {
             What::CacheLost { controller: controller_name }
@@ -112,14 +136,16 @@ impl Array {
         };
         self.happened(true, what, reason);
         self.controllers[controller].cache_lost = lost;
+        self.controllers[controller].is_alone &= lost;
         self.flush_what_is_exposed();
     }
 
     /// What is dirty of volumes whose controller lost its cache goes to the drives, and no more than that.
-    fn flush_what_is_exposed(&mut self) {
-        let lost = self.controllers.iter().filter(|controller| controller.cache_lost).count();
+    pub(super) fn flush_what_is_exposed(&mut self) {
+        let working = self.controllers.iter().filter(|controller| !controller.failed);
+        let (lost, all) = working.fold((0, 0), |(lost, all), one| (lost + usize::from(one.cache_lost), all + 1));
         let Some(memory) = &mut self.cache else { return };
-        memory.flushing = lost > 0 && lost == self.controllers.len();
+        memory.flushing = lost > 0 && lost == all;
         memory.exposing = lost > 0 && !memory.flushing;
         let (volumes, controllers) = (&self.volumes, &self.controllers);
         memory
@@ -132,9 +158,14 @@ impl Array {
         let Volume { owner, name: volume_name, .. } = &self.volumes[volume];
         let (stays, what) =
             (*owner == to, What::VolumeMoved { volume: volume_name.clone(), from: name(*owner), to: name(to) });
-        self.happened(scheduled, what, stays.then_some(NoEffect::AlreadySo));
+        let has_failed = self.controllers[usize::from(to)].failed;
+        let reason = has_failed.then_some(NoEffect::ControllerFailed).or(stays.then_some(NoEffect::AlreadySo));
+        self.happened(scheduled, what, reason);
+        if has_failed {
+            return;
+        }
         self.volumes[volume].moves += u64::from(!stays);
-        self.volumes[volume].owner = to;
+        (self.volumes[volume].owner, self.volumes[volume].home) = (to, None);
         if self.controllers.iter().any(|controller| controller.cache_lost) {
             self.flush_what_is_exposed();
         }

@@ -80,6 +80,12 @@ pub struct Controller {
     pub limit: Option<u16>,
     /// Whether its volumes' writes go through.
     pub cache_lost: bool,
+    /// Whether they do because it is the only one that works.
+    pub is_alone: bool,
+    /// Whether it has failed.
+    pub failed: bool,
+    /// When I/Os that are sent to it go to another one; until then they wait.
+    pub silent_until: Nanos,
 }
 
 impl Controller {

@@ -24,6 +24,9 @@ impl Array {
         if self.controllers.is_empty() {
             return self.decoded(place);
         }
+        if self.someone_is_silent && self.is_silent(&self.targets[usize::from(self.jobs[place].account)]) {
+            return self.wait_for_takeover(place);
+        }
         self.choose_controller(place);
         let job = &self.jobs[place];
         if let Some(memory) = &self.cache {
@@ -39,10 +42,10 @@ impl Array {
     /// Which controller it is sent to, and which one serves it.
     #[inline]
     fn choose_controller(&mut self, place: u32) {
+        let target = &self.targets[usize::from(self.jobs[place].account)];
+        let (owner, via) = (self.volumes[usize::from(target.volume)].owner, self.way_to(target));
         let job = &mut self.jobs[place];
-        let target = &self.targets[usize::from(job.account)];
-        job.owner = self.volumes[usize::from(target.volume)].owner;
-        job.via = target.via.unwrap_or(job.owner);
+        (job.owner, job.via) = (owner, via);
         job.proxied = job.via != job.owner;
         if job.proxied {
             self.accounts[usize::from(job.account)].proxied[job.asked as usize] += 1;
@@ -102,10 +105,10 @@ impl Array {
         self.mirror.map(|ways| ways[usize::from(to < from)])
     }
 
-    /// The controller that keeps the copies of what is in a controller's write cache: the next one.
+    /// The way to the controller that keeps the copies of what is in a controller's write cache: the next one that works.
     #[inline]
-    pub(super) fn keeper_of_copies(&self, owner: u16) -> u16 {
-        if usize::from(owner) + 1 < self.controllers.len() { owner + 1 } else { 0 }
+    pub(super) fn way_of_copies(&self, owner: u16) -> Option<Link> {
+        self.mirror.and_then(|ways| Some(ways[usize::from(self.next_working(owner)? < owner)]))
     }
 
     /// Over the front-end link to the host.

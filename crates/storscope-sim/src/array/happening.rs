@@ -47,6 +47,8 @@ pub enum What {
         group: String,
         /// The failed drives of it that are not rebuilt.
         drives: Vec<String>,
+        /// What was lost with a controller's cache, if that is the reason.
+        cache: Option<LostCache>,
     },
     /// Background work began.
     TaskStarted(TaskNames),
@@ -65,6 +67,31 @@ pub enum What {
     CacheRestored {
         /// The controller.
         controller: String,
+    },
+    /// A controller failed; another one takes over.
+    ControllerFailed {
+        /// The controller.
+        controller: String,
+        /// The one that its volumes go to.
+        to: String,
+        /// How long they do not answer.
+        takeover_ns: Nanos,
+        /// Its volumes.
+        volumes: Vec<String>,
+    },
+    /// I/Os that were sent to a failed controller are answered by another one from now on.
+    ControllerReplaced {
+        /// The controller that failed.
+        controller: String,
+        /// The one that has taken over.
+        to: String,
+    },
+    /// It works again.
+    ControllerReturned {
+        /// The controller.
+        controller: String,
+        /// The volumes that it gets back.
+        volumes: Vec<String>,
     },
     /// Another controller serves a volume.
     VolumeMoved {
@@ -91,6 +118,15 @@ pub enum What {
         /// Of what the credits were.
         counted: Counted,
     },
+}
+
+/// What hosts had been told was written, and only a failed controller had.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LostCache {
+    /// The controller.
+    pub controller: String,
+    /// Bytes of the volume.
+    pub bytes: u64,
 }
 
 /// Background work by its names.
@@ -124,6 +160,8 @@ pub enum NoEffect {
     TooMuchLost,
     /// There is no write cache.
     NoWriteCache,
+    /// The controller it is about has failed.
+    ControllerFailed,
 }
 
 /// What happened so far.
@@ -151,7 +189,7 @@ impl Array {
 
     /// Data of a volume is lost, which is told once. From then on all of its I/Os fail.
     #[cold]
-    pub(super) fn lost_data(&mut self, volume: usize) {
+    pub(super) fn lost_data(&mut self, volume: usize, cache: Option<LostCache>) {
         if std::mem::replace(&mut self.volumes[volume].has_lost, true) {
             return;
         }
@@ -161,6 +199,7 @@ impl Array {
         let what = What::DataLost {
             volume: volume.name.clone(),
             group: group.name.clone(),
+            cache,
             drives: drives.map(|dead| format!("{}/{}", group.name, dead.drive)).collect(),
         };
         self.happened(false, what, None);

@@ -112,7 +112,7 @@ impl Array {
         self.done.push(Completion { token: job.token, result, at: self.now });
         let (admitted, moved_data) = (job.gate > 0, job.asked != Asked::Flush);
         if has_failed {
-            self.lost_data(volume);
+            self.lost_data(volume, None);
         }
         if moved_data && self.targets[index].flash.is_some() {
             self.fill_flash(place);

@@ -86,7 +86,7 @@ impl Array {
 
     fn port_limit(&self, target: usize) -> u16 {
         let target = &self.targets[target];
-        let via = target.via.unwrap_or(self.volumes[usize::from(target.volume)].owner);
+        let via = self.way_to(target);
         self.controllers.get(usize::from(via)).and_then(|controller| controller.limit).unwrap_or(u16::MAX)
     }
 

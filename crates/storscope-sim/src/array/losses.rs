@@ -45,7 +45,7 @@ impl Array {
             let Volume { start, size, .. } = self.volumes[volume];
             let is_there = || in_log || self.groups[index].map.touches(set, start, start + size);
             if usize::from(self.volumes[volume].group) == index && is_there() {
-                self.lost_data(volume);
+                self.lost_data(volume, None);
             }
         }
         gave_up
@@ -82,7 +82,7 @@ impl Array {
         let lost = left.iter().zip(&is_lost).filter(|(_, is_lost)| **is_lost);
         let mut volumes: Vec<usize> = lost.map(|(extent, _)| extent.volume).collect();
         volumes.sort_unstable();
-        volumes.into_iter().for_each(|volume| self.lost_data(volume));
+        volumes.into_iter().for_each(|volume| self.lost_data(volume, None));
     }
 
     /// The volumes of a group that are not lost, in the order of its space.

@@ -8,7 +8,7 @@ use storscope_types::design::{ArrayDesign, CacheDesign, DestageOrder, Placement}
 use super::Volume;
 use super::group::Group;
 use super::sharing::Sharing;
-use crate::cache::{Directory, Elevator, State, Streams};
+use crate::cache::{Directory, Elevator, Page, State, Streams};
 use crate::kernel::{Divisor, NONE};
 
 /// The cache of the array.
@@ -25,6 +25,9 @@ pub struct Memory {
     pub dirty: usize,
     /// Clean pages, and those being loaded.
     pub clean: usize,
+    /// Pages of all controllers: most dirty and most clean ones.
+    of_all: (usize, usize),
+    watermarks: (f64, f64),
     low: usize,
     /// From the low watermark to the high one.
     range: Divisor,
@@ -91,8 +94,8 @@ impl Memory {
         let write = design.write.as_ref();
         let halved = |size: u64| if write.is_some_and(|write| write.mirrored) { size / 2 } else { size };
         let dirty_limit = write.map_or(0, |write| (halved(write.size.0) / page) as usize);
-        let at = |share: Option<f64>| (dirty_limit as f64 * share.unwrap_or(1.0)) as usize;
-        let low = at(write.map(|write| write.low_watermark));
+        let watermarks = write.map_or((1.0, 1.0), |write| (write.low_watermark, write.high_watermark));
+        let (low, range) = between(dirty_limit, watermarks);
         let clean_limit = clean_bytes(design, array).div_ceil(page) as usize;
         let sorted = write.is_some_and(|write| write.order == DestageOrder::Address);
         let elevator = Elevator::new((0..groups.len()).map(|group| used_pages(group, volumes, page)), sorted);
@@ -105,8 +108,10 @@ impl Memory {
             clean_limit,
             dirty: 0,
             clean: 0,
+            of_all: (dirty_limit, clean_limit),
+            watermarks,
             low,
-            range: Divisor::new(at(write.map(|write| write.high_watermark)).saturating_sub(low).max(1) as u64),
+            range,
             most_destages: write.and_then(|write| write.destages).map_or(destages, |most| most as usize),
             flushing: false,
             exposing: false,
@@ -123,6 +128,37 @@ impl Memory {
             waiting: (NONE, NONE),
             totals: MemoryTotals::default(),
         }
+    }
+
+    /// So many of all controllers work: memory is theirs. One that is left alone mirrors nothing, so that all it has is of use.
+    pub fn fit(&mut self, working: usize, all: usize) {
+        let (dirty, clean) = self.of_all;
+        let copies = if self.mirrored { 2 } else { 1 };
+        // Never less than a quarter, which is what a write that waits for room may take.
+        self.dirty_limit = (dirty * copies.min(all) * working / all / copies.min(working)).max(dirty / 4);
+        self.clean_limit = clean * working / all;
+        (self.low, self.range) = between(self.dirty_limit, self.watermarks);
+        self.make_room(0);
+    }
+
+    /// Tells of each dirty page its key, where in its group it begins to be dirty, and how many bytes are to the end of that.
+    pub fn each_dirty(&self, mut tell: impl FnMut(u64, u64, u64)) {
+        for list in 0..self.elevator.zones() {
+            for page in self.directory.dirty_pages(list) {
+                let (from, to) = self.directory.span(Self::group_and_page(page.key()).1, page.dirty);
+                tell(page.key(), from, to - from);
+            }
+        }
+    }
+
+    /// Forgets the clean pages that `is_gone` tells by group and offset.
+    pub fn forget_clean(&mut self, is_gone: impl Fn(u16, u64) -> bool) {
+        let page_bytes = self.directory.page_bytes();
+        let gone = |page: &Page| {
+            let (group, number) = Self::group_and_page(page.key());
+            is_gone(group, number * page_bytes)
+        };
+        self.clean -= self.directory.forget_clean(gone);
     }
 
     /// The key of a page of a group.
@@ -177,15 +213,15 @@ impl Memory {
 
     /// Lists what is dirty of those volumes whose controller lost its cache, as `is_lost` tells by group and offset.
     pub fn expose(&mut self, is_lost: impl Fn(u16, u64) -> bool) {
-        self.exposed.iter_mut().for_each(VecDeque::clear);
-        for list in 0..self.elevator.zones() {
-            for page in self.directory.dirty_pages(list) {
-                let (group, number) = Self::group_and_page(page.key());
-                if is_lost(group, self.directory.span(number, page.dirty).0) {
-                    self.exposed[usize::from(group)].push_back(page.key());
-                }
+        let mut exposed = std::mem::take(&mut self.exposed);
+        exposed.iter_mut().for_each(VecDeque::clear);
+        self.each_dirty(|key, from, _| {
+            let group = Self::group_and_page(key).0;
+            if is_lost(group, from) {
+                exposed[usize::from(group)].push_back(key);
             }
-        }
+        });
+        self.exposed = exposed;
     }
 
     /// A page became dirty of a volume whose controller lost its cache.
@@ -367,6 +403,12 @@ impl Memory {
         self.clean += 1;
         self.make_room(0);
     }
+}
+
+/// The low watermark, and how many pages the high one is above it.
+fn between(dirty_limit: usize, (low, high): (f64, f64)) -> (usize, Divisor) {
+    let at = |share: f64| (dirty_limit as f64 * share) as usize;
+    (at(low), Divisor::new(at(high).saturating_sub(at(low)).max(1) as u64))
 }
 
 /// The pages of a group that volumes use: the first, and the one after the last.

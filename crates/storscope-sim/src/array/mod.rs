@@ -38,6 +38,7 @@ mod report;
 mod reporting;
 mod sharing;
 mod slices;
+mod takeover;
 mod target;
 
 use storscope_device::{Clock, Completion, Device, DeviceError, FlushRequest, Request, VirtualClock};
@@ -107,6 +108,9 @@ pub struct Array {
     /// Jobs that have got a place, and the gate they go on from.
     released: Vec<(u32, u8)>,
     releasing: bool,
+    /// First and last of the jobs that wait until another controller has taken over.
+    silenced: (u32, u32),
+    someone_is_silent: bool,
     tasks: Vec<Task>,
     changes: Vec<(Nanos, Change)>,
     next_change: usize,

@@ -26,8 +26,20 @@ pub struct Volume {
     pub(super) watched_since: Nanos,
     /// How often the array has moved it.
     pub moves: u64,
+    /// The controller it was taken over from, to which it returns.
+    pub(super) home: Option<u16>,
+    /// When its I/Os are answered again.
+    pub(super) silent_until: Nanos,
     /// Whether data of it is known to be lost.
     pub(super) has_lost: bool,
+}
+
+impl Volume {
+    /// Whether it lies at an offset of a group's space.
+    #[must_use]
+    pub fn holds(&self, group: u16, offset: u64) -> bool {
+        self.group == group && (self.start..self.start + self.size).contains(&offset)
+    }
 }
 
 /// A target of the load: a volume as a host sees it.

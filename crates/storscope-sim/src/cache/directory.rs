@@ -181,6 +181,21 @@ impl Directory {
         true
     }
 
+    /// Forgets the clean pages of which `is_gone` is true. Returns how many there were.
+    pub fn forget_clean(&mut self, is_gone: impl Fn(&Page) -> bool) -> usize {
+        let (mut next, mut count) = (self.pages[CLEAN as usize].after, 0);
+        while next != CLEAN {
+            let place = next;
+            next = self.pages[place as usize].after;
+            if is_gone(&self.pages[place as usize]) {
+                self.unlink(place);
+                self.forget(place);
+                count += 1;
+            }
+        }
+        count
+    }
+
     /// Forgets a page that is in no list.
     pub fn forget(&mut self, place: u32) {
         self.table.remove(self.pages[place as usize].key(), place);

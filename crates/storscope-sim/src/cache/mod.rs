@@ -8,5 +8,5 @@ mod table;
 
 pub use directory::Directory;
 pub use elevator::Elevator;
-pub use page::State;
+pub use page::{Page, State};
 pub use streams::{Ahead, Streams};

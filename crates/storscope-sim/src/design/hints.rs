@@ -133,6 +133,8 @@ pub fn form_of_table(key: &str, text: &str) -> Option<String> {
         "seek" => "form = \"data_sheet\", track_to_track = \"0.8 ms\", average = \"8.5 ms\", full_stroke = \"16 ms\""
             .to_owned(),
         "drive_fails" => "group = \"NAME\", index = 0".to_owned(),
+        "controller_fails" if text != NO_TEXT => format!("controller = {text}, takeover = \"20 s\""),
+        "controller_fails" => "controller = \"NAME\", takeover = \"20 s\"".to_owned(),
         "limits_change" => "volume = \"NAME\", limit = { iops = 500 }".to_owned(),
         "volume_moves" => "volume = \"NAME\", to = \"NAME\"".to_owned(),
         _ => return None,

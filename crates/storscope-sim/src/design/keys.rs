@@ -39,7 +39,7 @@ const UNITS: [(&str, &str); 22] = [
 ];
 
 /// Keys of designs, and other words for them. The first counts that exists where the word stands.
-const WORDS: [(&str, &[&str]); 76] = [
+const WORDS: [(&str, &[&str]); 79] = [
     ("segment", &["stripe", "stripe_size", "stripe_unit", "stripe_depth", "strip", "strip_size"]),
     ("segment", &["chunk", "chunk_size", "segment_size", "block_size"]),
     ("chunk", &["segment", "stripe", "block", "block_size", "step", "chunk_size"]),
@@ -113,6 +113,12 @@ const WORDS: [(&str, &[&str]); 76] = [
     ("track_to_track", &["track", "min", "minimum", "single_track"]),
     ("time", &["at", "when", "start"]),
     ("drive_fails", &["fail", "fails", "drive_failure", "fail_drive", "disk_fails", "drive_fail", "failure"]),
+    (
+        "controller_fails",
+        &["controller_failure", "controller_fail", "fail_controller", "sp_fails", "node_fails", "failover"],
+    ),
+    ("controller_returns", &["controller_return", "controller_restored", "controller_back", "failback", "sp_returns"]),
+    ("takeover", &["failover", "failover_time", "takeover_time", "takes", "after", "delay", "duration"]),
     ("index", &["drive", "disk", "number", "slot"]),
     ("to", &["controller", "owner", "target"]),
     ("outer_rate", &["rate", "transfer_rate", "sustained_rate", "media_rate", "throughput", "bandwidth"]),

@@ -10,7 +10,7 @@ use super::error::DesignError;
 use super::quantity::{Dimension, parse};
 
 /// Keys whose values are names: text that looks like a quantity stays text there.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 16] = [
     "name",
     "source",
     "drive",
@@ -21,6 +21,8 @@ const NAMES: [&str; 14] = [
     "to",
     "cache_lost",
     "cache_restored",
+    "controller",
+    "controller_returns",
     "background_starts",
     "background_stops",
     "kind",
@@ -37,7 +39,7 @@ pub const LISTS: [(&str, &str); 6] = [
 ];
 
 /// Tables that are there once at most.
-const TABLES: [&str; 22] = [
+const TABLES: [&str; 23] = [
     "cache",
     "links",
     "transition",
@@ -55,6 +57,7 @@ const TABLES: [&str; 22] = [
     "queueing",
     "channels",
     "drive_fails",
+    "controller_fails",
     "volume_moves",
     "limits_change",
     "limit",
@@ -227,7 +230,8 @@ fn canonical_key(path: &str, name: &str, value: &DeValue<'_>) -> (String, Option
 
 /// What "m" is: minutes for the few keys that are durations of that length.
 fn is_duration(path: &str, name: &str) -> bool {
-    ["time", "window", "latency", "burst_for"].contains(&name) || (name == "start" && path.starts_with("background"))
+    ["time", "window", "latency", "burst_for", "takeover"].contains(&name)
+        || (name == "start" && path.starts_with("background"))
 }
 
 /// Whole numbers stay whole, so that they fit fields of whole units. What is beyond all bounds becomes the greatest of them,

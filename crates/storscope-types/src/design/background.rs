@@ -60,6 +60,12 @@ pub struct ChangeDesign {
     /// They are cached again.
     #[serde(default)]
     pub cache_restored: Option<String>,
+    /// A controller fails: another one takes over its volumes.
+    #[serde(default)]
+    pub controller_fails: Option<ControllerFailure>,
+    /// A controller that failed is back, and gets its volumes back.
+    #[serde(default)]
+    pub controller_returns: Option<String>,
     /// A volume gets another owner.
     #[serde(default)]
     pub volume_moves: Option<VolumeMove>,
@@ -111,6 +117,17 @@ impl LimitsChange {
     pub fn rate_limits(&self) -> RateLimits {
         RateLimits { all: self.limit, reads: self.read_limit, writes: self.write_limit }
     }
+}
+
+/// A controller that fails.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerFailure {
+    /// The controller.
+    pub controller: String,
+    /// How long I/Os sent to it wait, until hosts and the other controllers have noticed. Absent: no time.
+    #[serde(default, rename = "takeover_ns")]
+    pub takeover: Option<Nanos>,
 }
 
 /// A volume and where it goes.

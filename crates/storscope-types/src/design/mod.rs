@@ -12,7 +12,9 @@ mod rate_limit;
 mod shape;
 
 pub use array::{ArrayDesign, ControllerDesign, TransitionDesign};
-pub use background::{BackgroundDesign, BackgroundKind, ChangeDesign, DriveOfGroup, LimitsChange, VolumeMove};
+pub use background::{
+    BackgroundDesign, BackgroundKind, ChangeDesign, ControllerFailure, DriveOfGroup, LimitsChange, VolumeMove,
+};
 pub use cache::{CacheDesign, DestageOrder, Placement, PrefetchDesign, ReadCacheDesign, WriteBackDesign};
 pub use check::DesignFault;
 pub use group::{GroupDesign, JournalDesign, Layout, ParityUpdate, ReadChoice, Redundancy, VolumeDesign};

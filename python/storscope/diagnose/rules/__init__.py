@@ -36,6 +36,7 @@ _MODULES: Final = (
     "cache_policy_flood",
     "write_cache_full",
     "data_lost",
+    "controller_failed",
     "drive_failed",
     "uneven_drives",
     "member_slow",

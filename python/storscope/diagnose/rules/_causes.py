@@ -13,10 +13,10 @@ from storscope.domain.finding import Finding, Outcome, Severity
 
 CAUSES = frozenset({
     "heavy-hitter", "noisy-neighbour", "load-at-limit", "latency-follows-io-size", "component-saturated",
-    "controller-imbalance", "proxied-operations", "ownership-flapping", "cache-policy-flood", "drive-failed",
-    "uneven-drives", "convoy", "path-dead", "path-slow", "host-queue-full", "kernel-latency", "commands-aborted",
-    "reservation-conflicts", "round-robin-limit", "array-queue-full", "media-errors", "throughput-cap",
-    "burst-credits-spent", "flush-bound", "member-slow", "write-cache-full",
+    "controller-failed", "controller-imbalance", "proxied-operations", "ownership-flapping", "cache-policy-flood",
+    "drive-failed", "uneven-drives", "convoy", "path-dead", "path-slow", "host-queue-full", "kernel-latency",
+    "commands-aborted", "reservation-conflicts", "round-robin-limit", "array-queue-full", "media-errors",
+    "throughput-cap", "burst-credits-spent", "flush-bound", "member-slow", "write-cache-full",
 })  # fmt: skip
 """Rules that tell why something is slow, and not only that it is, or when."""
 _WORK = "drive-failed"

@@ -152,8 +152,8 @@ def is_slowed(finding: Finding) -> bool:
 
 _REMEDY_LOGGED = "Find out whether what the log tells is the cause, and mend that."
 _STATES = (
-    "cache_policy_changed", "battery_changed", "disk_failed", "rebuild_started", "ownership_changed", "path_dead",
-    "apd_start", "limit_changed", "array_event",
+    "cache_policy_changed", "battery_changed", "disk_failed", "controller_failed", "rebuild_started",
+    "ownership_changed", "path_dead", "apd_start", "limit_changed", "array_event",
 )  # fmt: skip
 """Events after which storage is another one than before; of what an array says besides, the work that it tells of."""
 _LOGGED_MOST, _TEXT_MOST = 3, 100

@@ -36,8 +36,9 @@ import numpy as np
 
 from storscope.diagnose.case import Case
 from storscope.diagnose.rule import Rule, Settings, Threshold
-from storscope.diagnose.rules._entities import counted, in_use, observed, where
+from storscope.diagnose.rules._entities import counted, in_use, listed, observed, where
 from storscope.diagnose.rules._intervals import ends, hull, mean, told_at
+from storscope.diagnose.rules._logs import events_by_system
 from storscope.diagnose.rules._owners import OWNERS, controllers, owners
 from storscope.diagnose.rules.drive_failed import work_words, worked_on
 from storscope.domain.arrays import BoolArray
@@ -87,6 +88,9 @@ def _judge(case: Case, settings: Settings, system: str, owned: Mapping[EntityRef
     names = controllers(case, system)
     if len(names) < 2:
         return None
+    if failed := events_by_system(case, "controller_failed").get(system):
+        away = listed(case, {event.entity for event in failed})
+        return NotEvaluated(_NAME, f"a time in which all controllers of {system} work: {away} failed")
     splits = [split for split in (_cpu(case, system), _operations(case, system, owned, names)) if split is not None]
     loaded = [split for split in splits if _is_loaded(settings, split)]
     uneven = [split for split in loaded if split.share > settings["share_max"]]

@@ -1,4 +1,4 @@
-"""Data of a volume is lost: more drives of a group failed than its layout survives.
+"""Data of a volume is lost: more drives of a group failed than its layout survives, or a cache without copies.
 
 Looks for
     Events that say that data of a volume is lost.
@@ -12,7 +12,7 @@ Evidence
 
 When it is wrong
     It is not, where the evidence is a simulation: it counts what the layout survives. In a real array a drive that
-    dropped out for a moment may come back with its data.
+    dropped out for a moment may come back with its data, and so may a controller with what its battery kept.
 
 References
     Patterson, Gibson and Katz, "A Case for Redundant Arrays of Inexpensive Disks" (1988), on how many failures each
@@ -48,6 +48,8 @@ def _evaluate(case: Case, _settings: Settings) -> Sequence[Outcome]:
 def _finding(case: Case, system: str, events: Sequence[Event]) -> Finding:
     volumes = sorted({event.entity for event in events})
     start, end = window_of(events)
+    with_cache = all(event.attributes.get("with") == "cache" for event in events)
+    innocent, check, remedy = _WITH_CACHE if with_cache else _WITH_DRIVES
     return Finding(
         rule=_NAME,
         severity=Severity.CRITICAL,
@@ -55,21 +57,30 @@ def _finding(case: Case, system: str, events: Sequence[Event]) -> Finding:
         title=f"Data of {counted(len(volumes), 'volume')} of {system} is lost",
         summary=_summary(events),
         why="What those blocks held is gone: reads of them fail, and only a backup has it.",
-        innocent="In a real array: the drives dropped out for a moment only, and come back with their data.",
-        check="See which drives failed, how many of them their group survives, and whether a rebuild ended between.",
-        remedy=(
-            "Bring the data back from a backup. Then make the group survive more: a layout with more redundancy, "
-            "spares, smaller groups, and a rebuild that ends before the next drive fails."
-        ),
+        innocent=innocent,
+        check=check,
+        remedy=f"Bring the data back from a backup. Then {remedy}",
         source="Lost data is a fault by itself; no threshold is involved.",
         entities=tuple(volumes),
         start_ns=start,
         end_ns=end,
         evidence=(event_rows(case, f"Lost data, and the failures before it, in the events of {system}", system, _TYPE,
-                             "disk_failed"),),
+                             "disk_failed", "controller_failed"),),
         weight=1.0,
         numbers={"volumes": len(volumes)},
     )  # fmt: skip
+
+
+_WITH_DRIVES = (
+    "In a real array: the drives dropped out for a moment only, and come back with their data.",
+    "See which drives failed, how many of them their group survives, and whether a rebuild ended between.",
+    "make the group survive more: a layout with more redundancy, spares, smaller groups, a rebuild that ends sooner.",
+)
+_WITH_CACHE = (
+    "In a real array: the controller has a battery, and comes back with what its cache held.",
+    "See whether the write cache is mirrored, and what the controller's battery kept.",
+    "mirror the write cache, or let writes go through.",
+)
 
 
 def _summary(events: Sequence[Event]) -> str:

@@ -14,7 +14,8 @@ Evidence
 
 When it is wrong
     A firmware update moves every volume away and back, once per controller. A published trespass storm turned out to
-    be the administrator's own maintenance: ask before you alarm.
+    be the administrator's own maintenance: ask before you alarm. Moves within a minute after the failure or the return
+    of a controller are left out: controller-failed tells of that.
 
 References
     Two per hour is ours. HP StorageWorks 4400 Enterprise Virtual Array user guide, "Implicit LUN transition".
@@ -95,7 +96,8 @@ def _judge(
     case: Case, settings: Settings, system: str, events: list[Event], owners: Mapping[EntityRef, list[str]]
 ) -> Outcome:
     per_volume: dict[EntityRef, list[Event]] = defaultdict(list)
-    for event in events:
+    by_themselves = _without_takeovers(case, system, events)
+    for event in by_themselves:
         per_volume[event.entity].append(event)
     flapping = {
         volume: most_in_window(times_of(own)) or len(own)
@@ -104,16 +106,33 @@ def _judge(
     }
     turns = {volume: _turns(names) for volume, names in owners.items() if _turns(names)}
     if flapping:
-        return _finding(case, system, events, flapping)
+        return _finding(case, system, by_themselves, flapping)
     if turns:
         return _changed(case, system, turns)
     if events:
-        most = max(most_in_window(times_of(own)) for own in per_volume.values())
-        return Healthy(
-            _NAME,
-            f"{counted(len(events), 'change')} of ownership on {system}, at most {most} per volume within one hour.",
-        )
+        return Healthy(_NAME, _calm_words(system, by_themselves, per_volume, len(events) - len(by_themselves)))
     return Healthy(_NAME, f"{counted(len(owners), 'volume')} of {system} kept the owner from capture to capture.")
+
+
+def _calm_words(
+    system: str, moves: Sequence[Event], per_volume: Mapping[EntityRef, Sequence[Event]], with_controllers: int
+) -> str:
+    with_it = "with the failure or the return of a controller (controller-failed)"
+    if not moves:
+        return f"Volumes of {system} changed their owner only {with_it}: {counted(with_controllers, 'change')}."
+    most = max(most_in_window(times_of(own)) for own in per_volume.values())
+    words = f"{counted(len(moves), 'change')} of ownership on {system}, at most {most} per volume within one hour."
+    return words + (f" Another {with_controllers:,} came {with_it}." if with_controllers else "")
+
+
+def _without_takeovers(case: Case, system: str, moves: Sequence[Event]) -> list[Event]:
+    """The moves that no failure or return of a controller of the system explains."""
+    causes = times_of(events_by_system(case, "controller_failed", "controller_returned").get(system, []))
+    return [
+        move
+        for move in moves
+        if move.time_ns is None or not any(0 <= move.time_ns - cause <= _NEAR_NS for cause in causes)
+    ]
 
 
 def _turns(names: list[str]) -> int:

@@ -1,5 +1,7 @@
 //! Background work and changes.
 
+use std::collections::BTreeSet;
+
 use super::paths::{DesignFault, require, within};
 use super::rate_limits::check_limits;
 use super::{check_rate, known, unique};
@@ -51,6 +53,25 @@ impl ArrayDesign {
         for (index, change) in self.changes.iter().enumerate() {
             self.check_change(change, &format!("changes[{index}]"))?;
         }
+        self.check_one_controller_works()
+    }
+
+    /// At no time may all controllers have failed: I/Os would wait for ever.
+    fn check_one_controller_works(&self) -> Result<(), DesignFault> {
+        let mut in_order: Vec<(usize, &ChangeDesign)> = self.changes.iter().enumerate().collect();
+        in_order.sort_by_key(|(_, change)| change.time);
+        let mut failed = BTreeSet::new();
+        for (index, change) in in_order {
+            if let Some(name) = &change.controller_returns {
+                failed.remove(name.as_str());
+            }
+            let Some(failure) = &change.controller_fails else { continue };
+            failed.insert(failure.controller.as_str());
+            let path = format!("changes[{index}].controller_fails.controller");
+            let expected = "a controller besides which another one works: without any, no I/O ends";
+            let found = format!("{:?}, the last of {}", failure.controller, self.controllers.len());
+            require(failed.len() < self.controllers.len(), &path, expected, &found)?;
+        }
         Ok(())
     }
 
@@ -59,14 +80,16 @@ impl ArrayDesign {
             change.drive_fails.is_some(),
             change.cache_lost.is_some(),
             change.cache_restored.is_some(),
+            change.controller_fails.is_some(),
+            change.controller_returns.is_some(),
             change.volume_moves.is_some(),
             change.limits_change.is_some(),
             change.background_starts.is_some(),
             change.background_stops.is_some(),
         ];
         let count = given.iter().filter(|&&given| given).count();
-        let expected = "one of drive_fails, cache_lost, cache_restored, volume_moves, limits_change, \
-                        background_starts, background_stops";
+        let expected = "one of drive_fails, cache_lost, cache_restored, controller_fails, controller_returns, \
+                        volume_moves, limits_change, background_starts, background_stops";
         let found = if count == 0 { "none of them".to_owned() } else { format!("{count} of them") };
         require(count == 1, path, expected, &found)?;
         self.check_names(change, path)
@@ -88,7 +111,11 @@ impl ArrayDesign {
     }
 
     fn check_names(&self, change: &ChangeDesign, path: &str) -> Result<(), DesignFault> {
-        for (name, key) in [(&change.cache_lost, "cache_lost"), (&change.cache_restored, "cache_restored")] {
+        for (name, key) in [
+            (&change.cache_lost, "cache_lost"),
+            (&change.cache_restored, "cache_restored"),
+            (&change.controller_returns, "controller_returns"),
+        ] {
             name.as_ref().map_or(Ok(()), |name| self.known_controller(name, &format!("{path}.{key}")))?;
         }
         let tasks = || self.background.iter().map(|task| task.name.as_str());
@@ -97,6 +124,9 @@ impl ArrayDesign {
         {
             let path = format!("{path}.{key}");
             name.as_ref().map_or(Ok(()), |name| known(name, tasks(), &path, "background task"))?;
+        }
+        if let Some(failure) = &change.controller_fails {
+            self.known_controller(&failure.controller, &format!("{path}.controller_fails.controller"))?;
         }
         if let Some(to) = &change.volume_moves {
             let volumes = self.volumes.iter().map(|volume| volume.name.as_str());

@@ -1,0 +1,229 @@
+//! A controller fails, another one takes over, and it returns: when each I/O is done, and what is lost.
+
+mod support;
+
+use serde_json::{Value, json};
+use storscope_device::Device;
+use storscope_sim::Array;
+use storscope_types::Nanos;
+use support::*;
+
+const PAGE: u64 = 16 * KIB;
+const COST: u64 = MS;
+
+/// Two volumes of two controllers that take a millisecond for an I/O; drives take 10 ms.
+fn pair(changes: Value) -> Value {
+    let mut design = design(constant(100.0), json!({"count": 4, "layout": "raid0", "segment_bytes": MIB}), GIB);
+    design["controllers"] = json!([{"name": "a", "cost_per_op_ns": COST}, {"name": "b", "cost_per_op_ns": COST}]);
+    design["volumes"] = json!([{"name": "v", "group": "g", "size_bytes": GIB / 2, "owner": "a"},
+        {"name": "w", "group": "g", "size_bytes": GIB / 2, "owner": "b"}]);
+    design["hosts"] = json!([{"name": "h", "volumes": [{"volume": "v"}, {"volume": "w"}]}]);
+    design["changes"] = changes;
+    design
+}
+
+fn fails(at: u64, controller: &str, takeover: u64) -> Value {
+    json!({"time_ns": at, "controller_fails": {"controller": controller, "takeover_ns": takeover}})
+}
+
+fn returns(at: u64, controller: &str) -> Value {
+    json!({"time_ns": at, "controller_returns": controller})
+}
+
+fn run_to(array: &mut Array, at: u64) {
+    let mut done = Vec::new();
+    while array.now() < Nanos(at) {
+        array.wait(Nanos(at), &mut done).expect("works");
+    }
+}
+
+fn of_target(target: u32, io: Io) -> Io {
+    Io { target, ..io }
+}
+
+/// How long an I/O takes that is sent at an instant.
+fn took(array: &mut Array, at: u64, io: Io) -> u64 {
+    run_to(array, at);
+    batch(array, &[io])[0].at.0 - at
+}
+
+fn kinds(array: &mut Array) -> Vec<String> {
+    let report = serde_json::to_value(array.report().expect("laws hold")).expect("JSON");
+    let told = report["happenings"].as_array().expect("a list");
+    told.iter().map(|one| one["kind"].as_str().expect("text").to_owned()).collect()
+}
+
+fn served(array: &mut Array) -> Vec<u64> {
+    let report = array.report().expect("laws hold");
+    let seconds = report.duration_ns as f64 / 1e9;
+    let named = |name: &str| report.components.iter().find(|one| one.name == name).expect("one").throughput_per_s;
+    ["a", "b"].map(|name| (named(name) * seconds).round() as u64).to_vec()
+}
+
+#[test]
+fn what_is_sent_to_a_failed_controller_waits_for_the_takeover_and_nothing_else_does() {
+    let mut array = array(&pair(json!([fails(100 * MS, "a", 500 * MS)])), 1);
+    assert_eq!(took(&mut array, 0, Io::read(0, 4 * KIB)), 11 * MS);
+    assert_eq!(took(&mut array, 150 * MS, of_target(1, Io::read(MIB, 4 * KIB))), 11 * MS, "the other one's");
+    assert_eq!(took(&mut array, 200 * MS, Io::read(0, 4 * KIB)), 400 * MS + 11 * MS);
+    assert_eq!(took(&mut array, 700 * MS, Io::read(0, 4 * KIB)), 11 * MS);
+    let report = array.report().expect("laws hold");
+    let parts = serde_json::to_value(&report.targets[0].reads.parts).expect("JSON");
+    let takeover = parts.as_array().expect("a list").iter().find(|one| one["part"] == "takeover").expect("a part");
+    assert!(relative(takeover["mean_ns"].as_f64().expect("a number"), 400e6 / 3.0) < 1e-9, "{takeover}");
+    assert_eq!(report.volumes[0].owner.as_deref(), Some("b"));
+    assert_eq!(kinds(&mut array), ["controller_failed", "controller_replaced"]);
+}
+
+#[test]
+fn those_who_waited_are_served_in_turn_by_the_one_that_takes_over() {
+    let mut array = array(&pair(json!([fails(0, "a", 100 * MS)])), 1);
+    let ios: Vec<Io> = (0..4).map(|index| Io::read(index * MIB, 4 * KIB)).collect();
+    let mut times: Vec<u64> = batch(&mut array, &ios).iter().map(|done| done.at.0 / MS).collect();
+    times.sort_unstable();
+    // One after the other at the controller, side by side on the drives.
+    assert_eq!(times, [111, 112, 113, 114]);
+    assert_eq!(served(&mut array), [0, 4]);
+}
+
+#[test]
+fn a_controller_that_returns_gets_its_volumes_back_and_ends_the_wait_for_another() {
+    let mut array = array(&pair(json!([fails(0, "a", 500 * MS), returns(200 * MS, "a")])), 1);
+    assert_eq!(took(&mut array, 100 * MS, Io::read(0, 4 * KIB)), 100 * MS + 11 * MS);
+    assert_eq!(took(&mut array, 600 * MS, Io::read(0, 4 * KIB)), 11 * MS);
+    assert_eq!(served(&mut array), [2, 0]);
+    assert_eq!(kinds(&mut array), ["controller_failed", "controller_returned"]);
+    let volume = array.report().expect("laws hold").volumes.remove(0);
+    assert_eq!((volume.owner.as_deref(), volume.moves), (Some("a"), 2));
+}
+
+#[test]
+fn ios_that_a_host_sends_through_it_take_the_owner_and_its_ports() {
+    let mut design = pair(json!([fails(0, "b", 100 * MS)]));
+    design["hosts"][0]["volumes"][0]["via"] = json!("b");
+    design["controllers"][0]["queue_limit"] = json!(1);
+    let mut array = array(&design, 1);
+    assert_eq!(took(&mut array, 0, Io::read(0, 4 * KIB)), 100 * MS + 11 * MS, "the way is gone, not the owner");
+    run_to(&mut array, 200 * MS);
+    let times = batch(&mut array, &[Io::read(0, 4 * KIB), Io::read(MIB, 4 * KIB)]);
+    assert_eq!(times.iter().map(|done| done.at.0 / MS).collect::<Vec<_>>(), [211, 222], "one place at its ports");
+    assert_eq!(array.report().expect("laws hold").targets[0].proxied_share, Some(0.0));
+}
+
+#[test]
+fn a_volume_that_was_moved_meanwhile_stays_where_it_was_moved() {
+    let moved = json!({"time_ns": 100 * MS, "volume_moves": {"volume": "v", "to": "a"}});
+    let mut array = array(&pair(json!([fails(0, "a", 0), moved.clone(), returns(200 * MS, "a")])), 1);
+    run_to(&mut array, 300 * MS);
+    let report = serde_json::to_value(array.report().expect("laws hold")).expect("JSON");
+    assert_eq!(report["happenings"][1]["no_effect"], "controller_failed");
+    assert_eq!(report["volumes"][0]["owner"], "a", "back with its controller");
+
+    let on_purpose = json!({"time_ns": 100 * MS, "volume_moves": {"volume": "v", "to": "c"}});
+    let mut three = pair(json!([fails(0, "a", 0), on_purpose, returns(200 * MS, "a")]));
+    three["controllers"].as_array_mut().expect("a list").push(json!({"name": "c"}));
+    let mut array = support::array(&three, 1);
+    run_to(&mut array, 300 * MS);
+    assert_eq!(array.report().expect("laws hold").volumes[0].owner.as_deref(), Some("c"));
+}
+
+#[test]
+fn the_next_one_that_works_takes_over_and_all_return_to_where_they_were() {
+    let mut three =
+        pair(json!([fails(10 * MS, "a", 0), fails(20 * MS, "b", 0), returns(30 * MS, "a"), returns(40 * MS, "b")]));
+    three["controllers"].as_array_mut().expect("a list").push(json!({"name": "c"}));
+    let mut array = array(&three, 1);
+    let mut owners_at = |at: u64| {
+        run_to(&mut array, at);
+        let volumes = array.report().expect("laws hold").volumes;
+        volumes.iter().map(|volume| volume.owner.clone().expect("an owner")).collect::<Vec<_>>().concat()
+    };
+    let found: Vec<String> = [15, 25, 35, 45].iter().map(|at| owners_at(at * MS)).collect();
+    assert_eq!(found, ["bb", "cc", "ac", "ab"]);
+}
+
+fn cached(mirrored: bool, changes: Value) -> Value {
+    let mut design = pair(changes);
+    design["cache"] = json!({"page_bytes": PAGE, "write": {"size_bytes": 64 * MIB, "mirrored": mirrored, "low_watermark": 0.5},
+        "read": {"size_bytes": 64 * MIB}});
+    design["links"] = json!({"mirror": {"bandwidth_bytes_per_s": 4_096e3}});
+    design
+}
+
+#[test]
+fn one_that_is_alone_writes_through_until_the_other_one_returns() {
+    let mut array = array(&cached(true, json!([fails(100 * MS, "a", 0), returns(200 * MS, "a")])), 1);
+    // A copy of 4 KiB takes a millisecond.
+    assert_eq!(took(&mut array, 0, of_target(1, Io::write(0, 4 * KIB))), 2 * MS);
+    assert_eq!(took(&mut array, 130 * MS, of_target(1, Io::write(MIB, 4 * KIB))), 11 * MS);
+    assert_eq!(took(&mut array, 300 * MS, of_target(1, Io::write(2 * MIB, 4 * KIB))), 2 * MS);
+    assert_eq!(kinds(&mut array), ["controller_failed", "cache_lost", "controller_returned", "cache_restored"]);
+}
+
+#[test]
+fn one_that_may_write_back_alone_copies_nothing() {
+    let allowed = json!({"time_ns": 100 * MS, "cache_restored": "b"});
+    let mut array = array(&cached(true, json!([fails(100 * MS, "a", 0), allowed, returns(200 * MS, "a")])), 1);
+    assert_eq!(took(&mut array, 130 * MS, of_target(1, Io::write(MIB, 4 * KIB))), MS);
+    assert_eq!(took(&mut array, 300 * MS, of_target(1, Io::write(2 * MIB, 4 * KIB))), 2 * MS);
+    assert_eq!(kinds(&mut array), ["controller_failed", "cache_lost", "cache_restored", "controller_returned"]);
+}
+
+#[test]
+fn what_was_mirrored_survives_and_what_was_not_is_lost() {
+    for (mirrored, lost) in [(true, false), (false, true)] {
+        let mut array = array(&cached(mirrored, json!([fails(100 * MS, "a", 0)])), 1);
+        for at in 0..3 {
+            took(&mut array, 10 * MS * at, Io::write(at * MIB, 4 * KIB));
+            took(&mut array, 10 * MS * at + 5 * MS, of_target(1, Io::write(at * MIB, 4 * KIB)));
+        }
+        run_to(&mut array, 200 * MS);
+        let report = serde_json::to_value(array.report().expect("laws hold")).expect("JSON");
+        let told = report["happenings"].as_array().expect("a list");
+        let found: Vec<&Value> = told.iter().filter(|one| one["kind"] == "data_lost").collect();
+        assert_eq!(!found.is_empty(), lost, "{told:?}");
+        if lost {
+            assert_eq!(found.len(), 1, "the other volume's controller works");
+            assert_eq!(found[0]["volume"], "v");
+            assert_eq!(found[0]["cache"], json!({"controller": "a", "bytes": 3 * 4 * KIB}));
+        }
+    }
+}
+
+#[test]
+fn clean_pages_of_the_failed_one_are_read_anew_and_those_of_the_other_one_are_not() {
+    let mut array = array(&cached(true, json!([fails(100 * MS, "a", 0)])), 1);
+    for target in [0, 1] {
+        took(&mut array, 20 * MS * u64::from(target), of_target(target, Io::read(0, 4 * KIB)));
+    }
+    assert_eq!(took(&mut array, 50 * MS, Io::read(0, 4 * KIB)), MS);
+    assert_eq!(took(&mut array, 200 * MS, Io::read(0, 4 * KIB)), 11 * MS);
+    assert_eq!(took(&mut array, 230 * MS, of_target(1, Io::read(0, 4 * KIB))), MS);
+    assert_eq!(took(&mut array, 250 * MS, Io::read(0, 4 * KIB)), MS, "and stay with the other one");
+}
+
+#[test]
+fn memory_is_what_the_controllers_that_work_have() {
+    let limits = |mirrored: bool, changes: Value| {
+        let mut array = array(&cached(mirrored, changes), 1);
+        run_to(&mut array, 100 * MS);
+        let cache = array.report().expect("laws hold").cache.expect("memory");
+        (cache.dirty_limit_pages * PAGE / MIB, cache.clean_limit_pages * PAGE / MIB)
+    };
+    assert_eq!(limits(true, json!([])), (32, 64));
+    assert_eq!(limits(true, json!([fails(0, "a", 0)])), (32, 32), "nothing is kept twice by one that is alone");
+    assert_eq!(limits(false, json!([fails(0, "a", 0)])), (32, 32));
+    assert_eq!(limits(true, json!([fails(0, "a", 0), returns(MS, "a")])), (32, 64));
+}
+
+#[test]
+fn what_failed_does_not_fail_again_and_what_works_does_not_return() {
+    let again = json!([returns(0, "a"), fails(MS, "a", 0), fails(2 * MS, "a", 500 * MS)]);
+    let mut array = array(&pair(again), 1);
+    run_to(&mut array, 10 * MS);
+    let report = serde_json::to_value(array.report().expect("laws hold")).expect("JSON");
+    let told = report["happenings"].as_array().expect("a list");
+    let reasons: Vec<&Value> = told.iter().map(|one| &one["no_effect"]).collect();
+    assert_eq!(reasons, [&json!("already_so"), &Value::Null, &json!("already_so")]);
+    assert_eq!(took(&mut array, 20 * MS, Io::read(0, 4 * KIB)), 11 * MS, "it had been taken over at once");
+}
