@@ -334,6 +334,28 @@ def test_read_ahead_of_our_own_is_told_from_others(machine: KernelTree) -> None:
     assert "read-ahead" in check.doubts[0]
 
 
+@pytest.mark.parametrize(("written", "is_told"), [(60, False), (400, True)])
+def test_what_others_write_does_not_hide_behind_many_reads(machine: KernelTree, written: int, is_told: bool) -> None:
+    """A quarter of reads and writes together was allowed: 2 GiB of reads let 500 MiB of others' writes pass."""
+    reads, sectors = 2048 * MIB // 4096, MIB // 512
+    before = _line("sda", 1, 8, 1, 8)
+    after = _line("sda", 1 + reads, 8 + 2048 * sectors, 1001, 8 + written * sectors)
+    check = _between(machine, before, after, {"read": Asked(reads, 2048 * MIB), "write": Asked(0, 0)})
+    assert (check.answer is Answer.OTHERS_TOO) is is_told
+    assert [
+        f"sda wrote {written} MiB in 1,000 I/Os while the generator wrote 0 B" in doubt for doubt in check.doubts
+    ] == ([True] if is_told else [])
+
+
+@pytest.mark.parametrize(("written", "is_told"), [(230, False), (300, True)])
+def test_what_a_file_system_adds_goes_with_what_is_written(machine: KernelTree, written: int, is_told: bool) -> None:
+    reads, writes, sectors = 100 * MIB // 4096, 200 * MIB // 4096, MIB // 512
+    before = _line("sda", 1, 8, 1, 8)
+    after = _line("sda", 1 + reads, 8 + 100 * sectors, 1 + writes, 8 + written * sectors)
+    check = _between(machine, before, after, {"read": Asked(reads, 100 * MIB), "write": Asked(writes, 200 * MIB)})
+    assert (check.answer is Answer.OTHERS_TOO) is is_told
+
+
 def test_a_disk_below_that_did_nothing_is_named(machine: KernelTree) -> None:
     under = Underneath((Level(("loop0",), "loop0 reads and writes its backing file through the page cache"),
                         Level(("sda",))))  # fmt: skip

@@ -21,8 +21,11 @@ from storscope.domain.units import KIB, MIB, SECTOR_BYTES, format_bytes, format_
 MISSING_SHARE: Final = 0.05
 """Bytes that the device did not move, as a share of the generator's, from which it was not the device (ours)."""
 EXCESS_SHARE: Final = 0.25
+OTHER_SHARE: Final = 0.05
 EXCESS_BYTES: Final = 8 * MIB
-"""What the device may move in addition, as a share and at least: journals, metadata, a log being written (ours)."""
+"""What the device may move in addition, as shares and at least: journals, metadata, a log being written (ours). What
+a file system adds goes with the generator's bytes of that direction; reads make hardly any writes, nor writes reads.
+"""
 JOURNAL_BYTES: Final = 32 * KIB
 """What a file system may write of its own for a flush: its journal's blocks, and those of the metadata (ours)."""
 _BELOW_SHARE: Final = 0.5
@@ -147,9 +150,10 @@ class Evidence:
     # Too much ---------------------------------------------------------------------------------------------------------
 
     def _excess(self, moved: Mapping[str, Moved]) -> list[str]:
-        allowed = max(EXCESS_BYTES, EXCESS_SHARE * sum(asked.bytes for asked in self.asked.values()))
+        whole = sum(asked.bytes for asked in self.asked.values())
         doubts = []
         for word, asked in self.asked.items():
+            allowed = max(EXCESS_BYTES, EXCESS_SHARE * asked.bytes + OTHER_SHARE * (whole - asked.bytes))
             more = moved[word].bytes - asked.bytes
             if more > allowed + (self._journal_bytes if word == "write" else 0):
                 names, done = ", ".join(self.under.nearest), DONE[word]
