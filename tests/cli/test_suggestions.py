@@ -16,6 +16,7 @@ from storscope.cli.suggestions import did_you_mean
         (["simulat"], "Did you mean 'simulate'?"),
         (["FILE"], "Did you mean: storscope diagnose FILE"),
         (["fit", "FILE"], "Did you mean: storscope fit drive FILE"),
+        (["fit", "array"], "No such command 'array'. There is: storscope fit drive"),
         (["store", "FILE"], "Did you mean: storscope store info --store FILE"),
         (["store", "quary"], "Did you mean 'query'?"),
         (["workload", "FILE"], "Did you mean: storscope workload show FILE"),

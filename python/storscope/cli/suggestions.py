@@ -55,7 +55,8 @@ class Verbs(click.Group):
     def _meant(self, ctx: click.Context, word: str, known: list[str]) -> str:
         if self._usual and self._is_argument(word):
             return f"Did you mean: {ctx.command_path} {self._usual} {word}"
-        return did_you_mean(word, known)
+        only = f"There is: {ctx.command_path} {known[0]}" if len(known) == 1 else ""
+        return did_you_mean(word, known) or only
 
 
 class NamedOption(click.Command):

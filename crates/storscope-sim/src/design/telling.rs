@@ -9,6 +9,22 @@ use super::tree::{LISTS, PlaceInText, Places, position, repeated};
 /// From here on a number is hardly one whose unit was forgotten.
 const MOST_WITHOUT_UNIT: u64 = 1 << 20;
 
+/// Tables of others that people write at the top.
+const BELOW: [(&str, &[&str]); 6] = [
+    ("cache.write", &["write", "write_cache", "write_back_cache", "nvram"]),
+    ("cache.read", &["read", "read_cache"]),
+    ("cache.prefetch", &["prefetch", "read_ahead", "readahead"]),
+    ("links.front_end", &["front_end", "frontend"]),
+    ("links.back_end", &["back_end", "backend"]),
+    ("links.mirror", &["mirror", "mirror_link", "interconnect"]),
+];
+
+/// The table that a key at the top of a design was meant for.
+fn place_of_table(path: &str, key: &str) -> Option<&'static str> {
+    let is_at_top = !path.contains(['.', '[']);
+    BELOW.iter().find(|(_, words)| is_at_top && words.contains(&key)).map(|(place, _)| *place)
+}
+
 /// Tells what is wrong, and where it stands.
 pub struct Teller<'text> {
     text: &'text str,
@@ -42,6 +58,9 @@ impl<'text> Teller<'text> {
         }
         if let Some(advice) = advice_on_limits(path, key, known) {
             return Some(advice.to_owned());
+        }
+        if let Some(place) = place_of_table(path, key) {
+            return Some(format!("did you mean [{place}]?"));
         }
         let Some(guess) = guess(key, known) else {
             let is_drive = !path.contains('.') && self.places.contains_key(&format!("{path}.kind"));
