@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from storscope.bench.workloads._fio_options import ELSEWHERE, LOST, THROUGH_CACHE, UNDERSTOOD
+from storscope.bench.workloads._fio_options import ELSEWHERE, HOW_VERIFIED, LOST, THROUGH_CACHE, UNDERSTOOD
 from storscope.bench.workloads._fio_text import VARIABLE, Option, Section, integer_of, time_of
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.errors import MalformedInput
@@ -32,6 +32,8 @@ class GivenOptions:
         self.kb_base = self.number("kb_base", 1024)
         self.reads = self.writes = self.random = False
         """Whether its `rw` reads, writes, and is random; the reader of the job says."""
+        self.checks_reads = False
+        """Whether what it reads is checked for stamps; the reader of the file says, once it knows all jobs."""
 
     def fail(self, option: Option, expected: str) -> None:
         """Refuses the value of an option."""
@@ -131,6 +133,9 @@ class GivenOptions:
                 self.losses.lost(option.where, option.text, LOST[name])
             elif name in ELSEWHERE:
                 self.losses.elsewhere(option.where, option.text, ELSEWHERE[name])
+            elif name in HOW_VERIFIED - self.used:
+                done = "stamps are checked with every read" if self.checks_reads else "here nothing is checked"
+                self.losses.elsewhere(option.where, option.text, f"says how fio verifies; {done}")
             elif name in UNDERSTOOD - self.used:
                 self.losses.elsewhere(option.where, option.text, "without effect beside the job's other options")
             elif name not in self.used:

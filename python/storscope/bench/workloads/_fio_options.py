@@ -38,12 +38,15 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("randrepeat", "randseed", "allrandrepeat", "random_generator", "use_os_rand"),
                     "says how random numbers are made; the seed is of the run"),
     **dict.fromkeys(("scramble_buffers", "refill_buffers"), "every block that storscope writes is different"),
-    **dict.fromkeys(("do_verify", "verify_fatal", "verify_dump", "verify_async", "verify_async_cpus", "verify_backlog",
-                     "verify_backlog_batch", "verify_interval", "verify_offset", "verify_only", "verifysort",
-                     "verify_state_save", "verify_state_load", "verify_pattern", "verify_pattern_interval",
-                     "experimental_verify"), "says how fio verifies; stamps are checked with every read"),
 }  # fmt: skip
 """Option -> why it is no part of a workload."""
+
+HOW_VERIFIED = frozenset({
+    "do_verify", "verify_fatal", "verify_dump", "verify_async", "verify_async_cpus", "verify_backlog",
+    "verify_backlog_batch", "verify_interval", "verify_offset", "verify_only", "verifysort", "verify_state_save",
+    "verify_state_load", "verify_pattern", "verify_pattern_interval", "experimental_verify",
+})  # fmt: skip
+"""Options that say how fio verifies, beside `verify`, which says that it does. They are elsewhere, too."""
 
 _SYNCHRONOUS_WRITES = (
     "a workload has no synchronous writes (O_SYNC, O_DSYNC): a write counts as done when the device has taken it, also "

@@ -65,6 +65,11 @@ class JobReader(GivenOptions):
             does = OTHER_ENGINES[engine.value.strip()]
             self.losses.lost(engine.where, engine.text, f"the job is left out: this engine {does}")
         self.reads, self.writes, self.random = _DIRECTIONS[kind]
+        if self.writes and self.flag("verify_only"):
+            self.is_supported = False
+            option = self.options["verify_only"]
+            reason = "the job is left out: fio writes nothing then, and checks what an earlier job of its own wrote"
+            self.losses.lost(option.where, option.text, reason)
         self.duration_ns = self.time("runtime", None, "s")
         self.ramp_ns = self.time("ramp_time", None, "s")
         self.numjobs = self.count("numjobs", 1, MOST_WORKERS)
@@ -193,17 +198,25 @@ class JobReader(GivenOptions):
 
     @property
     def verifies(self) -> bool:
-        """Whether it asks for a check of what it reads."""
-        return self.text("verify", "0") not in {"0", "null"}
+        """Whether it asks for a check of what it reads. A pattern alone is one, too (fio 3.33 reads all of it back)."""
+        return self.text(self.verified_by, "0") not in {"0", "null"}
+
+    @property
+    def verified_by(self) -> str:
+        """The option that asks for a check, if any does."""
+        return "verify_pattern" if "verify" not in self.options and "verify_pattern" in self.options else "verify"
 
     def note_verification(self) -> None:
-        """Says how the check that it asks for is done here."""
-        reason = "fio reads back what it wrote; here each read checks the stamp of its blocks"
-        if self.only_writes and ("do_verify" not in self.options or self.flag("do_verify")):
-            option = self.options["verify"]
+        """Says how the check that it asks for is done here, and remembers whether it is."""
+        reason, name = "fio reads back what it wrote; here each read checks the stamp of its blocks", self.verified_by
+        self.checks_reads = self.reads
+        if not self.only_writes:
+            self.note(name, reason)
+        elif "do_verify" not in self.options or self.flag("do_verify"):
+            option = self.options[name]
             self.losses.lost(option.where, option.text, f"{reason}, and this job has no reads")
         else:
-            self.note("verify", reason)
+            self.note(name, "fio puts a mark into each block, for a later job to check; here each block has a stamp")
 
     @property
     def flow(self) -> int:

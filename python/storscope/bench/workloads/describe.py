@@ -216,7 +216,7 @@ def _data(workload: Workload) -> Iterator[str]:
         )
     reads = any(stream.access.reads for stream in workload.streams)
     if workload.verification is Verification.STAMPS and not reads:
-        yield "What is read is checked for its stamp, but nothing is read."
+        yield "Each block that is written has a stamp, but nothing is read that could be checked."
     elif workload.verification is Verification.STAMPS:
         yield "Each block that is read is checked for its stamp; it must have been written by storscope before."
 

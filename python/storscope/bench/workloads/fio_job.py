@@ -52,7 +52,7 @@ def read_fio(
     asked = [(group, asking) for group in groups if (asking := [job for job in group if job.is_supported])]
     workloads = tuple(_workload(asking, targets, losses, where) for _, asking in asked)
     if not workloads:
-        hint = "Jobs that trim, or whose engine does other things than reading and writing, are left out."
+        hint = "Jobs that trim or only verify, or whose engine does other things than read and write, are left out."
         raise MalformedInput("a job that reads or writes", "none", where=where, hint=hint)
     for job in jobs:
         if job.is_supported:
@@ -88,7 +88,7 @@ def _workload(jobs: Sequence[JobReader], targets: JobTargets, losses: LossList, 
 
 _SAID_BY = {
     "outstanding": ("iodepth",), "rate_per_s": ("rate_iops", "rate"), "workers": ("numjobs",),
-    "verification": ("verify",),
+    "verification": ("verify", "verify_pattern"),
 }  # fmt: skip
 """Which options say what a field of a workload becomes."""
 
@@ -124,7 +124,7 @@ def _verification(jobs: Sequence[JobReader], losses: LossList) -> Verification:
         if unchecked is None:
             job.note_verification()
         else:
-            option = job.options["verify"]
+            option = job.options[job.verified_by]
             reason = f"reads are checked in all jobs that run together or in none, and [{unchecked.name}] asks for none"
             losses.lost(option.where, option.text, reason)
     return Verification.STAMPS if asking and unchecked is None else Verification.NONE
