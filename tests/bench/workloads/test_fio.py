@@ -564,6 +564,47 @@ def test_a_job_that_only_verifies_does_not_write_here_either() -> None:
     assert len(read_fio("[read]\nrw=read\nverify=md5\nverify_only=1\n").workloads) == 1
 
 
+_RESTING = (
+    "sync=0", "sync=none", "end_fsync=0", "fsync_on_close=0", "write_barrier=0", "zonemode=none", "zonesize=0",
+    "rate_min=0", "latency_target=0", "latency_percentile=100", "max_latency=0ms", "startdelay=0s", "trim_percentage=0",
+    "thinktime_spin=0", "rw_sequencer=sequential", "dedupe_mode=repeat", "dedupe_global=false", "softrandommap=0",
+    "lockfile=none", "atomic=0", "rate=0", "iodepth_low=0", "iodepth_low=8",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("option", _RESTING)
+def test_an_option_that_asks_for_what_is_done_anyway_loses_nothing(option: str) -> None:
+    """`sync=0` and its like were lost, and a doubt of each run of the job."""
+    losses = read_fio(f"[a]\nioengine=libaio\nrw=read\niodepth=8\n{option}\n").losses
+    assert [loss.what for loss in losses if loss.kind is not LossKind.ELSEWHERE] == []
+
+
+@pytest.mark.parametrize("option", [
+    "sync=1", "sync=dsync", "end_fsync=1", "zonemode=zbd", "rate_min=1k", "startdelay=5", "trim_percentage=10",
+    "rw_sequencer=identical", "buffer_pattern=0", "wait_for=0", "lockfile=exclusive", "atomic=1", "readfua=1",
+])  # fmt: skip
+def test_an_option_that_asks_for_what_is_not_done_is_lost(option: str) -> None:
+    losses = read_fio(f"[a]\nioengine=libaio\nrw=read\niodepth=8\n{option}\n").losses
+    lost = [loss for loss in losses if loss.kind is LossKind.LOST]
+    assert [loss.what for loss in lost] == [option]
+    assert "does not know" not in lost[0].reason
+
+
+def test_a_queue_that_drains_before_it_is_filled_again_is_lost() -> None:
+    """With it fio 3.33 had 22 in flight on average (rate x latency), without it 32."""
+    losses = read_fio("[a]\nioengine=libaio\nrw=randread\niodepth=32\niodepth_low=8\n").losses
+    assert [loss.reason for loss in losses if loss.kind is LossKind.LOST] == [
+        "fio lets 32 in flight drain to 8 before it sends more; here each is followed by the next"
+    ]
+    assert "iodepth_low" not in str(read_fio("[a]\nrw=randread\niodepth=32\niodepth_low=8\n").losses)
+
+
+def test_an_option_with_a_hyphen_is_read() -> None:
+    """The file was refused."""
+    losses = read_fio("[a]\nrw=randread\nhugepage-size=2m\n").losses
+    assert "hugepage-size=2m" in {loss.what for loss in losses if loss.kind is LossKind.ELSEWHERE}
+
+
 def test_a_slip_in_an_option_is_lost_with_the_option_that_was_meant() -> None:
     """Its depth would be 1 in silence, as the job's other options are read."""
     losses = read_fio("[a]\nrw=randread\nbs=4k\nsize=1g\nio_depth=8\nelephants=3\n").losses

@@ -41,6 +41,11 @@ def _depth(job: GivenOptions) -> int:
     if engine in SYNCHRONOUS and depth > 1:
         job.note("iodepth", f"{engine} keeps one I/O outstanding whatever iodepth says; taken as 1")
         depth = 1
+    low = job.number("iodepth_low", 0)
+    if 0 < low < depth:
+        option = job.options["iodepth_low"]
+        reason = f"fio lets {depth} in flight drain to {low} before it sends more; here each is followed by the next"
+        job.losses.lost(option.where, option.text, reason)
     files = len(job.filenames)
     if files > 1:
         each = max(1, depth // files)
@@ -61,9 +66,11 @@ def _rate(job: GivenOptions, direction: int) -> float | None:
     option, *parts = job.pair("rate")
     if option and parts[direction]:
         sizes = sizes_of(job, direction)
-        job.note("rate", "bytes per second as I/Os of the mean size per second")
         mean = sum(size * part for size, part in sizes)
-        return size_of(option, parts[direction], job.where, job.kb_base) / mean or None
+        bytes_per_s = size_of(option, parts[direction], job.where, job.kb_base)
+        if bytes_per_s:
+            job.note("rate", "bytes per second as I/Os of the mean size per second")
+        return bytes_per_s / mean or None
     return None
 
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from storscope.bench.workloads._fio_options import ELSEWHERE, HOW_VERIFIED, LOST, THROUGH_CACHE, UNDERSTOOD
+from storscope.bench.workloads._fio_options import (
+    ELSEWHERE,
+    HOW_VERIFIED,
+    LOST,
+    THROUGH_CACHE,
+    UNDERSTOOD,
+    asks_nothing,
+)
 from storscope.bench.workloads._fio_text import VARIABLE, Option, Section, integer_of, time_of
 from storscope.bench.workloads.loss import LossList
 from storscope.domain.errors import MalformedInput
@@ -125,7 +132,7 @@ class GivenOptions:
     def note_rest(self) -> None:
         """Lists every option that no field of the workload came from."""
         for name, option in self.options.items():
-            if name in ("startdelay", "start_delay") and re.fullmatch("0+[a-z]*", option.value.strip().lower()):
+            if name in LOST and asks_nothing(name, option.value):
                 continue
             if name in ("direct", "buffered") and _is_on(option) == (name == "buffered"):
                 self.losses.elsewhere(option.where, option.text, THROUGH_CACHE)

@@ -5,6 +5,8 @@ Names as in fio 3.42's options.c. What stands in neither table nor reader is lis
 
 from __future__ import annotations
 
+import re
+
 _TARGET = "says which target; targets are given when the workload is run"
 _LENGTH = "says how long; durations are given when the workload is run"
 _OUTPUT = "says what fio reports"
@@ -14,14 +16,15 @@ ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("directory", "filename_format", "nrfiles", "openfiles", "filesize", "opendir",
                      "file_service_type", "unique_filename", "unlink", "create_on_open", "create_only",
                      "create_serialize", "create_fsync", "fallocate", "file_append", "overwrite", "fill_device",
-                     "allow_mounted_write", "pre_read", "readonly", "allow_file_create"), _TARGET),
+                     "allow_mounted_write", "pre_read", "readonly", "allow_file_create", "unlink_each_loop"), _TARGET),
     **dict.fromkeys(("time_based", "loops", "io_size", "number_ios", "steadystate", "ss",
                      "steadystate_duration", "ss_dur", "steadystate_ramp_time", "ss_ramp"), _LENGTH),
     **dict.fromkeys(("group_reporting", "new_group", "lat_percentiles", "clat_percentiles", "slat_percentiles",
                      "percentile_list", "write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log",
                      "log_avg_msec", "log_hist_msec", "log_hist_coarseness", "log_max_value", "log_offset",
                      "log_compression", "log_store_compressed", "log_unix_epoch", "log_entries", "log_prio",
-                     "log_window_value", "per_job_logs", "disable_lat", "disable_clat", "disable_slat",
+                     "log_window_value", "log_compression_cpus", "log_alternate_epoch", "log_alternate_epoch_clock_id",
+                     "block_error_percentiles", "per_job_logs", "disable_lat", "disable_clat", "disable_slat",
                      "disable_bw_measurement", "disable_bw", "gtod_reduce", "gtod_cpu", "unified_rw_reporting",
                      "stats", "bwavgtime", "iopsavgtime", "description", "name", "eta", "significant_figures",
                      "significant-figures", "unit_base", "write_iolog", "disk_util", "clocksource"), _OUTPUT),
@@ -33,7 +36,8 @@ ELSEWHERE: dict[str, str] = {
                      "iomem_align", "hugepage-size", "lockmem", "invalidate", "exitall", "exec_prerun", "exec_postrun",
                      "uid", "gid", "userspace_reap", "nonvectored", "uncached", "exit_what", "continue_on_error",
                      "ignore_error", "error_dump", "max_open_zones", "reap", "ioscheduler", "fadvise_hint",
-                     "kb_base", "force_async", "nowait", "cmdprio_percentage", "io_submit_mode",
+                     "kb_base", "force_async", "nowait", "cmdprio", "cmdprio_percentage", "cmdprio_bssplit",
+                     "cmdprio_class", "hipri_percentage", "thp", "exitall_on_error", "io_submit_mode",
                      "serialize_overlap"), _HOST),
     **dict.fromkeys(("randrepeat", "randseed", "allrandrepeat", "random_generator", "use_os_rand"),
                     "says how random numbers are made; the seed is of the run"),
@@ -65,10 +69,11 @@ LOST: dict[str, str] = {
                     "storscope reports a rate that was not reached instead of stopping"),
     **dict.fromkeys(("latency_target", "latency_window", "latency_percentile", "latency_run", "max_latency"),
                     "a goal, not a workload: see storscope bench --knee"),
-    **dict.fromkeys(("zonemode", "zonesize", "zonerange", "zoneskip", "zonecapacity", "read_beyond_wp"),
-                    "a workload has no zones"),
+    **dict.fromkeys(("zonemode", "zonesize", "zonerange", "zoneskip", "zonecapacity", "read_beyond_wp",
+                     "zone_reset_frequency", "ignore_zone_limits"), "a workload has no zones"),
     **dict.fromkeys(("read_iolog", "replay_redirect", "replay_no_stall", "replay_time_scale", "replay_scale",
-                     "replay_align", "replay_skip", "merge_blktrace_file"), "a trace, not a description"),
+                     "replay_align", "replay_skip", "read_iolog_chunked", "merge_blktrace_file",
+                     "merge_blktrace_scalars", "merge_blktrace_iters"), "a trace, not a description"),
     **dict.fromkeys(("startdelay", "wait_for", "start_delay"), "the streams of a workload start together"),
     **dict.fromkeys(("buffer_pattern", "dedupe_mode", "dedupe_working_set_percentage", "dedupe_global",
                      "buffer_compress_chunk"), "the pool of data has compressible and duplicate shares only"),
@@ -80,8 +85,27 @@ LOST: dict[str, str] = {
     **dict.fromkeys(("trim_percentage", "trim_backlog", "trim_backlog_batch", "trim_verify_zero"),
                     "a workload does not trim"),
     **dict.fromkeys(("profile", "job_max_open_zones", "zone_reset_threshold"), "has no counterpart"),
+    "lockfile": "lets one job at a time at a file; the workers of a workload do not wait for each other",
+    "atomic": "writes that are whole or not at all are not asked for",
+    **dict.fromkeys(("readfua", "writefua", "sg_write_mode", "cmd_type"), "a workload has plain reads and writes"),
 }  # fmt: skip
 """Option -> what is lost with it."""
+
+_NAMES = frozenset({"buffer_pattern", "wait_for", "read_iolog", "replay_redirect", "merge_blktrace_file", "profile"})
+"""Whose value is a name or a pattern: 0 is one, too."""
+
+_RESTING = {
+    "sync": "none", "zonemode": "none", "lockfile": "none", "rw_sequencer": "sequential", "dedupe_mode": "repeat",
+    "latency_percentile": "100", "cmd_type": "nvme", "sg_write_mode": "write",
+}  # fmt: skip
+"""Option -> what it is without being given (fio 3.42's options.c), where that is no number."""
+
+
+def asks_nothing(name: str, value: str) -> bool:
+    """Whether an option of `LOST` has a value with which fio does what it does without it, so that nothing is lost."""
+    written = value.strip().lower()
+    return name not in _NAMES and (bool(re.fullmatch("0+[a-z%]*|false", written)) or written == _RESTING.get(name))
+
 
 THROUGH_CACHE = "fio goes through the page cache; storscope past it, unless --buffered is given"
 
@@ -97,7 +121,7 @@ OTHER_ENGINES: dict[str, str] = {
 
 UNDERSTOOD = frozenset({
     "blockalign", "bs", "bs_unaligned", "bsrange", "bssplit", "buffer_compress_percentage", "dedupe_percentage",
-    "fdatasync", "flow", "flow_id", "flow_sleep", "fsync", "iodepth", "norandommap", "numjobs", "offset",
+    "fdatasync", "flow", "flow_id", "flow_sleep", "fsync", "iodepth", "iodepth_low", "norandommap", "numjobs", "offset",
     "offset_increment", "percentage_random", "ramp_time", "random_distribution", "rate", "rate_iops", "rate_process",
     "runtime", "rw", "rwmixread", "rwmixwrite", "size", "thinktime", "thinktime_blocks", "thinktime_blocks_type",
     "verify", "zero_buffers",

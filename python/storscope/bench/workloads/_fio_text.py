@@ -101,7 +101,7 @@ def _check_place(line: str, current: Section | None, where: str, number: int, jo
         raise MalformedInput(
             "options", f"{line[:60]!r}", where=at, hint="Put the included file's text here; fio reads it the same way."
         )
-    if current is None or not re.match(r"[a-zA-Z_][\w]*\s*(=|$)", line):
+    if current is None or not re.match(r"[a-zA-Z_][\w-]*\s*(=|$)", line):
         raise MalformedInput("a section like [global], then options like bs=4k", repr(line[:60]), where=at)
     if jobs > _MOST_SECTIONS or len(current.options) > _MOST_OPTIONS:
         raise MalformedInput(f"at most {_MOST_SECTIONS} jobs of {_MOST_OPTIONS} options", "more", where=at)
