@@ -33,9 +33,14 @@ def run(
     status: str | None = None,
     engine: str = "fio",
     histogram: Sequence[Sequence[int]] = (),
+    reads: float | None = None,
+    told: dict[str, float] | None = None,
     **load: float | None,
 ) -> Writer:
-    """A closed-loop run of intervals of a second (a number: one row), its latency by Little's law unless given."""
+    """A closed-loop run of intervals of a second (a number: one row), its latency by Little's law unless given.
+
+    `reads` is the share of reads, where rates of both are told; `told` are counters in ns of the whole, as percentiles.
+    """
     values = [iops] if isinstance(iops, int | float) else list(iops)
     configured = LOAD | load
 
@@ -56,7 +61,13 @@ def run(
                 "latency_ns_mean": latency_ns or depth / rate * SECOND,
                 "device_latency_ns_mean": device_latency_ns,
             }
+            if reads is not None:
+                figures |= {"read_ops_per_s": rate * reads, "write_ops_per_s": rate * (1 - reads)}
             recorder.observe(job, at, step, figures, run=id or name)
+        for counter, value in (told or {}).items():
+            recorder.counter(
+                job, int(START + start * SECOND), int(whole_s * SECOND), counter, "ns", value, run=id or name
+            )
         for index, counts in enumerate(histogram):
             buckets = [(2.0**k * 1e4, 2.0 ** (k + 1) * 1e4, count) for k, count in enumerate(counts)]
             at = int(START + start * SECOND) + index * SECOND

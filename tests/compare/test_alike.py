@@ -193,6 +193,17 @@ def test_where_fio_kept_no_lat_it_is_said_which_parts_there_are(tmp_path: Path) 
     ) in _notes(comparison)
 
 
+def test_a_percentile_that_fio_tells_of_lat_is_compared_with_our_service(tmp_path: Path) -> None:
+    def told(measure: str) -> Writer:
+        return run("w", 1000.0, reads=1.0, told={f"read.{measure}.p99": 2e6})
+
+    found = row(only(compared(tmp_path / "lat", [told("lat")], [_ours()])), "p99")
+    assert (found.before, found.after) == (2e6, pytest.approx(_SERVICE_NS, rel=0.02))
+    assert (
+        "p99: the sides timed different parts of an I/O (clat before, service after; run fio with lat_percentiles=1)."
+    ) in _notes(compared(tmp_path / "clat", [told("clat")], [_ours()]))
+
+
 # Flushes --------------------------------------------------------------------------------------------------------------
 
 _FLUSH_NS = 3e6

@@ -150,9 +150,17 @@ def _others(measured: Measured) -> Measured:
         for one in (measured.whole, measured.intervals)
     )
     return replace(
-        measured, whole=whole, intervals=intervals, histograms=[_renamed(part) for part in measured.histograms]
+        measured,
+        whole=whole,
+        intervals=intervals,
+        histograms=[_renamed(part) for part in measured.histograms],
+        told={(one, _ours(measure), percent): value for (one, measure, percent), value in measured.told.items()},
     )
 
 
 def _renamed(part: HistogramPart) -> HistogramPart:
-    return replace(part, measure="service") if part.measure == "lat" else part
+    return replace(part, measure=_ours(part.measure))
+
+
+def _ours(measure: str) -> str:
+    return "service" if measure == "lat" else measure

@@ -13,6 +13,7 @@ from storscope.compare.endings import barred_by_ending, sure_in_spite
 from storscope.compare.matching import Pair
 from storscope.compare.metrics import METRICS, Metric
 from storscope.compare.subjects import HistogramPart, Subject
+from storscope.compare.told_percentiles import tells_apart, told_of
 from storscope.compare.wording import listed
 from storscope.domain.arrays import FloatArray
 from storscope.domain.comparison import Distribution, Outcome
@@ -69,11 +70,11 @@ def differences(
                 sure = sure_in_spite(pair, metric) if barred else {}
                 found.append(replace(result, barred=barred, sure=sure))
             else:
-                missing.append(f"{metric.name}: the sides timed different parts of an I/O{_parts_words(pair)}.")
+                missing.append(f"{metric.name}: the sides timed different parts of an I/O{_parts_words(pair, metric)}.")
         elif any(_has([run], metric) for run in (*pair.before, *pair.after)):
-            missing.append(f"{metric.name}: {_who_lacks(pair, metric)}.")
-        elif were_asked:
-            missing.append(f"{metric.name}: neither side has it.{_source(metric)}")
+            missing.append(f"{metric.name}: {_who_lacks(pair, metric)}.{_of_either(pair, metric)}")
+        elif were_asked or _of_either(pair, metric):
+            missing.append(f"{metric.name}: neither side has it.{_of_either(pair, metric) or _source(metric)}")
     return found, missing
 
 
@@ -100,10 +101,24 @@ def _source(metric: Metric) -> str:
     return " Percentiles are taken from histograms; fio writes them with --output-format=json+." if metric.share else ""
 
 
-def _parts_words(pair: Pair) -> str:
+def _of_either(pair: Pair, metric: Metric) -> str:
+    """What to do where a percentile is told of reads and of writes, but not of both; empty where it is not."""
+    if not any(tells_apart(run.measured(), metric) for run in (*pair.before, *pair.after)):
+        return ""
+    apart = f"--metric read_{metric.name} --metric write_{metric.name}"
+    return (
+        f" fio told it of reads and of writes; of both together it takes histograms (--output-format=json+). "
+        f"To compare either: {apart}."
+    )
+
+
+def _parts_words(pair: Pair, metric: Metric) -> str:
     """Which, and what to do where fio was not told to keep the part that the other side has."""
     timed = [
-        {part.measure for run in group for part in run.measured().histograms if part.measure in _MEASURES}
+        {
+            *(part.measure for run in group for part in run.measured().histograms if part.measure in _MEASURES),
+            *(measure for run in group for measure in told_of(run.measured(), metric)),
+        }
         for group in (pair.before, pair.after)
     ]
     words = [" and ".join(measure for measure in _MEASURES if measure in own) for own in timed]
@@ -128,7 +143,7 @@ def _who_lacks(pair: Pair, metric: Metric) -> str:
 
 def _has(group: Sequence[Subject], metric: Metric) -> bool:
     if metric.share:
-        return all(_histograms(subject, metric, None) for subject in group)
+        return all(_histograms(run, metric, None) or told_of(run.measured(), metric) for run in group)
     return all(subject.measured().value(metric) is not None for subject in group)
 
 
@@ -208,8 +223,10 @@ def _percentile(pair: Pair, metric: Metric, seed: int, level: float) -> Found | 
     measure = _common_measure(pair, metric)
     if measure is None:
         return None
-    share = metric.share or 0.0
-    before, after = ([_buckets(run, metric, measure) for run in group] for group in (pair.before, pair.after))
+    share, groups = metric.share or 0.0, (pair.before, pair.after)
+    if not all(_histograms(run, metric, measure) for group in groups for run in group):
+        return _of_told(pair, metric, measure, level)
+    before, after = ([_buckets(run, metric, measure) for run in group] for group in groups)
     if len(before) == len(after) == 1:
         found = compare_percentile(before[0], after[0], share, seed=seed, level=level)
         known = _of_own(pair.before[0], pair.after[0], metric, level)
@@ -218,12 +235,29 @@ def _percentile(pair: Pair, metric: Metric, seed: int, level: float) -> Found | 
     return _of_groups(metric, pair, [[one.percentile(share) for one in side] for side in (before, after)], level)
 
 
+def _of_told(pair: Pair, metric: Metric, measure: str, level: float) -> Found:
+    """Of runs of which some tell the percentile and no distribution."""
+
+    def value(run: Subject) -> float:
+        if _histograms(run, metric, measure):
+            return _buckets(run, metric, measure).percentile(metric.share or 0.0)
+        return told_of(run.measured(), metric)[measure]
+
+    before, after = ([value(run) for run in group] for group in (pair.before, pair.after))
+    if len(before) == len(after) == 1:
+        return Found(metric, only_values(before[0], after[0]), "no interval: one value each")
+    return _of_groups(metric, pair, [before, after], level)
+
+
 def _common_measure(pair: Pair, metric: Metric | None) -> str | None:
     """What was timed on both sides; flushes, of which fio has the total alone, do not decide for reads and writes."""
     operations = {part.operation for run in (*pair.before, *pair.after) for part in run.measured().histograms}
     asked = metric.operations if metric is not None and metric.operations else operations - {OPERATION}
     timed = [
-        {part.measure for part in run.measured().histograms if part.operation in asked}
+        {
+            *(part.measure for part in run.measured().histograms if part.operation in asked),
+            *(told_of(run.measured(), metric) if metric else ()),
+        }
         for run in (*pair.before, *pair.after)
     ]
     return next((measure for measure in _MEASURES if all(measure in own for own in timed)), None)

@@ -28,6 +28,7 @@ from storscope.compare.naming import SIMULATOR, place_of
 from storscope.compare.own_intervals import read_own
 from storscope.compare.selection import Selector, Times
 from storscope.compare.subjects import HistogramPart, Intervals, Measured, Subject
+from storscope.compare.told_percentiles import read_told
 from storscope.domain import flush
 from storscope.domain.comparison import Load
 from storscope.domain.json_form import encode
@@ -113,7 +114,9 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
             parameters,
         ).to_pylist()
     )
-    own = {} if selector.has_times or selector.stream else read_own(store, parameters["captures"])
+    is_part = selector.has_times or selector.stream
+    own = {} if is_part else read_own(store, parameters["captures"])
+    told = {} if is_part else read_told(store, parameters["captures"])
     scratch_bytes = read_scratch_bytes(store, parameters["captures"])
     subjects = []
     for row in chosen:
@@ -125,6 +128,7 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
         parts = [_of_streams(rows, row, names) for rows in (observed[key], histograms[key])]
         measured = times and _measured_run(parts[0], parts[1], times, own.get(key, {}))
         if times and measured:
+            measured = replace(measured, told=told.get(key, {}))
             run = _run(row, measured, times, scratch_bytes.get(key), names)
             subjects.append(replace(run, name=selector.stream) if selector.stream else run)
     return subjects

@@ -78,6 +78,8 @@ class Measured:
     histograms: Sequence[HistogramPart] = ()
     own: Mapping[str, Known] = field(default_factory=dict)
     """By the metric's name: figures of which the run itself says how sure they are."""
+    told: Mapping[tuple[str, str, float], float] = field(default_factory=dict)
+    """Operation, what was timed, per cent -> ns: percentiles that are told without a distribution."""
 
     def value(self, metric: Metric) -> float | None:
         """The figure over the whole length; None when the source does not have it."""
