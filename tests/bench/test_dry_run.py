@@ -269,3 +269,59 @@ def test_a_second_word_is_refused_and_does_not_take_the_place_of_the_first(
     """With the last one alone each of two targets was refused in turn, for want of the word that was typed first."""
     said = _refused_alike(capsys, *small, "--workload", "log", "--overwrite", "/another:8")
     assert "expected one --overwrite, for one target, found 2" in said
+
+
+@pytest.fixture
+def two(data: Path) -> tuple[list[Path], list[str], list[str]]:
+    """Two files with content, the words that allow to overwrite them, and how both are measured with writes."""
+    files = [data / "one", data / "two"]
+    for file in files:
+        file.write_bytes(os.urandom(1024**2))
+    options = ["--workload", "log", "--buffered", "--duration", "0.2s", "--store", str(data.parent / "store")]
+    return files, [f"{file}:{1024**2}" for file in files], [*map(str, files), *options]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("how", [(), ("--dry-run",)])
+def test_two_targets_with_content_are_overwritten_where_each_has_its_word(
+    two: tuple[list[Path], list[str], list[str]], order: tuple[int, int], how: tuple[str, ...]
+) -> None:
+    files, words, arguments = two
+    before = [file.read_bytes() for file in files]
+    assert run(["bench", *arguments, *(f"--overwrite={words[index]}" for index in order), *how]) == 0
+    assert [file.read_bytes() != old for file, old in zip(files, before, strict=True)] == [not how] * 2
+
+
+@pytest.mark.parametrize(("typed", "said"), [
+    ((), "repeat the file's full path and size"),
+    ((0,), "repeat the file's full path and size"),
+    ((1,), "repeat the file's full path and size"),
+    ((0, 0), "expected words that differ"),
+    ((0, 2), "expected with --overwrite what identifies one of the targets"),
+    ((0, 1, 2), "expected at most one --overwrite for each of the targets, found 3"),
+])  # fmt: skip
+def test_without_the_word_of_each_nothing_is_written(
+    two: tuple[list[Path], list[str], list[str]],
+    typed: tuple[int, ...],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    files, words, arguments = two
+    before = [file.read_bytes() for file in files]
+    given = [f"--overwrite={[*words, '/else:8'][index]}" for index in typed]
+    for how in ((), ("--dry-run",)):
+        assert run(["bench", *arguments, *given, *how]) == 2
+        captured = capsys.readouterr()
+        assert said in captured.out + captured.err
+    assert [file.read_bytes() for file in files] == before
+
+
+def test_beside_a_target_that_needs_no_word_that_of_another_object_is_refused(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was ignored: the run wrote to the two that stood there, though a third one was meant."""
+    for name in ("one", "two"):
+        (data / name).touch()
+    names = [str(data / name) for name in ("one", "two")]
+    said = _refused_alike(capsys, *names, "--workload", "log", "--overwrite", "/else:8")
+    assert "found --overwrite '/else:8'" in said

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from storscope.bench.room import check_count, check_room
-from storscope.bench.safety import Kernel, bytes_of
+from storscope.bench.safety import OPTION, Kernel, bytes_of, resolve, words_of
 from storscope.bench.targets import (
     Ready,
     Wish,
@@ -21,7 +21,7 @@ from storscope.bench.targets import (
     used_size,
 )
 from storscope.domain.access import Copy
-from storscope.domain.errors import TargetRefused, UsageError
+from storscope.domain.errors import UsageError
 from storscope.domain.workload import Stream, Workload
 
 
@@ -62,22 +62,23 @@ def _use(streams: Sequence[Stream], index: int) -> Use:
 
 
 @contextmanager
-def ready_targets(paths: Sequence[str], wish: Wish) -> Iterator[tuple[Ready, ...]]:
+def ready_targets(paths: Sequence[str], wish: Wish, typed: Sequence[str] = ()) -> Iterator[tuple[Ready, ...]]:
     """Opens, and if need be creates and fills, what a run needs; takes it down again at the end.
 
     A target is opened for writing if the workload writes to it, or `wish.writes` says so for all. What exists is opened
-    before anything is created. Raises TargetRefused for what must not be written, ConfigError for a workload that does
-    not fit, UsageError for targets that are the same or not used.
+    before anything is created. `typed` are the words that allow to overwrite, each for the target that it identifies.
+    Raises TargetRefused for what must not be written, ConfigError for a workload that does not fit, UsageError for
+    targets that are the same or not used, and for a word that is of none of them.
     """
     uses = uses_of(wish.workload, len(paths))
-    wishes = [replace(wish, writes=wish.writes or use.writes) for use in uses]
     new = [is_new(path) for path in paths]
-    if wish.permission is not None and all(new):
-        expected = "no --overwrite, as nothing existing would be overwritten"
-        raise UsageError(expected, repr(wish.permission))
+    words = words_for(paths, typed)
+    wishes = [
+        replace(wish, writes=wish.writes or use.writes, permission=word) for use, word in zip(uses, words, strict=True)
+    ]
     with ExitStack() as stack:
         found = {
-            index: _opened(stack, path, one, is_only=len(paths) == 1)
+            index: existing(stack, path, one)
             for index, (path, one) in enumerate(zip(paths, wishes, strict=True))
             if not new[index]
         }
@@ -95,6 +96,14 @@ def ready_targets(paths: Sequence[str], wish: Wish) -> Iterator[tuple[Ready, ...
         yield tuple(found[index] for index in range(len(paths)))
 
 
+def words_for(paths: Sequence[str], typed: Sequence[str]) -> list[str | None]:
+    """Of each path the word that allows to overwrite it, None without. Raises UsageError for one that is of none."""
+    if typed and all(map(is_new, paths)):
+        raise UsageError(f"no {OPTION}, as nothing existing would be overwritten", repr(typed[0]))
+    kernel = Kernel()
+    return words_of([resolve(path, kernel) for path in paths], typed, kernel)
+
+
 def check_sizes(paths: Sequence[str], workload: Workload, size_bytes: int | None) -> None:
     """Whether a workload fits on targets that are not opened; what `ready_targets` and the engine would say.
 
@@ -107,16 +116,6 @@ def check_sizes(paths: Sequence[str], workload: Workload, size_bytes: int | None
     ]
     check_room(workload, sizes)
     check_fits(confined(workload, None if all(new) else size_bytes), *sizes)
-
-
-def _opened(stack: ExitStack, path: str, wish: Wish, *, is_only: bool) -> Ready:
-    """Of several targets the word that was typed identifies one; the others must do without."""
-    if is_only or wish.permission is None:
-        return existing(stack, path, wish)
-    try:
-        return existing(stack, path, wish)
-    except TargetRefused:
-        return existing(stack, path, replace(wish, permission=None))
 
 
 def _refuse_same(found: Iterable[Ready]) -> None:

@@ -28,7 +28,7 @@ def settings_of(
         duration_ns=duration_ns,
         seed=secrets.randbits(32) if chosen["seed"] is None else chosen["seed"],
         size_bytes=chosen["size"],
-        permission=chosen["permission"],
+        permissions=tuple(chosen["permissions"]),
         direct=not chosen["buffered"],
         interval_ns=NS_PER_S if interval_ns is None else interval_ns,
         engine=chosen["engine"],

@@ -122,12 +122,14 @@ def allowed_on(targets: Sequence[str], workload: Workload, settings: BenchSettin
 
     Raises ConfigError, UsageError for one that does not fit.
     """
-    from storscope.bench.target_set import check_sizes, uses_of
+    from storscope.bench.target_set import check_sizes, uses_of, words_for
 
     uses = uses_of(workload, len(targets))
     _print_leftovers()
+    words = words_for(targets, settings.permissions)
     allowed = [
-        _dry_run_of(targets, index, workload, settings, writes=use.writes or writes) for index, use in enumerate(uses)
+        _dry_run_of(targets, index, workload, settings, writes=use.writes or writes, permission=words[index])
+        for index, use in enumerate(uses)
     ]
     check_sizes(targets, workload, settings.size_bytes)
     return all(allowed)
@@ -144,7 +146,13 @@ def _print_leftovers() -> None:
 
 
 def _dry_run_of(
-    targets: Sequence[str], index: int, workload: Workload, settings: BenchSettings, *, writes: bool
+    targets: Sequence[str],
+    index: int,
+    workload: Workload,
+    settings: BenchSettings,
+    *,
+    writes: bool,
+    permission: str | None,
 ) -> bool:
     from storscope.bench.safety import Intent, plan
     from storscope.bench.targets import is_new, scratch_size
@@ -152,7 +160,7 @@ def _dry_run_of(
     target, size = targets[index], settings.size_bytes
     if is_new(target):
         size = scratch_size(size, workload, index)
-    found = plan(target, Intent(writes, size, settings.keep, settings.direct), permission=settings.permission)
+    found = plan(target, Intent(writes, size, settings.keep, settings.direct), permission=permission)
     for line in found.lines():
         click.echo(line)
     return found.is_allowed

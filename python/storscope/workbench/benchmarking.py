@@ -48,12 +48,13 @@ from storscope.workbench.engines import AUTO, check_engine, check_load, engine_o
 
 @dataclass(frozen=True)
 class BenchSettings:
-    """How a measurement is made. `size_bytes` is of a scratch file, or of the part of a target that is used."""
+    """How a measurement is made. `size_bytes` is of a scratch file, or of the part of a target that is used;
+    `permissions` are the words that allow to overwrite targets with content, one for each of these."""
 
     duration_ns: int
     seed: int
     size_bytes: int | None = None
-    permission: str | None = None
+    permissions: tuple[str, ...] = ()
     direct: bool = True
     interval_ns: int = NS_PER_S
     engine: str = ENGINE
@@ -242,10 +243,8 @@ def bench_session(
             told(f"A scratch file of {run}, {leftover}.")
     for said in recover_runs(store):
         told(said)
-    wish = Wish(
-        workload, settings.size_bytes, settings.permission, settings.direct, writes, told, filled, settings.keep
-    )  # fmt: skip
-    with ready_targets(targets, wish) as ready:
+    wish = Wish(workload, settings.size_bytes, None, settings.direct, writes, told, filled, settings.keep)
+    with ready_targets(targets, wish, settings.permissions) as ready:
         yield BenchSession(store, ready, workload, settings, stop)
 
 

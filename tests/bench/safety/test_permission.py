@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 from storscope.bench.safety import Kernel, demand, open_for_writing, resolve
 from storscope.bench.safety.check import Check, Outcome, passed, refused, would_lose
 from storscope.bench.safety.kernel import DeviceNumber
-from storscope.bench.safety.permission import OPTION, Demand, decide, quoted
+from storscope.bench.safety.permission import OPTION, Demand, decide, quoted, words_of
 from storscope.bench.safety.target import DeviceTarget, FileTarget, Identity, Place
-from storscope.domain.errors import TargetRefused
+from storscope.domain.errors import TargetRefused, UsageError
 from storscope.domain.units import MIB
 from tests.bench.safety.trees import KernelTree
 
@@ -101,6 +102,49 @@ def test_a_word_for_another_target_is_refused_even_if_none_is_needed() -> None:
     """The user had another device in mind: that is the moment to stop."""
     with pytest.raises(TargetRefused, match="/srv/other"):
         decide(FILE, [], "/srv/other:4096", Kernel())
+
+
+OTHER = replace(FILE, path="/srv/other.img", size_bytes=8192)
+OTHERS = "/srv/other.img:8192"
+
+
+@pytest.mark.parametrize(("typed", "words"), [
+    ((), [None, None]),
+    ((RIGHT,), [RIGHT, None]),
+    ((OTHERS,), [None, OTHERS]),
+    ((RIGHT, OTHERS), [RIGHT, OTHERS]),
+    ((OTHERS, RIGHT), [RIGHT, OTHERS]),
+])  # fmt: skip
+def test_each_target_has_the_word_that_identifies_it(typed: tuple[str, ...], words: list[str | None]) -> None:
+    assert words_of([FILE, OTHER], typed, Kernel()) == words
+
+
+@given(st.lists(st.sampled_from([RIGHT, OTHERS]) | st.text(), max_size=4))
+def test_no_target_has_a_word_that_is_not_its_own_and_none_is_left_over(typed: list[str]) -> None:
+    sound = len(typed) == len(set(typed)) and set(typed) <= {RIGHT, OTHERS}
+    try:
+        words = words_of([FILE, OTHER], typed, Kernel())
+    except UsageError:
+        assert not sound
+    else:
+        assert sound
+        assert words == [word if word in typed else None for word in (RIGHT, OTHERS)]
+
+
+@pytest.mark.parametrize(("typed", "said"), [
+    (("/srv/data.img:4095",), "expected with --overwrite what identifies one of the targets"),
+    ((RIGHT, "/srv/else:1"), "found --overwrite '/srv/else:1'"),
+    ((RIGHT, RIGHT), "expected words that differ, found --overwrite '/srv/data.img:4096' twice"),
+    ((RIGHT, OTHERS, "x"), "expected at most one --overwrite for each of the targets, found 3"),
+])  # fmt: skip
+def test_a_word_that_is_of_no_target_is_refused(typed: tuple[str, ...], said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        words_of([FILE, OTHER], typed, Kernel())
+
+
+def test_the_word_of_a_single_target_is_compared_with_what_is_on_it() -> None:
+    """So that the refusal says what would be lost and what was expected."""
+    assert words_of([FILE], ["anything"], Kernel()) == ["anything"]
 
 
 @pytest.mark.parametrize("source", ["serial", "vpd_serial"])

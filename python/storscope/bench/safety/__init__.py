@@ -21,7 +21,7 @@ from storscope.bench.safety.check import Check, Outcome
 from storscope.bench.safety.extents import Extent, ExtentMap, extents, extents_of
 from storscope.bench.safety.kernel import DeviceNumber, Kernel
 from storscope.bench.safety.ownership import Journal
-from storscope.bench.safety.permission import OPTION, Demand, demand
+from storscope.bench.safety.permission import OPTION, Demand, demand, words_of
 from storscope.bench.safety.plan import Intent, Plan, plan
 from storscope.bench.safety.scratch import Leftover, Scratch, Swept, create, sweep
 from storscope.bench.safety.stack import bytes_of
@@ -39,5 +39,5 @@ __all__ = [
     "OPTION", "Check", "Demand", "DeviceNumber", "DeviceTarget", "DirectoryTarget", "Extent", "ExtentMap", "FileTarget",
     "Identity", "Inspection", "Intent", "Journal", "Kernel", "Leftover", "NewFileTarget", "OpenTarget", "Outcome",
     "Plan", "Scratch", "Swept", "Target", "bytes_of", "create", "demand", "extents", "extents_of", "inspect",
-    "open_for_reading", "open_for_writing", "plan", "resolve", "sweep",
+    "open_for_reading", "open_for_writing", "plan", "resolve", "sweep", "words_of",
 ]  # fmt: skip

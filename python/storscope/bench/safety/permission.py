@@ -15,7 +15,7 @@ from storscope.bench.safety.block import BlockDevice, disks, twins
 from storscope.bench.safety.check import Check, Outcome
 from storscope.bench.safety.kernel import Kernel
 from storscope.bench.safety.target import DeviceTarget, FileTarget, Target
-from storscope.domain.errors import TargetRefused
+from storscope.domain.errors import TargetRefused, UsageError
 
 OPTION = "--overwrite"
 """The command line's name for it."""
@@ -64,6 +64,33 @@ def _is_unique(kernel: Kernel, device: BlockDevice) -> bool:
     same = {disk.name for disk in disks(kernel) if disk.serial == device.serial}
     paths = {twin.name for twin in twins(kernel, device)}
     return same <= {device.disk, *paths}
+
+
+def words_of(targets: Sequence[Target], typed: Sequence[str], kernel: Kernel) -> list[str | None]:
+    """Of each target the word that was typed for it; None where none was.
+
+    That of a single target is its own whatever it says: `decide` compares it and tells what was expected. Of several
+    each takes the one that identifies it exactly; `decide` compares again, under the claim. Raises UsageError for more
+    words than targets, for the same one twice, and for one that identifies none of them: another object was meant.
+    """
+    if len(typed) > len(targets):
+        raise UsageError(
+            f"one {OPTION}, for one target" if len(targets) == 1 else f"at most one {OPTION} for each of the targets",
+            f"{len(typed)}",
+            hint="Each word allows to overwrite the one target that it identifies.",
+        )
+    if len(targets) == 1:
+        return [typed[0] if typed else None]
+    if again := next((word for index, word in enumerate(typed) if word in typed[:index]), None):
+        raise UsageError("words that differ", f"{OPTION} {quoted(again)} twice")
+    demands = [demand(target, kernel) for target in targets]
+    for word in typed:
+        if not any(wanted is not None and wanted.is_met_by(word) for wanted in demands):
+            raise UsageError(
+                f"with {OPTION} what identifies one of the targets", f"{OPTION} {quoted(word)}",
+                hint=f"Without {OPTION}, --dry-run tells which word each target needs, if any, and what would be lost.",
+            )  # fmt: skip
+    return [next((word for word in typed if wanted is not None and wanted.is_met_by(word)), None) for wanted in demands]
 
 
 def refusals_can_be_lifted(checks: Sequence[Check]) -> bool:

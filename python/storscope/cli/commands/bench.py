@@ -31,16 +31,6 @@ Examples:
 """
 
 
-def _one_word(_context: click.Context, _option: click.Parameter, words: tuple[str, ...]) -> str | None:
-    """The word; of several the last would count, and each refusal would ask for the other one again."""
-    if len(words) > 1:
-        raise UsageError(
-            "one --overwrite, for one target", f"{len(words)}",
-            hint="A run overwrites one target that holds data; the others have to be empty or only read.",
-        )  # fmt: skip
-    return words[0] if words else None
-
-
 @click.command("bench", epilog=_EPILOG)
 @click.argument("target", metavar="DIR|FILE|DEVICE")
 @click.option("--workload", "source", metavar="NAME|FILE", help="See: storscope workload list.")
@@ -77,11 +67,10 @@ def _one_word(_context: click.Context, _option: click.Parameter, words: tuple[st
 @click.option("--buffered", is_flag=True, help="Through the page cache, instead of past it (O_DIRECT).")
 @click.option(
     "--overwrite",
-    "permission",
+    "permissions",
     metavar="WORD",
     multiple=True,
-    callback=_one_word,
-    help="What identifies a target with content; see --dry-run. One for a run.",
+    help="What identifies a target with content; see --dry-run. Again for each further one.",
 )
 @click.option("--keep", is_flag=True, help="Leave the scratch file; a run that names it may use it again.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, check all of it, and write nothing.")
@@ -109,7 +98,6 @@ def command(**_: Any) -> int:
 
 
 def _refuse_a_plan_for_programs(chosen: Mapping[str, Any]) -> None:
-    from storscope.domain.errors import UsageError
 
     given = "--json" if chosen["as_json"] else f"--format {chosen['output']}"
     if chosen["dry_run"] and (chosen["as_json"] or chosen["output"] not in (None, "table")):
