@@ -143,6 +143,43 @@ def test_a_figure_without_an_interval_among_others_that_have_one_says_why(capsys
     assert "stands alone" not in capsys.readouterr().out, "none has one"
 
 
+@pytest.mark.parametrize(("estimate", "words"), [
+    (Estimate(120.0, 110.0, 130.0), "120 ± 10"),
+    (Estimate(120.0, 0.0, 230.0), "120 ± 115"),
+    (Estimate(120.0, 0.0, 500.0), "120"),
+    (Estimate(120.0, 1.0, 500.0), "120 (1 to 500)"),
+    (Estimate(0.0, 0.0, 500.0), "0 (0 to 500)"),
+    (Estimate(120.0), "120"),
+])  # fmt: skip
+def test_an_interval_that_tells_nothing_is_not_shown(estimate: Estimate, words: str) -> None:
+    """A point of a second was '27,463 (0 to 603,090)' IOPS."""
+    assert estimate.shown.words(lambda value: f"{value:g}") == words
+
+
+def test_a_measurement_that_was_too_brief_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    cell = _cell(Point("randread", 4096, 4, 16), 3193, 0, width=40)
+    vague = {name: Estimate(one.value, 0.0, 9 * one.value) for name, one in cell.figures.items()}
+    print_sweep(_result(replace(cell, figures=vague)))
+    out = capsys.readouterr().out
+    assert "3,193 " in out
+    assert "(0" not in out
+    assert "A figure that stands alone has too little data for an interval" in out
+    assert "measured for longer" in " ".join(out.split())
+
+
+def test_the_first_measurement_of_a_series_began_with_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """It was 'after 162 ms', since a run takes a moment to be under way; programs have the time to the nanosecond."""
+    cells = [
+        replace(_cell(Point("read", 4096, 1, 1), 9, 0), slot=at, elapsed_ns=at * 30 * _NS + 162_000_000)
+        for at in (0, 1)
+    ]
+    result = replace(_result(*cells), interval_ns=30 * _NS)
+    print_sweep(result)
+    out = capsys.readouterr().out
+    assert "162 ms" not in out
+    assert [line.split()[:2] for line in out.splitlines() if "4 KiB" in line] == [["0", "s"], ["30", "s"]]
+
+
 @pytest.mark.parametrize(
     ("estimate", "words"),
     [

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser
 from storscope.domain.errors import UsageError
 from storscope.domain.sweep import Cell, Estimate, Point, SweepResult
 from storscope.report import write_sweep_report
+from storscope.report.sweep_chart import figure_words
 from storscope.report.sweep_page import render_sweep
 from tests.report.test_browser import CONTRAST, browser, colours, opened, state, told
 
@@ -352,3 +353,16 @@ def test_the_same_result_gives_the_same_page() -> None:
 def test_a_place_that_cannot_be_written_is_an_error_of_use(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="file can be written"):
         write_sweep_report(_sweep(), tmp_path / "nowhere" / "r.html")
+
+
+def test_an_interval_that_tells_nothing_is_neither_told_nor_drawn() -> None:
+    """A point of a second had a bar from 0 to beyond the chart."""
+    result = _sweep()
+    first, *others = result.cells
+    vague = {name: Estimate(one.value, 0.0, 9 * one.value) for name, one in first.figures.items()}
+    assert " to " in figure_words(replace(first, figures={"ops_per_s": Estimate(9.0, 1.0, 81.0)}), "ops_per_s")
+    assert " to " not in figure_words(replace(first, figures=vague), "ops_per_s")
+    page = render_sweep(replace(result, cells=(replace(first, figures=vague), *others)))
+    assert "A figure without one has too little data for it" in page
+    exact = {name: Estimate(one.value, 0.9 * one.value, 1.1 * one.value) for name, one in first.figures.items()}
+    assert "A figure without one" not in render_sweep(replace(result, cells=(replace(first, figures=exact),)))

@@ -133,7 +133,7 @@ def _columns(result: SweepResult, cells: Sequence[Cell], *, is_narrow: bool) -> 
 
     columns = []
     if result.is_series:
-        columns.append(_Column("after", lambda cell: format_span(cell.elapsed_ns)))
+        columns.append(_Column("after", lambda cell: cell.after))
     if any(cell.point.block_bytes for cell in cells):
         columns.append(_Column("size", lambda cell: format_bytes(cell.point.block_bytes)))
     if any(cell.point.jobs for cell in cells):
@@ -164,7 +164,7 @@ def _estimated(cell: Cell, name: str, words: Callable[[float | None], str], *, b
     found = cell.get(name)
     if found is None:
         return "–"
-    return words(found.value) if bare else found.words(words)
+    return words(found.value) if bare else found.shown.words(words)
 
 
 def _bar_of(cells: Sequence[Cell]) -> Callable[[Cell], str]:
@@ -203,11 +203,10 @@ def _lines(cells: Sequence[Cell], columns: Sequence[_Column]) -> list[str]:
 
 
 def _stands_alone(cell: Cell) -> bool:
-    """Whether a figure that is shown has no interval, where that of IOPS has one."""
+    """Whether a figure is shown without an interval, of a measurement that has any."""
     names = ("ops_per_s", "bytes_per_s", "latency_ns_mean", "latency_ns_p99", *OF_FLUSHES[1:])
-    shown = [cell.get(name) for name in names]
-    alone = [one.half_width is None for one in shown if one is not None]
-    return any(alone) and not all(alone)
+    found = [one for name in names if (one := cell.get(name)) is not None]
+    return any(one.shown.half_width is None for one in found) and any(one.half_width is not None for one in found)
 
 
 def _print_notes(result: SweepResult, *, is_narrow: bool) -> None:
@@ -217,7 +216,8 @@ def _print_notes(result: SweepResult, *, is_narrow: bool) -> None:
         print_sentences(f"± is half of the 95 % interval {over}; both ends are shown where it is lopsided or wide.")
         if not is_narrow and any(_stands_alone(cell) for cell in result.cells):
             print_sentences(
-                "A figure that stands alone has too little data for an interval, as a p99 of few slow I/Os."
+                "A figure that stands alone has too little data for an interval, as a p99 of few slow I/Os; "
+                "measured for longer it has one."
             )
         if is_narrow:
             print_sentences("The terminal is too narrow for the intervals of bandwidth and latency; see --format csv.")

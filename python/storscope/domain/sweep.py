@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from storscope.domain.units import format_bytes, format_ratio, format_span
+from storscope.domain.units import NS_PER_S, format_bytes, format_ratio, format_span
 
 FIGURES = ("ops_per_s", "bytes_per_s", "latency_ns_mean", "latency_ns_p99")
 """What a table and a chart of a sweep show. Latency is the response: from when an I/O should have started."""
@@ -20,6 +20,9 @@ _LOPSIDED = 1.5
 """Times half of an interval that its farther end may lie from the value before '±' would mislead (ours)."""
 _LEAST_SHOWN = 0.0005
 """Of a value: below this half of an interval is less than the digits of the value tell."""
+
+_AT_ONCE_NS = NS_PER_S // 2
+"""What begins so soon after a series began with it: the first measurement takes a moment to be under way (ours)."""
 
 DIRECTED = ("read_ops_per_s", "write_ops_per_s", "read_bytes_per_s", "write_bytes_per_s")
 """The same load by direction, for tables that have a column for each."""
@@ -80,6 +83,12 @@ class Estimate:
         """Half of the interval; None where there is none."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
 
+    @property
+    def shown(self) -> Estimate:
+        """As people are told it: without an interval from 0 to more than twice the value, which tells nothing of it."""
+        vague = self.half_width is not None and self.low is not None and self.low <= 0 < self.value < self.half_width
+        return Estimate(self.value) if vague else self
+
     def words(self, value_words: Callable[[float], str]) -> str:
         """'3,193 ± 40'; '120 µs (98 µs to 2.1 ms)' where the interval is lopsided, or wider than the value itself.
 
@@ -117,7 +126,12 @@ class Cell:
     @property
     def words(self) -> str:
         """Which measurement it is: the point, and in a series when."""
-        return self.point.words + (f", after {format_span(self.elapsed_ns)}" if self.elapsed_ns is not None else "")
+        return self.point.words + (f", after {self.after}" if self.elapsed_ns is not None else "")
+
+    @property
+    def after(self) -> str:
+        """When it began since its series did: '0 s' of the first one, '30 s'."""
+        return "0 s" if self.elapsed_ns is not None and self.elapsed_ns < _AT_ONCE_NS else format_span(self.elapsed_ns)
 
     def get(self, name: str) -> Estimate | None:
         """A figure; None where it is absent."""

@@ -176,7 +176,7 @@ def _spans(name: str, lines: Mapping[str, Sequence[Cell]]) -> bool:
 
 def _columns(name: str, cells: Sequence[Cell | None], packer: Packer) -> list[int]:
     """Value, low and high of a line; without intervals only its values."""
-    found = [cell.get(name) if cell else None for cell in cells]
+    found = [one.shown if cell and (one := cell.get(name)) else None for cell in cells]
     columns = [packer.add_values([_or_nan(one.value if one else None) for one in found])]
     if any(one is not None and one.low is not None for one in found):
         columns.append(packer.add_values([_or_nan(one.low if one else None) for one in found]))
@@ -190,6 +190,8 @@ def _note(axis: _Axis, lines: Mapping[str, Sequence[Cell]], cells: Sequence[Cell
     if any((found := cell.get("ops_per_s")) and found.low is not None for cell in cells):
         over = "of the mean over repetitions" if any(cell.runs > 1 for cell in cells) else "within the one run of each"
         parts.append(f"Bars are 95 % intervals {over}; those with an arrow go on beyond the chart.")
+        if any(one.shown.half_width is None for cell in cells for name in FIGURES if (one := cell.get(name))):
+            parts.append("A figure without one has too little data for it: measured for longer it has one.")
     if any(cell.invalid_runs for cell in cells):
         parts.append("Hollow points have invalid runs: their latencies do not mean what they say.")
     return " ".join(parts)
@@ -208,7 +210,7 @@ def _row(cell: Cell, is_series: bool, *, flushes: bool) -> list[str]:
     runs = (cell.bounds or f"{cell.runs}") + (f", {cell.invalid_runs} INVALID" if cell.invalid_runs else "")
     point = cell.point
     return [
-        *([format_span(cell.elapsed_ns)] if is_series else []),
+        *([cell.after] if is_series else []),
         format_bytes(point.block_bytes), format_count(point.jobs), format_count(point.depth),
         *(figure_words(cell, name) for name in (*FIGURES, *(_OF_FLUSHES if flushes else ()))), runs,
     ]  # fmt: skip
@@ -219,4 +221,4 @@ def figure_words(cell: Cell, name: str) -> str:
     found, words = cell.get(name), _WORDS[name]
     if found is None:
         return "–"
-    return found.words(words)
+    return found.shown.words(words)

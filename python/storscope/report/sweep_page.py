@@ -62,7 +62,7 @@ def _change(cells: list[Cell]) -> str:
     first, last = cells[0], cells[-1]
     return (
         f"{first.point.words}: from {figure_words(first, FIGURES[0])} and {figure_words(first, FIGURES[2])} to "
-        f"{figure_words(last, FIGURES[0])} and {figure_words(last, FIGURES[2])} after {format_span(last.elapsed_ns)}."
+        f"{figure_words(last, FIGURES[0])} and {figure_words(last, FIGURES[2])} after {last.after}."
     )
 
 
