@@ -165,6 +165,7 @@ def test_a_measurement_that_was_too_brief_says_so(capsys: pytest.CaptureFixture[
     assert "(0" not in out
     assert "A figure that stands alone has too little data for an interval" in out
     assert "measured for longer" in " ".join(out.split())
+    assert "±" not in out, "there is none to explain"
 
 
 def test_the_first_measurement_of_a_series_began_with_it(capsys: pytest.CaptureFixture[str]) -> None:

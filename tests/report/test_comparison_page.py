@@ -159,7 +159,7 @@ def test_the_forest_has_a_bar_for_every_row_on_one_scale(comparison: Comparison)
         assert bar.low <= bar.middle <= bar.high
         assert (bar.middle > 0.5) == ((row.change or 0.0) > 0)
         assert bar.verdict in bar.aria and change(row.change) in bar.aria
-    assert (0.5, "±0 %") in forest.ticks
+    assert (0.5, "0 %") in forest.ticks
     assert forest.band[0] < 0.5 < forest.band[1]
 
 

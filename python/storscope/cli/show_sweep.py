@@ -10,7 +10,7 @@ import click
 
 from storscope.cli.live_line import LiveLine, sparkline
 from storscope.cli.text_table import harmless, print_sentences, table_lines, terminal_width
-from storscope.domain.sweep import OF_FLUSHES, Cell, Point, SweepResult
+from storscope.domain.sweep import OF_FLUSHES, Cell, Estimate, Point, SweepResult
 from storscope.domain.units import (
     format_bandwidth,
     format_bytes,
@@ -202,10 +202,15 @@ def _lines(cells: Sequence[Cell], columns: Sequence[_Column]) -> list[str]:
     return table_lines([column.head for column in columns], rows, left)
 
 
+def _figures_of(cell: Cell) -> list[Estimate]:
+    """Those that a table tells with their intervals."""
+    names = ("ops_per_s", "bytes_per_s", "latency_ns_mean", "latency_ns_p99", *OF_FLUSHES[1:])
+    return [one for name in names if (one := cell.get(name)) is not None]
+
+
 def _stands_alone(cell: Cell) -> bool:
     """Whether a figure is shown without an interval, of a measurement that has any."""
-    names = ("ops_per_s", "bytes_per_s", "latency_ns_mean", "latency_ns_p99", *OF_FLUSHES[1:])
-    found = [one for name in names if (one := cell.get(name)) is not None]
+    found = _figures_of(cell)
     return any(one.shown.half_width is None for one in found) and any(one.half_width is not None for one in found)
 
 
@@ -213,7 +218,8 @@ def _print_notes(result: SweepResult, *, is_narrow: bool) -> None:
     if any(cell.get("ops_per_s") and cell.figures["ops_per_s"].low is not None for cell in result.cells):
         over = "of the mean over repetitions" if result.repeats > 1 and not result.is_series else "within the one run"
         click.echo()
-        print_sentences(f"± is half of the 95 % interval {over}; both ends are shown where it is lopsided or wide.")
+        if any(one.shown.half_width is not None for cell in result.cells for one in _figures_of(cell)):
+            print_sentences(f"± is half of the 95 % interval {over}; both ends are shown where it is lopsided or wide.")
         if not is_narrow and any(_stands_alone(cell) for cell in result.cells):
             print_sentences(
                 "A figure that stands alone has too little data for an interval, as a p99 of few slow I/Os; "

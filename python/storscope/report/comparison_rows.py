@@ -227,7 +227,7 @@ def _ticks(reach: float) -> Iterator[float]:
 
 
 def _tick_words(tick: float) -> str:
-    return change(tick).replace(".0 %", " %") if tick else "±0 %"
+    return change(tick).replace(".0 %", " %") if tick else "0 %"
 
 
 def _bar(pair: PairResult, row: MetricRow, reach: float) -> Bar:
