@@ -599,6 +599,17 @@ def test_a_queue_that_drains_before_it_is_filled_again_is_lost() -> None:
     assert "iodepth_low" not in str(read_fio("[a]\nrw=randread\niodepth=32\niodepth_low=8\n").losses)
 
 
+@pytest.mark.parametrize(("options", "is_said"), [
+    ("runtime=3", True), ("runtime=3\ntime_based=0", True), ("runtime=3\ntime_based", False),
+    ("runtime=3\ntime_based=1", False), ("runtime=0", False), ("time_based=1", False),
+])  # fmt: skip
+def test_a_runtime_that_fio_may_not_need_is_said(options: str, is_said: bool) -> None:
+    """fio 3.33 reads 64 MiB in 0.1 s and ends, whatever its runtime is; here the whole time is measured."""
+    losses = read_fio(f"[a]\nrw=read\nsize=64m\n{options}\n").losses
+    said = [str(loss) for loss in losses if "ends a job sooner" in loss.reason]
+    assert [one.partition(": without")[0] for one in said] == ["elsewhere: [a] line 4: runtime=3"] * is_said
+
+
 def test_an_option_with_a_hyphen_is_read() -> None:
     """The file was refused."""
     losses = read_fio("[a]\nrw=randread\nhugepage-size=2m\n").losses

@@ -130,7 +130,11 @@ class GivenOptions:
         return tuple(part.replace("\\:", ":") for part in found if part)
 
     def note_rest(self) -> None:
-        """Lists every option that no field of the workload came from."""
+        """Lists every option that no field of the workload came from, and a length that fio takes for the longest."""
+        if self.time("runtime", 0, "s") and not ("time_based" in self.options and _is_on(self.options["time_based"])):
+            option = self.options["runtime"]
+            reason = "without time_based fio ends a job sooner if all of its size is done; here it lasts so long"
+            self.losses.elsewhere(option.where, option.text, reason)
         for name, option in self.options.items():
             if name in LOST and asks_nothing(name, option.value):
                 continue
