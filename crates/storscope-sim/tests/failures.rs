@@ -532,3 +532,23 @@ fn the_loss_of_a_volume_that_no_host_uses_is_told() {
     while array.wait(end, &mut Vec::new()).expect("works") < end {}
     assert_eq!(told(&mut array), ["task_started g/1", "task_failed g/1", "data_lost v", "data_lost unused"]);
 }
+
+/// What marks count only grows: a task that runs a second time begins its own count anew.
+#[test]
+fn marks_count_what_all_rebuilds_of_a_task_did() {
+    let mut design = design(
+        constant(100.0),
+        json!({"count": 4, "spares": 2, "layout": "raid10", "segment_bytes": SEGMENT}),
+        4 * MIB,
+    );
+    design["drives"]["d"]["size_bytes"] = json!(16 * MIB);
+    design["background"] = json!([{"name": "r", "kind": "rebuild", "group": "g"}]);
+    let fails = |index: u32| json!({"time_ns": 5, "drive_fails": {"group": "g", "index": index}});
+    design["changes"] = json!([fails(0), fails(2)]);
+    let mut array = array(&design, 1);
+    array.wait(Nanos(10), &mut Vec::new()).expect("works");
+    settle(&mut array);
+    let report = array.report().expect("laws hold");
+    assert_eq!(report.background[0].bytes, 16 * MIB, "of the last time");
+    assert_eq!(report.marks.last().expect("made with the report").tasks[0][0], 32 * MIB, "of both");
+}

@@ -53,6 +53,8 @@ pub struct Task {
     pub running: bool,
     /// Bytes rebuilt, moved or read.
     pub bytes: u64,
+    /// Bytes of the times it ran before.
+    bytes_before: u64,
     /// When it began and ended last.
     pub started: Option<Nanos>,
     /// See `started`.
@@ -87,6 +89,7 @@ impl Task {
             next_at: Nanos::ZERO,
             running: false,
             bytes: 0,
+            bytes_before: 0,
             started: None,
             finished: None,
             dead: 0,
@@ -140,6 +143,12 @@ impl Task {
         [self.bytes, self.cursor, self.end]
     }
 
+    /// The same, with the bytes of all the times it ran: a count that only grows.
+    #[must_use]
+    pub fn counted_in_all(&self) -> [u64; 3] {
+        [self.bytes_before + self.bytes, self.cursor, self.end]
+    }
+
     /// What a step counts as that handles so many bytes of a drive.
     fn bytes_of_step(&self, bytes: u64, group: &Group) -> u64 {
         if self.kind == BackgroundKind::Scrub { bytes * group.map.width() } else { bytes }
@@ -162,6 +171,7 @@ impl Array {
         if task.kind == BackgroundKind::Rebuild {
             task.dead = to_rebuild(group)?;
         }
+        task.bytes_before += task.bytes;
         (task.running, task.cursor, task.bytes, task.next_at) = (true, 0, 0, self.now);
         task.under_way.clear();
         (task.started, task.finished) = (Some(self.now), None);

@@ -40,7 +40,7 @@ pub struct Mark {
     pub cache: Option<MemoryTotals>,
     /// Of the memory: pages that are dirty, or being destaged, at this instant.
     pub dirty_pages: u64,
-    /// Of each background task: bytes, steps begun, steps in all.
+    /// Of each background task: bytes of all the times it ran, steps begun and in all of the last one.
     pub tasks: Vec<[u64; 3]>,
 }
 
@@ -178,7 +178,7 @@ impl Array {
             limits: self.limits.iter().map(|limit| limit.counted(now)).collect(),
             cache: self.cache.as_ref().map(|memory| memory.totals),
             dirty_pages: self.cache.as_ref().map_or(0, |memory| memory.dirty as u64),
-            tasks: self.tasks.iter().map(super::background::Task::counted).collect(),
+            tasks: self.tasks.iter().map(super::background::Task::counted_in_all).collect(),
         }
     }
 
