@@ -9,7 +9,7 @@ import pytest
 
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.load import Closed, Open
-from storscope.domain.units import NS_PER_S
+from storscope.domain.units import NS_PER_S, format_duration, format_ratio
 from storscope.domain.verdict import Verdict
 from storscope.domain.workload import Stream, Workload
 from storscope.sim.bottleneck import BEFORE_SENDING, bottleneck
@@ -156,13 +156,12 @@ host = [{{ name = "h", volumes = [{{ volume = "v"{lun} }}] }}, {{ name = "i", vo
 """
 
 
-def _beside_readers(outstanding: int, read_share: float, lun: str = "") -> Simulated:
+def _beside_readers(outstanding: int, read_share: float, lun: str = "", drive: str = "sata-ssd") -> Simulated:
     """A closed loop on one volume beside readers on another that spend most of all the time."""
     first = Stream(Mix((AccessSpec(8192, read_share=read_share),)), Closed(outstanding), targets=(0,), name="first")
     readers = Stream(Mix((AccessSpec(8192),)), Open(100_000.0), targets=(1,), name="readers")
-    plan = plan_of(
-        read_design(_TWO.format(lun=lun), "two.toml", None), Workload("two", (first, readers)), duration="5s"
-    )
+    text = _TWO.format(lun=lun).replace("sata-ssd", drive)
+    plan = plan_of(read_design(text, "two.toml", None), Workload("two", (first, readers)), duration="5s")
     return simulate(plan, started_ns=0)
 
 
@@ -188,9 +187,28 @@ def test_a_queue_limit_is_told_where_others_spend_more_time() -> None:
     assert few.bottleneck.words.endswith(" For other volumes the load is the limit.")
 
 
+def test_what_reads_wait_for_at_flash_that_is_used_little_is_told() -> None:
+    """Dies that move pages in bursts hold reads up although most dies have nothing to do."""
+    run = _beside_readers(8, 0.0)
+    drives = [one for one in run.window["components"] if one["kind"] == "drive"]
+    reads = next(one for one in run.time_spent if one.direction == "reads")
+    assert max(one["used_ratio"] for one in drives) < 0.3
+    assert reads.parts_ns["drive_queue"] > 0.7 * reads.mean_ns
+    waited, for_writes = (sum(one[name] for one in drives) for name in ("read_wait_ns", "read_wait_for_writes_ns"))
+    assert for_writes > 0.9 * waited
+    mean = format_duration(for_writes / sum(one["operations"][0] for one in drives))
+    assert (
+        f"Reads wait at the 8 drives of pool for dies that program or move pages for writes, "
+        f"{format_ratio(for_writes / waited)} of their wait there, {mean} each on average"
+    ) in run.bottleneck.words
+    stops_for_reads = _beside_readers(8, 0.0, drive="nvme-ssd")
+    assert "for dies that program" not in stops_for_reads.bottleneck.words
+    assert next(one for one in stops_for_reads.time_spent if one.direction == "reads").mean_ns < 0.3 * reads.mean_ns
+
+
 def test_drives_that_can_just_empty_the_cache_are_told_with_the_wait_for_room() -> None:
-    window = {"components": [_component("drive", "g/0", 1.0, "g")], "limits": []}
-    found = bottleneck(window, {"cache_wait": 1.0, "front_end": 9.0}, {}, is_open=False, room_ns=1.0)
+    part = {"components": [_component("drive", "g/0", 1.0, "g")], "limits": []}
+    found = bottleneck(part, {"cache_wait": 1.0, "front_end": 9.0}, {}, is_open=False, room_ns=1.0)
     assert found.words == (
         "Drive g/0 is used to 100 %; I/Os spend 0 % of their time there. Another 10 % they wait for room in the write "
         "cache, which it empties."
@@ -198,9 +216,9 @@ def test_drives_that_can_just_empty_the_cache_are_told_with_the_wait_for_room() 
 
 
 def test_waiting_for_what_is_read_ahead_is_no_want_of_room() -> None:
-    window = {"components": [], "limits": []}
-    assert bottleneck(window, {"cache_wait": 9.0, "front_end": 1.0}, {}, is_open=False).kind == "load"
-    assert bottleneck(window, {"cache_wait": 9.0, "front_end": 1.0}, {}, is_open=False, room_ns=9.0).kind == "cache"
+    part = {"components": [], "limits": []}
+    assert bottleneck(part, {"cache_wait": 9.0, "front_end": 1.0}, {}, is_open=False).kind == "load"
+    assert bottleneck(part, {"cache_wait": 9.0, "front_end": 1.0}, {}, is_open=False, room_ns=9.0).kind == "cache"
 
 
 def _component(kind: str, name: str, used: float, group: str | None = None) -> dict[str, object]:

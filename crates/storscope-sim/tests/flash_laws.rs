@@ -302,3 +302,30 @@ fn reads_that_go_first_do_not_count_the_wait_of_the_writes_beside_them() {
     assert!(share(reads) > 0.85, "{}", share(reads));
     assert!(share(writes) < 0.05, "{}", share(writes));
 }
+
+/// What reads wait for writes that came before them is told apart from what they wait for each other.
+#[test]
+fn reads_that_wait_for_what_a_die_does_for_writes_are_told_from_those_that_wait_for_reads() {
+    let one_die =
+        FlashDesign { dies: 1, latency_cv: 0.0, write_amplification: 3.0, cleaning_burst_pages: 1, ..flash() };
+    let op = |tag, direction| DriveOp { tag, direction, offset: u64::from(tag) << 20, length: 4096 };
+    let waits = |suspend, reads| {
+        let mut drive = Drive::new(&DriveDesign::Flash(FlashDesign { suspend, ..one_die.clone() }), 1, 0);
+        // Through the link after 8.192 us, programmed after 500 us; two pages are moved then, in 600 us each, and one more
+        // at most that was due before.
+        drive.submit(Nanos::ZERO, op(1, Direction::Write));
+        (0..reads).for_each(|read| drive.submit(Nanos::from_micros(100), op(2 + read, Direction::Read)));
+        drive.read_waits().expect("flash knows")
+    };
+    let (none, one, two) = (waits(None, 0), waits(None, 1), waits(None, 2));
+    assert_eq!((none.all, none.for_writes), (Nanos::ZERO, Nanos::ZERO));
+    // It comes to the die 10 us after it was sent.
+    assert_eq!(one.all, one.for_writes);
+    let until = one.for_writes.0 + 110_000 - 508_192;
+    assert!((1_200_000..=1_800_000).contains(&until), "{until} ns");
+    // The second one waits for the first one's page, too.
+    assert_eq!(two.for_writes.0, 2 * one.for_writes.0);
+    assert_eq!(two.all.0, 2 * one.all.0 + 100_000);
+    let suspended = waits(Some(Nanos::from_micros(30)), 2);
+    assert_eq!((suspended.for_writes.0, suspended.all.0), (30_000, 30_000 + 130_000));
+}

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from storscope.domain.units import format_ratio
+from storscope.domain.units import format_duration, format_ratio
 
 BEFORE_SENDING = "before_sending"
 """The part of an I/O's time before it is sent, because the workload allows no more in flight."""
@@ -26,6 +26,8 @@ _BEYOND_DOUBT = 0.95
 """Used for less, and with little of the time of I/Os, a component is not all that counts."""
 _MUCH = 0.3
 """Share of the time of I/Os that makes a limit, or the cache, worth naming."""
+_MOSTLY = 0.5
+"""Share of what reads wait in flash that makes what its dies do for writes its cause."""
 _ALIKE = 1.25
 """Drives of a group are loaded alike if the most used is used for at most this many times the mean..."""
 _NEVER_IDLE, _OFTEN_IDLE = 0.98, 0.1
@@ -196,10 +198,14 @@ def bottleneck(
     shares = {name: time / total for name, time in sent.items()} if total else {}
     room_share = room_ns / total if total else 0.0
     unsent_share = parts.get(BEFORE_SENDING, 0.0) / whole
+    why = _behind_writes(window["components"], used, shares)
     found = _behind(used, shares, window["limits"], convoys, room_share, unsent_share)
-    found = found or _behind_some(volumes, window["limits"], top, total)
+    if found is not None:
+        found = replace(found, words=found.words + why)
+    found = found or _behind_some(volumes, window["limits"], top, total, why)
     if found is None:
-        return _load({name: time / whole for name, time in parts.items()}, top, is_open=is_open, flushes=flush_share)
+        found = _load({name: time / whole for name, time in parts.items()}, top, is_open=is_open, flushes=flush_share)
+        return replace(found, words=found.words + why)
     if unsent_share < _MUCH:
         return found
     before = f" Before that, {format_ratio(unsent_share)} of all their time, they wait to be sent."
@@ -223,23 +229,57 @@ def _behind(
     return _few_drives(convoys, shares, top)
 
 
+def _behind_writes(
+    components: Sequence[Mapping[str, Any]], used: Sequence[Used], shares: Mapping[str, float]
+) -> str:  # fmt: skip
+    """That reads wait at flash for what its dies do for writes, where it is used for less than its waits would suggest.
+
+    A die does one thing after another, and moves pages in bursts of some ms: a read waits for its die although most
+    others have nothing to do. How much a drive is used is the mean of its dies and does not tell that.
+    """
+    if shares.get("drive_queue", 0.0) < _MUCH:
+        return ""
+    waits: dict[str, list[int]] = {}
+    for one in components:
+        if one["kind"] == "drive" and works(one) and one.get("read_wait_ns") is not None:
+            sums = waits.setdefault(one["group"] or one["name"], [0, 0, 0])
+            for index, count in enumerate((one["read_wait_ns"], one["read_wait_for_writes_ns"], one["operations"][0])):
+                sums[index] += count
+    if not waits:
+        return ""
+    group = max(waits, key=lambda name: waits[name][0])
+    own = next(one for one in used if one.kind == "drive" and one.name == group)
+    all_ns, for_writes_ns, reads = waits[group]
+    if own.ratio >= _FULL or not for_writes_ns or for_writes_ns < _MOSTLY * all_ns:
+        return ""
+    return (
+        f" Reads wait at {own.words} for dies that program or move pages for writes, "
+        f"{format_ratio(for_writes_ns / all_ns)} of their wait there, {format_duration(for_writes_ns / reads)} each on "
+        "average: a die does one thing after another, however little all of them are used on average. Fewer writes "
+        "shorten that wait, and drives that stop such work for reads (`suspend`)."
+    )
+
+
 def _behind_some(
-    volumes: Sequence[VolumeTime], limits: Sequence[Mapping[str, Any]], top: Used | None, total_ns: float
+    volumes: Sequence[VolumeTime], limits: Sequence[Mapping[str, Any]], top: Used | None, total_ns: float, why: str
 ) -> Bottleneck | None:
-    """What bounds some volumes of a run in which others spend so much time that it is little of the whole."""
+    """What bounds some volumes of a run in which others spend so much time that it is little of the whole.
+
+    `why` says what is behind the time that is spent at drives.
+    """
     for limit in sorted((one for one in limits if one["waited"]), key=lambda one: -one["waiting_mean"]):
         part = _PART_OF_LIMIT[limit["kind"]]
         held = [one for one in volumes if _is_behind(one, limit) and one.spends_much(one.parts_ns.get(part, 0.0))]
         if held:
             waited_ns = sum(one.parts_ns[part] for one in held)
             found = _limited(limit, waited_ns / total_ns, top, {}, _some_wait(held, waited_ns, total_ns))
-            return _beside_others(found, held, volumes)
+            return _beside_others(found, held, volumes, why)
     held = [one for one in volumes if one.spends_much(one.room_ns)]
     if not held:
         return None
     room_ns = sum(one.room_ns for one in held)
     found = _without_room(room_ns / total_ns, top, _some_wait(held, room_ns, total_ns))
-    return _beside_others(found, held, volumes)
+    return _beside_others(found, held, volumes, why)
 
 
 def _is_behind(volume: VolumeTime, limit: Mapping[str, Any]) -> bool:
@@ -257,10 +297,13 @@ def _some_wait(held: Sequence[VolumeTime], waited_ns: float, total_ns: float) ->
     return f"I/Os of {_listed([one.name for one in held])} wait {own} of their time ({whole} of that of all I/Os)"
 
 
-def _beside_others(found: Bottleneck, held: Sequence[VolumeTime], volumes: Sequence[VolumeTime]) -> Bottleneck:
-    if len(held) == sum(bool(one.parts_ns) for one in volumes):
-        return found
-    return replace(found, words=f"{found.words} For other volumes the load is the limit.")
+def _beside_others(
+    found: Bottleneck, held: Sequence[VolumeTime], volumes: Sequence[VolumeTime], why: str
+) -> Bottleneck:  # fmt: skip
+    others = (
+        "" if len(held) == sum(bool(one.parts_ns) for one in volumes) else " For other volumes the load is the limit."
+    )
+    return replace(found, words=f"{found.words}{why}{others}")
 
 
 def _no_time(top: Used | None, ios: int) -> Bottleneck:

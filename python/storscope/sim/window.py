@@ -113,7 +113,8 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 def _drive(component: Report, numbers: Sequence[int], duration_ns: int) -> Report:
-    busy, used, area, done, response, reads, writes, read_bytes, written_bytes = numbers
+    busy, used, area, done, response, reads, writes, read_bytes, written_bytes, waited_ns, for_writes_ns = numbers
+    waits = (None, None) if component["read_waits_ns"] is None else (waited_ns, for_writes_ns)
     return {
         **_named(component),
         "busy_ratio": _ratio(busy, duration_ns),
@@ -123,6 +124,8 @@ def _drive(component: Report, numbers: Sequence[int], duration_ns: int) -> Repor
         "response_ns_mean": _ratio(response, done),
         "operations": [reads, writes],
         "bytes": [read_bytes, written_bytes],
+        "read_wait_ns": waits[0],
+        "read_wait_for_writes_ns": waits[1],
     }
 
 
@@ -138,6 +141,8 @@ def _station(component: Report, numbers: Sequence[int], duration_ns: int) -> Rep
         "response_ns_mean": _ratio(residence, arrived),
         "operations": None,
         "bytes": None,
+        "read_wait_ns": None,
+        "read_wait_for_writes_ns": None,
     }
 
 

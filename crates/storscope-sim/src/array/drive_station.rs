@@ -3,7 +3,7 @@
 use storscope_device::Direction;
 use storscope_types::Nanos;
 
-use crate::drive::{Drive, DriveOp};
+use crate::drive::{Drive, DriveOp, ReadWaits};
 
 /// A drive and its statistics.
 #[derive(Debug)]
@@ -29,6 +29,7 @@ pub struct DriveStation {
     /// Integral of the share of these places that were taken, in nanoseconds; not kept of a drive that has one.
     used: f64,
     used_at_start: Nanos,
+    read_waits_at_start: ReadWaits,
 }
 
 /// What a drive has done since statistics began.
@@ -82,6 +83,7 @@ impl DriveStation {
             parallel,
             used: 0.0,
             used_at_start: Nanos::ZERO,
+            read_waits_at_start: ReadWaits::default(),
         }
     }
 
@@ -179,10 +181,20 @@ impl DriveStation {
 
     /// As [`super::marks::Mark`] has it.
     #[must_use]
-    pub fn counted(&self, now: Nanos) -> [u64; 9] {
+    pub fn counted(&self, now: Nanos) -> [u64; 11] {
         let ([reads, writes], [read, written]) = (self.totals.submitted, self.totals.bytes);
-        let (busy, used) = (self.busy(now).0, self.used(now).0);
-        [busy, used, self.area(now), self.totals.completed, self.totals.response, reads, writes, read, written]
+        let (busy, used, area) = (self.busy(now).0, self.used(now).0, self.area(now));
+        let (done, response, [all, for_writes]) =
+            (self.totals.completed, self.totals.response, self.read_waits().unwrap_or_default());
+        [busy, used, area, done, response, reads, writes, read, written, all, for_writes]
+    }
+
+    /// For how long reads have to wait in the drive, in nanoseconds: in all, and of that for what is done for writes. Only
+    /// flash knows.
+    #[must_use]
+    pub fn read_waits(&self) -> Option<[u64; 2]> {
+        let (waits, at_start) = (self.drive.read_waits()?, self.read_waits_at_start);
+        Some([(waits.all - at_start.all).0, (waits.for_writes - at_start.for_writes).0])
     }
 
     /// Operations present.
@@ -224,6 +236,7 @@ impl DriveStation {
             DriveTotals { present_at_start: present, present_since: present * now.0, ..DriveTotals::default() };
         self.busy_at_start = self.drive.busy(now);
         self.used_at_start = self.drive.used(now).unwrap_or_default();
+        self.read_waits_at_start = self.drive.read_waits().unwrap_or_default();
     }
 
     /// The integral of the number present, until now.

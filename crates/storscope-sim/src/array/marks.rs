@@ -28,8 +28,9 @@ pub struct Mark {
     /// Whether something changed then, or the load did, just after.
     pub change: bool,
     /// Of each drive: time busy, time in use (see `ComponentReport::used_ratio`), integral of the number present, done,
-    /// sum of response times, reads, writes, bytes read, bytes written.
-    pub drives: Vec<[u64; 9]>,
+    /// sum of response times, reads, writes, bytes read, bytes written, time that reads wait in it, and of that for what
+    /// is done for writes (0 of what is no flash).
+    pub drives: Vec<[u64; 11]>,
     /// Of each other component: time of its servers, integral of the number present, done, sum of times present, came.
     pub stations: Vec<[u64; 5]>,
     /// Of each target.

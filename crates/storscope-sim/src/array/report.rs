@@ -179,6 +179,9 @@ pub struct ComponentReport {
     pub bytes: Option<[u64; 2]>,
     /// Operations that came to a drive, reads and writes.
     pub operations: Option<[u64; 2]>,
+    /// Of flash: for how long reads that came have to wait in the drive, in nanoseconds, and of that for what its dies do
+    /// for writes.
+    pub read_waits_ns: Option<[u64; 2]>,
     /// What a limit of rates allows.
     pub allows: Option<RateLimitDesign>,
     /// The credits of a limit of rates.

@@ -108,6 +108,7 @@ impl Array {
             response_ns_mean: ratio(totals.response, totals.completed),
             bytes: Some(totals.bytes),
             operations: Some(totals.submitted),
+            read_waits_ns: station.read_waits(),
             allows: None,
             credits: Vec::new(),
         }
@@ -133,6 +134,7 @@ impl Array {
             response_ns_mean: ratio(totals.residence, totals.arrived),
             bytes: None,
             operations: None,
+            read_waits_ns: None,
             allows: limit.and_then(|limit| limit.design),
             credits: limit.map_or_else(Vec::new, |limit| limit.credits(self.now)),
         }

@@ -76,6 +76,9 @@ pub struct Flash {
     taken: u64,
     /// The last of the four of what was done last.
     served: Nanos,
+    read_waits: ReadWaits,
+    /// The longest that a page of the present read waits for what its die does for writes.
+    behind_writes: Nanos,
     /// When the request came that is being planned.
     now: Nanos,
     busy: Nanos,
@@ -99,11 +102,23 @@ struct Die {
     work: Server,
     /// When its last read is done.
     read_until: Nanos,
+    /// When the last that it does for writes is done: programs, moves and erases; not kept where these are suspended.
+    write_until: Nanos,
     /// The page that its register holds.
     page: Option<u64>,
     /// Pages that garbage collection still has to move, and pages programmed since the last erase.
     owed_pages: f64,
     programmed: f64,
+}
+
+/// For how long reads have waited in a drive: all that they took longer than alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReadWaits {
+    /// In all.
+    pub all: Nanos,
+    /// Of that, for what their dies had to do for writes that came before: programs, moves and erases. Reads that wait for
+    /// these themselves, and are waited for, are not in it.
+    pub for_writes: Nanos,
 }
 
 /// The read that is being planned, if nothing else went on: when its last page is ready on each die, when each channel has
@@ -162,6 +177,8 @@ impl Flash {
             done: BinaryHeap::with_capacity(1024),
             taken: 0,
             served: Nanos::ZERO,
+            read_waits: ReadWaits::default(),
+            behind_writes: Nanos::ZERO,
             now: Nanos::ZERO,
             busy: Nanos::ZERO,
             busy_since: Nanos::NEVER,
@@ -172,7 +189,11 @@ impl Flash {
         self.now = now;
         let passed = self.controller.give(now, now, Nanos(self.command_ns));
         let (at, alone) = match op.direction {
-            Direction::Read => self.read(passed + Nanos(self.overhead_ns), &op),
+            Direction::Read => {
+                let (at, alone) = self.read(passed + Nanos(self.overhead_ns), &op);
+                self.read_waits.add(now, at, alone + Nanos(self.command_ns), self.behind_writes);
+                (at, alone)
+            }
             Direction::Write => self.write(passed, &op),
         };
         self.will_be_done(op.tag, at, alone);
@@ -234,6 +255,11 @@ impl Flash {
         self.served
     }
 
+    /// For how long the reads that came have to wait in all.
+    pub fn read_waits(&self) -> ReadWaits {
+        self.read_waits
+    }
+
     /// For how long it has worked in all until `now`, as far as a drive can be used: of its controller, its link, the mean
     /// of its channels and that of its dies, what has worked longest.
     pub fn used(&self, now: Nanos) -> Nanos {
@@ -251,13 +277,15 @@ impl Flash {
         let mut done = at;
         self.brought.fill(at);
         self.alone.begin();
+        self.behind_writes = Nanos::ZERO;
         while from < end {
             let page = from / self.page_bytes;
             let to = end.min((page + 1) * self.page_bytes);
             let time = Nanos((self.read_ns * self.latency.draw(&mut self.random)) as u64);
             let index = self.die_of(page);
             let alone_time = if self.dies[index].page == Some(page) { Nanos::ZERO } else { time };
-            let read = self.dies[index].read(self.now, page, at, time, self.suspend);
+            let (read, behind_writes) = self.dies[index].read(self.now, page, at, time, self.suspend);
+            self.behind_writes = self.behind_writes.max(behind_writes);
             // Of one request a bus takes one page after the other.
             let channel = index % self.brought.len();
             let ready = read.max(at).max(self.brought[channel]);
@@ -342,7 +370,7 @@ impl Flash {
         die.page = None;
         let programmed = die.work.give(self.now, brought, Nanos(time_ns as u64));
         let due = Nanos(self.cleaning.due_ns(die, sequential) as u64);
-        die.work.give(self.now, programmed, due);
+        die.write_until = die.work.give(self.now, programmed, due);
         programmed
     }
 
@@ -366,6 +394,16 @@ impl Flash {
     fn over_link(&mut self, came: Nanos, ready: Nanos, bytes: u64) -> Nanos {
         let time = Nanos((bytes as f64 * self.link_ns_per_byte) as u64);
         self.link.pass(self.now, came, ready, time)
+    }
+}
+
+impl ReadWaits {
+    /// One that comes at `now` and is done at `at`, and takes `alone` by itself.
+    #[inline]
+    fn add(&mut self, now: Nanos, at: Nanos, alone: Nanos, behind_writes: Nanos) {
+        let waited = (at - now).0.saturating_sub(alone.0);
+        self.all += Nanos(waited);
+        self.for_writes += Nanos(waited.min(behind_writes.0));
     }
 }
 
@@ -422,14 +460,16 @@ impl Server {
 }
 
 impl Die {
-    /// Reads a page into its register, unless that holds it. Returns when it is there.
-    fn read(&mut self, now: Nanos, page: u64, at: Nanos, time: Nanos, suspend: Option<Nanos>) -> Nanos {
+    /// Reads a page into its register, unless that holds it. Returns when it is there, and for how long it waits for
+    /// what the die does for writes.
+    fn read(&mut self, now: Nanos, page: u64, at: Nanos, time: Nanos, suspend: Option<Nanos>) -> (Nanos, Nanos) {
         let is_held = self.page.replace(page) == Some(page);
         let Some(suspend) = suspend else {
-            return if is_held { self.work.free_at } else { self.work.give(now, at, time) };
+            let read = if is_held { self.work.free_at } else { self.work.give(now, at, time) };
+            return (read, self.write_until.since(at));
         };
         if is_held {
-            return self.read_until;
+            return (self.read_until, Nanos::ZERO);
         }
         // Of reads that follow each other only the first finds something under way.
         let stops =
@@ -437,7 +477,7 @@ impl Die {
         let begin = at.max(self.read_until);
         self.work.give(now, begin, stops + time);
         self.read_until = begin + stops + time;
-        self.read_until
+        (self.read_until, stops)
     }
 }
 

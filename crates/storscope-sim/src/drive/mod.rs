@@ -42,6 +42,7 @@ use storscope_types::design::drive::{CurveDesign, DriveDesign, FlashDesign};
 
 use curve::Curve;
 use flash::Flash;
+pub use flash::ReadWaits;
 use mechanical::Mechanical;
 
 /// One operation on a drive.
@@ -194,6 +195,15 @@ impl Drive {
     pub fn served(&self) -> Option<Nanos> {
         match &self.model {
             Model::Flash(flash) => Some(flash.served()),
+            Model::Mechanical(_) | Model::Curve(_) => None,
+        }
+    }
+
+    /// For how long the reads that came have to wait in all, if the drive knows.
+    #[must_use]
+    pub fn read_waits(&self) -> Option<ReadWaits> {
+        match &self.model {
+            Model::Flash(flash) => Some(flash.read_waits()),
             Model::Mechanical(_) | Model::Curve(_) => None,
         }
     }
