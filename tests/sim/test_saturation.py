@@ -9,12 +9,13 @@ import pytest
 
 from storscope.domain.access import AccessSpec, Mix
 from storscope.domain.load import Closed, Open
-from storscope.domain.units import NS_PER_S, format_duration, format_ratio
+from storscope.domain.units import NS_PER_S, format_bandwidth, format_duration, format_ratio
 from storscope.domain.verdict import Verdict
 from storscope.domain.workload import Stream, Workload
 from storscope.sim.bottleneck import BEFORE_SENDING, bottleneck
 from storscope.sim.design import read_design
 from storscope.sim.schedule import read_schedule
+from storscope.sim.window import window
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
@@ -204,6 +205,21 @@ def test_what_reads_wait_for_at_flash_that_is_used_little_is_told() -> None:
     stops_for_reads = _beside_readers(8, 0.0, drive="nvme-ssd")
     assert "for dies that program" not in stops_for_reads.bottleneck.words
     assert next(one for one in stops_for_reads.time_spent if one.direction == "reads").mean_ns < 0.3 * reads.mean_ns
+
+
+def test_a_rebuild_beside_hosts_is_told_with_what_bounds_them() -> None:
+    """It takes what hosts leave of the drives: these are used to the full whatever is asked of them."""
+    work = '[[background]]\nname = "repair"\nkind = "rebuild"\ngroup = "pool"\n'
+    fails = '[[at]]\ntime = "10s"\ndrive_fails = { group = "pool", index = 3 }\n'
+    text = _DESIGN.format(links="", cost="20 us", host="", lun="").replace("count = 32", "count = 4\nspares = 1")
+    design = read_design(text + work, "array.toml", read_schedule(fails, "s.toml"))
+    few = Workload("few", (Stream(Mix((AccessSpec(8192),)), Open(100.0), name="few"),))
+    run = simulate(plan_of(design, few, duration="30s"), started_ns=0)
+    before, during = (bound.words for _, bound in run.bounds)
+    assert "Meanwhile" not in before
+    part = window(run.array, 10 * NS_PER_S, 30 * NS_PER_S)
+    rate = format_bandwidth(part["background"][0]["bytes"] / part["duration_ns"] * NS_PER_S)
+    assert f"Meanwhile rebuild 'repair' (drives of pool, {rate}) runs, which hosts wait behind, too." in during
 
 
 def test_drives_that_can_just_empty_the_cache_are_told_with_the_wait_for_room() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from storscope.domain.units import format_duration, format_ratio
+from storscope.domain.units import NS_PER_S, format_bandwidth, format_duration, format_ratio
 
 BEFORE_SENDING = "before_sending"
 """The part of an I/O's time before it is sent, because the workload allows no more in flight."""
@@ -198,7 +198,7 @@ def bottleneck(
     shares = {name: time / total for name, time in sent.items()} if total else {}
     room_share = room_ns / total if total else 0.0
     unsent_share = parts.get(BEFORE_SENDING, 0.0) / whole
-    why = _behind_writes(window["components"], used, shares)
+    why = _behind_writes(window["components"], used, shares) + _beside_background(window, shares)
     found = _behind(used, shares, window["limits"], convoys, room_share, unsent_share)
     if found is not None:
         found = replace(found, words=found.words + why)
@@ -257,6 +257,23 @@ def _behind_writes(
         f"{format_ratio(for_writes_ns / all_ns)} of their wait there, {format_duration(for_writes_ns / reads)} each on "
         "average: a die does one thing after another, however little all of them are used on average. Fewer writes "
         "shorten that wait, and drives that stop such work for reads (`suspend`)."
+    )
+
+
+def _beside_background(window: Mapping[str, Any], shares: Mapping[str, float]) -> str:
+    """That background work runs on drives where I/Os spend much of their time."""
+    tasks = [one for one in window.get("background", ()) if one["bytes"]]
+    if not tasks or not window["duration_ns"] or _share_at("drive", shares) < _MUCH:
+        return ""
+    named = [
+        f"{one['kind']} {one['name']!r} (drives of {one['group']}, "
+        f"{format_bandwidth(one['bytes'] / window['duration_ns'] * NS_PER_S)})"
+        for one in tasks
+    ]
+    run = "runs" if len(tasks) == 1 else "run"
+    return (
+        f" Meanwhile {_listed(named)} {run}, which hosts wait behind, too. Without a `rate` it takes what they leave "
+        "of the drives."
     )
 
 
