@@ -19,6 +19,7 @@ from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
 from storscope.workbench.credits_left import doubts_of_credits
 from storscope.workbench.curve_doubts import doubts_of_curves
 from storscope.workbench.falling_behind import doubts_of_short_steps, doubts_of_steps
+from storscope.workbench.mirrored_readers import doubts_of_mirrored_readers
 from storscope.workbench.no_time import doubts_of_no_time
 from storscope.workbench.replay_behind import doubts_of_replay
 from storscope.workbench.ungathered_stripes import doubts_of_ungathered_stripes
@@ -43,8 +44,10 @@ def doubts_of_run(
         return found
     filling = _filling(plan, array, judgement, stretches, has_changes=has_changes)
     short = doubts_of_short_steps(steps, plan.interval_ns or NS_PER_S)
-    order = doubts_of_write_order(plan, window(array, judgement.from_ns, judgement.to_ns))
-    return (*filling, *doubts_of_steps(steps), *short, *order, *found)
+    shown = window(array, judgement.from_ns, judgement.to_ns)
+    order = doubts_of_write_order(plan, shown)
+    readers = () if len(stretches) > 1 else doubts_of_mirrored_readers(plan, samples.between(0), shown)
+    return (*filling, *doubts_of_steps(steps), *short, *order, *readers, *found)
 
 
 def _few(samples: Sequence[Sample], array: Mapping[str, Any]) -> tuple[str, ...]:
