@@ -61,7 +61,7 @@ _WRONG: dict[str, Callable[[Path], object]] = {
     "half of a character": lambda _: storscope.load_design("name = '\ud800'\n"),
     "half of a character in a workload": lambda _: storscope.simulate(SMALL, "\ud800\n"),
     "a schedule without a name": lambda _: storscope.load_design(SMALL, ""),
-    "the text of a schedule": lambda _: storscope.load_design(SMALL, _BOTH_OF_A_PAIR),
+    "half of a character in a schedule": lambda _: storscope.load_design(SMALL, "# \ud800\n"),
     "a span of NumPy": lambda _: storscope.simulate(SMALL, _READS, duration=np.timedelta64(1, "s")),  # type: ignore[arg-type]
     "a span of NumPy as a factor": lambda path: storscope.simulate_trace(
         SMALL,
@@ -87,11 +87,25 @@ def test_what_a_caller_gets_wrong_is_an_error_of_ours(wrong: str, tmp_path: Path
     assert isinstance(raised.value, storscope.UsageError | storscope.ConfigError | storscope.InputError)
 
 
-def test_the_text_of_a_schedule_is_not_taken_for_its_name_nor_repeated_whole() -> None:
-    with pytest.raises(storscope.UsageError) as raised:
-        storscope.load_design(SMALL, _BOTH_OF_A_PAIR * 50)
-    assert "Write it to a file" in str(raised.value)
-    assert len(str(raised.value)) < 250
+def test_a_schedule_may_be_text_as_a_design_is(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(_BOTH_OF_A_PAIR)
+    by_text, by_file = (storscope.load_design(SMALL, one) for one in (_BOTH_OF_A_PAIR, tmp_path / "s.toml"))
+    assert by_text == by_file
+    assert len(by_text.form["changes"]) == 2
+    (found,) = storscope.simulate_each([SMALL], _READS, duration="4s", schedule=_BOTH_OF_A_PAIR)
+    assert found.status == "failed"
+
+
+def test_a_mistake_in_the_text_of_a_schedule_is_told_with_its_line_and_without_all_of_it() -> None:
+    wrong = {
+        '[[at]]\ntime = "1s"\ndrive_fails = { group = "g", index = 99 }\n': "the schedule:53:38: at[0].drive_fails.",
+        "[[stream]]\nname = 3\n": "the schedule:52: stream[0].name",
+    }
+    for mistake, place in wrong.items():
+        with pytest.raises(storscope.ConfigError) as raised:
+            storscope.load_design(SMALL, "# a remark\n" * 50 + mistake)
+        assert str(raised.value).startswith(place)
+        assert len(str(raised.value)) < 250
 
 
 @pytest.mark.parametrize("duration", [".1s", " .1", "0.1s", 0.1])

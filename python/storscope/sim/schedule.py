@@ -17,11 +17,13 @@ from storscope.domain.near_names import Words, did_you_mean, joined, near_name
 from storscope.domain.text_kinds import SCHEDULE, mistaken
 from storscope.domain.toml_text import parsed_toml
 from storscope.domain.units import ns_from_text
-from storscope.sim.text_file import text_of
+from storscope.sim.text_file import check_text, text_of
 
 _HEAD = re.compile(r"\s*\[")
 _STREAM = re.compile(r"\s*\[\[\s*stream\s*\]\]")
 _KEYS = ("name", "start", "end")
+_TEXT = "the schedule"
+"""Where the mistakes of one are that is no file."""
 _WORDS: Words = {
     "name": ("stream", "job", "workload"),
     "start": ("begin", "begins", "starts", "from", "since", "after", "at", "startdelay", "start_delay"),
@@ -56,9 +58,12 @@ class Schedule:
     where: str
 
 
-def load_schedule(path: str | Path) -> Schedule:
-    """A schedule from its file. Raises UsageError, ConfigError."""
-    return read_schedule(text_of(Path(path)), str(path))
+def load_schedule(source: str | Path) -> Schedule:
+    """The schedule in a file, or the text itself when it has several lines. Raises UsageError, ConfigError."""
+    if isinstance(source, str) and "\n" in source:
+        check_text(source, _TEXT)
+        return read_schedule(source, _TEXT)
+    return read_schedule(text_of(Path(source)), str(source))
 
 
 def read_schedule(text: str, where: str) -> Schedule:

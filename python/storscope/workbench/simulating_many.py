@@ -76,7 +76,8 @@ def plan_of(
 
 
 def load_design(design: str | Path | Design, schedule: str | Path | None = None) -> Design:
-    """A design from its file or text, read and checked once for many runs, with the file of a schedule if one is given.
+    """A design from its file or text, read and checked once for many runs, with a schedule (its file or text) if one is
+    given.
 
     Raises UsageError for a file that cannot be read, ConfigError (with line and key) for what is no design.
     """
@@ -93,10 +94,10 @@ def simulate(
 ) -> dict[str, pa.Table]:  # fmt: skip
     """Simulates a design and returns what the store would keep: tables by name (observations, histograms, runs, ...).
 
-    `design` is a file or its text, `workload` a built-in name, a file, or a mapping of volumes to workloads; of what a
-    file repeats (`[sweep]`) the workload as it is written runs once. Without `duration` and `ios` it is as long as the
-    file says, or as its rate steps last; else 60 s. `duration` is like '60s', '5m' or '1.5h' (a plain number is
-    seconds), `ios` a number, or like '500k' or '5M', in powers of ten.
+    `design` is a file or its text, and so is `schedule`; `workload` is a built-in name, a file, or a mapping of volumes
+    to workloads; of what a file repeats (`[sweep]`) the workload as it is written runs once. Without `duration` and
+    `ios` it is as long as the file says, or as its rate steps last; else 60 s. `duration` is like '60s', '5m' or '1.5h'
+    (a plain number is seconds), `ios` a number, or like '500k' or '5M', in powers of ten.
 
     The interpreter lock is free while the array works. The same arguments give the same figures on any machine; with
     `started_ns` (UTC since 1970, where the tables place the run; now, if absent) the same tables to the last byte.

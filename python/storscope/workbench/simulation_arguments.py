@@ -31,13 +31,9 @@ def check_designs(designs: object) -> None:
 
 
 def check_schedule(design: object, schedule: object) -> None:
-    """Raises UsageError for what is no file, and where a schedule would be passed over: a Design has its own."""
+    """Raises UsageError for what is neither a file nor text, and for a schedule beside a Design, which has its own."""
     if schedule is not None and not isinstance(schedule, str | Path):
-        raise UsageError("a schedule: a file", found_words(schedule))
-    if isinstance(schedule, str) and "\n" in schedule:
-        raise UsageError(
-            "a schedule: a file", f"text, {found_words(schedule)}", hint="Write it to a file, and give its name."
-        )
+        raise UsageError("a schedule: a file or its text", found_words(schedule))
     if schedule is not None and isinstance(design, Design):
         raise UsageError(
             "a schedule with the file or text of a design", "one with a Design, which was read without it",
