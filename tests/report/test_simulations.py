@@ -122,6 +122,15 @@ def test_lost_data_is_said_before_the_figures(tmp_path: Path) -> None:
     assert page.index("Data lost.") < page.index("What bounds it")
 
 
+def test_what_a_run_is_doubted_for_is_said_before_its_figures(tmp_path: Path) -> None:
+    store, simulated = _kept(tmp_path, text=SMALL + '\n[cache]\nwrite = { size = "16 GiB" }\n')
+    assert simulated.doubts
+    page = render(diagnose(store), store).partition('id="simulation"')[2]
+    said = page.partition("<strong>Doubted.</strong> ")[2].partition("</p>")[0]
+    assert "The write cache was still filling" in said
+    assert page.index("Doubted.") < page.index("What bounds it")
+
+
 def test_the_page_shows_it_and_other_pages_have_no_such_section(tmp_path: Path) -> None:
     store, _ = _kept(tmp_path)
     page = render(diagnose(store), store)
