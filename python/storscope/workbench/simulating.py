@@ -32,7 +32,14 @@ from storscope.workbench.interval_length import cut_interval_ns
 from storscope.workbench.no_time import check_time_passed
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_doubts import doubts_of_run
-from storscope.workbench.simulation_judgement import ended_words, judge, judge_replay, reached_its_time, worded
+from storscope.workbench.simulation_judgement import (
+    ended_words,
+    judge,
+    judge_replay,
+    longer_words,
+    reached_its_time,
+    worded,
+)
 from storscope.workbench.stretches import stretches_of
 
 ENGINE = "storscope-sim"
@@ -99,7 +106,8 @@ def _concluded(
     else:
         interval_ns = plan.interval_ns or NS_PER_S
         judgement = judge(
-            samples, interval_ns, plan.workload, phases, ended, full_words(array), ramp_ns=plan.ramp_ns
+            samples, interval_ns, plan.workload, phases, ended, full_words(array), ramp_ns=plan.ramp_ns,
+            longer=longer_words(plan, samples.end_ns),
         )  # fmt: skip
     kept = map(Sample.of, intervals.kept) if intervals.cuts_ns else samples
     steps = rate_step_figures(plan.workload, kept, _active_ns(plan))

@@ -22,6 +22,7 @@ from storscope.workbench.falling_behind import doubts_of_short_steps, doubts_of_
 from storscope.workbench.mirrored_readers import doubts_of_mirrored_readers
 from storscope.workbench.no_time import doubts_of_no_time
 from storscope.workbench.replay_behind import doubts_of_replay
+from storscope.workbench.simulation_judgement import longer_words
 from storscope.workbench.ungathered_stripes import doubts_of_ungathered_stripes
 from storscope.workbench.write_order import doubts_of_write_order
 
@@ -57,8 +58,10 @@ def _few(samples: Sequence[Sample], array: Mapping[str, Any]) -> tuple[str, ...]
         return ()
     if not ios:
         waiting = max(array["components"], key=lambda one: one["queue_mean"], default=None)
-        where = f" Most wait at {waiting['kind'].replace('_', ' ')} {waiting['name']}." if waiting is not None else ""
-        return (f"No I/O was answered in the time that counts.{where} Simulate longer, with --duration.",)
+        if waiting is None or not waiting["queue_mean"]:
+            return ("No I/O was answered in the time that counts, and none waits: none was asked for.",)
+        where = f"Most wait at {waiting['kind'].replace('_', ' ')} {waiting['name']}."
+        return (f"No I/O was answered in the time that counts. {where} Simulate longer, with --duration.",)
     counted = "1 I/O counts" if ios == 1 else f"{ios} I/Os count"
     few = f"Only {counted}, which is too few to tell: of fewer than {_LEAST_IOS} p99 is the slowest"
     return (f"{few}. Simulate more, with --ios or --duration.",)
@@ -73,7 +76,8 @@ def _filling(
     """
     last, whole = (stretches[-1].from_ns, stretches[-1].to_ns), (judgement.from_ns, judgement.to_ns)
     spans = [last] if has_changes else [last, whole] if len(stretches) > 1 else [whole]
-    longer = "Let its rate steps last longer" if has_steps(plan.workload) else "Simulate longer, with --duration"
+    steps = has_steps(plan.workload)
+    longer = "Let its rate steps last longer" if steps else longer_words(plan, judgement.to_ns)
     for span in spans:
         shown = window(array, *span)
         found = (*doubts_of_cache(shown, longer), *_reads(plan, shown, longer))

@@ -20,20 +20,22 @@ from storscope.sim.happenings import Happening
 from storscope.sim.load_changes import steps_end_ns
 from storscope.sim.phases import Phase, first_change_ns
 from storscope.sim.replay import TracePlan
+from storscope.sim.schedule import Lifetime
 from storscope.sim.simulation import SimulationPlan
 
+LONGER = "Simulate longer, with --duration"
 _LEAST_SHIFT = 0.01
 """A change of level that moves the mean over the run by less than this share of it is not worth a doubt."""
 
 
 def judge(
     samples: Samples, interval_ns: int, workload: Workload, phases: Sequence[Phase], ended: str, full: str = "", *,
-    ramp_ns: int = 0,
+    ramp_ns: int = 0, longer: str = LONGER,
 ) -> Judgement:  # fmt: skip
     """The figures after the warm-up; those of a run in phases are of all of them, and have no intervals.
 
     `full` says that the write cache was full at the end (cache_filling.py), which is told where the level moved. At
-    least `ramp_ns` at the start are left out.
+    least `ramp_ns` at the start are left out. `longer` is what to try where the run was too short.
     """
     figure = default_figure(workload)
     changes_ns = first_change_ns(phases)
@@ -50,7 +52,7 @@ def judge(
         estimates = {name: one.without_interval for name, one in estimates.items()}
     return Judgement(
         figure.name, from_ns, samples.end_ns, _start(kept, changes_ns), ended, estimates,
-        _doubts_of_level(kept, changes_ns, full),
+        _doubts_of_level(kept, changes_ns, full, longer),
     )  # fmt: skip
 
 
@@ -77,10 +79,10 @@ def _start(kept: Settled, changes_ns: int | None) -> str:
     return kept.sentence
 
 
-def _doubts_of_level(kept: Settled, changes_ns: int | None, full: str) -> tuple[str, ...]:
+def _doubts_of_level(kept: Settled, changes_ns: int | None, full: str, longer: str) -> tuple[str, ...]:
     if kept.start.is_too_short:
         return ()
-    longer = "Simulate longer, with --duration" if changes_ns is None else "Let the first change come later"
+    longer = longer if changes_ns is None else "Let the first change come later"
     if not kept.is_settled:
         figure = kept.start.figure
         assert figure is not None  # it is what moved
@@ -124,6 +126,14 @@ def ended_words(plan: SimulationPlan, outcome: Outcome, lost: Sequence[Happening
 def reached_its_time(plan: SimulationPlan, end_ns: int) -> bool:
     """Whether it ran for the time that was asked for."""
     return plan.duration_ns is not None and end_ns >= plan.duration_ns
+
+
+def longer_words(plan: SimulationPlan, end_ns: int) -> str:
+    """What makes a run longer that ended at `end_ns`: more time, or later ends of the streams that a schedule ended."""
+    lifetimes = plan.design.lifetimes
+    ends = [lifetimes.get(stream.name, Lifetime()).end_ns for stream in plan.workload.streams]
+    is_over = bool(ends) and all(one is not None and one <= end_ns for one in ends)
+    return "Let its streams end later" if is_over and not reached_its_time(plan, end_ns) else LONGER
 
 
 def _lost_words(lost_ns: int, end_ns: int) -> str:
