@@ -252,6 +252,21 @@ def _words(components: list[dict[str, object]], parts: dict[str, float]) -> str:
     return bottleneck({"components": components, "limits": []}, parts, {}, is_open=False).words
 
 
+def test_what_reads_of_flash_wait_for_is_of_all_drives_of_a_group() -> None:
+    waits = {"read_wait_ns": 8_000_000, "read_wait_for_writes_ns": 6_000_000, "operations": [40, 40]}
+    drives = [{**one, **waits} for one in _drives("g", 0.5, 0.1, 0.1)]
+    said = _words(drives, {"drive_queue": 9.0, "drive_service": 1.0})
+    assert "Reads wait at the 3 drives of g for dies that program or move pages for writes, 75 % of their wait" in said
+    assert "150 µs each on average" in said
+    for one in drives:
+        one["read_wait_for_writes_ns"] = 3_000_000
+    assert "Reads wait at" not in _words(drives, {"drive_queue": 9.0, "drive_service": 1.0}), "for each other mostly"
+    full = [{**one, **waits} for one in _drives("g", 0.9, 0.9)]
+    assert "Reads wait at" not in _words(full, {"drive_queue": 9.0, "drive_service": 1.0}), (
+        "the drives are used to 90 %"
+    )
+
+
 def test_components_of_a_kind_that_are_used_alike_are_named_together() -> None:
     at_drives = {"drive_queue": 9.0, "front_end": 1.0}
     alike = [*_drives("a", 0.913, 0.913), *_drives("b", 0.911, 0.911), *_drives("c", 0.88, 0.88)]

@@ -248,12 +248,13 @@ def _behind_writes(
     if not waits:
         return ""
     group = max(waits, key=lambda name: waits[name][0])
-    own = next(one for one in used if one.kind == "drive" and one.name == group)
+    own = next((one for one in used if one.kind == "drive" and one.name == group), None)
     all_ns, for_writes_ns, reads = waits[group]
-    if own.ratio >= _FULL or not for_writes_ns or for_writes_ns < _MOSTLY * all_ns:
+    if own is None or own.ratio >= _FULL or not for_writes_ns or for_writes_ns < _MOSTLY * all_ns:
         return ""
+    where = own.words if own.count == 1 else f"the {own.count} drives of {group}"
     return (
-        f" Reads wait at {own.words} for dies that program or move pages for writes, "
+        f" Reads wait at {where} for dies that program or move pages for writes, "
         f"{format_ratio(for_writes_ns / all_ns)} of their wait there, {format_duration(for_writes_ns / reads)} each on "
         "average: a die does one thing after another, however little all of them are used on average. Fewer writes "
         "shorten that wait, and drives that stop such work for reads (`suspend`)."
