@@ -220,6 +220,11 @@ def test_a_rebuild_beside_hosts_is_told_with_what_bounds_them() -> None:
     part = window(run.array, 10 * NS_PER_S, 30 * NS_PER_S)
     rate = format_bandwidth(part["background"][0]["bytes"] / part["duration_ns"] * NS_PER_S)
     assert f"Meanwhile rebuild 'repair' (drives of pool, {rate}) runs, which hosts wait behind, too." in during
+    assert "Without a `rate` it takes what they leave" in during
+    slow = read_design(text + work + 'rate = "20 MB/s"\n', "array.toml", read_schedule(fails, "s.toml"))
+    limited = simulate(plan_of(slow, few, duration="30s"), started_ns=0).bounds[-1][1].words
+    assert "(drives of pool, 20.0 MB/s of the 20.0 MB/s that its `rate` allows)" in limited
+    assert "Without a `rate`" not in limited
 
 
 def test_drives_that_can_just_empty_the_cache_are_told_with_the_wait_for_room() -> None:

@@ -266,16 +266,17 @@ def _beside_background(window: Mapping[str, Any], shares: Mapping[str, float]) -
     tasks = [one for one in window.get("background", ()) if one["bytes"]]
     if not tasks or not window["duration_ns"] or _share_at("drive", shares) < _MUCH:
         return ""
-    named = [
-        f"{one['kind']} {one['name']!r} (drives of {one['group']}, "
-        f"{format_bandwidth(one['bytes'] / window['duration_ns'] * NS_PER_S)})"
-        for one in tasks
-    ]
-    run = "runs" if len(tasks) == 1 else "run"
-    return (
-        f" Meanwhile {_listed(named)} {run}, which hosts wait behind, too. Without a `rate` it takes what they leave "
-        "of the drives."
-    )
+    named = [_task_words(one, one["bytes"] / window["duration_ns"] * NS_PER_S) for one in tasks]
+    free = [one for one in tasks if one["rate_bytes_per_s"] is None]
+    takes = " Without a `rate` it takes what they leave of the drives." if free else ""
+    return f" Meanwhile {_listed(named)} {'runs' if len(tasks) == 1 else 'run'}, which hosts wait behind, too.{takes}"
+
+
+def _task_words(task: Mapping[str, Any], per_s: float) -> str:
+    """'rebuild 'spare' (drives of pool, 20 MB/s of the 20 MB/s that its `rate` allows)'."""
+    most = task["rate_bytes_per_s"]
+    allowed = "" if most is None else f" of the {format_bandwidth(most)} that its `rate` allows"
+    return f"{task['kind']} {task['name']!r} (drives of {task['group']}, {format_bandwidth(per_s)}{allowed})"
 
 
 def _behind_some(

@@ -231,8 +231,8 @@ def _cache(report: Report, first: Report, last: Report) -> Report | None:
 def _tasks(report: Report, first: Report, last: Report) -> list[Report]:
     """Bytes of this part; how far each is at its end."""
     return [
-        {"name": task["name"], "kind": task["kind"], "group": task["group"], "bytes": after[0] - before[0],
-         "done_ratio": _ratio(after[1], after[2])}
+        {**{name: task[name] for name in ("name", "kind", "group", "rate_bytes_per_s")},
+         "bytes": after[0] - before[0], "done_ratio": _ratio(after[1], after[2])}
         for task, before, after in zip(report["background"], first["tasks"], last["tasks"], strict=True)
     ]  # fmt: skip
 

@@ -41,7 +41,8 @@ pub struct Task {
     /// In which order what a failed drive of a pool held is rebuilt.
     order: Order,
     outstanding: u32,
-    rate_bytes_per_s: Option<f64>,
+    /// The most that it may do.
+    pub rate_bytes_per_s: Option<f64>,
     share: f64,
     active: u32,
     /// Steps that are not done, of what is rebuilt now.

@@ -263,7 +263,9 @@ pub struct TaskReport {
     pub kind: BackgroundKind,
     /// Its group.
     pub group: String,
-    /// Bytes rebuilt, moved or read since the beginning of the run.
+    /// The most that it may do; absent if it has no limit.
+    pub rate_bytes_per_s: Option<f64>,
+    /// Bytes rebuilt, moved or read, of the present or the last time it ran.
     pub bytes: u64,
     /// Whether it goes on.
     pub running: bool,

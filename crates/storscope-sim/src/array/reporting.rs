@@ -224,6 +224,7 @@ fn task_report(task: &super::background::Task, group: &str) -> TaskReport {
         name: task.name.clone(),
         kind: task.kind,
         group: group.to_owned(),
+        rate_bytes_per_s: task.rate_bytes_per_s,
         bytes,
         running: task.running,
         done_ratio: task.started.and_then(|_| ratio(begun, all)),
