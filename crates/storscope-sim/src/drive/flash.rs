@@ -116,8 +116,8 @@ struct Die {
 pub struct ReadWaits {
     /// In all.
     pub all: Nanos,
-    /// Of that, for what their dies had to do for writes that came before: programs, moves and erases. Reads that wait for
-    /// these themselves, and are waited for, are not in it.
+    /// Of that, until their dies have done the last that they had to do for writes before: programs, moves and erases. What
+    /// few reads go before that are in it, those that wait behind it are not.
     pub for_writes: Nanos,
 }
 
