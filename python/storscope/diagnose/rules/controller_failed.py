@@ -15,7 +15,7 @@ When it is wrong
     An update of its firmware restarts a controller like a failure does, and is not one.
 
 References
-    HP StorageWorks 4400 Enterprise Virtual Array user guide, on the failover of controllers. No threshold is involved.
+    None is needed: a failed controller is a fault by itself. No threshold is involved.
 """
 
 from __future__ import annotations
