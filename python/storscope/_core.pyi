@@ -179,7 +179,8 @@ class LoadRun:
         """Ends the run soon; take the rest with `next` or pass over it with `finish`."""
 
     def finish(self) -> bytes:
-        """Waits for the end: JSON with `result` (result.rs), `doubts_in_words` and `error` (kind, message) or null.
+        """Waits for the end: JSON with `result` (result.rs), `doubts_in_words`, `stream_doubts_in_words` and `error`
+        (kind, message) or null.
 
         The run is over then: every further call but `stop` raises RuntimeError.
         """

@@ -18,7 +18,7 @@ from storscope.bench.standstill import Standstills
 from storscope.domain.units import NS_PER_MS
 from storscope.store import Store
 
-_OUTCOME = Outcome({"valid": True}, ("Another doubt.",), None)
+_OUTCOME = Outcome({"valid": True, "invalid_streams": []}, ("Another doubt.",), None)
 
 
 def _ticked(*pauses_ms: int) -> Standstills:
@@ -43,6 +43,7 @@ def test_a_pause_is_a_doubt_with_its_time_and_length() -> None:
 def test_pauses_that_are_much_of_the_run_make_it_invalid() -> None:
     told = _ticked(*[100] * 40, 3100, 1100, *[100] * 20).told(_OUTCOME, Samples())
     assert not told.is_valid
+    assert not told.is_valid_of(0), "all streams stood still"
     assert "stood still for 3.00 s, in all 2 times and 4.00 s" in told.doubts[1]
 
 

@@ -130,6 +130,17 @@ def test_what_is_invalid_is_said_at_the_head() -> None:
     assert text.index("INVALID") < text.index("Rate")
 
 
+def test_streams_that_are_valid_in_an_invalid_run_are_told_from_those_that_are_not() -> None:
+    good = replace(_result().parts[0], stream="copy")
+    bad = replace(good, stream="users", is_valid=False)
+    shown = _words(render_run(replace(_result(), is_valid=False, parts=(good, bad, bad, bad))))
+    assert "of all operations together do not mean what they say" in shown
+    assert "users on /mnt/db/x (INVALID)" in shown
+    assert "copy on /mnt/db/x (INVALID)" not in shown
+    none = _words(render_run(replace(_result(), is_valid=False, parts=(bad,))))
+    assert "INVALID: the latencies do not mean what they say, for the reasons below." in none
+
+
 def test_names_from_elsewhere_are_text() -> None:
     text = render_run(replace(_result(), workload=_HOSTILE, target=_HOSTILE, doubts=(_HOSTILE,)), _HOSTILE)
     assert "<img" not in text

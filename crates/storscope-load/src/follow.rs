@@ -109,6 +109,8 @@ impl Following {
             started_unix_ns,
             valid: !doubts.iter().any(Doubt::invalidates),
             latency_bound: latency_bound(&doubts),
+            invalid_streams: if total.ios() == 0 { (0..streams).collect() } else { Vec::new() },
+            stream_doubts: Vec::new(),
             total,
             drain: self.drain,
             ending: self.ending,

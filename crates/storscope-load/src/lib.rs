@@ -40,7 +40,10 @@ pub use generator::{Generator, fill_pool};
 pub use place::{RandomPlace, Span};
 pub use plan::{Engine, Plan};
 pub use random::{Chance, Random};
-pub use result::{Doubt, EngineUsed, LatencyBound, RunResult, doubts, latency_bound, lateness_doubts};
+pub use result::{
+    Doubt, EngineUsed, LatencyBound, RunResult, StreamDoubt, doubts, invalid_streams, latency_bound, lateness_doubts,
+    lateness_of_streams, not_told_of_all,
+};
 pub use run::{Finished, News, Run};
 pub use stamp::Stamper;
 pub use system::{FastClock, MemoryLeft, Opened, PuntWatch, TargetSpec};

@@ -1,7 +1,9 @@
 //! What a run gave, and whether it can be trusted.
 
+use std::mem::discriminant;
+
 use serde::Serialize;
-use storscope_types::{Load, Nanos, Workload, counted};
+use storscope_types::{Load, Nanos, Stream, Workload, counted};
 
 use crate::tally::{Interval, Tally};
 use crate::task::Ending;
@@ -41,6 +43,20 @@ pub struct RunResult {
     pub valid: bool,
     /// What latencies that are not valid still say.
     pub latency_bound: Option<LatencyBound>,
+    /// Streams whose own latencies are meaningless, by index: see [`invalid_streams`].
+    pub invalid_streams: Vec<u32>,
+    /// Why the latencies of single streams are, where no doubt of all tells it.
+    pub stream_doubts: Vec<StreamDoubt>,
+}
+
+/// A doubt about one stream, which is too small a part of the run to show in its figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StreamDoubt {
+    /// The stream's index.
+    pub stream: u32,
+    /// What is doubtful about it.
+    #[serde(flatten)]
+    pub doubt: Doubt,
 }
 
 /// What latencies that do not mean what they say are of those that the storage would have given at the load asked for.
@@ -315,6 +331,48 @@ fn lateness_doubts_of_part(interval: &Interval, workload: &Workload, fullest: f6
     let place_ns = closed_slots(interval, workload) * interval.duration.0 as f64;
     let flushes = flushes_of_closed(interval, workload);
     arrivals_doubt(&of(true), full).into_iter().chain(closed_doubt(&of(false), &flushes, place_ns)).collect()
+}
+
+/// What makes the latencies of single streams meaningless: each is judged by its own I/Os. A stream without any has none.
+///
+/// Whether its queue was full is told by the mean number that the storage had of it, by Little's law.
+#[must_use]
+pub fn lateness_of_streams(interval: &Interval, workload: &Workload) -> Vec<StreamDoubt> {
+    let doubts_of = |(index, stream): (usize, &Stream)| {
+        let alone = Workload { streams: vec![stream.clone()], ..workload.clone() };
+        let own = interval.of_stream(index as u32);
+        let in_flight = tally_where(&own, &alone, stream.load.is_open()).service.sum() as f64 / own.duration.0 as f64;
+        let found = if own.ios() == 0 { Vec::new() } else { lateness_doubts_of_part(&own, &alone, in_flight) };
+        let invalid = found.into_iter().filter(Doubt::invalidates);
+        invalid.map(move |doubt| StreamDoubt { stream: index as u32, doubt }).collect::<Vec<_>>()
+    };
+    workload.streams.iter().enumerate().flat_map(doubts_of).collect()
+}
+
+/// Streams whose own latencies are meaningless, by index: those that were late by themselves, and all that a doubt is
+/// about which nobody can tell apart. Arrivals that were never sent or not done are counted of all open loops together;
+/// lateness that shows in the I/Os of all loops of a kind and in those of none alone is of all of them.
+#[must_use]
+pub fn invalid_streams(doubts: &[Doubt], late: &[StreamDoubt], workload: &Workload) -> Vec<u32> {
+    let is_late = |index: u32| late.iter().any(|one| one.stream == index);
+    let alike = |is_open: bool| (0..).zip(&workload.streams).filter(move |(_, one)| one.load.is_open() == is_open);
+    let shared = |doubt: &Doubt, is_open: bool| match doubt {
+        Doubt::Empty => true,
+        Doubt::Overloaded { .. } | Doubt::Unanswered { .. } => is_open,
+        Doubt::GeneratorLate { .. } => is_open && !alike(true).any(|(index, _)| is_late(index)),
+        Doubt::PlacesEmpty { .. } => !is_open && !alike(false).any(|(index, _)| is_late(index)),
+        Doubt::MeanLate { .. } | Doubt::TailLate { .. } | Doubt::Failures { .. } => false,
+    };
+    let is_invalid =
+        |index: u32, stream: &Stream| is_late(index) || doubts.iter().any(|doubt| shared(doubt, stream.load.is_open()));
+    (0..).zip(&workload.streams).filter(|&(index, stream)| is_invalid(index, stream)).map(|(index, _)| index).collect()
+}
+
+/// Of the doubts about streams those of a kind that no doubt of all is of.
+#[must_use]
+pub fn not_told_of_all(late: Vec<StreamDoubt>, doubts: &[Doubt]) -> Vec<StreamDoubt> {
+    let is_told = |own: &Doubt| doubts.iter().any(|one| discriminant(one) == discriminant(own));
+    late.into_iter().filter(|one| !is_told(&one.doubt)).collect()
 }
 
 /// The I/Os of all open loops, or of all closed ones, without flushes.

@@ -15,7 +15,9 @@ use crate::error::{LoadError, no_thread};
 use crate::gate::{Gate, Meeting};
 use crate::gather::Gathering;
 use crate::plan::Plan;
-use crate::result::{EngineUsed, RunResult, doubts, latency_bound};
+use crate::result::{
+    EngineUsed, RunResult, doubts, invalid_streams, latency_bound, lateness_of_streams, not_told_of_all,
+};
 use crate::system::{FastClock, MemoryLeft};
 use crate::tally::Interval;
 use crate::usage::Usage;
@@ -149,13 +151,17 @@ impl Run {
         let usage_before = self.shared.usage_before.get().copied().unwrap_or_default();
         let process_usage = Usage::of_process().since(&usage_before);
         let (total, drain, ending) = self.gathering.sum();
-        let doubts = doubts(&total, &drain, &ending, &self.shared.plan.workload, self.gathering.fullest());
+        let workload = &self.shared.plan.workload;
+        let doubts = doubts(&total, &drain, &ending, workload, self.gathering.fullest());
+        let late = lateness_of_streams(&total, workload);
         self.engines.sort_by_key(|used| used.stream);
         self.engines.dedup();
         let result = RunResult {
             started_unix_ns: self.started_unix_ns().unwrap_or(self.clock_origin_unix_ns),
             valid: !doubts.iter().any(crate::Doubt::invalidates),
             latency_bound: latency_bound(&doubts),
+            invalid_streams: invalid_streams(&doubts, &late, workload),
+            stream_doubts: not_told_of_all(late, &doubts),
             total,
             drain,
             ending,

@@ -161,6 +161,13 @@ impl Interval {
         self.cells.iter().map(|cell| cell.reads.ios + cell.writes.ios).sum()
     }
 
+    /// The I/Os of one stream, as those of the only one. What is only counted in sum stays that of all streams.
+    pub(crate) fn of_stream(&self, stream: u32) -> Self {
+        let own = self.cells.iter().filter(|cell| cell.stream == stream);
+        let cells = own.map(|cell| Cell { stream: 0, ..cell.clone() }).collect();
+        Self { cells, failures: self.failures.clone(), ..*self }
+    }
+
     /// All flushes together.
     #[must_use]
     pub fn flushes(&self) -> Tally {

@@ -15,7 +15,10 @@ use crate::error::LoadError;
 use crate::gather::Gathering;
 use crate::generator::Generator;
 use crate::plan::Plan;
-use crate::result::{Doubt, EngineUsed, RunResult, doubts, latency_bound};
+use crate::result::{
+    Doubt, EngineUsed, RunResult, StreamDoubt, doubts, invalid_streams, latency_bound, lateness_of_streams,
+    not_told_of_all,
+};
 use crate::run::Finished;
 use crate::tally::Interval;
 use crate::task::{Ending, Limit, Task};
@@ -324,12 +327,16 @@ impl<D: Device> VirtualRun<D> {
         let (total, drain, ending) = self.gathering.sum();
         let found = doubts(&total, &drain, &ending, &self.plan.workload, self.gathering.fullest());
         let doubts: Vec<Doubt> = found.into_iter().map(Doubt::in_virtual_time).collect();
+        let own = lateness_of_streams(&total, &self.plan.workload).into_iter();
+        let late: Vec<_> = own.map(|one| StreamDoubt { doubt: one.doubt.in_virtual_time(), ..one }).collect();
         let streams = 0..self.plan.workload.streams.len() as u32;
         let engine = |stream| EngineUsed { stream, engine: "simulated", reason: None, registered_buffers: false };
         let result = RunResult {
             started_unix_ns,
             valid: !doubts.iter().any(Doubt::invalidates),
             latency_bound: latency_bound(&doubts),
+            invalid_streams: invalid_streams(&doubts, &late, &self.plan.workload),
+            stream_doubts: not_told_of_all(late, &doubts),
             total,
             drain,
             ending,

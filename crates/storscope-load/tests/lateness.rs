@@ -4,7 +4,8 @@ mod support;
 
 use storscope_device::Direction;
 use storscope_load::{
-    Cell, Doubt, Ending, Interval, LatencyBound, Tally, Times, Usage, latency_bound, lateness_doubts,
+    Cell, Doubt, Ending, Interval, LatencyBound, Tally, Times, Usage, invalid_streams, latency_bound, lateness_doubts,
+    lateness_of_streams, not_told_of_all,
 };
 use storscope_types::{Load, Nanos, Process, Stream, Workload};
 use support::{closed, mix, open, reads_4k};
@@ -117,6 +118,54 @@ fn each_kind_of_loop_is_judged_by_its_own_ios() {
     assert!(matches!(found[..], [Doubt::GeneratorLate { .. }]), "few arrivals are not outvoted: {found:?}");
     let found = lateness_doubts(&interval(&[late, in_time]), &workload);
     assert!(matches!(found[..], [Doubt::PlacesEmpty { .. }]), "{found:?}");
+}
+
+type Groups = &'static [(u64, u64, u64)];
+
+/// Streams with these loads, and of each what its I/Os were; the streams that are invalid and the doubts of them alone.
+fn judged(streams: &[(Load, Groups)]) -> (Vec<u32>, Vec<u32>) {
+    let stream = |load: &Load| Stream::new(storscope_types::Access::Mix { lines: vec![reads_4k()] }, load.clone());
+    let mut workload = Workload::of("several", stream(&streams[0].0));
+    workload.streams = streams.iter().map(|(load, _)| stream(load)).collect();
+    let interval = interval(&streams.iter().map(|(_, groups)| *groups).collect::<Vec<_>>());
+    let (found, late) = (lateness_doubts(&interval, &workload), lateness_of_streams(&interval, &workload));
+    let invalid = invalid_streams(&found, &late, &workload);
+    (invalid, not_told_of_all(late, &found).iter().map(|one| one.stream).collect())
+}
+
+const IN_TIME: Groups = &[(10_000, 0, MS)];
+const LATE: Groups = &[(5_000, MS, MS)];
+
+#[test]
+fn a_stream_is_invalid_by_its_own_lateness_and_not_by_that_of_others() {
+    let twice = |first: &Load, second: &Load| judged(&[(first.clone(), IN_TIME), (second.clone(), LATE)]).0;
+    assert_eq!(twice(&closed(1), &arrivals()), [1], "a closed loop beside late arrivals");
+    assert_eq!(twice(&arrivals(), &closed(1)), [1], "arrivals beside a closed loop with empty places");
+    assert_eq!(twice(&arrivals(), &arrivals()), [1], "arrivals beside arrivals");
+    assert_eq!(twice(&closed(1), &closed(1)), [1], "a closed loop beside another");
+    assert_eq!(judged(&[(closed(1), IN_TIME), (arrivals(), IN_TIME)]).0, []);
+}
+
+/// One I/O in two hundred of all arrivals is late: p99 of all is right, and that of the few is not.
+#[test]
+fn a_stream_that_others_outvote_has_a_doubt_of_its_own() {
+    let few: Groups = &[(50, MS, MS)];
+    assert_eq!(judged(&[(arrivals(), IN_TIME), (arrivals(), few)]), (vec![1], vec![1]));
+    assert_eq!(judged(&[(arrivals(), IN_TIME), (arrivals(), LATE)]).1, [], "it is told of all");
+}
+
+/// Arrivals that were never sent are counted of all workers together.
+#[test]
+fn what_is_counted_in_sum_is_of_all_open_loops() {
+    let stream = |load| Stream::new(storscope_types::Access::Mix { lines: vec![reads_4k()] }, load);
+    let mut workload = Workload::of("three", stream(arrivals()));
+    workload.streams.extend([stream(closed(1)), stream(arrivals())]);
+    let overloaded = Doubt::Overloaded { unsent: 9, oldest_unsent_ns: 9 };
+    assert_eq!(invalid_streams(&[overloaded], &[], &workload), [0, 2]);
+    let late = Doubt::GeneratorLate { lateness_ns_p99: 9, response_ns_p99: 10, queue_was_full: false };
+    assert_eq!(invalid_streams(&[late], &[], &workload), [0, 2], "late together, and none of them alone");
+    assert_eq!(invalid_streams(&[Doubt::Empty], &[], &workload), [0, 1, 2]);
+    assert_eq!(invalid_streams(&[Doubt::Failures { failed: 1 }], &[], &workload), []);
 }
 
 /// Which side of the truth latencies are on is sure only if all that makes them invalid puts them there.

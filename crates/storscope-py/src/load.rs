@@ -123,8 +123,11 @@ fn finished_text(finished: &load::Finished) -> serde_json::Result<Vec<u8>> {
 /// What was measured, what is doubted in words, and what ended it early.
 pub(crate) fn finished_form(finished: &load::Finished) -> serde_json::Value {
     let words: Vec<String> = finished.result.doubts.iter().map(load::Doubt::explain).collect();
+    let of_streams: Vec<String> = finished.result.stream_doubts.iter().map(|one| one.doubt.explain()).collect();
     let error = finished.error.as_ref().map(|error| json!({"kind": kind(error), "message": error.to_string()}));
-    json!({"result": finished.result, "doubts_in_words": words, "error": error})
+    json!({
+        "result": finished.result, "doubts_in_words": words, "stream_doubts_in_words": of_streams, "error": error,
+    })
 }
 
 /// The exception for what the generator refuses.

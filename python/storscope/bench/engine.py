@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from storscope import _core
-from storscope.bench.doubted_streams import with_streams
+from storscope.bench.doubted_streams import of_stream, with_streams
 from storscope.bench.figures import Interval, Outcome
 from storscope.bench.room import check_count
 from storscope.domain.errors import ConfigError, StorscopeError, TargetRefused
@@ -141,7 +141,11 @@ class EngineRun:
 
     def _doubts(self, form: Mapping[str, Any]) -> tuple[str, ...]:
         pairs = zip(form["result"]["doubts"], form["doubts_in_words"], strict=True)
-        return tuple(with_streams(doubt["kind"], in_units(said), self._workload) for doubt, said in pairs)
+        own = zip(form["result"]["stream_doubts"], form["stream_doubts_in_words"], strict=True)
+        return (
+            *(with_streams(doubt["kind"], in_units(said), self._workload) for doubt, said in pairs),
+            *(of_stream(doubt["stream"], in_units(said), self._workload) for doubt, said in own),
+        )
 
 
 def buffer_bytes(workload: Workload, targets: int) -> int:

@@ -202,6 +202,11 @@ class Outcome:
         """Whether the latencies mean what they say."""
         return bool(self.result["valid"]) and self.error is None
 
+    def is_valid_of(self, stream: int) -> bool:
+        """Whether the latencies of one stream mean what they say: our engine judges each by its own I/Os."""
+        invalid = self.result.get("invalid_streams")
+        return self.is_valid if self.error is not None or invalid is None else stream not in invalid
+
     @property
     def latency_bound(self) -> str | None:
         """Of latencies that do not mean what they say: 'upper' where the truth is at most that, 'lower' where it is at

@@ -155,6 +155,12 @@ def _cells_of(about: About) -> list[Cell]:
     return cells
 
 
+def is_valid_cell(outcome: Outcome, cell: Interval) -> bool:
+    """Whether the latencies of a stream on a target mean what they say."""
+    (form,) = cell.form["cells"]
+    return outcome.is_valid_of(form["stream"])
+
+
 def cell_words(about: About, cell: Interval) -> tuple[str, str]:
     """The stream's name, or its number, and the target."""
     (form,) = cell.form["cells"]

@@ -59,7 +59,8 @@ class Standstills:
             "in flight then looks slow, and that is not the device. Measure again, undisturbed."
         )
         is_much = still_ns >= _INVALID_RATIO * run_ns
-        result = {**outcome.result, "valid": False, "latency_bound": None} if is_much else outcome.result
+        of_all = {"valid": False, "latency_bound": None, "invalid_streams": None}
+        result = {**outcome.result, **of_all} if is_much else outcome.result
         return replace(outcome, result=result, doubts=(*outcome.doubts, doubt))
 
 

@@ -86,16 +86,15 @@ def _print_latencies(direction: Direction, *, is_valid: bool) -> None:
 
 def _print_cells(benched: Benched) -> None:
     """Each stream on each target, where there is more than one; latency is the response."""
-    from storscope.bench.record import cell_words
+    from storscope.bench.record import cell_words, is_valid_cell
 
     cells = benched.measured.cells
     if len(cells) < 2:
         return
-    mark = "" if benched.outcome.is_valid else " (INVALID)"
     click.secho("by stream and target", bold=True)
     for cell in cells:
         stream, target = cell_words(benched.about, cell)
-        whole = cell.all
+        whole, mark = cell.all, "" if is_valid_cell(benched.outcome, cell) else " (INVALID)"
         click.echo(
             f"  {harmless(f'{stream} on {target}')}: {format_rate(cell.per_s(whole.ios))}, "
             f"{format_bandwidth(cell.per_s(whole.bytes))}, mean {format_duration(whole.shown.mean_ns)}, "
@@ -145,13 +144,18 @@ def _print_device(check: DeviceCheck, *, is_part: bool) -> None:
 
 
 def _print_doubts(benched: Benched) -> None:
+    from storscope.bench.doubted_streams import valid_streams
+
     others = other_doubts(benched.doubts, benched.judgement)
     if others:
         click.echo()
     for doubt in others:
         print_sentences(f"doubt: {doubt}", colour="yellow")
     if not benched.outcome.is_valid:
-        click.secho("INVALID: the latencies do not mean what they say, for the reasons above.", fg="red", bold=True)
+        valid = valid_streams(benched.about.workload, benched.outcome)
+        whose = f" of all I/Os together do not mean what they say, for the reasons above; those of {valid} do."
+        told = whose if valid else " do not mean what they say, for the reasons above."
+        click.secho(harmless(f"INVALID: the latencies{told}"), fg="red", bold=True)
 
 
 def benched_to_json(benched: Benched) -> dict[str, Any]:
@@ -180,11 +184,13 @@ def benched_to_json(benched: Benched) -> dict[str, Any]:
 
 
 def _cell_to_json(benched: Benched, cell: Interval) -> dict[str, Any]:
-    from storscope.bench.record import cell_words
+    from storscope.bench.record import cell_words, is_valid_cell
 
     stream, target = cell_words(benched.about, cell)
+    is_valid = is_valid_cell(benched.outcome, cell)
     flush = _direction_to_json(cell, cell.flushes) if cell.flushes.ios else None
-    return {"stream": stream, "target": target, **_direction_to_json(cell, cell.all), "flush": flush}
+    own = _direction_to_json(cell, cell.all)
+    return {"stream": stream, "target": target, "valid": is_valid, **own, "flush": flush}
 
 
 def _direction_to_json(total: Interval, direction: Direction) -> dict[str, Any]:

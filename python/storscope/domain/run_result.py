@@ -51,6 +51,8 @@ class RunPart:
     mean_ns: float | None
     quantiles_ns: tuple[int | None, ...]
     """p50, p99, p99.9 and the greatest."""
+    is_valid: bool = True
+    """Whether they mean what they say."""
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,8 @@ def _part(one: RunPart) -> list[str]:
     rate = format_rate(one.ops_per_s, "/s" if one.direction == "flushes" else "IOPS")
     moved = "" if one.bytes_per_s is None else format_bandwidth(one.bytes_per_s)
     latencies = map(format_duration, (one.mean_ns, *one.quantiles_ns))
-    return [f"{one.stream} on {one.target}", one.direction, rate, moved, *latencies]
+    mark = "" if one.is_valid else " (INVALID)"
+    return [f"{one.stream} on {one.target}{mark}", one.direction, rate, moved, *latencies]
 
 
 def _facts(result: RunResult) -> list[tuple[str, str]]:

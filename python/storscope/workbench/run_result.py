@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from storscope.bench.figures import DIRECTIONS, FLUSHES, Direction, Interval
-from storscope.bench.record import cell_words, latency_of
+from storscope.bench.record import cell_words, is_valid_cell, latency_of
 from storscope.bench.samples import BANDWIDTH, IOPS, MEAN, Figure, Part, Sample
 from storscope.bench.workloads.describe import describe
 from storscope.domain.arrays import FloatArray
@@ -89,7 +89,7 @@ def _parts(benched: Benched) -> Iterator[RunPart]:
                 moved = cell.per_s(own.bytes) if direction != FLUSHES else None
                 yield RunPart(
                     stream, target, direction, cell.per_s(own.ios), moved, own.shown.mean_ns,
-                    (*quantiles, own.shown.max_ns),
+                    (*quantiles, own.shown.max_ns), is_valid_cell(benched.outcome, cell),
                 )  # fmt: skip
 
 
