@@ -519,3 +519,51 @@ def test_a_list_that_breaks_off_keeps_its_whole_documents(tmp_path: Path) -> Non
     whole = read_text(IMPORTER, "\n".join(json.dumps(one) for one in documents[:-1]), tmp_path)
     assert jobs(tables) == jobs(whole)
     assert "unfinished" in " ".join(tables.notes.warnings)
+
+
+# Jobs that hardly ran --------------------------------------------------------------------------------------------
+
+
+def _cut_short(ios: int, runtime_ms: int, **options: str) -> str:
+    """A job that ended so soon, as fio 3.33 writes it: no error, and statistics of nothing."""
+    (document,) = documents_of(SAMPLES / "fio_3.33_jsonplus.json")
+    document["jobs"] = document["jobs"][:1]
+    (job,) = document["jobs"]
+    job["job options"], job["job_runtime"] = {"rw": "randread", **options}, runtime_ms
+    job["error"] = 0
+    for name in ("read", "write", "trim"):
+        done = ios if name == "read" else 0
+        job[name] |= {"total_ios": done, "io_bytes": done * 4096, "runtime": runtime_ms, "iops": 0.0}
+        job[name] |= {f"{kind}_ns": {"min": 0, "max": 0, "mean": 0.0, "N": 0} for kind in ("slat", "clat", "lat")}
+    job.get("sync", {}).get("lat_ns", {}).update(N=0, mean=0.0)
+    job.get("sync", {}).update(total_ios=0)
+    return json.dumps(document)
+
+
+_MINUTE = {"time_based": "1", "runtime": "60"}
+
+
+@pytest.mark.parametrize(("ios", "runtime_ms", "options", "said"), [
+    (0, 3, _MINUTE, "did no I/O in 3.00 ms, of 60 s that were asked for, and told no error: nothing was measured."),
+    (0, 0, {}, "did no I/O, and told no error: nothing was measured."),
+    (8, 3, {}, "did 8 I/Os in 3.00 ms, and told no error: next to nothing was measured."),
+    (1, 1000, {}, "did 1 I/O in 1.00 s, and told no error: next to nothing was measured."),
+    (2000, 5, _MINUTE | {"runtime": "1m"}, "did 2,000 I/Os in 5.00 ms, of 60 s that were asked for, and told no error"),
+])  # fmt: skip
+def test_a_job_that_hardly_ran_is_said_to_tell_nothing(
+    ios: int, runtime_ms: int, options: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    (found,) = read_text(IMPORTER, _cut_short(ios, runtime_ms, **options), tmp_path).notes.warnings
+    assert said in found
+
+
+@pytest.mark.parametrize(("ios", "runtime_ms", "options"), [
+    (2000, 5, {"runtime": "60"}),
+    (10, 5, {}),
+    (2000, 59_000, _MINUTE),
+    (2000, 5, _MINUTE | {"runtime": "soon"}),
+])  # fmt: skip
+def test_a_job_that_did_its_size_or_its_time_is_not(
+    ios: int, runtime_ms: int, options: dict[str, str], tmp_path: Path
+) -> None:
+    assert read_text(IMPORTER, _cut_short(ios, runtime_ms, **options), tmp_path).notes.warnings == []

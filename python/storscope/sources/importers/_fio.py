@@ -53,6 +53,12 @@ _MIX_DEVIATIONS = 3.0
 """fio draws each I/O's direction: a share of few of them is off by chance."""
 
 
+_FEWEST_OPS = 10
+"""Of fewer a mean tells nothing, as with our own figures (bench/settling.py)."""
+_LEAST_RUN = 0.05
+_MS_OF_UNIT = {"us": 1e-3, "ms": 1.0, "": 1e3, "s": 1e3, "m": 60e3, "h": 3600e3, "d": 86_400e3}
+
+
 @dataclass(frozen=True)
 class Configured:
     """What a job's options ask for; None where they do not say."""
@@ -204,6 +210,33 @@ def number(value: object) -> float | None:
     except (ValueError, OverflowError):
         return None
     return found if math.isfinite(found) else None
+
+
+def little_done(label: str, directions: Iterable[Direction], ran_ms: float, options: Mapping[str, str]) -> str:
+    """What is said of a job that hardly ran, and that fio reports as if all was well; empty of any other.
+
+    It did fewer than ten operations, or a time_based one ended before a twentieth of its `runtime` (ours). So fio 3.33
+    ends some jobs after milliseconds, without an error. An operation that fio does not count is none of them.
+    """
+    ops = [direction.ops for direction in directions]
+    done, asked_ms = sum(count or 0.0 for count in ops), time_ms(options.get("runtime"))
+    ran = f" in {units.format_span(round(ran_ms * units.NS_PER_MS))}" if ran_ms else ""
+    is_cut = "time_based" in options and options["time_based"] != "0" and ran_ms < _LEAST_RUN * (asked_ms or 0.0)
+    if None in ops or (done >= _FEWEST_OPS and not is_cut):
+        return ""
+    wanted = f", of {units.format_span(round(asked_ms * units.NS_PER_MS))} that were asked for" if asked_ms else ""
+    if not done:
+        return f"{label}: fio did no I/O{ran}{wanted}, and told no error: nothing was measured."
+    ios = "1 I/O" if done == 1 else f"{units.format_count(round(done))} I/Os"
+    return f"{label}: fio did {ios}{ran}{wanted}, and told no error: next to nothing was measured."
+
+
+def time_ms(option: str | None) -> float | None:
+    """A time as fio's options have it: '30', '500ms', '2m'; without a unit seconds. None of what is no time."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([a-z]*)", (option or "").strip().lower())
+    if found is None or found[2] not in _MS_OF_UNIT:
+        return None
+    return float(found[1]) * _MS_OF_UNIT[found[2]]
 
 
 def status_words(error: float | None) -> str:

@@ -169,6 +169,9 @@ def _record_job(
         seed=job.options.get("randseed"), status=_fio.status_words(number(job.raw.get("error"))),
         parameters=job.options,
     )  # fmt: skip
+    little = _fio.little_done(job.name, job.directions.values(), job.runtime_ms, job.options)
+    if little and not number(job.raw.get("error")):
+        recorder.warn(little)
     _record_intervals(recorder, entity, history, start_ns, run)
     for name, section in job.sections().items():
         _record_direction(recorder, entity, job, name, section, (start_ns, duration_ns), run)

@@ -170,6 +170,9 @@ def _record_run(
         trims = " Trims are in versions 4 and 5 only (--terse-version=5)." if line.version == 3 else ""
         recorder.warn(f"{label}: no read and no write was done.{trims}")
         return
+    little = _fio.little_done(label, line.directions.values(), line.runtime_ms, {})
+    if little and not line.error:
+        recorder.warn(little)
     for _, begin_ns, length_ns, added in _fio.intervals([state.state_of(line) for state in states], start_ns):
         _fio.observe_directions(recorder, entity, begin_ns, length_ns, added, run=run)
     if len(states) > 1 and not all(part.plain_block_bytes for part in line.parts.values() if part.was_active):

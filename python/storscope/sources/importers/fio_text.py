@@ -154,6 +154,9 @@ def _record_run(recorder: Recorder, options: ImportOptions, names: _fio.Names, f
     )  # fmt: skip
     if "sync" in job.directions and job.directions["sync"].ops is None:
         recorder.omit("rates of flushes with fdatasync, which fio's text times and does not count")
+    little = _fio.little_done(found.label, job.directions.values(), runtime, {})
+    if little and not job.error:
+        recorder.warn(little)
     history = [state.directions for state in found.states]
     for _, begin_ns, length_ns, added in _fio.intervals(history, start_ns):
         _fio.observe_directions(recorder, entity, begin_ns, length_ns, added, run=run)
