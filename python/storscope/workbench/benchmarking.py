@@ -24,6 +24,7 @@ from storscope.bench.rate_steps import RateStepFigures, rate_step_figures
 from storscope.bench.record import ENGINE, About, doubts_of, latency_of, record_run, status_of
 from storscope.bench.safety import Swept, sweep
 from storscope.bench.samples import Sample
+from storscope.bench.shrinking import Sizes
 from storscope.bench.spool import (
     Spooled,
     SpoolWriter,
@@ -273,7 +274,7 @@ def _measure(
     follow: Callable[[Progress], None],
     stop: Callable[[], bool],
 ) -> Benched:
-    devices = DeviceWatches(ready)
+    devices, sizes = DeviceWatches(ready), Sizes(ready)
     with started() as run, _spool(store, about) as spool:
         if run.hold():
             devices.look_again()
@@ -286,7 +287,7 @@ def _measure(
                 follow(measurement.progress)
                 watch(interval)
             outcome = run.outcome()
-        outcome = devices.compare(outcome)
+        outcome = sizes.compare(devices.compare(outcome))
         if about.engine == ENGINE:  # fio has a process of its own
             outcome = still.told(outcome, measurement.samples)
         judgement = measurement.judgement(outcome)
