@@ -13,8 +13,10 @@ from playwright.sync_api import Browser
 from storscope.domain.errors import UsageError
 from storscope.domain.load_curve import Bounds, Crossing
 from storscope.report import write_knee_report
+from storscope.report.knee_chart import knee_chart
 from storscope.report.knee_page import render_knee
-from tests.report.knees import DISTURBED, LATE, LIMIT_NS, WITHIN_PER_S, curve, result, unanswered
+from storscope.report.pack import Packer
+from tests.report.knees import DISTURBED, LATE, LIMIT_NS, WITHIN_PER_S, curve, result, unanswered, visit
 from tests.report.test_browser import CONTRAST, Opened, browser, colours, opened, state
 
 __all__ = ["browser"]
@@ -60,6 +62,17 @@ def test_an_answer_by_the_service_time_is_a_sentence() -> None:
     assert "The greatest load that meets it, by the service time: requests were sent too late." in render_knee(
         replace(result(), curve=told)
     )
+
+
+def test_an_interval_that_tells_nothing_is_neither_told_nor_drawn() -> None:
+    brief = replace(visit(300), figures_ns={"mean": 182e3, "p99": 1e6}, intervals_ns={"mean": (0.0, 846e3)})
+    text = render_knee(result(replace(curve(), visits=(*curve().visits, brief)))).replace("\N{NO-BREAK SPACE}", " ")
+    assert "182 µs" in text
+    assert "846 µs" not in text
+    assert "was visited too briefly for an interval" in text
+    assert "was visited too briefly for an interval" not in render_knee(result())
+    chart = knee_chart(replace(curve(), visits=(brief,)), Packer())
+    assert chart.rows[0][2] == "182 µs"
 
 
 def test_the_page_says_where_when_how_and_how_to_do_it_again(page: Path) -> None:

@@ -104,6 +104,14 @@ def test_what_is_unsure_by_more_than_all_of_it_is_told_by_both_ends() -> None:
     assert "1.80 ms (200 µs to 9.00 ms)" in text and "400 %" not in text
 
 
+def test_an_interval_from_0_to_beyond_twice_the_figure_is_none() -> None:
+    figures = {**_result().figures, "mean": RunFigure("mean", "ns", 182e3, 0.0, 846e3)}
+    text = _words(render_run(replace(_result(), figures=figures))).replace("\N{NO-BREAK SPACE}", " ")
+    assert "182 µs (no interval)" in text
+    assert "182 µs too little data for an interval" in text
+    assert "846 µs" not in text
+
+
 def test_it_says_what_it_rests_on_and_how_to_do_it_again() -> None:
     text = _words(render_run(_result(), _COMMAND))
     for words in (

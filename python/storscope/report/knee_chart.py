@@ -132,7 +132,7 @@ def _line(
     visits = [curve.visits[place] for place in drawn]
     left_out = dict(crossing.left_out) if crossing is not None else {}
     fitted = () if crossing is None else curve.fitted if crossing is curve.knee else curve.fitted_objective
-    ends = [visit.intervals_ns.get(name, (None, None)) for visit in visits]
+    ends = [_ends(visit, name) for visit in visits]
     return {
         "label": figure_words(name),
         "values": packer.add_values([_or_nan(visit.figure_ns(name)) for visit in visits]),
@@ -246,6 +246,8 @@ def _note(curve: LoadCurve, drawn: Sequence[int], names: Sequence[str]) -> str:
         parts.append("Crosses on the axis: visits that tell no latency.")
     if any(_why(curve, place, names) for place in drawn):
         parts.append("Why is in the table, and at each point.")
+    if any(_stands_alone(curve.visits[place], names) for place in drawn):
+        parts.append("A point without a bar was visited too briefly for an interval that tells anything.")
     hidden = [visit.offered_per_s for at, visit in enumerate(curve.visits) if at not in set(drawn)]
     if hidden:
         count = f"{len(hidden)} visit{'' if len(hidden) == 1 else 's'}"
@@ -266,10 +268,27 @@ def _latency(visit: Visit, name: str) -> str:
         return "–"
     if visit.kind is PointKind.OVERLOADED:
         return f"> {format_duration(value)}"
-    low, high = visit.intervals_ns.get(name, (None, None))
+    low, high = _ends(visit, name)
     if low is not None and high is None:
         return f"{format_duration(value)} (from {format_duration(low)})"
     return Estimate(value, low, high).words(format_duration)
+
+
+def _ends(visit: Visit, name: str) -> tuple[float | None, float | None]:
+    """Of the interval of a figure; none of one that tells nothing, from 0 to more than twice the figure."""
+    value, (low, high) = visit.figure_ns(name), visit.intervals_ns.get(name, (None, None))
+    if value is None or high is None:
+        return low, high
+    shown = Estimate(value, low, high).shown
+    return shown.low, shown.high
+
+
+def _stands_alone(visit: Visit, names: Sequence[str]) -> bool:
+    """Whether a figure of a visit that counts is shown without the interval that it has."""
+    return any(
+        visit.figure_ns(name) is not None and visit.intervals_ns.get(name, (None, None)) != _ends(visit, name)
+        for name in names
+    )
 
 
 def _aria(curve: LoadCurve, names: Sequence[str]) -> str:

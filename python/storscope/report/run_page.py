@@ -114,11 +114,16 @@ def _value(figure: RunFigure, value: float | None) -> str:
 
 
 def _interval(figure: RunFigure) -> str:
-    if figure.low is None and figure.high is None:
+    if (figure.low is None and figure.high is None) or _tells_nothing(figure):
         return "too little data for an interval"
     if figure.high is None:
         return f"95 %: at least {_value(figure, figure.low)}"
     return f"95 %: {_value(figure, figure.low)} to {_value(figure, figure.high)}"
+
+
+def _tells_nothing(figure: RunFigure) -> bool:
+    """As on the terminal: an interval from 0 to more than twice the figure."""
+    return figure.relative is not None and figure.relative > 1.0 and not figure.low
 
 
 def _rows(result: RunResult) -> Iterator[list[str]]:
@@ -138,6 +143,8 @@ def _with_interval(figure: RunFigure) -> str:
     said = _value(figure, figure.value)
     if figure.low is None or figure.high is None:
         return tight(f"{said} (at least {_value(figure, figure.low)})" if figure.low else f"{said} (no interval)")
+    if _tells_nothing(figure):
+        return tight(f"{said} (no interval)")
     if figure.relative is None or figure.relative > 1.0:
         return tight(f"{said} ({_value(figure, figure.low)} to {_value(figure, figure.high)})")
     share = lopsided_words(figure.value, figure.low, figure.high) or f"± {format_ratio(figure.relative)}"
@@ -147,7 +154,7 @@ def _with_interval(figure: RunFigure) -> str:
 def _without_interval(result: RunResult) -> str:
     """Why figures of the table have none; nothing where all have one."""
     shown = [figure for name in _DIRECTIONS for one in _STATISTICS if (figure := result.figures.get(name + one))]
-    if all(figure.low is not None and figure.high is not None for figure in shown):
+    if all(figure.low is not None and figure.high is not None and not _tells_nothing(figure) for figure in shown):
         return ""
     return (
         "Where no interval is told, the run has too little data for one: too few samples, or a percentile that rests "
