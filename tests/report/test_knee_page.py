@@ -124,6 +124,21 @@ def _on_curve(view: Opened, load: float) -> list[list[int]]:
 
 
 @chromium
+@pytest.mark.parametrize(("kind", "values", "labels"), [
+    ("ops_per_s", "[0, 20000, 80000]", ["0", "20,000", "80,000"]),
+    ("ops_per_s", "[0, 20000, 80000, 100000]", ["0", "20 k", "80 k", "100 k"]),
+    ("operations", "[null, 500, 1500, 800000, 1000000]", [None, "500", "1.5 k", "800 k", "1 M"]),
+    ("events", "[0, 0.5, 1]", ["0", "0.5", "1"]),
+    ("latency", "[0, 200000, 1500000]", ["0", "200 µs", "1.5 ms"]),
+    ("ops_per_s", "[]", []),
+])  # fmt: skip
+def test_numbers_along_an_axis_are_written_in_one_style(
+    kind: str, values: str, labels: list[str | None], browser: Browser, page: Path
+) -> None:
+    assert opened(browser, page).page.evaluate(f"storscope.ticks('{kind}', {values})") == labels
+
+
+@chromium
 def test_the_chart_is_drawn_and_nothing_is_asked_for(browser: Browser, page: Path) -> None:
     view = opened(browser, page)
     assert state(view) == "drawn"

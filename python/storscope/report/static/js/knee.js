@@ -31,9 +31,9 @@
       cursor: { points: { show: false }, drag: { x: false, y: false }, x: false, y: false },
       scales: { x: { time: false, range: () => [0, chart.right] }, y: state.log ? { distr: 3, range: () => [low, high] } : { range: () => [0, high] } },
       axes: [
-        { ...shared, size: 30, space: 80, label: "Load offered, requests per second", labelFont: font, labelSize: 20, labelGap: 2, ticks: { stroke: line, size: 5 }, values: (u, splits) => splits.map(page.tick.ops_per_s) },
+        { ...shared, size: 30, space: 80, label: "Load offered, requests per second", labelFont: font, labelSize: 20, labelGap: 2, ticks: { stroke: line, size: 5 }, values: (u, splits) => page.ticks("ops_per_s", splits) },
         { ...shared, size: AXIS_WIDTH, space: 30, ticks: { show: false }, ...(state.log ? { splits: (u) => roundValues(u, low, high), filter: (u, splits) => splits } : {}),
-          values: (u, splits) => splits.map((value) => (value === null ? null : value === 0 ? "0" : page.tick.latency(value))) },
+          values: (u, splits) => page.ticks("latency", splits) },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: {

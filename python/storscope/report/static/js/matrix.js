@@ -129,7 +129,7 @@
         if (value < low * 0.999 || value > high * 1.001 || last - at < 24) continue;
         last = at;
         rule(context, plot.left - 4, at, plot.left + plot.width, at);
-        context.fillText(page.tick.latency(value), plot.left - 8, at);
+        context.fillText(page.ticks("latency", [value])[0], plot.left - 8, at);
       }
     }
   }
@@ -144,9 +144,10 @@
 
   function drawLegend(context, view) {
     if (!(view.high > 0)) return;
-    const wide = Math.min(150, view.width * 0.3), right = view.width - EDGE, tick = page.tick[view.chart.unit];
+    const wide = Math.min(150, view.width * 0.3), right = view.width - EDGE;
     const rounded = Number(view.high.toPrecision(2)), unit = rounded === 1 ? view.chart.unit.replace(/s$/, "") : view.chart.unit;
-    const most = `${tick(rounded)}${unit === "latency" ? "" : ` ${unit}`}`;
+    const [low, high] = page.ticks(view.chart.unit, [Number(view.low.toPrecision(2)), rounded]);
+    const most = `${high}${unit === "latency" ? "" : ` ${unit}`}`;
     context.textBaseline = "middle";
     context.textAlign = "right";
     context.fillStyle = page.theme.quiet;
@@ -163,9 +164,8 @@
       context.fillRect(end - wide + i, 4, 1.5, 10);
     }
     context.fillStyle = page.theme.quiet;
-    const least = tick(Number(view.low.toPrecision(2)));
-    context.fillText(least, end - wide - 7, 9);
-    badLegend(context, view, end - wide - 7 - context.measureText(least).width);
+    context.fillText(low, end - wide - 7, 9);
+    badLegend(context, view, end - wide - 7 - context.measureText(low).width);
   }
 
   /** What the bars above the cells mean, where there is room before the scale. */

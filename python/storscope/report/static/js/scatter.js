@@ -26,8 +26,8 @@
       cursor: { points: { show: false }, drag: { x: false, y: false }, x: false, y: false },
       scales: { x: { time: false, range: [0, right] }, y: log ? { distr: 3 } : { range: (u, low, high) => [0, high * 1.08] } },
       axes: [
-        { ...axis, size: 30, space: 70, label: "Load, operations per second (IOPS)", labelFont: font, labelSize: 20, labelGap: 2, values: (u, splits) => splits.map(page.tick.ops_per_s) },
-        { ...axis, size: 62, space: 34, values: (u, splits) => splits.map((value) => (value === null ? null : page.tick.latency(value) === "0 ns" ? "0" : page.tick.latency(value))) },
+        { ...axis, size: 30, space: 70, label: "Load, operations per second (IOPS)", labelFont: font, labelSize: 20, labelGap: 2, values: (u, splits) => page.ticks("ops_per_s", splits) },
+        { ...axis, size: 62, space: 34, values: (u, splits) => page.ticks("latency", splits) },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: { drawClear: [(u) => drawKnee(u, chart.knee, points, false)], draw: [(u) => drawPoints(u, points), (u) => drawKnee(u, chart.knee, points, true), (u) => page.drawTitle(u, "Latency")] },

@@ -57,7 +57,7 @@
         { ...shared, size: 30, label: axis.title, labelFont: font, labelSize: 20, labelGap: 2, ticks: { stroke: line, size: 5 },
           ...(axis.is_time ? timeTicks() : { splits: () => values, filter: (u, splits) => splits, values: (u, splits) => thinned(u, splits, axis.labels) }) },
         { ...shared, size: AXIS_WIDTH, space: 30, ticks: { show: false }, ...(log ? { splits: (u) => roundValues(u, low, high), filter: (u, splits) => splits } : {}),
-          values: (u, splits) => splits.map((value) => (value === null ? null : value === 0 ? "0" : page.tick[KIND[panel.name]](value))) },
+          values: (u, splits) => page.ticks(KIND[panel.name], splits) },
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: { draw: [(u) => drawLines(u, group, number), (u) => page.drawTitle(u, panel.title)] },

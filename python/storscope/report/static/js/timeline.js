@@ -108,7 +108,7 @@
     return {
       scale: "y", stroke: quiet, font, size: AXIS_WIDTH, gap: 6, space: 26,
       grid: { stroke: line, width: 1 }, ticks: { show: false },
-      values: (u, splits) => splits.map((value) => (value === null ? null : page.tick[name](value))),
+      values: (u, splits) => page.ticks(name, splits),
     };
   }
 

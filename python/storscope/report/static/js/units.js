@@ -32,17 +32,27 @@
   };
 
   const short = (value) => String(Number(value.toPrecision(3)));
-  const kilo = (value) => (value >= 1e6 ? `${short(value / 1e6)} M` : value >= 1e5 ? `${short(value / 1e3)} k` : value.toLocaleString("en-US"));
+  const whole = (value) => value.toLocaleString("en-US");
+  const kilo = (value) => (value >= 1e6 ? `${short(value / 1e6)} M` : value >= 1e3 ? `${short(value / 1e3)} k` : whole(value));
+
+  const LONGEST = 1e5;
+
+  /** How a count is written on an axis that goes to `most`: '80,000', or '80 k' where others would be too long. */
+  const counts = (most) => (most >= LONGEST ? kilo : whole);
 
   /** The same for axes: round numbers, short. */
-  page.tick = {
+  const tick = {
     latency_ns_mean: (ns) => (ns === 0 ? "0" : scaled(ns, DURATION, short)),
     latency: (ns) => scaled(ns, DURATION, short),
     bytes_per_s: (rate) => (rate === 0 ? "0" : scaled(rate, BANDWIDTH, short)),
-    ops_per_s: kilo,
-    operations: kilo,
-    events: kilo,
     requests: short,
+  };
+  const COUNTS = ["ops_per_s", "operations", "events"];
+
+  /** Labels of an axis, all in one style; of null none. */
+  page.ticks = function (kind, splits) {
+    const write = COUNTS.includes(kind) ? counts(Math.max(...splits.map((value) => Math.abs(value)))) : tick[kind];
+    return splits.map((value) => (value === null ? null : value === 0 ? "0" : write(value)));
   };
 
   /** A name within so many letters: of a longer one its two ends, since names often differ at either. */
