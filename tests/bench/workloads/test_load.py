@@ -347,6 +347,24 @@ def test_convert_writes_a_form_that_is_read_again_and_lists_losses_apart(
     assert [work.writes for work in after.workloads] == [work.writes for work in before.workloads]
 
 
+@pytest.mark.parametrize("form", ["icf", "fio"])
+@pytest.mark.parametrize("pattern", ["randrw", "randwrite", "randread"])
+def test_a_check_that_is_lost_is_lost_once_where_the_job_asks_for_it(
+    pattern: str, form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "checked.fio"
+    path.write_text(
+        f"[v]\nfilename=/dev/x\nsize=64M\nrw={pattern}\nbs=4k\nnorandommap\nverify=crc32c\nverify_fatal=1\n"
+    )
+    assert run(["workload", "convert", str(path), "--to", form, "-o", str(tmp_path / "out")]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "verif" in line or "stamp" in line]
+    (lost,) = [line for line in said if "verify=crc32c" in line or ": verification" in line]
+    assert lost.startswith("  lost  [v] line 7: verify=crc32c: ")
+    assert "stamps are checked" not in "".join(said)
+    assert run(["workload", "convert", str(path), "--to", "toml", "-o", str(tmp_path / "out.toml")]) == 0
+    assert "  approximated  [v] line 7: verify=crc32c: " in capsys.readouterr().err or pattern == "randwrite"
+
+
 def test_what_a_file_says_cannot_command_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "evil.icf"
     path.write_text((SAMPLES / "classic_2004.07.30_written.icf").read_text().replace("Read it all", "Read\x1b[2Jall"))

@@ -17,7 +17,7 @@ from storscope.bench.workloads._fio_options import (
     asks_nothing,
 )
 from storscope.bench.workloads._fio_text import VARIABLE, Option, Section, integer_of, time_of
-from storscope.bench.workloads.loss import LossList
+from storscope.bench.workloads.loss import NOT_VERIFIED, VERIFIED, LossList
 from storscope.domain.errors import MalformedInput
 from storscope.domain.near_names import near_name
 
@@ -145,8 +145,7 @@ class GivenOptions:
             elif name in ELSEWHERE:
                 self.losses.elsewhere(option.where, option.text, ELSEWHERE[name])
             elif name in HOW_VERIFIED - self.used:
-                done = "stamps are checked with every read" if self.checks_reads else "here nothing is checked"
-                self.losses.elsewhere(option.where, option.text, f"says how fio verifies; {done}")
+                self.losses.elsewhere(option.where, option.text, VERIFIED if self.checks_reads else NOT_VERIFIED)
             elif name in UNDERSTOOD - self.used:
                 self.losses.elsewhere(option.where, option.text, "without effect beside the job's other options")
             elif name not in self.used:

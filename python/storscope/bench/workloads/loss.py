@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -41,6 +42,30 @@ def doubts_of_losses(losses: Sequence[Loss]) -> tuple[str, ...]:
         return ()
     more = f"; and {len(lost) - _DOUBTS_SHOWN} more" if len(lost) > _DOUBTS_SHOWN else ""
     return (f"Not as the file of the workload asks: {'; '.join(lost[:_DOUBTS_SHOWN])}{more}.",)
+
+
+VERIFIED = "says how fio verifies; stamps are checked with every read"
+NOT_VERIFIED = "says how fio verifies; here nothing is checked"
+"""What is said of the options of a fio job that say how it checks."""
+_ASKS_FOR_CHECK = re.compile(r"verify(?:_pattern)?=")
+"""What stands in a fio job that asks for one."""
+_VERIFICATION = ": verification"
+"""How the place of a workload's verification ends, in what is written (`_fio_data.py`, `icf_write.py`)."""
+
+
+def told_once(read: Sequence[Loss], written: Sequence[Loss]) -> tuple[Loss, ...]:
+    """What a conversion loses, by reading one form and writing another.
+
+    A check that fio's job asks for and the form that is written cannot do is lost once, where the job asks for it: what
+    is said of it as it would be measured is not true of what is written.
+    """
+    reasons = list(dict.fromkeys(one.reason for one in written if one.where.endswith(_VERIFICATION)))
+    asked = [one for one in read if _ASKS_FOR_CHECK.match(one.what)]
+    if not reasons or not asked:
+        return (*read, *written)
+    lost = [replace(one, kind=LossKind.LOST, reason="; ".join(reasons)) if one in asked else one for one in read]
+    unchecked = [replace(one, reason=NOT_VERIFIED) if one.reason == VERIFIED else one for one in lost]
+    return (*unchecked, *(one for one in written if not one.where.endswith(_VERIFICATION)))
 
 
 @dataclass

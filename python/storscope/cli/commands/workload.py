@@ -82,6 +82,7 @@ def convert(source: str, form: str, output: Path | None, only: str | None, targe
     """Write a workload in another form. What the form cannot say is listed on standard error, with the reason."""
     from storscope.bench.workloads import load_workload
     from storscope.bench.workloads.convert import convert_to
+    from storscope.bench.workloads.loss import told_once
     from storscope.cli.show_workload import print_losses
     from storscope.domain.errors import UsageError
 
@@ -97,5 +98,5 @@ def convert(source: str, form: str, output: Path | None, only: str | None, targe
         from storscope.store.whole_file import write_text
 
         write_text(output, text)
-    print_losses((*definition.losses, *losses))
+    print_losses(told_once(definition.losses, losses))
     return 0
