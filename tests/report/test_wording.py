@@ -60,6 +60,7 @@ def test_controls_direction_marks_and_lone_surrogates_become_visible() -> None:
 def test_words() -> None:
     assert kind_word("vdisk", 2) == "virtual disks"
     assert kind_word("vswitch", 2) == "vSwitches"
+    assert kind_word("process", 2) == "processes"
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert listed(list("abcdefgh"), 3) == "a, b and 6 more"
     assert [confidence_words(c) for c in (0.97, 0.85, 0.7, 0.5, 0.1)] == [

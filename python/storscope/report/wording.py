@@ -50,7 +50,7 @@ def kind_word(kind: str, count: int = 1) -> str:
     word = _KIND_WORDS.get(kind, kind)
     if count == 1:
         return word
-    return word + ("es" if word.endswith("ch") else "s")
+    return word + ("es" if word.endswith(("ch", "s")) else "s")
 
 
 _BEFORE_UNIT = re.compile(r"(?<=[0-9]) (?=[^ ])")
