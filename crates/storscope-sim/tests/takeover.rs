@@ -110,6 +110,33 @@ fn ios_that_a_host_sends_through_it_take_the_owner_and_its_ports() {
     assert_eq!(array.report().expect("laws hold").targets[0].proxied_share, Some(0.0));
 }
 
+/// Each lets one I/O in at a time.
+#[test]
+fn who_waits_for_a_takeover_takes_no_place_at_the_ports_of_the_one_that_works() {
+    let mut design = pair(json!([fails(5 * MS, "a", 200 * MS)]));
+    for controller in [0, 1] {
+        design["controllers"][controller]["queue_limit"] = json!(1);
+    }
+    let mut array = array(&design, 1);
+    (0..3).for_each(|index| array.submit(Io::read(index * MIB, 4 * KIB).request(index as u32)));
+    run_to(&mut array, 50 * MS);
+    array.submit(Io::read(3 * MIB, 4 * KIB).request(3));
+    array.submit(of_target(1, Io::read(4 * MIB, 4 * KIB)).request(4));
+    let mut done = Vec::new();
+    while done.len() < 4 {
+        array.wait(Nanos::NEVER, &mut done).expect("works");
+    }
+    let times: Vec<_> = done.iter().map(|done| (done.token, done.at.0 / MS)).collect();
+    assert_eq!(times, [(4, 61), (1, 216), (2, 227), (3, 238)], "the other one's at once, then in turn at its ports");
+    assert_eq!(served(&mut array), [1, 4]);
+    let report = serde_json::to_value(array.report().expect("laws hold")).expect("JSON");
+    let parts = report["targets"][0]["reads"]["parts"].as_array().expect("a list");
+    let mean = |name: &str| parts.iter().find(|one| one["part"] == name).expect("a part")["mean_ns"].as_f64();
+    // Two wait 5 ms at the ports of the one that fails; then one waits 11 ms at those of the other one, and one 22 ms.
+    assert!(relative(mean("port_queue").expect("a number"), 43e6 / 4.0) < 1e-9, "{parts:?}");
+    assert!(relative(mean("takeover").expect("a number"), 555e6 / 4.0) < 1e-9, "{parts:?}");
+}
+
 #[test]
 fn a_volume_that_was_moved_meanwhile_stays_where_it_was_moved() {
     let moved = json!({"time_ns": 100 * MS, "volume_moves": {"volume": "v", "to": "a"}});

@@ -12,6 +12,9 @@ use crate::kernel::NONE;
 /// Gates an I/O passes.
 pub const GATES: usize = 4;
 
+/// The last of them: the ports of the controller that it is sent to.
+pub const PORTS: usize = GATES - 1;
+
 /// Where the time of waiting at each of them goes.
 const PARTS: [Part; GATES] = [Part::LunQueue, Part::AdapterQueue, Part::HostQueue, Part::PortQueue];
 
@@ -79,8 +82,6 @@ impl Limit {
 impl Array {
     /// A new host I/O stands before its first limit.
     pub(super) fn admit(&mut self, place: u32) {
-        let index = usize::from(self.jobs[place].account);
-        self.jobs[place].port = self.port_limit(index);
         self.pass(place, 0);
     }
 
@@ -92,13 +93,17 @@ impl Array {
 
     fn limit_at(&self, place: u32, gate: usize) -> Option<usize> {
         let job = &self.jobs[place];
-        let limit = if gate == GATES - 1 { job.port } else { self.targets[usize::from(job.account)].limits[gate] };
+        let limit = if gate == PORTS { job.port } else { self.targets[usize::from(job.account)].limits[gate] };
         (limit < u16::MAX).then_some(usize::from(limit))
     }
 
     /// Passes the limits from a gate on, or waits at the first that is full.
-    fn pass(&mut self, place: u32, from: usize) {
+    pub(super) fn pass(&mut self, place: u32, from: usize) {
         for gate in from..GATES {
+            if gate == PORTS && !self.finds_ports(place) {
+                self.jobs[place].gate = gate as u8;
+                return self.wait_for_takeover(place);
+            }
             let Some(limit) = self.limit_at(place, gate) else { continue };
             if self.limits[limit].used >= self.limits[limit].most {
                 self.jobs[place].gate = gate as u8;
@@ -109,6 +114,33 @@ impl Array {
         }
         self.jobs[place].gate = GATES as u8;
         self.enter(place);
+    }
+
+    /// Chooses the ports that an I/O is sent to, if somebody answers there. Until then it takes no place at any.
+    #[inline]
+    fn finds_ports(&mut self, place: u32) -> bool {
+        let index = usize::from(self.jobs[place].account);
+        if self.someone_is_silent && self.is_silent(&self.targets[index]) {
+            return false;
+        }
+        self.jobs[place].port = self.port_limit(index);
+        true
+    }
+
+    /// Those who wait for a place at the ports of a controller that has failed go to those of another one, in turn.
+    pub(super) fn leave_ports(&mut self, failed: usize) {
+        let Some(index) = self.controllers[failed].limit else { return };
+        let limit = &mut self.limits[usize::from(index)];
+        limit.count(self.now);
+        limit.waiting = 0;
+        limit.last = NONE;
+        let mut next = std::mem::replace(&mut limit.first, NONE);
+        while next != NONE {
+            let place = next;
+            next = self.jobs[place].next;
+            self.spend(place, PARTS[PORTS], self.now - self.jobs[place].mark);
+            self.pass(place, PORTS);
+        }
     }
 
     fn queue_at(&mut self, place: u32, limit: usize) {

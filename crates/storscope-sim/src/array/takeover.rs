@@ -11,6 +11,7 @@ use super::Array;
 use super::account::Part;
 use super::caching::owner_of;
 use super::happening::{LostCache, NoEffect, What};
+use super::limits::PORTS;
 use super::memory::Memory;
 use super::target::Target;
 use crate::kernel::NONE;
@@ -44,6 +45,7 @@ impl Array {
             self.write_through_alone(usize::from(next));
         }
         self.flush_what_is_exposed();
+        self.leave_ports(failing);
     }
 
     /// A controller that failed works again: its volumes come back, and writes are mirrored again.
@@ -96,7 +98,10 @@ impl Array {
             next = self.jobs[place].next;
             let waited = self.now - self.jobs[place].mark;
             self.spend(place, Part::Takeover, waited);
-            self.go_in(place);
+            match usize::from(self.jobs[place].gate) {
+                PORTS => self.pass(place, PORTS),
+                _ => self.go_in(place),
+            }
         }
     }
 
@@ -108,7 +113,7 @@ impl Array {
         of_volume.max(sent_to.unwrap_or_default()) > self.now
     }
 
-    /// A host I/O waits until somebody answers.
+    /// A host I/O waits until somebody answers; it has the places that its host gives, and none at ports.
     #[cold]
     pub(super) fn wait_for_takeover(&mut self, place: u32) {
         (self.jobs[place].mark, self.jobs[place].next) = (self.now, NONE);
