@@ -138,6 +138,22 @@ fn who_waits_for_a_takeover_takes_no_place_at_the_ports_of_the_one_that_works() 
 }
 
 #[test]
+fn what_waited_for_a_takeover_passes_a_limit_of_rates_as_if_it_came_then() {
+    let limited = |queue_limit: Option<u64>| {
+        let mut design = pair(json!([fails(0, "a", 100 * MS)]));
+        design["volumes"][0]["limit"] = json!({"iops": 50.0});
+        design["hosts"][0]["queue_limit"] = json!(queue_limit);
+        design
+    };
+    for queue_limit in [None, Some(8)] {
+        let mut array = array(&limited(queue_limit), 1);
+        let ios: Vec<Io> = (0..4).map(|index| Io::read(index * MIB, 4 * KIB)).collect();
+        let times: Vec<u64> = batch(&mut array, &ios).iter().map(|done| done.at.0 / MS).collect();
+        assert_eq!(times, [111, 131, 151, 171], "{queue_limit:?}");
+    }
+}
+
+#[test]
 fn a_volume_that_was_moved_meanwhile_stays_where_it_was_moved() {
     let moved = json!({"time_ns": 100 * MS, "volume_moves": {"volume": "v", "to": "a"}});
     let mut array = array(&pair(json!([fails(0, "a", 0), moved.clone(), returns(200 * MS, "a")])), 1);

@@ -13,6 +13,9 @@ impl Array {
     pub(super) fn enter(&mut self, place: u32) {
         if self.rates.is_empty() || self.jobs[place].asked == Asked::Flush {
             self.go_in(place);
+        } else if self.someone_is_silent && self.is_silent(&self.targets[usize::from(self.jobs[place].account)]) {
+            // What nobody takes yet counts at no limit, or all of it would pass at once when somebody does.
+            self.wait_for_takeover(place);
         } else {
             self.pass_rates(place);
         }

@@ -98,8 +98,10 @@ impl Array {
             next = self.jobs[place].next;
             let waited = self.now - self.jobs[place].mark;
             self.spend(place, Part::Takeover, waited);
-            match usize::from(self.jobs[place].gate) {
-                PORTS => self.pass(place, PORTS),
+            let job = &self.jobs[place];
+            match (usize::from(job.gate), job.rates_met) {
+                (PORTS, _) => self.pass(place, PORTS),
+                (_, 0) => self.enter(place),
                 _ => self.go_in(place),
             }
         }
