@@ -185,6 +185,18 @@ fn the_next_one_that_works_takes_over_and_all_return_to_where_they_were() {
     assert_eq!(found, ["bb", "cc", "ac", "ab"]);
 }
 
+#[test]
+fn a_volume_whose_controllers_fail_one_after_the_other_waits_for_the_longer_takeover() {
+    for takeovers in [[300, 100], [100, 300]] {
+        let [first, second] = takeovers.map(|takeover| takeover * MS);
+        let mut three = pair(json!([fails(0, "a", first), fails(0, "b", second)]));
+        three["controllers"].as_array_mut().expect("a list").push(json!({"name": "c", "cost_per_op_ns": COST}));
+        let mut array = array(&three, 1);
+        assert_eq!(took(&mut array, 10 * MS, Io::read(0, 4 * KIB)), 301 * MS, "{takeovers:?}");
+        assert_eq!(kinds(&mut array)[2..], ["controller_replaced", "controller_replaced"]);
+    }
+}
+
 fn cached(mirrored: bool, changes: Value) -> Value {
     let mut design = pair(changes);
     design["cache"] = json!({"page_bytes": PAGE, "write": {"size_bytes": 64 * MIB, "mirrored": mirrored, "low_watermark": 0.5},

@@ -38,7 +38,9 @@ impl Array {
         for volume in taken {
             let volume = &mut self.volumes[volume];
             volume.home.get_or_insert(failing as u16);
-            (volume.owner, volume.silent_until, volume.moves) = (next, until, volume.moves + 1);
+            // One that was taken over from another one that failed may wait for that longer.
+            (volume.owner, volume.moves) = (next, volume.moves + 1);
+            volume.silent_until = volume.silent_until.max(until);
         }
         self.fit_memory();
         if self.working() == 1 && self.cache.as_ref().is_some_and(|memory| memory.mirrored) {
