@@ -197,6 +197,31 @@ fn a_volume_whose_controllers_fail_one_after_the_other_waits_for_the_longer_take
     }
 }
 
+/// Volumes take a fiftieth of the group; the rest of it is rebuilt, too.
+#[test]
+fn space_of_no_volume_is_rebuilt_by_a_controller_that_works() {
+    let rebuild = json!({"name": "r", "kind": "rebuild", "group": "g"});
+    let drive = json!({"time_ns": MS, "drive_fails": {"group": "g", "index": 0}});
+    let mut design = pair(json!([fails(0, "a", 0), drive]));
+    design["groups"][0]["layout"] = json!("raid1");
+    design["groups"][0]["count"] = json!(2);
+    design["groups"][0]["spares"] = json!(1);
+    design["links"] = json!({"back_end": {"bandwidth_bytes_per_s": 400e6}});
+    design["background"] = json!([rebuild]);
+    for volume in [0, 1] {
+        design["volumes"][volume]["size_bytes"] = json!(8 * MIB);
+    }
+    let mut array = array(&design, 1);
+    run_to(&mut array, 5_000 * MS);
+    let report = array.report().expect("laws hold");
+    let crossed = |name: &str| {
+        let of_controller = report.components.iter().filter(|one| one.name == name);
+        of_controller.map(|one| one.throughput_per_s).sum::<f64>()
+    };
+    assert!(crossed("b") > 10.0, "the link to the drives");
+    assert!(crossed("a") < 1e-9, "what has failed carries nothing");
+}
+
 fn cached(mirrored: bool, changes: Value) -> Value {
     let mut design = pair(changes);
     design["cache"] = json!({"page_bytes": PAGE, "write": {"size_bytes": 64 * MIB, "mirrored": mirrored, "low_watermark": 0.5},

@@ -220,12 +220,13 @@ impl Array {
         (self.accounts.len() - 1) as u16
     }
 
-    /// The controller of the volume at an offset of a group's space.
+    /// The controller of the volume at an offset of a group's space; where none is, the first that works.
     pub(super) fn owner_at(&self, group: u16, offset: u64) -> u16 {
         if self.controllers.len() < 2 {
             return 0;
         }
-        owner_of(&self.volumes, group, offset)
+        let owner = owner_of(&self.volumes, group, offset);
+        if self.controllers[usize::from(owner)].failed { self.next_working(owner).unwrap_or(owner) } else { owner }
     }
 }
 
