@@ -307,3 +307,10 @@ fn what_failed_does_not_fail_again_and_what_works_does_not_return() {
     assert_eq!(reasons, [&json!("already_so"), &Value::Null, &json!("already_so")]);
     assert_eq!(took(&mut array, 20 * MS, Io::read(0, 4 * KIB)), 11 * MS, "it had been taken over at once");
 }
+
+#[test]
+fn a_failure_of_what_has_failed_does_not_end_the_takeover_twice() {
+    let mut array = array(&pair(json!([fails(0, "a", 100 * MS), fails(50 * MS, "a", 50 * MS)])), 1);
+    run_to(&mut array, 200 * MS);
+    assert_eq!(kinds(&mut array), ["controller_failed", "controller_failed", "controller_replaced"]);
+}

@@ -87,6 +87,8 @@ impl Array {
             let name = |index: usize| self.controllers[index].name.clone();
             let what = What::ControllerReplaced { controller: name(failed), to: name(usize::from(next)) };
             self.happened(false, what, None);
+            // Told once, also where the schedule lets it fail again meanwhile.
+            self.controllers[failed].silent_until = Nanos::ZERO;
         }
         self.end_silence();
     }
