@@ -53,9 +53,9 @@ _FAILS = '[[at]]\ntime = "10s"\ncontroller_fails = { controller = "A", takeover 
 _RETURNS = '[[at]]\ntime = "25s"\ncontroller_returns = "A"\n'
 
 
-def _simulated(schedule: str, design: str = _DESIGN) -> Simulated:
-    load, mix = Open(200.0, Process.POISSON), Mix((AccessSpec(8192, read_share=0.5),))
-    streams = tuple(Stream(mix, load, name=name, targets=(target,)) for target, name in enumerate("vw"))
+def _simulated(schedule: str, design: str = _DESIGN, names: str = "vw", outstanding: int = 1024) -> Simulated:
+    load, mix = Open(200.0, Process.POISSON, outstanding), Mix((AccessSpec(8192, read_share=0.5),))
+    streams = tuple(Stream(mix, load, name=name, targets=("vw".index(name),)) for name in names)
     made = read_design(design, "pair.toml", read_schedule(schedule, "s.toml"))
     return simulate(plan_of(made, Workload("two", streams), duration="40s"), started_ns=1_795_132_800_000_000_000)
 
@@ -140,3 +140,32 @@ def test_what_comes_too_late_or_changes_nothing_is_said() -> None:
         "controller A works again: nothing happened, since the run ended at 40 s",
         "controller A fails: nothing happened, since the run ended at 40 s",
     ]
+
+
+def _said(simulated: Simulated) -> list[str]:
+    return [*simulated.judgement.doubts, *simulated.outcome.doubts]
+
+
+def test_ios_that_were_late_because_of_a_takeover_are_not_told_to_ask_for_less() -> None:
+    (said,) = _said(_simulated(_FAILS + _RETURNS, outstanding=16))
+    assert said.startswith("I/Os waited 4.")
+    assert "were in flight while nobody answered for controller A, from 10 s to 15 s. Only a shorter takeover" in said
+    assert "Ask for less" not in said
+
+
+def test_a_takeover_that_outlasts_the_run_is_told_as_the_cause_of_what_was_not_done() -> None:
+    why = "What is sent to controller A waits until controller B has taken over from it, at 100 s, and the run ended"
+    fails = '[[at]]\ntime = "TIME"\ncontroller_fails = { controller = "A", takeover = "LENGTH" }\n'
+    for time, length, names, told in (
+        ("0 s", "100 s", "v", "No I/O was answered in the time that counts"),
+        ("0 s", "100 s", "vw", "I/Os were never sent, the first of them waited"),
+        ("39 s", "61 s", "vw", "I/Os were not done at the end and are in no latency"),
+    ):
+        schedule = fails.replace("TIME", time).replace("LENGTH", length)
+        simulated = _simulated(schedule, names=names)
+        said = _said(simulated)
+        assert any(told in one and why in one for one in said), (told, said)
+        for wrong in ("Most wait at", "above what the array does", "fell behind"):
+            assert wrong not in " ".join(said)
+        if time == "0 s":
+            assert (simulated.bottleneck.kind, simulated.bottleneck.name) == ("takeover", "A")

@@ -36,6 +36,17 @@ def silences(report: Mapping[str, Any]) -> list[Silence]:
     return found
 
 
+def silence_at_end(report: Mapping[str, Any], end_ns: int) -> Silence | None:
+    """One that begins before a run's end and lasts until then, so that what waits for it is not done in the run."""
+    return next((one for one in silences(report) if one.from_ns < end_ns <= one.to_ns), None)
+
+
+def longest_silence(report: Mapping[str, Any], from_ns: int, to_ns: int) -> Silence | None:
+    """Of those with a part between two instants."""
+    within = [one for one in silences(report) if one.from_ns < to_ns and one.to_ns > from_ns]
+    return max(within, key=lambda one: one.to_ns - one.from_ns, default=None)
+
+
 def failed_controllers(report: Mapping[str, Any], from_ns: int, to_ns: int) -> set[str]:
     """Controllers that have failed and do not work at any time from one instant to another."""
     failed: dict[str, int] = {}

@@ -102,7 +102,9 @@ class Simulated:
         if self.bounds:
             return bottleneck_by_phase(self.bounds)
         whole = Phase(self.judgement.from_ns, self.judgement.to_ns)
-        return bottleneck_of(self.array, self.window, self.time_spent, is_open=self._is_open(whole))
+        found = bottleneck_of(self.array, self.window, self.time_spent, is_open=self._is_open(whole))
+        ((_, bound),) = with_takeovers([(whole, found)], self.array)
+        return bound
 
     @cached_property
     def bounds(self) -> Sequence[tuple[Phase, Bottleneck]]:

@@ -26,6 +26,7 @@ from storscope.sim.load_changes import load_end_ns
 from storscope.sim.phases import phases_of
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import LONGEST_SLICE_NS, SimulationPlan, SimulationRun
+from storscope.sim.takeovers import longest_silence, silence_at_end
 from storscope.sim.window import until
 from storscope.workbench.cache_filling import full_words
 from storscope.workbench.interval_length import cut_interval_ns
@@ -33,6 +34,7 @@ from storscope.workbench.no_time import check_time_passed
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulation_doubts import doubts_of_run
 from storscope.workbench.simulation_judgement import (
+    Cause,
     ended_words,
     judge,
     judge_replay,
@@ -118,8 +120,18 @@ def _concluded(
         plan, _about(plan, started_ns, samples.end_ns), outcome, judgement, tuple(intervals.kept), array,
         tuple(happened), tuple(phases), wall_s, steps,
     )  # fmt: skip
-    is_late = any(doubt["kind"] == "generator_late" for doubt in outcome.result["doubts"])
-    return replace(simulated, outcome=worded(outcome, lost, is_bound=is_late and _is_bound(simulated)))
+    return replace(simulated, outcome=worded(outcome, lost, _cause(simulated)))
+
+
+def _cause(simulated: Simulated) -> Cause:
+    """What the doubts of its load may be about."""
+    array, judgement = simulated.array, simulated.judgement
+    is_late = any(doubt["kind"] == "generator_late" for doubt in simulated.outcome.result["doubts"])
+    return Cause(
+        is_bound=is_late and _is_bound(simulated),
+        longest=longest_silence(array, judgement.from_ns, judgement.to_ns),
+        at_end=silence_at_end(array, judgement.to_ns),
+    )
 
 
 def _is_bound(simulated: Simulated) -> bool:

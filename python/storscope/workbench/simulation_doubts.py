@@ -13,6 +13,7 @@ from storscope.domain.units import NS_PER_S
 from storscope.sim.phases import Phase
 from storscope.sim.replay import TracePlan
 from storscope.sim.simulation import SimulationPlan
+from storscope.sim.takeovers import silence_at_end
 from storscope.sim.window import window
 from storscope.workbench.below_a_sector import doubts_of_sectors
 from storscope.workbench.cache_filling import doubts_of_cache, doubts_of_reads
@@ -22,7 +23,7 @@ from storscope.workbench.falling_behind import doubts_of_short_steps, doubts_of_
 from storscope.workbench.mirrored_readers import doubts_of_mirrored_readers
 from storscope.workbench.no_time import doubts_of_no_time
 from storscope.workbench.replay_behind import doubts_of_replay
-from storscope.workbench.simulation_judgement import longer_words
+from storscope.workbench.simulation_judgement import longer_words, silent_at_end_words
 from storscope.workbench.ungathered_stripes import doubts_of_ungathered_stripes
 from storscope.workbench.write_order import doubts_of_write_order
 
@@ -40,7 +41,8 @@ def doubts_of_run(
         return (*doubts_of_replay(plan, samples.between(0)), *found)
     sectors = doubts_of_sectors(plan.workload)
     stripes = doubts_of_ungathered_stripes(plan)
-    found = (*_few(counted, array), *sectors, *stripes, *doubts_of_curves(plan), *doubts_of_credits(array), *found)
+    few = _few(counted, array, judgement.to_ns)
+    found = (*few, *sectors, *stripes, *doubts_of_curves(plan), *doubts_of_credits(array), *found)
     if not stretches:
         return found
     filling = _filling(plan, array, judgement, stretches, has_changes=has_changes)
@@ -51,12 +53,14 @@ def doubts_of_run(
     return (*filling, *doubts_of_steps(steps), *short, *order, *readers, *found)
 
 
-def _few(samples: Sequence[Sample], array: Mapping[str, Any]) -> tuple[str, ...]:
+def _few(samples: Sequence[Sample], array: Mapping[str, Any], end_ns: int) -> tuple[str, ...]:
     """A sentence if so few I/Os were answered that the slowest of them is their p99, or none at all."""
     ios = sum(part.ios for sample in samples for part in sample.parts(None))
     if ios >= _LEAST_IOS:
         return ()
     if not ios:
+        if (silence := silence_at_end(array, end_ns)) is not None:
+            return (f"No I/O was answered in the time that counts. {silent_at_end_words(silence)}",)
         waiting = max(array["components"], key=lambda one: one["queue_mean"], default=None)
         if waiting is None or not waiting["queue_mean"]:
             return ("No I/O was answered in the time that counts, and none waits: none was asked for.",)

@@ -7,6 +7,7 @@ schedule and the workload acts on a simulated array, so a level that moves by it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from storscope.bench.figures import Outcome
@@ -22,6 +23,7 @@ from storscope.sim.phases import Phase, first_change_ns
 from storscope.sim.replay import TracePlan
 from storscope.sim.schedule import Lifetime
 from storscope.sim.simulation import SimulationPlan
+from storscope.sim.takeovers import Silence
 
 LONGER = "Simulate longer, with --duration"
 _LEAST_SHIFT = 0.01
@@ -173,14 +175,23 @@ def _who_asked(plan: SimulationPlan, duration_ns: int) -> str:
     return f"were asked for; its rate steps would last {format_instant(steps_ns)}"
 
 
-def worded(outcome: Outcome, lost: Sequence[Happening], *, is_bound: bool = False) -> Outcome:
-    """The same outcome with doubts and errors in words that fit a simulation.
+@dataclass(frozen=True)
+class Cause:
+    """What is known of a run that its doubts may be about."""
 
-    `is_bound`: whether something behind the load bounds the run, so that more in flight would only wait there.
-    """
+    is_bound: bool = False
+    """Whether something behind the load bounds the run, so that more in flight would only wait there."""
+    longest: Silence | None = None
+    """The longest time for which nobody answered for a controller that had failed."""
+    at_end: Silence | None = None
+    """One of these that had not ended when the run did."""
+
+
+def worded(outcome: Outcome, lost: Sequence[Happening], cause: Cause = Cause()) -> Outcome:
+    """The same outcome with doubts and errors in words that fit a simulation."""
     structured = outcome.result["doubts"]
     doubts = [
-        _doubt(doubt, said, is_bound=is_bound) for doubt, said in zip(structured, outcome.doubts, strict=True)
+        _doubt(doubt, said, cause) for doubt, said in zip(structured, outcome.doubts, strict=True)
         if not (lost and doubt["kind"] == "failures")
     ]  # fmt: skip
     error = outcome.error
@@ -196,31 +207,56 @@ def data_lost_words(lost: Sequence[Happening]) -> str:
     return " ".join(f"At {format_duration(one.time_ns)} {one.words}." for one in lost)
 
 
-def _doubt(doubt: Mapping[str, Any], said: str, *, is_bound: bool) -> str:
+def _doubt(doubt: Mapping[str, Any], said: str, cause: Cause) -> str:
     kind = doubt["kind"]
     if kind == "generator_late":
-        waited, response = (format_duration(doubt[key]) for key in ("lateness_ns_p99", "response_ns_p99"))
-        remedy = (
-            "Ask for less, or widen what bounds the run: more in flight would only wait there"
-            if is_bound else "Ask for less, or allow more outstanding I/Os"
-        )  # fmt: skip
-        return (
-            f"I/Os waited {waited} at p99 before they were sent, of a response of {response}: as many as the workload "
-            f"allows were in flight. {remedy}; the response counts that wait."
-        )
+        return _late(doubt, cause)
     if kind == "overloaded":
         unsent, oldest = format_count(doubt["unsent"]), format_duration(doubt["oldest_unsent_ns"])
+        never_sent = f"{unsent} I/Os were never sent, the first of them waited {oldest}"
+        if cause.at_end is not None:
+            return f"{never_sent}. {silent_at_end_words(cause.at_end)}"
         return (
-            f"The load is above what the array does: {unsent} I/Os were never sent, the first of them waited {oldest}. "
+            f"The load is above what the array does: {never_sent}. "
             "Latency grows for as long as it runs, and the figures depend on --duration."
         )
     if kind == "unanswered":
         waiting, response = format_count(doubt["waiting"]), format_duration(doubt["response_ns_p99"])
+        why = "The array stood still or fell behind; a longer run tells how long that lasts."
         return (
             f"{waiting} I/Os were not done at the end and are in no latency: one of them took "
-            f"{format_duration(doubt['oldest_ns'])} in all, of a response of {response} at p99. The array stood still "
-            "or fell behind; a longer run tells how long that lasts."
+            f"{format_duration(doubt['oldest_ns'])} in all, of a response of {response} at p99. "
+            f"{why if cause.at_end is None else silent_at_end_words(cause.at_end)}"
         )
     if kind == "empty":
         return "No I/O completed."
     return said
+
+
+def _late(doubt: Mapping[str, Any], cause: Cause) -> str:
+    waited, response = (format_duration(doubt[key]) for key in ("lateness_ns_p99", "response_ns_p99"))
+    told = (
+        f"I/Os waited {waited} at p99 before they were sent, of a response of {response}: as many as the workload "
+        "allows were in flight"
+    )
+    silence = cause.longest
+    if silence is not None and doubt["lateness_ns_p99"] <= silence.to_ns - silence.from_ns:
+        since, until = format_instant(silence.from_ns), format_instant(silence.to_ns)
+        return (
+            f"{told} while nobody answered for controller {silence.controller}, from {since} to {until}. Only a "
+            "shorter takeover makes that less; the response counts that wait."
+        )
+    remedy = (
+        "Ask for less, or widen what bounds the run: more in flight would only wait there"
+        if cause.is_bound else "Ask for less, or allow more outstanding I/Os"
+    )  # fmt: skip
+    return f"{told}. {remedy}; the response counts that wait."
+
+
+def silent_at_end_words(silence: Silence) -> str:
+    """Two sentences: why what was sent to a controller was not done when the run ended, and what to try."""
+    failed, to, at = silence.controller, silence.to, format_instant(silence.to_ns)
+    return (
+        f"What is sent to controller {failed} waits until controller {to} has taken over from it, at {at}, and the run "
+        "ended before. Simulate longer, with --duration."
+    )
