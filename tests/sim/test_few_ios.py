@@ -42,6 +42,7 @@ def _doubts(schedule: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_nothing_waits_where_no_stream_had_begun(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """'Most wait at drive g/0' was said of a drive that was idle, with the advice to simulate longer."""
     said = " ".join(_doubts('start = "40s"', tmp_path, capsys))
+    assert "No I/O completed" not in said, "the same once more"
     assert "No I/O was answered in the time that counts, and none waits: none was asked for." in said
     assert "Most wait" not in said
     assert "Simulate longer" not in said

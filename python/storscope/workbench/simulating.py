@@ -131,6 +131,7 @@ def _cause(simulated: Simulated) -> Cause:
         is_bound=is_late and _is_bound(simulated),
         longest=longest_silence(array, judgement.from_ns, judgement.to_ns),
         at_end=silence_at_end(array, judgement.to_ns),
+        is_empty_told=not isinstance(simulated.plan, TracePlan),
     )
 
 

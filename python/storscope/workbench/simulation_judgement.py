@@ -185,6 +185,8 @@ class Cause:
     """The longest time for which nobody answered for a controller that had failed."""
     at_end: Silence | None = None
     """One of these that had not ended when the run did."""
+    is_empty_told: bool = False
+    """Whether it is told elsewhere why no I/O was done."""
 
 
 def worded(outcome: Outcome, lost: Sequence[Happening], cause: Cause = Cause()) -> Outcome:
@@ -192,7 +194,7 @@ def worded(outcome: Outcome, lost: Sequence[Happening], cause: Cause = Cause()) 
     structured = outcome.result["doubts"]
     doubts = [
         _doubt(doubt, said, cause) for doubt, said in zip(structured, outcome.doubts, strict=True)
-        if not (lost and doubt["kind"] == "failures")
+        if not (lost and doubt["kind"] == "failures") and not (cause.is_empty_told and doubt["kind"] == "empty")
     ]  # fmt: skip
     error = outcome.error
     if lost:
