@@ -197,6 +197,22 @@ fn a_volume_whose_controllers_fail_one_after_the_other_waits_for_the_longer_take
     }
 }
 
+#[test]
+fn nothing_waits_for_a_controller_to_which_nothing_is_sent() {
+    let mut three = pair(json!([fails(0, "c", 100 * MS)]));
+    three["controllers"].as_array_mut().expect("a list").push(json!({"name": "c"}));
+    let told = |design: &Value| {
+        let mut array = array(design, 1);
+        run_to(&mut array, 200 * MS);
+        serde_json::to_value(array.report().expect("laws hold")).expect("JSON")["happenings"].clone()
+    };
+    let happened = told(&three);
+    assert_eq!((happened.as_array().expect("a list").len(), &happened[0]["takeover_ns"]), (1, &json!(0)));
+    three["hosts"][0]["volumes"][0]["via"] = json!("c");
+    let happened = told(&three);
+    assert_eq!((happened.as_array().expect("a list").len(), &happened[0]["takeover_ns"]), (2, &json!(100 * MS)));
+}
+
 /// Volumes take a fiftieth of the group; the rest of it is rebuilt, too.
 #[test]
 fn space_of_no_volume_is_rebuilt_by_a_controller_that_works() {

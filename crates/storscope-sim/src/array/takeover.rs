@@ -26,6 +26,9 @@ impl Array {
             return self.happened(true, what, Some(NoEffect::AlreadySo));
         };
         let taken: Vec<usize> = self.volumes_of(failing).collect();
+        let hosts_send = self.targets.iter().any(|target| target.via == Some(failing as u16));
+        // Nobody notices that one is silent to which nothing is sent.
+        let until = if taken.is_empty() && !hosts_send { self.now } else { until };
         self.happened(true, self.failure(failing, next, until.since(self.now), &taken), None);
         self.lose_what_has_no_copy(failing, &taken);
         self.forget_clean_pages(failing);
