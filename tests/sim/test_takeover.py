@@ -169,3 +169,14 @@ def test_a_takeover_that_outlasts_the_run_is_told_as_the_cause_of_what_was_not_d
             assert wrong not in " ".join(said)
         if time == "0 s":
             assert (simulated.bottleneck.kind, simulated.bottleneck.name) == ("takeover", "A")
+
+
+def test_where_the_one_that_takes_over_fails_too_the_next_one_is_told() -> None:
+    both = _FAILS + _FAILS.replace('"A"', '"B"').replace("5s", "2s")
+    three = _DESIGN.replace("[cache]", '[[controller]]\nname = "C"\n[cache]')
+    simulated = _simulated(both, three)
+    assert [(one.controller, one.to) for one in silences(simulated.array)] == [("A", "C"), ("B", "C")]
+    words = "Controller {} has failed: what is sent to it waits until controller C has taken over."
+    _, both_silent, one_silent, _ = [bound.words for _, bound in simulated.bounds]
+    assert both_silent.startswith(f"{words.format('A')} {words.format('B')}")
+    assert one_silent.startswith(f"{words.format('A')} Of the rest: ")

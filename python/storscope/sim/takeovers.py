@@ -18,7 +18,7 @@ class Silence:
 
     controller: str
     to: str
-    """The controller that takes over."""
+    """The controller that takes over; where that fails meanwhile, the one that takes over from it."""
     from_ns: int
     to_ns: int
 
@@ -32,8 +32,19 @@ def silences(report: Mapping[str, Any]) -> list[Silence]:
         begin_ns, end_ns = one["time_ns"], one["time_ns"] + one["takeover_ns"]
         returned = (other["time_ns"] for other in report["happenings"] if _returns(other, one["controller"]))
         end_ns = min((at_ns for at_ns in returned if begin_ns <= at_ns < end_ns), default=end_ns)
-        found.append(Silence(one["controller"], one["to"], begin_ns, end_ns))
+        found.append(Silence(one["controller"], _taker(report, one, end_ns), begin_ns, end_ns))
     return found
+
+
+def _taker(report: Mapping[str, Any], failure: Mapping[str, Any], end_ns: int) -> str:
+    """The controller that answers when a takeover ends. It may have failed before, at the same instant even."""
+    to = str(failure["to"])
+    later = report["happenings"][report["happenings"].index(failure) + 1 :]
+    for one in later:
+        is_failure = one["kind"] == "controller_failed" and one["no_effect"] is None and one["time_ns"] < end_ns
+        if is_failure and one["controller"] == to:
+            to = str(one["to"])
+    return to
 
 
 def silence_at_end(report: Mapping[str, Any], end_ns: int) -> Silence | None:
@@ -68,19 +79,21 @@ def with_takeovers(
     for phase, bound in bounds:
         within = [one for one in silences(report) if one.from_ns <= phase.from_ns and phase.to_ns <= one.to_ns]
         if within:
-            bound = _silent(within[0], bound)
+            bound = _silent(within, bound)
         elif any(one.to_ns == phase.from_ns for one in silences(report)):
             bound = replace(bound, words=bound.words + _FIRST_IOS)
         found.append((phase, bound))
     return found
 
 
-def _silent(silence: Silence, bound: Bottleneck) -> Bottleneck:
-    failed, to = silence.controller, silence.to
-    words = f"Controller {failed} has failed: what is sent to it waits until controller {to} has taken over."
+def _silent(found: Sequence[Silence], bound: Bottleneck) -> Bottleneck:
+    told = [
+        f"Controller {one.controller} has failed: what is sent to it waits until controller {one.to} has taken over."
+        for one in found
+    ]
     if bound.kind != "unknown":
-        words += f" Of the rest: {bound.words[:1].lower()}{bound.words[1:]}"
-    return Bottleneck("takeover", silence.controller, None, None, words)
+        told.append(f"Of the rest: {bound.words[:1].lower()}{bound.words[1:]}")
+    return Bottleneck("takeover", found[0].controller, None, None, " ".join(told))
 
 
 def _returns(happening: Mapping[str, Any], controller: str) -> bool:
