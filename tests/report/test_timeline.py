@@ -67,3 +67,17 @@ def test_volumes_that_do_not_all_tell_reads_and_writes_are_drawn_together(tmp_pa
     timeline = _drawn(make_store(tmp_path / "store", told_apart, told_in_all))
     assert _labels(timeline) == ["All 3 virtual disks", "v00", "v01", "w00"]
     assert "reads" not in timeline.what
+
+
+def test_what_cannot_be_chosen_is_told_with_its_kind(tmp_path: Path) -> None:
+    """Sixty of what, was asked, where the chart was of one virtual disk on many disks."""
+
+    def volume(recorder: Recorder) -> None:
+        record(recorder, {"ops_per_s": steady(50), "latency_ns_mean": steady(3e6)}, ["v"])
+
+    def disks(recorder: Recorder) -> None:
+        names = [f"d{number:02}" for number in range(62)]
+        record(recorder, {"ops_per_s": steady(5, 62), "latency_ns_mean": steady(4e6, 62)}, names, kind="disk")
+
+    what = _drawn(make_store(tmp_path / "store", volume, disks), is_bad=False).what
+    assert what == ("One virtual disk: v. The 60 disks with the most queue time can be chosen; 2 more cannot.")

@@ -109,8 +109,7 @@ def _timeline(
     heads, rows = _table(whole, bad, zero_ns)
     return Timeline(
         system=layer.system,
-        what=_what(layer, whole, min(entities, len(detail.tracks)), len(detail.tracks))
-        + (_APART_WORDS if apart else ""),
+        what=_what(layer, whole, detail, min(entities, len(detail.tracks))) + (_APART_WORDS if apart else ""),
         bad=[time_range(*window, zero_ns) for window in sorted(bad, key=lambda window: window[0] - window[1])[:12]],
         bad_total=_bad_total(bad, is_slow=is_slow),
         heads=heads,
@@ -161,7 +160,7 @@ def _packed(extremes: Extremes, packer: Packer) -> list[int]:
     return [packer.add_values(part) for part in parts]
 
 
-def _what(layer: Layer, whole: Total, drawn: int, known: int) -> str:
+def _what(layer: Layer, whole: Total, detail: Layer, drawn: int) -> str:
     words = kind_word(layer.kind, len(layer.summed))
     head = (
         f"{counted(len(layer.summed), words, words)} added up"
@@ -177,8 +176,9 @@ def _what(layer: Layer, whole: Total, drawn: int, known: int) -> str:
     if layer.lies_on:
         names = listed([f"{entity.name} (on {lower})" for entity, lower in sorted(layer.lies_on.items())])
         parts.append(f"Not added, since their operations are counted below them: {names}.")
-    if 1 < drawn < known:
-        parts.append(f"The {drawn} with the most queue time can be chosen; {known - drawn} more cannot.")
+    if 1 < drawn < (known := len(detail.tracks)):
+        of_all = f"The {drawn} {kind_word(detail.kind, drawn)} with the most queue time"
+        parts.append(f"{of_all} can be chosen; {known - drawn} more cannot.")
     return " ".join(parts)
 
 
