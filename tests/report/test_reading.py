@@ -14,6 +14,7 @@ from storscope.domain.recorder import Recorder
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.domain.verdict import Verdict
 from storscope.report.heatmap import event_map
+from storscope.report.layers import layers_of
 from storscope.report.pack import Packer
 from storscope.report.page import render
 from storscope.report.queues import queue_maps
@@ -76,6 +77,17 @@ def test_events_are_drawn_by_the_clocks_that_were_brought_together(tmp_path: Pat
     assert told is not None
     columns = cast("dict[str, float]", told.chart["columns"])
     assert columns["width"] * columns["count"] == pytest.approx(BAD.start * STEP_S, abs=40), "without the hour"
+
+
+def test_events_have_the_time_axis_of_the_charts_above_them(tmp_path: Path) -> None:
+    """The last event is half way through what was measured, where the axis ended."""
+    store = make_store(tmp_path, *host_and_array(late_s=0))
+    judged = judged_of(diagnose(store), store)
+    told = event_map(judged, Packer(), layers_of(read_evidence(judged)))
+    assert told is not None
+    columns = cast("dict[str, float]", told.chart["columns"])
+    assert columns["start"] == START_NS / NS_PER_S
+    assert columns["width"] * columns["count"] == pytest.approx(COUNT * STEP_S, abs=50)
 
 
 def test_what_two_logs_tell_alike_is_drawn_once(tmp_path: Path) -> None:

@@ -254,8 +254,9 @@ def _median_and_peak(values: FloatArray) -> list[str]:
     return [format_duration(float(np.nanmedian(values))), format_duration(float(np.nanmax(values)))]
 
 
-def event_map(judged: Judged, packer: Packer) -> HeatMap | None:
-    """What logs said over time, a row per type of event; None when there is no stretch of time."""
+def event_map(judged: Judged, packer: Packer, layers: Sequence[Layer] = ()) -> HeatMap | None:
+    """What logs said over time, a row per type of event; None when there is no stretch of time. The axis holds what is
+    drawn of `layers`, too: it is that of the other charts, unless logs go further."""
     events = [(one.time_ns, one.type) for one in read_events(judged.store, judged.frame) if one.time_ns is not None]
     times = np.array([time_ns for time_ns, _ in events], dtype=np.int64)
     if not len(times) or times[-1] - times[0] < NS_PER_S:
@@ -263,8 +264,11 @@ def event_map(judged: Judged, packer: Packer) -> HeatMap | None:
     types = np.array([type_ for _, type_ in events])
     names, number, counts = np.unique(types, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")[:EVENT_ROWS_MAX]
-    width = max(NS_PER_S, -(-int(times[-1] - times[0] + 1) // 120))
-    columns = Columns(int(times[0]), width, max(1, math.ceil((int(times[-1]) - int(times[0]) + 1) / width)))
+    tracks = [track for layer in layers for track in layer.tracks]
+    start = min([int(times[0]), *(int(track.time_ns[0]) for track in tracks)])
+    end = max([int(times[-1]) + 1, *(int(track.end_ns[-1]) for track in tracks)])
+    width = max(NS_PER_S, -(-(end - start) // 120))
+    columns = Columns(start, width, max(1, math.ceil((end - start) / width)))
     cells = np.zeros((len(names), columns.count))
     np.add.at(cells, (number, columns.of(times)), 1.0)
     labels = [str(names[index]).replace("_", " ") for index in order]

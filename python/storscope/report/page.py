@@ -66,7 +66,7 @@ def render(verdict: Verdict, store: Store) -> str:
     drawn, left_out = timelines(layers, verdict.bad_windows, packer, zero_ns, slow=_slow(verdict), apart=apart)
     maps = heat_maps(layers, [timeline.system for timeline in drawn], verdict.bad_windows, judged, packer)
     queues = queue_maps(judged, packer)
-    events = event_map(judged, packer)
+    events = event_map(judged, packer, layers)
     points = scatters(layers, verdict.findings, verdict.bad_windows, packer)
     runs = run_table(store, packer)
     is_benchmark = runs is not None and not (verdict.findings or verdict.healthy or drawn)
