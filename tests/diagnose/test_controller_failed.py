@@ -46,6 +46,23 @@ def test_one_that_came_back_is_told_as_past(tmp_path: Path) -> None:
     finding = only_finding(judge(RULE, make_case(tmp_path, _simulated, _FAILS, _RETURNS)))
     assert (finding.severity, finding.title) == (Severity.WARNING, "Controller A of a failed for a time")
     assert (finding.start_ns, finding.end_ns) == (START_NS + STEP_NS, START_NS + 5 * STEP_NS)
+    assert finding.remedy.startswith("Find out why it failed, before it does again. If one controller is too slow"), (
+        "it is back"
+    )
+    assert "nobody to mirror writes to" in finding.why
+
+
+def test_of_three_controllers_two_are_left_to_mirror(tmp_path: Path) -> None:
+    def third(recorder: Recorder) -> None:
+        recorder.observe(EntityRef("a", "controller", "C"), START_NS, STEP_NS, {"cpu_busy_ratio": 0.5})
+
+    finding = only_finding(judge(RULE, make_case(tmp_path / "one", _simulated, third, _FAILS)))
+    assert "nobody to mirror writes to" not in finding.why
+    assert finding.remedy.startswith("Replace it or bring it back")
+    both = make_case(tmp_path / "both", _simulated, third, _FAILS, _event(2, "B", "controller_failed", "fails"))
+    finding = only_finding(judge(RULE, both))
+    assert finding.title == "Controllers A and B of a have failed"
+    assert "nobody to mirror writes to" in finding.why
 
 
 def test_one_that_failed_again_is_away(tmp_path: Path) -> None:

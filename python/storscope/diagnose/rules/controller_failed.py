@@ -52,25 +52,20 @@ def _finding(case: Case, system: str, events: Sequence[Event]) -> Finding:
     away = sorted(entity for entity, kind in last.items() if kind == _FAILED)
     failures = [event for event in events if event.type == _FAILED]
     start, end = window_of(events)
+    left = _left_at_least(case, system, events)
     return Finding(
         rule=_NAME,
         severity=Severity.CRITICAL if away else Severity.WARNING,
         confidence=1.0 if is_simulated(case, system) else 0.8,
         title=_title(case, system, away, sorted(last)),
         summary=_told(events),
-        why=(
-            "What is sent to a failed controller waits until another one has taken over. That one then carries the "
-            "load of both, has nobody to mirror writes to, and there is none to follow it."
-        ),
+        why=_why(left),
         innocent="The controller was restarted on purpose, for new firmware.",
         check=(
             "See in the array's event log why it failed, and compare the latency before and after it: whether one "
             "controller carries the load of both."
         ),
-        remedy=(
-            "Replace it or bring it back before anything else is changed. If one controller is too slow for all of "
-            "the load, neither may be used for more than about half as long as both work."
-        ),
+        remedy=_remedy(left, len(away)),
         source="A failed controller is a fault by itself; no threshold is involved.",
         entities=tuple(away or sorted(last)),
         start_ns=start,
@@ -83,8 +78,44 @@ def _finding(case: Case, system: str, events: Sequence[Event]) -> Finding:
 
 def _title(case: Case, system: str, away: Sequence[EntityRef], all_: Sequence[EntityRef]) -> str:
     if away:
-        return f"Controller {listed(case, away)} of {system} has failed"
-    return f"Controller {listed(case, all_)} of {system} failed for a time"
+        word, have = ("Controller", "has") if len(away) == 1 else ("Controllers", "have")
+        return f"{word} {listed(case, away)} of {system} {have} failed"
+    return f"{'Controller' if len(all_) == 1 else 'Controllers'} {listed(case, all_)} of {system} failed for a time"
+
+
+def _left_at_least(case: Case, system: str, events: Sequence[Event]) -> int:
+    """How many of the controllers that are known worked while most had failed; an array has one at least."""
+    known = sum((entity.system, entity.kind) == (system, "controller") for entity in case.entities)
+    failed: set[EntityRef] = set()
+    most = 0
+    for event in events:
+        (failed.add if event.type == _FAILED else failed.discard)(event.entity)
+        most = max(most, len(failed))
+    return max(1, known - most)
+
+
+def _why(left: int) -> str:
+    waits = "What is sent to a failed controller waits until another one has taken over."
+    if left == 1:
+        return (
+            f"{waits} That one then carries the load of both, has nobody to mirror writes to, and there is none to "
+            "follow it."
+        )
+    return f"{waits} That one then carries the load of both, and there is one less to follow if it fails, too."
+
+
+def _remedy(left: int, away: int) -> str:
+    if away:
+        them = "it" if away == 1 else "them"
+        first = f"Replace {them} or bring {them} back before anything else is changed."
+    else:
+        first = "Find out why it failed, before it does again."
+    if left == 1:
+        return (
+            f"{first} If one controller is too slow for all of the load, neither may be used for more than about half "
+            "as long as both work."
+        )
+    return f"{first} No controller may be used for so much that the one that takes over from it is too slow for both."
 
 
 def _told(events: Sequence[Event]) -> str:
