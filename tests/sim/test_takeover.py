@@ -11,13 +11,15 @@ from storscope.domain.load import Open, Process
 from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream, Workload
 from storscope.sim.design import read_design
+from storscope.sim.replay import TraceSource
 from storscope.sim.schedule import read_schedule
 from storscope.sim.takeovers import failed_controllers, silences
+from storscope.sim.traces.read import trace_from_text
 from storscope.store import Store
 from storscope.workbench.diagnosing import diagnose
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate
-from storscope.workbench.simulating_many import plan_of
+from storscope.workbench.simulating_many import plan_of, trace_plan_of
 from storscope.workbench.simulation_store import store_simulation
 
 _DESIGN = """\
@@ -180,3 +182,16 @@ def test_where_the_one_that_takes_over_fails_too_the_next_one_is_told() -> None:
     _, both_silent, one_silent, _ = [bound.words for _, bound in simulated.bounds]
     assert both_silent.startswith(f"{words.format('A')} {words.format('B')}")
     assert one_silent.startswith(f"{words.format('A')} Of the rest: ")
+
+
+def test_a_trace_that_waits_for_a_takeover_is_not_to_be_replayed_slower() -> None:
+    rows = [f"{number / 50},{'vw'[number % 2]},R,{8192 * number},8192" for number in range(1000)]
+    trace = trace_from_text("\n".join(["time_s,volume,op,offset_bytes,length_bytes", *rows]) + "\n", "t.csv")
+    schedule = _FAILS.replace("5s", "50s")
+    made = read_design(_DESIGN, "pair.toml", read_schedule(schedule, "s.toml"))
+    (said,) = simulate(trace_plan_of(made, [TraceSource(trace)]), started_ns=0).doubts
+    assert said.startswith("The array fell behind the trace: at ")
+    assert said.endswith(
+        "What is sent to controller A waits until controller B has taken over from it, at 60 s: latencies are of "
+        "that wait."
+    )

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from storscope.bench.rate_steps import RateStepFigures
 from storscope.bench.samples import MEAN, Figure, Sample
-from storscope.domain.units import NS_PER_S, format_count, format_span
+from storscope.domain.units import NS_PER_S, format_count, format_instant, format_span
 from storscope.sim.replay import TracePlan
+from storscope.sim.takeovers import silence_at_end
 from storscope.workbench.falling_behind import is_behind
 
 _LEAST_LAG = 0.05
 """Of the trace's length: what is answered sooner after the last request was a burst at its end."""
 
 
-def doubts_of_replay(plan: TracePlan, samples: Sequence[Sample]) -> tuple[str, ...]:
+def doubts_of_replay(plan: TracePlan, samples: Sequence[Sample], array: Mapping[str, Any]) -> tuple[str, ...]:
     """A sentence if far more requests waited when the last one came than their rate and latency explain.
 
     By the rule for rate steps (falling_behind.py). Says nothing of closed loops, in which answers let requests go.
@@ -37,9 +39,17 @@ def doubts_of_replay(plan: TracePlan, samples: Sequence[Sample]) -> tuple[str, .
     if not is_behind(whole) or (lag_ns < _LEAST_LAG * upto_ns and not is_cut):
         return ()
     later = "" if is_cut else f", and the last answer came {format_span(lag_ns)} later"
+    why = (
+        "Latencies are of a queue that grew for as long as the trace goes. Replay it slower (--speed-up), or in a "
+        "closed loop."
+    )
+    if (silence := silence_at_end(array, upto_ns)) is not None:
+        why = (
+            f"What is sent to controller {silence.controller} waits until controller {silence.to} has taken over from "
+            f"it, at {format_instant(silence.to_ns)}: latencies are of that wait."
+        )
     said = (
         f"The array fell behind the trace: at {format_span(upto_ns)} {format_count(due - done)} of the "
-        f"{format_count(due)} requests that had come were not answered{later}. Latencies are of a queue that grew for "
-        "as long as the trace goes. Replay it slower (--speed-up), or in a closed loop."
+        f"{format_count(due)} requests that had come were not answered{later}. {why}"
     )
     return (said,)

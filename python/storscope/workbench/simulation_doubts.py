@@ -38,7 +38,7 @@ def doubts_of_run(
     counted = samples.between(judgement.from_ns)
     found = doubts_of_no_time(counted)
     if isinstance(plan, TracePlan):
-        return (*doubts_of_replay(plan, samples.between(0)), *found)
+        return (*doubts_of_replay(plan, samples.between(0), array), *found)
     sectors = doubts_of_sectors(plan.workload)
     stripes = doubts_of_ungathered_stripes(plan)
     few = _few(counted, array, judgement.to_ns)
