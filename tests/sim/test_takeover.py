@@ -155,6 +155,14 @@ def test_ios_that_were_late_because_of_a_takeover_are_not_told_to_ask_for_less()
     assert "Ask for less" not in said
 
 
+def test_a_load_that_is_too_much_in_the_end_is_not_told_to_wait_for_the_takeover_before() -> None:
+    limited = _DESIGN.replace('owner = "A"', 'owner = "A"\nlimit = { iops = 190 }')
+    said = _said(_simulated(_FAILS + _RETURNS, limited, outstanding=800))
+    assert any(one.startswith("The load is above what the array does: ") for one in said), said
+    (late,) = [one for one in said if one.startswith("I/Os waited ")]
+    assert "Only a shorter takeover" not in late
+
+
 def test_a_takeover_that_outlasts_the_run_is_told_as_the_cause_of_what_was_not_done() -> None:
     why = "What is sent to controller A waits until controller B has taken over from it, at 100 s, and the run ended"
     fails = '[[at]]\ntime = "TIME"\ncontroller_fails = { controller = "A", takeover = "LENGTH" }\n'

@@ -126,11 +126,13 @@ def _concluded(
 def _cause(simulated: Simulated) -> Cause:
     """What the doubts of its load may be about."""
     array, judgement = simulated.array, simulated.judgement
-    is_late = any(doubt["kind"] == "generator_late" for doubt in simulated.outcome.result["doubts"])
+    kinds = {doubt["kind"] for doubt in simulated.outcome.result["doubts"]}
+    at_end = silence_at_end(array, judgement.to_ns)
+    keeps_up = "overloaded" not in kinds or at_end is not None
     return Cause(
-        is_bound=is_late and _is_bound(simulated),
-        longest=longest_silence(array, judgement.from_ns, judgement.to_ns),
-        at_end=silence_at_end(array, judgement.to_ns),
+        is_bound="generator_late" in kinds and _is_bound(simulated),
+        longest=longest_silence(array, judgement.from_ns, judgement.to_ns) if keeps_up else None,
+        at_end=at_end,
         is_empty_told=not isinstance(simulated.plan, TracePlan),
     )
 

@@ -182,7 +182,8 @@ class Cause:
     is_bound: bool = False
     """Whether something behind the load bounds the run, so that more in flight would only wait there."""
     longest: Silence | None = None
-    """The longest time for which nobody answered for a controller that had failed."""
+    """The longest time for which nobody answered for a controller that had failed; None where the load is too much
+    without that, too."""
     at_end: Silence | None = None
     """One of these that had not ended when the run did."""
     is_empty_told: bool = False
