@@ -177,6 +177,7 @@ def test_a_takeover_that_outlasts_the_run_is_told_as_the_cause_of_what_was_not_d
         assert any(told in one and why in one for one in said), (told, said)
         for wrong in ("Most wait at", "above what the array does", "fell behind"):
             assert wrong not in " ".join(said)
+        assert "controller_replaced" not in {one.kind for one in simulated.happenings}, "the run ended before"
         if time == "0 s":
             assert (simulated.bottleneck.kind, simulated.bottleneck.name) == ("takeover", "A")
 

@@ -49,10 +49,17 @@ def ended_ns(report: Mapping[str, Any], intervals_end_ns: int, *, is_cut: bool) 
 
 
 def happenings(design: Design, report: Mapping[str, Any], end_ns: int) -> list[Happening]:
-    """All of them in order of time. `end_ns` is when the run ended; the array itself may have gone on, and has told."""
-    found = [_of_array(form) for form in report["happenings"]]
+    """All of them in order of time. `end_ns` is when the run ended; the array itself may have gone on, and has told.
+
+    The end of a takeover after that is left out: the run only waits for it to have its last I/Os answered.
+    """
+    found = [_of_array(form) for form in report["happenings"] if not _ends_wait_after(form, end_ns)]
     found += [*_streams(design, end_ns), *_never(design, end_ns, max(end_ns, report["duration_ns"]))]
     return sorted(found, key=lambda one: one.time_ns)
+
+
+def _ends_wait_after(form: Mapping[str, Any], end_ns: int) -> bool:
+    return bool(form["kind"] == "controller_replaced" and form["time_ns"] > end_ns)
 
 
 def _of_array(form: Mapping[str, Any]) -> Happening:
