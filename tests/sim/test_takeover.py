@@ -109,7 +109,7 @@ def test_a_failed_controller_does_not_count_as_one_that_idles(taken_over: Simula
     assert failed_controllers(array, 26 * NS_PER_S, 40 * NS_PER_S) == set()
 
 
-def test_rules_tell_it_as_the_cause(taken_over: Simulated, tmp_path: Path) -> None:
+def test_rules_tell_it_as_the_cause(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "store", create=True)
     store_simulation(store, _simulated(_FAILS))
     verdict = diagnose(store)

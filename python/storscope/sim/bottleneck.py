@@ -46,7 +46,7 @@ _LIMIT_WORDS = {
 }  # fmt: skip
 _SHORT = {
     "load": "load", "cache": "write cache is full", "few_drives": "few drives at a time", "no_time": "nothing",
-    "unknown": "not known", "phases": "phase by phase", "takeover": "a controller is taken over from",
+    "unknown": "not known", "phases": "phase by phase", "takeover": "takeover of a controller",
 }  # fmt: skip
 """Of what is no component and no limit."""
 
