@@ -96,8 +96,8 @@ def test_a_continued_series_keeps_the_times_of_its_slots(count: int, interval: i
     assert found == [slot for slot in range(count) if slot * interval >= elapsed]
 
 
-def _run(slot: int, start_s: float, length_s: float = 30.0) -> SweepRun:
-    return SweepRun(f"run-{slot}", "log", slot, "ok", _S + round(start_s * _S), round(length_s * _S), {})
+def _run(slot: int, start_s: float, length_s: float = 30.0, **labels: str) -> SweepRun:
+    return SweepRun(f"run-{slot}", "log", slot, "ok", _S + round(start_s * _S), round(length_s * _S), labels)
 
 
 def test_missed_and_late_slots_are_told() -> None:
@@ -114,3 +114,19 @@ def test_slots_that_passed_while_nobody_measured_are_told_apart_from_those_that_
     assert overrun.startswith("1 slot was left out, as what was measured")
     assert overrun.endswith("the one after 10 min.")
     assert paused == "1 slot was left out, as the series was interrupted: the one after 30 min."
+
+
+def test_a_slot_that_was_overrun_by_what_surrounds_a_run_is_not_told_as_an_interruption() -> None:
+    """Storing a run takes time too, of which its row knows nothing: the run after it says so."""
+    runs = [_run(0, 0, sweep_sitting="a"), _run(3, 1800, sweep_sitting="a", sweep_overrun="2")]
+    (told,) = off_schedule(runs, 600 * _S, _S)
+    assert told.startswith("2 slots were left out, as what was measured before them took longer")
+
+
+def test_a_slot_whose_measurement_failed_is_not_told_as_an_interruption() -> None:
+    within = [_run(0, 0, sweep_sitting="a"), _run(2, 1200, sweep_sitting="a")]
+    assert off_schedule(within, 600 * _S, _S) == [
+        "1 slot was left out, as the measurement failed: the one after 10 min."
+    ]
+    over = [_run(0, 0, sweep_sitting="a"), _run(2, 1200, sweep_sitting="b")]
+    assert "as the series was interrupted" in off_schedule(over, 600 * _S, _S)[0]

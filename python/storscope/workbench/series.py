@@ -111,8 +111,8 @@ def _run_series(
     for said in recover_runs(store):
         watch.say(said)
     found = _continued(store, plan, interval_ns, watch, fresh)
-    state, missed, told = found or new_state(plan), list[int](), 0
-    order = balanced_order(plan.points, plan.repeats, state.seed)
+    state = found or new_state(plan)
+    order, told = balanced_order(plan.points, plan.repeats, state.seed), 0
     with sweep_session(store, plan, watch, stop) as session:
         if not is_prepared(session, plan, watch):
             return read_sweep(store, plan, state.id)
@@ -121,14 +121,20 @@ def _run_series(
         elif session.target.kind == "scratch":
             watch.say("Its scratch file is a new one: what a cache had learned of the old one is lost.")
         elapsed_ns = max(0, time.time_ns() - state.started_ns) if found else 0
-        for slot in slots(plan.repeats, interval_ns, MonotonicPace(), stop, watch.wait, missed, elapsed_ns):
-            if len(missed) > told:
-                count = len(missed) - told
-                left_out = "1 slot is" if count == 1 else f"{count} slots are"
-                watch.say(f"The measurement before overran its slot: {left_out} left out.")
-                told = len(missed)
+        for slot in slots(plan.repeats, interval_ns, MonotonicPace(), stop, watch.wait, state.overrun, elapsed_ns):
+            told = _tell_overrun(state, told, watch)
             _measure_slot(session, plan, state, slot, order[slot], watch)
+        _tell_overrun(state, told, watch)
     return read_sweep(store, plan, state.id, state.failures)
+
+
+def _tell_overrun(state: SweepState, told: int, watch: SweepWatch) -> int:
+    """Says which slots were overrun since so many were `told`; how many there are now."""
+    if count := len(state.overrun) - told:
+        watch.say(
+            f"The measurement before overran its slot: {'1 slot is' if count == 1 else f'{count} slots are'} left out."
+        )
+    return len(state.overrun)
 
 
 def _continued(

@@ -1,7 +1,8 @@
 """What a sweep or a series has measured, read from the store: to continue it, and to show it again.
 
 Runs carry as parameters which sweep they are part of (`sweep`), the digest of what was asked (`sweep_plan`), their
-point (`sweep_point`) and the repetition or slot (`sweep_block`).
+point (`sweep_point`), the repetition or slot (`sweep_block`) and what they were measured in without an interruption
+(`sweep_sitting`). In a series also how many slots right before theirs the one before overran (`sweep_overrun`).
 """
 
 from __future__ import annotations
@@ -247,18 +248,36 @@ def pauses(runs: Sequence[SweepRun]) -> list[str]:
 def off_schedule(runs: Sequence[SweepRun], interval_ns: int, start_ns: int) -> list[str]:
     """Slots in which nothing was measured, and why, and slots that started late. `start_ns` is of the schedule."""
     measured = [run for run in runs if run.is_measured]
-    starts = {run.block: run.started_ns - start_ns for run in reversed(measured)}
-    busy_until_ns = {run.block: run.started_ns + run.duration_ns - start_ns for run in measured}
-    missed = sorted(set(range(max(starts, default=0))) - set(starts))
-    late = [start - slot * interval_ns for slot, start in starts.items() if start - slot * interval_ns > _LATE_NS]
-    before = {slot: max((one for one in starts if one < slot), default=None) for slot in missed}
-    overrun = [slot for slot, one in before.items() if one is not None and busy_until_ns[one] > slot * interval_ns]
-    paused = [slot for slot in missed if slot not in overrun]
-    took = f"what was measured before them took longer than the {format_span(interval_ns)} of a slot"
-    notes = _left_out(overrun, interval_ns, took) + _left_out(paused, interval_ns, "the series was interrupted")
-    if late:
+    first, last = {run.block: run for run in reversed(measured)}, {run.block: run for run in measured}
+    overran = f"what was measured before them took longer than the {format_span(interval_ns)} of a slot"
+    missed: dict[str, list[int]] = {overran: [], "the measurement failed": [], "the series was interrupted": []}
+    for slot in sorted(set(range(max(first, default=0))) - set(first)):
+        before = last.get(max((one for one in first if one < slot), default=-1))
+        after = first[min(one for one in first if one > slot)]
+        if _is_overrun(slot, before, after, start_ns + slot * interval_ns):
+            missed[overran].append(slot)
+        elif before is not None and _are_of_one_sitting(before, after):
+            missed["the measurement failed"].append(slot)
+        else:
+            missed["the series was interrupted"].append(slot)
+    notes = [note for why, slots in missed.items() for note in _left_out(slots, interval_ns, why)]
+    lates = [run.started_ns - start_ns - slot * interval_ns for slot, run in first.items()]
+    if late := [late_ns for late_ns in lates if late_ns > _LATE_NS]:
         notes.append(f"{_slots(len(late))} started late, by up to {format_span(max(late))}.")
     return notes
+
+
+def _is_overrun(slot: int, before: SweepRun | None, after: SweepRun, due_ns: int) -> bool:
+    """Whether what was measured before a slot was still at work when that was due, or being stored."""
+    if before is not None and before.started_ns + before.duration_ns > due_ns:
+        return True
+    return after.block - slot <= int(after.parameters.get("sweep_overrun", "0"))
+
+
+def _are_of_one_sitting(before: SweepRun, after: SweepRun) -> bool:
+    """Whether nothing interrupted the series between them. Runs of older versions do not tell."""
+    sitting = before.parameters.get("sweep_sitting")
+    return sitting is not None and sitting == after.parameters.get("sweep_sitting")
 
 
 def _left_out(missed: Sequence[int], interval_ns: int, why: str) -> list[str]:

@@ -10,7 +10,8 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -132,6 +133,10 @@ class SweepState:
     started_ns: int
     done: set[tuple[str, int]]
     failures: list[str]
+    sitting: str = field(default_factory=lambda: f"{time.time_ns():x}")
+    """This process's part of it: what is measured without an interruption."""
+    overrun: list[int] = field(default_factory=list)
+    """Slots of a series that passed in this sitting while the one before them was at work."""
 
 
 def run_sweep(
@@ -241,7 +246,7 @@ def measure_point(
     labels = {
         "sweep": sweep.id, "sweep_plan": sweep.digest, "sweep_point": item.point.key, "sweep_block": str(block),
         "sweep_order": str(number), "sweep_seed": str(sweep.seed), "sweep_started_ns": str(sweep.started_ns),
-        **_size_label(session),
+        "sweep_sitting": sweep.sitting, **_overrun_label(sweep, block), **_size_label(session),
     }  # fmt: skip
     seed = (sweep.seed + block * len(plan.planned) + index) % _SEEDS
     try:
@@ -254,6 +259,12 @@ def measure_point(
     if benched.outcome.error is not None:
         sweep.failures.append(f"{item.point.words}: {benched.outcome.error[1]}")
     return benched
+
+
+def _overrun_label(sweep: SweepState, slot: int) -> dict[str, str]:
+    """How many slots right before this one passed while the one before them was at work. Nothing where none did."""
+    count = sum(1 for _ in takewhile(sweep.overrun.__contains__, range(slot - 1, -1, -1)))
+    return {"sweep_overrun": str(count)} if count else {}
 
 
 def _size_label(session: BenchSession) -> dict[str, str]:
