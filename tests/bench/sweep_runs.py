@@ -31,7 +31,7 @@ def runs_of(data: Path) -> list[dict[str, Any]]:
 
 def wait_for_captures(data: Path, count: int) -> None:
     """Until so many are in the store beside `data`."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while len(list((data.parent / "store").glob("capture=*"))) < count:
         assert time.monotonic() < deadline, "no points were measured"
         time.sleep(0.02)

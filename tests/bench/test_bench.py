@@ -44,7 +44,7 @@ def _started(data: Path, duration: str = "60s") -> subprocess.Popen[str]:
 
 
 def _wait_for_intervals(data: Path, count: int) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         spools = list((data.parent / "store").glob(".bench-*.jsonl"))
         if spools and spools[0].read_bytes().count(b"\n") > count:
@@ -87,7 +87,7 @@ def test_an_interrupted_run_is_kept(data: Path) -> None:
     process = _started(data)
     _wait_for_intervals(data, 1)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert process.returncode == 130
     rows = Store.open(data.parent / "store").query("SELECT status, duration_ns FROM runs").to_pylist()
     assert [row["status"] for row in rows] == ["interrupted"]
@@ -136,7 +136,7 @@ def _measured_beside_what_stays(rig: Rig, data: Path, capsys: pytest.CaptureFixt
 
 def _remount_read_only(point: Path) -> None:
     """The kernel lets go of a closed ring's registered files a moment later: until then the file system is busy."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while subprocess.run(["mount", "-o", "remount,ro", point], check=False, capture_output=True).returncode:
         assert time.monotonic() < deadline, "the file system stays busy"
         time.sleep(0.1)
@@ -173,7 +173,7 @@ def test_a_killed_run_loses_at_most_one_interval(data: Path, capsys: pytest.Capt
     process = _started(data)
     _wait_for_intervals(data, 2)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     (left,) = data.iterdir()  # for the next start
     assert run(["bench", str(data), "--workload", "oltp", "--dry-run"]) == 0
     assert f"First a scratch file of a run that was killed would be removed: {left}." in capsys.readouterr().out
@@ -192,7 +192,7 @@ def test_a_killed_run_is_in_the_store_as_soon_as_that_is_asked(data: Path, capsy
     process = _started(data)
     _wait_for_intervals(data, 1)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     store = str(data.parent / "store")
     assert run(["store", "info", "--store", store, "--json"]) == 0
     said = capsys.readouterr()
@@ -211,7 +211,7 @@ def test_a_spool_that_was_torn_in_its_middle_is_kept_up_to_there(
     process = _started(data)
     _wait_for_intervals(data, 2)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     store = data.parent / "store"
     (spool,) = store.glob(".bench-*.jsonl")
     lines = spool.read_bytes().splitlines(keepends=True)
@@ -286,7 +286,7 @@ def test_what_a_killed_run_left_is_removed_and_named(data: Path, capsys: pytest.
     process = _started(data)
     _wait_for_intervals(data, 1)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     (left,) = data.iterdir()
     arguments = ["bench", str(data), "--workload", "log", "--size", "8M", "--duration", "0.2s"]
     assert run([*arguments, "--store", str(data.parent / "store")]) == 0
@@ -334,7 +334,7 @@ def test_a_run_under_way_is_not_taken_for_a_killed_one(data: Path, capsys: pytes
         assert list((data.parent / "store").glob(".bench-*.jsonl"))
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     assert not list(data.iterdir())
 
 

@@ -150,7 +150,7 @@ class TestOnExt4:
         finally:
             os.close(descriptor)
         nothing = {word: Asked(0, 0) for word in ("read", "write")}
-        for _ in range(100):
+        for _ in range(600):
             time.sleep(0.1)
             check = watch.compare(nothing)
             if check.doubts:

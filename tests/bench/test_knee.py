@@ -178,7 +178,7 @@ def _ended_by(ending: signal.Signals, data: Path) -> int:
     command = [sys.executable, "-m", "storscope", *_arguments(data, data, "--knee", "--size", "16M")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     store = data.parent / "store"
-    deadline, wanted = time.monotonic() + 60, len(list(store.glob("capture=*"))) + 3
+    deadline, wanted = time.monotonic() + 120, len(list(store.glob("capture=*"))) + 3
     while len(list(store.glob("capture=*"))) < wanted and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(ending)

@@ -352,7 +352,7 @@ def _started(data: Path, *options: str) -> tuple[subprocess.Popen[bytes], int]:
     return process, ours
 
 
-def _said(terminal: int, until: bytes = b"", patience_s: float = 60.0) -> bytes:
+def _said(terminal: int, until: bytes = b"", patience_s: float = 120.0) -> bytes:
     """What it prints, up to a word or the end."""
     said, deadline = b"", time.monotonic() + patience_s
     while time.monotonic() < deadline:
@@ -369,7 +369,7 @@ def _said(terminal: int, until: bytes = b"", patience_s: float = 60.0) -> bytes:
 def test_a_terminal_shows_how_far_filling_and_measuring_are(data: Path) -> None:
     process, terminal = _started(data, "--size", "64M", "--within", "50%", "--max-duration", "15s")
     said = _said(terminal).decode()
-    assert process.wait(60) == 0
+    assert process.wait(120) == 0
     os.close(terminal)
     assert "filling: 100% of 64 MiB" in said
     # On a machine that does other work the storage may not settle in that time.
@@ -384,7 +384,7 @@ def test_ctrl_c_while_a_file_is_filled_says_that_nothing_was_measured(data: Path
     said = _said(terminal, b"filling: ")
     process.send_signal(signal.SIGINT)
     said += _said(terminal)
-    assert process.wait(60) == 130
+    assert process.wait(120) == 130
     os.close(terminal)
     assert b"nothing was measured" in said
     assert b"imported" not in said

@@ -71,14 +71,14 @@ def test_a_closed_loop_that_was_stopped_says_so(data: Path, tmp_path: Path) -> N
     options = ("--workload", str(tmp_path / "one.toml"), "--size", "8M", "--duration", "4s", "--store", str(store))
     command = (sys.executable, "-m", "storscope", "bench", str(data), *options)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while not any(spool.read_bytes().count(b"\n") > 1 for spool in store.glob(".bench-*.jsonl")):
             assert time.monotonic() < deadline
             time.sleep(0.05)
         os.kill(process.pid, signal.SIGSTOP)
         time.sleep(1.5)
         os.kill(process.pid, signal.SIGCONT)
-        said: Any = process.communicate(timeout=60)[0]
+        said: Any = process.communicate(timeout=120)[0]
     assert "INVALID" in said
     assert "This process stood still for" in said
     assert Store.open(store).query("SELECT status FROM runs").to_pylist() == [{"status": "invalid"}]

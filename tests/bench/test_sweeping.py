@@ -211,7 +211,7 @@ def test_a_killed_sweep_goes_on_where_it_was(data: Path, capsys: pytest.CaptureF
     process = _started(data, *slow)
     wait_for_captures(data, 3)
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert list(data.iterdir()), "a scratch file is left for the next start"
     assert run(_arguments(data, *slow, "--format", "json")) == 0
     captured = capsys.readouterr()
@@ -232,7 +232,7 @@ def test_an_interrupted_sweep_keeps_what_it_has_and_says_how_to_go_on(data: Path
     process = _started(data, "--duration", "1s")
     wait_for_captures(data, 2)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     done = sum(row["status"] in {"ok", "invalid"} for row in runs_of(data))
     assert 2 <= done < 8

@@ -63,7 +63,7 @@ def test_a_question_that_takes_long_ends_when_it_is_interrupted(number: signal.S
         time.sleep(3.0)
         assert process.poll() is None
         process.send_signal(number)
-        _, said = process.communicate(timeout=20)
+        _, said = process.communicate(timeout=120)
     finally:
         process.kill()
     assert said.strip() == "Interrupted; what is in the store already is complete and stays."

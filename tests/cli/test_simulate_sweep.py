@@ -351,11 +351,11 @@ def test_ctrl_c_keeps_the_points_that_are_done(folder: Path) -> None:
     asked = ["simulate", "curve.toml", "--workload", "long.toml", "--sweep", "--store", "kept"]
     process = subprocess.Popen([sys.executable, "-c", script, *asked], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while not _stored(folder / "kept") and time.monotonic() < end:
             time.sleep(0.1)
         os.kill(process.pid, signal.SIGINT)
-        out, said = process.communicate(timeout=60)
+        out, said = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 130, said.decode()

@@ -204,7 +204,7 @@ def test_a_query_into_a_pipe_keeps_its_lines_whole(store: Path) -> None:
     sql = "SELECT repeat('x', 70) AS run, repeat('y', 70) AS words"
     command = [sys.executable, "-m", "storscope", "store", "query", sql, "--store", store]
     plain = dict(os.environ)  # given by hand: readline sets COLUMNS behind Python's back, which children would inherit
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=60, env=plain)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=120, env=plain)
     assert any("x" * 70 in line and "y" * 70 in line for line in done.stdout.splitlines())
 
 
@@ -232,7 +232,7 @@ def test_a_damaged_capture_is_named(store: Path) -> None:
 
 def test_a_closed_pipe_is_neither_success_nor_findings(store: Path) -> None:
     command = f"{sys.executable} -m storscope rules --thresholds | true; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=120)
     assert done.stdout.strip() in {"141", "0"}  # 0 when all was written before the reader left
     assert "Traceback" not in done.stderr
 
@@ -242,7 +242,7 @@ def test_a_report_is_written_also_if_nobody_reads_the_verdict(store: Path, tmp_p
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-u", "-m", "storscope", "diagnose", "--store", store, "--report", report]
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False, timeout=120)
     os.close(writer)
     assert done.returncode == 141
     assert report.is_file()

@@ -333,7 +333,7 @@ def _last(counters: KernelCounters) -> dict[EntityRef, Any]:
 
 def _until(happened: Any) -> None:
     ended = threading.Event()
-    for _ in range(300):
+    for _ in range(6000):
         if happened():
             return
         ended.wait(0.02)

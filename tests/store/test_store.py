@@ -211,7 +211,7 @@ def test_a_killed_writer_leaves_only_whole_captures(tmp_path: Path, after_s: flo
     Store.open(path, create=True)
     process = multiprocessing.get_context("spawn").Process(target=_write_for_ever, args=(path,))
     process.start()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not list(path.glob("capture=*")) and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(after_s / 4)
@@ -234,7 +234,7 @@ def test_reading_while_another_writes_sees_whole_captures(tmp_path: Path) -> Non
     process.start()
     try:
         seen = 0
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while seen < 5 and time.monotonic() < deadline:
             rows = Store.open(path).query("SELECT count(*) AS n FROM observations GROUP BY capture").to_pylist()
             assert {row["n"] for row in rows} <= {200}

@@ -87,7 +87,7 @@ class Rig:
 
 def _unmount(point: Path) -> None:
     """The kernel may still be taking down a ring that had a file open: it does so after the ring was closed."""
-    for _ in range(50):
+    for _ in range(600):
         if subprocess.run(["umount", str(point)], capture_output=True, check=False).returncode == 0:
             return
         time.sleep(0.1)
@@ -96,7 +96,7 @@ def _unmount(point: Path) -> None:
 
 def _detach(device: Path) -> None:
     """Detaching may find a probe of udev's still reading."""
-    for _ in range(20):
+    for _ in range(600):
         if subprocess.run(["losetup", "--detach", str(device)], capture_output=True, check=False).returncode == 0:
             return
         time.sleep(0.1)
@@ -104,7 +104,7 @@ def _detach(device: Path) -> None:
 
 
 def _wait_for(node: Path) -> None:
-    for _ in range(50):
+    for _ in range(1200):
         if node.exists():
             return
         time.sleep(0.05)

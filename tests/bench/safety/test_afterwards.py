@@ -16,7 +16,7 @@ from storscope.bench.safety import Journal, create
 from storscope.bench.safety.afterwards import removed_if_killed
 from storscope.domain.units import MIB
 
-_LONGEST_S = 20.0
+_LONGEST_S = 120.0
 _RUN = """
 import sys
 from storscope.bench.safety import create

@@ -125,5 +125,5 @@ def test_a_filename_is_below_the_directory_as_in_fio(filename: str, tmp_path: Pa
     (tmp_path / "files").mkdir()
     text = f"[j]\nrw=write\nsize=16k\ndirectory={tmp_path}/files/:{tmp_path}\nfilename={filename}\n"
     (tmp_path / "job.fio").write_text(text)
-    subprocess.run(["fio", "--output=fio.out", "job.fio"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run(["fio", "--output=fio.out", "job.fio"], cwd=tmp_path, check=True, timeout=120)
     assert sorted(read_fio(text).targets) == sorted(map(str, (tmp_path / "files").iterdir()))

@@ -189,7 +189,7 @@ def parse_only(path: Path, text: str, **environment: str) -> subprocess.Complete
     path.write_text(text)
     command = ["fio", "--parse-only", path.name]
     return subprocess.run(command, cwd=path.parent, env=os.environ | environment, capture_output=True, text=True,
-                          check=False, timeout=30)  # fmt: skip
+                          check=False, timeout=120)  # fmt: skip
 
 
 @pytest.mark.needs("fio")
@@ -245,7 +245,7 @@ def test_fio_takes_the_names_of_targets_as_they_are_written(tmp_path: Path) -> N
     text, _ = write_fio(Definition("x", (READ,)), run)
     assert read_fio(text).targets == targets
     (tmp_path / "job").write_text(text)
-    subprocess.run(["fio", "--output=out", "job"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run(["fio", "--output=out", "job"], cwd=tmp_path, check=True, timeout=120)
     assert {path.name for path in tmp_path.iterdir()} == {*names, "job", "out"}
 
 
@@ -261,7 +261,7 @@ def run_logged(folder: Path, stream: Stream, seconds: int = 1) -> list[list[int]
     run = FioRun(targets=(str(target),), ioengine="psync", direct=False, runtime_s=seconds)
     (folder / "job.fio").write_text(write_fio(definition, run)[0])
     logging = ["--log_offset=1", "--write_lat_log=w", "--output=fio.out"]
-    subprocess.run(["fio", *logging, "job.fio"], cwd=folder, check=True, timeout=60)
+    subprocess.run(["fio", *logging, "job.fio"], cwd=folder, check=True, timeout=120)
     rows: list[list[int]] = []
     for log in sorted(folder.glob("w_lat.*.log")):
         rows += [[int(cell, 0) for cell in line.split(",")[2:5]] for line in log.read_text().splitlines()]
@@ -316,7 +316,7 @@ def test_fio_measures_sizes_that_are_no_multiples_of_the_least(sizes: tuple[int,
 def test_sizes_are_read_as_fio_makes_them(sizes: str, tmp_path: Path) -> None:
     options = ["rw=read", "ioengine=null", "size=1g", "number_ios=20000", "write_iolog=log", *sizes.split()]
     (tmp_path / "job").write_text("\n".join(["[j]", *options]))
-    subprocess.run(["fio", "--output=out", "job"], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run(["fio", "--output=out", "job"], cwd=tmp_path, check=True, timeout=120)
     rows = [line.split() for line in (tmp_path / "log").read_text().splitlines()]
     found = Counter(int(row[-1]) for row in rows if "read" in row)
     (stream,) = read_fio((tmp_path / "job").read_text()).workloads[0].streams
