@@ -200,8 +200,12 @@ def test_an_interruption_at_any_moment_takes_everything_down(
         for line in process.stdout:
             if heard in line:
                 break
+        deadline = time.monotonic() + 120
+        while not (workers := set(_children(process.pid))):
+            assert time.monotonic() < deadline, "no worker was started"
+            time.sleep(0.02)
         time.sleep(0.3)
-        workers = _children(process.pid)
+        workers |= set(_children(process.pid))
         process.send_signal(number)
         process.send_signal(number)  # an impatient user
         rest = process.stdout.read()
@@ -260,10 +264,9 @@ def _children(pid: int) -> list[int]:
 
 def _lives(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return "zombie" not in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except (FileNotFoundError, ProcessLookupError):  # it may end while its status is read
         return False
-    return "zombie" not in Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
 
 
 # Where ----------------------------------------------------------------------------------------------------------------

@@ -27,15 +27,24 @@ def test_a_read_beyond_the_end_of_a_truncated_file_says_so(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "reads.toml").write_text(_READS)
-    target = data / "target"
+    target, store, is_over = data / "target", tmp_path / "store", threading.Event()
     target.write_bytes(os.urandom(16 * MIB))
-    options = ["--workload", str(tmp_path / "reads.toml"), "--duration", "20s", "--store", str(tmp_path / "store")]
-    cut = threading.Timer(1.5, os.truncate, (target, MIB))
-    cut.start()
+    options = ["--workload", str(tmp_path / "reads.toml"), "--duration", "20s", "--store", str(store)]
+
+    def cut() -> None:
+        """As soon as an interval was measured."""
+        while not any(spool.read_bytes().count(b"\n") > 1 for spool in store.glob(".bench-*.jsonl")):
+            if is_over.wait(0.02):
+                return
+        os.truncate(target, MIB)
+
+    cutter = threading.Thread(target=cut)
+    cutter.start()
     try:
         assert run(["bench", str(target), *options]) == 2
     finally:
-        cut.join()
+        is_over.set()
+        cutter.join()
     said = capsys.readouterr().err
     assert "bytes were transferred" in said
     assert f"{target} shrank during the run, from 16 MiB to 1 MiB: beyond its end there is nothing to read" in said

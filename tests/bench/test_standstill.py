@@ -68,7 +68,7 @@ def test_a_closed_loop_that_was_stopped_says_so(data: Path, tmp_path: Path) -> N
     """Ctrl-Z and fg."""
     (tmp_path / "one.toml").write_text(_CLOSED)
     store = tmp_path / "store"
-    options = ("--workload", str(tmp_path / "one.toml"), "--size", "8M", "--duration", "4s", "--store", str(store))
+    options = ("--workload", str(tmp_path / "one.toml"), "--size", "8M", "--duration", "8s", "--store", str(store))
     command = (sys.executable, "-m", "storscope", "bench", str(data), *options)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 120
