@@ -15,7 +15,7 @@ from storscope.domain.sweep import Cell, Estimate, Point, SweepResult
 from storscope.report import write_sweep_report
 from storscope.report.sweep_chart import figure_words
 from storscope.report.sweep_page import render_sweep
-from tests.report.test_browser import CONTRAST, browser, colours, opened, state, told
+from tests.report.test_browser import CONTRAST, becomes, browser, colours, opened, state, told
 
 __all__ = ["browser"]
 
@@ -218,8 +218,7 @@ def test_the_legend_names_every_line_and_singles_one_out(browser: Browser, sweep
     before = colours(view)
     legend.get_by_role("button", name="4 jobs").click()
     assert legend.locator('[aria-pressed="true"]').all_inner_texts() == ["4 jobs"]
-    view.page.wait_for_timeout(100)
-    assert colours(view) != before, "the other lines are faint now"
+    assert becomes(view, lambda: colours(view) != before), "the other lines are faint now"
     legend.get_by_role("button", name="4 jobs").click()
     assert legend.locator('[aria-pressed="true"]').count() == 0
 
