@@ -15,6 +15,8 @@ use tempfile::NamedTempFile;
 const SIZE: u64 = 8 << 20;
 /// What is left are stamps of batches that were handed over while the first of them already ended.
 const LITTLE: f64 = 0.01;
+/// Guards against hanging alone: machines pause.
+const PATIENCE: Duration = Duration::from_secs(120);
 const ENGINES: [(Engine, &str); 2] = [(Engine::IoUring, "io_uring"), (Engine::Threads, "threads")];
 
 /// A written file; /var/tmp is on a real file system where /tmp may not be.
@@ -60,9 +62,9 @@ fn execute(plan: Plan) -> (Vec<Interval>, Finished) {
     let mut run = Run::start(plan).unwrap();
     let mut intervals = Vec::new();
     loop {
-        match run.next(Duration::from_secs(5)) {
+        match run.next(PATIENCE) {
             News::Interval(interval) => intervals.push(*interval),
-            News::Pending => panic!("no interval in five seconds"),
+            News::Pending => panic!("no interval in {PATIENCE:?}"),
             News::Finished => return (intervals, run.finish()),
         }
     }
@@ -90,13 +92,19 @@ fn verifying(file: &NamedTempFile, read_share: f64, data: DataPool, engine: Engi
     plan
 }
 
+fn unix_ns() -> u128 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos()
+}
+
 #[test]
 fn intervals_come_while_the_run_goes_on_and_add_up_to_the_total() {
     let file = scratch(SIZE);
     for (engine, name) in ENGINES {
         for outstanding in [1, 16] {
             let plan = plan(vec![reads_4k()], closed(outstanding), path_of(&file, false), engine);
+            let before = unix_ns();
             let (intervals, finished) = execute(plan);
+            let after = unix_ns();
             let result = without_error(finished);
             assert_eq!(intervals.len(), 3);
             assert_eq!(intervals.iter().map(Interval::ios).sum::<u64>(), result.total.ios());
@@ -107,9 +115,9 @@ fn intervals_come_while_the_run_goes_on_and_add_up_to_the_total() {
             let service: f64 = parts.iter().map(|part| part.all().service.sum() as f64).sum();
             assert!((area / service - 1.0).abs() < LITTLE, "{name}: Little's law: {area} and {service}");
             assert!(result.total.usage.cpu() > Nanos::ZERO);
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as f64;
-            let age_s = (now - result.started_unix_ns as f64) / 1e9;
-            assert!((0.3..2.0).contains(&age_s), "started {age_s} s ago");
+            let start = u128::from(result.started_unix_ns);
+            let end = start + u128::from(result.total.duration.0);
+            assert!(before <= start && end <= after, "{start} to {end}, within {before} to {after}");
         }
     }
 }
@@ -303,11 +311,11 @@ fn a_stop_ends_soon_with_what_was_measured() {
     let mut plan = plan(vec![reads_4k()], closed(4), path_of(&file, false), Engine::Auto);
     plan.duration = Some(Nanos::from_secs_f64(3_600.0));
     let mut run = Run::start(plan).unwrap();
-    assert!(matches!(run.next(Duration::from_secs(5)), News::Interval(_)));
+    assert!(matches!(run.next(PATIENCE), News::Interval(_)));
     let stopped = Instant::now();
     run.stop();
     let result = without_error(run.finish());
-    assert!(stopped.elapsed() < Duration::from_secs(1));
+    assert!(stopped.elapsed() < Duration::from_secs(30), "soon beside an hour, also on a machine that pauses");
     assert!(result.total.ios() > 0);
 }
 
@@ -319,8 +327,11 @@ fn the_same_rate_is_kept_on_both_engines_and_lateness_is_small_beside_a_second()
         let mut plan = plan(vec![reads_4k()], load, path_of(&file, false), engine);
         plan.duration = Some(Nanos::SECOND);
         let result = without_error(execute(plan).1);
-        assert_eq!(result.ending.submitted + result.ending.unsent, 2_000, "{name}");
-        assert!(result.total.all().response.count() >= 1_900, "{name}");
+        let ending = result.ending;
+        assert_eq!(ending.submitted + ending.unsent, 2_000, "{name}");
+        assert_eq!(result.total.all().response.count() + ending.drained, ending.submitted, "{name}");
+        // Where the machine pauses near the end, that less was in time is told.
+        assert!(result.total.all().response.count() >= 1_900 || !result.doubts.is_empty(), "{name}: {ending:?}");
     }
 }
 
