@@ -60,7 +60,7 @@ def target(tmp_path: Path) -> Path:
 def test_the_intervals_add_up_to_the_total(target: Path) -> None:
     with opened(target) as descriptor:
         mixed = workload(AccessSpec(4 * KIB, read_share=0.5))
-        intervals, outcome = by_fio(plan(mixed, descriptor))
+        intervals, outcome = by_fio(plan(mixed, descriptor, 2 * NS_PER_S))
     total = outcome.total
     assert outcome.error is None
     assert len(intervals) >= 3
@@ -190,10 +190,11 @@ def _rate_steps_are_on_one_time_line(target: Path) -> None:
     with opened(target) as descriptor:
         intervals, outcome = by_fio(plan(workload(load=steps), descriptor))
     assert outcome.total.duration_ns == pytest.approx(NS_PER_S, rel=0.1)
-    first, last = _rate(intervals[0]), _rate(intervals[-1])
-    assert first < 500 < last
     # However late fio writes its status, no I/O comes before its time: at no instant are there more than were due.
     ends_s = [end_ns / NS_PER_S for end_ns in itertools.accumulate(interval.duration_ns for interval in intervals)]
+    # A busy machine may make the first interval longer than its step, and the last a moment without any I/O.
+    assert _rate(intervals[0]) < 500 or ends_s[0] > 0.5
+    assert max(map(_rate, intervals)) > 500
     made = list(itertools.accumulate(interval.all.ios for interval in intervals))
     assert [ios for ios, end_s in zip(made, ends_s, strict=True) if ios > _due(end_s) + 100] == []
     assert made[-1] > _due(0.75), "the second step was made, too"
@@ -232,7 +233,8 @@ def test_each_target_has_a_cell_and_a_queue_of_its_own(target: Path) -> None:
         Stream(line, Closed(1), targets=(1,)),
     )
     with opened(target) as one, opened(other) as two:
-        both = replace(plan(Workload("two", streams), one), targets=(DescriptorTarget(one), DescriptorTarget(two)))
+        made = plan(Workload("two", streams), one, 3 * NS_PER_S)
+        both = replace(made, targets=(DescriptorTarget(one), DescriptorTarget(two)))
         text = fio_plan(both, direct=True).file.text
         _, outcome = by_fio(both)
     assert [line for line in text.splitlines() if line.startswith("iodepth=")] == [
@@ -241,7 +243,9 @@ def test_each_target_has_a_cell_and_a_queue_of_its_own(target: Path) -> None:
     cells = {(cell["stream"], cell["target"]): cell["reads"]["ios"] for cell in outcome.total.form["cells"]}
     assert sorted(cells) == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 1)]
     assert all(cells.values())
-    assert cells[1, 0] == pytest.approx(300, rel=0.1)
+    # What fio misses of a rate on a busy machine is told.
+    is_missed = any("IOPS that were asked for" in doubt for doubt in outcome.doubts)
+    assert cells[1, 0] == pytest.approx(900, rel=0.1) or is_missed
 
 
 def test_a_copy_goes_from_one_target_to_the_other(target: Path) -> None:
@@ -347,9 +351,13 @@ def test_a_fio_that_measures_nothing_is_an_error_in_its_own_words(target: Path) 
 
 
 def test_a_stopped_run_keeps_what_it_measured(target: Path) -> None:
-    began = time.monotonic()
-    with opened(target) as descriptor:
-        _, outcome = by_fio(plan(workload(), descriptor, 60 * NS_PER_S), stop=lambda: time.monotonic() > began + 3)
+    seen: list[Interval] = []
+    with opened(target) as descriptor, ExitStack() as stack:
+        made = fio_plan(plan(workload(), descriptor, 60 * NS_PER_S), direct=True)
+        fio = stack.enter_context(FioEngineRun(made))
+        for interval in fio.intervals(lambda: len(seen) >= 2):
+            seen.append(interval)  # noqa: PERF402  the condition looks at the list meanwhile
+        outcome = fio.outcome()
     assert outcome.stopped
     assert outcome.error is None
     assert outcome.is_valid

@@ -83,17 +83,21 @@ def with_engine(name: str) -> Callable[..., Ran]:
                          ids=["io_uring", "threads", "fio"])  # fmt: skip
 @pytest.mark.parametrize("flush", [Flush(1), Flush(3, FlushKind.FULL)], ids=str)
 def test_the_kernel_counts_the_flushes_that_are_told(run: Callable[..., Ran], flush: Flush, device: Path) -> None:
-    before = counted(device)
-    with opened(device) as descriptor:
-        _, outcome = run(plan(flushing(flush), descriptor, NS_PER_S // 2))
-    made = counted(device) - before
-    total, drain = outcome.total, outcome.result["drain"]
-    drained = sum(cell["flushes"]["ios"] for cell in drain["cells"])
-    assert outcome.error is None
-    assert total.flushes.ios > 20
-    # fio makes one more when it closes the device, and so may the kernel.
-    assert total.flushes.ios + drained <= made <= total.flushes.ios + drained + 3
-    assert total.flushes.ios == pytest.approx(total.direction("writes").ios / flush.every, abs=1)
+    for duration_ns in (NS_PER_S // 2, 2 * NS_PER_S, 8 * NS_PER_S):
+        before = counted(device)
+        with opened(device) as descriptor:
+            _, outcome = run(plan(flushing(flush), descriptor, duration_ns))
+        made = counted(device) - before
+        total, drain = outcome.total, outcome.result["drain"]
+        drained = sum(cell["flushes"]["ios"] for cell in drain["cells"])
+        assert outcome.error is None
+        # fio makes one more when it closes the device, and so may the kernel.
+        assert total.flushes.ios + drained <= made <= total.flushes.ios + drained + 3
+        assert total.flushes.ios == pytest.approx(total.direction("writes").ios / flush.every, abs=1)
+        if total.flushes.ios > 20:  # others on the disk below make flushes take long
+            break
+    else:
+        pytest.fail("too few flushes to tell anything")
 
 
 @_HAS_FIO
@@ -141,13 +145,17 @@ def test_a_flush_holds_the_place_of_its_write(target: Path) -> None:
     assert total.outstanding_mean <= 1
     busy_ns = total.all.service.sum_ns + total.flushes.service.sum_ns
     assert busy_ns <= total.duration_ns * 1.01
-    assert total.outstanding_mean * total.duration_ns == pytest.approx(busy_ns, rel=0.05)
+    # What is in flight at the end counts as well: a flush takes long where others use the disk.
+    drain = Interval(outcome.result["drain"])
+    in_flight_ns = sum((part.outstanding_mean or 0.0) * part.duration_ns for part in (total, drain))
+    busy_ns += drain.all.service.sum_ns + drain.flushes.service.sum_ns
+    assert in_flight_ns == pytest.approx(busy_ns, rel=0.05)
 
 
 def test_in_an_open_loop_each_arrival_has_its_flush(target: Path) -> None:
     what = flushing(Flush(1), Open(200.0, Process.FIXED, 64))
     with opened(target) as descriptor:
-        _, outcome = by_us(plan(what, descriptor, NS_PER_S // 2))
+        _, outcome = by_us(plan(what, descriptor, 2 * NS_PER_S))
     assert outcome.total.flushes.response.count == outcome.total.flushes.ios
     assert 0 < outcome.total.all.ios - 64 <= outcome.total.flushes.ios <= outcome.total.all.ios
 

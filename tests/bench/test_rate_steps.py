@@ -102,8 +102,10 @@ def test_a_measurement_tells_and_prints_its_steps(
     slow, fast = form["rate_steps"]
     assert (slow["asked_per_s"], fast["asked_per_s"]) == (200.0, 1000.0)
     # Arrivals are drawn: five standard deviations of their number, and what a short pause moves to the next sample.
-    assert slow["ops_per_s"] * slow["counted_ns"] / 1e9 == pytest.approx(400, abs=5 * 20 + 60)
-    assert fast["ops_per_s"] > 2 * slow["ops_per_s"]
+    # What a longer one moves makes the run invalid.
+    expected = pytest.approx(400, abs=5 * 20 + 60)
+    assert slow["ops_per_s"] * slow["counted_ns"] / 1e9 == expected or not form["valid"]
+    assert fast["ops_per_s"] > 2 * slow["ops_per_s"] or not form["valid"]
     page = (Path(__file__).parents[2] / "docs" / "bench-json.md").read_text()
     assert all(f"`{name}`" in page for name in slow)
 
