@@ -377,7 +377,7 @@ def test_a_dry_run_writes_nothing(data: Path, capsys: pytest.CaptureFixture[str]
 def test_an_invalid_run_says_so_before_its_figures(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     workload = data.parent / "hopeless.toml"
     workload.write_text('name = "h"\n[[stream]]\nrate_per_s = 5_000_000\nline = [{ size = "4k" }]\n')
-    arguments = ["bench", str(data), "--workload", str(workload), "--size", "4M", "--duration", "0.3s"]
+    arguments = ["bench", str(data), "--workload", str(workload), "--size", "4M", "--duration", "0.6s"]
     assert run([*arguments, "--store", str(data.parent / "store")]) == 0
     said = capsys.readouterr().out
     assert said.index("INVALID, see the doubts below.") < said.index("figures, with 95 % intervals")

@@ -31,7 +31,7 @@ def _table(text: str) -> set[str]:
 
 
 def _printed(data: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    arguments = ["bench", str(data), *options, "--size", "8m", "--duration", "200ms", "--json"]
+    arguments = ["bench", str(data), *options, "--size", "8m", "--duration", "500ms", "--json"]
     assert run([*arguments, "--store", str(data.parent / "store")]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
