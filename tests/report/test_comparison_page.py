@@ -381,7 +381,7 @@ def test_the_page_is_written_also_when_the_reader_of_the_table_has_enough(
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdout is not None
         process.stdout.close()
-        process.wait(60)
+        process.wait(120)
     assert "Before and after" in report.read_text()
 
 
