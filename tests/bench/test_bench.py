@@ -22,6 +22,7 @@ from storscope.cli.main import run
 from storscope.domain.errors import StoreError
 from storscope.domain.units import MIB
 from storscope.store import Store
+from tests.bench.killed_runs import kill_with_its_watcher
 from tests.bench.safety.conftest import Rig
 from tests.bench.safety.conftest import run as command
 
@@ -172,8 +173,7 @@ def test_a_copy_to_the_disk_that_its_source_is_a_part_of_is_refused(
 def test_a_killed_run_loses_at_most_one_interval(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     process = _started(data)
     _wait_for_intervals(data, 2)
-    process.kill()
-    process.communicate(timeout=120)
+    kill_with_its_watcher(process)
     (left,) = data.iterdir()  # for the next start
     assert run(["bench", str(data), "--workload", "oltp", "--dry-run"]) == 0
     assert f"First a scratch file of a run that was killed would be removed: {left}." in capsys.readouterr().out
@@ -285,8 +285,7 @@ def test_ctrl_c_before_anything_is_measured_leaves_nothing(
 def test_what_a_killed_run_left_is_removed_and_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     process = _started(data)
     _wait_for_intervals(data, 1)
-    process.kill()
-    process.communicate(timeout=120)
+    kill_with_its_watcher(process)
     (left,) = data.iterdir()
     arguments = ["bench", str(data), "--workload", "log", "--size", "8M", "--duration", "0.2s"]
     assert run([*arguments, "--store", str(data.parent / "store")]) == 0

@@ -21,6 +21,7 @@ from storscope.bench.sweep_order import balanced_order
 from storscope.cli.main import run
 from storscope.store import Store
 from storscope.workbench.one_at_a_time import one_at_a_time
+from tests.bench.killed_runs import kill_with_its_watcher
 from tests.bench.safety.conftest import Rig
 from tests.bench.sweep_runs import printed_json, runs_of, wait_for_captures
 
@@ -213,8 +214,7 @@ def test_a_killed_sweep_goes_on_where_it_was(data: Path, capsys: pytest.CaptureF
     slow = ("--duration", "0.5s")
     process = _started(data, *slow)
     wait_for_captures(data, 3)
-    process.kill()
-    process.communicate(timeout=120)
+    kill_with_its_watcher(process)
     assert list(data.iterdir()), "a scratch file is left for the next start"
     assert run(_arguments(data, *slow, "--format", "json")) == 0
     captured = capsys.readouterr()
