@@ -1,4 +1,4 @@
-"""Runs that are killed with all that belongs to them, as by the end of a container: they leave things to the next start."""
+"""Runs that are killed with all that belongs to them, as where a container ends."""
 
 from __future__ import annotations
 

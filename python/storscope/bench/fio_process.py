@@ -88,8 +88,13 @@ class FioProcess:
                     return
 
     def wait(self) -> int:
-        """Its exit code, once its output has ended."""
-        return self._process.wait(_LAST_WORDS_S)
+        """Its exit code, once its output has ended; one that does not end soon then is killed."""
+        try:
+            return self._process.wait(_LAST_WORDS_S)
+        except subprocess.TimeoutExpired:
+            self.was_killed = True
+            self._process.kill()
+            return self._process.wait()
 
     def words(self) -> list[str]:
         """What it said beside its documents, complaints first."""
