@@ -23,7 +23,7 @@ from storscope.cli.suggestions import did_you_mean
         (["workload", "oltp"], "Did you mean: storscope workload show oltp"),
         (["explain", "noisy"], "Did you mean 'noisy-neighbour'?"),
         (["explain", "noisy-neighbor"], "Did you mean 'noisy-neighbour'?"),
-        (["formats", "fio"], "Did you mean 'fio_json', 'fio_text' or 'fio_terse'?"),
+        (["formats", "fio"], "Did you mean 'fio_json', 'fio_text', 'fio_terse' or 'fio_log'?"),
         (["formats", "tape"], "Known are: "),
         (["explain", "tape"], "See: storscope rules."),
         (["simulate", "FILE", "oltp"], "Did you mean: --workload oltp"),

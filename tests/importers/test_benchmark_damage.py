@@ -16,6 +16,7 @@ from storscope.sources.importers import (
     diskspd_xml,
     elbencho_csv,
     fio_json,
+    fio_log,
     fio_terse,
     fio_text,
     iometer_csv,
@@ -25,7 +26,18 @@ from storscope.sources.importers import (
 from tests.support.tables import read_text
 
 HERE = Path(__file__).parent
-MODULES = (diskspd_text, diskspd_xml, elbencho_csv, fio_json, fio_terse, fio_text, iometer_csv, results_table, vdbench)
+MODULES = (
+    diskspd_text,
+    diskspd_xml,
+    elbencho_csv,
+    fio_json,
+    fio_log,
+    fio_terse,
+    fio_text,
+    iometer_csv,
+    results_table,
+    vdbench,
+)
 IMPORTERS = [module.IMPORTER for module in MODULES]
 _SUFFIXES = (".json", ".txt", ".csv", ".terse", ".xml", ".html")
 JUNK = [b'"', b"}", b"{", b",", b"-1", b"9" * 30, b"null", b"[]", b"nan", b"\xff", b"\n", b"=", b":", b"th=[", b"'",

@@ -40,7 +40,6 @@ PCAP = bytes.fromhex("d4c3b2a1020004000000000000000000ffff000001000000")
          "iostat of Solaris", "Linux"),
         (b"Disks:        % tm_act     Kbps      tps    Kb_read   Kb_wrtn\nhdisk0  1.2  33.5  3.2  1024  21000\n",
          "iostat of AIX", "Linux"),
-        (b"500, 41530, 0, 0, 0\n500, 45064, 1, 0, 0\n1000, 53764, 0, 0, 0\n", "a log of fio", "--status-interval"),
         (b"<Profile>\n  <TimeSpans>\n    <TimeSpan>\n", "a profile of DiskSpd", "-Rxml"),
         (b"Vdbench summary report, created 13:52:54 Apr 11 2019\n", "Vdbench", "--as vdbench"),
         (b"# HELP ceph_osd_op The number of I/Os\n# TYPE ceph_osd_op counter\n", "Prometheus", "counter_table"),

@@ -12,7 +12,7 @@ import click
 
 from storscope.cli.options import DurationType
 
-_MOST = 3
+_MOST = 4
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -100,10 +100,6 @@ _LINES: Final = tuple(
             "an I/O log of fio",
             "It lists I/Os and tells nothing of how long they took; fio --read_iolog=FILE does them again."
         )),
-        (r"\A(?:\d+, \d+, [0-2], \d+(?:, \d+)*\r?\n){3}", _Foreign(
-            "a log of fio (write_lat_log and the like)",
-            "Import the result; it has intervals with: fio --output-format=json+ --status-interval=10"
-        )),
         (r"<Profile>|<TimeSpans>", _Foreign(
             "a profile of DiskSpd, without results", "Run it, and import what it prints: diskspd -X FILE -L -Rxml"
         )),

@@ -26,7 +26,7 @@ _NO_LOSS: Final = (
     "kept as counters", "earlier status", "beyond the first five", "cut to ", "taken as 100 %", "messages",
     "blank lines", "above the heading", "annotations", "beside the JSON", "of text that are no result",
     "marks of restarts", "given as -1", "further columns of live updates", "before the first",
-    "outside every known section", "outside the tables",
+    "outside every known section", "outside the tables", "behind the last interval",
 )  # fmt: skip
 """What reasons say of things that hold nothing more: sums, repetitions, first samples, other subjects than storage. Any
 other reason may have taken evidence."""

@@ -33,6 +33,7 @@ _MODULES: Final = (
     "fio_json",
     "fio_text",
     "fio_terse",
+    "fio_log",
     "iometer_csv",
     "diskspd_xml",
     "diskspd_text",

@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from storscope.domain import flush, units
 from storscope.domain.entity import EntityRef
@@ -81,6 +81,13 @@ class Direction:
     latency_ns_max: float | None = None
     timed: float | None = None
     """How many I/Os the mean is of. Slightly fewer than `ops` while some are in flight."""
+
+    def in_ns(self, ns_of_unit: float) -> Direction:
+        """With latencies that were in another unit."""
+        mean, most = (
+            None if value is None else value * ns_of_unit for value in (self.latency_ns_mean, self.latency_ns_max)
+        )
+        return replace(self, latency_ns_mean=mean, latency_ns_max=most)
 
     def since(self, before: Direction) -> Direction:
         """What was added after `before`, an earlier state of the same job."""
@@ -396,7 +403,7 @@ def _rates(prefix: str, direction: Direction, seconds: float) -> dict[str, float
     return {
         f"{prefix}ops_per_s": None if direction.ops is None else direction.ops / seconds,
         f"{prefix}bytes_per_s": None if direction.size_bytes is None else direction.size_bytes / seconds,
-        f"{prefix}latency_ns_mean": direction.latency_ns_mean if direction.ops else None,
+        f"{prefix}latency_ns_mean": None if direction.ops == 0 else direction.latency_ns_mean,
     }
 
 

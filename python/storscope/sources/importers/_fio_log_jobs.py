@@ -1,0 +1,281 @@
+"""What the logs of one job of fio say together: of each interval what was done, and how long it took."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from storscope.domain import units
+from storscope.domain.arrays import IntArray
+from storscope.domain.fio_buckets import bucket_from_value
+from storscope.sources.importers._fio import Direction
+from storscope.sources.importers._fio_log_rows import DIRECTIONS, HISTOGRAM, Bins, Entries
+
+MOMENT_MS: Final = 1e11
+"""From here on a time is one since 1970 (log_unix_epoch), of the year 1973 and later; else since the job began."""
+USUAL_MS: Final = 1000.0
+"""The interval into which single I/Os are put."""
+_SAME: Final = 0.25
+"""Entries of several logs that are no further apart than this share of an interval end the same one."""
+_COUNTED: Final = ("lat", "clat", "iops")
+"""Logs of single I/Os, in the order in which they are taken to count them."""
+_PLAT_BITS: Final = 6
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """What was done in an interval; ms from the job's beginning, or since 1970."""
+
+    begin_ms: float
+    end_ms: float
+    done: Mapping[str, Direction]
+    means: Mapping[tuple[str, str], float]
+    """(direction, measure) -> mean in ns, of what is not the latency."""
+
+
+@dataclass
+class _Singles:
+    """I/Os of one log and direction, summed up by interval."""
+
+    ios: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    values: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    sizes: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    greatest: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    buckets: dict[int, dict[int, int]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(int)))
+    """Interval -> the least value of a bucket of fio -> I/Os."""
+
+    def add(self, slots: IntArray, values: IntArray, sizes: IntArray) -> None:
+        """Some entries; which interval each of them is in stands in `slots`."""
+        numbers, places, counts = np.unique(slots, return_inverse=True, return_counts=True)
+        sums = np.zeros(len(numbers), dtype=np.int64), np.zeros(len(numbers), dtype=np.int64)
+        most = np.zeros(len(numbers), dtype=np.int64)
+        np.add.at(sums[0], places, values)
+        np.add.at(sums[1], places, sizes)
+        np.maximum.at(most, places, values)
+        for number, count, value, size, top in zip(numbers.tolist(), counts, *sums, most, strict=True):
+            self.ios[number] += int(count)
+            self.values[number] += int(value)
+            self.sizes[number] += int(size)
+            self.greatest[number] = max(self.greatest[number], int(top))
+        pairs, counts = np.unique(np.stack((slots, _lowest(values))), axis=1, return_counts=True)
+        for number, low, count in zip(*pairs.tolist(), counts.tolist(), strict=True):
+            self.buckets[number][low] += count
+
+
+def _lowest(values: IntArray) -> IntArray:
+    """The least value of the bucket of each, as `bucket_from_value` has them."""
+    shifts = np.maximum(0, np.frexp(values.astype(np.float64))[1] - 1 - _PLAT_BITS)
+    lowest: IntArray = (values >> shifts) << shifts
+    return lowest
+
+
+@dataclass
+class LoggedJob:
+    """The logs of one job. `width_ms` is the interval into which single I/Os are put."""
+
+    width_ms: float = USUAL_MS
+    last_ms: float = 0.0
+    first_ms: float | None = None
+    has_offsets: bool = False
+    bins: list[Bins] = field(default_factory=list)
+    bandwidths: int = 0
+    """Entries of a bandwidth log of single I/Os: the size of each by its latency, which is no bandwidth."""
+    unrated: int = 0
+    """Latencies of a last interval, of which fio writes no rate."""
+    rests: int = 0
+    """Entries behind the last interval of a log, at the same instant."""
+    _base_ms: float | None = None
+    """When the first interval of single I/Os begins."""
+    _averages: dict[str, list[Entries]] = field(default_factory=lambda: defaultdict(list))
+    _singles: dict[tuple[str, str], _Singles] = field(default_factory=lambda: defaultdict(_Singles))
+
+    @property
+    def is_moment(self) -> bool:
+        """Whether its times are since 1970."""
+        return (self.first_ms or 0.0) >= MOMENT_MS
+
+    @property
+    def origin_ms(self) -> float:
+        """When it began: at 0, or about when its first entry was made."""
+        if not self.is_moment or self.first_ms is None:
+            return 0.0
+        return self.first_ms - self._interval_ms() if self._base_ms is None else self._base_ms
+
+    def add(self, kind: str, entries: Entries) -> None:
+        """Some entries of a log of it."""
+        if not len(entries.times_ms):
+            return
+        self.has_offsets |= entries.has_offsets
+        self._see(entries.times_ms)
+        if not entries.sizes.any():
+            self._averages[kind].append(entries)
+        elif kind == "bw":
+            self.bandwidths += len(entries.times_ms)
+        else:
+            if self._base_ms is None:
+                self._base_ms = float(entries.times_ms[0]) if self.is_moment else 0.0
+            slots = np.maximum(0, (entries.times_ms - self._base_ms) // self.width_ms).astype(np.int64)
+            for number, name in enumerate(DIRECTIONS):
+                is_its = entries.directions == number
+                if is_its.any():
+                    self._singles[kind, name].add(slots[is_its], entries.values[is_its], entries.sizes[is_its])
+
+    def add_bins(self, bins: Bins) -> None:
+        """A histogram of it."""
+        self._see(np.array([bins.time_ms]))
+        self.bins.append(bins)
+
+    def _see(self, times_ms: IntArray) -> None:
+        least, most = float(times_ms.min()), float(times_ms.max())
+        self.first_ms = least if self.first_ms is None else min(self.first_ms, least)
+        self.last_ms = max(self.last_ms, most)
+
+    # Intervals ------------------------------------------------------------------------------------------------------
+
+    def stretches(self) -> list[Stretch]:
+        """Its intervals in order: those of the averages, else of single I/Os, else of the histograms."""
+        if self._averages:
+            found = list(self._of_averages())
+            has_rates = [any(part.ops is not None for part in stretch.done.values()) for stretch in found]
+            while any(has_rates) and not has_rates[-1]:
+                has_rates.pop()
+                self.unrated += len(found.pop().done)
+            return found
+        if self._singles:
+            return list(self._of_singles())
+        return list(self._of_bins())
+
+    def measure(self) -> str | None:
+        """Which time of an I/O is taken as its latency."""
+        kinds = {*self._averages, *(kind for kind, _ in self._singles), *([HISTOGRAM] if self.bins else [])}
+        return next((kind for kind in ("lat", "clat", HISTOGRAM) if kind in kinds), None)
+
+    def _interval_ms(self) -> float:
+        """The interval of the averages and histograms: the usual one between two entries of a direction."""
+        times: dict[tuple[str, int], set[float]] = defaultdict(set)
+        for kind, parts in self._averages.items():
+            for part in parts:
+                for time_ms, direction in zip(part.times_ms.tolist(), part.directions.tolist(), strict=True):
+                    times[kind, direction].add(time_ms)
+        for one in self.bins:
+            times[HISTOGRAM, one.direction].add(one.time_ms)
+        gaps = [gap for found in times.values() for gap in np.diff(sorted(found)).tolist()]
+        first = min((min(found) for found in times.values()), default=USUAL_MS)
+        return statistics.median(gaps) if gaps else (first if 0 < first < MOMENT_MS else USUAL_MS)
+
+    def _ends(self) -> list[float]:
+        """When intervals end: entries of several logs that are next to one another end the same one."""
+        times = sorted({time for parts in self._averages.values() for part in parts for time in part.times_ms.tolist()})
+        near = _SAME * self._interval_ms()
+        ends: list[float] = []
+        for time_ms in times:
+            if not ends or time_ms - ends[-1] > near:
+                ends.append(time_ms)
+        return ends
+
+    def _of_averages(self) -> Iterator[Stretch]:
+        ends = self._ends()
+        found: list[dict[tuple[str, int], tuple[int, int | None]]] = [{} for _ in ends]
+        for kind, parts in self._averages.items():
+            for part in parts:
+                places = np.searchsorted(ends, part.times_ms, side="right") - 1
+                tops = part.greatest if part.greatest is not None else [None] * len(places)
+                for place, direction, value, top in zip(places, part.directions, part.values, tops, strict=True):
+                    key = kind, int(direction)
+                    if key in found[place]:
+                        self.rests += 1
+                    else:
+                        found[place][key] = int(value), None if top is None else int(top)
+        begin_ms = self.origin_ms
+        for end_ms, values in zip(ends, found, strict=True):
+            if end_ms > begin_ms:
+                yield _stretch_of_averages(begin_ms, end_ms, values)
+            begin_ms = end_ms
+
+    def _of_singles(self) -> Iterator[Stretch]:
+        counted = next(kind for kind in _COUNTED if any(of == kind for of, _ in self._singles) or kind == "iops")
+        parts = {name: found for (kind, name), found in self._singles.items() if kind == counted}
+        for slot in sorted({slot for part in parts.values() for slot in part.ios}):
+            done = {}
+            for name, part in parts.items():
+                ios = part.ios.get(slot, 0)
+                is_timed = ios and counted != "iops"
+                done[name] = Direction(
+                    ops=float(ios), size_bytes=float(part.sizes.get(slot, 0)),
+                    latency_ns_mean=part.values[slot] / ios if is_timed else None,
+                    latency_ns_max=float(part.greatest[slot]) if is_timed else None,
+                )  # fmt: skip
+            means = {
+                (name, kind): found.values[slot] / found.ios[slot]
+                for (kind, name), found in self._singles.items()
+                if kind not in (counted, "iops") and found.ios.get(slot)
+            }
+            yield Stretch(*self._slot(slot), done, means)
+
+    def _slot(self, slot: int) -> tuple[float, float]:
+        """When an interval of single I/Os begins and ends; the last one with the last I/O."""
+        begin_ms = (self._base_ms or 0.0) + slot * self.width_ms
+        return begin_ms, max(min(begin_ms + self.width_ms, self.last_ms + 1.0), begin_ms + 1.0)
+
+    def _of_bins(self) -> Iterator[Stretch]:
+        done: dict[tuple[float, float], dict[str, Direction]] = defaultdict(dict)
+        for begin_ms, bins in self._placed():
+            ios = sum(count for _, _, count in bins.buckets)
+            total = sum((low + high) / 2 * count for low, high, count in bins.buckets)
+            name = DIRECTIONS[bins.direction]
+            done[begin_ms, bins.time_ms][name] = Direction(float(ios), latency_ns_mean=total / ios if ios else None)
+        for (begin_ms, end_ms), parts in sorted(done.items()):
+            yield Stretch(begin_ms, end_ms, parts, {})
+
+    # Distributions --------------------------------------------------------------------------------------------------
+
+    def distributions(self) -> Iterator[tuple[float, float, str, str, tuple[tuple[float, float, int], ...]]]:
+        """(begin, end in ms, direction, measure, buckets) of what single I/Os and histograms tell."""
+        for begin_ms, bins in self._placed():
+            yield begin_ms, bins.time_ms, DIRECTIONS[bins.direction], "clat", bins.buckets
+        for (kind, name), part in self._singles.items():
+            if kind == "iops" or (kind == "clat" and self.bins):
+                continue
+            for slot, counts in sorted(part.buckets.items()):
+                top = float(max(part.greatest[slot], 0))
+                buckets = ((*bucket_from_value(low, "ns", top), count) for low, count in sorted(counts.items()))
+                yield *self._slot(slot), name, kind, tuple(buckets)
+
+    def _placed(self) -> Iterator[tuple[float, Bins]]:
+        """Each histogram with the beginning of its interval: the end of the one before."""
+        begun: dict[int, float] = {}
+        for bins in sorted(self.bins, key=lambda one: one.time_ms):
+            begin_ms = begun.get(bins.direction, self.origin_ms)
+            begun[bins.direction] = bins.time_ms
+            if bins.time_ms > begin_ms:
+                yield begin_ms, bins
+
+
+def _stretch_of_averages(
+    begin_ms: float, end_ms: float, values: Mapping[tuple[str, int], tuple[int, int | None]]
+) -> Stretch:
+    seconds = (end_ms - begin_ms) * units.NS_PER_MS / units.NS_PER_S
+    timed = "lat" if any(kind == "lat" for kind, _ in values) else "clat"
+    done: dict[str, Direction] = {}
+    means: dict[tuple[str, str], float] = {}
+    for number, name in enumerate(DIRECTIONS):
+        of_kind = {kind: found for (kind, direction), found in values.items() if direction == number}
+        if not of_kind:
+            continue
+        rate, width = (of_kind.get(kind, (None, None))[0] for kind in ("iops", "bw"))
+        latency, greatest = of_kind.get(timed, (None, None))
+        done[name] = Direction(
+            ops=None if rate is None else rate * seconds,
+            size_bytes=None if width is None else units.bytes_from_kib(width) * seconds,
+            latency_ns_mean=latency,
+            latency_ns_max=greatest,
+        )
+        means |= {(name, kind): float(found[0]) for kind, found in of_kind.items() if kind in ("clat", "slat")}
+        if latency is not None:
+            means.pop((name, timed), None)
+    return Stretch(begin_ms, end_ms, done, means)
