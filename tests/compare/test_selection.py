@@ -81,3 +81,12 @@ def test_the_time_since_the_start_needs_a_start() -> None:
 def test_what_means_nothing_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_side(text)
+
+
+def test_a_name_may_hold_a_number_sign() -> None:
+    """As fio's processes have: 'job #2'."""
+    side = parse_side("run=pair #2")
+    assert side.path is None
+    assert side.selector.run == "pair #2"
+    other = parse_side("a.store#run=pair #2")
+    assert (other.path, other.selector.run) == (Path("a.store"), "pair #2")

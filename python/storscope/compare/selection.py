@@ -120,11 +120,11 @@ def parse_side(text: str) -> Side:
     """The side a user means. Raises UsageError for what is neither a path nor a selection."""
     if Path(text).exists():
         return Side(text, Path(text), Selector())
+    if "=" in text and text.split("=", 1)[0] in KEYS:  # before any '#', which may be of a name: fio's 'job #2'
+        return Side(text, None, _selector(text, text))
     where, mark, selection = text.partition("#")
     if mark:
         return Side(text, Path(where) if where else None, _selector(selection, text))
-    if text.split("=", 1)[0] in KEYS and "=" in text:
-        return Side(text, None, _selector(text, text))
     if "=" in text and text.split("=", 1)[0].isidentifier():
         _selector(text, text)  # refuses the key, and names the known ones
     part = "A part of a store is named STORE#run=NAME; see storscope compare --help."
