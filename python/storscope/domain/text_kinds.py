@@ -32,7 +32,7 @@ _is_icf = _has(r"\A\s*(?:(?i:version)\s+\d[^\n]*\n\s*)?'TEST SETUP")
 _is_fio_job = _has(r"^\[[^\[\]\n]+\][ \t]*\r?\n(?:[^\n]*\n){0,20}?[ \t]*(?:rw|readwrite|ioengine|bs|filename)[ \t]*=")
 _is_trace = _has(
     r"\A(?:#[^\n]*\n)*(?:[RW][ \t]+\S+(?:[ \t]+\d+){2}(?:[ \t]+\d+\.\d+){2}|"
-    r"[ \t]*\d+,\d+ +\d+ +\d+ +\d+\.\d+ +\d+ +[A-Z]+ |"
+    r"[ \t]*\d+,\d+ +\d+ +\d+ +\d+\.\d+ +\d+ +[A-Z]+ |[ \t]*fio version \d+ iolog\b|"
     r"(?=[^\n]*\btime_(?:s|ms|us|ns)\b)(?=[^\n]*\bop\b)[^\n]*\boffset_)"
 )
 

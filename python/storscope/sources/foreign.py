@@ -98,7 +98,8 @@ _LINES: Final = tuple(
         (r"^[ \t]*KB/t[ \t]+(?:tps|xfrs)[ \t]+MB/s", _Foreign("iostat of macOS or BSD", _LINUX_ONLY)),
         (r"\Afio version \d+ iolog", _Foreign(
             "an I/O log of fio",
-            "It lists I/Os and tells nothing of how long they took; fio --read_iolog=FILE does them again."
+            "It lists I/Os and tells nothing of how long they took; on a design they are simulated: storscope simulate "
+            "DESIGN.toml --trace FILE"
         )),
         (r"<Profile>|<TimeSpans>", _Foreign(
             "a profile of DiskSpd, without results", "Run it, and import what it prints: diskspd -X FILE -L -Rxml"

@@ -128,6 +128,12 @@ def trace_plan_of(
     if not sources:
         raise UsageError("at least one trace", "none")
     traces = tuple(source.trace for source in sources)
+    for trace in traces:
+        if not trace.has_times and outstanding is None:
+            raise UsageError(
+                "a number of requests in flight for a trace without times", "none", where=trace.where,
+                hint="With --closed-loop 8 (from Python outstanding=8) each of its requests follows an answer.",
+            )  # fmt: skip
     targets = placed(sources, design.attachments, placing)
     records = packed(traces, targets, speed_up)
     span_ns = max(round(trace.duration_ns / speed_up) for trace in traces) or None

@@ -79,7 +79,7 @@ class CountType(click.ParamType[int]):
 )  # fmt: skip
 @click.option(
     "--trace", "traces", multiple=True, metavar="[VOLUME=]FILE",
-    help="Replay a block trace (drive trace, blkparse text, CSV) instead of a workload. May be repeated.",
+    help="Replay a block trace (drive trace, blkparse text, iolog of fio, CSV) instead of a workload. May be repeated.",
 )  # fmt: skip
 @click.option("--speed-up", type=float, help="How many times as fast the trace goes. [default: 1]")
 @click.option(

@@ -9,19 +9,20 @@ from typing import Final
 
 from storscope.domain.errors import MalformedInput, UnknownFormat, UsageError
 from storscope.domain.text_kinds import TRACE, mistaken
-from storscope.sim.traces import blkparse, drive_trace, trace_csv
+from storscope.sim.traces import blkparse, drive_trace, fio_iolog, trace_csv
 from storscope.sim.traces.trace import Trace, is_passed_over
 
 _Reader = tuple[Callable[[str], bool], Callable[[str, Iterable[str]], Trace]]
 _READERS: Final[tuple[_Reader, ...]] = (
     (drive_trace.recognise, drive_trace.read),
     (blkparse.recognise, blkparse.read),
+    (fio_iolog.recognise, fio_iolog.read),
     (trace_csv.recognise, trace_csv.read),
 )
 _LARGEST_BYTES = 4 << 30
 _HINT = (
-    "Known are the drive traces of DiskSim (R Hit 7563004 4 14368.0 28778.0), the text of blkparse, and CSV with a "
-    "heading such as time_s,op,offset_bytes,length_bytes."
+    "Known are the drive traces of DiskSim (R Hit 7563004 4 14368.0 28778.0), the text of blkparse, fio's "
+    "iolog (--write_iolog), and CSV with a heading such as time_s,op,offset_bytes,length_bytes."
 )
 
 

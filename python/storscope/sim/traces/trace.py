@@ -43,6 +43,8 @@ class Trace:
     """Which of `places` each is for."""
     think_ns: IntArray | None = None
     """From each answer to the next request, if the file tells it."""
+    has_times: bool = True
+    """False where the file tells the order alone; `at_ns` is the same for all then."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """What the file holds beside requests, and how often."""
 
@@ -89,7 +91,7 @@ class Gathering:
         shown = found if len(found) <= 80 else found[:77] + "..."
         return MalformedInput(expected, repr(shown), where=f"{self.where}, line {line}", hint=hint)
 
-    def trace(self, *, thinks: bool = False) -> Trace:
+    def trace(self, *, thinks: bool = False, has_times: bool = True) -> Trace:
         """All that was added; MalformedInput if that is nothing."""
         if not self._rows:
             raise MalformedInput("at least one request", "none", where=self.where)
@@ -98,7 +100,7 @@ class Gathering:
         return Trace(
             self.where, self._format, whole[0], whole[1], whole[2], np.asarray(write, bool), whole[3],
             tuple(self._places), whole[4] if self._places else None, whole[5] if thinks else None,
-            dict(self.left_out),
+            has_times, dict(self.left_out),
         )  # fmt: skip
 
 
