@@ -10,7 +10,7 @@ import pytest
 
 import storscope
 from storscope.domain.errors import InputError, UsageError
-from storscope.domain.text_kinds import TRACE, text_kind
+from storscope.domain.text_kinds import IOLOG, text_kind
 from storscope.sim.traces import read_trace
 from storscope.sim.traces.read import trace_from_text
 
@@ -110,9 +110,9 @@ def test_what_is_no_entry_is_refused_with_its_line(text: str, said: str) -> None
     assert caught.value.where.startswith("t")
 
 
-def test_it_is_known_as_a_trace_wherever_it_is_given() -> None:
-    assert text_kind(_V3) is TRACE
-    assert text_kind(_V2) is TRACE
+def test_it_is_known_wherever_it_is_given() -> None:
+    assert text_kind(_V3) is IOLOG
+    assert text_kind(_V2) is IOLOG
 
 
 @pytest.mark.needs("fio")

@@ -32,9 +32,10 @@ _is_icf = _has(r"\A\s*(?:(?i:version)\s+\d[^\n]*\n\s*)?'TEST SETUP")
 _is_fio_job = _has(r"^\[[^\[\]\n]+\][ \t]*\r?\n(?:[^\n]*\n){0,20}?[ \t]*(?:rw|readwrite|ioengine|bs|filename)[ \t]*=")
 _is_trace = _has(
     r"\A(?:#[^\n]*\n)*(?:[RW][ \t]+\S+(?:[ \t]+\d+){2}(?:[ \t]+\d+\.\d+){2}|"
-    r"[ \t]*\d+,\d+ +\d+ +\d+ +\d+\.\d+ +\d+ +[A-Z]+ |[ \t]*fio version \d+ iolog\b|"
+    r"[ \t]*\d+,\d+ +\d+ +\d+ +\d+\.\d+ +\d+ +[A-Z]+ |"
     r"(?=[^\n]*\btime_(?:s|ms|us|ns)\b)(?=[^\n]*\bop\b)[^\n]*\boffset_)"
 )
+_is_iolog = _has(r"\A[ \t]*fio version \d+ iolog\b")
 
 
 def _is_schedule(text: str) -> bool:
@@ -84,9 +85,13 @@ TRACE: Final = TextKind(
     "a block trace", "A trace is replayed on a design", "storscope simulate DESIGN.toml --trace FILE",
     "storscope fit drive FILE, or simulate --trace FILE",
 )  # fmt: skip
+IOLOG: Final = TextKind(
+    "an iolog of fio", "It is a trace, which is replayed on a design", TRACE.command,
+    "storscope simulate DESIGN.toml --trace FILE; it tells nothing of how long I/Os took",
+)  # fmt: skip
 _KINDS: Final = (
     (DESIGN, _is_design), (SCHEDULE, _is_schedule), (WORKLOAD, _is_workload), (ICF, _is_icf),
-    (FIO_JOB, _is_fio_job), (TRACE, _is_trace),
+    (FIO_JOB, _is_fio_job), (TRACE, _is_trace), (IOLOG, _is_iolog),
 )  # fmt: skip
 
 

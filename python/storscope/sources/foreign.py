@@ -96,11 +96,6 @@ _LINES: Final = tuple(
         (r"^[ \t]*device[ \t].*\bms/r[ \t]+ms/w", _Foreign("iostat of FreeBSD", _LINUX_ONLY)),
         (r"\bkr/s[ \t]+kw/s[ \t]+wait[ \t]+actv\b|^r/s,w/s,kr/s,kw/s,", _Foreign("iostat of Solaris", _LINUX_ONLY)),
         (r"^[ \t]*KB/t[ \t]+(?:tps|xfrs)[ \t]+MB/s", _Foreign("iostat of macOS or BSD", _LINUX_ONLY)),
-        (r"\Afio version \d+ iolog", _Foreign(
-            "an I/O log of fio",
-            "It lists I/Os and tells nothing of how long they took; on a design they are simulated: storscope simulate "
-            "DESIGN.toml --trace FILE"
-        )),
         (r"<Profile>|<TimeSpans>", _Foreign(
             "a profile of DiskSpd, without results", "Run it, and import what it prints: diskspd -X FILE -L -Rxml"
         )),
