@@ -131,7 +131,13 @@ def test_bytes_taken_for_kib_are_found(tmp_path: Path) -> None:
 
 def test_plausible_sizes_are_healthy(tmp_path: Path) -> None:
     (statement,) = statements(judge(UNITS, make_case(tmp_path, _sizes(8192.0))))
-    assert statement == "Units look right: I/O sizes between 8 KiB and 8 KiB."
+    assert statement == "Units look right: I/Os of 8 KiB on average."
+
+
+def test_sizes_that_differ_are_told_from_the_smallest_to_the_largest(tmp_path: Path) -> None:
+    vdisks = _sizes(65_536.0, kind="vdisk")
+    (statement,) = statements(judge(UNITS, make_case(tmp_path, _sizes(8192.0), vdisks)))
+    assert statement == "Units look right: I/O sizes between 8 KiB and 64 KiB."
 
 
 def test_small_operations_of_a_file_service_are_not_doubted(tmp_path: Path) -> None:

@@ -75,11 +75,16 @@ def _evaluate(case: Case, settings: Settings) -> Sequence[Outcome]:
 def _healthy_words(compared: list[Comparison], sizes: list[_Size]) -> str:
     words = []
     if sizes:
-        bounds = [size.size_bytes for size in sizes]
-        words.append(f"I/O sizes between {format_bytes(round(min(bounds)))} and {format_bytes(round(max(bounds)))}")
+        words.append(_size_words([size.size_bytes for size in sizes]))
     if compared:
         words.append(f"no constant factor in Little's law on {counted(len(compared), 'entity', 'entities')}")
     return "Units look right: " + "; ".join(words) + "."
+
+
+def _size_words(sizes_bytes: Sequence[float]) -> str:
+    """From the smallest to the largest; one, where they are written alike."""
+    low, high = (format_bytes(round(size)) for size in (min(sizes_bytes), max(sizes_bytes)))
+    return f"I/Os of {low} on average" if low == high else f"I/O sizes between {low} and {high}"
 
 
 def _sizes(series: Series, settings: Settings) -> list[_Size]:
