@@ -356,6 +356,15 @@ def test_what_a_file_system_adds_goes_with_what_is_written(machine: KernelTree, 
     assert (check.answer is Answer.OTHERS_TOO) is is_told
 
 
+def test_others_that_are_meant_to_use_the_device_are_an_answer_and_no_doubt(machine: KernelTree) -> None:
+    """As the hog of the demonstration is, which its own victim need not be warned of."""
+    (machine.kernel.proc / "diskstats").write_text(_line("sda", 1, 8))
+    watch = DeviceWatch(_SDA, direct=True, extents=None, kernel=machine.kernel, shared=True)
+    (machine.kernel.proc / "diskstats").write_text(_line("sda", 27601, 8 + 3000 * MIB // 512))
+    check = watch.compare(_100_MIB)
+    assert (check.answer, check.ratio("read"), check.doubts) == (Answer.OTHERS_TOO, 30.0, ())
+
+
 def test_a_disk_below_that_did_nothing_is_named(machine: KernelTree) -> None:
     under = Underneath((Level(("loop0",), "loop0 reads and writes its backing file through the page cache"),
                         Level(("sda",))))  # fmt: skip

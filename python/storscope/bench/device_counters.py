@@ -39,8 +39,12 @@ class Snapshot:
 class DeviceWatch:
     """Reads the counters of what lies under a target when it is made, and compares when asked."""
 
-    def __init__(self, under: Underneath, *, direct: bool, extents: ExtentMap | None, kernel: Kernel | None = None):
-        self._under, self._direct, self._extents = under, direct, extents
+    def __init__(
+        self, under: Underneath, *, direct: bool, extents: ExtentMap | None, kernel: Kernel | None = None,
+        shared: bool = False,
+    ) -> None:  # fmt: skip
+        """`shared`: others are meant to use the devices meanwhile."""
+        self._under, self._direct, self._extents, self._shared = under, direct, extents, shared
         self._kernel = kernel or Kernel()
         self._before = self._snapshot()
 
@@ -53,7 +57,9 @@ class DeviceWatch:
         before, after = self._before, self._snapshot()
         initialising = before.initialising or after.initialising
         deltas = _deltas(before, after)
-        evidence = Evidence(self._under, self._direct, self._extents, asked, *deltas, flushes, initialising)
+        evidence = Evidence(
+            self._under, self._direct, self._extents, asked, *deltas, flushes, initialising, self._shared
+        )  # fmt: skip
         return evidence.check(self._silent())
 
     def _snapshot(self) -> Snapshot:

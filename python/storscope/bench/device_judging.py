@@ -49,6 +49,8 @@ class Evidence:
     """Of the run: on a file system each may write a journal."""
     initialising: bool = False
     """Whether the kernel was still writing the inode tables of an ext4 here, the target's or another's."""
+    shared: bool = False
+    """Whether others are meant to use the devices meanwhile: that they did is an answer then, and no doubt."""
 
     def check(self, silent: Sequence[str]) -> DeviceCheck:
         """The judgement. `silent` are devices whose counting is switched off."""
@@ -61,13 +63,14 @@ class Evidence:
             for level in self.under.levels[1:]
             if (found := self._moved(level.devices)) is not None
         ]
-        doubts = [*self._missing(moved), *self._excess(moved)]
+        missing, excess = self._missing(moved), self._excess(moved)
         answer = Answer.RECONCILED if any(asked.bytes for asked in self.asked.values()) else Answer.UNKNOWN
-        if any(doubt.startswith("Not the device") for doubt in doubts):
+        if missing:
             answer = Answer.NOT_THE_DEVICE
-        elif doubts:
+        elif excess:
             answer = Answer.OTHERS_TOO
-        return self._made(answer, moved, below, [*doubts, *self._not_below(moved, below)])
+        doubts = [*missing, *(() if self.shared else excess), *self._not_below(moved, below)]
+        return self._made(answer, moved, below, doubts)
 
     def _made(
         self, answer: Answer, moved: Mapping[str, Moved] | None, below: Sequence[Below], doubts: Sequence[str]

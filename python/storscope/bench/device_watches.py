@@ -14,12 +14,14 @@ from storscope.bench.targets import Ready
 class DeviceWatches:
     """One watch for each set of devices; looks at once, and again when asked."""
 
-    def __init__(self, targets: Sequence[Ready]) -> None:
+    def __init__(self, targets: Sequence[Ready], *, shared: bool = False) -> None:
         groups: dict[tuple[str, ...], list[int]] = {}
         for index, ready in enumerate(targets):
             groups.setdefault(ready.under.nearest, []).append(index)
         self._names = [ready.name for ready in targets]
-        self._watches = [(indices, _watch([targets[index] for index in indices])) for indices in groups.values()]
+        self._watches = [
+            (indices, _watch([targets[index] for index in indices], shared=shared)) for indices in groups.values()
+        ]
 
     def look_again(self) -> None:
         """The run is about to begin: what was done before, to prepare it, does not count."""
@@ -44,10 +46,11 @@ class DeviceWatches:
         return replace(outcome, device=checks[0][1], doubts=(*outcome.doubts, *others))
 
 
-def _watch(targets: Sequence[Ready]) -> DeviceWatch:
+def _watch(targets: Sequence[Ready], *, shared: bool) -> DeviceWatch:
     """An extent map speaks of one file alone."""
     extents = targets[0].extents if len(targets) == 1 else None
-    return DeviceWatch(targets[0].under, direct=all(ready.direct for ready in targets), extents=extents)
+    direct = all(ready.direct for ready in targets)
+    return DeviceWatch(targets[0].under, direct=direct, extents=extents, shared=shared)
 
 
 def _part(result: Mapping[str, Any], indices: Sequence[int]) -> dict[str, Any]:

@@ -69,6 +69,9 @@ class BenchSettings:
     doubts: tuple[str, ...] = ()
     """What is known beforehand of the workload that makes figures mean less; of what is measured, not of what is
     written before."""
+    shared: bool = False
+    """Whether others are meant to use the devices while something is measured, as the demonstration's hog is: that they
+    do is then no doubt."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +177,9 @@ class BenchSession:
         measuring = functools.partial(
             Measuring, goal=goal, interval_ns=settings.interval_ns, parts=parts, measure=latency_of(about)
         )
-        return _measure(self._store, started, measuring, self._ready, about, watch, follow, self._stop)
+        return _measure(
+            self._store, started, measuring, self._ready, about, watch, follow, self._stop, shared=settings.shared
+        )  # fmt: skip
 
     def _stamped(self, workload: Workload) -> Workload:
         """With stamps that all runs of the session verify; fio has none."""
@@ -212,7 +217,9 @@ class BenchSession:
         about = replace(_about((ready,), used, settings), goal=goal.explain())
         started, about = engine_of(ENGINE, plan, about)
         measuring = functools.partial(Measuring, goal=goal, interval_ns=settings.interval_ns, parts=parts)
-        return _measure(self._store, started, measuring, (ready,), about, watch, follow, self._stop)
+        return _measure(
+            self._store, started, measuring, (ready,), about, watch, follow, self._stop, shared=settings.shared
+        )  # fmt: skip
 
 
 @contextmanager
@@ -273,8 +280,10 @@ def _measure(
     watch: Callable[[Interval], None],
     follow: Callable[[Progress], None],
     stop: Callable[[], bool],
+    *,
+    shared: bool,
 ) -> Benched:
-    devices, sizes = DeviceWatches(ready), Sizes(ready)
+    devices, sizes = DeviceWatches(ready, shared=shared), Sizes(ready)
     with started() as run, _spool(store, about) as spool:
         if run.hold():
             devices.look_again()

@@ -91,8 +91,9 @@ def _work(commands: _Commands, opening: dict[str, Any]) -> None:
     Path("/proc/self/comm").write_text(name, encoding="ascii")
     workload = Workload.from_json(opening["workload"])
     settings = BenchSettings(
-        duration_ns=1, seed=opening["seed"], size_bytes=opening["size_bytes"], interval_ns=opening["interval_ns"]
-    )
+        duration_ns=1, seed=opening["seed"], size_bytes=opening["size_bytes"], interval_ns=opening["interval_ns"],
+        shared=True,
+    )  # fmt: skip
     store = Store.open(Path(opening["store"]))
     with bench_session(
         store, opening["directory"], workload, settings, told=lambda _: None, stop=commands.has_ended.is_set
