@@ -18,13 +18,14 @@ import pytest
 
 from storscope.cli.live_demo_command import Terminal, _improvement_words, _say_what_stays, late_words
 from storscope.cli.main import run as storscope
-from storscope.domain.comparison import ComparedSide, Comparison, Load, MetricRow, Outcome, PairResult
+from storscope.domain.comparison import ComparedSide, Comparison, Load, MetricRow, Outcome, PairResult, Settings
 from storscope.domain.errors import UsageError
 from storscope.domain.units import MIB
-from storscope.domain.verdict import Verdict
+from storscope.domain.verdict import Provenance, Verdict
 from storscope.store import Store
 from storscope.workbench import live_demo as demo
 from storscope.workbench import live_place
+from storscope.workbench.comparing import compare
 from storscope.workbench.live_client import Seen
 from storscope.workbench.live_demo import LiveResult, LiveSettings, Phases
 from storscope.workbench.live_lateness import Served
@@ -104,6 +105,13 @@ def test_the_hog_is_named_and_limited_and_the_improvement_has_an_interval(
     assert row.outcome in {Outcome.BETTER, Outcome.UNDECIDED}
     assert row.after < row.before
     assert None not in {row.change_low, row.change_high}
+    assert result.comparison is not None
+    sides = [result.comparison.before.source, result.comparison.after.source]
+    assert sides == ["the victim beside the hog", "the victim beside the limited hog"]
+    assert not [said for pair in result.comparison.pairs for said in pair.warnings if "others used" in said]
+    assert result.sides is not None
+    again = compare(*result.sides, Settings(metrics=("latency",)), store_path=kept)
+    assert next(again.rows()).before == next(result.comparison.rows()).before, "what was kept tells the same"
     assert result.proof is not None
     before, after = result.proof
     assert (before.runs, after.runs) == (4, 4)
@@ -363,6 +371,18 @@ def test_no_store_is_named_that_was_not_kept(tmp_path: Path, capsys: pytest.Capt
     """Where no hog slows down the victim there is no incident, and so no report and no store."""
     _say_what_stays(LiveResult(None), tmp_path / "live.html", tmp_path / "keep")
     assert capsys.readouterr().out == "Nothing is left behind: without an incident there is nothing to keep.\n"
+
+
+def test_a_store_that_is_kept_comes_with_what_shows_the_proof_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = LiveResult(
+        None, Verdict([], [], [], None, None, Provenance("test", "vm", 0, "", [], {})), sides=("run=a|b", "run=c|d")
+    )
+    _say_what_stays(result, None, tmp_path / "my store")
+    said = capsys.readouterr().out
+    assert f"the proof again: storscope compare --store '{tmp_path}/my store' 'run=a|b' 'run=c|d'" in said
+    assert "'run=c|d' --metric latency --metric device_latency\n" in said
 
 
 def test_what_is_told_has_its_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -145,12 +146,18 @@ def _improvement_words(result: LiveResult) -> str:
 
 
 def _say_what_stays(result: LiveResult, report: Path | None, keep: Path | None) -> None:
+    from storscope.workbench.live_demo import PROOF_METRICS
+
     if report is not None and result.verdict is not None:
         click.echo(f"report: {report}")
     if keep is not None and result.not_kept:
         click.echo(f"error: {keep}: expected room for what was collected, found {result.not_kept}.", err=True)
     elif keep is not None and result.verdict is not None:
-        click.echo(f"store: {keep} (storscope diagnose --store {keep})")
+        click.echo(f"store: {keep} (storscope diagnose --store {shlex.quote(str(keep))})")
+        if result.sides is not None:
+            again = ["storscope", "compare", "--store", str(keep), *result.sides]
+            again += [word for metric in PROOF_METRICS for word in ("--metric", metric)]
+            click.echo(f"the proof again: {shlex.join(again)}")
     if result.verdict is None and (report is not None or keep is not None):
         click.echo("Nothing is left behind: without an incident there is nothing to keep.")
     if report is None and keep is None:

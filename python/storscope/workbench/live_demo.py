@@ -37,6 +37,8 @@ PLAIN = 5.0
 """Times its quiet latency from which the harm is plain on a noisy machine too: no heavier hog is tried (ours)."""
 HURTS = 2.0
 """Times its quiet latency from which it counts as hurt, if no hog does more (ours)."""
+PROOF_METRICS = ("latency", "device_latency")
+"""What the victim waits, and what the storage alone took of that: a busy machine spoils the first only."""
 _TICK_S = 0.1
 _ONSET_S = 0.5
 """What is left out after the hog begins: its first requests."""
@@ -100,6 +102,8 @@ class LiveResult:
     """What hurt the victim; None if nothing did, and then there is nothing else."""
     verdict: Verdict | None = None
     comparison: Comparison | None = None
+    sides: tuple[str, str] | None = None
+    """What `compare` takes for either side, of what was collected."""
     hog: str = ""
     """The entity that is the hog, as the store names it."""
     proof: tuple[Served, Served] | None = None
@@ -184,8 +188,8 @@ class _Story:
         client = victim(alone_per_s)
         burst = self._incident(pressure, client)
         verdict = self._diagnose()
-        comparison, proof = self._prove(pressure, client, burst)
-        return LiveResult(pressure, verdict, comparison, self.hog.name, proof)
+        comparison, sides, proof = self._prove(pressure, client, burst)
+        return LiveResult(pressure, verdict, comparison, sides, self.hog.name, proof)
 
     # Opening ----------------------------------------------------------------------------------------------------------
 
@@ -318,7 +322,9 @@ class _Story:
 
     # What helps -------------------------------------------------------------------------------------------------------
 
-    def _prove(self, pressure: Pressure, client: Workload, burst: Done) -> tuple[Comparison, tuple[Served, Served]]:
+    def _prove(
+        self, pressure: Pressure, client: Workload, burst: Done
+    ) -> tuple[Comparison, tuple[str, str], tuple[Served, Served]]:
         """The victim beside the hog and beside the limited hog, in turn, so that nothing else explains a difference."""
         limited = pressure.limited(burst.ops_per_s)
         rounds = self.settings.phases.rounds
@@ -332,9 +338,9 @@ class _Story:
         self.teller.step("The proof: the victim beside the hog, and beside the limited hog")
         self.store.forget()
         before, after = ("run=" + "|".join(runs[is_limited]) for is_limited in (False, True))
-        settings = Settings(metrics=("latency", "device_latency"), seed=self.settings.seed)
-        comparison = compare(before, after, settings, store_path=self.store.path)
-        return comparison, (served(self.store, runs[False]), served(self.store, runs[True]))
+        settings = Settings(metrics=PROOF_METRICS, seed=self.settings.seed)
+        comparison = _in_words(compare(before, after, settings, store_path=self.store.path))
+        return comparison, (before, after), (served(self.store, runs[False]), served(self.store, runs[True]))
 
     def _beside(self, hog: Workload, client: Workload) -> str:
         """Measures the victim beside a hog; returns its run."""
@@ -358,6 +364,13 @@ class _Story:
 
     def _show(self) -> None:
         self.teller.show(self.victim.latest(), self.hog.latest())
+
+
+def _in_words(comparison: Comparison) -> Comparison:
+    """With what the sides are in place of ten ids and of a scratch file that is about to go."""
+    before = replace(comparison.before, source="the victim beside the hog", names=())
+    after = replace(comparison.after, source="the victim beside the limited hog", names=())
+    return replace(comparison, before=before, after=after)
 
 
 def asked_by(workload: Workload) -> str:
