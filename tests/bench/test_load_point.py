@@ -135,6 +135,13 @@ def test_a_full_queue_is_overload_and_not_the_generators_fault() -> None:
     assert visit.kind is PointKind.OVERLOADED
 
 
+def test_how_many_were_in_flight_is_written_as_other_counts_are() -> None:
+    watch = PointWatch(_RATE_PER_S, slots=2048, ios_per_arrival=1.0, cut_ns=None)
+    for _ in range(4):
+        watch(_interval(_Served(NS_PER_MS, in_flight=2000)))
+    assert _visit(watch, unsent=500).reason == "more than 1,843 requests were in flight at a time"
+
+
 def test_arrivals_that_were_never_sent_without_a_full_queue_are_the_generators_fault() -> None:
     visit = _visit(_watched(*[_Served(NS_PER_MS)] * 20), unsent=500)
     assert visit.kind is PointKind.INVALID

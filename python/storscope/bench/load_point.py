@@ -224,7 +224,7 @@ class PointWatch:
             return "more arrived than was served; ended early"
         full = sum(map(self._is_full, kept))
         if full > len(kept) / 2 or (full and outcome.result["ending"]["unsent"]):
-            return f"more than {_FULL_SHARE * self._slots:.0f} requests were in flight at a time"
+            return f"more than {_FULL_SHARE * self._slots:,.0f} requests were in flight at a time"
         if _is_growing(kept):
             return "the queue grew all the while"
         return ""
