@@ -10,7 +10,7 @@ from storscope.domain.load_curve import Bounds, PointKind, Visit
 from storscope.domain.objective import P99, Objective
 from storscope.domain.units import NS_PER_MS, NS_PER_S
 from storscope.model import load_answer
-from storscope.model.load_answer import crossing_of, doubts_of
+from storscope.model.load_answer import capacity_of, crossing_of, doubts_of
 from storscope.model.load_curve import CurveFit
 from storscope.model.load_goal import Goal
 
@@ -54,6 +54,15 @@ def test_too_late_a_machine_is_not_a_matter_of_time() -> None:
     assert (
         reason == f"only 1 of 4 visits tell the mean: in the others this machine submitted too late, the last {_LATE}"
     )
+
+
+def test_what_was_served_is_not_beyond_the_capacity() -> None:
+    """A busy machine made a wall of a few visits at 790 /s, and 1,028 /s were served all the same."""
+    visits = [_unlike(787, mean=1.1e7, p99=1e8), _unlike(1028, mean=2.2e7, p99=1.2e8), _unlike(640, mean=4e5, p99=8e6)]
+    fitted = Bounds(860.0, 841.0, 871.0)
+    assert capacity_of(fitted, visits, []) == Bounds(860.0, 841.0, 1028.0)
+    assert capacity_of(fitted, visits, [1]) == fitted, "what lived on credit does not count"
+    assert capacity_of(Bounds(1050.0, 1000.0, 1100.0), visits, []) == Bounds(1050.0, 1000.0, 1100.0)
 
 
 def test_doubts_of_an_answer_write_per_cent_as_everything_does(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -51,6 +52,20 @@ def _widened(fit: CurveFit, found: Bounds) -> Bounds:
         return found
     least = _WALL_HALF_WIDTH * found.estimate
     return Bounds(found.estimate, min(found.low, found.estimate - least), max(found.high, found.estimate + least))
+
+
+def capacity_of(fitted: Bounds, visits: Sequence[Visit], left_out: Collection[int]) -> Bounds:
+    """The pole of the curve of the mean, known no better than that what was served can be served.
+
+    Resamples of a curve know how its points scatter around it, and not that it is the wrong one: one that a disturbed
+    visit bends ends below loads that other visits carried. `left_out` are places of visits that do not count.
+    """
+    served = (
+        visit.achieved_per_s or 0.0
+        for place, visit in enumerate(visits)
+        if visit.kind is PointKind.VALID and place not in left_out
+    )
+    return replace(fitted, high=max(fitted.high, *served))
 
 
 def _why_no_curve(goal: Goal, visits: Sequence[Visit], ended: str) -> str:

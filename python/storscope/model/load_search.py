@@ -29,7 +29,7 @@ import numpy as np
 from storscope.domain.load_curve import Crossing, LoadCurve, PointKind, Visit
 from storscope.domain.objective import MEAN
 from storscope.domain.units import NS_PER_S, format_rate, format_ratio
-from storscope.model.load_answer import crossing_of, doubts_of
+from storscope.model.load_answer import capacity_of, crossing_of, doubts_of
 from storscope.model.load_curve import VISITS_MIN, CurveFit, bounds_of
 from storscope.model.load_figures import any_figure_of
 from storscope.model.load_goal import Goal
@@ -227,13 +227,15 @@ def search(
         left_out = goal.left_out(visits.made, light_guess_ns)
         return replace(crossing_of(goal, visits.made, visits.ended), left_out=left_out)
 
+    knee = crossing(found.knee)
+    capacity = None if fit is None else bounds_of(fit.capacity, len(visits.made))
     return LoadCurve(
         visits=tuple(visits.made),
-        knee=crossing(found.knee),
+        knee=knee,
         objective=plan.objective,
         within_objective=None if objective is None else crossing(objective),
         light_ns=None if fit is None else bounds_of(np.exp(fit.light_log), len(visits.made)),
-        capacity_per_s=None if fit is None else bounds_of(fit.capacity, len(visits.made)),
+        capacity_per_s=capacity and capacity_of(capacity, visits.made, [place for place, _ in knee.left_out]),
         fitted=() if fit is None else _drawn(fit),
         fitted_objective=() if objective is None or objective.fit is None else _drawn(objective.fit),
         doubts=tuple(doubts_of(found.goals, visits.made)),
