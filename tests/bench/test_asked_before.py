@@ -112,6 +112,33 @@ def test_a_sweep_that_was_asked_otherwise_is_named_with_what_is_different(
     assert "found only a sweep of the same points on the same target, sweep-" in told
     assert "asked with each measured for 100 ms instead of 200 ms." in told
     assert run(_arguments(data, "--duration", "0.1s", "--repeat", "2", "--show")) == 2
-    assert "no difference that is known here" in capsys.readouterr().err
+    assert "asked with --repeat 1 instead of 2." in capsys.readouterr().err
     assert run([*_arguments(data, "--duration", "0.1s", "--show"), "modes=write"]) == 2
     assert "found none" in capsys.readouterr().err
+
+
+def test_all_that_makes_it_another_sweep_is_named(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    series = ("--time-series", "0.5s/0.1s", "--repeat", "2")
+    assert run(_arguments(data, *series)) == 0
+
+    def asked(*options: str) -> str:
+        capsys.readouterr()
+        assert run(_arguments(data, *options, "--show")) == 2
+        return capsys.readouterr().err
+
+    assert "asked with a number of slots of 2 instead of 3." in asked("--time-series", "0.5s/0.1s", "--repeat", "3")
+    every = asked("--time-series", "1s/0.1s", "--repeat", "2")
+    assert "a time series of a slot every 500 ms instead of a time series of a slot every 1.00 s." in every
+    assert "a time series of a slot every 500 ms instead of no time series." in asked("--duration", "0.1s")
+    assert "asked with no --precondition instead of --precondition." in asked(*series, "--precondition")
+    assert "asked with --ioengine auto instead of threads." in asked(*series, "--ioengine", "threads")
+
+
+def test_a_sweep_that_did_not_say_what_it_asked_is_named_without(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as older:
+        older.setattr(SweepPlan, "how", {})
+        assert run(_arguments(data, "--duration", "0.1s")) == 0
+    assert run(_arguments(data, "--duration", "0.1s", "--repeat", "2", "--show")) == 2
+    assert "no difference that is known here" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from storscope.domain.objective import Objective
-from storscope.domain.units import format_bytes, format_time
+from storscope.domain.units import format_bytes, format_span, format_time
 from storscope.domain.workload import Workload
 from storscope.store import Store
 from storscope.workbench.asked_digest import told
@@ -36,16 +36,17 @@ _NO_DIFFERENCE = "with no difference that is known here: an older version may ha
 
 
 def other_sweep(
-    store: Store, targets: Sequence[str], lengths: Mapping[str, str], settings: BenchSettings
+    store: Store, targets: Sequence[str], lengths: Mapping[str, str], settings: BenchSettings, how: Mapping[str, str]
 ) -> str | None:
     """The newest sweep with points of `lengths` on the same targets, and what it asked otherwise, in words.
 
-    `lengths` is of each point how long it is measured, in words.
+    `lengths` is of each point how long it is measured, in words; `how` what runs keep of what else was asked for.
     """
     for row in store.query(_SWEEPS, [list(lengths)]).to_pylist():
         known = dict(row["parameters"])
         if _is_on(known, targets):
-            differences = list(_sweep_differences(known, row["engine"], lengths[known["sweep_point"]], settings))
+            length = lengths[known["sweep_point"]]
+            differences = [*_sweep_differences(known, row["engine"], length, settings), *_how_differences(known, how)]
             return _words("sweep of the same points", row["sweep"], row, differences)
     return None
 
@@ -85,6 +86,28 @@ def _sweep_differences(known: Mapping[str, str], engine: str, length: str, setti
     yield from _unlike("a size of", format_bytes(int(had)) if had else None, size)
     yield from _unlike("", _cache_words(known.get("direct") == "true"), _cache_words(settings.direct))
     yield from _unlike("the engine", engine, settings.engine)
+
+
+def _how_differences(known: Mapping[str, str], how: Mapping[str, str]) -> Iterator[str]:
+    if "sweep_repeats" not in known:  # the first sweeps did not say
+        return
+    had, wanted = _every_words(known), _every_words(how)
+    yield from _unlike("", had, wanted)
+    if had == wanted:
+        of_slots = "sweep_every_ns" in how
+        numbers = (one["sweep_repeats"] for one in (known, how))
+        yield from _unlike("a number of slots of" if of_slots else "--repeat", *numbers)
+    yield from _unlike("", *map(_precondition_words, (known, how)))
+    yield from _unlike("--ioengine", known["sweep_ioengine"], how["sweep_ioengine"])
+
+
+def _every_words(how: Mapping[str, str]) -> str:
+    every_ns = how.get("sweep_every_ns")
+    return f"a time series of a slot every {format_span(int(every_ns))}" if every_ns else "no time series"
+
+
+def _precondition_words(how: Mapping[str, str]) -> str:
+    return "--precondition" if how["sweep_preconditions"] == "true" else "no --precondition"
 
 
 def _load_differences(known: Mapping[str, str], workload: Workload, objective: Objective | None) -> Iterator[str]:

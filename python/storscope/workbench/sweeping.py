@@ -85,6 +85,15 @@ class SweepPlan:
         """By which it may be in a store: this version's digest, then those of older ones."""
         return [self.digest, *(digest_of(self._asked(form)) for form in OLD_FORMS)]
 
+    @property
+    def how(self) -> dict[str, str]:
+        """What was asked for that no run tells of itself, as each keeps it: who asks otherwise later is told so."""
+        return {
+            "sweep_repeats": str(self.repeats), "sweep_preconditions": str(self.preconditions).lower(),
+            "sweep_ioengine": self.settings.ioengine,
+            **({"sweep_every_ns": str(self.interval_ns)} if self.interval_ns else {}),
+        }  # fmt: skip
+
     def _asked(self, form: Form) -> dict[str, Any]:
         settings = self.settings
         paths = [str(Path(target).absolute()) for target in self.targets]
@@ -246,7 +255,7 @@ def measure_point(
     labels = {
         "sweep": sweep.id, "sweep_plan": sweep.digest, "sweep_point": item.point.key, "sweep_block": str(block),
         "sweep_order": str(number), "sweep_seed": str(sweep.seed), "sweep_started_ns": str(sweep.started_ns),
-        "sweep_sitting": sweep.sitting, **_overrun_label(sweep, block), **_size_label(session),
+        "sweep_sitting": sweep.sitting, **_overrun_label(sweep, block), **_size_label(session), **plan.how,
     }  # fmt: skip
     seed = (sweep.seed + block * len(plan.planned) + index) % _SEEDS
     try:
@@ -292,7 +301,7 @@ def show_sweep(store: Store, plan: SweepPlan) -> SweepResult:
 def _other(store: Store, plan: SweepPlan) -> str | None:
     """What the store has of the same points and targets that was asked otherwise, in words."""
     lengths = {point.key: plan.goal(index).explain() for index, point in enumerate(plan.points)}
-    return other_sweep(store, plan.targets, lengths, plan.settings)
+    return other_sweep(store, plan.targets, lengths, plan.settings, plan.how)
 
 
 def read_sweep(store: Store, plan: SweepPlan, sweep: str, failures: Sequence[str] = ()) -> SweepResult:
