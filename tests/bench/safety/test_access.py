@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import shutil
@@ -17,7 +18,7 @@ from storscope.bench.safety import Intent, Journal, create, inspect, open_for_re
 from storscope.bench.safety.access import open_held
 from storscope.bench.safety.check import Outcome
 from storscope.bench.safety.kernel import Kernel
-from storscope.bench.safety.target import DirectoryTarget, FileTarget, NewFileTarget, hold
+from storscope.bench.safety.target import DirectoryTarget, FileTarget, Held, NewFileTarget, hold
 from storscope.domain.errors import TargetRefused, UsageError
 from storscope.domain.units import MIB, format_bytes
 from tests.bench.safety import images
@@ -352,6 +353,18 @@ def test_no_descriptor_is_left(link: Path, descriptors: Callable[[], int]) -> No
         open_for_writing(link.parent)
     create(link.parent, 4096).close()
     assert descriptors() == before
+
+
+def test_who_may_not_read_a_file_is_told_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may read everything, so that the kernel's answer is given in its place."""
+
+    def refused(_held: Held, _flags: int) -> int:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    (tmp_path / "foreign").write_bytes(PRECIOUS)
+    monkeypatch.setattr(Held, "reopen", refused)
+    with pytest.raises(TargetRefused, match=r"found Permission denied\.\s+Run as a user who may read it\."):
+        open_for_reading(tmp_path / "foreign")
 
 
 @pytest.mark.needs_root

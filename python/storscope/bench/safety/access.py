@@ -306,6 +306,8 @@ def _open(stack: ExitStack, held: Held, flags: int, direct: bool) -> int:
         return _keep(stack, held.reopen(flags | (os.O_DIRECT if direct else 0)))
     except OSError as error:
         hint = "Its file system knows no O_DIRECT." if direct and error.errno == errno.EINVAL else ""
+        if error.errno in (errno.EACCES, errno.EPERM):
+            hint = f"Run as a user who may {'write to' if flags & os.O_RDWR else 'read'} it."
         raise TargetRefused(
             "a target that opens", str(error.strerror), where=printable(held.asked), hint=hint
         ) from error
