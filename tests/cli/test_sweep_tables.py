@@ -67,6 +67,25 @@ def test_what_would_make_rows_alike_gets_a_column() -> None:
     assert heads == [["IODEPTH"], ["READPCT"], ["SECONDS"]]
 
 
+def test_a_series_that_was_interrupted_says_that_its_schedule_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [
+        replace(_cell(Point("read", 4096, 1, 1), 9, 0), slot=at, elapsed_ns=at * 60 * _NS) for at in range(2)
+    ]  # fmt: skip
+    series = replace(_result(*cells), interval_ns=60 * _NS, repeats=4, planned=4)
+
+    def said(result: SweepResult) -> str:
+        print_sweep(result)
+        return " ".join(capsys.readouterr().out.split())
+
+    told = "not measured yet: the same command goes on with the next one, until the last begins, 2026-11-20 00:03:00Z."
+    assert f"Of the schedule slots 3 to 4 of 4 are {told}" in said(series)
+    last = replace(series, repeats=3, planned=3)
+    assert "Of the schedule slot 3 of 3 is not measured yet" in said(last)
+    assert "not measured yet" not in said(replace(series, repeats=2, planned=2)), "all of it was measured"
+    over = replace(series, ended_ns=1_795_132_800 * _NS + 190 * _NS)
+    assert "not measured yet" not in said(over), "the slots at the end were overrun, which a note tells"
+
+
 @pytest.mark.parametrize(
     ("size", "words"), [(512, "512"), (4096, "4k"), (2**20, "1M"), (49 * 2**30, "49G"), (1536, "1536"), (10240, "10k")]
 )

@@ -243,8 +243,26 @@ def _print_notes(result: SweepResult, *, is_narrow: bool) -> None:
         left_out = len(doubted) - _MOST_DOUBTS
         word = "doubt" if left_out == 1 else "doubts"
         click.secho(f"… and {left_out} more {word}; --format json has all.", fg="yellow")
-    if not result.is_complete and not result.is_series:
+    if result.is_series:
+        _print_to_come(result)
+    elif not result.is_complete:
         missing = result.planned - result.done
         verb = "is" if missing == 1 else "are"
         more = "" if result.is_simulated else "; the same command continues with what is missing"
         click.secho(f"{result.counted(missing)} {verb} missing{more}.", fg="yellow")
+
+
+def _print_to_come(result: SweepResult) -> None:
+    """Of a series that was interrupted: its schedule goes on, whether or not somebody measures."""
+    if result.started_ns is None or result.ended_ns is None or result.interval_ns is None:
+        return
+    first = 2 + max((cell.slot for cell in result.cells if cell.slot is not None), default=-1)
+    last = result.repeats
+    last_ns = result.started_ns + (last - 1) * result.interval_ns
+    if first <= last and result.ended_ns < last_ns:
+        which = f"slots {first} to {last} of {last} are" if first < last else f"slot {last} of {last} is"
+        print_sentences(
+            f"Of the schedule {which} not measured yet: the same command goes on with the next one, until the last "
+            f"begins, {format_time(last_ns)}.",
+            colour="yellow",
+        )
