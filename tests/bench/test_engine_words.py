@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from storscope.bench.engine import explained, in_units
+from storscope.bench.engine import explained, in_units, run_error
 from storscope.cli.main import run as storscope
 from storscope.domain.errors import StoreError
 from storscope.domain.units import KIB, MIB
@@ -28,6 +28,11 @@ def test_a_size_that_the_device_does_not_take_is_explained(data: Path, capsys: p
     assert storscope([*arguments, "--store", str(data.parent / "store")]) == 2
     assert "multiples of the device's block, 512 or 4,096 bytes" in capsys.readouterr().out
     assert explained("I/O error (os error 5)") == "I/O error (os error 5)"
+
+
+def test_a_size_that_the_device_does_not_take_is_no_failing_device() -> None:
+    assert "is failing" in run_error("failed", explained("a read: I/O error (os error 5)")).message()
+    assert "is failing" not in run_error("failed", explained("a read: Invalid argument (os error 22)")).message()
 
 
 @pytest.fixture

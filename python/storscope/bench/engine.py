@@ -191,7 +191,7 @@ def run_error(kind: str, message: str) -> StorscopeError:
     if kind == "open":
         return TargetRefused("a target that opens", message)
     expected, hint = _EXPECTED[kind]
-    return StorscopeError(expected, message, hint=hint)
+    return StorscopeError(expected, message, hint="" if _BLOCKS in message else hint)  # that one is nobody's failure
 
 
 _PLAN_MESSAGE: Final = re.compile(
