@@ -223,6 +223,12 @@ def notes_of(pair: Pair) -> list[str]:
     ]
     if all(getattr(side.load, name) is None for side in (one, other) for name in _FIELDS):
         found.append("Neither side states its load; that both ran the same is taken from you.")
+    for side, group in (("before", pair.before), ("after", pair.after)):
+        if count := sum(run.stands_for for run in group):
+            runs, was = ("run", "was") if count == 1 else ("runs", "were")
+            found.append(
+                f"Left out {side}: {format_count(count)} {runs} that {was} cut off and that the sweep made again."
+            )
     engines = [sorted({str(subject.engine) for subject in group}) for group in (pair.before, pair.after)]
     if engines[0] != engines[1] and "unknown" not in (*engines[0], *engines[1]):
         unlike = "." if is_mixed(pair) else ": they do not time I/Os alike."

@@ -23,6 +23,7 @@ from storscope.compare.chosen_streams import are_all, chosen_names, only_chosen,
 from storscope.compare.combining import combined, in_step, split_whole
 from storscope.compare.flushes_apart import of_ios
 from storscope.compare.marks import TABLE, marks_of_job, marks_of_row, marks_of_run
+from storscope.compare.measured_again import measured_again
 from storscope.compare.metrics import FLUSH_LATENCY, FLUSH_RATE
 from storscope.compare.naming import SIMULATOR, place_of
 from storscope.compare.own_intervals import read_own
@@ -96,6 +97,7 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
     ]
     if not chosen:
         return []
+    chosen, stands_for = measured_again(chosen)
     observed = _by_run(
         store.query(
             f"""SELECT capture, run, system, kind, entity, epoch_ns(time) AS time_ns, duration_ns, {_COLUMNS},
@@ -129,7 +131,7 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
         measured = times and _measured_run(parts[0], parts[1], times, own.get(key, {}))
         if times and measured:
             measured = replace(measured, told=told.get(key, {}))
-            run = _run(row, measured, times, scratch_bytes.get(key), names)
+            run = replace(_run(row, measured, times, scratch_bytes.get(key), names), stands_for=stands_for[key])
             subjects.append(replace(run, name=selector.stream) if selector.stream else run)
     return subjects
 

@@ -137,5 +137,7 @@ class Subject:
     """Of a run that storscope made of several streams: what each was to do, as text that is equal where that is."""
     sweep_mode: str | None = None
     """Of a point of a sweep, which was measured at a random place of its order: the mode or the workload."""
+    stands_for: int = 0
+    """Of a point of a sweep: how many runs of it did not come to their end before (`compare.measured_again`)."""
     activity: float = 0.0
     """Operations, for showing the busiest first."""

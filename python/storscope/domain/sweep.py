@@ -13,6 +13,9 @@ from storscope.domain.units import NS_PER_S, format_bytes, format_ratio, format_
 FIGURES = ("ops_per_s", "bytes_per_s", "latency_ns_mean", "latency_ns_p99")
 """What a table and a chart of a sweep show. Latency is the response: from when an I/O should have started."""
 
+MEASURED = frozenset({"ok", "invalid"})
+"""States of a run that was measured to its end; others are measured again."""
+
 SIMULATED = "simulated"
 """The kind of target that is a design."""
 

@@ -10,12 +10,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 from storscope.domain.errors import ConfigError, UsageError
-from storscope.domain.sweep import SIMULATED, Cell, Estimate, Point, SweepResult
+from storscope.domain.sweep import MEASURED, SIMULATED, Cell, Estimate, Point, SweepResult
 from storscope.domain.units import NS_PER_US, format_count
 from storscope.workbench.simulated import Simulated
 from storscope.workbench.simulating import simulate as run_plan
 from storscope.workbench.simulation_sweep import SimulationSweep
-from storscope.workbench.sweep_reading import FIGURES_OF_RUN, MEASURED
+from storscope.workbench.sweep_reading import FIGURES_OF_RUN
 
 _PATIENCE_S = 0.2
 """How soon a request to stop is noticed while nothing ends."""

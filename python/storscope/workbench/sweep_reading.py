@@ -17,13 +17,11 @@ from typing import Any, Final
 
 from storscope.bench.sweep import Planned
 from storscope.domain import flush
-from storscope.domain.sweep import DIRECTED, FIGURES, OF_FLUSHES, Cell, Estimate, Point
+from storscope.domain.sweep import DIRECTED, FIGURES, MEASURED, OF_FLUSHES, Cell, Estimate, Point
 from storscope.domain.units import NS_PER_S, format_span, format_time
 from storscope.model.student import two_sided_quantile
 from storscope.store import Store
 
-MEASURED: Final = frozenset({"ok", "invalid"})
-"""States of a run that was measured to its end; others are measured again."""
 _LEVEL: Final = 0.95
 _SHARE: Final = 0.99
 _PAUSE_NS: Final = 600 * NS_PER_S
