@@ -174,6 +174,15 @@ def test_charts_are_drawn_and_tell_a_point_by_the_keys(browser: Browser, tmp_pat
     assert view.said == []
 
 
+@chromium
+def test_long_names_of_streams_and_targets_leave_the_figures_in_sight(browser: Browser, tmp_path: Path) -> None:
+    part = replace(_result().parts[0], stream="nightly_copy_" * 6, target="/mnt/" + "volume_of_the_old_array_" * 5)
+    write_run_report(replace(_result(), parts=(part,) * 3), tmp_path / "run.html")
+    view = opened(browser, tmp_path / "run.html")
+    table = "document.querySelector('[aria-label=\"Streams on targets\"]')"
+    assert view.page.evaluate(f"{table}.scrollWidth - {table}.clientWidth") == 0
+
+
 def test_the_command_draws_what_it_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
