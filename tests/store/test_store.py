@@ -435,6 +435,21 @@ def test_a_store_without_room_says_so_and_is_as_before(tmp_path: Path) -> None:
         subprocess.run(["umount", place], check=True)
 
 
+@pytest.mark.needs_root
+def test_a_store_that_is_read_only_is_not_said_to_need_room(tmp_path: Path) -> None:
+    place = tmp_path / "small"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place], check=True)
+    try:
+        store = Store.open(place / "store", create=True)
+        subprocess.run(["mount", "-o", "remount,ro", place], check=True)
+        with pytest.raises(StoreError, match="Read-only file system") as caught, store.writer(_info("a" * 16)):
+            pass
+        assert caught.value.hint == "Choose another one with --store."
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
 class _FullFile:
     """What pyarrow writes a file with, when there is no room for the file's end."""
 

@@ -6,6 +6,7 @@ is removed when the store is opened next and nobody holds its lock (`lock.py`).
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections import deque
@@ -15,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,6 +34,8 @@ _DICTIONARY_COLUMNS = ["run", "system", "kind", "entity", "name", "unit", "type"
 _COMPRESSION_LEVEL = 1
 _GROUP_BYTES = 2 * 1024**2
 """Batches of a table are gathered up to here, then encoded together on a thread of their own, as one row group."""
+_NOT_WRITABLE: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM})
+"""Where no room that is made would help."""
 
 
 @dataclass(frozen=True)
@@ -111,10 +115,12 @@ class CaptureWriter:
         try:
             yield
         except OSError as error:
+            hint = "Make room there, or choose another one with --store."
+            if error.errno in _NOT_WRITABLE:
+                hint = "Choose another one with --store."
             raise StoreError(
-                "a store that takes a capture", _reason(error), where=str(self._store),
-                hint="Make room there, or choose another one with --store.",
-            ) from error  # fmt: skip
+                "a store that takes a capture", _reason(error), where=str(self._store), hint=hint
+            ) from error
 
     def _encode(self, table: str) -> None:
         batches = pa.Table.from_batches(self._gathered.pop(table))
