@@ -65,7 +65,7 @@ def capacity_of(fitted: Bounds, visits: Sequence[Visit], left_out: Collection[in
         for place, visit in enumerate(visits)
         if visit.kind is PointKind.VALID and place not in left_out
     )
-    return replace(fitted, high=max(fitted.high, *served))
+    return replace(fitted, high=max([fitted.high, *served]))
 
 
 def _why_no_curve(goal: Goal, visits: Sequence[Visit], ended: str) -> str:
