@@ -109,7 +109,7 @@ def _concluded(
         interval_ns = plan.interval_ns or NS_PER_S
         judgement = judge(
             samples, interval_ns, plan.workload, phases, ended, full_words(array), ramp_ns=plan.ramp_ns,
-            longer=longer_words(plan, samples.end_ns),
+            longer=longer_words(plan, samples.end_ns), is_overloaded=_is_overloaded(outcome, array, samples.end_ns),
         )  # fmt: skip
     kept = map(Sample.of, intervals.kept) if intervals.cuts_ns else samples
     steps = rate_step_figures(plan.workload, kept, _active_ns(plan))
@@ -128,13 +128,19 @@ def _cause(simulated: Simulated) -> Cause:
     array, judgement = simulated.array, simulated.judgement
     kinds = {doubt["kind"] for doubt in simulated.outcome.result["doubts"]}
     at_end = silence_at_end(array, judgement.to_ns)
-    keeps_up = "overloaded" not in kinds or at_end is not None
+    keeps_up = not _is_overloaded(simulated.outcome, array, judgement.to_ns)
     return Cause(
         is_bound="generator_late" in kinds and _is_bound(simulated),
         longest=longest_silence(array, judgement.from_ns, judgement.to_ns) if keeps_up else None,
         at_end=at_end,
         is_empty_told=not isinstance(simulated.plan, TracePlan),
     )
+
+
+def _is_overloaded(outcome: Outcome, array: Mapping[str, Any], end_ns: int) -> bool:
+    """Whether the load is above what the array does, and did not just wait for a takeover when the run ended."""
+    is_behind = any(doubt["kind"] == "overloaded" for doubt in outcome.result["doubts"])
+    return is_behind and silence_at_end(array, end_ns) is None
 
 
 def _is_bound(simulated: Simulated) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from storscope.bench.figures import Outcome
 from storscope.bench.goals import default_figure, has_steps
 from storscope.bench.judgement import Judgement, Settled, estimates_of, settled, shown_value
-from storscope.bench.samples import Samples
+from storscope.bench.samples import BANDWIDTH, IOPS, Samples
 from storscope.bench.settling import LEAST_SAMPLES, LevelChange, level_change
 from storscope.domain.units import format_count, format_duration, format_instant
 from storscope.domain.workload import Workload
@@ -26,18 +26,20 @@ from storscope.sim.simulation import SimulationPlan
 from storscope.sim.takeovers import Silence
 
 LONGER = "Simulate longer, with --duration"
+_NEVER = "No longer run lets it settle, since the load is too much"
 _LEAST_SHIFT = 0.01
 """A change of level that moves the mean over the run by less than this share of it is not worth a doubt."""
 
 
 def judge(
     samples: Samples, interval_ns: int, workload: Workload, phases: Sequence[Phase], ended: str, full: str = "", *,
-    ramp_ns: int = 0, longer: str = LONGER,
+    ramp_ns: int = 0, longer: str = LONGER, is_overloaded: bool = False,
 ) -> Judgement:  # fmt: skip
     """The figures after the warm-up; those of a run in phases are of all of them, and have no intervals.
 
     `full` says that the write cache was full at the end (cache_filling.py), which is told where the level moved. At
-    least `ramp_ns` at the start are left out. `longer` is what to try where the run was too short.
+    least `ramp_ns` at the start are left out. `longer` is what to try where the run was too short; of a load that is
+    above what the array does, which is told elsewhere, no length of the run lets the response settle.
     """
     figure = default_figure(workload)
     changes_ns = first_change_ns(phases)
@@ -54,7 +56,7 @@ def judge(
         estimates = {name: one.without_interval for name, one in estimates.items()}
     return Judgement(
         figure.name, from_ns, samples.end_ns, _start(kept, changes_ns), ended, estimates,
-        _doubts_of_level(kept, changes_ns, full, longer),
+        _doubts_of_level(kept, changes_ns, full, longer, is_overloaded=is_overloaded),
     )  # fmt: skip
 
 
@@ -81,13 +83,17 @@ def _start(kept: Settled, changes_ns: int | None) -> str:
     return kept.sentence
 
 
-def _doubts_of_level(kept: Settled, changes_ns: int | None, full: str, longer: str) -> tuple[str, ...]:
+def _doubts_of_level(
+    kept: Settled, changes_ns: int | None, full: str, longer: str, *, is_overloaded: bool
+) -> tuple[str, ...]:
     if kept.start.is_too_short:
         return ()
-    longer = longer if changes_ns is None else "Let the first change come later"
+    if changes_ns is not None:
+        longer, is_overloaded = "Let the first change come later", False
     if not kept.is_settled:
         figure = kept.start.figure
         assert figure is not None  # it is what moved
+        longer = _NEVER if is_overloaded and figure.statistic not in (IOPS, BANDWIDTH) else longer
         before, after = (shown_value(figure, value) for value in (kept.start.before, kept.start.after))
         why = f", and {full}" if full and changes_ns is None else ""
         return (f"The array had not settled: {figure.words} still went from {before} to {after}{why}. {longer}.",)
@@ -95,6 +101,7 @@ def _doubts_of_level(kept: Settled, changes_ns: int | None, full: str, longer: s
     if found is None or _hardly_counts(found, kept):
         return ()
     before, after = (shown_value(found.figure, value) for value in (found.before, found.after))
+    longer = _NEVER if is_overloaded and found.figure.statistic not in (IOPS, BANDWIDTH) else longer
     what = found.figure.words[:1].upper() + found.figure.words[1:]
     why = full if full and changes_ns is None else "queues or caches were still filling or emptying"
     said = (
