@@ -178,6 +178,30 @@ def test_more_front_end_ports_are_no_remedy_for_other_links(name: str, cure: str
     assert ("fewer mirrored writes" in remedy) is name.startswith("mirror")
 
 
+@pytest.mark.parametrize(("forwarded", "cure"), [(1500, "the owner of backup,"), (100, "fewer mirrored writes")])
+def test_a_mirror_link_that_is_full_of_forwarded_operations_is_not_cured_by_fewer_writes(
+    forwarded: float, cure: str, tmp_path: Path
+) -> None:
+    """Simulated: 1,515 reads of 256 KiB a second that come through the other controller fill it, and 180 writes of
+    8 KiB do not; sent to the owner, twice as many are read."""
+
+    def write(recorder: Recorder) -> None:
+        link, backup, db = (
+            EntityRef("MSA", *one) for one in (("port", "mirror-link mirror"), ("vdisk", "backup"), ("vdisk", "db"))
+        )
+        write_series(recorder, link, 10, busy_ratio=0.99, queue_depth_mean=5.5)
+        write_series(
+            recorder, backup, 10, ops_per_s=1500, bytes_per_s=1500 * 2**18, write_bytes_per_s=0, latency_ns_mean=5.3e6,
+            forwarded_per_s=forwarded,
+        )  # fmt: skip
+        write_series(
+            recorder, db, 10, ops_per_s=9000, bytes_per_s=9000 * 2**13, write_bytes_per_s=9000 * 2**13,
+            latency_ns_mean=2e6, forwarded_per_s=0,
+        )  # fmt: skip
+
+    assert cure in only_finding(judge(RULE, make_case(tmp_path, write))).remedy
+
+
 @pytest.mark.parametrize(("drives", "title"), [(1, "The drive of sata is"), (20, "The drives of sata are")])
 def test_busy_drives_are_named_before_their_queues_are_deep(drives: int, title: str, tmp_path: Path) -> None:
     finding = only_finding(judge(RULE, make_case(tmp_path, _group(0.91, 3.2, drives), _volume(21))))

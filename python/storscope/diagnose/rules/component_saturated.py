@@ -44,6 +44,7 @@ from storscope.diagnose.rules._entities import counted, in_use, joined
 from storscope.diagnose.rules._full_drives import remedy_of_full_drives
 from storscope.diagnose.rules._harm import mean_and_limit_ns
 from storscope.diagnose.rules._intervals import ends, greatest, in_runs, mean
+from storscope.diagnose.rules._mirror_link import remedy_of_full_mirror_link
 from storscope.diagnose.rules._simulated import is_simulated
 from storscope.diagnose.rules.drive_failed import work_words, worked_on
 from storscope.diagnose.rules.uneven_drives import told_as_deep
@@ -270,7 +271,7 @@ def _finding(
         why=_WHY if decides else _WHY_OF_PART,
         innocent="Backups, copies or a rebuild fill it on purpose, with nobody waiting.",
         check=_CHECK_SIMULATED if is_simulated(case, system) else _CHECK,
-        remedy=_remedy(case, worst.entity)
+        remedy=_remedy(case, system, worst)
         + ("" if drives_help or worst.entity.kind != "controller" else _DRIVES_DO_NOT),
         source="85 % busy in three intervals in a row: ours; at 85 % a queue with random arrivals holds 6 (M/M/1).",
         entities=tuple(one.entity for one in full),
@@ -421,19 +422,18 @@ _LINK_REMEDIES = {
         "Spread the drives over more back-end ports, take faster links, or move backups, copies, rebuilds to another "
         "time. Front-end ports do not help."
     ),
-    "mirror-link": (
-        "Take a faster mirror link or more of them, or send fewer mirrored writes: volumes whose data can be made "
-        "again need no mirrored cache. Front-end ports do not help."
-    ),
 }
 """By what the name of a simulated array's link begins with: what one kind lacks, another does not give."""
 _DRIVES_DO_NOT = " Drives do not help."
 
 
-def _remedy(case: Case, entity: EntityRef) -> str:
+def _remedy(case: Case, system: str, one: _Component) -> str:
+    entity = one.entity
     if entity.kind == "disk_group":
         is_flash = case.tier(entity).name == "flash"
         return remedy_of_full_drives(is_flash=is_flash, is_worked_on=entity in worked_on(case))
+    if _is_link(entity, "mirror-link"):
+        return remedy_of_full_mirror_link(case, _users(case, system, one))
     kinds = [kind for kind in _LINK_REMEDIES if _is_link(entity, kind)]
     return _LINK_REMEDIES[kinds[0]] if kinds else _REMEDIES[entity.kind]
 
