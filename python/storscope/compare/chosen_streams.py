@@ -8,11 +8,13 @@ it would be alone: the others are part of what is compared.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from storscope.compare.active import ActiveStream, streams_of
 from storscope.compare.selection import Selector
+from storscope.domain.units import NS_PER_S
 from storscope.domain.workload import Stream
 
 Row = Mapping[str, Any]
@@ -52,13 +54,32 @@ def only_chosen(
 
 def rows_of(rows: Sequence[Row], run: str, parameters: Mapping[str, str], names: frozenset[str]) -> list[Row]:
     """The rows of the parts of these streams."""
+    stream = _stream_finder(run, parameters)
+    return [row for row in rows if row["kind"] == "process" and stream(row["entity"]) in names]
+
+
+def ios_by_stream(rows: Sequence[Row], run: str, parameters: Mapping[str, str]) -> dict[str, float]:
+    """How many I/Os each stream of a run of several did, or as many times as much of all; nothing of any other run."""
+    if len(streams_of(parameters)) < 2:
+        return {}
+    stream = _stream_finder(run, parameters)
+    done: dict[str, float] = defaultdict(float)
+    for row in rows:
+        name = stream(row["entity"]) if row["kind"] == "process" else None
+        if name is not None and row["ops_per_s"] is not None:
+            done[name] += row["ops_per_s"] * (row["duration_ns"] or NS_PER_S) / NS_PER_S
+    return dict(done)
+
+
+def _stream_finder(run: str, parameters: Mapping[str, str]) -> Callable[[str], str | None]:
+    """Of which stream a part is, by its name; None of what is none."""
     every = sorted(_names(streams_of(parameters)), key=len, reverse=True)
 
     def stream(entity: str) -> str | None:
         part = entity.removeprefix(f"{run}: ")
         return next((name for name in every if part.startswith(f"{name} on ")), None)
 
-    return [row for row in rows if row["kind"] == "process" and stream(row["entity"]) in names]
+    return stream
 
 
 def without_places(stream: str) -> str:

@@ -31,6 +31,11 @@ from storscope.domain.units import format_bytes, format_count, format_ratio, for
 _DURATION_TOLERANCE = 1.25
 _CONCURRENCY_TOLERANCE = 1.2
 """In-flight numbers that differ by more make latencies incomparable: 20 % more in flight is up to 20 % more latency."""
+_OTHER_SHARE = 0.05
+"""By so much may what a stream did of all I/Os differ before figures of all streams together are doubted. Ours."""
+_STREAM_BY_STREAM: Final = (
+    "stream=NAME beside run= on both sides compares some of them, of a simulated run entity=NAME one volume"
+)
 _OWN_ENGINE = "storscope"
 """Our own benchmark runs until its result is precise enough, so that its runs differ in length by design."""
 _OWN_ENGINES: Final = {_OWN_ENGINE, SIMULATOR}
@@ -109,16 +114,39 @@ def warnings_of(pair: Pair) -> list[str]:
 
 
 def _streams(pair: Pair) -> list[str]:
-    """Of two mixes by one name one may be limited, or have a stream more: their means are of unlike I/Os."""
+    """Of two mixes by one name one may be limited, or have a stream more: their means are of unlike I/Os. So they are
+    where a stream brings as much as it is let, and that changed."""
     one, other = pair.before[0].streams, pair.after[0].streams
     unlike = [name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name)]
     if not (one and other and unlike):
-        return []
+        return _stream_shares(pair)
     names = listed([f"'{name}'" for name in unlike], 2)
     which = f"The stream {names} was" if len(unlike) == 1 else f"The streams {names} were"
     why = "The figures are of the I/Os of all streams together, whose shares have changed, too"
-    cure = "stream=NAME beside run= on both sides compares some of them, of a simulated run entity=NAME one volume"
-    return [f"{which} not the same on both sides. {why}; {cure}."]
+    return [f"{which} not the same on both sides. {why}; {_STREAM_BY_STREAM}."]
+
+
+def _stream_shares(pair: Pair) -> list[str]:
+    """Where streams that were the same did other shares of the I/Os."""
+    one, other = (_shares_of_ios(group) for group in (pair.before, pair.after))
+    if one.keys() != other.keys() or not one:
+        return []
+    name = max(one, key=lambda name: abs(other[name] - one[name]))
+    if abs(other[name] - one[name]) < _OTHER_SHARE:
+        return []
+    did = f"The stream '{name}' did {format_ratio(one[name])} of the I/Os before, {format_ratio(other[name])} after"
+    why = "The figures are of all streams together, so that another mix changes them, too"
+    return [f"{did}. {why}; {_STREAM_BY_STREAM}."]
+
+
+def _shares_of_ios(group: Sequence[Subject]) -> dict[str, float]:
+    """Stream -> its share of what all did in these runs; nothing where that is not known of each run."""
+    names = group[0].stream_ios.keys()
+    if any(run.stream_ios.keys() != names for run in group):
+        return {}
+    done = {name: sum(run.stream_ios[name] for run in group) for name in names}
+    whole = sum(done.values())
+    return {name: ios / whole for name, ios in done.items()} if whole > 0 else {}
 
 
 def _changes(pair: Pair) -> list[str]:

@@ -19,7 +19,7 @@ from storscope.compare.asked_fio import FORMAT as FIO_JSON
 from storscope.compare.asked_fio import asked_of_fio
 from storscope.compare.asked_own import asked_of_own, read_scratch_bytes
 from storscope.compare.asked_table import asked_of_row
-from storscope.compare.chosen_streams import are_all, chosen_names, only_chosen, rows_of, without_places
+from storscope.compare.chosen_streams import are_all, chosen_names, ios_by_stream, only_chosen, rows_of, without_places
 from storscope.compare.combining import combined, in_step, split_whole
 from storscope.compare.flushes_apart import of_ios
 from storscope.compare.marks import TABLE, marks_of_job, marks_of_row, marks_of_run
@@ -131,7 +131,10 @@ def read_runs(store: Store, selector: Selector, captures: Iterable[str]) -> list
         measured = times and _measured_run(parts[0], parts[1], times, own.get(key, {}))
         if times and measured:
             measured = replace(measured, told=told.get(key, {}))
-            run = replace(_run(row, measured, times, scratch_bytes.get(key), names), stands_for=stands_for[key])
+            run = _run(row, measured, times, scratch_bytes.get(key), names)
+            inside = [part for part in parts[0] if times.take(part["time_ns"], _end_ns(part))]
+            by_stream = ios_by_stream(inside, row["run"], dict(row["parameters"] or ()))
+            run = replace(run, stream_ios=by_stream, stands_for=stands_for[key])
             subjects.append(replace(run, name=selector.stream) if selector.stream else run)
     return subjects
 

@@ -135,6 +135,8 @@ class Subject:
     has_fixed_rate: bool = False
     streams: Mapping[str, str] = field(default_factory=dict)
     """Of a run that storscope made of several streams: what each was to do, as text that is equal where that is."""
+    stream_ios: Mapping[str, float] = field(default_factory=dict)
+    """Of such a run: how many I/Os each stream did, or as many times as much of all."""
     sweep_mode: str | None = None
     """Of a point of a sweep, which was measured at a random place of its order: the mode or the workload."""
     stands_for: int = 0
