@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from storscope.domain.units import format_duration, format_rate, format_ratio
@@ -52,6 +53,25 @@ def test_parts_of_the_time_and_components_are_those_of_the_simulation(tmp_path: 
     assert facts["Seed"] == "1"
     assert facts["What bounds it"] == simulated.bottleneck.words
     assert view.design == SMALL
+
+
+def test_intervals_are_told_as_on_the_terminal(tmp_path: Path) -> None:
+    """The throughput of 136 MB/s stood on the page with "0 B/s to 787 MB/s", and a bound of the p99 alone did not."""
+    _, simulated = _kept(tmp_path)
+
+    def facts(low: float) -> dict[str, str]:
+        estimates = dict(simulated.judgement.estimates)
+        estimates["bandwidth"] = replace(estimates["bandwidth"], value=136e6, low=low, high=787e6)
+        estimates["p99"] = replace(estimates["p99"], value=45e6, low=38e6, high=None)
+        judged = replace(simulated.judgement, estimates=estimates)
+        other = Store.open(tmp_path / f"{low:.0f}", create=True)
+        store_simulation(other, replace(simulated, judgement=judged))
+        return dict(simulation_views(other)[0].facts)
+
+    wide, known = facts(0.0), facts(20e6)
+    assert wide["Throughput"] == "136 MB/s (too little data for an interval)"
+    assert known["Throughput"] == "136 MB/s (95 %: 20.0 MB/s to 787 MB/s)"
+    assert wide["99th percentile"] == "45.0 ms (95 %: at least 38.0 ms)"
 
 
 def test_times_of_a_page_of_a_simulated_run_are_since_its_start(tmp_path: Path) -> None:

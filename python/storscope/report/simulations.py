@@ -136,7 +136,11 @@ def _with_interval(numbers: Mapping[str, float | None], name: str, words: Any) -
     if value is None:
         return ""
     shown = str(words(value))
-    return shown if low is None or high is None else f"{shown} (95 %: {words(low)} to {words(high)})"
+    if high is None:
+        return f"{shown} (95 %: at least {words(low)})" if low else shown
+    if not low and high > 2 * value:  # as on the terminal: it tells nothing
+        return f"{shown} (too little data for an interval)"
+    return shown if low is None else f"{shown} (95 %: {words(low)} to {words(high)})"
 
 
 def _parts(store: Store, run: Row) -> tuple[Table, int]:
