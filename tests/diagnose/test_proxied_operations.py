@@ -8,6 +8,7 @@ from storscope.diagnose.rules.proxied_operations import RULE
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import Severity
 from storscope.domain.recorder import Recorder
+from storscope.domain.vocabulary import SIMULATED_FACT
 from tests.diagnose.evidence import START_NS, STEP_NS, Writer, needs, only_finding, statements, write_series
 from tests.support.cases import findings, judge, make_case
 
@@ -30,6 +31,25 @@ def test_the_share_decides(share: float, severity: Severity, tmp_path: Path) -> 
     assert finding.severity is severity
     assert finding.numbers["forwarded_share_max"] == pytest.approx(share)
     assert ("will transfer ownership of v1" in finding.summary) is (severity is Severity.CRITICAL)
+
+
+def test_a_simulated_array_is_checked_in_its_design(tmp_path: Path) -> None:
+    """It has no hosts whose paths could be listed, and moves no volume unless its design says so."""
+    measured = only_finding(judge(RULE, make_case(tmp_path / "measured", _volume(0.7))))
+    assert "esxcli storage nmp path list" in measured.check
+    assert measured.summary.endswith("an EVA will transfer ownership of v1.")
+    simulated = only_finding(
+        judge(
+            RULE,
+            make_case(
+                tmp_path / "simulated", _volume(0.7),
+                lambda recorder: recorder.fact(EntityRef("EVA", "array", "EVA"), SIMULATED_FACT, 1000),
+            ),
+        )
+    )  # fmt: skip
+    assert "esxcli" not in simulated.check
+    assert "simulate again and compare" in simulated.check
+    assert simulated.summary.endswith("an EVA will transfer ownership of v1; a design does so with [transition].")
 
 
 def test_a_volume_that_moved_is_told_with_the_time(tmp_path: Path) -> None:

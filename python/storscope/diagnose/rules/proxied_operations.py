@@ -37,6 +37,7 @@ from storscope.diagnose.rules._entities import by_system, counted, listed, obser
 from storscope.diagnose.rules._harm import harm_behind
 from storscope.diagnose.rules._intervals import ends, hull, total, weighted_mean
 from storscope.diagnose.rules._paths import is_unoptimised, paths_by_device, series_of
+from storscope.diagnose.rules._simulated import is_simulated
 from storscope.domain.arrays import FloatArray
 from storscope.domain.entity import EntityRef
 from storscope.domain.finding import EvidenceRows, Finding, Healthy, NotEvaluated, Outcome, Severity
@@ -174,10 +175,7 @@ def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, _Forwarde
         ).rstrip(),
         why="Each forwarded read takes an extra hop and a copy between the controllers, and work for both processors.",
         innocent="A controller, port or fabric is in service, so that only the other side could be reached.",
-        check=(
-            "Per host: which paths are active and optimised (esxcli storage nmp path list, multipath -ll), and is the "
-            "owning controller reachable from every host?"
-        ),
+        check=_CHECK_SIMULATED if is_simulated(case, worst.system) else _CHECK,
         remedy=(
             "Make the hosts use the owner's paths (ALUA policy, preferred paths), or move ownership to the side that "
             "the I/O comes to; repair the missing optimised paths first."
@@ -190,6 +188,16 @@ def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, _Forwarde
         weight=0.6 if moves else 0.4,
         numbers={"forwarded_share_max": part.share, "entities": len(bad), "above_transfer_share": len(moves)},
     )
+
+
+_CHECK = (
+    "Per host: which paths are active and optimised (esxcli storage nmp path list, multipath -ll), and is the owning "
+    "controller reachable from every host?"
+)
+_CHECK_SIMULATED = (
+    "Send them to the owner in the design ('via' of the host's volume, or another 'owner'), simulate again and compare "
+    "the two runs: what they differ by is what forwarding takes."
+)
 
 
 def _moved_words(case: Case, volume: EntityRef) -> str:
@@ -245,7 +253,8 @@ def _range(low: float, high: float) -> str:
 def _moves(case: Case, moves: list[EntityRef], what: str) -> str:
     if not moves:
         return ""
-    return f"With most {what} on the wrong side, an EVA will transfer ownership of {listed(case, moves, 3)}."
+    said = f"With most {what} on the wrong side, an EVA will transfer ownership of {listed(case, moves, 3)}"
+    return f"{said}; a design does so with [transition]." if is_simulated(case, moves[0].system) else f"{said}."
 
 
 # Over paths that are not optimised ---------------------------------------------------------------------------------
