@@ -31,6 +31,8 @@ from storscope.cli.suggestions import did_you_mean
         (["simulate", "--duration=2.5", "h", "FILE"], "Did you mean: --duration 2.5h\n"),
         (["simulate", "--seed", "5", "s", "FILE"], "Did you mean: --workload FILE"),
         (["simulate", "FILE", "a=oltp", "b=backup"], "Did you mean: --workload a=oltp"),
+        (["simulate", "FILE", "modes=randread", "depth=1,4"], "Did you mean: --sweep modes=randread depth=1,4\n"),
+        (["simulate", "FILE", "vmfs1", "depth=4"], "Did you mean: --sweep vmfs1 depth=4\n"),
     ],
 )
 def test_what_was_probably_meant_is_said(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +77,22 @@ class NamedOption(click.Command):
             self._refuse_many(ctx)
             return rest
         except click.UsageError as error:
-            found = re.search(r"unexpected extra arguments? \(([^\s)]+)", error.message)
+            found = re.search(r"unexpected extra arguments? \((.+)\)", error.message)
             if found is None:
                 raise
-            meant = self._with_split_duration(ctx, given) or f"{self._further} {found[1]}"
+            words = found[1].split()
+            meant = self._with_split_duration(ctx, given) or self._with_flag(ctx, words)
+            meant = meant or f"{self._further} {words[0]}"
             raise click.UsageError(f"{error.message}. Did you mean: {meant}", ctx) from None
+
+    def _with_flag(self, ctx: click.Context, words: Sequence[str]) -> str | None:
+        """'--sweep modes=randread' where axes are among the many arguments; None where none are."""
+        from storscope.bench.sweep import is_axis
+
+        if self._many is None or not any(is_axis(word) for word in words):
+            return None
+        flag = next(one.opts[0] for one in self.get_params(ctx) if one.name == self._many[1])
+        return f"{flag} {' '.join(words)}"
 
     def _refuse_many(self, ctx: click.Context) -> None:
         """In click's words, where the flag is missing."""
