@@ -64,6 +64,19 @@ def test_a_volume_that_moved_is_told_with_the_time(tmp_path: Path) -> None:
     assert summary.endswith(" v1 moved to B at 2023-11-14 22:16:40Z: see whether hosts go on by the paths of before.")
 
 
+def test_what_a_move_ended_is_told_as_over(tmp_path: Path) -> None:
+    """As simulated with a transition: all is forwarded until the array moves the volume to where its reads come."""
+
+    def moved(recorder: Recorder) -> None:
+        entity = EntityRef("EVA", "vdisk", "v1")
+        write_series(recorder, entity, 30, ops_per_s=1000, forwarded_per_s=[1000] * 10 + [0] * 20)
+        recorder.event(entity, START_NS + 10 * STEP_NS, "ownership_changed", "v1 moves to B", attributes={"owner": "B"})
+
+    summary = only_finding(judge(RULE, make_case(tmp_path, moved))).summary
+    assert "a second. v1 moved to B at " in summary
+    assert summary.endswith(", and since then 0 % are forwarded: it is over.")
+
+
 def test_volumes_of_one_array_are_one_finding(tmp_path: Path) -> None:
     case = make_case(tmp_path, *[_volume(0.2 + number / 100, f"v{number}") for number in range(9)])
     assert len(only_finding(judge(RULE, case)).entities) == 9

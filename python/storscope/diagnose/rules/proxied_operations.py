@@ -170,9 +170,9 @@ def _forwarded(case: Case, settings: Settings, bad: Mapping[EntityRef, _Forwarde
             f"{counted(len(bad), worst.kind)} of {worst.system} with more than "
             f"{format_ratio(settings['forwarded_share_max'])} of the {part.what} at the controller that does not own "
             f"it; worst {case.label(worst)} with {format_ratio(part.share)}{_range(interval.low, interval.high)}, "
-            f"{format_rate(float(part.forwarded.mean()), 'a second')}. {_moves(case, moves, part.what)}"
-            + _moved_words(case, worst)
-        ).rstrip(),
+            f"{format_rate(float(part.forwarded.mean()), 'a second')}.{_moves(case, moves, part.what)}"
+            f"{_moved_words(case, settings, worst)}"
+        ),
         why="Each forwarded read takes an extra hop and a copy between the controllers, and work for both processors.",
         innocent="A controller, port or fabric is in service, so that only the other side could be reached.",
         check=_CHECK_SIMULATED if is_simulated(case, worst.system) else _CHECK,
@@ -200,8 +200,9 @@ _CHECK_SIMULATED = (
 )
 
 
-def _moved_words(case: Case, volume: EntityRef) -> str:
-    """When it moved last, as logs tell: the mean is of before and after, and hosts may not know yet."""
+def _moved_words(case: Case, settings: Settings, volume: EntityRef) -> str:
+    """When it moved last, as logs tell: the mean is of before and after, and hosts may not know yet, or it moved to
+    where they send."""
     moved = [
         event for event in case.events_of("ownership_changed") if event.entity == volume and event.time_ns is not None
     ]
@@ -210,6 +211,14 @@ def _moved_words(case: Case, volume: EntityRef) -> str:
     last = max(moved, key=lambda event: event.time_ns or 0)
     owner = f" to {last.attributes['owner']}" if last.attributes.get("owner") else ""
     moved_at = f"{case.label(volume)} moved{owner} at {case.time_words(last.time_ns)}"
+    series = case.all_series[volume]
+    since = series.where(series.time_ns >= (last.time_ns or 0))
+    known = since.where(np.isfinite(since["forwarded_per_s"]) & np.isfinite(since["ops_per_s"]))
+    operations = float(known["ops_per_s"].sum())
+    if operations > 0:
+        share = float(known["forwarded_per_s"].sum()) / operations
+        if share <= settings["forwarded_share_max"]:
+            return f" {moved_at}, and since then {format_ratio(share)} are forwarded: it is over."
     return f" {moved_at}: see whether hosts go on by the paths of before."
 
 
@@ -253,7 +262,7 @@ def _range(low: float, high: float) -> str:
 def _moves(case: Case, moves: list[EntityRef], what: str) -> str:
     if not moves:
         return ""
-    said = f"With most {what} on the wrong side, an EVA will transfer ownership of {listed(case, moves, 3)}"
+    said = f" With most {what} on the wrong side, an EVA will transfer ownership of {listed(case, moves, 3)}"
     return f"{said}; a design does so with [transition]." if is_simulated(case, moves[0].system) else f"{said}."
 
 
