@@ -154,7 +154,9 @@ def test_the_figures_are_of_every_request_the_last_one_too() -> None:
     simulated = _replayed(_csv("0,a,R,0,4096", "100,a,W,4096,4096", "200,a,R,8192,4096"))
     (kept,) = {one.value for name, one in simulated.judgement.estimates.items() if name == "iops"}
     assert kept == pytest.approx(3 / 0.210, rel=1e-6)
-    assert _replayed(_csv("0,a,R,0,4096")).judgement.estimates["mean"].value == 10 * NS_PER_MS
+    alone = _replayed(_csv("0,a,R,0,4096")).judgement
+    assert alone.estimates["mean"].value == 10 * NS_PER_MS
+    assert alone.ended == "It ran for the one request of the trace."
 
 
 def test_a_duration_ends_it_and_what_is_in_flight_is_drained() -> None:

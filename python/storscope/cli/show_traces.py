@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def print_traces(sources: Sequence[TraceSource]) -> None:
     """What was read, and what was left out."""
     for trace in (source.trace for source in sources):
-        said = (
-            f"{trace.where}: {trace.format}, {format_count(len(trace))} requests over {format_span(trace.duration_ns)}"
-        )
-        left_out = "".join(f"; left out: {format_count(count)} {what}" for what, count in trace.left_out.items())
+        count = len(trace)
+        over = "1 request" if count == 1 else f"{format_count(count)} requests over {format_span(trace.duration_ns)}"
+        said = f"{trace.where}: {trace.format}, {over}"
+        left_out = "".join(f"; left out: {format_count(left)} {what}" for what, left in trace.left_out.items())
         click.echo(said + left_out, err=True)

@@ -154,7 +154,8 @@ def _lost_words(lost_ns: int, end_ns: int) -> str:
 def _replay_words(plan: TracePlan, outcome: Outcome) -> str:
     requests, made = sum(map(len, plan.traces)), outcome.result["ending"]["submitted"]
     if plan.duration_ns is None or made == requests:
-        return f"It ran for the {format_count(requests)} requests of the trace."
+        counted = "one request" if requests == 1 else f"{format_count(requests)} requests"
+        return f"It ran for the {counted} of the trace."
     asked = format_instant(plan.duration_ns)
     return f"It ran for the {asked} asked for, when of {format_count(requests)} requests {format_count(made)} were due."
 
